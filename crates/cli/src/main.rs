@@ -1,0 +1,2 @@
+//! The command `fanfare`.
+fn main() {}

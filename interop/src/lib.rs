@@ -1,0 +1,1 @@
+//! Interoperability with NRL's NORM, in network namespaces.

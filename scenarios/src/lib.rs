@@ -1,0 +1,1 @@
+//! Protocol scenarios over the simulator.
