@@ -1,0 +1,12 @@
+//! What the session lends a machine for the length of one call.
+
+use crate::{event::EventQueue, rng::Rng, stats::Stats, storage::Storage, time::Time};
+
+/// The present, chance, storage, and where to report.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Time,
+    pub(crate) rng: &'a mut Rng,
+    pub(crate) storage: &'a mut dyn Storage,
+    pub(crate) events: &'a mut EventQueue,
+    pub(crate) stats: &'a mut Stats,
+}

@@ -1,0 +1,107 @@
+//! What a session tells its driver.
+
+use crate::storage::{ObjectKey, ObjectKind, StorageError};
+use alloc::{collections::VecDeque, vec::Vec};
+use core::net::SocketAddr;
+use fanfare_wire::{InstanceId, NodeId, ObjectTransportId};
+
+/// Something the driver or its application should know.
+#[allow(missing_docs, reason = "each variant's doc names its fields")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Receiving: a sender was heard and confirmed as one.
+    SenderNew { sender: NodeId, instance: InstanceId, source: SocketAddr },
+    /// Receiving: the sender began a new life; objects of the old one are aborted.
+    SenderReset { sender: NodeId, instance: InstanceId },
+    /// Receiving: nothing was heard of it for the whole inactivity period.
+    SenderInactive { sender: NodeId },
+    /// Receiving: it said that it leaves (CMD(EOT)).
+    SenderEnded { sender: NodeId },
+    /// Receiving: an object began; its size is known.
+    ObjectNew { key: ObjectKey, kind: ObjectKind, size: u64, has_info: bool },
+    /// Receiving: the object's NORM_INFO arrived.
+    ObjectInfo { key: ObjectKey, info: Vec<u8> },
+    /// Receiving: all bytes (and INFO, when it has one) are in storage.
+    ObjectCompleted { key: ObjectKey, size: u64 },
+    /// Receiving: it will not be completed.
+    ObjectAborted { key: ObjectKey, reason: AbortReason },
+    /// Receiving: an application command of a sender.
+    Command { sender: NodeId, content: Vec<u8> },
+
+    /// Sending: first feedback from this receiver.
+    ReceiverNew { node: NodeId, source: SocketAddr },
+    /// Sending: a receiver answered the roll call, or reported its state, in the driver's words.
+    ReceiverStatus { node: NodeId, status: Vec<u8> },
+    /// Sending: a receiver acknowledged the watermark; `app` are its APP_ACK bytes (padded).
+    WatermarkAck { node: NodeId, object: ObjectTransportId, app: Vec<u8> },
+    /// Sending: the watermark process ended for all nodes.
+    WatermarkDone { outcomes: Vec<(NodeId, WatermarkOutcome)> },
+    /// Sending: the object has been sent once in full.
+    ObjectSent { key: ObjectKey },
+    /// Sending: the object left the cache; it can no longer be repaired.
+    ObjectPurged { key: ObjectKey },
+    /// Sending: everything enqueued was sent and the last flush has ended.
+    FlushDone,
+}
+
+/// How the watermark ended for one node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WatermarkOutcome {
+    /// It acknowledged.
+    Acknowledged,
+    /// It did not answer the robust number of requests.
+    Unanswered,
+}
+
+/// Why an object was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AbortReason {
+    /// The sender can no longer repair it.
+    Squelched,
+    /// The sender began a new life, or ended, or fell silent for good.
+    SenderGone,
+    /// The driver's storage refused or failed.
+    Storage(StorageError),
+    /// It left the window of objects in view.
+    Window,
+    /// The driver cancelled it.
+    Cancelled,
+}
+
+/// The bounded queue between session and driver.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    queue: VecDeque<Event>,
+    max: usize,
+    /// Events that found no room.
+    pub(crate) dropped: u64,
+}
+
+impl EventQueue {
+    pub(crate) fn new(max: usize) -> Self {
+        Self { queue: VecDeque::new(), max, dropped: 0 }
+    }
+    pub(crate) fn push(&mut self, event: Event) {
+        if self.queue.len() < self.max {
+            self.queue.push_back(event);
+        } else {
+            self.dropped += 1;
+        }
+    }
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        self.queue.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_queue_drops_and_counts() {
+        let mut queue = EventQueue::new(1);
+        queue.push(Event::FlushDone);
+        queue.push(Event::FlushDone);
+        assert_eq!((queue.pop(), queue.pop(), queue.dropped), (Some(Event::FlushDone), None, 1));
+    }
+}

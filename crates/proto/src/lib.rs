@@ -1,0 +1,62 @@
+//! The NORM protocol (RFC 5740) as small state machines without I/O.
+//!
+//! A [`Session`] is one node's part in one group: it may send, receive, or both. It never reads a
+//! clock, never draws its own chance, never touches a socket or a file. The driver tells it what
+//! happened and drains what it wants:
+//!
+//! 1. [`Session::handle_datagram`] for each datagram, [`Session::handle_timeout`] when the time of
+//!    [`Session::poll_timeout`] has come, or a command through [`Session::sender`] or
+//!    [`Session::receiver`];
+//! 2. then, until each gives `None`: [`Session::poll_transmit`] and
+//!    [`Session::poll_event`];
+//! 3. then wait until [`Session::poll_timeout`].
+//!
+//! Same configuration, seed and calls give the same output on every machine.
+//!
+//! # Map, in reading order
+//! - [`time`], [`rate`], [`rng`], [`backoff`]: the units, and the one source of chance.
+//! - [`config`], [`event`], [`stats`], [`storage`]: what goes in and what comes out.
+//! - [`partition`]: how an object is cut into blocks and symbols.
+//! - [`session`]: who gets a datagram, who speaks next. It holds no protocol rule.
+//! - `sender`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
+//! - `receiver`: what this node knows of each remote sender: sync, objects, NACK, loss, ACK: a file
+//!   each.
+//! - [`congestion`]: what decides the rate.
+#![no_std]
+#![forbid(unsafe_code)]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod backoff;
+pub mod config;
+pub mod congestion;
+mod context;
+pub mod event;
+pub mod partition;
+pub mod rate;
+mod receiver;
+pub mod rng;
+mod sender;
+pub mod session;
+pub mod stats;
+pub mod storage;
+pub mod time;
+
+pub use config::{
+    AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, ReceiverConfig, SenderConfig,
+    SessionConfig,
+};
+pub use event::{AbortReason, Event, WatermarkOutcome};
+pub use fanfare_fec::Matrix;
+pub use fanfare_wire::{
+    EncodingSymbolId, FecId, InstanceId, NodeId, ObjectTransportId, SourceBlockNumber,
+};
+pub use rate::Bitrate;
+pub use session::{
+    Destination, Ecn, EnqueueError, NewObject, ReceiverHandle, ReceiverReport, RecvMeta,
+    SenderHandle, Session, Timer, Transmit,
+};
+pub use stats::{DropReason, Stats};
+pub use storage::{MemoryStorage, ObjectKey, ObjectKind, Storage, StorageError};
+pub use time::{Duration, Time};

@@ -1,0 +1,161 @@
+//! How an object is cut into source blocks and symbols (RFC 5052 9.1).
+//!
+//! Blocks are as equal as they can be: the first `large_blocks` have `large` symbols, the rest one
+//! fewer. Only the very last symbol of the object may be short.
+
+use fanfare_wire::{EncodingSymbolId, FecPayloadId, SourceBlockNumber};
+
+/// The structure of one object: a function of its size, segment size and block length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partition {
+    /// Bytes of the object.
+    pub object_size: u64,
+    /// Bytes of a full segment.
+    pub segment_size: u16,
+    /// Number of blocks (0 for an empty object).
+    pub blocks: u32,
+    /// Blocks with one symbol more than the rest; they come first.
+    large_blocks: u32,
+    /// Symbols of a small block.
+    small: u32,
+    /// Symbols in all.
+    symbols: u64,
+}
+
+/// Sizes that cannot be partitioned within the block-number space.
+#[allow(missing_docs, reason = "each variant's doc names its fields")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartitionError {
+    /// Segment size or block length is zero.
+    Zero,
+    /// More blocks than block numbers.
+    TooManyBlocks { blocks: u64, limit: u64 },
+}
+
+impl core::fmt::Display for PartitionError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Zero => write!(f, "segment size and block length must not be zero"),
+            Self::TooManyBlocks { blocks, limit } => {
+                write!(f, "object needs {blocks} blocks, {limit} can be numbered")
+            }
+        }
+    }
+}
+
+impl core::error::Error for PartitionError {}
+
+impl Partition {
+    /// Cuts `object_size` bytes; `block_limit` is the size of the block-number space.
+    pub fn new(
+        object_size: u64,
+        segment_size: u16,
+        max_block_len: u16,
+        block_limit: u64,
+    ) -> Result<Self, PartitionError> {
+        if segment_size == 0 || max_block_len == 0 {
+            return Err(PartitionError::Zero);
+        }
+        let symbols = object_size.div_ceil(u64::from(segment_size));
+        let blocks = symbols.div_ceil(u64::from(max_block_len));
+        if blocks > block_limit || blocks > u64::from(u32::MAX) {
+            return Err(PartitionError::TooManyBlocks { blocks, limit: block_limit });
+        }
+        let small = symbols.checked_div(blocks).unwrap_or(0);
+        Ok(Self {
+            object_size,
+            segment_size,
+            blocks: blocks as u32,
+            large_blocks: (symbols - small * blocks) as u32,
+            small: small as u32,
+            symbols,
+        })
+    }
+
+    /// Source symbols of `block`; 0 when there is no such block.
+    #[must_use]
+    pub fn block_len(&self, block: SourceBlockNumber) -> u16 {
+        match block.0 {
+            b if b >= self.blocks => 0,
+            b if b < self.large_blocks => (self.small + 1) as u16,
+            _ => self.small as u16,
+        }
+    }
+
+    /// Source symbols of the object.
+    #[must_use]
+    pub fn symbols(&self) -> u64 {
+        self.symbols
+    }
+
+    /// Where a source symbol lies in the object, and how long it is. `None` when there is none such.
+    #[must_use]
+    pub fn span(&self, block: SourceBlockNumber, symbol: u16) -> Option<(u64, usize)> {
+        if symbol >= self.block_len(block) {
+            return None;
+        }
+        let b = u64::from(block.0);
+        let index =
+            b * u64::from(self.small) + b.min(u64::from(self.large_blocks)) + u64::from(symbol);
+        let offset = index * u64::from(self.segment_size);
+        Some((offset, (self.object_size - offset).min(u64::from(self.segment_size)) as usize))
+    }
+
+    /// The last source symbol of the object (block 0, symbol 0 when it is empty).
+    #[must_use]
+    pub fn last(&self) -> FecPayloadId {
+        let block = SourceBlockNumber(self.blocks.saturating_sub(1));
+        let block_len = self.block_len(block);
+        FecPayloadId { block, block_len, symbol: EncodingSymbolId(block_len.saturating_sub(1)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(size: u64, segment: u16, block: u16) -> Partition {
+        Partition::new(size, segment, block, 1 << 24).unwrap()
+    }
+
+    #[test]
+    fn blocks_differ_by_at_most_one_symbol_and_cover_the_object() {
+        for (size, segment, block) in
+            [(1, 1400, 64), (400_000, 1000, 16), (99_999, 7, 5), (64_000, 1000, 64)]
+        {
+            let p = cut(size, segment, block);
+            let mut next = 0;
+            for b in 0..p.blocks {
+                let len = p.block_len(SourceBlockNumber(b));
+                assert!(len <= block && len >= p.block_len(SourceBlockNumber(p.blocks - 1)));
+                for s in 0..len {
+                    let (offset, bytes) = p.span(SourceBlockNumber(b), s).unwrap();
+                    assert_eq!(offset, next);
+                    next += bytes as u64;
+                }
+            }
+            assert_eq!(next, size);
+        }
+    }
+
+    #[test]
+    fn the_reference_example_of_400000_bytes_has_25_blocks_of_16() {
+        let p = cut(400_000, 1000, 16);
+        assert_eq!((p.blocks, p.block_len(SourceBlockNumber(24))), (25, 16));
+        assert_eq!(p.last().symbol, EncodingSymbolId(15));
+    }
+
+    #[test]
+    fn an_empty_object_has_no_blocks() {
+        let p = cut(0, 1400, 64);
+        assert_eq!((p.blocks, p.symbols(), p.span(SourceBlockNumber(0), 0)), (0, 0, None));
+    }
+
+    #[test]
+    fn too_many_blocks_are_refused_with_their_number() {
+        assert_eq!(
+            Partition::new(1 << 30, 1, 1, 1 << 24),
+            Err(PartitionError::TooManyBlocks { blocks: 1 << 30, limit: 1 << 24 })
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! Where objects' bytes live: the driver's, never the core's.
+//!
+//! The core reads what it sends and writes what it receives through this trait, which is handed to
+//! it with each call, as time is. Nothing here may block for long: a driver with a slow disk puts a
+//! queue behind it.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+use fanfare_wire::{InstanceId, NodeId, ObjectTransportId};
+
+/// Names one object: of this node when it sends, of a remote sender when it receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ObjectKey {
+    /// Whose object.
+    pub sender: NodeId,
+    /// Which life of that sender.
+    pub instance: InstanceId,
+    /// Which object.
+    pub object: ObjectTransportId,
+}
+
+impl Ord for ObjectKey {
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+        // Plain order of the number: only to keep maps in one order, not an order in time.
+        (self.sender, self.instance, self.object.0).cmp(&(
+            other.sender,
+            other.instance,
+            other.object.0,
+        ))
+    }
+}
+
+impl PartialOrd for ObjectKey {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What kind of object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ObjectKind {
+    /// NORM_OBJECT_DATA.
+    Data,
+    /// NORM_OBJECT_FILE.
+    File,
+}
+
+/// Why bytes could not be stored or read. The object fails; the session goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorageError {
+    /// The driver does not want this object (policy, size).
+    Refused,
+    /// No room.
+    Full,
+    /// The medium failed.
+    Failed,
+}
+
+/// The driver's store. Calls for one object come from one session, in order.
+pub trait Storage {
+    /// An object of a remote sender begins: make room for `size` bytes, or refuse.
+    fn open(&mut self, key: ObjectKey, kind: ObjectKind, size: u64) -> Result<(), StorageError>;
+    /// Puts received bytes in their final place.
+    fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
+    /// Reads bytes: of an object being sent, or received ones that decoding needs back.
+    fn read(&mut self, key: ObjectKey, offset: u64, into: &mut [u8]) -> Result<(), StorageError>;
+    /// The core is done with the object: it was received whole (`complete`), aborted, or purged
+    /// from the sender's cache.
+    fn close(&mut self, key: ObjectKey, complete: bool);
+}
+
+/// Objects in memory: for tests, simulation and small things.
+#[derive(Debug, Default)]
+pub struct MemoryStorage {
+    objects: BTreeMap<ObjectKey, Vec<u8>>,
+    limit: u64,
+}
+
+impl MemoryStorage {
+    /// A store that refuses objects above `limit` bytes.
+    #[must_use]
+    pub fn new(limit: u64) -> Self {
+        Self { objects: BTreeMap::new(), limit }
+    }
+    /// Puts an object to send.
+    pub fn put(&mut self, key: ObjectKey, bytes: Vec<u8>) {
+        self.objects.insert(key, bytes);
+    }
+    /// An object's bytes as they stand.
+    #[must_use]
+    pub fn get(&self, key: ObjectKey) -> Option<&[u8]> {
+        self.objects.get(&key).map(Vec::as_slice)
+    }
+    /// Takes an object out.
+    pub fn take(&mut self, key: ObjectKey) -> Option<Vec<u8>> {
+        self.objects.remove(&key)
+    }
+}
+
+impl Storage for MemoryStorage {
+    fn open(&mut self, key: ObjectKey, _kind: ObjectKind, size: u64) -> Result<(), StorageError> {
+        if size > self.limit {
+            return Err(StorageError::Refused);
+        }
+        // Grown on write, not here: a header's promise allocates nothing.
+        self.objects.insert(key, Vec::new());
+        Ok(())
+    }
+    fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        let object = self.objects.get_mut(&key).ok_or(StorageError::Failed)?;
+        let start = usize::try_from(offset).map_err(|_| StorageError::Full)?;
+        let end = start.checked_add(bytes.len()).ok_or(StorageError::Full)?;
+        if object.len() < end {
+            object.resize(end, 0);
+        }
+        object[start..end].copy_from_slice(bytes);
+        Ok(())
+    }
+    fn read(&mut self, key: ObjectKey, offset: u64, into: &mut [u8]) -> Result<(), StorageError> {
+        let object = self.objects.get(&key).ok_or(StorageError::Failed)?;
+        let start = usize::try_from(offset).map_err(|_| StorageError::Failed)?;
+        let bytes = start.checked_add(into.len()).and_then(|end| object.get(start..end));
+        into.copy_from_slice(bytes.ok_or(StorageError::Failed)?);
+        Ok(())
+    }
+    fn close(&mut self, _key: ObjectKey, _complete: bool) {}
+}
