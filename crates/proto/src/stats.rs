@@ -114,7 +114,7 @@ pub struct Stats {
     pub lost: u64,
     /// Events the driver did not fetch in time.
     pub events_dropped: u64,
-    drops: [u64; REASONS],
+    pub(crate) drops: [u64; REASONS],
 }
 
 impl Stats {
