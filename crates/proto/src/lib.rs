@@ -37,6 +37,7 @@ pub mod partition;
 pub mod rate;
 mod receiver;
 pub mod rng;
+mod roll_call;
 mod sender;
 pub mod session;
 pub mod stats;
