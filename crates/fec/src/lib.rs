@@ -2,95 +2,48 @@
 //!
 //! Systematic Reed-Solomon over GF(2^8) and GF(2^16). The default evaluation points are those of
 //! NRL's NORM, so that parity is byte for byte what its receivers expect; RFC 5510's are an option.
+//!
+//! In reading order:
+//! - `field`: numbers of the two fields, as logarithms;
+//! - `matrix`: which point a symbol stands for, and the coefficients that follow from it;
+//! - `code`: [`Code`], and parity from source symbols;
+//! - `recover`: missing source symbols from the others and parity;
+//! - `kernel`: the same sum of products for each kind of processor. The only unsafe code.
+//!
+//! ```
+//! use fanfare_fec::{Code, Field, Matrix};
+//! let code = Code::new(Field::Gf8, Matrix::Nrl, 4, 2)?;
+//! let source: [&[u8]; 4] = [b"mary", b"had ", b"a li", b"ttle"];
+//! let (mut p0, mut p1) = ([0; 4], [0; 4]);
+//! code.encode(&source, 0, &mut [&mut p0, &mut p1]);
+//!
+//! // Symbols 0 and 2 are lost.
+//! let (mut s0, mut s2) = ([0; 4], [0; 4]);
+//! code.recover(
+//!     4,
+//!     &[(1, source[1]), (3, source[3])],
+//!     &[(0, &p0), (1, &p1)],
+//!     &mut [(0, &mut s0), (2, &mut s2)],
+//! )?;
+//! assert_eq!((&s0, &s2), (b"mary", b"a li"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Feature `std` (default) finds the processor's vector instructions at run time. Without it the
+//! crate is `no_std` with `alloc` and uses what the compiler may assume of the target.
+#![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
 
-/// Field over which a code works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Field {
-    /// GF(2^8), polynomial 0x11D: at most 255 symbols in a block.
-    Gf8,
-    /// GF(2^16), polynomial 0x1100B, little-endian words: at most 65535 symbols in a block.
-    Gf16,
-}
+extern crate alloc;
 
-/// Evaluation points of the Vandermonde matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Matrix {
-    /// 0, 1, a, a^2, … as NRL's NORM has it.
-    #[default]
-    Nrl,
-    /// 1, a, a^2, … as RFC 5510 8.2 has it.
-    Rfc5510,
-}
+mod code;
+mod field;
+mod kernel;
+mod matrix;
+mod recover;
 
-/// A systematic code of `source` source and `parity` parity symbols.
-///
-/// Blocks may be shortened: with fewer source symbols than the code has, the absent ones count as
-/// zero and do not travel; parity number `p` is always row `source + p` of the full code.
-#[derive(Debug, Clone)]
-pub struct Code {
-    field: Field,
-    matrix: Matrix,
-    source: usize,
-    parity: usize,
-}
-
-/// Why a code cannot be made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeError {
-    /// No source symbols.
-    NoSource,
-    /// More symbols than the field has points for.
-    TooMany { symbols: usize, limit: usize },
-}
-
-/// Why a block cannot be recovered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecoverError {
-    /// Fewer symbols than missing ones need.
-    TooFew { need: usize, have: usize },
-    /// A symbol number is out of range or given twice.
-    Symbol(usize),
-    /// A buffer's length does not suit (GF(2^16) needs an even length; outputs must be equal).
-    Length { expected: usize, found: usize },
-}
-
-impl Code {
-    /// Makes the code.
-    pub fn new(field: Field, matrix: Matrix, source: usize, parity: usize) -> Result<Self, CodeError> {
-        Ok(Self { field, matrix, source, parity })
-    }
-    /// Source symbols of a full block.
-    #[must_use]
-    pub fn source(&self) -> usize {
-        self.source
-    }
-    /// Parity symbols a block can have.
-    #[must_use]
-    pub fn parity(&self) -> usize {
-        self.parity
-    }
-    /// Computes parity `first..first + out.len()` of a block into `out` (overwritten; all of one
-    /// length, the symbol length). `source` holds the block's source symbols in order; each may be
-    /// shorter than the symbol length and counts as padded with zeros.
-    pub fn encode(&self, source: &[&[u8]], first: usize, out: &mut [&mut [u8]]) {
-        let _ = (source, first, out, self.field, self.matrix);
-        todo!()
-    }
-    /// Recovers missing source symbols.
-    ///
-    /// `block_len` source symbols make up the block. `source` are those at hand (number, bytes),
-    /// `parity` those at hand (parity number from 0, bytes); shorter ones count as zero-padded.
-    /// `missing` are the numbers to recover with a buffer each, of the symbol length. All missing
-    /// ones of the block must be listed, and at least as many parity symbols given.
-    pub fn recover(
-        &self,
-        block_len: usize,
-        source: &[(usize, &[u8])],
-        parity: &[(usize, &[u8])],
-        missing: &mut [(usize, &mut [u8])],
-    ) -> Result<(), RecoverError> {
-        let _ = (block_len, source, parity, missing);
-        todo!()
-    }
-}
+pub use code::{Code, CodeError};
+pub use field::Field;
+pub use kernel::Kernel;
+pub use matrix::Matrix;
+pub use recover::RecoverError;
