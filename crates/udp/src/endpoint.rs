@@ -1,0 +1,309 @@
+//! An endpoint: the sockets of one node in one group.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use crate::choice::{choose_interface, route_source};
+use crate::ecn::Ecn;
+use crate::error::OpenError;
+use crate::group::{GroupSocket, scoped};
+use crate::interface::Interface;
+use crate::receive::{Buffers, RecvMeta, Via};
+use crate::transmit::Transmitter;
+use crate::wait::{self, Ready};
+
+/// What an endpoint hears beside the answers to its own datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// The group, or its own unicast address. NORM senders belong here too: they hear the NACKs
+    /// that receivers send to the group.
+    #[default]
+    Member,
+    /// Nothing: no group is joined. For one-way sending, and for a sender to one unicast receiver
+    /// that may run on the same machine.
+    Sender,
+}
+
+/// How to open an [`Endpoint`].
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// The multicast group, or one receiver's unicast address, with the port. Default
+    /// 239.255.42.1:6003.
+    pub group: SocketAddr,
+    /// What to hear. Default the group.
+    pub role: Role,
+    /// The interface to join on and send from; `None` chooses as [`choose_interface`] does for a
+    /// group, and leaves it to the routing table for a unicast address. Default none.
+    pub interface: Option<Interface>,
+    /// Hear the group from this sender only (source-specific multicast, RFC 4607). Default none.
+    pub source: Option<IpAddr>,
+    /// Routers plus one that a multicast datagram may pass; 0 keeps it on this machine, 1 on the
+    /// link. Unicast feedback keeps the system's own value. Default 1.
+    pub ttl: u8,
+    /// Whether members on this machine hear what is sent from it, this endpoint included.
+    /// Default true.
+    pub loopback: bool,
+    /// Upper six bits of the traffic class (RFC 2474), 0 to 63. Default 0.
+    pub dscp: u8,
+    /// Bytes asked for each receiving socket; the system may give less (Linux:
+    /// `net.core.rmem_max`). Default 4 MiB, 30 ms at 1 Gbit/s.
+    pub receive_buffer: usize,
+    /// Bytes asked for the sending socket. Default 1 MiB; less makes `send` block earlier.
+    pub send_buffer: usize,
+    /// Let the kernel cut segments (UDP_SEGMENT). Default true; false costs about ten times the
+    /// processor time at full speed and is for packet loss tests and broken drivers.
+    pub gso: bool,
+    /// Let the kernel join datagrams (UDP_GRO). Default true; cost of false as with `gso`.
+    pub gro: bool,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        Self {
+            group: SocketAddr::new(Ipv4Addr::new(239, 255, 42, 1).into(), 6003),
+            role: Role::Member,
+            interface: None,
+            source: None,
+            ttl: 1,
+            loopback: true,
+            dscp: 0,
+            receive_buffer: 4 << 20,
+            send_buffer: 1 << 20,
+            gso: true,
+            gro: true,
+        }
+    }
+}
+
+/// The sockets of one node in one group.
+///
+/// One socket per group, bound to the group's address, only receives. Another is bound to the
+/// interface's own address with a port of its own; everything is sent from there, so unicast
+/// feedback comes back there and cannot be taken by another program that shares the group's port.
+///
+/// With a unicast address for a group, a [`Role::Member`] is its receiver and has the port to
+/// itself: a second one on the same machine gets [`OpenError::Bind`]. If the address belongs to
+/// another machine, the endpoint only sends to it.
+#[derive(Debug)]
+pub struct Endpoint {
+    config: EndpointConfig,
+    interface: Option<Interface>,
+    transmitter: Transmitter,
+    groups: Vec<GroupSocket>,
+    buffers: Buffers,
+    /// Drops counted on groups that have been left since.
+    past_overruns: u64,
+}
+
+impl Endpoint {
+    /// Opens the sockets and joins the group.
+    pub fn open(config: &EndpointConfig) -> Result<Self, OpenError> {
+        check(config)?;
+        let (interface, groups) = if config.group.ip().is_multicast() {
+            open_multicast(config)?
+        } else {
+            (config.interface.clone(), open_unicast(config)?)
+        };
+        let local = sending_address(config, interface.as_ref(), !groups.is_empty())?;
+        Ok(Self {
+            transmitter: Transmitter::open(config, interface.as_ref(), local)?,
+            buffers: Buffers::new(config.gro),
+            config: config.clone(),
+            interface,
+            groups,
+            past_overruns: 0,
+        })
+    }
+
+    /// Sends `bytes` to `to` as datagrams of `segment_size` bytes each, the last one with the rest,
+    /// and returns how many bytes went out: all, or whole segments up to where the socket was full.
+    ///
+    /// Errors come only if nothing went out: `WouldBlock` from a full socket (see
+    /// [`Self::wait_for_space`]); the system's own otherwise, such as a segment longer than the
+    /// link takes, since datagrams are never fragmented here, or a network that is unreachable,
+    /// as IPv6 multicast is on Linux's loopback interface unless a route to it is set up.
+    ///
+    /// # Panics
+    /// If `segment_size` is 0.
+    pub fn send(
+        &self,
+        to: SocketAddr,
+        segment_size: usize,
+        ecn: Option<Ecn>,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        self.transmitter.send(to, segment_size, ecn, bytes)
+    }
+
+    /// Gives `each` the datagrams that have come, a bounded number per socket, and returns how many
+    /// there were. Never blocks; 0 means there was nothing.
+    ///
+    /// The bytes are lent from the buffer in which the kernel put them.
+    pub fn receive(&mut self, mut each: impl FnMut(&RecvMeta, &[u8])) -> io::Result<usize> {
+        // Feedback first: it is little, and the sender's rate hangs on it.
+        let feedback = self.buffers.drain(&self.transmitter.inlet, Via::Unicast, &mut each)?;
+        let mut count = feedback;
+        for group in &self.groups {
+            match self.buffers.drain(&group.inlet, Via::Group(group.group), &mut each) {
+                Ok(more) => count += more,
+                Err(_) if count > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Waits until a datagram can be received, `waker` is readable or the time is up; for ever
+    /// without a `timeout`. A signal ends it too, with nothing ready.
+    pub fn wait(
+        &self,
+        timeout: Option<Duration>,
+        waker: Option<BorrowedFd<'_>>,
+    ) -> io::Result<Ready> {
+        self.wait_on(false, timeout, waker)
+    }
+
+    /// As [`Self::wait`], and ends too when [`Self::send`] can go on.
+    pub fn wait_for_space(
+        &self,
+        timeout: Option<Duration>,
+        waker: Option<BorrowedFd<'_>>,
+    ) -> io::Result<Ready> {
+        self.wait_on(true, timeout, waker)
+    }
+
+    fn wait_on(
+        &self,
+        for_space: bool,
+        timeout: Option<Duration>,
+        waker: Option<BorrowedFd<'_>>,
+    ) -> io::Result<Ready> {
+        let groups = self.groups.iter().map(|group| group.inlet.socket.as_fd());
+        wait::wait(self.transmitter.inlet.socket.as_fd(), for_space, waker, groups, timeout)
+    }
+
+    /// Hears one more group on the same interface, by a socket of its own; the port may differ.
+    /// Does nothing if it is heard already.
+    pub fn join(&mut self, group: SocketAddr) -> Result<(), OpenError> {
+        if self.groups.iter().any(|joined| joined.group == group) {
+            return Ok(());
+        }
+        let interface = match &self.interface {
+            Some(interface) => interface.clone(),
+            None => choose_interface(group.ip(), None)?,
+        };
+        self.groups.push(GroupSocket::join(group, &interface, &self.config)?);
+        Ok(())
+    }
+
+    /// Stops hearing a group. Datagrams of it that were not yet received are lost. Returns whether
+    /// it was heard.
+    pub fn leave(&mut self, group: SocketAddr) -> bool {
+        let Some(at) = self.groups.iter().position(|joined| joined.group == group) else {
+            return false;
+        };
+        self.past_overruns += self.groups.remove(at).inlet.drops();
+        true
+    }
+
+    /// The address and port from which everything is sent, to which feedback comes.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.transmitter.inlet.socket.local_addr()?.as_socket().ok_or(io::ErrorKind::Other.into())
+    }
+
+    /// The group it was opened for.
+    pub fn group(&self) -> SocketAddr {
+        self.config.group
+    }
+
+    /// The interface in use; `None` for a unicast address without a given interface.
+    pub fn interface(&self) -> Option<&Interface> {
+        self.interface.as_ref()
+    }
+
+    /// Datagrams that the system dropped because they were not received in time, all sockets
+    /// together since opening. Always 0 where the system does not tell (all but Linux and Android).
+    pub fn overruns(&self) -> u64 {
+        let groups: u64 = self.groups.iter().map(|group| group.inlet.drops()).sum();
+        self.past_overruns + groups + self.transmitter.inlet.drops()
+    }
+
+    /// Segments of `segment_size` bytes that one system call sends. A good batch is a multiple of
+    /// it; 1 where the kernel does not cut segments or refused to.
+    pub fn max_gso_segments(&self, segment_size: usize) -> usize {
+        self.transmitter.segments_per_call(segment_size)
+    }
+}
+
+fn check(config: &EndpointConfig) -> Result<(), OpenError> {
+    if config.dscp > 63 {
+        return Err(OpenError::Dscp { dscp: config.dscp });
+    }
+    let group = config.group.ip();
+    match config.source {
+        Some(source)
+            if source.is_multicast()
+                || source.is_ipv4() != group.is_ipv4()
+                || !group.is_multicast() =>
+        {
+            Err(OpenError::Source { source, group })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn open_multicast(
+    config: &EndpointConfig,
+) -> Result<(Option<Interface>, Vec<GroupSocket>), OpenError> {
+    let interface = match &config.interface {
+        Some(interface) => interface.clone(),
+        None => choose_interface(config.group.ip(), None)?,
+    };
+    let groups = match config.role {
+        Role::Member => vec![GroupSocket::join(config.group, &interface, config)?],
+        Role::Sender => Vec::new(),
+    };
+    Ok((Some(interface), groups))
+}
+
+fn open_unicast(config: &EndpointConfig) -> Result<Vec<GroupSocket>, OpenError> {
+    if config.role == Role::Sender {
+        return Ok(Vec::new());
+    }
+    match GroupSocket::bind_unicast(config.group, config) {
+        Ok(socket) => Ok(vec![socket]),
+        Err(OpenError::Bind { source, .. }) if source.kind() == io::ErrorKind::AddrNotAvailable => {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The interface's address; without one the receiver's own, or the one the route would use.
+fn sending_address(
+    config: &EndpointConfig,
+    interface: Option<&Interface>,
+    group_is_ours: bool,
+) -> Result<SocketAddr, OpenError> {
+    let group = config.group.ip();
+    if let Some(interface) = interface {
+        let address = interface.address_towards(group).ok_or_else(|| OpenError::NoAddress {
+            interface: interface.name.clone(),
+            group,
+            usable: Vec::new(),
+        })?;
+        return Ok(scoped(SocketAddr::new(address, 0), interface));
+    }
+    let any: IpAddr = match group {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let address = if group_is_ours { group } else { route_source(group).unwrap_or(any) };
+    // A link-local address keeps the scope that the user gave with the destination.
+    let mut local = config.group;
+    local.set_ip(address);
+    local.set_port(0);
+    Ok(local)
+}

@@ -1,0 +1,140 @@
+//! One group's receiving socket: bound to the group's own address, joined on one interface.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Socket, Type};
+
+use crate::endpoint::EndpointConfig;
+use crate::error::OpenError;
+use crate::interface::{Interface, is_link_scope};
+use crate::option;
+use crate::receive::Inlet;
+
+/// A socket that hears one group. Closing it leaves the group.
+#[derive(Debug)]
+pub(crate) struct GroupSocket {
+    pub(crate) inlet: Inlet,
+    pub(crate) group: SocketAddr,
+}
+
+impl GroupSocket {
+    /// Opens, binds and joins. Being bound to the group's address, the socket hears nothing of
+    /// other groups on the same port, as one bound to the port alone would.
+    pub(crate) fn join(
+        group: SocketAddr,
+        interface: &Interface,
+        config: &EndpointConfig,
+    ) -> Result<Self, OpenError> {
+        if !group.ip().is_multicast() {
+            return Err(OpenError::NotMulticast { address: group.ip() });
+        }
+        let socket = open(group, config)?;
+        share_port(&socket)?;
+        refuse_memberships_of_others(&socket, group)?;
+        bind(&socket, scoped(group, interface))?;
+        join(&socket, group.ip(), interface, config.source).map_err(|source| OpenError::Join {
+            group: group.ip(),
+            interface: interface.name.clone(),
+            source,
+        })?;
+        Self::finish(socket, group, config)
+    }
+
+    /// Opens a socket bound to a unicast address of this machine, for itself alone.
+    pub(crate) fn bind_unicast(
+        address: SocketAddr,
+        config: &EndpointConfig,
+    ) -> Result<Self, OpenError> {
+        let socket = open(address, config)?;
+        bind(&socket, address)?;
+        Self::finish(socket, address, config)
+    }
+
+    fn finish(
+        socket: Socket,
+        group: SocketAddr,
+        config: &EndpointConfig,
+    ) -> Result<Self, OpenError> {
+        Ok(Self { inlet: Inlet::new(socket, config.gro)?, group })
+    }
+}
+
+fn open(address: SocketAddr, config: &EndpointConfig) -> Result<Socket, OpenError> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
+        .map_err(|source| OpenError::Socket { source })?;
+    configured("receive buffer", socket.set_recv_buffer_size(config.receive_buffer))?;
+    if address.is_ipv6() {
+        configured("IPv6 only", socket.set_only_v6(true))?;
+    }
+    Ok(socket)
+}
+
+/// Several programs of one machine hear the same group: on Linux SO_REUSEADDR gives each its copy,
+/// the BSDs ask for SO_REUSEPORT as well.
+fn share_port(socket: &Socket) -> Result<(), OpenError> {
+    configured("shared port", socket.set_reuse_address(true))?;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    configured("shared port", socket.set_reuse_port(true))?;
+    Ok(())
+}
+
+/// Linux delivers a group to every socket of its port as soon as any program has joined it, on any
+/// interface and from any source, unless told otherwise.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn refuse_memberships_of_others(socket: &Socket, group: SocketAddr) -> Result<(), OpenError> {
+    if group.is_ipv4() {
+        return configured("own memberships only", socket.set_multicast_all_v4(false));
+    }
+    // Kernels before 4.20 do not know it for IPv6; there the binding to the group must do.
+    #[cfg(target_os = "linux")]
+    let _ = socket.set_multicast_all_v6(false);
+    Ok(())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn refuse_memberships_of_others(_: &Socket, _: SocketAddr) -> Result<(), OpenError> {
+    Ok(())
+}
+
+fn bind(socket: &Socket, address: SocketAddr) -> Result<(), OpenError> {
+    socket.bind(&address.into()).map_err(|source| OpenError::Bind { address, source })
+}
+
+fn join(
+    socket: &Socket,
+    group: IpAddr,
+    interface: &Interface,
+    source: Option<IpAddr>,
+) -> io::Result<()> {
+    match (group, source) {
+        (IpAddr::V4(group), None) => {
+            let index = InterfaceIndexOrAddress::Index(interface.index);
+            socket.join_multicast_v4_n(&group, &index)
+        }
+        (IpAddr::V4(group), Some(IpAddr::V4(source))) => {
+            let own = interface.ipv4().ok_or(io::ErrorKind::AddrNotAvailable)?;
+            socket.join_ssm_v4(&source, &group, &own)
+        }
+        (IpAddr::V6(group), None) => socket.join_multicast_v6(&group, interface.index),
+        (IpAddr::V6(group), Some(IpAddr::V6(source))) => {
+            option::join_source_v6(socket, &source, &group, interface.index)
+        }
+        _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+    }
+}
+
+/// A link-local IPv6 address means nothing without its interface.
+pub(crate) fn scoped(address: SocketAddr, interface: &Interface) -> SocketAddr {
+    match address {
+        SocketAddr::V6(mut v6) if v6.scope_id() == 0 && is_link_scope(v6.ip()) => {
+            v6.set_scope_id(interface.index);
+            SocketAddr::V6(v6)
+        }
+        other => other,
+    }
+}
+
+fn configured(what: &'static str, result: io::Result<()>) -> Result<(), OpenError> {
+    result.map_err(|source| OpenError::Configure { what, source })
+}

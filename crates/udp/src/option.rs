@@ -1,0 +1,154 @@
+//! Socket options that no safe crate of ours sets. Everything unsafe in this crate is here.
+//!
+//! The two calls are declared by hand because the C library is linked by `std` anyway and a few
+//! integers need no bindings. On systems other than Linux and Android each function is its plain
+//! answer: nothing to switch off, nothing on offer.
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use linux::*;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) use plain::*;
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod linux {
+    use std::ffi::{c_int, c_void};
+    use std::io;
+    use std::net::Ipv6Addr;
+    use std::os::fd::{AsFd, AsRawFd};
+
+    // linux/asm-generic/socket.h; these differ on sparc and parisc, where Rust's std is not at home.
+    const SOL_SOCKET: c_int =
+        if cfg!(any(target_arch = "mips", target_arch = "mips64")) { 0xffff } else { 1 };
+    const SO_TIMESTAMPNS: c_int = 35;
+    const SO_MEMINFO: c_int = 55;
+    // linux/sock_diag.h: SK_MEMINFO_DROPS is the last of SK_MEMINFO_VARS.
+    const MEMINFO_DROPS: usize = 8;
+    const MEMINFO_VARS: usize = 9;
+    // linux/udp.h
+    const SOL_UDP: c_int = 17;
+    const UDP_SEGMENT: c_int = 103;
+    const UDP_GRO: c_int = 104;
+    // linux/in6.h, linux/in.h
+    const IPPROTO_IPV6: c_int = 41;
+    const MCAST_JOIN_SOURCE_GROUP: c_int = 46;
+    const AF_INET6: u16 = 10;
+    const SOCKADDR_STORAGE_LEN: usize = 128;
+
+    unsafe extern "C" {
+        fn setsockopt(
+            socket: c_int,
+            level: c_int,
+            name: c_int,
+            value: *const c_void,
+            length: u32,
+        ) -> c_int;
+        fn getsockopt(
+            socket: c_int,
+            level: c_int,
+            name: c_int,
+            value: *mut c_void,
+            length: *mut u32,
+        ) -> c_int;
+    }
+
+    /// Only for options whose value holds no pointers: all the ones named in this module.
+    fn set(socket: &impl AsFd, level: c_int, name: c_int, value: &[u8]) -> io::Result<()> {
+        let fd = socket.as_fd().as_raw_fd();
+        // SAFETY: the descriptor is borrowed, so open; `value` is readable for its whole length,
+        // which is all the kernel reads, and the options above carry no pointers.
+        let result =
+            unsafe { setsockopt(fd, level, name, value.as_ptr().cast(), value.len() as u32) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    fn set_int(socket: &impl AsFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
+        set(socket, level, name, &value.to_ne_bytes())
+    }
+
+    /// Stops the kernel from adding a receive time to each datagram. With it, quinn-udp 0.6.3 has
+    /// too little room for control messages and the ECN mark of coalesced datagrams is lost.
+    pub(crate) fn stop_receive_timestamps(socket: &impl AsFd) -> io::Result<()> {
+        set_int(socket, SOL_SOCKET, SO_TIMESTAMPNS, 0)
+    }
+
+    /// Stops the kernel from handing over several datagrams as one (UDP_GRO).
+    pub(crate) fn stop_coalescing(socket: &impl AsFd) -> io::Result<()> {
+        set_int(socket, SOL_UDP, UDP_GRO, 0)
+    }
+
+    /// Lets the kernel cut what is sent into datagrams of this many bytes (UDP_SEGMENT); 0 for not.
+    pub(crate) fn set_segment_size(socket: &impl AsFd, bytes: u16) -> io::Result<()> {
+        set_int(socket, SOL_UDP, UDP_SEGMENT, c_int::from(bytes))
+    }
+
+    /// Datagrams this socket dropped, for want of buffer or for a bad checksum; wraps at 2^32.
+    pub(crate) fn drops(socket: &impl AsFd) -> Option<u32> {
+        let mut values = [0_u32; MEMINFO_VARS];
+        let mut length = size_of_val(&values) as u32;
+        let fd = socket.as_fd().as_raw_fd();
+        // SAFETY: the descriptor is borrowed, so open; `values` is writable for `length` bytes,
+        // the kernel writes no more than that, and any bytes are valid integers.
+        let result = unsafe {
+            getsockopt(fd, SOL_SOCKET, SO_MEMINFO, values.as_mut_ptr().cast(), &mut length)
+        };
+        // Kernels before 4.12 have no SO_MEMINFO, and a shorter answer has no drops.
+        (result == 0 && length as usize == size_of_val(&values)).then_some(values[MEMINFO_DROPS])
+    }
+
+    /// Joins an IPv6 group for one source only (RFC 3678 section 5.1.2, `group_source_req`).
+    pub(crate) fn join_source_v6(
+        socket: &impl AsFd,
+        source: &Ipv6Addr,
+        group: &Ipv6Addr,
+        interface: u32,
+    ) -> io::Result<()> {
+        // The structure is an index, padding up to a pointer's alignment, and two addresses.
+        let mut request = Vec::with_capacity(8 + 2 * SOCKADDR_STORAGE_LEN);
+        request.extend(interface.to_ne_bytes());
+        request.resize(align_of::<usize>().max(4), 0);
+        for address in [group, source] {
+            request.extend(sockaddr_in6(address));
+        }
+        set(socket, IPPROTO_IPV6, MCAST_JOIN_SOURCE_GROUP, &request)
+    }
+
+    /// Family, port 0, flow 0, address, scope 0.
+    fn sockaddr_in6(address: &Ipv6Addr) -> [u8; SOCKADDR_STORAGE_LEN] {
+        let mut storage = [0; SOCKADDR_STORAGE_LEN];
+        storage[..2].copy_from_slice(&AF_INET6.to_ne_bytes());
+        storage[8..24].copy_from_slice(&address.octets());
+        storage
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod plain {
+    use std::io;
+    use std::net::Ipv6Addr;
+    use std::os::fd::AsFd;
+
+    pub(crate) fn stop_receive_timestamps(_: &impl AsFd) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn stop_coalescing(_: &impl AsFd) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn set_segment_size(_: &impl AsFd, _: u16) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    pub(crate) fn drops(_: &impl AsFd) -> Option<u32> {
+        None
+    }
+
+    pub(crate) fn join_source_v6(
+        _: &impl AsFd,
+        _: &Ipv6Addr,
+        _: &Ipv6Addr,
+        _: u32,
+    ) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+}

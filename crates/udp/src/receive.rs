@@ -1,0 +1,154 @@
+//! Receiving: batches from the kernel, cut into datagrams without copying.
+
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+
+use quinn_udp::{BATCH_SIZE, UdpSocketState};
+use socket2::Socket;
+
+use crate::ecn::Ecn;
+use crate::error::OpenError;
+use crate::option;
+
+/// Largest UDP payload, and largest run of datagrams that the kernel coalesces, in bytes.
+const BUFFER_LEN: usize = 64 * 1024;
+/// Buffers per call where each can hold a whole run of datagrams: enough to amortise the call, few
+/// enough to stay in a second-level cache.
+const COALESCED_BUFFERS: usize = 8;
+/// Datagrams after which one socket lets the others have their turn. A batch is not cut short, so
+/// one call may pass it by up to 8 runs of 64.
+const TURN: usize = 512;
+
+/// By which of the endpoint's sockets a datagram came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// The socket bound to this group, or to the endpoint's own unicast address given as a group.
+    Group(SocketAddr),
+    /// The sending socket: somebody answered what was sent from it.
+    Unicast,
+}
+
+/// What is known of a datagram beside its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecvMeta {
+    /// Who sent it.
+    pub source: SocketAddr,
+    /// The address it was sent to, where the system tells.
+    pub destination: Option<IpAddr>,
+    /// Its congestion mark; `None` is "not ECN-capable".
+    pub ecn: Option<Ecn>,
+    /// By which socket it came.
+    pub via: Via,
+}
+
+/// A socket prepared for batched receiving with marks and destinations.
+#[derive(Debug)]
+pub(crate) struct Inlet {
+    pub(crate) socket: Socket,
+    pub(crate) state: UdpSocketState,
+}
+
+impl Inlet {
+    /// Takes a bound socket and switches on what receiving needs.
+    pub(crate) fn new(socket: Socket, coalesce: bool) -> Result<Self, OpenError> {
+        let state = UdpSocketState::new((&socket).into())
+            .map_err(|source| OpenError::Configure { what: "receive metadata", source })?;
+        option::stop_receive_timestamps(&socket)
+            .map_err(|source| OpenError::Configure { what: "receive timestamps", source })?;
+        if !coalesce && state.gro_segments() > 1 {
+            option::stop_coalescing(&socket)
+                .map_err(|source| OpenError::Configure { what: "GRO", source })?;
+        }
+        Ok(Self { socket, state })
+    }
+
+    /// Datagrams the system dropped before we could read them.
+    pub(crate) fn drops(&self) -> u64 {
+        option::drops(&self.socket).map_or(0, u64::from)
+    }
+}
+
+/// Memory for one batch, reused by every call. Pages never written to cost nothing.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    memory: Vec<u8>,
+    count: usize,
+}
+
+impl Buffers {
+    pub(crate) fn new(coalesce: bool) -> Self {
+        let count = if coalesce { COALESCED_BUFFERS.min(BATCH_SIZE) } else { BATCH_SIZE };
+        Self { memory: vec![0; count * BUFFER_LEN], count }
+    }
+
+    /// Gives one turn's worth of datagrams from `inlet` to `each`; returns how many.
+    pub(crate) fn drain(
+        &mut self,
+        inlet: &Inlet,
+        via: Via,
+        each: &mut impl FnMut(&RecvMeta, &[u8]),
+    ) -> io::Result<usize> {
+        let mut datagrams = 0;
+        while datagrams < TURN {
+            let mut metas = [quinn_udp::RecvMeta::default(); BATCH_SIZE];
+            let filled = match self.fill(inlet, &mut metas) {
+                Ok(filled) => filled,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // An ICMP answer to something sent earlier; the socket is as good as before.
+                Err(error) if is_answer_to_sending(&error) => continue,
+                // What was delivered is not taken back; a lasting error comes again.
+                Err(_) if datagrams > 0 => break,
+                Err(error) => return Err(error),
+            };
+            let buffers = self.memory.chunks_exact(BUFFER_LEN);
+            for (meta, buffer) in metas[..filled].iter().zip(buffers) {
+                datagrams += cut(meta, via, buffer, each);
+            }
+            if filled < self.count {
+                break;
+            }
+        }
+        Ok(datagrams)
+    }
+
+    fn fill(
+        &mut self,
+        inlet: &Inlet,
+        metas: &mut [quinn_udp::RecvMeta; BATCH_SIZE],
+    ) -> io::Result<usize> {
+        let mut chunks = self.memory.chunks_exact_mut(BUFFER_LEN);
+        let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
+            std::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
+        inlet.state.recv((&inlet.socket).into(), &mut slices[..self.count], metas)
+    }
+}
+
+fn is_answer_to_sending(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+    )
+}
+
+/// Cuts a run of coalesced datagrams by its stride.
+fn cut(
+    meta: &quinn_udp::RecvMeta,
+    via: Via,
+    buffer: &[u8],
+    each: &mut impl FnMut(&RecvMeta, &[u8]),
+) -> usize {
+    let ours =
+        RecvMeta { source: meta.addr, destination: meta.dst_ip, ecn: meta.ecn.map(Ecn::from), via };
+    let bytes = &buffer[..meta.len];
+    if bytes.is_empty() {
+        each(&ours, bytes);
+        return 1;
+    }
+    let datagrams = bytes.chunks(meta.stride.max(1));
+    let count = datagrams.len();
+    datagrams.for_each(|datagram| each(&ours, datagram));
+    count
+}

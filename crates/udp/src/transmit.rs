@@ -1,0 +1,235 @@
+//! Sending: many equal segments in one call where the kernel cuts them, one call each elsewhere.
+//!
+//! Segment size and traffic class are set as socket options when they change, not sent along with
+//! each call: quinn-udp's per-call traffic class has only the ECN bits and would erase the DSCP.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::ecn::Ecn;
+use crate::endpoint::EndpointConfig;
+use crate::error::OpenError;
+use crate::interface::Interface;
+use crate::option;
+use crate::receive::Inlet;
+
+/// Most segments that one system call sends (UDP_MAX_SEGMENTS of Linux before 6.9, the smaller).
+pub const MAX_GSO_SEGMENTS: usize = 64;
+/// Largest super-packet: 65535 less the larger of the IP headers and the UDP header.
+const MAX_SUPER_PACKET: usize = 65_535 - 40 - 8;
+
+/// EIO and EINVAL, the ways in which drivers and routes without segmentation refuse it.
+const SEGMENTATION_REFUSALS: [i32; 2] = [5, 22];
+
+/// The socket from which everything is sent.
+#[derive(Debug)]
+pub(crate) struct Transmitter {
+    pub(crate) inlet: Inlet,
+    segmentation: AtomicBool,
+    dscp: u8,
+    settings: Mutex<Settings>,
+}
+
+/// What the socket is set to now, so that only changes cost a call.
+#[derive(Debug)]
+struct Settings {
+    segment_size: u16,
+    traffic_class: u8,
+}
+
+impl Transmitter {
+    /// Opens the socket on `local` with a port of the system's choice.
+    pub(crate) fn open(
+        config: &EndpointConfig,
+        interface: Option<&Interface>,
+        local: SocketAddr,
+    ) -> Result<Self, OpenError> {
+        let socket =
+            Socket::new(Domain::for_address(config.group), Type::DGRAM, Some(Protocol::UDP))
+                .map_err(|source| OpenError::Socket { source })?;
+        configure(&socket, config, interface)?;
+        socket.bind(&local.into()).map_err(|source| OpenError::Bind { address: local, source })?;
+        let inlet = Inlet::new(socket, config.gro)?;
+        let segmentation = config.gso && inlet.state.max_gso_segments() > 1;
+        let traffic_class = config.dscp << 2;
+        set_traffic_class(&inlet.socket, local.ip(), traffic_class)
+            .map_err(|source| OpenError::Configure { what: "DSCP", source })?;
+        Ok(Self {
+            inlet,
+            segmentation: AtomicBool::new(segmentation),
+            dscp: config.dscp,
+            settings: Mutex::new(Settings { segment_size: 0, traffic_class }),
+        })
+    }
+
+    /// Segments of this size that one system call takes; 1 without segmentation by the kernel.
+    pub(crate) fn segments_per_call(&self, segment_size: usize) -> usize {
+        if !self.segmentation.load(Ordering::Relaxed) {
+            return 1;
+        }
+        (MAX_SUPER_PACKET / segment_size.max(1)).clamp(1, MAX_GSO_SEGMENTS)
+    }
+
+    /// See [`crate::Endpoint::send`].
+    pub(crate) fn send(
+        &self,
+        to: SocketAddr,
+        segment_size: usize,
+        ecn: Option<Ecn>,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        assert!(segment_size > 0, "a segment has at least one byte");
+        let mut settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        self.mark(&mut settings, to.ip(), ecn)?;
+        let mut sent = 0;
+        loop {
+            let run = self.segments_per_call(segment_size) * segment_size;
+            let end = (sent + run).min(bytes.len());
+            match self.send_run(&mut settings, to, segment_size, &bytes[sent..end]) {
+                Ok(length) => sent += length,
+                // As with `write`: what went out is reported first, the error by the next call.
+                Err(_) if sent > 0 => return Ok(sent),
+                Err(error) => return Err(error),
+            }
+            if sent == bytes.len() {
+                return Ok(sent);
+            }
+        }
+    }
+
+    /// One call's worth; less of it where the kernel turns out not to cut segments.
+    fn send_run(
+        &self,
+        settings: &mut Settings,
+        to: SocketAddr,
+        segment_size: usize,
+        run: &[u8],
+    ) -> io::Result<usize> {
+        if run.len() <= segment_size {
+            return self.send_single(settings, to, run);
+        }
+        let refused = match self.send_segmented(settings, to, segment_size, run) {
+            Err(error) if is_refusal(&error) => error,
+            result => return result,
+        };
+        // The same errors come from a segment too long for the link or a bad address: segmentation
+        // is only to blame if the segment alone goes through.
+        let length = self.send_single(settings, to, &run[..segment_size]).map_err(|error| {
+            if error.kind() == io::ErrorKind::InvalidInput { refused } else { error }
+        })?;
+        self.segmentation.store(false, Ordering::Relaxed);
+        Ok(length)
+    }
+
+    fn send_segmented(
+        &self,
+        settings: &mut Settings,
+        to: SocketAddr,
+        segment_size: usize,
+        run: &[u8],
+    ) -> io::Result<usize> {
+        // A run has two segments or more and fits 64 KiB, so the size fits too.
+        let size = u16::try_from(segment_size).map_err(|_| io::ErrorKind::InvalidInput)?;
+        self.set_segment_size(settings, size)?;
+        self.send_call(to, run)
+    }
+
+    fn send_single(
+        &self,
+        settings: &mut Settings,
+        to: SocketAddr,
+        datagram: &[u8],
+    ) -> io::Result<usize> {
+        // A datagram within the set size is sent whole; a longer one would be cut.
+        if settings.segment_size != 0
+            && (datagram.len() > usize::from(settings.segment_size)
+                || !self.segmentation.load(Ordering::Relaxed))
+        {
+            self.set_segment_size(settings, 0)?;
+        }
+        self.send_call(to, datagram)
+    }
+
+    fn send_call(&self, to: SocketAddr, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.inlet.socket.send_to(bytes, &to.into()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn set_segment_size(&self, settings: &mut Settings, size: u16) -> io::Result<()> {
+        if settings.segment_size != size {
+            option::set_segment_size(&self.inlet.socket, size)?;
+            settings.segment_size = size;
+        }
+        Ok(())
+    }
+
+    fn mark(&self, settings: &mut Settings, to: IpAddr, ecn: Option<Ecn>) -> io::Result<()> {
+        let traffic_class = self.dscp << 2 | ecn.map_or(0, Ecn::bits);
+        if settings.traffic_class != traffic_class {
+            set_traffic_class(&self.inlet.socket, to, traffic_class)?;
+            settings.traffic_class = traffic_class;
+        }
+        Ok(())
+    }
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(|number| SEGMENTATION_REFUSALS.contains(&number))
+}
+
+fn set_traffic_class(socket: &Socket, family: IpAddr, traffic_class: u8) -> io::Result<()> {
+    match family {
+        IpAddr::V4(_) => socket.set_tos_v4(u32::from(traffic_class)),
+        IpAddr::V6(_) => socket.set_tclass_v6(u32::from(traffic_class)),
+    }
+}
+
+fn configure(
+    socket: &Socket,
+    config: &EndpointConfig,
+    interface: Option<&Interface>,
+) -> Result<(), OpenError> {
+    let set = |what, result: io::Result<()>| {
+        result.map_err(|source| OpenError::Configure { what, source })
+    };
+    set("send buffer", socket.set_send_buffer_size(config.send_buffer))?;
+    set("receive buffer", socket.set_recv_buffer_size(config.receive_buffer))?;
+    if config.group.is_ipv6() {
+        set("IPv6 only", socket.set_only_v6(true))?;
+    }
+    let Some(interface) = interface.filter(|_| config.group.ip().is_multicast()) else {
+        return Ok(());
+    };
+    let hops = u32::from(config.ttl);
+    if config.group.is_ipv4() {
+        set("interface", set_interface_v4(socket, interface))?;
+        set("TTL", socket.set_multicast_ttl_v4(hops))?;
+        set("loopback", socket.set_multicast_loop_v4(config.loopback))
+    } else {
+        set("interface", socket.set_multicast_if_v6(interface.index))?;
+        set("hop limit", socket.set_multicast_hops_v6(hops))?;
+        set("loopback", socket.set_multicast_loop_v6(config.loopback))
+    }
+}
+
+/// By index where possible: two interfaces may have the same address.
+fn set_interface_v4(socket: &Socket, interface: &Interface) -> io::Result<()> {
+    let address = interface.ipv4().ok_or(io::ErrorKind::AddrNotAvailable)?;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return Ok(rustix::net::sockopt::set_ip_multicast_if_with_ifindex(
+        socket,
+        &std::net::Ipv4Addr::UNSPECIFIED,
+        &address,
+        interface.index,
+    )?);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    socket.set_multicast_if_v4(&address)
+}

@@ -1,0 +1,66 @@
+//! Waiting for sockets with nanosecond timeouts.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+/// Why a wait ended; all false when the time was up or a signal came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ready {
+    /// A group's socket has datagrams.
+    pub group: bool,
+    /// The sending socket has datagrams.
+    pub unicast: bool,
+    /// The sending socket takes datagrams again. Only when asked for.
+    pub writable: bool,
+    /// The waker's descriptor is readable or closed.
+    pub woken: bool,
+}
+
+impl Ready {
+    /// Whether [`crate::Endpoint::receive`] has something to do.
+    pub fn readable(&self) -> bool {
+        self.group || self.unicast
+    }
+}
+
+/// Waits on the sending socket first, the waker second if there is one, and the groups' sockets.
+pub(crate) fn wait<'a>(
+    sending: BorrowedFd<'a>,
+    for_space: bool,
+    waker: Option<BorrowedFd<'a>>,
+    groups: impl Iterator<Item = BorrowedFd<'a>>,
+    timeout: Option<Duration>,
+) -> io::Result<Ready> {
+    let interest = if for_space { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    let mut fds = vec![PollFd::from_borrowed_fd(sending, interest)];
+    fds.extend(
+        waker.into_iter().chain(groups).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+    );
+    match poll(&mut fds, timeout.map(timespec).as_ref()) {
+        Ok(_) => {}
+        Err(Errno::INTR) => return Ok(Ready::default()),
+        Err(errno) => return Err(errno.into()),
+    }
+    // An error on a socket is fetched by reading it.
+    let has_input = |fd: &PollFd<'_>| fd.revents().intersects(!PollFlags::OUT);
+    let first_group = 1 + usize::from(waker.is_some());
+    Ok(Ready {
+        group: fds[first_group..].iter().any(has_input),
+        unicast: has_input(&fds[0]),
+        writable: fds[0].revents().contains(PollFlags::OUT),
+        woken: waker.is_some() && has_input(&fds[1]),
+    })
+}
+
+/// A time beyond what the system can count is as good as for ever, some hundred years of it.
+fn timespec(timeout: Duration) -> Timespec {
+    const LONGEST_SECONDS: u64 = u32::MAX as u64;
+    Timespec {
+        tv_sec: timeout.as_secs().min(LONGEST_SECONDS) as i64,
+        tv_nsec: timeout.subsec_nanos().into(),
+    }
+}
