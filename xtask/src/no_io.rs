@@ -1,0 +1,36 @@
+//! Proof that the core does no I/O: it builds where there is no operating system.
+
+use crate::step::{self, Outcome};
+
+const CORE: [&str; 3] = ["fanfare-wire", "fanfare-fec", "fanfare-proto"];
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// The core crates are `no_std` (so that clock, sockets, files and threads do not even exist for
+/// them), and build for wasm32 where that target is installed.
+pub(crate) fn check() -> Outcome {
+    for name in CORE {
+        let folder = name.trim_start_matches("fanfare-");
+        let lib = format!("crates/{folder}/src/lib.rs");
+        match std::fs::read_to_string(&lib) {
+            Ok(text) if text.contains("no_std") => {}
+            Ok(_) => return Outcome::Failed(format!("{lib} is not no_std")),
+            Err(error) => return Outcome::Failed(format!("{lib}: {error}")),
+        }
+    }
+    let mut build = vec!["build", "--locked", "--no-default-features"];
+    for name in CORE {
+        build.extend(["-p", name]);
+    }
+    let host = step::cargo(&build, &[]);
+    if !matches!(host, Outcome::Passed) {
+        return host;
+    }
+    let installed = step::output("rustc", &["--print", "target-libdir", "--target", TARGET])
+        .is_ok_and(|dir| std::path::Path::new(dir.trim()).exists());
+    if !installed {
+        eprintln!("{TARGET} is not installed: built without std for this machine only");
+        return Outcome::Passed;
+    }
+    build.extend(["--target", TARGET]);
+    step::cargo(&build, &[])
+}

@@ -1,0 +1,58 @@
+//! What the interop runs need from the system, by Debian package name.
+
+use crate::step::{self, Outcome};
+
+/// (program or file that shows it is there, package).
+const NEEDED: [(&str, &str); 6] = [
+    ("/usr/include/normApi.h", "libnorm-dev"),
+    ("g++", "g++"),
+    ("ip", "iproute2"),
+    ("nft", "nftables"),
+    ("ethtool", "ethtool"),
+    ("tshark", "tshark"),
+];
+
+fn present(what: &str) -> bool {
+    if what.starts_with('/') {
+        return std::path::Path::new(what).exists();
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    path.split(':')
+        .chain(["/usr/sbin", "/sbin"])
+        .any(|dir| std::path::Path::new(dir).join(what).exists())
+}
+
+fn missing() -> Vec<&'static str> {
+    NEEDED.iter().filter(|(what, _)| !present(what)).map(|(_, package)| *package).collect()
+}
+
+fn is_root() -> bool {
+    step::output("id", &["-u"]).is_ok_and(|id| id.trim() == "0")
+}
+
+/// Installs what is missing where that is possible: Debian, as root.
+pub(crate) fn install() -> Outcome {
+    let missing = missing();
+    if missing.is_empty() {
+        return Outcome::Passed;
+    }
+    if !is_root() || !present("apt-get") {
+        return Outcome::Skipped(format!("interop needs: {}", missing.join(" ")));
+    }
+    let update = step::run("apt-get", &["update", "-qq"], &[]);
+    if !matches!(update, Outcome::Passed) {
+        return update;
+    }
+    let mut args = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    args.extend(missing);
+    step::run("apt-get", &args, &[("DEBIAN_FRONTEND", "noninteractive")])
+}
+
+/// Why the interop runs cannot be had here, if so.
+pub(crate) fn interop_impossible() -> Option<String> {
+    let missing = missing();
+    if !missing.is_empty() {
+        return Some(format!("missing packages: {}", missing.join(" ")));
+    }
+    (!is_root()).then(|| "network namespaces need root".to_owned())
+}
