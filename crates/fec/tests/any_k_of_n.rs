@@ -23,7 +23,8 @@ fn cases() -> impl Strategy<Value = Case> {
     let field = prop_oneof![Just(Field::Gf8), Just(Field::Gf16)];
     let matrix = prop_oneof![Just(Matrix::Nrl), Just(Matrix::Rfc5510)];
     let kernel = prop::sample::select(Kernel::available());
-    let sizes = (1usize..=70, 1usize..=40, 1usize..=180);
+    // Lengths around several tiles of the widest kernel (256 bytes).
+    let sizes = (1usize..=70, 1usize..=40, 1usize..=800);
     (field, matrix, kernel, sizes)
         .prop_flat_map(|(field, matrix, kernel, (k, parity, length))| {
             let length = length.next_multiple_of(field.element_size());

@@ -7,7 +7,19 @@
 
 use alloc::vec::Vec;
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod gfni_avx2;
+#[cfg(target_arch = "x86_64")]
+mod gfni_avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod tables;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod tiles;
 
 /// A way to compute. All give the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,11 +27,33 @@ mod portable;
 pub enum Kernel {
     /// 64-bit integers on any processor.
     Portable,
+    /// AArch64 with NEON.
+    Neon,
+    /// x86-64 with AVX2.
+    Avx2,
+    /// x86-64 with AVX2 and GFNI.
+    GfniAvx2,
+    /// x86-64 with AVX-512 (F and BW) and GFNI.
+    GfniAvx512,
+}
+
+/// Whether the processor has all these features: asked at run time, and remembered, by std; without
+/// std, what the compiler was told.
+#[cfg(target_arch = "x86_64")]
+macro_rules! has {
+    ($($feature:tt),+) => {{
+        #[cfg(feature = "std")]
+        let has = $(std::arch::is_x86_feature_detected!($feature))&&+;
+        #[cfg(not(feature = "std"))]
+        let has = $(cfg!(target_feature = $feature))&&+;
+        has
+    }};
 }
 
 impl Kernel {
     /// Every kernel there is, the fastest last.
-    const ALL: [Self; 1] = [Self::Portable];
+    const ALL: [Self; 5] =
+        [Self::Portable, Self::Neon, Self::Avx2, Self::GfniAvx2, Self::GfniAvx512];
 
     /// The kernels this machine can run, the fastest last.
     #[must_use]
@@ -32,6 +66,17 @@ impl Kernel {
     pub fn is_available(self) -> bool {
         match self {
             Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => has!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Self::GfniAvx2 => has!("avx2", "gfni"),
+            #[cfg(target_arch = "x86_64")]
+            Self::GfniAvx512 => has!("avx512f", "avx512bw", "gfni"),
+            // Part of every AArch64 target that has floating point.
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => cfg!(target_feature = "neon"),
+            #[allow(unreachable_patterns, reason = "the kernels of other processors")]
+            _ => false,
         }
     }
 }
@@ -46,7 +91,8 @@ impl Active {
     }
 
     pub(crate) fn best() -> Self {
-        Self(Kernel::available().pop().unwrap_or(Kernel::Portable))
+        let fastest = Kernel::ALL.into_iter().rev().find(|kernel| kernel.is_available());
+        Self(fastest.unwrap_or(Kernel::Portable))
     }
 
     pub(crate) fn kernel(self) -> Kernel {
@@ -62,7 +108,19 @@ impl Active {
         out: &mut [&mut [u8]],
     ) {
         match self.0 {
-            Kernel::Portable => portable::sum8(coefficients, sources, out),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: an `Active` holds a kernel whose instructions this machine has.
+            Kernel::Avx2 => unsafe { avx2::sum8(coefficients, sources, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Kernel::GfniAvx2 => unsafe { gfni_avx2::sum8(coefficients, sources, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Kernel::GfniAvx512 => unsafe { gfni_avx512::sum8(coefficients, sources, out) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: as above.
+            Kernel::Neon => unsafe { neon::sum8(coefficients, sources, out) },
+            _ => portable::sum8(coefficients, sources, out),
         }
     }
 
@@ -81,10 +139,27 @@ impl Active {
                 for (r, c) in row.iter_mut().enumerate().take(out.len()) {
                     *c = coefficient(group * ROWS16 + r, column);
                 }
-                match self.0 {
-                    Kernel::Portable => portable::add16(&row[..out.len()], source, out),
-                }
+                self.add16(&row[..out.len()], source, out);
             }
+        }
+    }
+
+    /// Adds `row[r] · source` to `out[r]`, for up to [`ROWS16`] rows.
+    fn add16(self, row: &[u16], source: &[u8], out: &mut [&mut [u8]]) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: an `Active` holds a kernel whose instructions this machine has.
+            Kernel::Avx2 => unsafe { avx2::add16(row, source, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Kernel::GfniAvx2 => unsafe { gfni_avx2::add16(row, source, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Kernel::GfniAvx512 => unsafe { gfni_avx512::add16(row, source, out) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: as above.
+            Kernel::Neon => unsafe { neon::add16(row, source, out) },
+            _ => portable::add16(row, source, out),
         }
     }
 }
@@ -104,6 +179,13 @@ impl<'a> Coefficients<'a> {
     /// Row 0 is row `first` of the `stride` rows in `bytes`.
     pub(crate) fn new(bytes: &'a [u8], stride: usize, first: usize) -> Self {
         Self { bytes, stride, first }
+    }
+
+    /// For each source, its coefficients in rows from `row` on.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn columns(&self, row: usize) -> impl Iterator<Item = &'a [u8]> {
+        let first = self.first + row;
+        self.bytes.chunks_exact(self.stride).map(move |column| &column[first..])
     }
 
     /// Coefficients of source `column` in rows from `row` on.
