@@ -6,7 +6,7 @@ const CORE: [&str; 3] = ["fanfare-wire", "fanfare-fec", "fanfare-proto"];
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The core crates are `no_std` (so that clock, sockets, files and threads do not even exist for
-/// them), and build for wasm32 where that target is installed.
+/// them), and build for wasm32 where that target can be had.
 pub(crate) fn check() -> Outcome {
     for name in CORE {
         let folder = name.trim_start_matches("fanfare-");
@@ -25,12 +25,15 @@ pub(crate) fn check() -> Outcome {
     if !matches!(host, Outcome::Passed) {
         return host;
     }
-    let installed = step::output("rustc", &["--print", "target-libdir", "--target", TARGET])
-        .is_ok_and(|dir| std::path::Path::new(dir.trim()).exists());
-    if !installed {
-        eprintln!("{TARGET} is not installed: built without std for this machine only");
+    if !installed() && !step::answers("rustup", &["target", "add", TARGET]) {
+        eprintln!("{TARGET} cannot be had here: built without std for this machine only");
         return Outcome::Passed;
     }
     build.extend(["--target", TARGET]);
     step::cargo(&build, &[])
+}
+
+fn installed() -> bool {
+    step::output("rustc", &["--print", "target-libdir", "--target", TARGET])
+        .is_ok_and(|dir| std::path::Path::new(dir.trim()).exists())
 }
