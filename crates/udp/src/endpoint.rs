@@ -42,8 +42,8 @@ pub struct EndpointConfig {
     /// Routers plus one that a multicast datagram may pass; 0 keeps it on this machine, 1 on the
     /// link. Unicast feedback keeps the system's own value. Default 1.
     pub ttl: u8,
-    /// Whether members on this machine hear what is sent from it, this endpoint included.
-    /// Default true.
+    /// Whether members on this machine hear what is sent from it, this endpoint included. The
+    /// loopback interface returns everything either way. Default true.
     pub loopback: bool,
     /// Upper six bits of the traffic class (RFC 2474), 0 to 63. Default 0.
     pub dscp: u8,

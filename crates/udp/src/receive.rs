@@ -152,3 +152,61 @@ fn cut(
     datagrams.for_each(|datagram| each(&ours, datagram));
     count
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::endpoint::{Endpoint, EndpointConfig, Role};
+
+    /// Sends one run of 20 marked segments to a bare inlet; returns what the kernel handed over.
+    fn receive_run(address: &str, ecn: Option<Ecn>) -> quinn_udp::RecvMeta {
+        let socket = std::net::UdpSocket::bind((address, 0)).unwrap();
+        let group = socket.local_addr().unwrap();
+        let inlet = Inlet::new(socket.into(), true).unwrap();
+        let config = EndpointConfig { group, role: Role::Sender, ..EndpointConfig::default() };
+        let sender = Endpoint::open(&config).unwrap();
+        assert_eq!(sender.send(group, 1000, ecn, &[7; 19_500]).unwrap(), 19_500);
+        let timeout = Some(Duration::from_secs(5));
+        let fd = std::os::fd::AsFd::as_fd(&inlet.socket);
+        assert!(crate::wait::wait(fd, false, None, std::iter::empty(), timeout).unwrap().unicast);
+        let mut metas = [quinn_udp::RecvMeta::default(); BATCH_SIZE];
+        let filled = Buffers::new(true).fill(&inlet, &mut metas).unwrap();
+        assert_eq!(filled, 1, "loopback hands over the run as one");
+        metas[0]
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[test]
+    fn the_ecn_mark_survives_a_coalesced_receive() {
+        for address in ["127.0.0.1", "::1"] {
+            for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+                let meta = receive_run(address, Some(ecn));
+                assert_eq!((meta.len, meta.stride), (19_500, 1000), "{address}: coalesced");
+                assert_eq!(meta.ecn.map(Ecn::from), Some(ecn), "{address}");
+                assert_eq!(meta.dst_ip, Some(address.parse().unwrap()), "{address}");
+            }
+            assert_eq!(receive_run(address, None).ecn, None, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_run_is_cut_by_its_stride_with_a_short_last_datagram() {
+        let mut meta = quinn_udp::RecvMeta::default();
+        (meta.len, meta.stride) = (7, 3);
+        let mut seen = Vec::new();
+        let count =
+            cut(&meta, Via::Unicast, b"abcdefgh", &mut |_, bytes| seen.push(bytes.to_vec()));
+        assert_eq!(count, 3);
+        assert_eq!(seen, [&b"abc"[..], b"def", b"g"]);
+    }
+
+    #[test]
+    fn an_empty_datagram_is_one_datagram() {
+        let meta = quinn_udp::RecvMeta::default();
+        let mut seen = 0;
+        assert_eq!(cut(&meta, Via::Unicast, b"abc", &mut |_, bytes| seen += 1 + bytes.len()), 1);
+        assert_eq!(seen, 1);
+    }
+}
