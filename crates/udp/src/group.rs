@@ -80,19 +80,19 @@ fn share_port(socket: &Socket) -> Result<(), OpenError> {
 }
 
 /// Linux delivers a group to every socket of its port as soon as any program has joined it, on any
-/// interface and from any source, unless told otherwise.
-#[cfg(any(target_os = "linux", target_os = "android"))]
+/// interface and from any source, unless told otherwise. Elsewhere, and where the socket library
+/// does not offer it (Android), the binding to the group's address must do.
+#[cfg(target_os = "linux")]
 fn refuse_memberships_of_others(socket: &Socket, group: SocketAddr) -> Result<(), OpenError> {
     if group.is_ipv4() {
         return configured("own memberships only", socket.set_multicast_all_v4(false));
     }
-    // Kernels before 4.20 do not know it for IPv6; there the binding to the group must do.
-    #[cfg(target_os = "linux")]
+    // Kernels before 4.20 do not know it for IPv6.
     let _ = socket.set_multicast_all_v6(false);
     Ok(())
 }
 
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[cfg(not(target_os = "linux"))]
 fn refuse_memberships_of_others(_: &Socket, _: SocketAddr) -> Result<(), OpenError> {
     Ok(())
 }

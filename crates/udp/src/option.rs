@@ -81,6 +81,14 @@ mod linux {
         set_int(socket, SOL_UDP, UDP_SEGMENT, c_int::from(bytes))
     }
 
+    /// Makes Linux refuse segmentation on an IPv4 socket with EINVAL, as some drivers do: it does so
+    /// without checksums (SO_NO_CHECK).
+    #[cfg(test)]
+    pub(crate) fn refuse_segmentation(socket: &impl AsFd) -> io::Result<()> {
+        const SO_NO_CHECK: c_int = 11;
+        set_int(socket, SOL_SOCKET, SO_NO_CHECK, 1)
+    }
+
     /// Datagrams this socket dropped, for want of buffer or for a bad checksum; wraps at 2^32.
     pub(crate) fn drops(socket: &impl AsFd) -> Option<u32> {
         let mut values = [0_u32; MEMINFO_VARS];

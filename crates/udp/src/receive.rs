@@ -155,20 +155,20 @@ fn cut(
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::endpoint::{Endpoint, EndpointConfig, Role};
 
     /// Sends one run of 20 marked segments to a bare inlet; returns what the kernel handed over.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
     fn receive_run(address: &str, ecn: Option<Ecn>) -> quinn_udp::RecvMeta {
+        use crate::endpoint::{Endpoint, EndpointConfig, Role};
+
         let socket = std::net::UdpSocket::bind((address, 0)).unwrap();
         let group = socket.local_addr().unwrap();
         let inlet = Inlet::new(socket.into(), true).unwrap();
         let config = EndpointConfig { group, role: Role::Sender, ..EndpointConfig::default() };
         let sender = Endpoint::open(&config).unwrap();
         assert_eq!(sender.send(group, 1000, ecn, &[7; 19_500]).unwrap(), 19_500);
-        let timeout = Some(Duration::from_secs(5));
+        let timeout = Some(std::time::Duration::from_secs(5));
         let fd = std::os::fd::AsFd::as_fd(&inlet.socket);
         assert!(crate::wait::wait(fd, false, None, std::iter::empty(), timeout).unwrap().unicast);
         let mut metas = [quinn_udp::RecvMeta::default(); BATCH_SIZE];

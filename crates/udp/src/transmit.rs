@@ -112,15 +112,13 @@ impl Transmitter {
         if run.len() <= segment_size {
             return self.send_single(settings, to, run);
         }
-        let refused = match self.send_segmented(settings, to, segment_size, run) {
-            Err(error) if is_refusal(&error) => error,
+        match self.send_segmented(settings, to, segment_size, run) {
+            Err(error) if is_refusal(&error) => {}
             result => return result,
-        };
+        }
         // The same errors come from a segment too long for the link or a bad address: segmentation
         // is only to blame if the segment alone goes through.
-        let length = self.send_single(settings, to, &run[..segment_size]).map_err(|error| {
-            if error.kind() == io::ErrorKind::InvalidInput { refused } else { error }
-        })?;
+        let length = self.send_single(settings, to, &run[..segment_size])?;
         self.segmentation.store(false, Ordering::Relaxed);
         Ok(length)
     }
@@ -144,13 +142,9 @@ impl Transmitter {
         to: SocketAddr,
         datagram: &[u8],
     ) -> io::Result<usize> {
-        // A datagram within the set size is sent whole; a longer one would be cut.
-        if settings.segment_size != 0
-            && (datagram.len() > usize::from(settings.segment_size)
-                || !self.segmentation.load(Ordering::Relaxed))
-        {
-            self.set_segment_size(settings, 0)?;
-        }
+        // With a size set, a longer datagram would be cut, and a shorter one refused on any route
+        // that cannot segment or whose links are too small for that size.
+        self.set_segment_size(settings, 0)?;
         self.send_call(to, datagram)
     }
 
@@ -232,4 +226,49 @@ fn set_interface_v4(socket: &Socket, interface: &Interface) -> io::Result<()> {
     )?);
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     socket.set_multicast_if_v4(&address)
+}
+
+#[cfg(all(test, any(target_os = "linux", target_os = "android")))]
+mod tests {
+    use super::*;
+    use crate::endpoint::{Endpoint, Role};
+
+    fn unicast_pair() -> (Endpoint, Transmitter) {
+        let port = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+        let config = EndpointConfig { group: port, ..EndpointConfig::default() };
+        let receiver = Endpoint::open(&config).unwrap();
+        let config = EndpointConfig { role: Role::Sender, ..config };
+        let local = SocketAddr::new(port.ip(), 0);
+        (receiver, Transmitter::open(&config, None, local).unwrap())
+    }
+
+    fn lengths(receiver: &mut Endpoint) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        receiver.receive(|_, bytes| lengths.push(bytes.len())).unwrap();
+        lengths
+    }
+
+    #[test]
+    fn where_segmentation_is_refused_every_datagram_still_goes_out_once() {
+        let (mut receiver, transmitter) = unicast_pair();
+        option::refuse_segmentation(&transmitter.inlet.socket).unwrap();
+        assert_eq!(transmitter.segments_per_call(1000), 64);
+        let sent = transmitter.send(receiver.group(), 1000, None, &[1; 4500]).unwrap();
+        assert_eq!((sent, lengths(&mut receiver)), (4500, vec![1000, 1000, 1000, 1000, 500]));
+        assert_eq!(transmitter.segments_per_call(1000), 1);
+    }
+
+    #[test]
+    fn options_are_set_only_when_they_change() {
+        let (mut receiver, transmitter) = unicast_pair();
+        let group = receiver.group();
+        for (bytes, size_after) in [(300, 100), (250, 100), (50, 0), (101, 100)] {
+            transmitter.send(group, 100, None, &vec![1; bytes]).unwrap();
+            assert_eq!(transmitter.settings.lock().unwrap().segment_size, size_after);
+        }
+        transmitter.send(group, 500, Some(Ecn::Ce), &[1; 500]).unwrap();
+        let settings = transmitter.settings.lock().unwrap();
+        assert_eq!((settings.segment_size, settings.traffic_class), (0, Ecn::Ce.bits()));
+        assert_eq!(lengths(&mut receiver).iter().sum::<usize>(), 300 + 250 + 50 + 101 + 500);
+    }
 }

@@ -375,6 +375,8 @@ fn a_segment_longer_than_the_link_takes_is_an_error_and_segmentation_goes_on() {
     let error = endpoint.send(group, 9000, None, &[0; 27_000]).unwrap_err();
     const EMSGSIZE: i32 = 90;
     assert_eq!(error.raw_os_error(), Some(EMSGSIZE), "{error}");
+    assert_eq!(endpoint.send(group, 100, None, &[0; 250]).unwrap(), 250);
+    assert_eq!(endpoint.send(group, 100, None, &[0; 50]).unwrap(), 50);
     assert_eq!(endpoint.max_gso_segments(1200), 54);
     assert_eq!(endpoint.max_gso_segments(100), 64);
 }
