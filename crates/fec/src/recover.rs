@@ -189,28 +189,32 @@ impl<F: Logarithms> Interpolation<F> {
         let left: Vec<u16> = lost.iter().map(|place| place.point).collect();
         for place in known.iter_mut().chain(&mut lost) {
             // The distance of a point to itself has "logarithm" 0 and so drops out.
-            let sum = |others: &[u16]| -> u64 {
-                others.iter().map(|other| u64::from(F::log(place.point ^ other))).sum()
-            };
-            let order = u64::from(F::ORDER);
-            let product = u64::from(place.product) + sum(&entered) + order - sum(&left) % order;
-            place.product = (product % order) as u32;
+            // No sum overflows: at most half of 65535 points enter, each below 2^16.
+            let point = place.point;
+            let sum =
+                |others: &[u16]| others.iter().map(|other| F::log(point ^ other)).sum::<u32>();
+            let product = place.product + sum(&entered) + F::ORDER - sum(&left) % F::ORDER;
+            place.product = product % F::ORDER;
         }
         Self { known, lost, field: core::marker::PhantomData }
     }
 
     /// Coefficient of known symbol `column` in lost symbol `row`.
     fn coefficient(&self, row: usize, column: usize) -> u16 {
-        let (lost, known) = (&self.lost[row], &self.known[column]);
-        let distance = F::log(lost.point ^ known.point);
-        F::exp(lost.product + 2 * F::ORDER - known.product - distance)
+        Self::ratio(&self.lost[row], &self.known[column])
     }
 
     /// All of them, as bytes, those of one known symbol together.
     fn all(&self) -> Vec<u8> {
-        let rows = 0..self.lost.len();
-        (0..self.known.len())
-            .flat_map(|column| rows.clone().map(move |row| self.coefficient(row, column) as u8))
-            .collect()
+        let mut all = Vec::with_capacity(self.known.len() * self.lost.len());
+        for known in &self.known {
+            all.extend(self.lost.iter().map(|lost| Self::ratio(lost, known) as u8));
+        }
+        all
+    }
+
+    fn ratio(lost: &Place, known: &Place) -> u16 {
+        let distance = F::log(lost.point ^ known.point);
+        F::exp(lost.product + 2 * F::ORDER - known.product - distance)
     }
 }

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Coefficients;
-use super::tables::{NIBBLES, Nibbles16};
+use super::tables::{NIBBLES, Nibbles16, nibbles16 as multiplier16};
 use super::tiles::tiles;
 
 type Vector = __m256i;
@@ -93,11 +93,9 @@ fn zip(low: Vector, high: Vector) -> (Vector, Vector) {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn product16(m: &Multiplier16, low: Split8, high: Split8) -> (Vector, Vector) {
-    let product = |tables: &[[u8; 16]; 4]| {
-        let [t0, t1, t2, t3] = tables;
-        let of_low = product8((table(t0), table(t1)), low);
-        xor(of_low, product8((table(t2), table(t3)), high))
-    };
-    (product(&m.low), product(&m.high))
+fn product16(tables: &Multiplier16, low: Split8, high: Split8) -> (Vector, Vector) {
+    let [l0, l1, l2, l3, h0, h1, h2, h3] = tables.each_ref().map(|entries| table(entries));
+    let to_low = xor(product8((l0, l1), low), product8((l2, l3), high));
+    let to_high = xor(product8((h0, h1), low), product8((h2, h3), high));
+    (to_low, to_high)
 }

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Coefficients;
-use super::tables::{MATRICES, Matrices16};
+use super::tables::{MATRICES, Matrices16, matrices16 as multiplier16};
 use super::tiles::tiles;
 
 type Vector = __m512i;
@@ -49,7 +49,7 @@ unsafe fn store(to: *mut u8, x: Vector) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 fn multiplier8(constant: u8) -> Vector {
-    matrix(MATRICES[usize::from(constant)])
+    _mm512_set1_epi64(MATRICES[usize::from(constant)] as i64)
 }
 
 #[inline]
@@ -62,12 +62,6 @@ fn split8(x: Vector) -> Split8 {
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 fn product8(multiplier: Vector, x: Split8) -> Vector {
     _mm512_gf2p8affine_epi64_epi8::<0>(x, multiplier)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,gfni")]
-fn matrix(rows: u64) -> Vector {
-    _mm512_set1_epi64(rows as i64)
 }
 
 /// Low and high bytes of words; in each 16-byte lane those of `a` first, as [`zip`] expects them.
@@ -88,8 +82,15 @@ fn zip(low: Vector, high: Vector) -> (Vector, Vector) {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-fn product16(m: &Multiplier16, low: Split8, high: Split8) -> (Vector, Vector) {
-    let to_low = xor(product8(matrix(m.low_to_low), low), product8(matrix(m.high_to_low), high));
-    let to_high = xor(product8(matrix(m.low_to_high), low), product8(matrix(m.high_to_high), high));
+fn product16(multiplier: &Multiplier16, low: Split8, high: Split8) -> (Vector, Vector) {
+    let [low_to_low, low_to_high, high_to_low, high_to_high] = multiplier.map(|m| m as i64);
+    let to_low = xor(
+        product8(_mm512_set1_epi64(low_to_low), low),
+        product8(_mm512_set1_epi64(high_to_low), high),
+    );
+    let to_high = xor(
+        product8(_mm512_set1_epi64(low_to_high), low),
+        product8(_mm512_set1_epi64(high_to_high), high),
+    );
     (to_low, to_high)
 }

@@ -61,70 +61,92 @@ const fn affine(columns: u64) -> u64 {
     m.swap_bytes()
 }
 
-/// A GF(2^16) constant times a^0 … a^15.
-fn powers16(constant: u16) -> [u16; 16] {
-    let mut powers = [constant; 16];
-    for bit in 1..16 {
-        powers[bit] = gf16::double(powers[bit - 1]);
+/// a^first … a^(first + 7) times `constant` in GF(2^16), their low or high bytes: the columns of the
+/// matrix from the byte at bit `first` to the byte at bit `shift`.
+const fn matrix16(constant: u16, first: usize, shift: u32) -> u64 {
+    let (mut columns, mut power, mut bit) = (0, constant, 0);
+    while bit < first + 8 {
+        if bit >= first {
+            columns |= ((power >> shift) as u8 as u64) << (8 * (bit - first));
+        }
+        power = gf16::double(power);
+        bit += 1;
     }
-    powers
+    affine(columns)
 }
 
-/// Products of a GF(2^16) constant by the 16 values of each nibble, lowest nibble first: their low
-/// bytes, and their high bytes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Nibbles16 {
-    pub(super) low: [[u8; 16]; 4],
-    pub(super) high: [[u8; 16]; 4],
+/// A GF(2^16) constant as bit matrices between low and high bytes: low to low, low to high, high to
+/// low, high to high.
+pub(super) type Matrices16 = [u64; 4];
+
+/// Products of a GF(2^16) constant by the 16 values of each nibble, lowest nibble first: the four
+/// tables of their low bytes, then those of their high bytes.
+pub(super) type Nibbles16 = [[u8; 16]; 8];
+
+// Both are linear in the constant, so four entries, one for each of its nibbles, add up to any.
+static MATRICES16: [[Matrices16; 16]; 4] = all_matrices16();
+static NIBBLES16: [[Nibbles16; 16]; 4] = all_nibbles16();
+
+const fn all_matrices16() -> [[Matrices16; 16]; 4] {
+    let mut all = [[[0; 4]; 16]; 4];
+    let mut entry = 0;
+    while entry < 64 {
+        let constant = ((entry % 16) << (4 * (entry / 16))) as u16;
+        all[entry / 16][entry % 16] = [
+            matrix16(constant, 0, 0),
+            matrix16(constant, 0, 8),
+            matrix16(constant, 8, 0),
+            matrix16(constant, 8, 8),
+        ];
+        entry += 1;
+    }
+    all
 }
 
-impl Nibbles16 {
-    pub(super) const ZERO: Self = Self { low: [[0; 16]; 4], high: [[0; 16]; 4] };
-
-    pub(super) fn new(constant: u16) -> Self {
-        let powers = powers16(constant);
-        let mut tables = Self::ZERO;
-        for nibble in 0..4 {
-            let mut products = [0u16; 16];
-            for bit in 0..4 {
-                let power = powers[4 * nibble + bit];
-                for entry in 0..1 << bit {
-                    products[entry + (1 << bit)] = products[entry] ^ power;
+const fn all_nibbles16() -> [[Nibbles16; 16]; 4] {
+    let mut all = [[[[0; 16]; 8]; 16]; 4];
+    let mut entry = 0;
+    while entry < 64 {
+        let mut power = ((entry % 16) << (4 * (entry / 16))) as u16;
+        let tables = &mut all[entry / 16][entry % 16];
+        let mut bit = 0;
+        while bit < 16 {
+            let mut value = 0;
+            while value < 16 {
+                if value >> (bit % 4) & 1 == 1 {
+                    tables[bit / 4][value] ^= power as u8;
+                    tables[4 + bit / 4][value] ^= (power >> 8) as u8;
                 }
+                value += 1;
             }
-            tables.low[nibble] = products.map(|product| product as u8);
-            tables.high[nibble] = products.map(|product| (product >> 8) as u8);
+            power = gf16::double(power);
+            bit += 1;
         }
-        tables
+        entry += 1;
     }
+    all
 }
 
-/// A GF(2^16) constant as bit matrices between low and high bytes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Matrices16 {
-    pub(super) low_to_low: u64,
-    pub(super) low_to_high: u64,
-    pub(super) high_to_low: u64,
-    pub(super) high_to_high: u64,
+fn nibble(constant: u16, position: usize) -> usize {
+    usize::from(constant >> (4 * position) & 0xf)
 }
 
-impl Matrices16 {
-    pub(super) const ZERO: Self =
-        Self { low_to_low: 0, low_to_high: 0, high_to_low: 0, high_to_high: 0 };
-
-    pub(super) fn new(constant: u16) -> Self {
-        let powers = powers16(constant);
-        let matrix = |from: usize, shift: u32| {
-            let bits = 0..8;
-            affine(bits.fold(0, |columns, bit| {
-                columns | u64::from((powers[from + bit] >> shift) as u8) << (8 * bit)
-            }))
-        };
-        Self {
-            low_to_low: matrix(0, 0),
-            low_to_high: matrix(0, 8),
-            high_to_low: matrix(8, 0),
-            high_to_high: matrix(8, 8),
-        }
+/// The matrices of a GF(2^16) constant.
+pub(super) fn matrices16(constant: u16) -> Matrices16 {
+    let mut sum = [0; 4];
+    for (position, entries) in MATRICES16.iter().enumerate() {
+        let entry = &entries[nibble(constant, position)];
+        sum.iter_mut().zip(entry).for_each(|(sum, entry)| *sum ^= entry);
     }
+    sum
+}
+
+/// The tables of a GF(2^16) constant.
+pub(super) fn nibbles16(constant: u16) -> Nibbles16 {
+    let mut sum = [[0; 16]; 8];
+    for (position, entries) in NIBBLES16.iter().enumerate() {
+        let entry = entries[nibble(constant, position)].as_flattened();
+        sum.as_flattened_mut().iter_mut().zip(entry).for_each(|(sum, entry)| *sum ^= entry);
+    }
+    sum
 }

@@ -5,7 +5,7 @@
 //! and `VECTORS` (vectors of a tile then), and, with the same features:
 //! - `zero`, `xor`, `load`, `store`;
 //! - `multiplier8`, `split8` (what of a source serves all rows), `product8`;
-//! - `Multiplier16`, `unzip` and `zip` (words to low and high bytes, and back), `split8` again, and
+//! - `multiplier16`, `unzip` and `zip` (words to low and high bytes, and back), `split8` again, and
 //!   `product16`.
 //!
 //! GF(2^8): tile by tile of columns, all sources and all rows, so that the tile's sources stay in
@@ -109,9 +109,9 @@ macro_rules! tiles {
         #[target_feature(enable = $features)]
         pub(super) fn add16(row: &[u16], source: &[u8], out: &mut [&mut [u8]]) {
             const PIECE: usize = 2 * WIDTH;
-            let mut multipliers = [Multiplier16::ZERO; super::ROWS16];
+            let mut multipliers = [multiplier16(0); super::ROWS16];
             for (multiplier, &coefficient) in multipliers.iter_mut().zip(row) {
-                *multiplier = Multiplier16::new(coefficient);
+                *multiplier = multiplier16(coefficient);
             }
             let (pieces, tail) = source.as_chunks::<PIECE>();
             for (i, piece) in pieces.iter().enumerate() {
@@ -125,14 +125,21 @@ macro_rules! tiles {
             if tail.is_empty() {
                 return;
             }
+            // The last piece ends with the source and overlaps the one before, with zeros there.
+            let end = source.len().next_multiple_of(2);
+            let start = end.saturating_sub(PIECE);
             let mut piece = [0; PIECE];
-            piece[..tail.len()].copy_from_slice(tail);
+            piece[source.len() - tail.len() - start..][..tail.len()].copy_from_slice(tail);
             let x = unzip16(&piece);
             for (out, multiplier) in out.iter_mut().zip(&multipliers) {
-                let mut sum = [0; PIECE];
-                add_product16(multiplier, x, &mut sum);
-                let out = &mut out[pieces.len() * PIECE..];
-                out.iter_mut().zip(sum).for_each(|(byte, add)| *byte ^= add);
+                match out[start..].first_chunk_mut::<PIECE>() {
+                    Some(out) => add_product16(multiplier, x, out),
+                    None => {
+                        let mut sum = [0; PIECE];
+                        add_product16(multiplier, x, &mut sum);
+                        out[start..].iter_mut().zip(sum).for_each(|(byte, add)| *byte ^= add);
+                    }
+                }
             }
         }
 
