@@ -32,8 +32,9 @@ const IFA_LOCAL: u16 = 2;
 
 const IFF_UP: u32 = 0x1;
 const IFF_LOOPBACK: u32 = 0x8;
-const IFF_RUNNING: u32 = 0x40;
 const IFF_MULTICAST: u32 = 0x1000;
+/// The carrier itself; IFF_RUNNING follows up to a second after an interface is switched on.
+const IFF_LOWER_UP: u32 = 0x1_0000;
 /// Duplicate detection under way (0x40) or failed (0x08): such an address cannot be bound.
 const IFA_F_UNUSABLE: u8 = 0x40 | 0x08;
 
@@ -129,7 +130,7 @@ fn parse_link(body: &[u8]) -> Option<Interface> {
         name,
         index,
         addresses: Vec::new(),
-        up: flags & (IFF_UP | IFF_RUNNING) == IFF_UP | IFF_RUNNING,
+        up: flags & (IFF_UP | IFF_LOWER_UP) == IFF_UP | IFF_LOWER_UP,
         multicast: flags & IFF_MULTICAST != 0,
         loopback: flags & IFF_LOOPBACK != 0,
         mtu,
