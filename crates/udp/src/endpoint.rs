@@ -223,8 +223,9 @@ impl Endpoint {
         self.interface.as_ref()
     }
 
-    /// Datagrams that the system dropped because they were not received in time, all sockets
-    /// together since opening. Always 0 where the system does not tell (all but Linux and Android).
+    /// What the system dropped because it was not received in time, all sockets together since
+    /// opening. A run that the kernel had coalesced counts as one, so with GRO a count may stand
+    /// for up to 64 datagrams. Always 0 where the system does not tell (all but Linux and Android).
     pub fn overruns(&self) -> u64 {
         let groups: u64 = self.groups.iter().map(|group| group.inlet.drops()).sum();
         self.past_overruns + groups + self.transmitter.inlet.drops()

@@ -89,7 +89,7 @@ mod linux {
         set_int(socket, SOL_SOCKET, SO_NO_CHECK, 1)
     }
 
-    /// Datagrams this socket dropped, for want of buffer or for a bad checksum; wraps at 2^32.
+    /// Datagrams or coalesced runs this socket dropped, for want of buffer or for a bad checksum; wraps at 2^32.
     pub(crate) fn drops(socket: &impl AsFd) -> Option<u32> {
         let mut values = [0_u32; MEMINFO_VARS];
         let mut length = size_of_val(&values) as u32;

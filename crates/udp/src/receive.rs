@@ -62,7 +62,7 @@ impl Inlet {
         Ok(Self { socket, state })
     }
 
-    /// Datagrams the system dropped before we could read them.
+    /// Datagrams, or coalesced runs, the system dropped before we could read them.
     pub(crate) fn drops(&self) -> u64 {
         option::drops(&self.socket).map_or(0, u64::from)
     }
