@@ -1,7 +1,22 @@
 //! NORM_DATA: one symbol of an object (RFC 5740 4.2.1).
+//!
+//! ```text
+//! +---------------------------------------------------------------+
+//! |           common header and sender fields (12 bytes)          |
+//! +---------------+---------------+-------------------------------+
+//! |     flags     |    fec_id     |      object_transport_id      |
+//! +---------------+---------------+-------------------------------+
+//! |          fec_payload_id (4 bytes; 8 for encoding id 129)      |
+//! +---------------------------------------------------------------+
+//! |            extensions (EXT_FTI), then the symbol              |
+//! +---------------------------------------------------------------+
+//! ```
 
-use crate::{ObjectTransportId, ext::{Extensions, Fti}, fec::RawPayloadId, header::SenderFields};
+use crate::ext::{Extensions, Fti};
+use crate::{FecId, ObjectTransportId, WireError};
+use crate::{fec::RawPayloadId, frame::FrameReader, header::SenderFields};
 use alloc::vec::Vec;
+use core::fmt;
 
 /// Flags of INFO and DATA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,6 +45,15 @@ impl ObjectFlags {
     }
 }
 
+/// Names of the flags set, joined by `|`; `-` for none.
+impl fmt::Display for ObjectFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMES: [&str; 7] =
+            ["REPAIR", "EXPLICIT", "INFO", "UNRELIABLE", "FILE", "STREAM", "SYN"];
+        crate::message::write_flags(f, self.0, &NAMES)
+    }
+}
+
 /// A parsed NORM_DATA message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Data<'a> {
@@ -47,11 +71,53 @@ pub struct Data<'a> {
     pub payload: &'a [u8],
 }
 
+impl<'a> Data<'a> {
+    /// Message type.
+    pub(crate) const TYPE: u8 = 2;
+
+    pub(crate) fn parse(mut reader: FrameReader<'a>) -> Result<Self, WireError> {
+        let sender = SenderFields::read(&mut reader)?;
+        let flags = ObjectFlags(reader.u8()?);
+        let fec_id = FecId::from_byte(reader.u8()?)?;
+        let object_transport_id = ObjectTransportId(reader.u16()?);
+        let payload_id = reader.payload_id(fec_id)?;
+        let (extensions, payload) = reader.finish()?;
+        extensions.check_fti(fec_id)?;
+        Ok(Self { sender, flags, object_transport_id, payload_id, extensions, payload })
+    }
+}
+
 impl Data<'_> {
     /// Appends header and EXT_FTI (when given) to `out`; the caller appends the payload, so that it
     /// can read it straight into place.
+    ///
+    /// # Panics
+    /// When `fti` does not fit the form of its encoding id (see [`Fti::append`]).
     pub fn encode_header(&self, fti: Option<&Fti>, out: &mut Vec<u8>) {
-        let _ = (fti, out);
-        todo!()
+        let fec_id = self.payload_id.fec_id;
+        let mut writer = self.sender.open(Self::TYPE, out);
+        writer.u8(self.flags.0);
+        writer.u8(fec_id.to_byte());
+        writer.u16(self.object_transport_id.0);
+        writer.payload_id(&self.payload_id);
+        if let Some(fti) = fti {
+            fti.append(fec_id, writer.extensions());
+        }
+        self.extensions.append_others(&[Fti::HET], writer.extensions());
+        writer.finish();
+    }
+}
+
+impl fmt::Display for Data<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sender, flags, object_transport_id, payload_id, extensions, payload } = self;
+        let fec_id = payload_id.fec_id;
+        write!(f, "DATA {sender} obj {object_transport_id} fec {fec_id} id {payload_id}")?;
+        write!(f, " flags {flags}")?;
+        match extensions.fti(fec_id) {
+            Some(fti) => write!(f, " {fti}")?,
+            None => write!(f, "{extensions}")?,
+        }
+        write!(f, " len {}", payload.len())
     }
 }

@@ -5,7 +5,14 @@
 #[non_exhaustive]
 pub enum WireError {
     /// Fewer bytes than the field named needs.
-    Truncated { what: &'static str, need: usize, have: usize },
+    Truncated {
+        /// The field.
+        what: &'static str,
+        /// Bytes it takes.
+        need: usize,
+        /// Bytes there are.
+        have: usize,
+    },
     /// The version nibble is not 1 (RFC 5740 4.1).
     Version(u8),
     /// The type nibble is none of 1 to 6.
@@ -13,17 +20,53 @@ pub enum WireError {
     /// A NORM_CMD flavor that RFC 5740 does not define.
     UnknownFlavor(u8),
     /// `hdr_len` is shorter than the message's base header or longer than the datagram.
-    HeaderLength { words: u8, base: usize, have: usize },
+    HeaderLength {
+        /// `hdr_len` as it stood, in 32-bit words.
+        words: u8,
+        /// Bytes of the header up to the end of the field that could not be read.
+        base: usize,
+        /// Bytes of the whole datagram.
+        have: usize,
+    },
     /// A header extension whose length is zero or passes the end of the header.
-    ExtensionLength { het: u8, words: u8 },
+    ExtensionLength {
+        /// Header extension type.
+        het: u8,
+        /// Its length as it stood, in 32-bit words.
+        words: u8,
+    },
     /// A header extension of a known type with a length that its type does not have.
-    ExtensionSize { het: u8, bytes: usize },
+    ExtensionSize {
+        /// Header extension type.
+        het: u8,
+        /// Its length, type and length fields included.
+        bytes: usize,
+    },
     /// FEC encoding id that NORM sessions of this kind do not use (2, 5 and 129 are).
     UnknownFecId(u8),
     /// A field holds a value its RFC forbids.
-    Value { what: &'static str, value: u64 },
-    /// A repair request whose item list is not a whole number of items.
-    RepairLength { what: &'static str, bytes: usize },
+    Value {
+        /// The field.
+        what: &'static str,
+        /// What it held.
+        value: u64,
+    },
+    /// A repair request whose item list is not a whole number of items (or of pairs, for ranges).
+    RepairLength {
+        /// What the list consists of.
+        what: &'static str,
+        /// Its length.
+        bytes: usize,
+    },
+    /// A command's list that is not a whole number of items.
+    ListLength {
+        /// The list.
+        what: &'static str,
+        /// Its length in bytes.
+        bytes: usize,
+        /// Bytes of one item.
+        item: usize,
+    },
 }
 
 impl core::fmt::Display for WireError {
@@ -49,6 +92,9 @@ impl core::fmt::Display for WireError {
             Self::Value { what, value } => write!(f, "{what} cannot be {value}"),
             Self::RepairLength { what, bytes } => {
                 write!(f, "{what}: {bytes} bytes are not a whole number of items")
+            }
+            Self::ListLength { what, bytes, item } => {
+                write!(f, "{what}: {bytes} bytes are not a whole number of {item}-byte items")
             }
         }
     }

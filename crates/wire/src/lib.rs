@@ -10,6 +10,8 @@
 //! - [`header`]: the eight bytes every message begins with.
 //! - [`fec`]: FEC encoding ids and payload ids.
 //! - [`ext`]: header extensions, one file each.
+//! - `frame`: reads and writes one datagram, header length and all.
+//! - [`repair`]: repair requests, the content of NACK and REPAIR_ADV.
 //! - [`data`], [`info`], [`cmd`], [`nack`], [`ack`], [`report`]: one file per message.
 //! - [`Message`]: all of them, for dispatch.
 #![no_std]
@@ -22,12 +24,14 @@ pub mod data;
 pub mod error;
 pub mod ext;
 pub mod fec;
+mod frame;
 pub mod header;
 pub mod id;
 pub mod info;
 pub mod message;
 pub mod nack;
 pub mod quantized;
+pub mod repair;
 pub mod report;
 
 pub use ack::{Ack, AckKind, FlushAck};
@@ -35,7 +39,9 @@ pub use cmd::Cmd;
 pub use data::{Data, ObjectFlags};
 pub use error::WireError;
 pub use fec::{FecId, FecPayloadId, FieldSize};
-pub use id::{EncodingSymbolId, InstanceId, NodeId, ObjectTransportId, Sequence, SourceBlockNumber};
+pub use id::{
+    EncodingSymbolId, InstanceId, NodeId, ObjectTransportId, Sequence, SourceBlockNumber,
+};
 pub use info::Info;
 pub use message::Message;
 pub use nack::{Nack, RepairForm, RepairItem, RepairLevel, RepairRequest, RepairRequests};

@@ -1,6 +1,8 @@
 //! Any message, for dispatch.
 
-use crate::{Ack, Cmd, Data, Info, Nack, Report, WireError};
+use crate::{Ack, Cmd, Data, Info, Nack, Report, WireError, frame::FrameReader};
+use alloc::vec::Vec;
+use core::fmt;
 
 /// One datagram's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,13 +23,47 @@ pub enum Message<'a> {
 
 impl<'a> Message<'a> {
     /// Parses a whole datagram; every length in it is checked here.
+    ///
+    /// Reserved fields, and bytes behind messages that have no content, are ignored.
+    ///
+    /// # Errors
+    /// The first thing found wrong; see [`WireError`].
     pub fn parse(datagram: &'a [u8]) -> Result<Self, WireError> {
-        let _ = datagram;
-        todo!()
+        let (kind, reader) = FrameReader::open(datagram)?;
+        match kind {
+            Info::TYPE => Info::parse(reader).map(Self::Info),
+            Data::TYPE => Data::parse(reader).map(Self::Data),
+            Cmd::TYPE => Cmd::parse(reader).map(Self::Cmd),
+            Nack::TYPE => Nack::parse(reader).map(Self::Nack),
+            Ack::TYPE => Ack::parse(reader).map(Self::Ack),
+            Report::TYPE => Report::parse(reader).map(Self::Report),
+            unknown => Err(WireError::UnknownType(unknown)),
+        }
     }
 }
 
 impl Message<'_> {
+    /// Appends the message again as it was parsed, payload included.
+    ///
+    /// The bytes are those of the datagram, but for what parsing ignores: reserved fields become
+    /// zero, and of several extensions of one type that the encoder knows only the first stays,
+    /// ahead of those it does not know.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Info(m) => m.encode(m.extensions.fti(m.fec_id).as_ref(), out),
+            Self::Data(m) => {
+                m.encode_header(m.extensions.fti(m.payload_id.fec_id).as_ref(), out);
+                out.extend_from_slice(m.payload);
+            }
+            Self::Cmd(m) => m.encode(out),
+            Self::Nack(m) => m.encode(m.extensions.cc().as_ref(), m.requests.as_bytes(), out),
+            Self::Ack(m) => {
+                let app = m.extensions.app_ack().map(|app| app.content);
+                m.encode(m.extensions.cc().as_ref(), app, out);
+            }
+            Self::Report(m) => m.encode(out),
+        }
+    }
     /// Who sent it, by its own word.
     #[must_use]
     pub fn source_id(&self) -> crate::NodeId {
@@ -40,4 +76,49 @@ impl Message<'_> {
             Self::Report(m) => m.source_id,
         }
     }
+}
+
+/// One line, in the manner of tcpdump.
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Info(m) => m.fmt(f),
+            Self::Data(m) => m.fmt(f),
+            Self::Cmd(m) => m.fmt(f),
+            Self::Nack(m) => m.fmt(f),
+            Self::Ack(m) => m.fmt(f),
+            Self::Report(m) => m.fmt(f),
+        }
+    }
+}
+
+/// The names of the bits set, lowest first, joined by `|`; bits without a name as a number, `-`
+/// for none at all.
+pub(crate) fn write_flags(f: &mut fmt::Formatter<'_>, flags: u8, names: &[&str]) -> fmt::Result {
+    if flags == 0 {
+        return f.write_str("-");
+    }
+    let mut separator = "";
+    for bit in 0..8 {
+        if flags & 1 << bit != 0 {
+            match names.get(bit) {
+                Some(name) => write!(f, "{separator}{name}")?,
+                None => write!(f, "{separator}0x{:02x}", 1 << bit)?,
+            }
+            separator = "|";
+        }
+    }
+    Ok(())
+}
+
+/// Items in brackets, separated by spaces.
+pub(crate) fn write_list(
+    f: &mut fmt::Formatter<'_>,
+    items: impl Iterator<Item = impl fmt::Display>,
+) -> fmt::Result {
+    f.write_str("[")?;
+    for (index, item) in items.enumerate() {
+        write!(f, "{}{item}", if index == 0 { "" } else { " " })?;
+    }
+    f.write_str("]")
 }

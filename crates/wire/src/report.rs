@@ -1,7 +1,17 @@
 //! NORM_REPORT: reserved for statistics; no content is defined (RFC 5740 4.4.1).
+//!
+//! ```text
+//! +---------------------------------------------------------------+
+//! |                    common header (8 bytes)                    |
+//! +---------------------------------------------------------------+
+//! |               extensions, then opaque content                 |
+//! +---------------------------------------------------------------+
+//! ```
 
-use crate::{NodeId, Sequence, ext::Extensions};
+use crate::frame::{FrameReader, FrameWriter};
+use crate::{NodeId, Sequence, WireError, ext::Extensions};
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A parsed NORM_REPORT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,10 +26,30 @@ pub struct Report<'a> {
     pub payload: &'a [u8],
 }
 
+impl<'a> Report<'a> {
+    /// Message type.
+    pub(crate) const TYPE: u8 = 6;
+
+    pub(crate) fn parse(mut reader: FrameReader<'a>) -> Result<Self, WireError> {
+        let sequence = Sequence(reader.u16()?);
+        let source_id = NodeId(reader.u32()?);
+        let (extensions, payload) = reader.finish()?;
+        Ok(Self { sequence, source_id, extensions, payload })
+    }
+}
+
 impl Report<'_> {
     /// Appends the message.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let _ = out;
-        todo!()
+        let mut writer = FrameWriter::open(Self::TYPE, self.sequence, self.source_id, out);
+        self.extensions.append_others(&[], writer.extensions());
+        writer.finish().extend_from_slice(self.payload);
+    }
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sequence, source_id, extensions, payload } = self;
+        write!(f, "REPORT {source_id} seq {sequence}{extensions} len {}", payload.len())
     }
 }

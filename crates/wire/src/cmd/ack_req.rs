@@ -1,7 +1,19 @@
 //! NORM_CMD(ACK_REQ): asks named receivers for an acknowledgement (RFC 5740 4.2.3.6).
+//!
+//! ```text
+//! +---------------------------------------------------------------+
+//! |           common header and sender fields (12 bytes)          |
+//! +---------------+---------------+---------------+---------------+
+//! |  flavor = 6   |   reserved    |   ack_type    |    ack_id     |
+//! +---------------+---------------+---------------+---------------+
+//! |        extensions, then acking nodes, 4 bytes each            |
+//! +---------------------------------------------------------------+
+//! ```
 
-use crate::{NodeId, cmd::NodeIds, ext::Extensions, header::SenderFields};
+use super::{Cmd, NodeIds};
+use crate::{NodeId, WireError, ext::Extensions, frame::FrameReader, header::SenderFields};
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A parsed ACK_REQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +30,39 @@ pub struct AckReq<'a> {
     pub acking_nodes: NodeIds<'a>,
 }
 
+impl<'a> AckReq<'a> {
+    /// Flavor of the command.
+    pub(crate) const FLAVOR: u8 = 6;
+
+    /// Reads what follows the flavor.
+    pub(crate) fn parse(
+        sender: SenderFields,
+        mut reader: FrameReader<'a>,
+    ) -> Result<Self, WireError> {
+        let _reserved = reader.u8()?;
+        let (ack_type, ack_id) = (reader.u8()?, reader.u8()?);
+        let (extensions, list) = reader.finish()?;
+        let acking_nodes = NodeIds::parse(list)?;
+        Ok(Self { sender, ack_type, ack_id, extensions, acking_nodes })
+    }
+}
+
 impl AckReq<'_> {
     /// Appends the message with `nodes` as the acking list.
     pub fn encode(&self, nodes: &[NodeId], out: &mut Vec<u8>) {
-        let _ = (nodes, out);
-        todo!()
+        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        writer.u8(0);
+        writer.u8(self.ack_type);
+        writer.u8(self.ack_id);
+        self.extensions.append_others(&[], writer.extensions());
+        NodeIds::append(nodes, writer.finish());
+    }
+}
+
+impl fmt::Display for AckReq<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sender, ack_type, ack_id, extensions, acking_nodes } = self;
+        write!(f, "CMD(ACK_REQ) {sender} type {ack_type} id {ack_id}")?;
+        write!(f, "{extensions} acking {acking_nodes}")
     }
 }

@@ -1,7 +1,19 @@
 //! NORM_CMD(APPLICATION): bytes of the application's own (RFC 5740 4.2.3.7).
+//!
+//! ```text
+//! +---------------------------------------------------------------+
+//! |           common header and sender fields (12 bytes)          |
+//! +---------------+-----------------------------------------------+
+//! |  flavor = 7   |                   reserved                    |
+//! +---------------+-----------------------------------------------+
+//! |                 extensions, then the content                  |
+//! +---------------------------------------------------------------+
+//! ```
 
-use crate::{ext::Extensions, header::SenderFields};
+use super::Cmd;
+use crate::{WireError, ext::Extensions, frame::FrameReader, header::SenderFields};
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A parsed APPLICATION command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,10 +26,35 @@ pub struct Application<'a> {
     pub content: &'a [u8],
 }
 
+impl<'a> Application<'a> {
+    /// Flavor of the command.
+    pub(crate) const FLAVOR: u8 = 7;
+
+    /// Reads what follows the flavor.
+    pub(crate) fn parse(
+        sender: SenderFields,
+        mut reader: FrameReader<'a>,
+    ) -> Result<Self, WireError> {
+        let _reserved = (reader.u8()?, reader.u16()?);
+        let (extensions, content) = reader.finish()?;
+        Ok(Self { sender, extensions, content })
+    }
+}
+
 impl Application<'_> {
     /// Appends the message.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let _ = out;
-        todo!()
+        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        writer.u8(0);
+        writer.u16(0);
+        self.extensions.append_others(&[], writer.extensions());
+        writer.finish().extend_from_slice(self.content);
+    }
+}
+
+impl fmt::Display for Application<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sender, extensions, content } = self;
+        write!(f, "CMD(APPLICATION) {sender}{extensions} len {}", content.len())
     }
 }

@@ -1,7 +1,19 @@
 //! NORM_CMD(EOT): the sender ends its participation (RFC 5740 4.2.3.2).
+//!
+//! ```text
+//! +---------------------------------------------------------------+
+//! |           common header and sender fields (12 bytes)          |
+//! +---------------+-----------------------------------------------+
+//! |  flavor = 2   |                   reserved                    |
+//! +---------------+-----------------------------------------------+
+//! |                          extensions                           |
+//! +---------------------------------------------------------------+
+//! ```
 
-use crate::{ext::Extensions, header::SenderFields};
+use super::Cmd;
+use crate::{WireError, ext::Extensions, frame::FrameReader, header::SenderFields};
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A parsed EOT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,10 +24,34 @@ pub struct Eot<'a> {
     pub extensions: Extensions<'a>,
 }
 
+impl<'a> Eot<'a> {
+    /// Flavor of the command.
+    pub(crate) const FLAVOR: u8 = 2;
+
+    /// Reads what follows the flavor. The RFC gives it no content; what there is, is ignored.
+    pub(crate) fn parse(
+        sender: SenderFields,
+        mut reader: FrameReader<'a>,
+    ) -> Result<Self, WireError> {
+        let _reserved = (reader.u8()?, reader.u16()?);
+        let (extensions, _content) = reader.finish()?;
+        Ok(Self { sender, extensions })
+    }
+}
+
 impl Eot<'_> {
     /// Appends the message.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let _ = out;
-        todo!()
+        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        writer.u8(0);
+        writer.u16(0);
+        self.extensions.append_others(&[], writer.extensions());
+        writer.finish();
+    }
+}
+
+impl fmt::Display for Eot<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CMD(EOT) {}{}", self.sender, self.extensions)
     }
 }

@@ -1,7 +1,23 @@
 //! NORM_CMD(FLUSH): end of transmission or watermark (RFC 5740 4.2.3.1).
+//!
+//! ```text
+//! +---------------------------------------------------------------+
+//! |           common header and sender fields (12 bytes)          |
+//! +---------------+---------------+-------------------------------+
+//! |  flavor = 1   |    fec_id     |      object_transport_id      |
+//! +---------------+---------------+-------------------------------+
+//! |          fec_payload_id (4 bytes; 8 for encoding id 129)      |
+//! +---------------------------------------------------------------+
+//! |   extensions (APP_ACK), then acking nodes, 4 bytes each       |
+//! +---------------------------------------------------------------+
+//! ```
 
-use crate::{NodeId, ObjectTransportId, ext::Extensions, fec::RawPayloadId, header::SenderFields};
+use super::{Cmd, whole_items};
+use crate::ext::{AppAck, Extensions};
+use crate::{FecId, NodeId, ObjectTransportId, WireError};
+use crate::{fec::RawPayloadId, frame::FrameReader, header::SenderFields};
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A parsed FLUSH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,12 +34,49 @@ pub struct Flush<'a> {
     pub acking_nodes: NodeIds<'a>,
 }
 
+impl<'a> Flush<'a> {
+    /// Flavor of the command.
+    pub(crate) const FLAVOR: u8 = 1;
+
+    /// Reads what follows the flavor.
+    pub(crate) fn parse(
+        sender: SenderFields,
+        mut reader: FrameReader<'a>,
+    ) -> Result<Self, WireError> {
+        let fec_id = FecId::from_byte(reader.u8()?)?;
+        let object_transport_id = ObjectTransportId(reader.u16()?);
+        let payload_id = reader.payload_id(fec_id)?;
+        let (extensions, list) = reader.finish()?;
+        let acking_nodes = NodeIds::parse(list)?;
+        Ok(Self { sender, object_transport_id, payload_id, extensions, acking_nodes })
+    }
+}
+
 impl Flush<'_> {
     /// Appends the message. `nodes` is the acking list (`acking_nodes` is for parsed messages only),
     /// `app` the bytes of NRL's APP_ACK extension.
+    ///
+    /// # Panics
+    /// When `app` is longer than [`AppAck::MAX_LEN`].
     pub fn encode(&self, app: Option<&[u8]>, nodes: &[NodeId], out: &mut Vec<u8>) {
-        let _ = (app, nodes, out);
-        todo!()
+        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        writer.u8(self.payload_id.fec_id.to_byte());
+        writer.u16(self.object_transport_id.0);
+        writer.payload_id(&self.payload_id);
+        if let Some(content) = app {
+            AppAck { content }.append(writer.extensions());
+        }
+        self.extensions.append_others(&[AppAck::HET], writer.extensions());
+        NodeIds::append(nodes, writer.finish());
+    }
+}
+
+impl fmt::Display for Flush<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sender, object_transport_id, payload_id, extensions, acking_nodes } = self;
+        let fec_id = payload_id.fec_id;
+        write!(f, "CMD(FLUSH) {sender} obj {object_transport_id} fec {fec_id} id {payload_id}")?;
+        write!(f, "{extensions} acking {acking_nodes}")
     }
 }
 
@@ -34,6 +87,16 @@ pub struct NodeIds<'a> {
 }
 
 impl<'a> NodeIds<'a> {
+    /// A list as it stands in a message: four bytes for each node.
+    ///
+    /// # Errors
+    /// [`WireError::ListLength`] when a part of an id is left over.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, WireError> {
+        Ok(Self { bytes: whole_items("node list", bytes, 4)? })
+    }
+    pub(crate) fn append(nodes: &[NodeId], out: &mut Vec<u8>) {
+        nodes.iter().for_each(|node| out.extend_from_slice(&node.0.to_be_bytes()));
+    }
     /// The ids in order.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + use<'a> {
         self.bytes.chunks_exact(4).map(|b| NodeId(u32::from_be_bytes([b[0], b[1], b[2], b[3]])))
@@ -47,5 +110,12 @@ impl<'a> NodeIds<'a> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+}
+
+/// The ids in brackets, separated by spaces.
+impl fmt::Display for NodeIds<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::message::write_list(f, self.iter())
     }
 }

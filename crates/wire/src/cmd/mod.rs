@@ -16,6 +16,11 @@ pub use flush::{Flush, NodeIds};
 pub use repair_adv::RepairAdv;
 pub use squelch::{ObjectIds, Squelch};
 
+use crate::frame::{FrameReader, FrameWriter};
+use crate::{WireError, header::SenderFields};
+use alloc::vec::Vec;
+use core::fmt;
+
 /// A parsed command of any flavor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cmd<'a> {
@@ -35,10 +40,57 @@ pub enum Cmd<'a> {
     Application(Application<'a>),
 }
 
+impl<'a> Cmd<'a> {
+    /// Message type.
+    pub(crate) const TYPE: u8 = 3;
+
+    pub(crate) fn parse(mut reader: FrameReader<'a>) -> Result<Self, WireError> {
+        let sender = SenderFields::read(&mut reader)?;
+        match reader.u8()? {
+            Flush::FLAVOR => Flush::parse(sender, reader).map(Self::Flush),
+            Eot::FLAVOR => Eot::parse(sender, reader).map(Self::Eot),
+            Squelch::FLAVOR => Squelch::parse(sender, reader).map(Self::Squelch),
+            Cc::FLAVOR => Cc::parse(sender, reader).map(Self::Cc),
+            RepairAdv::FLAVOR => RepairAdv::parse(sender, reader).map(Self::RepairAdv),
+            AckReq::FLAVOR => AckReq::parse(sender, reader).map(Self::AckReq),
+            Application::FLAVOR => Application::parse(sender, reader).map(Self::Application),
+            unknown => Err(WireError::UnknownFlavor(unknown)),
+        }
+    }
+
+    /// Begins a command: everything up to its flavor.
+    fn open<'o>(sender: &SenderFields, flavor: u8, out: &'o mut Vec<u8>) -> FrameWriter<'o> {
+        let mut writer = sender.open(Self::TYPE, out);
+        writer.u8(flavor);
+        writer
+    }
+
+    /// Appends the message as it was parsed.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Flush(m) => {
+                let nodes: Vec<_> = m.acking_nodes.iter().collect();
+                m.encode(m.extensions.app_ack().map(|app| app.content), &nodes, out);
+            }
+            Self::Eot(m) => m.encode(out),
+            Self::Squelch(m) => m.encode(&m.invalid_objects.iter().collect::<Vec<_>>(), out),
+            Self::Cc(m) => {
+                let nodes: Vec<_> = m.nodes.iter().collect();
+                m.encode(m.extensions.rate().map(|ext| ext.rate), &nodes, out);
+            }
+            Self::RepairAdv(m) => {
+                m.encode(m.extensions.cc().as_ref(), m.requests.as_bytes(), out);
+            }
+            Self::AckReq(m) => m.encode(&m.acking_nodes.iter().collect::<Vec<_>>(), out),
+            Self::Application(m) => m.encode(out),
+        }
+    }
+}
+
 impl Cmd<'_> {
     /// What every command repeats about its sender.
     #[must_use]
-    pub fn sender(&self) -> &crate::header::SenderFields {
+    pub fn sender(&self) -> &SenderFields {
         match self {
             Self::Flush(m) => &m.sender,
             Self::Eot(m) => &m.sender,
@@ -48,5 +100,32 @@ impl Cmd<'_> {
             Self::AckReq(m) => &m.sender,
             Self::Application(m) => &m.sender,
         }
+    }
+}
+
+impl fmt::Display for Cmd<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flush(m) => m.fmt(f),
+            Self::Eot(m) => m.fmt(f),
+            Self::Squelch(m) => m.fmt(f),
+            Self::Cc(m) => m.fmt(f),
+            Self::RepairAdv(m) => m.fmt(f),
+            Self::AckReq(m) => m.fmt(f),
+            Self::Application(m) => m.fmt(f),
+        }
+    }
+}
+
+/// `bytes` again, when they are a whole number of items.
+fn whole_items<'a>(
+    what: &'static str,
+    bytes: &'a [u8],
+    item: usize,
+) -> Result<&'a [u8], WireError> {
+    if bytes.len().is_multiple_of(item) {
+        Ok(bytes)
+    } else {
+        Err(WireError::ListLength { what, bytes: bytes.len(), item })
     }
 }

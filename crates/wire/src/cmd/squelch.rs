@@ -1,7 +1,22 @@
 //! NORM_CMD(SQUELCH): the sender's repair window, and holes in it (RFC 5740 4.2.3.3).
+//!
+//! ```text
+//! +---------------------------------------------------------------+
+//! |           common header and sender fields (12 bytes)          |
+//! +---------------+---------------+-------------------------------+
+//! |  flavor = 3   |    fec_id     |      object_transport_id      |
+//! +---------------+---------------+-------------------------------+
+//! |          fec_payload_id (4 bytes; 8 for encoding id 129)      |
+//! +---------------------------------------------------------------+
+//! |       extensions, then invalid objects, 2 bytes each          |
+//! +---------------------------------------------------------------+
+//! ```
 
-use crate::{ObjectTransportId, ext::Extensions, fec::RawPayloadId, header::SenderFields};
+use super::{Cmd, whole_items};
+use crate::{FecId, ObjectTransportId, WireError, ext::Extensions};
+use crate::{fec::RawPayloadId, frame::FrameReader, header::SenderFields};
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A parsed SQUELCH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,11 +33,44 @@ pub struct Squelch<'a> {
     pub invalid_objects: ObjectIds<'a>,
 }
 
+impl<'a> Squelch<'a> {
+    /// Flavor of the command.
+    pub(crate) const FLAVOR: u8 = 3;
+
+    /// Reads what follows the flavor.
+    pub(crate) fn parse(
+        sender: SenderFields,
+        mut reader: FrameReader<'a>,
+    ) -> Result<Self, WireError> {
+        let fec_id = FecId::from_byte(reader.u8()?)?;
+        let object_transport_id = ObjectTransportId(reader.u16()?);
+        let payload_id = reader.payload_id(fec_id)?;
+        let (extensions, list) = reader.finish()?;
+        let invalid_objects = ObjectIds::parse(list)?;
+        Ok(Self { sender, object_transport_id, payload_id, extensions, invalid_objects })
+    }
+}
+
 impl Squelch<'_> {
     /// Appends the message with `invalid` as its list of objects.
     pub fn encode(&self, invalid: &[ObjectTransportId], out: &mut Vec<u8>) {
-        let _ = (invalid, out);
-        todo!()
+        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        writer.u8(self.payload_id.fec_id.to_byte());
+        writer.u16(self.object_transport_id.0);
+        writer.payload_id(&self.payload_id);
+        self.extensions.append_others(&[], writer.extensions());
+        let out = writer.finish();
+        invalid.iter().for_each(|object| out.extend_from_slice(&object.0.to_be_bytes()));
+    }
+}
+
+impl fmt::Display for Squelch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sender, object_transport_id, payload_id, extensions, invalid_objects } = self;
+        let fec_id = payload_id.fec_id;
+        write!(f, "CMD(SQUELCH) {sender} obj {object_transport_id} fec {fec_id} id {payload_id}")?;
+        write!(f, "{extensions} invalid ")?;
+        crate::message::write_list(f, invalid_objects.iter())
     }
 }
 
@@ -33,6 +81,13 @@ pub struct ObjectIds<'a> {
 }
 
 impl<'a> ObjectIds<'a> {
+    /// A list as it stands in a message: two bytes for each object.
+    ///
+    /// # Errors
+    /// [`WireError::ListLength`] when half an id is left over.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, WireError> {
+        Ok(Self { bytes: whole_items("object list", bytes, 2)? })
+    }
     /// The ids in order.
     pub fn iter(&self) -> impl Iterator<Item = ObjectTransportId> + use<'a> {
         self.bytes.chunks_exact(2).map(|b| ObjectTransportId(u16::from_be_bytes([b[0], b[1]])))
