@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use fanfare_fec::{Code, Field, Kernel, Matrix};
-use isal::IsaL;
+use isal::{Codec, IsaL};
 
 const SYMBOL: usize = 1400;
 const SLICES: usize = 15;
@@ -103,6 +103,25 @@ fn ours(code: &Code, job: Job, data: &mut Data) {
     code.recover(job.k, &kept, &parity, &mut missing).expect("enough symbols");
 }
 
+/// The same by ISA-L.
+fn theirs(isal: &mut Codec<'_>, data: &mut Data) {
+    let turn = data.turn();
+    let block = &data.blocks[turn];
+    isal.run(&block.source, &block.parity, &mut data.out);
+}
+
+/// Both do the same work: the bytes are equal.
+fn check(code: &Code, job: Job, isal: &mut Codec<'_>, data: &mut Data) {
+    data.next = 0;
+    ours(code, job, data);
+    let expected = data.out.clone();
+    data.out.iter_mut().for_each(|out| out.fill(0));
+    data.next = 0;
+    theirs(isal, data);
+    let rows = job.lost.unwrap_or(job.parity);
+    assert!(data.out[..rows] == expected[..rows], "ISA-L computes something else");
+}
+
 fn copy(data: &mut Data) {
     let turn = data.turn();
     data.copy.copy_from_slice(black_box(&data.blocks[turn].source));
@@ -131,15 +150,14 @@ fn measure(job: Job, kernels: &[Kernel], isal: Option<&IsaL>, cold: bool) -> Vec
         kernels.iter().filter_map(|&kernel| code.clone().with_kernel(kernel)).collect();
     let mut data = Data::new(&code, if cold { COLD_BYTES / (job.k * SYMBOL) } else { WARM });
     let mut isal = isal.filter(|_| job.field == Field::Gf8).map(|isal| isal.codec(&code, job.lost));
+    if let Some(isal) = &mut isal {
+        check(&code, job, isal, &mut data);
+    }
     let mut results = vec![Vec::new(); 2 + codes.len()];
     for _ in 0..SLICES {
         results[0].push(slice(job, || copy(&mut data)));
         if let Some(isal) = &mut isal {
-            results[1].push(slice(job, || {
-                let turn = data.turn();
-                let block = &data.blocks[turn];
-                isal.run(&block.source, &block.parity, &mut data.out);
-            }));
+            results[1].push(slice(job, || theirs(isal, &mut data)));
         }
         for (code, results) in codes.iter().zip(&mut results[2..]) {
             results.push(slice(job, || ours(code, job, &mut data)));

@@ -13,7 +13,8 @@ impl Gf8 {
     pub(crate) const ORDER: u32 = 255;
 }
 
-static EXP: [u8; 255] = tables().0;
+// Three times round, for logarithms that are not reduced.
+static EXP: [u8; 765] = tables().0;
 static LOG: [u8; 256] = tables().1;
 
 /// a times `element`.
@@ -21,12 +22,12 @@ pub(crate) const fn double(element: u8) -> u8 {
     (element << 1) ^ (REDUCTION * (element >> 7))
 }
 
-const fn tables() -> ([u8; 255], [u8; 256]) {
-    let (mut exp, mut log) = ([0; 255], [0; 256]);
+const fn tables() -> ([u8; 765], [u8; 256]) {
+    let (mut exp, mut log) = ([0; 765], [0; 256]);
     let (mut power, mut element) = (0, 1);
-    while power < 255 {
+    while power < 765 {
         exp[power] = element;
-        log[element as usize] = power as u8;
+        log[element as usize] = (power % 255) as u8;
         element = double(element);
         power += 1;
     }
@@ -37,7 +38,7 @@ impl Logarithms for Gf8 {
     const ORDER: u32 = Self::ORDER;
 
     fn exp(log: u32) -> u16 {
-        u16::from(EXP[(log % Self::ORDER) as usize])
+        u16::from(EXP[log as usize])
     }
 
     fn log(element: u16) -> u32 {

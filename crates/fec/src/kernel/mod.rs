@@ -193,3 +193,6 @@ impl<'a> Coefficients<'a> {
         &self.bytes[column * self.stride..][..self.stride][self.first + row..]
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,6 +47,10 @@ unsafe fn store(to: *mut u8, x: Vector) {
     unsafe { vst1q_u8(to, x) }
 }
 
+/// Nothing: Rust has no stable prefetch for this processor.
+#[inline]
+fn prefetch(_: *const u8) {}
+
 #[inline]
 #[target_feature(enable = "neon")]
 fn table(entries: &[u8; 16]) -> Vector {

@@ -3,7 +3,7 @@
 //! A macro, since a generic function cannot take its processor features from a parameter. The
 //! module defines `Vector`, `WIDTH` (its bytes), `ROWS` (rows of GF(2^8) with sums in registers)
 //! and `VECTORS` (vectors of a tile then), and, with the same features:
-//! - `zero`, `xor`, `load`, `store`;
+//! - `zero`, `xor`, `load`, `store`, `prefetch`;
 //! - `multiplier8`, `split8` (what of a source serves all rows), `product8`;
 //! - `multiplier16`, `unzip` and `zip` (words to low and high bytes, and back), `split8` again, and
 //!   `product16`.
@@ -75,6 +75,11 @@ macro_rules! tiles {
                         &short[..]
                     }
                 };
+                if row == 0 {
+                    // Sources are many, and a processor follows few streams by itself.
+                    let next = source.as_ptr().wrapping_add(at + V * WIDTH);
+                    (0..(V * WIDTH).div_ceil(64)).for_each(|l| prefetch(next.wrapping_add(64 * l)));
+                }
                 for v in 0..V {
                     // SAFETY: the piece has at least V * WIDTH bytes.
                     let x = split8(unsafe { load(piece.as_ptr().add(v * WIDTH)) });
