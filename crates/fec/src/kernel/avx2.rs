@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Coefficients;
-use super::tables::{NIBBLES, Nibbles16, nibbles16 as multiplier16};
+use super::nibbles::{NIBBLES, Nibbles16, nibbles16 as multiplier16};
 use super::tiles::tiles;
 
 type Vector = __m256i;

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Coefficients;
-use super::tables::{MATRICES, Matrices16, matrices16 as multiplier16};
+use super::matrices::{MATRICES, Matrices16, matrices16 as multiplier16};
 use super::tiles::tiles;
 
 type Vector = __m256i;

@@ -13,11 +13,13 @@ mod avx2;
 mod gfni_avx2;
 #[cfg(target_arch = "x86_64")]
 mod gfni_avx512;
+#[cfg(target_arch = "x86_64")]
+mod matrices;
 #[cfg(target_arch = "aarch64")]
 mod neon;
-mod portable;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod tables;
+mod nibbles;
+mod portable;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tiles;
 
