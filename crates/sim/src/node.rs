@@ -1,0 +1,268 @@
+//! Drives one [`Session`] as its documentation asks: tell it what happened, drain it, note when it
+//! wants to be woken.
+
+use crate::{
+    content::{CheckedStorage, Shelf},
+    network::Host,
+    plan::Object,
+};
+use fanfare_proto::{
+    Destination, Event, InstanceId, ObjectKey, ObjectKind, ObjectTransportId, RecvMeta, Session,
+    SessionConfig, Stats, Time,
+};
+use std::collections::{BTreeSet, VecDeque};
+
+/// Datagrams asked of a session at once.
+const BATCH: usize = 16;
+/// Wakes of one session without time passing: more is a timer that never gets its way.
+const STORM_WAKES: u32 = 1_000;
+/// Datagrams out of one drain: more is a session that never has enough.
+const STORM_DATAGRAMS: usize = 200_000;
+
+/// An object as it was handed to a sender.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// Its name on the wire.
+    pub key: ObjectKey,
+    /// What kind.
+    pub kind: ObjectKind,
+    /// Bytes.
+    pub size: u64,
+    /// Its NORM_INFO.
+    pub info: Option<Vec<u8>>,
+    /// It was withdrawn: nobody need have it.
+    pub cancelled: bool,
+}
+
+/// One object received whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// Which.
+    pub key: ObjectKey,
+    /// Bytes, as the session told.
+    pub size: u64,
+    /// When.
+    pub at: Time,
+    /// Every one of its bytes is in storage.
+    pub whole: bool,
+}
+
+/// What a node wants to put on the network.
+pub(crate) type Output<'a> = dyn FnMut(Destination, &[u8]) + 'a;
+
+/// One node: a session, its storage, and what came of it.
+#[derive(Debug)]
+pub(crate) struct Node {
+    host: Host,
+    config: SessionConfig,
+    seed: u64,
+    session: Option<Session>,
+    storage: CheckedStorage,
+    buffer: Vec<u8>,
+    backlog: VecDeque<Object>,
+    pub(crate) offers: Vec<Offer>,
+    pub(crate) completions: Vec<Completion>,
+    done: BTreeSet<ObjectKey>,
+    pub(crate) events: Vec<(Time, Event)>,
+    /// One entry for each life that has ended.
+    past: Vec<Stats>,
+    pub(crate) wakes: u64,
+    last_wake: (Time, u32),
+    /// The earliest wake that is on the agenda.
+    pub(crate) planned: Option<Time>,
+}
+
+impl Node {
+    pub(crate) fn new(host: Host, config: SessionConfig, seed: u64) -> Self {
+        Self {
+            host,
+            config,
+            seed,
+            session: None,
+            storage: CheckedStorage::default(),
+            buffer: Vec::new(),
+            backlog: VecDeque::new(),
+            offers: Vec::new(),
+            completions: Vec::new(),
+            done: BTreeSet::new(),
+            events: Vec::new(),
+            past: Vec::new(),
+            wakes: 0,
+            last_wake: (Time::ZERO, 0),
+            planned: None,
+        }
+    }
+
+    /// Begins a life; after a crash it is a new one, with another instance id and other chance.
+    pub(crate) fn start(&mut self, now: Time) {
+        let life = self.past.len() as u64;
+        let mut config = self.config.clone();
+        if let Some(sender) = &mut config.sender {
+            sender.instance_id = InstanceId(sender.instance_id.0.wrapping_add(life as u16));
+        }
+        let seed = self.seed ^ (u64::from(self.host.0) + 1) << 20 ^ (life << 50);
+        self.session = Some(Session::new(config, seed, now));
+        self.storage.forget();
+    }
+
+    /// Ends a life without a word.
+    pub(crate) fn crash(&mut self) {
+        if let Some(session) = self.session.take() {
+            self.past.push(session.stats());
+        }
+        self.backlog.clear();
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.session.is_some()
+    }
+
+    pub(crate) fn receives(&self) -> bool {
+        self.config.receiver.is_some()
+    }
+
+    /// Whether it has received this object whole, in any life.
+    pub(crate) fn has(&self, key: ObjectKey) -> bool {
+        self.done.contains(&key)
+    }
+
+    pub(crate) fn host(&self) -> Host {
+        self.host
+    }
+
+    pub(crate) fn config(&self) -> &SessionConfig {
+        &self.config
+    }
+
+    pub(crate) fn session(&mut self) -> Option<&mut Session> {
+        self.session.as_mut()
+    }
+
+    pub(crate) fn storage(&self) -> &CheckedStorage {
+        &self.storage
+    }
+
+    /// Counters of each life, the present one last.
+    pub(crate) fn lives(&self) -> Vec<Stats> {
+        self.past.iter().copied().chain(self.session.as_ref().map(Session::stats)).collect()
+    }
+
+    pub(crate) fn on_datagram(&mut self, now: Time, meta: RecvMeta, bytes: &[u8]) {
+        let Some(session) = &mut self.session else { return };
+        let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
+        session.handle_datagram(now, meta, bytes, &mut shelf);
+    }
+
+    /// A wake from the agenda. It may be one that is no longer wanted; then nothing happens.
+    pub(crate) fn on_wake(&mut self, now: Time) {
+        let Some(session) = &mut self.session else { return };
+        let Some((at, timer)) = session.poll_timeout() else { return };
+        if at > now {
+            return;
+        }
+        self.wakes += 1;
+        self.last_wake = match self.last_wake {
+            (last, count) if last == now => (now, count + 1),
+            _ => (now, 1),
+        };
+        assert!(
+            self.last_wake.1 <= STORM_WAKES,
+            "host {} at {now}: woken {STORM_WAKES} times without time passing, now by {timer:?} of {at}",
+            self.host.0
+        );
+        let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
+        session.handle_timeout(now, &mut shelf);
+    }
+
+    /// Takes an object for sending, now or when the session has room.
+    pub(crate) fn offer(&mut self, object: Object) {
+        self.backlog.push_back(object);
+    }
+
+    /// Withdraws its `nth` object.
+    pub(crate) fn cancel(&mut self, nth: usize) {
+        if let (Some(session), Some(offer)) = (&mut self.session, self.offers.get_mut(nth)) {
+            offer.cancelled = true;
+            session.sender().cancel(offer.key.object);
+        }
+    }
+
+    pub(crate) fn transport_id(&self, nth: usize) -> Option<ObjectTransportId> {
+        self.offers.get(nth).map(|offer| offer.key.object)
+    }
+
+    /// Confirms all objects received so far.
+    pub(crate) fn confirm(&mut self) {
+        if let Some(session) = &mut self.session {
+            self.completions.iter().for_each(|c| session.receiver().confirm(c.key));
+        }
+    }
+
+    /// Whether objects still wait for room in the session.
+    pub(crate) fn has_backlog(&self) -> bool {
+        !self.backlog.is_empty()
+    }
+
+    /// Drains the session. True when something was completed, or the last flush ended.
+    pub(crate) fn drain(&mut self, now: Time, output: &mut Output<'_>) -> bool {
+        let mut news = false;
+        self.enqueue(now);
+        loop {
+            self.transmit(now, output);
+            let purged = self.take_events(now, &mut news);
+            if !purged || !self.enqueue(now) {
+                return news;
+            }
+        }
+    }
+
+    fn transmit(&mut self, now: Time, output: &mut Output<'_>) {
+        let Some(session) = &mut self.session else { return };
+        let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
+        let mut sent = 0;
+        while let Some(batch) = session.poll_transmit(now, BATCH, &mut self.buffer, &mut shelf) {
+            assert!(batch.segment_size > 0, "host {} at {now}: an empty datagram", self.host.0);
+            for datagram in self.buffer.chunks(batch.segment_size) {
+                output(batch.destination, datagram);
+                sent += 1;
+            }
+            assert!(sent < STORM_DATAGRAMS, "host {} at {now}: sends without end", self.host.0);
+        }
+    }
+
+    /// True when the session may have room again.
+    fn take_events(&mut self, now: Time, news: &mut bool) -> bool {
+        let Some(session) = &mut self.session else { return false };
+        let mut purged = false;
+        while let Some(event) = session.poll_event() {
+            match &event {
+                Event::ObjectCompleted { key, size } => {
+                    let whole = self.storage.is_whole(*key, *size);
+                    self.completions.push(Completion { key: *key, size: *size, at: now, whole });
+                    self.done.insert(*key);
+                    *news = true;
+                }
+                Event::FlushDone => *news = true,
+                Event::ObjectPurged { .. } => purged = true,
+                _ => {}
+            }
+            self.events.push((now, event));
+        }
+        purged
+    }
+
+    /// Hands waiting objects to the session while it takes them. True when it took any.
+    fn enqueue(&mut self, now: Time) -> bool {
+        let Some(session) = &mut self.session else { return false };
+        let before = self.offers.len();
+        while let Some(object) = self.backlog.pop_front() {
+            let Ok(key) = session.sender().enqueue(now, object.to_new()) else {
+                self.backlog.push_front(object);
+                break;
+            };
+            let Object { kind, size, info } = object;
+            self.offers.push(Offer { key, kind, size, info, cancelled: false });
+        }
+        self.offers.len() > before
+    }
+}

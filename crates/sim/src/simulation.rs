@@ -1,0 +1,336 @@
+//! The run itself: takes what comes next from the agenda until the plan is fulfilled.
+
+use crate::{
+    agenda::Agenda,
+    network::{Delivery, Host, Hosts, Network},
+    node::Node,
+    plan::{Change, Plan, Until},
+    report::{HostReport, Report},
+    trace,
+    traffic::{Kind, Traffic},
+};
+use core::net::SocketAddr;
+use fanfare_proto::{Destination, Duration, ObjectKey, RecvMeta, Time};
+use fanfare_wire::Message;
+use std::rc::Rc;
+
+/// FNV-1a: small, and the same everywhere.
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
+
+fn fnv(mut hash: u64, words: impl IntoIterator<Item = u64>) -> u64 {
+    for word in words {
+        hash = (hash ^ word).wrapping_mul(FNV_PRIME);
+    }
+    hash
+}
+
+/// Eight bytes at a time: the hash is for comparing runs, not for the world.
+fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut words = bytes.chunks_exact(8);
+    let mut hash = fnv(FNV_OFFSET, [bytes.len() as u64]);
+    for word in words.by_ref() {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(word);
+        hash = fnv(hash, [u64::from_le_bytes(eight)]);
+    }
+    fnv(hash, words.remainder().iter().map(|b| u64::from(*b)))
+}
+
+/// What the agenda holds.
+enum Happening {
+    Delivery(Delivery),
+    Wake(Host),
+    Change(usize),
+    Start(Host),
+}
+
+/// A run under way.
+pub(crate) struct Simulation {
+    plan: Plan,
+    now: Time,
+    agenda: Agenda<Happening>,
+    network: Network,
+    nodes: Vec<Node>,
+    outstanding: usize,
+    traffic: Traffic,
+    trace: Vec<String>,
+    hash: u64,
+    last_data: Vec<Vec<u8>>,
+    outbox: Vec<(Destination, Vec<u8>)>,
+    news: bool,
+}
+
+impl Simulation {
+    pub(crate) fn new(plan: Plan) -> Self {
+        let mut network = Network::new(plan.seed, plan.link);
+        let mut agenda = Agenda::new();
+        let mut nodes = Vec::new();
+        for host_plan in &plan.hosts {
+            let host = network.add(host_plan.group);
+            agenda.push(Time::ZERO + host_plan.start, Happening::Start(host));
+            nodes.push(Node::new(host, host_plan.config.clone(), plan.seed));
+        }
+        plan.links.iter().for_each(|(from, to, link)| network.set_link(*from, *to, *link));
+        plan.uplinks.iter().for_each(|(from, link)| network.set_uplink(*from, *link));
+        for (number, (at, _)) in plan.changes.iter().enumerate() {
+            agenda.push(Time::ZERO + *at, Happening::Change(number));
+        }
+        Self {
+            outstanding: plan.changes.len() + plan.hosts.len(),
+            last_data: vec![Vec::new(); nodes.len()],
+            plan,
+            now: Time::ZERO,
+            agenda,
+            network,
+            nodes,
+            traffic: Traffic::default(),
+            trace: Vec::new(),
+            hash: FNV_OFFSET,
+            outbox: Vec::new(),
+            news: false,
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Report {
+        let limit = Time::ZERO + self.plan.limit;
+        while self.agenda.next_time().is_some_and(|at| at <= limit) {
+            let Some((at, happening)) = self.agenda.pop() else { break };
+            self.now = at;
+            self.happen(happening);
+            if std::mem::take(&mut self.news) && self.is_fulfilled() {
+                return self.report();
+            }
+        }
+        self.now = limit;
+        self.report()
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Delivery(delivery) => {
+                for host in &delivery.to {
+                    self.deliver(*host, &delivery);
+                }
+            }
+            Happening::Wake(host) => {
+                let node = &mut self.nodes[usize::from(host.0)];
+                if node.planned == Some(self.now) {
+                    node.planned = None;
+                }
+                node.on_wake(self.now);
+                self.settle(host);
+            }
+            Happening::Start(host) => {
+                self.outstanding -= 1;
+                self.start(host);
+            }
+            Happening::Change(number) => {
+                self.outstanding -= 1;
+                self.news = true;
+                let change = self.plan.changes[number].1.clone();
+                self.change(change);
+            }
+        }
+    }
+
+    fn deliver(&mut self, host: Host, delivery: &Delivery) {
+        self.hash = fnv(self.hash, [self.now.as_nanos(), u64::from(host.0), delivery.hash]);
+        let node = &mut self.nodes[usize::from(host.0)];
+        let unicast = delivery.unicast || node.config().unicast;
+        let meta = RecvMeta { source: delivery.source, ecn: None, unicast };
+        node.on_datagram(self.now, meta, &delivery.bytes);
+        self.settle(host);
+    }
+
+    fn start(&mut self, host: Host) {
+        self.network.set_up(host, true);
+        self.nodes[usize::from(host.0)].start(self.now);
+        self.settle(host);
+    }
+
+    /// Drains a node, sends what it has to say, and notes when it wants to be woken.
+    fn settle(&mut self, host: Host) {
+        let node = &mut self.nodes[usize::from(host.0)];
+        let outbox = &mut self.outbox;
+        self.news |= node.drain(self.now, &mut |to, bytes| outbox.push((to, bytes.to_vec())));
+        for (to, bytes) in std::mem::take(&mut self.outbox) {
+            self.transmit(host, to, &bytes);
+        }
+        self.plan_wake(host);
+    }
+
+    fn plan_wake(&mut self, host: Host) {
+        let node = &mut self.nodes[usize::from(host.0)];
+        let Some((at, _)) = node.session().and_then(|session| session.poll_timeout()) else {
+            return;
+        };
+        let at = at.max(self.now);
+        if at < Time::FAR_FUTURE && node.planned.is_none_or(|planned| at < planned) {
+            node.planned = Some(at);
+            self.agenda.push(at, Happening::Wake(host));
+        }
+    }
+
+    fn transmit(&mut self, from: Host, to: Destination, bytes: &[u8]) {
+        let message = Message::parse(bytes).ok();
+        let kind = self.traffic.count(bytes.len(), message.as_ref());
+        match &message {
+            Some(Message::Nack(nack)) => self.count_nack(nack.feedback.server_id),
+            Some(Message::Data(_)) => {
+                bytes.clone_into(&mut self.last_data[usize::from(from.0)]);
+            }
+            _ => {}
+        }
+        self.note(from, kind, message.as_ref(), bytes.len());
+        let hash = hash_bytes(bytes);
+        for delivery in self.network.send(self.now, from, to, bytes, hash) {
+            self.agenda.push(delivery.at, Happening::Delivery(delivery));
+        }
+    }
+
+    fn count_nack(&mut self, server: fanfare_proto::NodeId) {
+        let node = self.nodes.iter_mut().find(|node| node.config().node_id == server);
+        let cycle = node.and_then(|node| {
+            let factor = node.config().sender.as_ref()?.backoff_factor;
+            Some(node.session()?.sender().grtt() * (u32::from(factor) + 2))
+        });
+        self.traffic.on_nack(self.now, server, cycle.unwrap_or(Duration::ZERO));
+    }
+
+    fn note(&mut self, from: Host, kind: Kind, message: Option<&Message<'_>>, bytes: usize) {
+        if self.trace.len() < self.plan.trace_max {
+            self.trace.push(trace::line(self.now, from, kind, message, bytes));
+        }
+    }
+
+    fn change(&mut self, change: Change) {
+        match change {
+            Change::Start(host) => self.start(host),
+            Change::Crash(host) => {
+                self.network.set_up(host, false);
+                self.nodes[usize::from(host.0)].crash();
+            }
+            Change::Partition(hosts) => self.network.set_side(hosts, 1),
+            Change::Heal => self.network.set_side(Hosts::All, 0),
+            Change::Link(from, to, link) => self.network.set_link(from, to, link),
+            Change::Uplink(from, link) => self.network.set_uplink(from, link),
+            Change::Inject { to, source, bytes } => self.inject(to, source, &bytes),
+            Change::Tamper { like, to, source, patches } => {
+                let mut bytes = self.last_data[usize::from(like.0)].clone();
+                for (offset, patch) in patches {
+                    if let Some(place) = bytes.get_mut(offset..offset + patch.len()) {
+                        place.copy_from_slice(&patch);
+                    }
+                }
+                self.inject(to, source.unwrap_or(like.address()), &bytes);
+            }
+            command => self.command(command),
+        }
+    }
+
+    /// A change that is a call to one host's session.
+    fn command(&mut self, command: Change) {
+        let host = match &command {
+            Change::Send(host, _)
+            | Change::Cancel(host, _)
+            | Change::Requeue(host, _)
+            | Change::End(host)
+            | Change::Rate(host, _)
+            | Change::Hold(host, _)
+            | Change::Watermark(host, _)
+            | Change::RollCall(host, _)
+            | Change::Status(host, ..)
+            | Change::Confirm(host) => *host,
+            _ => return,
+        };
+        let node = &mut self.nodes[usize::from(host.0)];
+        let nth = match &command {
+            Change::Requeue(_, nth) => node.transport_id(*nth),
+            _ => None,
+        };
+        let Some(session) = node.session() else { return };
+        match command {
+            Change::Send(_, object) => node.offer(object),
+            Change::Cancel(_, nth) => node.cancel(nth),
+            Change::Requeue(..) => {
+                if let Some(object) = nth {
+                    session.sender().requeue(object);
+                }
+            }
+            Change::End(_) => session.sender().end(),
+            Change::Rate(_, rate) => session.sender().set_rate(rate),
+            Change::Hold(_, hold) => session.sender().hold(hold),
+            Change::Watermark(_, hosts) => {
+                let nodes: Vec<_> = hosts.into_iter().map(Plan::node_id).collect();
+                session.sender().set_watermark(&nodes);
+            }
+            Change::RollCall(_, interval) => {
+                session.sender().set_roll_call(Some((Vec::new(), interval)));
+            }
+            Change::Status(_, status, announce) => {
+                session.receiver().set_status(status, announce);
+            }
+            Change::Confirm(_) => node.confirm(),
+            _ => {}
+        }
+        self.settle(host);
+    }
+
+    fn inject(&mut self, to: Hosts, source: SocketAddr, bytes: &[u8]) {
+        let count = self.nodes.len() as u16;
+        let to = (0..count).map(Host).filter(|host| to.contains(*host)).collect();
+        let (bytes, hash) = (Rc::from(bytes), hash_bytes(bytes));
+        let delivery = Delivery { at: self.now, source, unicast: false, to, bytes, hash };
+        self.happen(Happening::Delivery(delivery));
+    }
+
+    fn is_fulfilled(&mut self) -> bool {
+        let idle = |node: &mut Node| node.session().is_none_or(|s| s.sender().is_idle());
+        match self.plan.until {
+            Until::Limit => false,
+            Until::Complete => self.is_complete(),
+            Until::Quiet => self.is_complete() && self.nodes.iter_mut().all(idle),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        let offered: Vec<(Host, ObjectKey)> = self.offered();
+        self.outstanding == 0
+            && !self.nodes.iter().any(Node::has_backlog)
+            && self.nodes.iter().zip(0..).all(|(node, number)| {
+                !node.is_up()
+                    || !node.receives()
+                    || offered
+                        .iter()
+                        .filter(|(from, _)| from.0 != number)
+                        .all(|(_, key)| node.has(*key))
+            })
+    }
+
+    fn offered(&self) -> Vec<(Host, ObjectKey)> {
+        let hosts = self.nodes.iter().zip(0..).map(|(node, number)| (node, Host(number)));
+        hosts
+            .flat_map(|(node, host)| {
+                node.offers.iter().filter(|o| !o.cancelled).map(move |o| (host, o.key))
+            })
+            .collect()
+    }
+
+    fn report(self) -> Report {
+        let complete = self.is_complete();
+        let offers = self.nodes.iter().flat_map(|node| node.offers.iter().cloned()).collect();
+        Report {
+            seed: self.plan.seed,
+            name: self.plan.name,
+            ended: self.now,
+            complete,
+            offers,
+            hosts: self.nodes.into_iter().map(HostReport::of).collect(),
+            traffic: self.traffic,
+            paths: self.network.counts,
+            hash: self.hash,
+            trace: self.trace,
+        }
+    }
+}
