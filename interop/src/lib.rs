@@ -1,1 +1,24 @@
 //! Interoperability with NRL's NORM, in network namespaces.
+//!
+//! In reading order: [`tool`] runs system programs, [`lab`] makes hosts as namespaces, [`impair`]
+//! loses and counts packets, [`process`] watches a program in a host, [`nrl`] and [`fanfare`] are
+//! the two peers, [`payload`] the files that travel, [`cell`] one experiment as data, [`cells`] the
+//! list of them, [`run`] carries one out, [`matrix`] all of them, [`report`] writes the table,
+//! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss.
+//!
+//! Needs root and the packages that [`tool::PACKAGES`] names; installs nothing itself.
+
+pub mod cell;
+pub mod cells;
+pub mod decode;
+pub mod efficiency;
+pub mod fanfare;
+pub mod impair;
+pub mod lab;
+pub mod matrix;
+pub mod nrl;
+pub mod payload;
+pub mod process;
+pub mod report;
+pub mod run;
+pub mod tool;

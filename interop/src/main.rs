@@ -1,0 +1,230 @@
+//! The command `interop`: runs the experiments of this crate.
+//!
+//! Exit codes: 0 all passed, 1 a cell failed or a tool is missing, 2 usage, 130 interrupted.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use fanfare_interop::cell::{Cell, Conditions, Direction, NRL_TO_NRL, OURS_TO_OURS};
+use fanfare_interop::efficiency::{self, Plan};
+use fanfare_interop::fanfare::Fanfare;
+use fanfare_interop::matrix::{self, Status};
+use fanfare_interop::nrl::Nrl;
+use fanfare_interop::report::{self, Head};
+use fanfare_interop::run::{self, Options, Peers};
+use fanfare_interop::tool::{self, ToolError};
+use fanfare_interop::{cells, decode, lab};
+
+/// Runs our program against NRL's NORM in network namespaces. Needs root.
+#[derive(Parser)]
+#[command(name = "interop")]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Run the table of cells; a full run writes docs/interop.md.
+    Matrix(MatrixArguments),
+    /// Count bytes on the wire under loss; writes docs/efficiency.md.
+    Efficiency(EfficiencyArguments),
+    /// Capture a lossy run and let tshark decode every packet.
+    Decode(DecodeArguments),
+    /// Remove namespaces that an interrupted run has left behind.
+    Cleanup,
+}
+
+#[derive(Args)]
+struct MatrixArguments {
+    /// Only the short list.
+    #[arg(long)]
+    quick: bool,
+    /// Only cells whose name contains this; a name is "condition sender→receiver".
+    #[arg(long)]
+    filter: Option<String>,
+    /// Cells at a time.
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+    /// Print the names and run nothing.
+    #[arg(long)]
+    list: bool,
+    /// Where the page goes [default: docs/interop.md for a full run, else nowhere].
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Keep the programs' output below this directory.
+    #[arg(long)]
+    keep: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct EfficiencyArguments {
+    /// Size of the file in bytes.
+    #[arg(long, default_value_t = 100_000_000)]
+    size: u64,
+    /// Sending rate in Mbit/s.
+    #[arg(long, default_value_t = 50)]
+    rate: u64,
+    /// Source symbols of a block.
+    #[arg(long, default_value_t = 64)]
+    data: u16,
+    /// Parity symbols of a block.
+    #[arg(long, default_value_t = 64)]
+    parity: u16,
+    /// Inbound loss of each receiver in percent.
+    #[arg(long, default_value_t = 30)]
+    loss: u32,
+    /// Seconds that one run may take.
+    #[arg(long, default_value_t = 120)]
+    limit: u64,
+    /// Where the page goes; "-" for nowhere.
+    #[arg(long, default_value = "docs/efficiency.md")]
+    out: PathBuf,
+}
+
+#[derive(Args)]
+struct DecodeArguments {
+    /// Decode NRL's own traffic in place of ours: a check of the check.
+    #[arg(long)]
+    nrl: bool,
+    /// Keep the capture here.
+    #[arg(long)]
+    capture: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    tool::stop_on_signal();
+    let done = match Arguments::parse().verb {
+        Verb::Matrix(arguments) => run_matrix(&arguments),
+        Verb::Efficiency(arguments) => run_efficiency(&arguments),
+        Verb::Decode(arguments) => run_decode(&arguments),
+        Verb::Cleanup => run_cleanup(),
+    };
+    match done {
+        _ if tool::interrupted() => ExitCode::from(130),
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn peers() -> Result<Peers, ToolError> {
+    for program in ["ip", "nft", "ethtool"] {
+        lab::require(program)?;
+    }
+    Ok(Peers { nrl: Nrl::build()?, fanfare: Fanfare::find() })
+}
+
+fn head(peers: &Peers) -> Result<Head, ToolError> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    Ok(Head {
+        command: format!("cargo run -p fanfare-interop -- {}", words.join(" ")),
+        date: tool::output("date", &["-u", "+%F"])?.trim().to_owned(),
+        nrl_version: peers.nrl.version.clone(),
+    })
+}
+
+fn run_matrix(arguments: &MatrixArguments) -> Result<bool, ToolError> {
+    let wanted = |cell: &Cell| {
+        (cell.quick || !arguments.quick)
+            && arguments.filter.as_ref().is_none_or(|text| cell.name().contains(text.as_str()))
+    };
+    let chosen: Vec<Cell> = cells::all().into_iter().filter(wanted).collect();
+    if arguments.list {
+        chosen.iter().for_each(|cell| println!("{}", cell.name()));
+        return Ok(true);
+    }
+    let peers = peers()?;
+    let options = Options { keep: arguments.keep.clone(), capture: None };
+    let rows = matrix::run_all(&chosen, &peers, &options, arguments.jobs, say)?;
+    let full = !arguments.quick && arguments.filter.is_none();
+    let default = full.then(|| PathBuf::from("docs/interop.md"));
+    if let Some(path) = arguments.out.clone().or(default)
+        && !tool::interrupted()
+    {
+        write(&path, &report::page(&head(&peers)?, &rows))?;
+    }
+    let failed = rows.iter().filter(|(_, status)| status.failed()).count();
+    let passed = rows.iter().filter(|(_, status)| status.passed()).count();
+    let skipped = rows.len() - passed - failed;
+    println!("{passed} passed, {failed} failed, {skipped} not run");
+    if skipped > 0 {
+        println!("not run: build the fanfare executable beside this one, or set FANFARE_BIN");
+    }
+    Ok(failed == 0 && skipped == 0 && passed > 0)
+}
+
+fn say(cell: &Cell, status: &Status) {
+    match status {
+        Status::Skipped(why) => println!("skip  {} ({why})", cell.name()),
+        Status::Ran(outcome) => match &outcome.failure {
+            None => println!("pass  {} {:.2} s", cell.name(), outcome.seconds),
+            Some(why) => println!("FAIL  {} {:.2} s: {why}", cell.name(), outcome.seconds),
+        },
+    }
+}
+
+fn run_efficiency(arguments: &EfficiencyArguments) -> Result<bool, ToolError> {
+    let plan = Plan {
+        size: arguments.size,
+        mbps: arguments.rate,
+        data: arguments.data,
+        parity: arguments.parity,
+        loss_percent: arguments.loss.min(99),
+        limit_seconds: arguments.limit,
+    };
+    let peers = peers()?;
+    let lines = efficiency::measure(&plan, &peers, |l| println!("{}", efficiency::row(&plan, l)))?;
+    if arguments.out != Path::new("-") {
+        write(&arguments.out, &efficiency::page(&head(&peers)?, &plan, &lines))?;
+    }
+    if peers.fanfare.is_none() {
+        println!("fanfare not measured: build it beside this executable, or set FANFARE_BIN");
+    }
+    let all = lines.iter().all(|line| line.outcome.failure.is_none());
+    Ok(all && peers.fanfare.is_some())
+}
+
+fn run_decode(arguments: &DecodeArguments) -> Result<bool, ToolError> {
+    let direction: Direction = if arguments.nrl { NRL_TO_NRL } else { OURS_TO_OURS };
+    let mut conditions = Conditions::new("decode").receivers(3).loss(10, 10);
+    conditions.files = vec![("first.bin", 800_000), ("empty.bin", 0), ("last.bin", 300_000)];
+    let cell = Cell { conditions, direction, quick: true };
+    let capture = arguments.capture.clone().unwrap_or_else(|| {
+        std::env::temp_dir().join(format!("fanfare-decode-{}.pcapng", std::process::id()))
+    });
+    let options = Options { keep: None, capture: Some(capture.clone()) };
+    let outcome = run::run(&cell, &peers()?, &options)?;
+    let decoded = decode::decode(&capture)?;
+    if arguments.capture.is_none() {
+        // It is in the temporary directory; what stays there harms nobody.
+        let _ = std::fs::remove_file(&capture);
+    }
+    for (kind, count) in &decoded.kinds {
+        println!("{count:7}  {kind}");
+    }
+    decoded.complaints.iter().take(20).for_each(|line| println!("complaint: {line}"));
+    let absent = decoded.absent();
+    if !absent.is_empty() {
+        println!("never seen: {}", absent.join(", "));
+    }
+    println!("transfer: {}", outcome.failure.as_deref().unwrap_or("complete"));
+    Ok(decoded.complaints.is_empty() && absent.is_empty() && outcome.failure.is_none())
+}
+
+fn run_cleanup() -> Result<bool, ToolError> {
+    for name in lab::cleanup()? {
+        println!("removed {name}");
+    }
+    Ok(true)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), ToolError> {
+    std::fs::write(path, text).map_err(tool::at(path.display()))?;
+    println!("wrote {}", path.display());
+    Ok(())
+}
