@@ -11,6 +11,9 @@
 //! - `node`: drives one session; [`content`]: objects' bytes, computed rather than stored.
 //! - `simulation`: the run itself.
 //! - [`traffic`], [`report`], [`table`], `trace`: what came of it.
+//!
+//! # The guide
+#![doc = include_str!("../../../docs/simulation.md")]
 #![forbid(unsafe_code)]
 
 pub mod agenda;
