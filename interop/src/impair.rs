@@ -83,7 +83,7 @@ fn outbound_rules(port: &str, permille: u32) -> String {
 fn drop_rule(permille: u32) -> String {
     match permille {
         0 => String::new(),
-        p => format!("meta l4proto udp numgen random mod 1000 < {p} drop"),
+        p => format!("meta l4proto udp numgen random mod 1000 < {p} counter drop"),
     }
 }
 
@@ -110,6 +110,6 @@ mod tests {
     #[test]
     fn no_loss_needs_no_rule() {
         assert_eq!(drop_rule(0), "");
-        assert!(drop_rule(300).contains("< 300 drop"));
+        assert!(drop_rule(300).contains("< 300 counter drop"));
     }
 }
