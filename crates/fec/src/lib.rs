@@ -31,7 +31,7 @@
 //!
 //! Feature `std` (default) finds the processor's vector instructions at run time. Without it the
 //! crate is `no_std` with `alloc` and uses what the compiler may assume of the target.
-#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![deny(unsafe_code)]
 
 extern crate alloc;

@@ -135,6 +135,34 @@ proptest! {
     }
 }
 
+#[test]
+fn a_block_of_thousands_of_symbols_comes_back() {
+    let (k, lost, length) = (5000, 300, 16);
+    let code = Code::new(Field::Gf16, Matrix::Nrl, k, 1000).unwrap();
+    let byte = |i: usize| (i * 7 + (i >> 8) * 31 + 3) as u8;
+    let block: Vec<u8> = (0..k * length).map(byte).collect();
+    let source: Vec<&[u8]> = block.chunks(length).collect();
+    let mut parity = vec![vec![0; length]; lost];
+    let mut out: Vec<&mut [u8]> = parity.iter_mut().map(Vec::as_mut_slice).collect();
+    code.encode(&source, 700, &mut out);
+
+    let kept: Vec<(usize, &[u8])> = source.iter().copied().enumerate().skip(lost).collect();
+    let parity: Vec<(usize, &[u8])> =
+        parity.iter().enumerate().map(|(i, bytes)| (700 + i, bytes.as_slice())).collect();
+    let mut recovered = vec![vec![0; length]; lost];
+    let mut missing: Vec<(usize, &mut [u8])> =
+        recovered.iter_mut().map(Vec::as_mut_slice).enumerate().collect();
+    code.recover(k, &kept, &parity, &mut missing).unwrap();
+    assert_eq!(recovered.concat(), block[..lost * length]);
+}
+
+#[test]
+fn a_kernel_that_the_machine_lacks_is_refused() {
+    let lacking = if cfg!(target_arch = "aarch64") { Kernel::Avx2 } else { Kernel::Neon };
+    assert!(code().with_kernel(lacking).is_none());
+    assert!(Kernel::available().contains(&code().kernel()));
+}
+
 fn code() -> Code {
     Code::new(Field::Gf8, Matrix::Nrl, 4, 2).unwrap()
 }
