@@ -11,8 +11,7 @@ type Vector = __m256i;
 type Split8 = (Vector, Vector);
 type Multiplier16 = Nibbles16;
 const WIDTH: usize = 32;
-// 8 sums, 4 of nibbles, two tables and the mask, of 16 registers.
-const ROWS: usize = 4;
+// Four rows of it are 8 sums; with 4 of nibbles, two tables and the mask, of 16 registers.
 const VECTORS: usize = 2;
 
 tiles!("avx2");

@@ -3,15 +3,14 @@
 use core::arch::x86_64::*;
 
 use super::Coefficients;
-use super::matrices::{MATRICES, Matrices16, matrices16 as multiplier16};
+use super::bit_matrices::{MATRICES, Matrices16, matrices16 as multiplier16};
 use super::tiles::tiles;
 
 type Vector = __m256i;
 type Split8 = Vector;
 type Multiplier16 = Matrices16;
 const WIDTH: usize = 32;
-// 8 sums, 2 pieces of source and a matrix, of 16 registers.
-const ROWS: usize = 4;
+// Four rows of it are 8 sums; with 2 pieces of source and a matrix, of 16 registers.
 const VECTORS: usize = 2;
 
 tiles!("avx2,gfni");

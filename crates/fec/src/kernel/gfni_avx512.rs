@@ -3,15 +3,14 @@
 use core::arch::x86_64::*;
 
 use super::Coefficients;
-use super::matrices::{MATRICES, Matrices16, matrices16 as multiplier16};
+use super::bit_matrices::{MATRICES, Matrices16, matrices16 as multiplier16};
 use super::tiles::tiles;
 
 type Vector = __m512i;
 type Split8 = Vector;
 type Multiplier16 = Matrices16;
 const WIDTH: usize = 64;
-// 16 sums, 4 pieces of source and a matrix, of 32 registers.
-const ROWS: usize = 4;
+// Four rows of it are 16 sums; with 4 pieces of source and a matrix, of 32 registers.
 const VECTORS: usize = 4;
 
 tiles!("avx512f,avx512bw,gfni");

@@ -10,11 +10,11 @@ use alloc::vec::Vec;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod bit_matrices;
+#[cfg(target_arch = "x86_64")]
 mod gfni_avx2;
 #[cfg(target_arch = "x86_64")]
 mod gfni_avx512;
-#[cfg(target_arch = "x86_64")]
-mod matrices;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

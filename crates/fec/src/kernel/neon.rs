@@ -11,8 +11,7 @@ type Vector = uint8x16_t;
 type Split8 = (Vector, Vector);
 type Multiplier16 = Nibbles16;
 const WIDTH: usize = 16;
-// 16 sums, two of nibbles and two tables, of 32 registers.
-const ROWS: usize = 4;
+// Four rows of it are 16 sums; with two of nibbles and two tables, of 32 registers.
 const VECTORS: usize = 4;
 
 tiles!("neon");

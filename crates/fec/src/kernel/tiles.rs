@@ -1,20 +1,23 @@
 //! The loops that all vector kernels share, as a macro over a module's own few operations.
 //!
 //! A macro, since a generic function cannot take its processor features from a parameter. The
-//! module defines `Vector`, `WIDTH` (its bytes), `ROWS` (rows of GF(2^8) with sums in registers)
-//! and `VECTORS` (vectors of a tile then), and, with the same features:
+//! module defines `Vector`, `WIDTH` (its bytes) and `VECTORS` (1, 2 or 4: how many of them make a
+//! tile, such that the sums of four rows stay in registers), and, with the same features:
 //! - `zero`, `xor`, `load`, `store`, `prefetch`;
 //! - `multiplier8`, `split8` (what of a source serves all rows), `product8`;
 //! - `multiplier16`, `unzip` and `zip` (words to low and high bytes, and back), `split8` again, and
 //!   `product16`.
 //!
 //! GF(2^8): tile by tile of columns, all sources and all rows, so that the tile's sources stay in
-//! the first-level cache and the sums of up to `ROWS` rows in registers. The last tile overlaps the
+//! the first-level cache and the sums of up to four rows in registers. The last tile overlaps the
 //! one before, since sums are stored and not added to memory.
-//! GF(2^16): source by source, added to the outputs, since a multiplier is dear to make.
+//! GF(2^16): source by source, added to the outputs, since the multipliers of all sources together
+//! would not stay in the first-level cache.
 
 macro_rules! tiles {
     ($features:literal) => {
+        /// Rows of GF(2^8) that take one pass over a tile.
+        const ROWS: usize = 4;
         /// Bytes of the widest tile.
         const TILE: usize = VECTORS * WIDTH;
 
