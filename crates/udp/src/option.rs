@@ -1,8 +1,7 @@
 //! Socket options that no safe crate of ours sets. Everything unsafe in this crate is here.
 //!
-//! The two calls are declared by hand because the C library is linked by `std` anyway and a few
-//! integers need no bindings. On systems other than Linux and Android each function is its plain
-//! answer: nothing to switch off, nothing on offer.
+//! On systems other than Linux and Android each function is its plain answer: nothing to switch off,
+//! nothing on offer.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use linux::*;
@@ -11,45 +10,21 @@ pub(crate) use plain::*;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux {
-    use std::ffi::{c_int, c_void};
+    use libc::{
+        AF_INET6, IPPROTO_IPV6, SO_TIMESTAMPNS, SOL_SOCKET, SOL_UDP, UDP_GRO, UDP_SEGMENT, c_int,
+        getsockopt, setsockopt, sockaddr_storage,
+    };
     use std::io;
     use std::net::Ipv6Addr;
     use std::os::fd::{AsFd, AsRawFd};
 
-    // linux/asm-generic/socket.h; these differ on sparc and parisc, where Rust's std is not at home.
-    const SOL_SOCKET: c_int =
-        if cfg!(any(target_arch = "mips", target_arch = "mips64")) { 0xffff } else { 1 };
-    const SO_TIMESTAMPNS: c_int = 35;
+    // linux/asm-generic/socket.h and linux/sock_diag.h: SK_MEMINFO_DROPS is the last of
+    // SK_MEMINFO_VARS. linux/in.h has the last. `libc` names none of them for every target.
     const SO_MEMINFO: c_int = 55;
-    // linux/sock_diag.h: SK_MEMINFO_DROPS is the last of SK_MEMINFO_VARS.
     const MEMINFO_DROPS: usize = 8;
     const MEMINFO_VARS: usize = 9;
-    // linux/udp.h
-    const SOL_UDP: c_int = 17;
-    const UDP_SEGMENT: c_int = 103;
-    const UDP_GRO: c_int = 104;
-    // linux/in6.h, linux/in.h
-    const IPPROTO_IPV6: c_int = 41;
     const MCAST_JOIN_SOURCE_GROUP: c_int = 46;
-    const AF_INET6: u16 = 10;
-    const SOCKADDR_STORAGE_LEN: usize = 128;
-
-    unsafe extern "C" {
-        fn setsockopt(
-            socket: c_int,
-            level: c_int,
-            name: c_int,
-            value: *const c_void,
-            length: u32,
-        ) -> c_int;
-        fn getsockopt(
-            socket: c_int,
-            level: c_int,
-            name: c_int,
-            value: *mut c_void,
-            length: *mut u32,
-        ) -> c_int;
-    }
+    const SOCKADDR_STORAGE_LEN: usize = size_of::<sockaddr_storage>();
 
     /// Only for options whose value holds no pointers: all the ones named in this module.
     fn set(socket: &impl AsFd, level: c_int, name: c_int, value: &[u8]) -> io::Result<()> {
@@ -85,8 +60,7 @@ mod linux {
     /// without checksums (SO_NO_CHECK).
     #[cfg(test)]
     pub(crate) fn refuse_segmentation(socket: &impl AsFd) -> io::Result<()> {
-        const SO_NO_CHECK: c_int = 11;
-        set_int(socket, SOL_SOCKET, SO_NO_CHECK, 1)
+        set_int(socket, SOL_SOCKET, libc::SO_NO_CHECK, 1)
     }
 
     /// Datagrams or coalesced runs this socket dropped, for want of buffer or for a bad checksum; wraps at 2^32.
@@ -123,7 +97,7 @@ mod linux {
     /// Family, port 0, flow 0, address, scope 0.
     fn sockaddr_in6(address: &Ipv6Addr) -> [u8; SOCKADDR_STORAGE_LEN] {
         let mut storage = [0; SOCKADDR_STORAGE_LEN];
-        storage[..2].copy_from_slice(&AF_INET6.to_ne_bytes());
+        storage[..2].copy_from_slice(&(AF_INET6 as u16).to_ne_bytes());
         storage[8..24].copy_from_slice(&address.octets());
         storage
     }
