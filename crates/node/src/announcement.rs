@@ -1,0 +1,136 @@
+//! What a sender says of a file in its NORM_INFO.
+//!
+//! ```text
+//! relative name, UTF-8 | NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 3: mode, 4: mtime}
+//! ```
+//! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
+//! NRL's senders, which give only a name, are understood.
+
+use minicbor::{Decode, Encode};
+
+/// Format of [`Details`] that this program writes and reads.
+const VERSION: u8 = 1;
+
+/// A file as its sender announces it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Announcement {
+    /// The name, as it came. Not to be used as a path before [`crate::name::SafeName::parse`].
+    pub name: Vec<u8>,
+    /// What a sender of ours adds; `None` from a plain NORM sender.
+    pub details: Option<Details>,
+}
+
+/// What a sender of ours says of a file besides its name.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Details {
+    #[n(0)]
+    version: u8,
+    /// Bytes.
+    #[n(1)]
+    pub size: u64,
+    /// BLAKE3 hash of the content.
+    #[cbor(n(2), with = "minicbor::bytes")]
+    pub root: [u8; 32],
+    /// Unix permission bits.
+    #[n(3)]
+    pub mode: Option<u32>,
+    /// Time of last change, seconds since 1970.
+    #[n(4)]
+    pub mtime: Option<i64>,
+}
+
+impl Details {
+    /// Details in the present format.
+    #[must_use]
+    pub fn new(size: u64, root: [u8; 32], mode: Option<u32>, mtime: Option<i64>) -> Self {
+        Self { version: VERSION, size, root, mode, mtime }
+    }
+}
+
+impl Announcement {
+    /// The bytes of NORM_INFO.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut info = self.name.clone();
+        if let Some(details) = &self.details {
+            info.push(0);
+            // Writing into memory cannot fail; a plain name is what would be left if it did.
+            let _ = minicbor::encode(details, &mut info);
+        }
+        info
+    }
+
+    /// Reads NORM_INFO. Never fails: what is not ours is a plain name, and details of an unknown
+    /// version are left out.
+    #[must_use]
+    pub fn parse(info: &[u8]) -> Self {
+        let mut halves = info.splitn(2, |byte| *byte == 0);
+        let name = halves.next().unwrap_or_default().to_vec();
+        let details = halves.next().and_then(|cbor| minicbor::decode::<Details>(cbor).ok());
+        Self { name, details: details.filter(|details| details.version == VERSION) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn announced() -> Announcement {
+        let details = Details::new(1 << 40, [7; 32], Some(0o644), Some(-5));
+        Announcement { name: b"dir/file.txt".to_vec(), details: Some(details) }
+    }
+
+    #[test]
+    fn an_announcement_comes_back_as_it_was() {
+        assert_eq!(Announcement::parse(&announced().encode()), announced());
+        let bare = Announcement {
+            name: b"x".to_vec(),
+            details: Some(Details::new(0, [0; 32], None, None)),
+        };
+        assert_eq!(Announcement::parse(&bare.encode()), bare);
+    }
+
+    #[test]
+    fn a_plain_name_without_nul_is_understood() {
+        let plain = Announcement::parse(b"readme.txt");
+        assert_eq!(plain, Announcement { name: b"readme.txt".to_vec(), details: None });
+        assert_eq!(plain.encode(), b"readme.txt");
+    }
+
+    #[test]
+    fn a_truncated_announcement_keeps_its_name_and_loses_its_details() {
+        let whole = announced().encode();
+        for cut in 12..whole.len() {
+            let parsed = Announcement::parse(&whole[..cut]);
+            assert_eq!((parsed.name.as_slice(), parsed.details), (&b"dir/file.txt"[..], None));
+        }
+    }
+
+    #[test]
+    fn hostile_bytes_give_no_details_and_no_panic() {
+        let hostile: [&[u8]; 6] = [
+            b"",
+            b"\0",
+            b"a\0\xff\xff",
+            b"a\0\xbf\x00",
+            b"a\0\x9b\xff\xff\xff\xff\xff\xff\xff\xff",
+            b"a\0\xa3\x00\x01\x01\x00\x02\x5b\x7f\xff\xff\xff\xff\xff\xff\xff",
+        ];
+        assert!(hostile.iter().all(|info| Announcement::parse(info).details.is_none()));
+        let mut next = fanfare_proto::rng::Rng::new(1);
+        for _ in 0..10_000 {
+            let mut info = announced().encode();
+            let at = next.below(info.len() as u64) as usize;
+            info[at] = next.next_u64() as u8;
+            let _ = Announcement::parse(&info);
+        }
+    }
+
+    #[test]
+    fn details_of_a_later_version_are_left_out() {
+        let mut later = announced();
+        later.details.as_mut().unwrap().version = 2;
+        assert_eq!(Announcement::parse(&later.encode()).details, None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Files being sent.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fs::File,
+    os::unix::fs::FileExt,
+    sync::Arc,
+};
+
+use fanfare_proto::{ObjectKey, StorageError};
+
+/// Bytes read at once: more than a block of 128 segments, so that a block costs one call.
+const WINDOW_BYTES: usize = 256 << 10;
+/// Windows kept: the block going out, the one being repaired, and the like in a second object.
+const WINDOWS: usize = 4;
+
+/// Files by object, and the parts of them read last.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    files: BTreeMap<ObjectKey, Arc<File>>,
+    /// Most recently used last.
+    windows: VecDeque<Window>,
+    failed: Option<ObjectKey>,
+}
+
+#[derive(Debug)]
+struct Window {
+    key: ObjectKey,
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    fn get(&self, key: ObjectKey, offset: u64, len: usize) -> Option<&[u8]> {
+        let start = offset.checked_sub(self.offset).filter(|_| self.key == key)?;
+        let start = usize::try_from(start).ok()?;
+        self.bytes.get(start..start.checked_add(len)?)
+    }
+}
+
+impl Outgoing {
+    pub(super) fn add(&mut self, key: ObjectKey, file: Arc<File>) {
+        self.files.insert(key, file);
+    }
+
+    pub(super) fn remove(&mut self, key: ObjectKey) {
+        self.files.remove(&key);
+        self.windows.retain(|window| window.key != key);
+    }
+
+    pub(super) fn take_failed(&mut self) -> Option<ObjectKey> {
+        self.failed.take()
+    }
+
+    pub(super) fn read(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<(), StorageError> {
+        let len = into.len();
+        let found = self.windows.iter().position(|w| w.get(key, offset, len).is_some());
+        let window = match found {
+            Some(last) if last + 1 == self.windows.len() => None,
+            Some(at) => self.windows.remove(at),
+            None => Some(self.fill(key, offset, len)?),
+        };
+        self.windows.extend(window);
+        let bytes = self.windows.back().and_then(|window| window.get(key, offset, len));
+        let Some(bytes) = bytes else {
+            // Shorter than it was when announced: somebody cut it.
+            self.failed = Some(key);
+            return Err(StorageError::Failed);
+        };
+        into.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Reads on from `offset`, into the memory of the window that was used longest ago.
+    fn fill(&mut self, key: ObjectKey, offset: u64, len: usize) -> Result<Window, StorageError> {
+        let file = self.files.get(&key).ok_or(StorageError::Failed)?;
+        let oldest = if self.windows.len() < WINDOWS { None } else { self.windows.pop_front() };
+        let mut bytes = oldest.map_or_else(Vec::new, |window| window.bytes);
+        bytes.resize(WINDOW_BYTES.max(len), 0);
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match file.read_at(&mut bytes[filled..], offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.failed = Some(key);
+                    return Err(StorageError::Failed);
+                }
+            }
+        }
+        bytes.truncate(filled);
+        Ok(Window { key, offset, bytes })
+    }
+}

@@ -1,0 +1,380 @@
+//! What a receiver says of itself: in every acknowledgement, and when the roll is called.
+//!
+//! A [`Status`] is one CBOR map of at most 1000 bytes. Acknowledgements are padded with zeros to a
+//! word on the wire, so bytes after the map are ignored. The [`Holdings`] digest stands for every
+//! object held at once: equal digests at both ends are a receipt for each object.
+
+use std::collections::BTreeMap;
+
+use blake3::Hasher;
+use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+use minicbor::{Decode, Encode};
+
+const VERSION: u8 = 1;
+/// Most that the core carries in an acknowledgement.
+const STATUS_MAX: usize = 1000;
+/// Longest name of a receiver that is sent or believed, bytes.
+const NAME_MAX: usize = 64;
+/// Most failures named; 7 bytes each at worst, so that a status stays within its bound.
+const FAILURES_MAX: usize = 100;
+
+/// What a receiver is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+#[cbor(index_only)]
+pub enum State {
+    /// Nothing under way.
+    #[n(0)]
+    Ready,
+    /// Objects are coming in.
+    #[n(1)]
+    Receiving,
+    /// The last objects are being hashed and put on disk.
+    #[n(2)]
+    Verifying,
+    /// Everything begun is held.
+    #[n(3)]
+    Done,
+    /// At least one object could not be had.
+    #[n(4)]
+    Failed,
+    /// The receiver was stopped by its user.
+    #[n(5)]
+    Leaving,
+}
+
+impl State {
+    /// Stable name for JSON and logs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Receiving => "receiving",
+            Self::Verifying => "verifying",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Leaving => "leaving",
+        }
+    }
+}
+
+/// Why a receiver does not hold an object, or not under its own name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+#[cbor(index_only)]
+pub enum Reason {
+    /// Content and announced hash differ.
+    #[n(1)]
+    HashMismatch,
+    /// Not enough room on disk.
+    #[n(2)]
+    DiskFull,
+    /// The disk failed.
+    #[n(3)]
+    DiskError,
+    /// Held, but under another name: its own was not safe.
+    #[n(4)]
+    NameRejected,
+    /// Not wanted.
+    #[n(5)]
+    Refused,
+    /// The sender could not repair it any more, or was gone.
+    #[n(6)]
+    Aborted,
+}
+
+impl Reason {
+    /// Stable name for JSON and logs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HashMismatch => "hash-mismatch",
+            Self::DiskFull => "disk-full",
+            Self::DiskError => "disk-error",
+            Self::NameRejected => "name-rejected",
+            Self::Refused => "refused",
+            Self::Aborted => "aborted",
+        }
+    }
+    /// Whether the object is missing at the receiver.
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
+        !matches!(self, Self::NameRejected)
+    }
+}
+
+/// One object with something to report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Failure {
+    /// Object transport id.
+    #[n(0)]
+    pub object: u16,
+    /// What happened.
+    #[n(1)]
+    pub reason: Reason,
+}
+
+/// Whose objects a status speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct About {
+    #[n(0)]
+    sender: u32,
+    #[n(1)]
+    instance: u16,
+}
+
+impl About {
+    /// The life of this sender.
+    #[must_use]
+    pub fn new(sender: NodeId, instance: InstanceId) -> Self {
+        Self { sender: sender.0, instance: instance.0 }
+    }
+}
+
+/// What a receiver says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Status {
+    #[n(0)]
+    version: u8,
+    /// The receiver's name.
+    #[n(1)]
+    pub name: String,
+    /// What it is doing.
+    #[n(2)]
+    pub state: State,
+    /// Whose objects the next three speak of; `None` before any were seen.
+    #[n(3)]
+    pub about: Option<About>,
+    /// Objects held, verified and on disk.
+    #[n(4)]
+    pub held: u64,
+    /// Digest of the objects held.
+    #[cbor(n(5), with = "minicbor::bytes")]
+    pub digest: [u8; 32],
+    /// Objects with something to report, oldest first, as many as fit.
+    #[n(6)]
+    pub failures: Vec<Failure>,
+    /// Bytes free on its disk.
+    #[n(7)]
+    pub free: u64,
+}
+
+impl Status {
+    /// A receiver that holds nothing yet.
+    #[must_use]
+    pub fn ready(name: &str, free: u64) -> Self {
+        Self {
+            version: VERSION,
+            name: printable(name),
+            state: State::Ready,
+            about: None,
+            held: 0,
+            digest: [0; 32],
+            failures: Vec::new(),
+            free,
+        }
+    }
+
+    /// At most 1000 bytes: failures that do not fit are left out.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut status = self.clone();
+        status.name = printable(&self.name);
+        status.failures.truncate(FAILURES_MAX);
+        let mut bytes = Vec::new();
+        let _ = minicbor::encode(&status, &mut bytes);
+        debug_assert!(bytes.len() <= STATUS_MAX);
+        bytes
+    }
+
+    /// `None` when `bytes` is no status of ours: a plain NORM receiver's acknowledgement.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut status: Self = minicbor::decode(bytes).ok()?;
+        status.name = printable(&status.name);
+        (status.version == VERSION).then_some(status)
+    }
+}
+
+/// A name that can be shown on a terminal: no control characters, not endless.
+fn printable(name: &str) -> String {
+    let mut shown = String::new();
+    for c in name.chars().map(|c| if c.is_control() { '?' } else { c }) {
+        if shown.len() + c.len_utf8() > NAME_MAX {
+            break;
+        }
+        shown.push(c);
+    }
+    shown
+}
+
+/// The objects of one sender that are held, or were sent, in the order they were sent.
+#[derive(Debug, Clone, Default)]
+pub struct Holdings {
+    /// By object id, unwrapped.
+    roots: BTreeMap<u64, [u8; 32]>,
+    /// The id seen last, unwrapped, by which others are unwrapped.
+    last: Option<u64>,
+    /// Digest of all objects up to this one, so that a digest costs only the newest objects.
+    prefix: Option<(u64, Hasher)>,
+}
+
+/// Objects not yet in the prefix: those that may still come out of order.
+const UNSETTLED: usize = 256;
+
+impl Holdings {
+    /// Adds an object with the hash of its content.
+    pub fn insert(&mut self, object: ObjectTransportId, root: [u8; 32]) {
+        let number = self.unwrap(object);
+        self.last = Some(self.last.map_or(number, |last| last.max(number)));
+        if self.prefix.as_ref().is_some_and(|(end, _)| number <= *end) {
+            self.prefix = None;
+        }
+        self.roots.insert(number, root);
+    }
+
+    /// Objects held.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.roots.len() as u64
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.roots.is_empty()
+    }
+
+    /// BLAKE3 over (object id, 16 bits big-endian | hash) of all objects in order.
+    pub fn digest(&mut self) -> [u8; 32] {
+        let settled = self.roots.keys().rev().nth(UNSETTLED).copied();
+        let (start, mut hasher) = match self.prefix.take() {
+            Some((end, hasher)) => (end + 1, hasher),
+            None => (0, Hasher::new()),
+        };
+        let mut start = start;
+        if let Some(end) = settled.filter(|end| *end >= start) {
+            self.roots.range(start..=end).for_each(|(n, root)| feed(&mut hasher, *n, root));
+            start = end + 1;
+        }
+        if start > 0 {
+            self.prefix = Some((start - 1, hasher.clone()));
+        }
+        self.roots.range(start..).for_each(|(n, root)| feed(&mut hasher, *n, root));
+        hasher.finalize().into()
+    }
+
+    /// Ids wrap at 2^16; the nearest to the last one seen is meant.
+    fn unwrap(&self, object: ObjectTransportId) -> u64 {
+        const TURN: u64 = 1 << 16;
+        match self.last {
+            // One turn of room below, for objects before the first one seen.
+            None => TURN + u64::from(object.0),
+            Some(last) => {
+                let steps = ObjectTransportId((last % TURN) as u16).distance_to(object);
+                last.saturating_add_signed(i64::from(steps))
+            }
+        }
+    }
+}
+
+fn feed(hasher: &mut Hasher, number: u64, root: &[u8; 32]) {
+    hasher.update(&((number & 0xffff) as u16).to_be_bytes());
+    hasher.update(root);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full() -> Status {
+        let mut status = Status::ready("host-7", u64::MAX);
+        status.state = State::Failed;
+        status.about = Some(About::new(NodeId(u32::MAX - 1), InstanceId(u16::MAX)));
+        status.held = u64::MAX;
+        status.digest = [0xff; 32];
+        status.failures =
+            (0..100).map(|n| Failure { object: 65_000 + n, reason: Reason::DiskFull }).collect();
+        status
+    }
+
+    #[test]
+    fn a_status_comes_back_as_it_was_even_padded_with_zeros() {
+        for padding in 0..4 {
+            let mut bytes = full().encode();
+            bytes.extend(vec![0; padding]);
+            assert_eq!(Status::parse(&bytes), Some(full()));
+        }
+    }
+
+    #[test]
+    fn a_status_stays_within_its_bound() {
+        let mut status = full();
+        status.name = "ü".repeat(500);
+        status.failures = vec![Failure { object: u16::MAX, reason: Reason::Aborted }; 5000];
+        let bytes = status.encode();
+        assert!(bytes.len() <= STATUS_MAX, "{}", bytes.len());
+        assert_eq!(Status::parse(&bytes).unwrap().failures.len(), FAILURES_MAX);
+    }
+
+    #[test]
+    fn plain_and_hostile_contents_are_no_status() {
+        let whole = full().encode();
+        assert!((0..whole.len()).all(|cut| Status::parse(&whole[..cut]).is_none()));
+        assert_eq!(Status::parse(b"hello from NRL"), None);
+        let mut rng = fanfare_proto::rng::Rng::new(2);
+        for _ in 0..10_000 {
+            let mut bytes = whole.clone();
+            let at = rng.below(bytes.len() as u64) as usize;
+            bytes[at] = rng.next_u64() as u8;
+            let _ = Status::parse(&bytes);
+        }
+    }
+
+    #[test]
+    fn a_name_that_would_steer_a_terminal_is_shown_without_its_controls() {
+        let status = Status { name: "a\x1b[2Jb".to_owned(), ..Status::ready("", 0) };
+        let mut raw = Vec::new();
+        minicbor::encode(&status, &mut raw).unwrap();
+        assert_eq!(Status::parse(&raw).unwrap().name, "a?[2Jb");
+    }
+
+    #[test]
+    fn digests_are_equal_when_the_same_objects_are_held_in_whatever_order_they_came() {
+        let (mut sent, mut held) = (Holdings::default(), Holdings::default());
+        let ids: Vec<u16> = (65_300..=65_535).chain(0..600).collect();
+        ids.iter().for_each(|id| sent.insert(ObjectTransportId(*id), [*id as u8; 32]));
+        for pair in ids.chunks(2) {
+            pair.iter().rev().for_each(|id| {
+                held.insert(ObjectTransportId(*id), [*id as u8; 32]);
+                let _ = held.digest();
+            });
+        }
+        assert_eq!(sent.digest(), held.digest());
+        assert_eq!((sent.len(), held.len()), (836, 836));
+    }
+
+    #[test]
+    fn the_digest_is_blake3_over_id_and_hash() {
+        let mut held = Holdings::default();
+        held.insert(ObjectTransportId(0x0102), [3; 32]);
+        let mut bytes = vec![1, 2];
+        bytes.extend([3; 32]);
+        assert_eq!(held.digest(), *blake3::hash(&bytes).as_bytes());
+    }
+
+    #[test]
+    fn a_missing_or_a_different_object_changes_the_digest() {
+        let mut all = Holdings::default();
+        let mut some = Holdings::default();
+        let mut other = Holdings::default();
+        for id in 0..3 {
+            all.insert(ObjectTransportId(id), [1; 32]);
+            other.insert(ObjectTransportId(id), [if id == 1 { 2 } else { 1 }; 32]);
+            if id != 1 {
+                some.insert(ObjectTransportId(id), [1; 32]);
+            }
+        }
+        assert_ne!(all.digest(), some.digest());
+        assert_ne!(all.digest(), other.digest());
+    }
+}

@@ -1,0 +1,380 @@
+//! What is to be sent: paths walked, standard input spooled, every file hashed.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    fs::{File, Metadata},
+    io::{self, Read, Seek, Write},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::announcement::{Announcement, Details};
+
+/// Bytes read at once for hashing and spooling: enough for BLAKE3's widest kernel.
+const READ_BYTES: usize = 1 << 20;
+
+/// A file that is ready to be sent: open, hashed and named.
+#[derive(Debug, Clone)]
+pub struct SourceFile {
+    /// Where it is, for messages; `-` for standard input.
+    pub path: PathBuf,
+    /// Its name for receivers, relative, with `/` between parts.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// BLAKE3 hash of its content.
+    pub root: [u8; 32],
+    mode: Option<u32>,
+    stamp: Stamp,
+    pub(crate) file: Arc<File>,
+}
+
+/// What changes when somebody writes to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    mtime: (i64, i64),
+    ctime: (i64, i64),
+}
+
+impl Stamp {
+    fn of(meta: &Metadata) -> Self {
+        Self {
+            size: meta.size(),
+            mtime: (meta.mtime(), meta.mtime_nsec()),
+            ctime: (meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+}
+
+impl SourceFile {
+    /// What NORM_INFO says of it.
+    #[must_use]
+    pub fn announcement(&self) -> Announcement {
+        let mtime = self.mode.map(|_| self.stamp.mtime.0);
+        Announcement {
+            name: self.name.clone().into_bytes(),
+            details: Some(Details::new(self.size, self.root, self.mode, mtime)),
+        }
+    }
+
+    /// Whether the file is still what was hashed, as far as size and times tell.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
+        self.file.metadata().is_ok_and(|meta| Stamp::of(&meta) == self.stamp)
+    }
+}
+
+/// Why something cannot be sent.
+#[derive(Debug)]
+pub enum SourceError {
+    /// A path cannot be read.
+    Unreadable(PathBuf, io::Error),
+    /// A name is not UTF-8, so receivers could not be told.
+    NotUtf8(PathBuf),
+    /// It is neither file nor directory.
+    NotAFile(PathBuf),
+    /// Standard input could not be kept in a temporary file.
+    Spool(io::Error),
+    /// There is no file in what was named.
+    Nothing,
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(path, error) if error.kind() == io::ErrorKind::NotFound => {
+                write!(f, "cannot read '{}': no such file.", path.display())
+            }
+            Self::Unreadable(path, error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                write!(
+                    f,
+                    "cannot read '{}': permission denied. Run as a user who may",
+                    path.display()
+                )
+            }
+            Self::Unreadable(path, error) => {
+                write!(f, "cannot read '{}': {error}.", path.display())
+            }
+            Self::NotUtf8(path) => {
+                write!(f, "cannot send '{}': its name is not UTF-8. Rename it", path.display())
+            }
+            Self::NotAFile(path) => write!(
+                f,
+                "cannot send '{}': neither a file nor a directory. Use '-' and a pipe",
+                path.display()
+            ),
+            Self::Spool(error) => write!(
+                f,
+                "cannot keep standard input: {error}. Make room in the directory for temporary \
+                 files or set TMPDIR"
+            ),
+            Self::Nothing => write!(f, "nothing to send: there is no file in what was named."),
+        }
+    }
+}
+
+impl std::error::Error for SourceError {}
+
+/// What has been done while gathering, and what was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gathering<'a> {
+    /// A symbolic link in a directory was not followed.
+    SkippedLink(&'a Path),
+    /// Something that is no file was left out.
+    SkippedOther(&'a Path),
+    /// Bytes hashed so far, of all files known so far.
+    Hashed(u64),
+}
+
+/// Files to be sent, in order.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// The files.
+    pub files: VecDeque<SourceFile>,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Sources {
+    /// Walks and hashes `paths`: files, directories (whose own name becomes the first part of the
+    /// names in them; entries sorted, links skipped) and `-`, standard input under `stdin_name`.
+    pub fn gather(
+        paths: &[PathBuf],
+        stdin_name: &str,
+        report: &mut dyn FnMut(Gathering<'_>),
+    ) -> Result<Self, SourceError> {
+        // All that is named must be there before anything is read or hashed.
+        let is_stdin = |path: &Path| path == Path::new("-");
+        for path in paths.iter().filter(|path| !is_stdin(path)) {
+            check_readable(path)?;
+        }
+        let mut sources = Self::default();
+        for path in paths {
+            if is_stdin(path) {
+                sources.push_spooled(stdin_name, &mut io::stdin().lock(), report)?;
+            } else {
+                sources.push_path(path, report)?;
+            }
+        }
+        if sources.files.is_empty() { Err(SourceError::Nothing) } else { Ok(sources) }
+    }
+
+    fn push_path(
+        &mut self,
+        path: &Path,
+        report: &mut dyn FnMut(Gathering<'_>),
+    ) -> Result<(), SourceError> {
+        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
+        let meta = std::fs::metadata(path).map_err(unreadable)?;
+        // `.` and `..` have a name only once resolved.
+        let named = match path.file_name() {
+            Some(name) => PathBuf::from(name),
+            None => path.canonicalize().map_err(unreadable)?.file_name().unwrap_or_default().into(),
+        };
+        let name = named.to_str().ok_or_else(|| SourceError::NotUtf8(path.to_owned()))?.to_owned();
+        if meta.is_file() {
+            self.push_file(path, name, report)
+        } else if meta.is_dir() {
+            self.push_directory(path, &name, report)
+        } else {
+            Err(SourceError::NotAFile(path.to_owned()))
+        }
+    }
+
+    /// Depth first with a stack, so that deep trees cost no call stack.
+    fn push_directory(
+        &mut self,
+        path: &Path,
+        name: &str,
+        report: &mut dyn FnMut(Gathering<'_>),
+    ) -> Result<(), SourceError> {
+        let mut stack = vec![(path.to_owned(), name.to_owned())];
+        while let Some((path, name)) = stack.pop() {
+            let unreadable = |error| SourceError::Unreadable(path.clone(), error);
+            let meta = std::fs::symlink_metadata(&path).map_err(unreadable)?;
+            // The directory that was named itself may be a link.
+            if meta.is_symlink() && name.contains('/') {
+                report(Gathering::SkippedLink(&path));
+            } else if meta.is_file() {
+                self.push_file(&path, name, report)?;
+            } else if meta.is_dir() || meta.is_symlink() {
+                let mut entries = Vec::new();
+                for entry in std::fs::read_dir(&path).map_err(unreadable)? {
+                    let entry = entry.map_err(unreadable)?.file_name();
+                    let part =
+                        entry.to_str().ok_or_else(|| SourceError::NotUtf8(path.join(&entry)))?;
+                    entries.push((path.join(part), join(&name, part)));
+                }
+                entries.sort_by(|a, b| b.1.cmp(&a.1));
+                stack.append(&mut entries);
+            } else {
+                report(Gathering::SkippedOther(&path));
+            }
+        }
+        Ok(())
+    }
+
+    fn push_file(
+        &mut self,
+        path: &Path,
+        name: String,
+        report: &mut dyn FnMut(Gathering<'_>),
+    ) -> Result<(), SourceError> {
+        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
+        let file = File::open(path).map_err(unreadable)?;
+        let mode = Some(file.metadata().map_err(unreadable)?.mode() & 0o777);
+        self.push_open(path, name, file, mode, report).map_err(unreadable)
+    }
+
+    /// Keeps everything from `input` in a temporary file that has no name, and takes that.
+    fn push_spooled(
+        &mut self,
+        name: &str,
+        input: &mut dyn Read,
+        report: &mut dyn FnMut(Gathering<'_>),
+    ) -> Result<(), SourceError> {
+        let spool = |input: &mut dyn Read| -> io::Result<File> {
+            let mut file = unnamed_file()?;
+            io::copy(input, &mut file)?;
+            file.flush()?;
+            file.rewind()?;
+            Ok(file)
+        };
+        let file = spool(input).map_err(SourceError::Spool)?;
+        self.push_open(Path::new("-"), name.to_owned(), file, None, report)
+            .map_err(SourceError::Spool)
+    }
+
+    fn push_open(
+        &mut self,
+        path: &Path,
+        name: String,
+        mut file: File,
+        mode: Option<u32>,
+        report: &mut dyn FnMut(Gathering<'_>),
+    ) -> io::Result<()> {
+        let stamp = Stamp::of(&file.metadata()?);
+        let before = self.bytes;
+        let (root, size) = hash(&mut file, &mut |read| report(Gathering::Hashed(before + read)))?;
+        let path = path.to_owned();
+        let file = Arc::new(file);
+        // A file that grew while it was hashed is noticed by its stamp at the end.
+        self.files.push_back(SourceFile { path, name, size, root, mode, stamp, file });
+        self.bytes += size;
+        Ok(())
+    }
+}
+
+fn check_readable(path: &Path) -> Result<(), SourceError> {
+    let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
+    let meta = std::fs::metadata(path).map_err(unreadable)?;
+    // Opening a pipe would wait for its other end.
+    if !meta.is_file() && !meta.is_dir() {
+        return Err(SourceError::NotAFile(path.to_owned()));
+    }
+    File::open(path).map(|_| ()).map_err(unreadable)
+}
+
+fn join(directory: &str, part: &str) -> String {
+    format!("{directory}/{part}")
+}
+
+/// BLAKE3 and length of what is left to read, reported as it goes.
+pub(crate) fn hash(
+    file: &mut impl Read,
+    report: &mut dyn FnMut(u64),
+) -> io::Result<([u8; 32], u64)> {
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; READ_BYTES];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok((hasher.finalize().into(), hasher.count())),
+            Ok(count) => {
+                hasher.update(&buffer[..count]);
+                report(hasher.count());
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A file in the directory for temporary files that vanishes when closed.
+fn unnamed_file() -> io::Result<File> {
+    use rustix::fs::{CWD, Mode, OFlags};
+    let directory = std::env::temp_dir();
+    let mode = Mode::RUSR | Mode::WUSR;
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    if let Ok(fd) = rustix::fs::openat(CWD, &directory, flags | OFlags::TMPFILE, mode) {
+        return Ok(File::from(fd));
+    }
+    // Some file systems cannot: create it under a name and take the name away.
+    let path = directory.join(format!(".fanfare-spool-{}", std::process::id()));
+    let file = rustix::fs::openat(CWD, &path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
+    std::fs::remove_file(&path)?;
+    Ok(File::from(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn gather(paths: &[PathBuf]) -> Result<(Vec<String>, usize), SourceError> {
+        let mut skipped = 0;
+        let mut report =
+            |g: Gathering<'_>| skipped += usize::from(!matches!(g, Gathering::Hashed(_)));
+        let sources = Sources::gather(paths, "stdin", &mut report)?;
+        Ok((sources.files.iter().map(|file| file.name.clone()).collect(), skipped))
+    }
+
+    #[test]
+    fn a_directory_gives_its_files_sorted_under_its_own_name_without_links() {
+        let scratch = Scratch::new();
+        let root = scratch.path().join("photos");
+        std::fs::create_dir_all(root.join("b/c")).unwrap();
+        for file in ["z", "a", "b/2", "b/c/1"] {
+            std::fs::write(root.join(file), file).unwrap();
+        }
+        std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
+        let (names, skipped) = gather(&[root]).unwrap();
+        assert_eq!(names, ["photos/a", "photos/b/2", "photos/b/c/1", "photos/z"]);
+        assert_eq!(skipped, 1);
+    }
+
+    #[test]
+    fn a_missing_file_is_named_before_anything_is_read() {
+        let error = gather(&["/etc/hostname".into(), "x.bin".into()]).unwrap_err();
+        assert_eq!(error.to_string(), "cannot read 'x.bin': no such file.");
+    }
+
+    #[test]
+    fn an_empty_directory_is_nothing_to_send() {
+        let scratch = Scratch::new();
+        assert!(matches!(gather(&[scratch.path().into()]), Err(SourceError::Nothing)));
+    }
+
+    #[test]
+    fn a_changed_file_is_noticed() {
+        let scratch = Scratch::new();
+        let path = scratch.path().join("f");
+        std::fs::write(&path, "before").unwrap();
+        let sources = Sources::gather(&[path.clone()], "", &mut |_| {}).unwrap();
+        assert!(sources.files[0].is_unchanged());
+        std::fs::write(&path, "after it").unwrap();
+        assert!(!sources.files[0].is_unchanged());
+    }
+
+    #[test]
+    fn input_is_spooled_and_hashed() {
+        let mut sources = Sources::default();
+        sources.push_spooled("log", &mut &b"some input"[..], &mut |_| {}).unwrap();
+        let file = &sources.files[0];
+        assert_eq!((file.name.as_str(), file.size), ("log", 10));
+        assert_eq!(file.root, *blake3::hash(b"some input").as_bytes());
+        assert!(file.is_unchanged() && file.announcement().details.unwrap().mode.is_none());
+    }
+}

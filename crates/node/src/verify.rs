@@ -1,0 +1,304 @@
+//! From a received file to a file one can rely on: hashed, synced, named.
+//!
+//! Hashing and syncing take as long as the disk likes, so they have a thread of their own. Only
+//! what comes out of it as [`Placed`] may be acknowledged.
+
+use std::{
+    fs::File,
+    io,
+    sync::{
+        Arc,
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+    },
+    thread::JoinHandle,
+};
+
+use fanfare_proto::{ObjectKey, StorageError};
+use rustix::fs::{Timespec, Timestamps};
+
+use crate::{
+    announcement::Announcement,
+    directory::{Directory, permissions},
+    file_storage::PartFile,
+    name::{NameError, SafeName},
+    receipt::Reason,
+    waker::Waker,
+};
+
+/// Files handed over but not yet begun. More wait with whoever hands them over.
+const QUEUE: usize = 16;
+
+/// A received file and what its sender said of it.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) key: ObjectKey,
+    pub(crate) part: PartFile,
+    pub(crate) announcement: Option<Announcement>,
+    pub(crate) overwrite: bool,
+}
+
+/// A file in its final place, on disk for good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Its name below the directory.
+    pub name: SafeName,
+    /// Bytes.
+    pub size: u64,
+    /// BLAKE3 hash of its content.
+    pub hash: [u8; 32],
+    /// Whether the sender announced that hash; plain NORM senders announce none.
+    pub verified: bool,
+    /// Why the file does not have the name its sender gave.
+    pub name_rejected: Option<NameError>,
+}
+
+/// What became of a [`Job`].
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) key: ObjectKey,
+    pub(crate) result: Result<Placed, Reason>,
+}
+
+/// The thread that verifies.
+#[derive(Debug)]
+pub(crate) struct Verifier {
+    jobs: Option<SyncSender<Job>>,
+    verdicts: Receiver<Verdict>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Verifier {
+    /// Starts the thread; it wakes the driver for each verdict.
+    pub(crate) fn start(directory: Arc<Directory>, waker: Waker) -> io::Result<Self> {
+        let (jobs, queue) = sync_channel::<Job>(QUEUE);
+        // Verdicts are small, and no more of them wait than objects were in view.
+        let (results, verdicts) = std::sync::mpsc::channel();
+        let thread =
+            std::thread::Builder::new().name("fanfare-verify".into()).spawn(move || {
+                for job in queue {
+                    let key = job.key;
+                    let result = verify(&directory, job);
+                    if results.send(Verdict { key, result }).is_err() {
+                        return;
+                    }
+                    waker.wake();
+                }
+            })?;
+        Ok(Self { jobs: Some(jobs), verdicts, thread: Some(thread) })
+    }
+
+    /// Hands a job over, or back when the queue is full.
+    pub(crate) fn try_submit(&self, job: Job) -> Result<(), Job> {
+        match &self.jobs {
+            Some(jobs) => jobs.try_send(job).map_err(|error| match error {
+                TrySendError::Full(job) | TrySendError::Disconnected(job) => job,
+            }),
+            None => Err(job),
+        }
+    }
+
+    /// The next verdict, if there is one.
+    pub(crate) fn poll(&self) -> Option<Verdict> {
+        self.verdicts.try_recv().ok()
+    }
+}
+
+impl Drop for Verifier {
+    /// Files handed over are still finished: they are whole.
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Hash, compare, sync, rename, sync the directory: in this order, so that a file under its final
+/// name is never wrong, whenever the power fails.
+fn verify(directory: &Directory, job: Job) -> Result<Placed, Reason> {
+    let part = job.part.name.clone();
+    let placed = try_verify(directory, job);
+    if placed.is_err() {
+        directory.remove(&part);
+    }
+    placed
+}
+
+fn try_verify(directory: &Directory, job: Job) -> Result<Placed, Reason> {
+    let Job { key, part: PartFile { mut file, name: part, failed }, announcement, overwrite } = job;
+    if let Some(error) = failed {
+        return Err(reason(error));
+    }
+    let (hash, size) = crate::source::hash(&mut file, &mut |_| {}).map_err(|e| disk(&e))?;
+    let announced = announcement.as_ref().and_then(|a| a.details.as_ref());
+    if announced.is_some_and(|details| details.root != hash || details.size != size) {
+        return Err(Reason::HashMismatch);
+    }
+    set_properties(&file, announced.and_then(|d| d.mode), announced.and_then(|d| d.mtime))
+        .map_err(|e| disk(&e))?;
+    rustix::fs::fsync(&file).map_err(|errno| disk(&errno.into()))?;
+    let (name, name_rejected) = choose_name(key, announcement.as_ref(), &hash);
+    let verified = announced.is_some();
+    let place = |name: &SafeName| directory.place(&part, name, overwrite);
+    let (name, name_rejected) = match place(&name) {
+        Ok(name) => (name, name_rejected),
+        // A link, or a file where the name needs a directory, stands in the way.
+        Err(error) if is_in_the_way(&error) => {
+            (place(&unnamed(&hash)).map_err(|e| disk(&e))?, Some(NameError::Relative))
+        }
+        Err(error) => return Err(disk(&error)),
+    };
+    Ok(Placed { name, size, hash, verified, name_rejected })
+}
+
+fn choose_name(
+    key: ObjectKey,
+    announcement: Option<&Announcement>,
+    hash: &[u8; 32],
+) -> (SafeName, Option<NameError>) {
+    let Some(announcement) = announcement.filter(|a| !a.name.is_empty()) else {
+        return (SafeName::own(format!("object-{}", key.object)), None);
+    };
+    match SafeName::parse(&announcement.name) {
+        Ok(name) => (name, None),
+        Err(error) => (unnamed(hash), Some(error)),
+    }
+}
+
+fn unnamed(hash: &[u8; 32]) -> SafeName {
+    let hex = blake3::Hash::from_bytes(*hash).to_hex();
+    SafeName::own(format!("unnamed-{}", &hex[..16]))
+}
+
+fn set_properties(file: &File, mode: Option<u32>, mtime: Option<i64>) -> io::Result<()> {
+    rustix::fs::fchmod(file, permissions(mode))?;
+    if let Some(seconds) = mtime {
+        let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
+        // A time that this file system cannot hold is no reason to lose the file.
+        let _ =
+            rustix::fs::futimens(file, &Timestamps { last_access: time, last_modification: time });
+    }
+    Ok(())
+}
+
+fn is_in_the_way(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    // openat2 says XDEV where a path would leave the directory.
+    let in_the_way = [Errno::NOTDIR, Errno::LOOP, Errno::EXIST, Errno::NAMETOOLONG, Errno::XDEV];
+    error.kind() == io::ErrorKind::AlreadyExists
+        || Errno::from_io_error(error).is_some_and(|errno| in_the_way.contains(&errno))
+}
+
+/// What the protocol's storage error is to the sender.
+pub(crate) fn reason(error: StorageError) -> Reason {
+    match error {
+        StorageError::Refused => Reason::Refused,
+        StorageError::Full => Reason::DiskFull,
+        StorageError::Failed => Reason::DiskError,
+    }
+}
+
+fn disk(error: &io::Error) -> Reason {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Reason::DiskFull,
+        _ => Reason::DiskError,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+
+    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+
+    use super::*;
+    use crate::{announcement::Details, scratch::Scratch};
+
+    fn run(
+        scratch: &Scratch,
+        name: &[u8],
+        content: &[u8],
+        root: Option<[u8; 32]>,
+    ) -> Result<Placed, Reason> {
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        let part = ".fanfare-t.part".to_owned();
+        let mut file = directory.create(&part).unwrap();
+        file.write_all(content).unwrap();
+        file.rewind().unwrap();
+        let details = root.map(|root| Details::new(content.len() as u64, root, None, Some(1)));
+        verify(
+            &directory,
+            Job {
+                key: ObjectKey {
+                    sender: NodeId(1),
+                    instance: InstanceId(1),
+                    object: ObjectTransportId(9),
+                },
+                part: PartFile { file, name: part, failed: None },
+                announcement: Some(Announcement { name: name.to_vec(), details }),
+                overwrite: false,
+            },
+        )
+    }
+
+    fn entries(scratch: &Scratch) -> Vec<String> {
+        let entry =
+            |e: io::Result<std::fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
+        std::fs::read_dir(scratch.path()).unwrap().map(entry).collect()
+    }
+
+    #[test]
+    fn a_file_whose_hash_is_right_gets_its_name() {
+        let scratch = Scratch::new();
+        let placed = run(&scratch, b"d/f", b"x", Some(*blake3::hash(b"x").as_bytes())).unwrap();
+        assert!(placed.verified && placed.name_rejected.is_none());
+        assert_eq!(
+            (placed.name.to_string().as_str(), entries(&scratch)),
+            ("d/f", vec!["d".into()])
+        );
+    }
+
+    #[test]
+    fn a_file_whose_hash_is_wrong_leaves_nothing() {
+        let scratch = Scratch::new();
+        assert_eq!(run(&scratch, b"f", b"x", Some([0; 32])), Err(Reason::HashMismatch));
+        assert_eq!(entries(&scratch), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_plain_senders_file_is_taken_but_not_called_verified() {
+        let scratch = Scratch::new();
+        let placed = run(&scratch, b"readme", b"x", None).unwrap();
+        assert!(!placed.verified);
+        assert_eq!(placed.hash, *blake3::hash(b"x").as_bytes());
+    }
+
+    #[test]
+    fn a_hostile_name_is_replaced_by_the_hash() {
+        for name in
+            [&b"../../etc/passwd"[..], b"/abs", b"CON", &[b'a'; 300], "a\u{202e}b".as_bytes()]
+        {
+            let scratch = Scratch::new();
+            let placed = run(&scratch, name, b"x", None).unwrap();
+            assert!(placed.name_rejected.is_some());
+            let hex = blake3::hash(b"x").to_hex();
+            assert_eq!(placed.name.to_string(), format!("unnamed-{}", &hex[..16]));
+            assert_eq!(entries(&scratch), [placed.name.to_string()]);
+        }
+    }
+
+    #[test]
+    fn an_object_without_a_name_is_named_by_its_number() {
+        let scratch = Scratch::new();
+        assert_eq!(run(&scratch, b"", b"x", None).unwrap().name.to_string(), "object-9");
+    }
+
+    #[test]
+    fn a_file_where_a_directory_is_needed_keeps_its_place() {
+        let scratch = Scratch::new();
+        std::fs::write(scratch.path().join("d"), "kept").unwrap();
+        let placed = run(&scratch, b"d/f", b"x", None).unwrap();
+        assert!(placed.name.to_string().starts_with("unnamed-"));
+        assert_eq!(std::fs::read(scratch.path().join("d")).unwrap(), b"kept");
+    }
+}

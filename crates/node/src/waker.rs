@@ -1,0 +1,36 @@
+//! Wakes the driver's thread from another one.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::Arc,
+};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+/// A descriptor that becomes readable when somebody calls.
+#[derive(Debug, Clone)]
+pub(crate) struct Waker {
+    fd: Arc<OwnedFd>,
+}
+
+impl Waker {
+    pub(crate) fn new() -> io::Result<Self> {
+        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { fd: Arc::new(fd) })
+    }
+
+    pub(crate) fn wake(&self) {
+        // Full means that it is readable already.
+        let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
+    }
+
+    /// Forgets the calls so far.
+    pub(crate) fn clear(&self) {
+        let _ = rustix::io::read(&self.fd, &mut [0; 8]);
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
