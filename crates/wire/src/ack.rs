@@ -142,3 +142,58 @@ impl fmt::Display for Ack<'_> {
         write!(f, "{extensions}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Message, golden};
+
+    #[test]
+    fn captured_datagrams_read_as_sent_and_encode_to_the_same_bytes() {
+        golden::check(
+            include_str!("../testdata/ack.hex"),
+            &[
+                "ACK(CC) 00000002 > 00000001/1234 seq 0 grtt_response 1795244281.710902s \
+                 cc(seq 0 START rtt 266.3ms loss 0.0000% rate 0B/s)",
+                "ACK(CC) 00000002 > 00000001/1234 seq 0 grtt_response 1795244284.195323s \
+                 cc(seq 2 LIMIT rtt 266.3ms loss 0.2641% rate 321B/s)",
+                "ACK(FLUSH) 00000002 > 00000001/1234 seq 0 grtt_response 1795244282.919912s \
+                 obj 2 id 2:14 cc(seq 1 LIMIT rtt 266.3ms loss 0.1361% rate 1423B/s)",
+                "ACK(FLUSH) 00000002 > 00000001/1234 seq 0 grtt_response 1795244288.025335s \
+                 obj 0 id 0:9 cc(seq 0 START rtt 266.3ms loss 0.0000% rate 13kB/s) app_ack(6 \
+                 bytes)",
+                "ACK(FLUSH) 00000002 > 00000001/1234 seq 0 grtt_response 1795244293.712042s \
+                 obj 1 id 2(16):14 cc(seq 0 LIMIT rtt 266.3ms loss 0.0936% rate 3386B/s)",
+                "ACK(FLUSH) 00000002 > 00000001/1234 seq 0 grtt_response 1795244299.821090s \
+                 obj 0 id 0x000100ba cc(seq 1 LIMIT rtt 266.3ms loss 0.1186% rate 3196B/s)",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_golden_feedback_is_read_and_written_again() {
+        let bytes = golden::hex(
+            "15090000 00000002 00000001 12340100 6b00e0ce 000c610b 03030002 08940000 60e30000",
+        );
+        let Ok(Message::Ack(ack)) = Message::parse(&bytes) else { panic!("an ACK") };
+        assert_eq!((ack.kind, ack.ack_id), (AckKind::Cc, 0));
+        let cc = ack.extensions.cc().expect("EXT_CC");
+        assert_eq!((cc.cc_sequence, cc.flags.0, cc.rtt.0), (2, 0x08, 0x94));
+        assert_eq!((cc.loss.0, cc.rate.0), (0, 0x60e3));
+        assert_eq!(golden::encoded(&Message::Ack(ack)), bytes);
+    }
+
+    #[test]
+    fn reserved_types_are_refused_and_those_of_applications_are_not() {
+        for ack_type in 0..=255 {
+            let mut bytes = golden::hex("15060000 00000002 00000001 12340000 00000000 00000000");
+            bytes[14] = ack_type;
+            match Message::parse(&bytes) {
+                Ok(Message::Ack(ack)) => assert_eq!(ack.kind.to_byte(), ack_type),
+                Err(WireError::Value { value, .. }) => assert!(matches!(value, 0 | 3..16)),
+                Err(WireError::Truncated { .. }) => assert_eq!(ack_type, 2),
+                other => panic!("{ack_type}: {other:?}"),
+            }
+        }
+    }
+}

@@ -121,3 +121,59 @@ impl fmt::Display for Data<'_> {
         write!(f, " len {}", payload.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Message, golden};
+
+    #[test]
+    fn captured_datagrams_read_as_sent_and_encode_to_the_same_bytes() {
+        golden::check(
+            include_str!("../testdata/data.hex"),
+            &[
+                "DATA 00000001/1234 seq 2 grtt 22.7ms k 2 gsize 10 obj 0 fec 5 id 0:0 flags \
+                 INFO fti(size 1500 segment 32 k 16 p 4 m 8) len 32",
+                "DATA 00000001/1234 seq 50 grtt 22.7ms k 2 gsize 10 obj 0 fec 5 id 2:14 flags \
+                 INFO fti(size 1500 segment 32 k 16 p 4 m 8) len 28",
+                "DATA 00000001/1234 seq 306 grtt 1.0ms k 2 gsize 10 obj 2 fec 5 id 2:15 flags \
+                 INFO fti(size 1500 segment 32 k 16 p 4 m 8) len 32",
+                "DATA 00000001/1234 seq 3 grtt 22.7ms k 4 gsize 10 obj 0 fec 129 id 0(16):0 \
+                 flags INFO fti(size 1500 segment 32 k 16 p 4 m 8) len 32",
+                "DATA 00000001/1234 seq 115 grtt 22.7ms k 4 gsize 10 obj 1 fec 129 id \
+                 0(16):18 flags INFO fti(size 1500 segment 32 k 16 p 4 m 8) len 32",
+                "DATA 00000001/1234 seq 2 grtt 22.7ms k 2 gsize 10 obj 0 fec 2 id 0x00000000 \
+                 flags INFO fti(size 12000 segment 32 k 250 p 20 m 16) len 32",
+                "DATA 00000001/1234 seq 438 grtt 19.4ms k 2 gsize 10 obj 0 fec 2 id \
+                 0x000100bd flags INFO fti(size 12000 segment 32 k 250 p 20 m 16) len 32",
+                "DATA 00000001/1234 seq 3 grtt 22.7ms k 4 gsize 10 obj 0 fec 2 id 0x00000000 \
+                 flags INFO fti(size 1500 segment 32 k 16 p 4 m 8) len 32",
+                "DATA 00000001/1234 seq 2 grtt 22.7ms k 2 gsize 10 obj 0 fec 5 id 0:0 flags \
+                 INFO|STREAM fti(size 65536 segment 32 k 16 p 4 m 8) len 40",
+            ],
+        );
+    }
+
+    #[test]
+    fn each_field_of_a_golden_header_is_found_and_written_again() {
+        let bytes = golden::hex(
+            "12080002 00000001 1234a642 04050000 00001807 4003 000000061a80 03e8 10 04 616263",
+        );
+        let Ok(Message::Data(data)) = Message::parse(&bytes) else { panic!("a DATA") };
+        assert_eq!((data.sender.sequence.0, data.object_transport_id.0), (2, 0));
+        let id = data.payload_id.unpack(crate::FieldSize::M8);
+        assert_eq!((id.block.0, id.symbol.0), (24, 7));
+        assert_eq!(data.payload, b"abc");
+        let fti = data.extensions.fti(FecId::ReedSolomon8);
+        let mut out = Vec::new();
+        Data { extensions: Extensions::default(), ..data }.encode_header(fti.as_ref(), &mut out);
+        assert_eq!(out, bytes[..32]);
+    }
+
+    #[test]
+    fn a_header_too_short_for_its_payload_id_is_refused() {
+        let bytes = golden::hex("12050002 00000001 1234a642 04810000 00000000 00100000");
+        let error = WireError::HeaderLength { words: 5, base: 24, have: 24 };
+        assert_eq!(Message::parse(&bytes), Err(error));
+    }
+}

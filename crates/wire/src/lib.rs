@@ -25,6 +25,8 @@ pub mod error;
 pub mod ext;
 pub mod fec;
 mod frame;
+#[cfg(test)]
+mod golden;
 pub mod header;
 pub mod id;
 pub mod info;

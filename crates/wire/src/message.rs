@@ -122,3 +122,40 @@ pub(crate) fn write_list(
     }
     f.write_str("]")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::hex;
+
+    #[test]
+    fn types_and_flavors_without_a_meaning_are_refused() {
+        for kind in [0_u8, 7, 8, 15] {
+            let datagram = [0x10 | kind, 2, 0, 0, 0, 0, 0, 1];
+            assert_eq!(Message::parse(&datagram), Err(WireError::UnknownType(kind)));
+        }
+        for flavor in [0_u8, 8, 255] {
+            let mut datagram = hex("13040007 00000001 12349542 00000000");
+            datagram[12] = flavor;
+            assert_eq!(Message::parse(&datagram), Err(WireError::UnknownFlavor(flavor)));
+        }
+    }
+
+    #[test]
+    fn unknown_extensions_do_not_hide_the_known_one_and_survive_encoding() {
+        let datagram =
+            hex("13090009 00000001 12349542 04000003 6b00e614 000ccced c8010203 800060e3 63010004");
+        let message = Message::parse(&datagram).expect("well formed");
+        let Message::Cmd(Cmd::Cc(cc)) = message else { panic!("a CC") };
+        assert_eq!(cc.extensions.rate().map(|ext| ext.rate.0), Some(0x60e3));
+        let mut out = Vec::new();
+        message.encode(&mut out);
+        assert_eq!(out[24..], hex("800060e3 c8010203 63010004"));
+    }
+
+    #[test]
+    fn flags_are_named_and_those_without_a_name_are_numbers() {
+        assert_eq!(alloc::format!("{}", crate::ObjectFlags(0)), "-");
+        assert_eq!(alloc::format!("{}", crate::ObjectFlags(0x84)), "INFO|0x80");
+    }
+}

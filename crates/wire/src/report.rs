@@ -53,3 +53,18 @@ impl fmt::Display for Report<'_> {
         write!(f, "REPORT {source_id} seq {sequence}{extensions} len {}", payload.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Message, golden};
+    use alloc::format;
+
+    /// Laid out by hand from the RFC: NRL's code does not send this.
+    #[test]
+    fn a_message_after_the_rfc_is_read_and_written_again() {
+        let bytes = golden::hex("16030007 00000001 630100ff 0102");
+        let message = Message::parse(&bytes).expect("well formed");
+        assert_eq!(format!("{message}"), "REPORT 00000001 seq 7 ext 99(2 bytes) len 2");
+        assert_eq!(golden::encoded(&message), bytes);
+    }
+}

@@ -66,3 +66,21 @@ impl fmt::Display for AckReq<'_> {
         write!(f, "{extensions} acking {acking_nodes}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Message, golden};
+    use alloc::format;
+
+    /// Laid out by hand from the RFC: NRL's code does not send this.
+    #[test]
+    fn a_message_after_the_rfc_is_read_and_written_again() {
+        let bytes = golden::hex("13040007 00000001 12349542 06001003 00000002 ffffffff");
+        let message = Message::parse(&bytes).expect("well formed");
+        assert_eq!(
+            format!("{message}"),
+            "CMD(ACK_REQ) 00000001/1234 seq 7 grtt 287.6ms k 4 gsize 1000 type 16 id 3 acking [00000002 ffffffff]"
+        );
+        assert_eq!(golden::encoded(&message), bytes);
+    }
+}

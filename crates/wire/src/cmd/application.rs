@@ -58,3 +58,19 @@ impl fmt::Display for Application<'_> {
         write!(f, "CMD(APPLICATION) {sender}{extensions} len {}", content.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::golden;
+
+    #[test]
+    fn captured_datagrams_read_as_sent_and_encode_to_the_same_bytes() {
+        golden::check(
+            include_str!("../../testdata/application.hex"),
+            &[
+                "CMD(APPLICATION) 00000001/1234 seq 81 grtt 22.7ms k 2 gsize 10 len 11",
+                "CMD(APPLICATION) 00000001/1234 seq 650 grtt 14.3ms k 4 gsize 10 len 11",
+            ],
+        );
+    }
+}

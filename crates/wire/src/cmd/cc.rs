@@ -139,3 +139,55 @@ impl<'a> CcNodes<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Message, golden};
+
+    #[test]
+    fn captured_datagrams_read_as_sent_and_encode_to_the_same_bytes() {
+        golden::check(
+            include_str!("../../testdata/cc.hex"),
+            &[
+                "CMD(CC) 00000001/1234 seq 0 grtt 22.7ms k 2 gsize 10 cc_seq 0 sent \
+                 1795244281.660706s rate 25kB/s nodes []",
+                "CMD(CC) 00000001/1234 seq 9 grtt 844.3ms k 2 gsize 10 cc_seq 4 sent \
+                 1795244318.305413s rate 93B/s nodes [(00000002 CLR|RTT|START rtt 208us rate \
+                 93B/s)]",
+                "CMD(CC) 00000001/1234 seq 349 grtt 1.0ms k 2 gsize 10 cc_seq 174 sent \
+                 1795244320.678057s rate 88kB/s nodes [(00000002 CLR|RTT rtt 44us rate \
+                 95kB/s)]",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_golden_probe_tells_time_rate_and_its_limiting_receiver() {
+        let bytes = golden::hex(
+            "13070009 00000001 12349542 04000003 6b00e614 000ccced 800060e3 00000002 0d3e60e3",
+        );
+        let Ok(Message::Cmd(Cmd::Cc(cc))) = Message::parse(&bytes) else { panic!("a CC") };
+        assert_eq!((cc.cc_sequence, cc.send_time.seconds), (3, 0x6b00_e614));
+        assert_eq!(cc.send_time.micros, 0x000c_cced);
+        assert_eq!(cc.extensions.rate().map(|ext| ext.rate.0), Some(0x60e3));
+        let node = cc.nodes.iter().next().expect("one node");
+        assert_eq!((node.node, node.rtt.0, node.rate.0), (NodeId(2), 0x3e, 0x60e3));
+        assert!(node.flags.has(CcFlags::CLR | CcFlags::RTT | CcFlags::START));
+        assert_eq!(golden::encoded(&Message::Cmd(Cmd::Cc(cc))), bytes);
+    }
+
+    #[test]
+    fn a_part_of_a_node_item_is_refused() {
+        let bytes =
+            golden::hex("13060009 00000001 12349542 04000003 6b00e614 000ccced 00000002 0d3e60");
+        let error = WireError::ListLength { what: "cc node list", bytes: 7, item: 8 };
+        assert_eq!(Message::parse(&bytes), Err(error));
+    }
+
+    #[test]
+    fn the_reserved_byte_of_connection_set_up_is_ignored() {
+        let bytes = golden::hex("13060009 00000001 12349542 04010003 6b00e614 000ccced");
+        assert!(matches!(Message::parse(&bytes), Ok(Message::Cmd(Cmd::Cc(_)))));
+    }
+}

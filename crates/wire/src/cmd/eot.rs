@@ -55,3 +55,28 @@ impl fmt::Display for Eot<'_> {
         write!(f, "CMD(EOT) {}{}", self.sender, self.extensions)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Message, golden};
+    use alloc::format;
+
+    /// Laid out by hand from the RFC: NRL's code does not send this.
+    #[test]
+    fn a_message_after_the_rfc_is_read_and_written_again() {
+        let bytes = golden::hex("13040007 00000001 12349542 02000000");
+        let message = Message::parse(&bytes).expect("well formed");
+        assert_eq!(
+            format!("{message}"),
+            "CMD(EOT) 00000001/1234 seq 7 grtt 287.6ms k 4 gsize 1000"
+        );
+        assert_eq!(golden::encoded(&message), bytes);
+    }
+
+    #[test]
+    fn bytes_behind_the_header_are_ignored() {
+        let bytes = golden::hex("13040007 00000001 12349542 02000000 ffff");
+        assert!(matches!(Message::parse(&bytes), Ok(Message::Cmd(Cmd::Eot(_)))));
+    }
+}

@@ -119,3 +119,45 @@ impl fmt::Display for NodeIds<'_> {
         crate::message::write_list(f, self.iter())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Message, golden};
+
+    #[test]
+    fn captured_datagrams_read_as_sent_and_encode_to_the_same_bytes() {
+        golden::check(
+            include_str!("../../testdata/flush.hex"),
+            &[
+                "CMD(FLUSH) 00000001/1234 seq 164 grtt 22.7ms k 2 gsize 10 obj 2 fec 5 id \
+                 2:14 acking [00000002]",
+                "CMD(FLUSH) 00000001/1234 seq 182 grtt 19.4ms k 2 gsize 10 obj 2 fec 5 id \
+                 2:14 acking []",
+                "CMD(FLUSH) 00000001/1234 seq 12 grtt 22.7ms k 2 gsize 10 obj 0 fec 5 id 0:9 \
+                 app_ack(6 bytes) acking [00000002]",
+                "CMD(FLUSH) 00000001/1234 seq 110 grtt 22.7ms k 4 gsize 10 obj 1 fec 129 id \
+                 2(15):14 acking [00000002]",
+                "CMD(FLUSH) 00000001/1234 seq 410 grtt 22.7ms k 2 gsize 10 obj 0 fec 2 id \
+                 0x000100ba acking [00000002]",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_golden_watermark_names_its_point_and_who_must_answer() {
+        let bytes = golden::hex("13050322 00000001 12348b42 01050000 0000180f 00000002");
+        let Ok(Message::Cmd(Cmd::Flush(flush))) = Message::parse(&bytes) else { panic!("a FLUSH") };
+        let id = flush.payload_id.unpack(crate::FieldSize::M8);
+        assert_eq!((id.block.0, id.symbol.0), (24, 15));
+        assert!(flush.acking_nodes.contains(NodeId(2)) && !flush.acking_nodes.contains(NodeId(1)));
+        assert_eq!(golden::encoded(&Message::Cmd(Cmd::Flush(flush))), bytes);
+    }
+
+    #[test]
+    fn a_part_of_a_node_id_is_refused() {
+        let bytes = golden::hex("13050322 00000001 12348b42 01050000 0000180f 000000");
+        let error = WireError::ListLength { what: "node list", bytes: 3, item: 4 };
+        assert_eq!(Message::parse(&bytes), Err(error));
+    }
+}

@@ -67,3 +67,33 @@ impl fmt::Display for RepairAdv<'_> {
         write!(f, "CMD(REPAIR_ADV) {sender} flags 0x{flags:02x}{extensions}{requests}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::golden;
+
+    #[test]
+    fn captured_datagrams_read_as_sent_and_encode_to_the_same_bytes() {
+        golden::check(
+            include_str!("../../testdata/repair_adv.hex"),
+            &[
+                "CMD(REPAIR_ADV) 00000001/1234 seq 1 grtt 22.7ms k 4 gsize 10 flags 0x00 \
+                 cc(seq 363 - rtt 208us loss 0.0001% rate 0B/s)",
+                "CMD(REPAIR_ADV) 00000001/1234 seq 12 grtt 22.7ms k 4 gsize 10 flags 0x00 \
+                 cc(seq 363 - rtt 131us loss 0.0000% rate 1331B/s) SEGMENT[0:0:1, 0:0:2]",
+                "CMD(REPAIR_ADV) 00000001/1234 seq 44 grtt 19.4ms k 4 gsize 10 flags 0x00 \
+                 cc(seq 363 - rtt 121us loss 0.0000% rate 660B/s) SEGMENT[1:0:0, 1:0:2, \
+                 1:0:4]",
+                "CMD(REPAIR_ADV) 00000001/1234 seq 106 grtt 22.7ms k 4 gsize 10 flags 0x00 \
+                 cc(seq 363 - rtt 131us loss 0.0000% rate 15kB/s) SEGMENT[0:1(16):17] \
+                 SEGMENT[0:2(15):16]",
+                "CMD(REPAIR_ADV) 00000001/1234 seq 112 grtt 22.7ms k 4 gsize 10 flags 0x00 \
+                 cc(seq 363 - rtt 131us loss 0.0000% rate 14kB/s) SEGMENT|INFO[1:0(16):17, \
+                 1:0(16):18]",
+                "CMD(REPAIR_ADV) 00000001/1234 seq 108 grtt 22.7ms k 4 gsize 10 flags 0x00 \
+                 cc(seq 363 - rtt 112us loss 0.0000% rate 13kB/s) SEGMENT[0:0x00000111] \
+                 SEGMENT[0:0x00000210]",
+            ],
+        );
+    }
+}

@@ -93,3 +93,40 @@ impl<'a> ObjectIds<'a> {
         self.bytes.chunks_exact(2).map(|b| ObjectTransportId(u16::from_be_bytes([b[0], b[1]])))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Message, golden};
+
+    #[test]
+    fn captured_datagrams_read_as_sent_and_encode_to_the_same_bytes() {
+        golden::check(
+            include_str!("../../testdata/squelch.hex"),
+            &[
+                "CMD(SQUELCH) 00000001/1234 seq 113 grtt 18.0ms k 4 gsize 10 obj 3 fec 5 id \
+                 0:0 invalid []",
+                "CMD(SQUELCH) 00000001/1234 seq 184 grtt 18.0ms k 4 gsize 10 obj 5 fec 5 id \
+                 0:0 invalid []",
+            ],
+        );
+    }
+
+    #[test]
+    fn invalid_objects_are_listed_after_the_header() {
+        let bytes = golden::hex("13050071 00000001 12347140 03050003 00000000 0005 ffff");
+        let Ok(Message::Cmd(Cmd::Squelch(squelch))) = Message::parse(&bytes) else {
+            panic!("a SQUELCH")
+        };
+        let invalid: Vec<_> = squelch.invalid_objects.iter().map(|object| object.0).collect();
+        assert_eq!(invalid, [5, 0xffff]);
+        assert_eq!(golden::encoded(&Message::Cmd(Cmd::Squelch(squelch))), bytes);
+    }
+
+    #[test]
+    fn half_an_object_id_is_refused() {
+        let bytes = golden::hex("13050071 00000001 12347140 03050003 00000000 000500");
+        let error = WireError::ListLength { what: "object list", bytes: 3, item: 2 };
+        assert_eq!(Message::parse(&bytes), Err(error));
+    }
+}
