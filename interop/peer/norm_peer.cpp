@@ -322,7 +322,7 @@ struct Receiver {
             char where[4096] = {0};
             NormFileGetName(object, where, sizeof where);
             path = where;
-        } else {
+        } else if (o.data_objects) {  // else only told of: a file receiver has no place for them
             path = place(name);
             FILE* f = fopen(path.c_str(), "wb");
             const char* data = NormDataAccessData(object);

@@ -130,6 +130,9 @@ pub fn page(head: &Head, plan: &Plan, lines: &[Line]) -> String {
         out += &row(plan, line);
         out.push('\n');
     }
+    if lines.iter().all(|line| line.cell.direction == NRL_TO_NRL) {
+        out += "\nOur program was not measured: there was no executable.\n";
+    }
     out
 }
 

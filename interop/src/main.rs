@@ -32,7 +32,7 @@ enum Verb {
     Efficiency(EfficiencyArguments),
     /// Capture a lossy run and let tshark decode every packet.
     Decode(DecodeArguments),
-    /// Remove namespaces that an interrupted run has left behind.
+    /// Remove namespaces and scratch files that a killed run has left behind.
     Cleanup,
 }
 
@@ -219,6 +219,9 @@ fn run_decode(arguments: &DecodeArguments) -> Result<bool, ToolError> {
 fn run_cleanup() -> Result<bool, ToolError> {
     for name in lab::cleanup()? {
         println!("removed {name}");
+    }
+    for path in run::cleanup()? {
+        println!("removed {}", path.display());
     }
     Ok(true)
 }

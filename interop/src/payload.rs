@@ -69,6 +69,15 @@ impl Payload {
     }
 }
 
+/// Every entry directly below `directory`, sorted; an unreadable directory has none.
+pub fn names_below(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 fn hash_of(path: &Path) -> Option<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(File::open(path).ok()?).ok()?;

@@ -9,7 +9,7 @@ use crate::fanfare::Fanfare;
 use crate::impair::{self, Loss, Sent};
 use crate::lab::{Family, Host, Lab};
 use crate::nrl::Nrl;
-use crate::payload::{Payload, Verdict};
+use crate::payload::{self, Payload, Verdict};
 use crate::process::{Process, wait_for};
 use crate::tool::{self, ToolError};
 
@@ -17,6 +17,8 @@ const GROUP: &str = "239.255.42.1";
 const PORT: u16 = 6003;
 /// First round-trip guess of NRL's sender in seconds: the lab's own is far below a millisecond.
 const NRL_GRTT: &str = "0.02";
+/// Scratch directories are named this, the process id, and a number.
+const SCRATCH: &str = "fanfare-interop-";
 /// How long our receiver may take to end by itself once everything is there.
 const GOODBYE: Duration = Duration::from_secs(30);
 
@@ -109,7 +111,7 @@ impl Experiment<'_> {
         let failure = self.judge(&mut sender, deadline)?;
         let seconds = began.elapsed().as_secs_f64();
         let sent = impair::sent(sender_host)?;
-        let failure = failure.or(self.goodbye()?);
+        let failure = failure.or(self.goodbye()?).or_else(|| self.inspect());
         if let Some(directory) = &options.keep {
             self.save(&sender, directory)?;
         }
@@ -262,6 +264,21 @@ impl Experiment<'_> {
         Ok(failure)
     }
 
+    /// Looks once more when all programs have ended: what is there now is what a user gets.
+    fn inspect(&self) -> Option<String> {
+        if !self.all_there() {
+            return Some(format!("after the end: {}", self.missing()));
+        }
+        let sent: Vec<&str> = self.files.iter().map(|file| file.name.as_str()).collect();
+        self.receivers.iter().find_map(|receiver| {
+            let names = payload::names_below(&receiver.directory);
+            let extra: Vec<&str> =
+                names.iter().map(String::as_str).filter(|name| !sent.contains(name)).collect();
+            let who = receiver.process.label();
+            (!extra.is_empty()).then(|| format!("{who} left also: {}", extra.join(", ")))
+        })
+    }
+
     fn save(&self, sender: &Process, directory: &Path) -> Result<(), ToolError> {
         let directory = directory.join(self.cell.name().replace([' ', '→'], "_"));
         fs::create_dir_all(&directory).map_err(tool::at(directory.display()))?;
@@ -299,6 +316,25 @@ fn start_capture(host: &Host, to: &Path) -> Result<Process, ToolError> {
     Ok(capture)
 }
 
+/// Removes the directories of runs that are no longer alive; returns their paths.
+///
+/// # Errors
+/// When the temporary directory can't be read.
+pub fn cleanup() -> Result<Vec<PathBuf>, ToolError> {
+    let base = std::env::temp_dir();
+    let mut removed = Vec::new();
+    for entry in fs::read_dir(&base).map_err(tool::at(base.display()))?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(SCRATCH).and_then(|rest| rest.split_once('-'));
+        let Some(pid) = owner.and_then(|(pid, _)| pid.parse::<u32>().ok()) else { continue };
+        if !Path::new("/proc").join(pid.to_string()).exists() {
+            fs::remove_dir_all(entry.path()).map_err(tool::at(entry.path().display()))?;
+            removed.push(entry.path());
+        }
+    }
+    Ok(removed)
+}
+
 /// A directory of this run; removed when dropped.
 struct Scratch {
     path: PathBuf,
@@ -309,7 +345,7 @@ impl Scratch {
         use std::sync::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("fanfare-interop-{}-{number}", std::process::id());
+        let name = format!("{SCRATCH}{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path).map_err(tool::at(path.display()))?;
         Ok(Self { path })
