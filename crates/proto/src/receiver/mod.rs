@@ -1,19 +1,79 @@
 //! What this node knows of each remote sender, and what it asks of it (RFC 5740 5.2, 5.3, 5.5).
-#![allow(unused_variables, clippy::todo, dead_code, missing_docs)]
+//!
+//! In reading order:
+//! - [`remote_sender`]: one sender; owns the machines below and hands each message to them;
+//! - [`guard`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
+//! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`], [`decode`]:
+//!   what is here;
+//! - [`needs`], [`overheard`], [`request`], [`nack`]: what is missing, and asking for it;
+//! - [`ack`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`timing`], [`inactivity`]: the
+//!   other things a sender wants to know, and when;
+//! - [`speak`]: the messages themselves.
+
+mod ack;
+mod block;
+mod blocks;
+mod decode;
+mod feedback;
+mod format;
+mod guard;
+mod inactivity;
+mod join;
+mod loss;
+mod nack;
+mod needs;
+mod object;
+mod objects;
+mod overheard;
+mod position;
+mod receive_rate;
+mod remote_sender;
+mod request;
+mod runs;
+mod speak;
+mod squelch;
+mod status;
+#[cfg(test)]
+mod tests;
+mod timing;
+
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
     context::Context,
+    event::AbortReason,
     rng::Rng,
     session::{Destination, RecvMeta, Timer},
+    stats::DropReason,
     storage::ObjectKey,
     time::Time,
 };
-use alloc::vec::Vec;
-use fanfare_wire::{Ack, Message, Nack, NodeId};
+use alloc::{collections::BTreeMap, vec::Vec};
+use fanfare_wire::{Ack, InstanceId, Message, Nack, NodeId, header::SenderFields};
+use objects::Entry;
+use position::ObjectIndex;
+use remote_sender::RemoteSender;
+
+/// Longest status and acknowledgement content, bytes.
+const CONTENT_MAX: usize = 1000;
+
+/// What holds for all remote senders alike.
+#[derive(Debug)]
+struct Local {
+    node_id: NodeId,
+    feedback: FeedbackPath,
+    unicast: bool,
+    config: ReceiverConfig,
+    /// The driver has a status to answer roll calls with.
+    has_status: bool,
+}
 
 /// The receiving half of a session: all senders in view.
 #[derive(Debug)]
-pub(crate) struct RemoteSenders {}
+pub(crate) struct RemoteSenders {
+    local: Local,
+    senders: BTreeMap<NodeId, RemoteSender>,
+    status: Vec<u8>,
+}
 
 impl RemoteSenders {
     pub(crate) fn new(
@@ -22,8 +82,10 @@ impl RemoteSenders {
         unicast: bool,
         config: ReceiverConfig,
     ) -> Self {
-        todo!()
+        let local = Local { node_id, feedback, unicast, config, has_status: false };
+        Self { local, senders: BTreeMap::new(), status: Vec::new() }
     }
+
     /// INFO, DATA or CMD; `bytes` is the datagram's length.
     pub(crate) fn on_sender_message(
         &mut self,
@@ -32,34 +94,110 @@ impl RemoteSenders {
         message: &Message<'_>,
         bytes: usize,
     ) {
-        todo!()
+        let sender = match message {
+            Message::Info(info) => &info.sender,
+            Message::Data(data) => &data.sender,
+            Message::Cmd(cmd) => cmd.sender(),
+            Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return,
+        };
+        if !self.make_place(ctx, sender.source_id) {
+            return ctx.stats.drop(DropReason::TooManySenders);
+        }
+        let Self { local, senders, .. } = self;
+        let SenderFields { source_id, .. } = *sender;
+        senders
+            .entry(source_id)
+            .or_insert_with(|| RemoteSender::new(local, ctx.now, meta, sender))
+            .on_message(ctx, local, meta, message, bytes);
     }
+
+    /// Whether there is room for `sender`: the stray one heard longest ago gives way.
+    fn make_place(&mut self, ctx: &mut Context<'_>, sender: NodeId) -> bool {
+        let full = self.senders.len() >= self.local.config.senders_max.max(1);
+        if !full || self.senders.contains_key(&sender) {
+            return true;
+        }
+        let stray = self.senders.values().filter(|known| !known.guard.is_established());
+        let Some(stray) = stray.min_by_key(|known| known.heard).map(|known| known.id) else {
+            return false;
+        };
+        if let Some(mut gone) = self.senders.remove(&stray)
+            && let Some(objects) = &mut gone.objects
+        {
+            objects.abort_all(ctx, AbortReason::SenderGone);
+        }
+        true
+    }
+
+    /// The sender that feedback speaks to, if it is in view and in that life.
+    fn addressed(&mut self, sender: NodeId, instance: InstanceId) -> Option<&mut RemoteSender> {
+        self.senders.get_mut(&sender).filter(|s| s.guard.pinned().instance == instance)
+    }
+
     pub(crate) fn on_overheard_nack(&mut self, ctx: &mut Context<'_>, nack: &Nack<'_>) {
-        todo!()
+        let feedback = &nack.feedback;
+        match self.addressed(feedback.server_id, feedback.instance_id) {
+            Some(sender) => {
+                let cc = nack.extensions.cc();
+                sender.on_overheard(ctx.now, cc.as_ref(), Some(&nack.requests));
+            }
+            None => ctx.stats.drop(DropReason::NotForUs),
+        }
     }
+
     pub(crate) fn on_overheard_ack(&mut self, ctx: &mut Context<'_>, ack: &Ack<'_>) {
-        todo!()
+        let feedback = &ack.feedback;
+        match self.addressed(feedback.server_id, feedback.instance_id) {
+            Some(sender) => sender.on_overheard(ctx.now, ack.extensions.cc().as_ref(), None),
+            None => ctx.stats.drop(DropReason::NotForUs),
+        }
     }
+
     pub(crate) fn on_timeout(&mut self, ctx: &mut Context<'_>) {
-        todo!()
+        let local = &self.local;
+        self.senders.values_mut().for_each(|sender| sender.on_timeout(ctx, local));
     }
+
     /// Appends one feedback message to `out` if one is due.
     pub(crate) fn poll_message(
         &mut self,
         ctx: &mut Context<'_>,
         out: &mut Vec<u8>,
     ) -> Option<Destination> {
-        todo!()
+        if self.local.config.silent {
+            return None;
+        }
+        let Self { local, senders, status } = self;
+        senders.values_mut().find_map(|sender| sender.poll_message(ctx, local, status, out))
     }
+
     pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
-        todo!()
+        let silent = self.local.config.silent;
+        self.senders.values().filter_map(|sender| sender.next_timeout(silent)).min()
     }
+
+    fn find(&mut self, key: ObjectKey) -> Option<(&Local, &mut RemoteSender, ObjectIndex)> {
+        let sender = self.senders.get_mut(&key.sender)?;
+        let object = sender.objects.as_ref()?.find(key)?;
+        Some((&self.local, sender, object))
+    }
+
     pub(crate) fn confirm(&mut self, key: ObjectKey) {
-        todo!()
+        if let Some((local, sender, object)) = self.find(key) {
+            sender.confirm(local, object);
+        }
     }
+
     pub(crate) fn set_ack_content(&mut self, sender: NodeId, content: Vec<u8>) -> bool {
-        todo!()
+        match self.senders.get_mut(&sender) {
+            Some(sender) if content.len() <= CONTENT_MAX => {
+                sender.ack_content = content;
+                true
+            }
+            _ => false,
+        }
     }
+
     pub(crate) fn set_status(
         &mut self,
         now: Time,
@@ -67,15 +205,38 @@ impl RemoteSenders {
         status: Vec<u8>,
         announce: bool,
     ) -> bool {
-        todo!()
+        if status.len() > CONTENT_MAX {
+            return false;
+        }
+        self.status = status;
+        self.local.has_status = true;
+        if announce {
+            for sender in self.senders.values_mut() {
+                let delay = sender.timing.ack_delay(rng);
+                sender.status.report(now + delay);
+            }
+        }
+        true
     }
+
     pub(crate) fn cancel(&mut self, ctx: &mut Context<'_>, key: ObjectKey) {
-        todo!()
+        if let Some((_, sender, object)) = self.find(key)
+            && let Some(objects) = &mut sender.objects
+        {
+            objects.abort(ctx, object, AbortReason::Cancelled);
+        }
     }
+
     pub(crate) fn progress(&self, key: ObjectKey) -> Option<u64> {
-        todo!()
+        let objects = self.senders.get(&key.sender)?.objects.as_ref()?;
+        match objects.entry(objects.find(key)?)? {
+            Entry::Open(open) => Some(open.received()),
+            Entry::Complete { size, .. } => Some(*size),
+            Entry::Pending { .. } | Entry::GivenUp | Entry::Skipped => None,
+        }
     }
+
     pub(crate) fn loss(&self, sender: NodeId) -> Option<f64> {
-        todo!()
+        self.senders.get(&sender).map(|sender| sender.loss.fraction())
     }
 }

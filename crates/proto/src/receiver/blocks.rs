@@ -1,0 +1,183 @@
+//! The blocks of one object: completed ones as runs, partial ones each, absent ones not at all.
+//!
+//! An object may have millions of blocks; what is kept grows with what is incomplete and begun.
+
+use super::{block::ReceiveBlock, runs::RunSet};
+use alloc::collections::{BTreeMap, BTreeSet};
+
+/// State of all blocks of an object.
+#[derive(Debug)]
+pub(crate) struct BlockSet {
+    count: u32,
+    complete: RunSet,
+    partial: BTreeMap<u32, ReceiveBlock>,
+    /// Partial blocks that hold parity, to find the highest quickly.
+    with_parity: BTreeSet<u32>,
+    bytes: usize,
+}
+
+/// What a block, or a run of them, still needs.
+#[derive(Debug)]
+pub(crate) enum BlockNeed<'a> {
+    /// Nothing of blocks `first..=last` is here.
+    Absent { first: u32, last: u32 },
+    /// Some of this block is.
+    Partial { block: u32, state: &'a ReceiveBlock },
+}
+
+impl BlockSet {
+    /// `count` blocks, none of them here.
+    pub(crate) fn new(count: u32) -> Self {
+        Self {
+            count,
+            complete: RunSet::default(),
+            partial: BTreeMap::new(),
+            with_parity: BTreeSet::new(),
+            bytes: 0,
+        }
+    }
+    pub(crate) fn is_complete(&self, block: u32) -> bool {
+        self.complete.contains(u64::from(block))
+    }
+    /// The lowest block that is not complete; `None` when all are.
+    pub(crate) fn first_incomplete(&self) -> Option<u32> {
+        let block = self.complete.first_gap(0);
+        (block < u64::from(self.count)).then_some(block as u32)
+    }
+    pub(crate) fn partial(&self, block: u32) -> Option<&ReceiveBlock> {
+        self.partial.get(&block)
+    }
+    /// Bytes of parity and bookkeeping.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+    /// Notes a source symbol of `block` (of `len`) that is now in storage.
+    pub(crate) fn set_source(&mut self, block: u32, len: u16, symbol: u16) -> &ReceiveBlock {
+        let state = begin(&mut self.partial, &mut self.bytes, block, len);
+        state.set_source(symbol);
+        state
+    }
+    /// Keeps a parity symbol of `block` (of `len`).
+    pub(crate) fn add_parity(
+        &mut self,
+        block: u32,
+        len: u16,
+        number: u16,
+        bytes: &[u8],
+    ) -> &ReceiveBlock {
+        let state = begin(&mut self.partial, &mut self.bytes, block, len);
+        state.add_parity(number, bytes);
+        self.bytes += ReceiveBlock::cost_of_parity(bytes.len());
+        self.with_parity.insert(block);
+        state
+    }
+    /// All of `block` is in storage.
+    pub(crate) fn finish(&mut self, block: u32) {
+        if let Some(state) = self.partial.remove(&block) {
+            self.bytes -= state.cost();
+        }
+        self.with_parity.remove(&block);
+        self.complete.insert(u64::from(block), u64::from(block) + 1);
+    }
+    /// The highest block that holds parity.
+    pub(crate) fn highest_with_parity(&self) -> Option<u32> {
+        self.with_parity.last().copied()
+    }
+    /// Forgets the parity of `block`, and the block if nothing else of it is here.
+    pub(crate) fn drop_parity(&mut self, block: u32) {
+        self.with_parity.remove(&block);
+        let Some(state) = self.partial.get_mut(&block) else { return };
+        self.bytes -= state.drop_parity();
+        if state.sources() == 0 {
+            self.bytes -= state.cost();
+            self.partial.remove(&block);
+        }
+    }
+    /// What blocks below `end` still need, in order; O(1) steps for each need.
+    pub(crate) fn needs(&self, end: u64) -> impl Iterator<Item = BlockNeed<'_>> {
+        let end = end.min(u64::from(self.count));
+        let mut at = 0;
+        core::iter::from_fn(move || {
+            at = self.complete.first_gap(at);
+            if at >= end {
+                return None;
+            }
+            let block = at as u32;
+            if let Some(state) = self.partial.get(&block) {
+                at += 1;
+                return Some(BlockNeed::Partial { block, state });
+            }
+            let begun = self.partial.range(block..).next().map(|(&b, _)| u64::from(b));
+            let done = self.complete.first_member(at);
+            at = begun.unwrap_or(end).min(done.unwrap_or(end)).min(end);
+            Some(BlockNeed::Absent { first: block, last: (at - 1) as u32 })
+        })
+    }
+}
+
+fn begin<'a>(
+    partial: &'a mut BTreeMap<u32, ReceiveBlock>,
+    bytes: &mut usize,
+    block: u32,
+    len: u16,
+) -> &'a mut ReceiveBlock {
+    partial.entry(block).or_insert_with(|| {
+        *bytes += ReceiveBlock::cost_of(len);
+        ReceiveBlock::new(len)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{format, vec::Vec};
+    use std::string::String;
+
+    fn shown(set: &BlockSet, end: u64) -> Vec<String> {
+        let show = |need| match need {
+            BlockNeed::Absent { first, last } => format!("{first}-{last}"),
+            BlockNeed::Partial { block, state } => format!("{block}:{}", state.erasures()),
+        };
+        set.needs(end).map(show).collect()
+    }
+
+    #[test]
+    fn a_fresh_object_of_millions_of_blocks_is_one_need_and_takes_no_memory() {
+        let set = BlockSet::new(5_000_000);
+        assert_eq!((shown(&set, u64::MAX), set.bytes()), (["0-4999999".into()].into(), 0));
+    }
+
+    #[test]
+    fn needs_are_absent_runs_and_partial_blocks_before_the_end() {
+        let mut set = BlockSet::new(10);
+        [0, 1, 5].into_iter().for_each(|block| set.finish(block));
+        set.set_source(3, 4, 0);
+        set.add_parity(7, 4, 0, b"parity");
+        assert_eq!(shown(&set, 9), ["2-2", "3:3", "4-4", "6-6", "7:3", "8-8"]);
+        assert_eq!(shown(&set, 3), ["2-2"]);
+    }
+
+    #[test]
+    fn finished_blocks_give_their_bytes_back() {
+        let mut set = BlockSet::new(2);
+        set.set_source(0, 100, 1);
+        set.add_parity(0, 100, 3, &[0; 500]);
+        set.finish(0);
+        assert_eq!((set.bytes(), set.first_incomplete()), (0, Some(1)));
+        set.finish(1);
+        assert_eq!(set.first_incomplete(), None);
+    }
+
+    #[test]
+    fn a_block_of_parity_alone_is_forgotten_with_its_parity() {
+        let mut set = BlockSet::new(3);
+        set.add_parity(1, 4, 0, b"p");
+        set.set_source(2, 4, 0);
+        set.add_parity(2, 4, 0, b"p");
+        assert_eq!(set.highest_with_parity(), Some(2));
+        set.drop_parity(2);
+        set.drop_parity(1);
+        assert_eq!((set.partial(1).is_none(), set.partial(2).is_some()), (true, true));
+        assert_eq!(set.bytes(), ReceiveBlock::cost_of(4));
+    }
+}

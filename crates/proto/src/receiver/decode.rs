@@ -1,0 +1,161 @@
+//! Recovering a block's missing source symbols from parity.
+
+use super::{block::ReceiveBlock, format::Format};
+use crate::storage::{ObjectKey, Storage, StorageError};
+use alloc::{vec, vec::Vec};
+use fanfare_fec::{Code, Field, Matrix};
+use fanfare_wire::SourceBlockNumber;
+
+/// Why a block was not recovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DecodeError {
+    /// The driver's storage failed.
+    Storage(StorageError),
+    /// The code refused what we gave it.
+    Code,
+}
+
+/// Decodes blocks; keeps the code it made last, since a sender's objects share one.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    matrix: Matrix,
+    code: Option<Code>,
+}
+
+impl Decoder {
+    pub(crate) fn new(matrix: Matrix) -> Self {
+        Self { matrix, code: None }
+    }
+
+    /// Writes all missing source symbols of `block` to storage; returns their number and bytes.
+    pub(crate) fn recover(
+        &mut self,
+        storage: &mut dyn Storage,
+        key: ObjectKey,
+        format: &Format,
+        block: u32,
+        state: &ReceiveBlock,
+    ) -> Result<(u16, u64), DecodeError> {
+        let code = self.code(format).ok_or(DecodeError::Code)?;
+        let number = SourceBlockNumber(block);
+        let segment = usize::from(format.fti.segment_size);
+        let sources = Sources::read(storage, key, format, number, state)?;
+        let missing: Vec<u16> = state.missing_sources().collect();
+        let parity: Vec<(usize, &[u8])> = state
+            .parity()
+            .map(|(number, bytes)| (usize::from(number), &bytes[..bytes.len().min(segment)]))
+            .collect();
+        let mut recovered = vec![0; missing.len() * segment];
+        let mut out: Vec<(usize, &mut [u8])> = missing
+            .iter()
+            .map(|&s| usize::from(s))
+            .zip(recovered.chunks_exact_mut(segment))
+            .collect();
+        code.recover(usize::from(state.len()), &sources.symbols(segment), &parity, &mut out)
+            .map_err(|_| DecodeError::Code)?;
+        let mut bytes = 0;
+        for (&symbol, content) in missing.iter().zip(recovered.chunks_exact(segment)) {
+            let Some((offset, length)) = format.partition.span(number, symbol) else { continue };
+            storage.write(key, offset, &content[..length]).map_err(DecodeError::Storage)?;
+            bytes += length as u64;
+        }
+        Ok((missing.len() as u16, bytes))
+    }
+
+    fn code(&mut self, format: &Format) -> Option<&Code> {
+        let (field, source, parity) = parameters(format);
+        let fits =
+            |code: &Code| (code.field(), code.source(), code.parity()) == (field, source, parity);
+        if !self.code.as_ref().is_some_and(fits) {
+            self.code = Code::new(field, self.matrix, source, parity).ok();
+        }
+        self.code.as_ref()
+    }
+}
+
+/// The code always has as many source rows as the longest block; shorter blocks use fewer of them.
+fn parameters(format: &Format) -> (Field, usize, usize) {
+    let fti = &format.fti;
+    (format.field(), usize::from(fti.max_block_len), usize::from(fti.num_parity))
+}
+
+/// A block's source symbols, read back from storage: each run of neighbours with one call.
+struct Sources {
+    numbers: Vec<u16>,
+    bytes: Vec<u8>,
+}
+
+impl Sources {
+    fn read(
+        storage: &mut dyn Storage,
+        key: ObjectKey,
+        format: &Format,
+        block: SourceBlockNumber,
+        state: &ReceiveBlock,
+    ) -> Result<Self, DecodeError> {
+        let numbers: Vec<u16> = (0..state.len()).filter(|&s| state.has_source(s)).collect();
+        let span = |symbol| format.partition.span(block, symbol).ok_or(DecodeError::Code);
+        let mut bytes = Vec::new();
+        for run in numbers.chunk_by(|a, b| a + 1 == *b) {
+            let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
+            let ((start, _), (end, length)) = (span(first)?, span(last)?);
+            let at = bytes.len();
+            bytes.resize(at + (end - start) as usize + length, 0);
+            storage.read(key, start, &mut bytes[at..]).map_err(DecodeError::Storage)?;
+        }
+        Ok(Self { numbers, bytes })
+    }
+
+    /// Only the very last symbol of an object may be short, so they lie one segment apart.
+    fn symbols(&self, segment: usize) -> Vec<(usize, &[u8])> {
+        self.numbers.iter().map(|&s| usize::from(s)).zip(self.bytes.chunks(segment)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::ReceiverConfig, receiver::format::tests::small, storage::MemoryStorage};
+    use fanfare_wire::{FecId, InstanceId, NodeId, ObjectFlags, ObjectTransportId};
+
+    const KEY: ObjectKey =
+        ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
+
+    /// Loses `lost` of the last block (35 bytes: 4 symbols, the last of 5) of a 75-byte object.
+    fn recovered(lost: &[u16]) -> (Result<(u16, u64), DecodeError>, Vec<u8>, Vec<u8>) {
+        let fti = small(75, 10);
+        let config = ReceiverConfig::default();
+        let format = Format::new(FecId::ReedSolomon8, fti, ObjectFlags(0), &config).unwrap();
+        let object: Vec<u8> = (0..75).map(|n| n * 3 + 1).collect();
+        let code = Code::new(Field::Gf8, Matrix::Nrl, 4, 2).unwrap();
+        let source: Vec<&[u8]> = object[40..].chunks(10).collect();
+        let (mut p, mut q) = ([0; 10], [0; 10]);
+        code.encode(&source, 0, &mut [&mut p, &mut q]);
+        let mut storage = MemoryStorage::new(1000);
+        storage.open(KEY, format.kind, 75).unwrap();
+        let mut state = ReceiveBlock::new(4);
+        for symbol in (0..4).filter(|s| !lost.contains(s)) {
+            let at = 40 + usize::from(symbol) * 10;
+            storage.write(KEY, at as u64, source[usize::from(symbol)]).unwrap();
+            state.set_source(symbol);
+        }
+        state.add_parity(0, &p);
+        state.add_parity(1, &q);
+        let result = Decoder::new(Matrix::Nrl).recover(&mut storage, KEY, &format, 1, &state);
+        (result, storage.get(KEY).unwrap()[40..].to_vec(), object[40..].to_vec())
+    }
+
+    #[test]
+    fn lost_symbols_come_back_with_the_short_tail_cut_to_its_length() {
+        for (lost, bytes) in [(&[1, 3][..], 15), (&[0, 2], 20), (&[3], 5)] {
+            let (result, got, sent) = recovered(lost);
+            assert_eq!(result, Ok((lost.len() as u16, bytes)), "{lost:?}");
+            assert_eq!(got, sent, "{lost:?}");
+        }
+    }
+
+    #[test]
+    fn too_little_parity_is_an_error_not_a_panic() {
+        assert_eq!(recovered(&[0, 1, 2]).0, Err(DecodeError::Code));
+    }
+}

@@ -1,0 +1,198 @@
+//! Congestion control feedback and RTT echo (RFC 5740 5.5.1, 5.5.2.2).
+
+use super::{loss::equation_rate, timing::Timing};
+use crate::{
+    backoff::random_backoff,
+    rng::Rng,
+    session::Timer,
+    time::{Duration, Time},
+};
+use fanfare_wire::{
+    NodeId, QuantizedLoss, QuantizedRate, QuantizedRtt,
+    cmd::Cc,
+    ext::{CcFlags, ExtCc},
+    header::SendTime,
+};
+
+/// What this receiver measures of its path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measured {
+    /// Loss event fraction.
+    pub(crate) loss: f64,
+    /// Bytes a second received.
+    pub(crate) rate: f64,
+    /// Mean bytes of a message.
+    pub(crate) size: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Probe {
+    cc_sequence: u16,
+    send_time: SendTime,
+    heard: Time,
+}
+
+/// Answers CMD(CC).
+#[derive(Debug)]
+pub(crate) struct Feedback {
+    unicast: bool,
+    probe: Option<Probe>,
+    /// EXT_RATE was heard: the sender wants EXT_CC in NACKs, too.
+    wanted: bool,
+    /// RTT as the sender told it.
+    rtt: Option<Duration>,
+    limiting: bool,
+    due: Option<Time>,
+    holdoff: Time,
+}
+
+impl Feedback {
+    pub(crate) fn new(unicast: bool) -> Self {
+        Self {
+            unicast,
+            probe: None,
+            wanted: false,
+            rtt: None,
+            limiting: false,
+            due: None,
+            holdoff: Time::ZERO,
+        }
+    }
+
+    /// A CMD(CC) arrived. With EXT_RATE it asks for an answer, of the limiting receivers at once.
+    pub(crate) fn on_probe(
+        &mut self,
+        now: Time,
+        cc: &Cc<'_>,
+        node: NodeId,
+        (timing, measured): (&Timing, Measured),
+        rng: &mut Rng,
+    ) {
+        let (cc_sequence, send_time) = (cc.cc_sequence, cc.send_time);
+        self.probe = Some(Probe { cc_sequence, send_time, heard: now });
+        self.limiting = false;
+        if let Some(item) = cc.nodes.iter().find(|item| item.node == node) {
+            self.limiting = item.flags.0 & (CcFlags::CLR | CcFlags::PLR) != 0;
+            if item.flags.has(CcFlags::RTT) {
+                self.rtt = Some(Duration::from_nanos(item.rtt.to_nanos()));
+            }
+        }
+        let Some(rate) = cc.extensions.rate() else { return };
+        self.wanted = true;
+        if self.limiting || self.unicast {
+            self.due = Some(now);
+        } else if self.due.is_none() && now >= self.holdoff {
+            let ratio = self.ratio(measured, rate.rate.to_bytes_per_second(), timing);
+            self.due = Some(now + backoff(ratio, timing, rng));
+        }
+    }
+
+    /// How this receiver's rate stands to the sender's, 0 (it limits) to 1: the lower, the earlier
+    /// it answers (RFC 4654 2.5).
+    fn ratio(&self, measured: Measured, sending: f64, timing: &Timing) -> f64 {
+        if sending <= 0.0 {
+            return 1.0;
+        }
+        if measured.loss <= 0.0 {
+            return (measured.rate / sending).clamp(0.0, 1.0);
+        }
+        let rate = equation_rate(measured.size, self.path_rtt(timing), measured.loss);
+        (((rate / sending).clamp(0.5, 0.9) - 0.5) / 0.4).clamp(0.0, 1.0)
+    }
+
+    /// Feedback of another receiver, or of several (REPAIR_ADV).
+    pub(crate) fn on_overheard(&mut self, now: Time, cc: &ExtCc, m: Measured, timing: &Timing) {
+        let (Some(_), false) = (self.due, self.limiting || self.unicast) else { return };
+        let confirmed = self.rtt.is_some() || !cc.flags.has(CcFlags::RTT);
+        let others = cc.rate.to_bytes_per_second();
+        if !cc.flags.has(CcFlags::CLR) && confirmed && self.rate(m, timing).0 > 0.9 * others {
+            self.due = None;
+            self.holdoff = now + timing.grtt * timing.backoff.max(4);
+        }
+    }
+
+    /// A NACK carried EXT_CC: that answers the probe.
+    pub(crate) fn on_nack_sent(&mut self, now: Time, timing: &Timing) {
+        if self.wanted && self.due.take().is_some() {
+            self.holdoff = now + timing.grtt * timing.backoff;
+        }
+    }
+
+    /// A new loss event: the limiting receiver says so at once.
+    pub(crate) fn on_loss_event(&mut self, now: Time) {
+        if self.limiting && self.wanted {
+            self.due = Some(now);
+        }
+    }
+
+    /// Whether to send ACK(CC) now.
+    pub(crate) fn poll(&mut self, now: Time, timing: &Timing) -> bool {
+        let due = self.due.is_some_and(|due| due <= now);
+        if due {
+            self.due = None;
+            self.holdoff = now + timing.grtt * timing.backoff;
+        }
+        due
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
+        self.due.map(|at| (at, Timer::CcFeedback))
+    }
+
+    /// Whether NACKs should carry EXT_CC.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    /// The last probe's send time plus the time held here: every NACK and ACK carries it.
+    pub(crate) fn grtt_response(&self, now: Time) -> Option<SendTime> {
+        let probe = self.probe?;
+        let held = now.since(probe.heard);
+        let micros = u64::from(probe.send_time.micros) + u64::from(held.subsec_micros());
+        let seconds = (held.as_secs() + micros / 1_000_000) as u32;
+        Some(SendTime {
+            seconds: probe.send_time.seconds.wrapping_add(seconds),
+            micros: (micros % 1_000_000) as u32,
+        })
+    }
+
+    /// The window of one loss event: this receiver's RTT where known.
+    pub(crate) fn path_rtt(&self, timing: &Timing) -> Duration {
+        self.rtt.unwrap_or(timing.grtt)
+    }
+
+    /// What the path would bear, bytes a second, and the flags that say how it was found.
+    fn rate(&self, measured: Measured, timing: &Timing) -> (f64, u8) {
+        let twice = 2.0 * measured.rate;
+        if measured.loss <= 0.0 {
+            return (twice, CcFlags::START);
+        }
+        let equation = equation_rate(measured.size, self.path_rtt(timing), measured.loss);
+        if twice < equation { (twice, CcFlags::LIMIT) } else { (equation, 0) }
+    }
+
+    /// EXT_CC of an ACK or NACK.
+    pub(crate) fn report(&self, measured: Measured, timing: &Timing) -> ExtCc {
+        let (rate, mut flags) = self.rate(measured, timing);
+        if self.limiting {
+            flags |= CcFlags::CLR;
+        }
+        if self.rtt.is_some() {
+            flags |= CcFlags::RTT;
+        }
+        let rtt = u64::try_from(self.path_rtt(timing).as_nanos()).unwrap_or(u64::MAX);
+        ExtCc {
+            cc_sequence: self.probe.map_or(0, |probe| probe.cc_sequence),
+            flags: CcFlags(flags),
+            rtt: QuantizedRtt::from_nanos(rtt),
+            loss: QuantizedLoss::from_fraction(measured.loss),
+            rate: QuantizedRate::from_bytes_per_second(rate),
+        }
+    }
+}
+
+/// NRL's mix: a quarter by the rate, three quarters by chance.
+fn backoff(ratio: f64, timing: &Timing, rng: &mut Rng) -> Duration {
+    let max = timing.grtt * timing.backoff.max(4);
+    max.mul_f64(0.25 * ratio) + random_backoff(max.mul_f64(0.75), timing.group_size, rng)
+}

@@ -1,0 +1,223 @@
+//! Loss event fraction as TFMCC wants it (RFC 5740 5.5.2.2, RFC 4654 2.3, RFC 5348 5.4).
+//!
+//! Losses within one RTT are one event. The fraction is the inverse of the weighted mean number of
+//! messages between events.
+
+use crate::time::{Duration, Time};
+use fanfare_wire::Sequence;
+
+/// A gap wider than this is a break in the sequence, not a loss.
+const GAP_MAX: i32 = 100;
+/// Messages that a late one may be overtaken by before it counts as lost.
+const TOLERANCE_MAX: u32 = 20;
+/// RFC 5348 5.4: weights of the last eight loss intervals, newest first.
+const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+
+/// What the first loss event needs to know: it ends slow start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathState {
+    pub(crate) rtt: Duration,
+    /// Bytes a second received.
+    pub(crate) rate: f64,
+    /// Bytes of a message.
+    pub(crate) size: f64,
+}
+
+/// Watches one sender's message counter.
+#[derive(Debug)]
+pub(crate) struct LossMeter {
+    last: Option<Sequence>,
+    /// Bit i: message `last - i` was received, or has been counted as lost.
+    seen: u128,
+    tolerance: u32,
+    event: Option<Time>,
+    /// Messages since the last event, then the intervals before it, newest first.
+    intervals: [f64; 9],
+    events: u64,
+}
+
+impl LossMeter {
+    pub(crate) fn new() -> Self {
+        Self {
+            last: None,
+            seen: u128::MAX,
+            tolerance: 0,
+            event: None,
+            intervals: [0.0; 9],
+            events: 0,
+        }
+    }
+
+    /// A message arrived; `marked` when a router marked it as congestion experienced, which counts
+    /// as a loss does (RFC 3168). Returns the messages found missing.
+    pub(crate) fn on_message(
+        &mut self,
+        now: Time,
+        sequence: Sequence,
+        marked: bool,
+        path: PathState,
+    ) -> u64 {
+        let lost = match self.last.map(|last| last.distance_to(sequence)) {
+            None => {
+                self.last = Some(sequence);
+                0
+            }
+            Some(step) if step.abs() > GAP_MAX => {
+                self.last = Some(sequence);
+                self.seen = u128::MAX;
+                0
+            }
+            Some(step) if step <= 0 => {
+                self.late(step.unsigned_abs());
+                0
+            }
+            Some(step) => {
+                self.last = Some(sequence);
+                self.advance(step)
+            }
+        };
+        if lost > 0 || marked {
+            self.event(now, path);
+        }
+        lost
+    }
+
+    fn late(&mut self, by: u32) {
+        if by > 0 {
+            self.seen |= 1 << by;
+            self.tolerance = self.tolerance.max(by.min(TOLERANCE_MAX));
+        }
+    }
+
+    /// The counter went `step` further: what falls out of the tolerance and was not seen is lost.
+    fn advance(&mut self, step: i32) -> u64 {
+        let mut lost = 0;
+        for n in 1..=step {
+            self.seen = self.seen << 1 | u128::from(n == step);
+            let judged = 1 << self.tolerance;
+            if self.seen & judged == 0 {
+                self.seen |= judged;
+                lost += 1;
+            }
+            self.intervals[0] += 1.0;
+        }
+        lost
+    }
+
+    fn event(&mut self, now: Time, path: PathState) {
+        if self.event.is_some_and(|event| now.since(event) < path.rtt) {
+            return;
+        }
+        self.event = Some(now);
+        self.events += 1;
+        if self.events == 1 {
+            self.intervals[0] = 1.0 / first_fraction(self.intervals[0], path);
+        }
+        self.intervals.rotate_right(1);
+        self.intervals[0] = 0.0;
+    }
+
+    /// Loss events so far.
+    pub(crate) fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Loss event fraction, 0 to 1.
+    pub(crate) fn fraction(&self) -> f64 {
+        if self.events == 0 {
+            return 0.0;
+        }
+        let known = (self.events as usize).min(8);
+        let mean = |intervals: &[f64]| {
+            let sum: f64 = intervals.iter().zip(WEIGHTS).map(|(i, w)| i * w).sum();
+            sum / WEIGHTS[..intervals.len()].iter().sum::<f64>()
+        };
+        let closed = mean(&self.intervals[1..=known]);
+        let open = mean(&self.intervals[..known]);
+        1.0 / closed.max(open).max(1.0)
+    }
+}
+
+/// RFC 4654 2.3.4: the fraction at which the control equation gives about half the rate at which
+/// the first loss happened, or what the messages so far say, whichever is less.
+fn first_fraction(messages: f64, path: PathState) -> f64 {
+    let counted = 1.0 / messages.max(2.0);
+    let carried = path.rate * path.rtt.as_secs_f64();
+    if carried <= 0.0 || path.size <= 0.0 {
+        return counted;
+    }
+    let ratio = path.size / carried;
+    (1.5 * ratio * ratio).clamp(1e-9, counted)
+}
+
+/// The rate in bytes a second that TCP would have: RFC 5740 5.5.2.
+pub(crate) fn equation_rate(size: f64, rtt: Duration, loss: f64) -> f64 {
+    let rtt = rtt.as_secs_f64().max(1e-6);
+    let p = loss.clamp(1e-9, 1.0);
+    let root = libm::sqrt(2.0 * p / 3.0);
+    size / (rtt * (root + 12.0 * p * libm::sqrt(3.0 * p / 8.0) * (1.0 + 32.0 * p * p)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: PathState = PathState { rtt: Duration::from_millis(10), rate: 0.0, size: 0.0 };
+
+    /// One message a millisecond; returns the meter and the losses counted.
+    fn heard(sequences: impl IntoIterator<Item = u16>) -> (LossMeter, u64) {
+        let mut meter = LossMeter::new();
+        let mut lost = 0;
+        for (ms, sequence) in sequences.into_iter().enumerate() {
+            let now = Time::ZERO + Duration::from_millis(ms as u64);
+            lost += meter.on_message(now, Sequence(sequence), false, PATH);
+        }
+        (meter, lost)
+    }
+
+    #[test]
+    fn no_gap_is_no_loss_even_across_the_wrap() {
+        let (meter, lost) = heard((65_000..=65_535).chain(0..1000));
+        assert_eq!((lost, meter.fraction()), (0, 0.0));
+    }
+
+    #[test]
+    fn every_hundredth_message_lost_is_one_percent() {
+        let (meter, lost) = heard((0..10_000).filter(|n| n % 100 != 99));
+        assert_eq!(lost, 99);
+        assert!((meter.fraction() - 0.01).abs() < 0.001, "{}", meter.fraction());
+    }
+
+    #[test]
+    fn losses_within_one_rtt_are_one_event() {
+        let (meter, lost) = heard((0..1000).filter(|n| !matches!(n, 500 | 502 | 505)));
+        assert_eq!((lost, meter.events()), (3, 1));
+    }
+
+    #[test]
+    fn reordering_is_loss_only_the_first_time() {
+        let swapped = (0..1000u16).map(|n| n ^ 1);
+        let (meter, lost) = heard(swapped);
+        assert!(lost <= 1 && meter.events() <= 1, "{lost}");
+    }
+
+    #[test]
+    fn a_wide_gap_is_a_break_and_not_a_loss() {
+        let (meter, lost) = heard((0..100).chain(5000..5100));
+        assert_eq!((lost, meter.events()), (0, 0));
+    }
+
+    #[test]
+    fn a_congestion_mark_counts_as_a_loss_event() {
+        let mut meter = LossMeter::new();
+        meter.on_message(Time::ZERO, Sequence(0), true, PATH);
+        assert!(meter.events() == 1 && meter.fraction() > 0.0);
+    }
+
+    #[test]
+    fn the_equation_gives_tcps_rate() {
+        // 1460 B, 100 ms, 1 %: 1.22 s/(R sqrt p) less the timeout term.
+        let rate = equation_rate(1460.0, Duration::from_millis(100), 0.01);
+        assert!((130_000.0..178_000.0).contains(&rate), "{rate}");
+    }
+}

@@ -1,0 +1,156 @@
+//! The NACK cycle: Idle, Backoff, then sent or suppressed, Holdoff (RFC 5740 5.3, RFC 5401 3.2).
+
+use super::{position::Position, timing::Timing};
+use crate::{
+    rng::Rng,
+    session::Timer,
+    time::{Duration, Time},
+};
+
+/// Cycles suppressed without any repair arriving, after which others are no longer heeded: somebody
+/// may be forging NACKs to keep us silent.
+const UNHEEDED_MAX: u8 = 2;
+
+/// How this receiver's feedback travels, as far as the cycle depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NackPath {
+    /// To the group: others overhear it.
+    Group,
+    /// To the sender of a multicast session.
+    Sender,
+    /// The only receiver: nothing to wait for.
+    Unicast,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// Waiting for others to ask; `limit` is the sender's position at its beginning.
+    Backoff {
+        until: Time,
+        limit: Position,
+    },
+    /// Waiting for repair; `again` is set when a need was seen meanwhile.
+    Holdoff {
+        until: Time,
+        again: Option<Position>,
+    },
+}
+
+/// One sender's NACK cycle.
+#[derive(Debug)]
+pub(crate) struct NackCycle {
+    path: NackPath,
+    phase: Phase,
+    unheeded: u8,
+}
+
+impl NackCycle {
+    pub(crate) fn new(path: NackPath) -> Self {
+        Self { path, phase: Phase::Idle, unheeded: 0 }
+    }
+
+    /// Something before `limit` is missing at a block's end, a flush or a timeout. True when a
+    /// back-off begins.
+    pub(crate) fn on_need(
+        &mut self,
+        now: Time,
+        limit: Position,
+        timing: &Timing,
+        rng: &mut Rng,
+    ) -> bool {
+        match &mut self.phase {
+            Phase::Idle => {}
+            Phase::Backoff { .. } => return false,
+            Phase::Holdoff { until, again } if now < *until => {
+                *again = (*again).max(Some(limit));
+                return false;
+            }
+            Phase::Holdoff { .. } => {}
+        }
+        self.begin(now, limit, timing, rng)
+    }
+
+    fn begin(&mut self, now: Time, limit: Position, timing: &Timing, rng: &mut Rng) -> bool {
+        let backoff = timing.backoff_time(rng);
+        // RFC 5740 5.3: where receivers do not hear each other, those that would speak late leave
+        // it to the rest; otherwise all would speak when the sender's advertisements fail.
+        let late = timing.grtt * timing.backoff.saturating_sub(1);
+        let leave = self.path == NackPath::Sender && timing.backoff > 1 && backoff > late;
+        if leave && !self.insists() {
+            self.unheeded += 1;
+            self.hold_off(now, Duration::ZERO, timing);
+            return false;
+        }
+        self.phase = Phase::Backoff { until: now + backoff, limit };
+        true
+    }
+
+    /// The hold-off is over and something was missed meanwhile: a new back-off begins.
+    pub(crate) fn on_timeout(&mut self, now: Time, timing: &Timing, rng: &mut Rng) -> bool {
+        match self.phase {
+            Phase::Holdoff { until, again: Some(limit) } if until <= now => {
+                self.begin(now, limit, timing, rng)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether others' requests count now.
+    pub(crate) fn listens(&self) -> bool {
+        matches!(self.phase, Phase::Backoff { .. })
+    }
+
+    /// The back-off has ended: the position at its beginning.
+    pub(crate) fn due(&self, now: Time) -> Option<Position> {
+        match self.phase {
+            Phase::Backoff { until, limit } if until <= now => Some(limit),
+            _ => None,
+        }
+    }
+
+    /// Whether to speak whatever others asked.
+    pub(crate) fn insists(&self) -> bool {
+        self.unheeded >= UNHEEDED_MAX
+    }
+
+    /// Nothing is missing any more.
+    pub(crate) fn satisfied(&mut self) {
+        self.phase = Phase::Idle;
+    }
+
+    /// The NACK went out.
+    pub(crate) fn sent(&mut self, now: Time, packet_interval: Duration, timing: &Timing) {
+        self.unheeded = 0;
+        self.hold_off(now, packet_interval, timing);
+    }
+
+    /// It did not: `asked` by others already, or the sender has gone back to before our needs.
+    pub(crate) fn suppressed(&mut self, now: Time, asked: bool, timing: &Timing) {
+        self.unheeded = self.unheeded.saturating_add(u8::from(asked));
+        self.hold_off(now, Duration::ZERO, timing);
+    }
+
+    /// Something that was missing has arrived.
+    pub(crate) fn on_repair(&mut self) {
+        self.unheeded = 0;
+    }
+
+    /// RFC 5740 5.3: (K+2)*GRTT lets a repair arrive before it is asked for again. With one receiver
+    /// the sender does not gather requests: one GRTT, and the packet under way.
+    fn hold_off(&mut self, now: Time, packet_interval: Duration, timing: &Timing) {
+        let holdoff = match self.path {
+            NackPath::Unicast => timing.grtt + packet_interval.min(timing.grtt),
+            NackPath::Group | NackPath::Sender => timing.grtt * (timing.backoff + 2),
+        };
+        self.phase = Phase::Holdoff { until: now + holdoff, again: None };
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
+        match self.phase {
+            Phase::Backoff { until, .. } => Some((until, Timer::NackBackoff)),
+            Phase::Holdoff { until, again: Some(_) } => Some((until, Timer::NackHoldoff)),
+            Phase::Idle | Phase::Holdoff { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What is missing before a position of the sender, in order, found as it is asked for.
+
+use super::{
+    block::ReceiveBlock,
+    blocks::BlockNeed,
+    object::ReceiveObject,
+    objects::{Entry, Objects},
+    position::{ObjectIndex, Position},
+};
+
+/// One thing, or one run of things, to ask for.
+#[derive(Debug)]
+pub(crate) enum Need<'a> {
+    /// Nothing of objects `first..=last` was heard.
+    Objects { first: ObjectIndex, last: ObjectIndex },
+    /// NORM_INFO of `object`.
+    Info { object: ObjectIndex },
+    /// Nothing of blocks `first..=last` of `object` was heard.
+    Blocks { object: ObjectIndex, open: &'a ReceiveObject, first: u32, last: u32 },
+    /// Symbols of a block begun.
+    Symbols { object: ObjectIndex, open: &'a ReceiveObject, block: u32, state: &'a ReceiveBlock },
+}
+
+/// All needs before `limit`, lowest first. Each step is O(log n) of what is begun.
+pub(crate) fn needs_before(objects: &Objects, limit: Position) -> impl Iterator<Item = Need<'_>> {
+    let end = if limit.block > 0 { limit.object.next() } else { limit.object };
+    let entries = objects.range(objects.low(), end).map(Some).chain([None]);
+    entries
+        .scan(objects.low(), move |at, entry| {
+            let next = entry.map_or(end, |(object, _)| object);
+            let gap =
+                (*at < next).then(|| Need::Objects { first: *at, last: ObjectIndex(next.0 - 1) });
+            *at = next.next();
+            Some((gap, entry))
+        })
+        .flat_map(move |(gap, entry)| {
+            gap.into_iter().chain(entry.into_iter().flat_map(move |(object, entry)| {
+                let blocks = if object == limit.object { limit.block } else { u64::MAX };
+                of_entry(object, entry, blocks)
+            }))
+        })
+}
+
+fn of_entry(object: ObjectIndex, entry: &Entry, end: u64) -> impl Iterator<Item = Need<'_>> {
+    let (whole, open) = match entry {
+        Entry::Pending { info_only: true, .. } => (Some(Need::Info { object }), None),
+        Entry::Pending { .. } => (Some(Need::Objects { first: object, last: object }), None),
+        Entry::Open(open) if open.wants_info() => (Some(Need::Info { object }), Some(&**open)),
+        Entry::Open(open) => (None, Some(&**open)),
+        Entry::Complete { .. } | Entry::GivenUp | Entry::Skipped => (None, None),
+    };
+    let blocks = open.into_iter().flat_map(move |open| {
+        open.blocks().needs(end).map(move |need| match need {
+            BlockNeed::Absent { first, last } => Need::Blocks { object, open, first, last },
+            BlockNeed::Partial { block, state } => Need::Symbols { object, open, block, state },
+        })
+    });
+    whole.into_iter().chain(blocks)
+}

@@ -1,0 +1,194 @@
+//! An object being received: symbols go straight to their place in storage.
+
+use super::{
+    blocks::BlockSet,
+    decode::{DecodeError, Decoder},
+    format::{Format, Place},
+};
+use crate::{
+    context::Context,
+    event::Event,
+    stats::DropReason,
+    storage::{ObjectKey, StorageError},
+};
+use fanfare_wire::FecPayloadId;
+
+/// What has become of the object's NORM_INFO.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InfoState {
+    /// The object has none.
+    None,
+    Wanted,
+    Here,
+}
+
+/// An object whose structure is known.
+#[derive(Debug)]
+pub(crate) struct ReceiveObject {
+    key: ObjectKey,
+    format: Format,
+    blocks: BlockSet,
+    info: InfoState,
+    received: u64,
+}
+
+impl ReceiveObject {
+    /// Opens the object in storage and tells the driver of it.
+    pub(crate) fn open(
+        ctx: &mut Context<'_>,
+        key: ObjectKey,
+        format: Format,
+        has_info: bool,
+    ) -> Result<Self, StorageError> {
+        let size = format.partition.object_size;
+        ctx.storage.open(key, format.kind, size)?;
+        ctx.events.push(Event::ObjectNew { key, kind: format.kind, size, has_info });
+        let info = if has_info { InfoState::Wanted } else { InfoState::None };
+        let blocks = BlockSet::new(format.partition.blocks);
+        Ok(Self { key, format, blocks, info, received: 0 })
+    }
+
+    pub(crate) fn format(&self) -> &Format {
+        &self.format
+    }
+    pub(crate) fn blocks(&self) -> &BlockSet {
+        &self.blocks
+    }
+    /// Bytes received or recovered so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+    /// Bytes of parity and bookkeeping.
+    pub(crate) fn buffered(&self) -> usize {
+        self.blocks.bytes()
+    }
+    pub(crate) fn wants_info(&self) -> bool {
+        self.info == InfoState::Wanted
+    }
+    /// Nothing is missing.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.wants_info() && self.blocks.first_incomplete().is_none()
+    }
+    /// The lowest block that still needs something; INFO counts as block 0.
+    pub(crate) fn first_need(&self) -> Option<u32> {
+        if self.wants_info() { Some(0) } else { self.blocks.first_incomplete() }
+    }
+
+    /// Bytes that keeping a symbol would take: none for one more source symbol of a block begun.
+    pub(crate) fn cost(&self, id: FecPayloadId, bytes: usize) -> usize {
+        let len = self.format.partition.block_len(id.block);
+        let parity =
+            if id.symbol.0 < len { 0 } else { super::block::ReceiveBlock::cost_of_parity(bytes) };
+        let begun = self.blocks.partial(id.block.0).is_some();
+        parity + if begun { 0 } else { super::block::ReceiveBlock::cost_of(len) }
+    }
+
+    /// NORM_INFO arrived.
+    pub(crate) fn on_info(&mut self, ctx: &mut Context<'_>, payload: &[u8]) {
+        if self.info == InfoState::Here {
+            return ctx.stats.drop(DropReason::Duplicate);
+        }
+        self.info = InfoState::Here;
+        ctx.events.push(Event::ObjectInfo { key: self.key, info: payload.into() });
+    }
+
+    /// A symbol arrived. True when it was new.
+    pub(crate) fn on_symbol(
+        &mut self,
+        ctx: &mut Context<'_>,
+        decoder: &mut Decoder,
+        id: FecPayloadId,
+        payload: &[u8],
+    ) -> Result<bool, StorageError> {
+        let Some(place) = self.format.place(id, payload.len()) else {
+            // An empty object may be carried by one empty symbol (NRL's receivers take it, too).
+            if !(self.format.partition.blocks == 0 && payload.is_empty()) {
+                ctx.stats.drop(DropReason::Symbol);
+            }
+            return Ok(false);
+        };
+        if self.has(id, place) {
+            ctx.stats.drop(DropReason::Duplicate);
+            return Ok(false);
+        }
+        let (block, len) = (id.block.0, self.format.partition.block_len(id.block));
+        let state = match place {
+            Place::Source { offset, bytes } => {
+                ctx.storage.write(self.key, offset, payload)?;
+                ctx.stats.source_received += 1;
+                self.received += bytes as u64;
+                self.blocks.set_source(block, len, id.symbol.0)
+            }
+            Place::Parity { .. } if self.format.parity == 0 => {
+                ctx.stats.drop(DropReason::Symbol);
+                return Ok(false);
+            }
+            Place::Parity { number } => {
+                ctx.stats.parity_received += 1;
+                self.blocks.add_parity(block, len, number, payload)
+            }
+        };
+        if state.erasures() == 0 {
+            self.finish(ctx, decoder, block)?;
+        }
+        Ok(true)
+    }
+
+    fn has(&self, id: FecPayloadId, place: Place) -> bool {
+        let block = id.block.0;
+        let here = |state: &super::block::ReceiveBlock| match place {
+            Place::Source { .. } => state.has_source(id.symbol.0),
+            Place::Parity { number } => state.has_parity(number),
+        };
+        self.blocks.is_complete(block) || self.blocks.partial(block).is_some_and(here)
+    }
+
+    /// Enough of `block` is here: recovers what is missing.
+    fn finish(
+        &mut self,
+        ctx: &mut Context<'_>,
+        decoder: &mut Decoder,
+        block: u32,
+    ) -> Result<(), StorageError> {
+        let Some(state) = self.blocks.partial(block) else { return Ok(()) };
+        if state.sources() < state.len() {
+            match decoder.recover(ctx.storage, self.key, &self.format, block, state) {
+                Ok((symbols, bytes)) => {
+                    ctx.stats.recovered += u64::from(symbols);
+                    self.received += bytes;
+                }
+                Err(DecodeError::Storage(error)) => return Err(error),
+                // Cannot be with symbols that were checked; without the parity it is asked again.
+                Err(DecodeError::Code) => {
+                    self.blocks.drop_parity(block);
+                    return Ok(());
+                }
+            }
+        }
+        self.blocks.finish(block);
+        Ok(())
+    }
+
+    /// Gives the parity of its highest block back, if that lies above `above`; bytes freed.
+    pub(crate) fn give_way(&mut self, above: Option<u32>) -> usize {
+        let Some(block) = self.blocks.highest_with_parity() else { return 0 };
+        if above.is_some_and(|above| block <= above) {
+            return 0;
+        }
+        let before = self.blocks.bytes();
+        self.blocks.drop_parity(block);
+        before - self.blocks.bytes()
+    }
+
+    /// Whether source symbols up to and including `symbol` of `block` are all in storage.
+    pub(crate) fn complete_to(&self, block: u32, symbol: u16) -> bool {
+        if self.wants_info() {
+            return false;
+        }
+        match self.blocks.first_incomplete() {
+            None => true,
+            Some(first) if first != block => first > block,
+            Some(_) => self.blocks.partial(block).is_some_and(|state| state.has_up_to(symbol)),
+        }
+    }
+}

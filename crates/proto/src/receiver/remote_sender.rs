@@ -1,0 +1,586 @@
+//! What this node knows of one remote sender: owns its machines, hands each message to those it
+//! concerns.
+
+use super::{
+    Local,
+    ack::{Watermark, WatermarkAck},
+    decode::Decoder,
+    feedback::{Feedback, Measured},
+    format::Format,
+    guard::{Confirmation, Guard, Identity, Verdict},
+    inactivity::{Inactivity, Silence},
+    join::{Heard, synchronise},
+    loss::{LossMeter, PathState},
+    nack::{NackCycle, NackPath},
+    objects::{Entry, Objects},
+    overheard::Overheard,
+    position::{ObjectIndex, Position, Track},
+    receive_rate::ReceiveRate,
+    request::Coding,
+    squelch::Squelched,
+    status::Status,
+    timing::Timing,
+};
+use crate::{
+    config::{AckPolicy, FeedbackPath},
+    context::Context,
+    event::{AbortReason, Event},
+    roll_call::RollCall,
+    session::{Ecn, RecvMeta, Timer},
+    stats::DropReason,
+    time::Time,
+};
+use alloc::vec::Vec;
+use fanfare_wire::{
+    Cmd, Data, FecId, FecPayloadId, FieldSize, Info, Message, NodeId, ObjectFlags,
+    ObjectTransportId, SourceBlockNumber,
+    cmd::Flush,
+    ext::{ExtCc, Fti},
+    header::SenderFields,
+};
+
+/// One remote sender.
+#[derive(Debug)]
+pub(super) struct RemoteSender {
+    pub(super) id: NodeId,
+    pub(super) guard: Guard,
+    pub(super) timing: Timing,
+    pub(super) heard: Time,
+    /// `None` before the synchronisation point.
+    pub(super) objects: Option<Objects>,
+    pub(super) track: Track,
+    pub(super) nack: NackCycle,
+    pub(super) overheard: Overheard,
+    pub(super) ack: WatermarkAck,
+    pub(super) ack_content: Vec<u8>,
+    pub(super) status: Status,
+    pub(super) feedback: Feedback,
+    pub(super) loss: LossMeter,
+    pub(super) rate: ReceiveRate,
+    pub(super) coding: Option<Coding>,
+    decoder: Decoder,
+    inactivity: Inactivity,
+    squelched: Squelched,
+    jump: Confirmation<ObjectTransportId>,
+    end: Confirmation<()>,
+    announced: bool,
+}
+
+impl RemoteSender {
+    pub(super) fn new(local: &Local, now: Time, source: &RecvMeta, sender: &SenderFields) -> Self {
+        let identity = Identity { source: source.source, instance: sender.instance_id };
+        let path = match (local.unicast, local.feedback) {
+            (true, _) => NackPath::Unicast,
+            (false, FeedbackPath::Sender) => NackPath::Sender,
+            (false, FeedbackPath::Group) => NackPath::Group,
+        };
+        Self {
+            id: sender.source_id,
+            guard: Guard::new(identity),
+            timing: Timing::new(local.unicast, &local.config, sender),
+            heard: now,
+            objects: None,
+            track: Track::default(),
+            nack: NackCycle::new(path),
+            overheard: Overheard::default(),
+            ack: WatermarkAck::default(),
+            ack_content: Vec::new(),
+            status: Status::default(),
+            feedback: Feedback::new(local.unicast),
+            loss: LossMeter::new(),
+            rate: ReceiveRate::new(),
+            coding: None,
+            decoder: Decoder::new(local.config.matrix),
+            inactivity: Inactivity::new(now, local.config.robust_factor),
+            squelched: Squelched::default(),
+            jump: Confirmation::default(),
+            end: Confirmation::default(),
+            announced: false,
+        }
+    }
+
+    /// A message of this sender.
+    pub(super) fn on_message(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        meta: &RecvMeta,
+        message: &Message<'_>,
+        bytes: usize,
+    ) {
+        let sender = match message {
+            Message::Info(info) => &info.sender,
+            Message::Data(data) => &data.sender,
+            Message::Cmd(cmd) => cmd.sender(),
+            Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return,
+        };
+        if !self.admit(ctx, local, meta, sender) {
+            return;
+        }
+        self.timing.on_message(sender);
+        self.measure(ctx, meta, sender, bytes);
+        if !matches!(message, Message::Cmd(Cmd::Eot(_))) {
+            self.end.contradict();
+        }
+        match message {
+            Message::Info(info) => self.on_info(ctx, local, info),
+            Message::Data(data) => self.on_data(ctx, local, data),
+            Message::Cmd(cmd) => self.on_cmd(ctx, local, cmd),
+            Message::Nack(_) | Message::Ack(_) | Message::Report(_) => {}
+        }
+        self.announce(ctx, false);
+    }
+
+    /// Whether the message is to be believed. Adopts a confirmed new address or life.
+    fn admit(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        meta: &RecvMeta,
+        sender: &SenderFields,
+    ) -> bool {
+        let identity = Identity { source: meta.source, instance: sender.instance_id };
+        match self.guard.check(ctx.now, identity, self.timing.grtt) {
+            Verdict::Known | Verdict::Moved => {}
+            Verdict::Refused(reason) => {
+                ctx.stats.drop(reason);
+                return false;
+            }
+            Verdict::Restarted => self.restart(ctx, local, meta, sender),
+        }
+        true
+    }
+
+    fn restart(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        meta: &RecvMeta,
+        sender: &SenderFields,
+    ) {
+        if let Some(objects) = &mut self.objects {
+            objects.abort_all(ctx, AbortReason::SenderGone);
+        }
+        let ack_content = core::mem::take(&mut self.ack_content);
+        let announced = self.announced;
+        *self = Self { ack_content, announced, ..Self::new(local, ctx.now, meta, sender) };
+        let instance = sender.instance_id;
+        ctx.events.push(Event::SenderReset { sender: self.id, instance });
+    }
+
+    /// Tells the driver of the sender, once it is more than one stray datagram.
+    fn announce(&mut self, ctx: &mut Context<'_>, now: bool) {
+        if !self.announced && (now || self.guard.is_established()) {
+            self.announced = true;
+            let Identity { source, instance } = self.guard.pinned();
+            ctx.events.push(Event::SenderNew { sender: self.id, instance, source });
+        }
+    }
+
+    fn measure(
+        &mut self,
+        ctx: &mut Context<'_>,
+        meta: &RecvMeta,
+        sender: &SenderFields,
+        bytes: usize,
+    ) {
+        let now = ctx.now;
+        self.heard = now;
+        self.inactivity.on_message(now);
+        let rtt = self.feedback.path_rtt(&self.timing);
+        self.rate.on_message(now, bytes, rtt);
+        let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
+        let marked = meta.ecn == Some(Ecn::Ce);
+        let events = self.loss.events();
+        ctx.stats.lost +=
+            self.loss.on_message(now, sender.sequence, marked, PathState { rtt, rate, size });
+        if self.loss.events() > events {
+            self.feedback.on_loss_event(now);
+        }
+    }
+
+    pub(super) fn measured(&self) -> Measured {
+        let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
+        Measured { loss: self.loss.fraction(), rate, size }
+    }
+
+    /// The object that `id` names, when it is one that counts. Synchronises, moves the window, and
+    /// distrusts jumps.
+    fn locate(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        id: ObjectTransportId,
+        heard: Heard,
+    ) -> Option<ObjectIndex> {
+        let Some(objects) = &mut self.objects else {
+            return self.join(ctx, local, id, heard);
+        };
+        let object = objects.newest().nearest(id);
+        let (ahead, behind) = (
+            object.0.saturating_sub(objects.newest().0),
+            objects.newest().0.saturating_sub(object.0),
+        );
+        if ahead < objects.window() && object >= objects.floor() {
+            self.jump.contradict();
+            objects.reached(ctx, object);
+            return Some(object);
+        }
+        if behind > 0 && behind < objects.window() {
+            ctx.stats.drop(DropReason::OutOfWindow);
+            return None;
+        }
+        let window = i64::from(local.config.objects_max);
+        let near = |a: &ObjectTransportId, b: &ObjectTransportId| {
+            i64::from(a.distance_to(*b)).abs() < window
+        };
+        if !self.jump.hear(ctx.now, id, self.timing.grtt, near) {
+            ctx.stats.drop(DropReason::Unconfirmed);
+            return None;
+        }
+        if behind == 0 {
+            objects.reached(ctx, object);
+            return Some(object);
+        }
+        // Back beyond the window: it counts anew from there.
+        objects.abort_all(ctx, AbortReason::Window);
+        self.objects = None;
+        self.track = Track::default();
+        self.join(ctx, local, id, heard)
+    }
+
+    fn join(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        id: ObjectTransportId,
+        heard: Heard,
+    ) -> Option<ObjectIndex> {
+        let config = &local.config;
+        let Some(floor) = synchronise(config.join, id, heard, config.objects_max) else {
+            ctx.stats.drop(DropReason::OutOfWindow);
+            return None;
+        };
+        let object = ObjectIndex::first(id);
+        let whose = (self.id, self.guard.pinned().instance);
+        let (window, buffer) = (config.objects_max, config.buffer_max);
+        self.objects = Some(Objects::new(whose, (floor, object), window, buffer));
+        Some(object)
+    }
+
+    /// EXT_FTI of a message within our limits; what is beyond is refused and counted.
+    fn format(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        object: ObjectIndex,
+        (fec_id, fti, flags): (FecId, Option<Fti>, ObjectFlags),
+    ) -> Result<Option<Format>, ()> {
+        let Some(fti) = fti else { return Ok(None) };
+        match Format::new(fec_id, fti, flags, &local.config) {
+            Some(format) => {
+                self.coding = Some(Coding::of(&format));
+                Ok(Some(format))
+            }
+            None => {
+                if let Some(objects) = &mut self.objects {
+                    objects.refuse(ctx, object);
+                }
+                Err(())
+            }
+        }
+    }
+
+    fn on_info(&mut self, ctx: &mut Context<'_>, local: &Local, info: &Info<'_>) {
+        let heard = beginning(info.flags, true);
+        let Some(object) = self.locate(ctx, local, info.object_transport_id, heard) else { return };
+        let fti = info.extensions.fti(info.fec_id);
+        let Ok(format) = self.format(ctx, local, object, (info.fec_id, fti, info.flags)) else {
+            return;
+        };
+        self.note_coding(info.fec_id);
+        self.squelched.contradict(object);
+        self.announce(ctx, format.is_some());
+        let Some(objects) = &mut self.objects else { return };
+        if objects.ensure_open(ctx, object, format, true) {
+            objects.on_info(ctx, object, info.payload);
+            self.on_new(ctx, local, object, 0);
+        }
+        self.moved(ctx, local, Position::at(object, SourceBlockNumber(0)));
+    }
+
+    fn on_data(&mut self, ctx: &mut Context<'_>, local: &Local, data: &Data<'_>) {
+        let fec_id = data.payload_id.fec_id;
+        let fti = data.extensions.fti(fec_id);
+        let field = self.field(data.object_transport_id, fec_id, fti.as_ref());
+        let id = data.payload_id.unpack(field);
+        let heard = beginning(data.flags, id.block.0 == 0);
+        let Some(object) = self.locate(ctx, local, data.object_transport_id, heard) else { return };
+        let Ok(format) = self.format(ctx, local, object, (fec_id, fti, data.flags)) else { return };
+        self.note_coding(fec_id);
+        self.squelched.contradict(object);
+        self.announce(ctx, format.is_some());
+        let Some(objects) = &mut self.objects else { return };
+        let has_info = data.flags.has(ObjectFlags::INFO);
+        if objects.ensure_open(ctx, object, format, has_info)
+            && self.symbol(ctx, object, id, data.payload)
+        {
+            self.on_new(ctx, local, object, id.block.0);
+        }
+        self.moved(ctx, local, Position::at(object, self.within(object, id.block)));
+    }
+
+    fn symbol(
+        &mut self,
+        ctx: &mut Context<'_>,
+        object: ObjectIndex,
+        id: FecPayloadId,
+        payload: &[u8],
+    ) -> bool {
+        let Some(objects) = &mut self.objects else { return false };
+        let open = objects.open(object);
+        let blocks = open.map_or(0, |open| open.format().partition.blocks);
+        if blocks == 0 {
+            objects.touch_empty(ctx, object);
+            return false;
+        }
+        objects.on_symbol(ctx, &mut self.decoder, object, id, payload)
+    }
+
+    /// A symbol's block, or the object's end for one that it does not have.
+    fn within(&self, object: ObjectIndex, block: SourceBlockNumber) -> SourceBlockNumber {
+        let open = self.objects.as_ref().and_then(|objects| objects.open(object));
+        let blocks = open.map_or(u32::MAX, |open| open.format().partition.blocks);
+        SourceBlockNumber(block.0.min(blocks))
+    }
+
+    /// Field size for reading payload ids of `id`.
+    fn field(&self, id: ObjectTransportId, fec_id: FecId, fti: Option<&Fti>) -> FieldSize {
+        let open = self.objects.as_ref().and_then(|o| o.open(o.newest().nearest(id)));
+        let known = open.map(|open| open.format().fti.field);
+        let coding = self.coding.filter(|coding| coding.fec_id == fec_id);
+        known
+            .or_else(|| fti.map(|fti| fti.field))
+            .or_else(|| coding.map(|coding| coding.field))
+            .unwrap_or_else(|| Coding::unknown(fec_id).field)
+    }
+
+    fn note_coding(&mut self, fec_id: FecId) {
+        if self.coding.is_none_or(|coding| coding.fec_id != fec_id && coding.segment_size.is_none())
+        {
+            self.coding = Some(Coding::unknown(fec_id));
+        }
+    }
+
+    /// Something new of `object` arrived.
+    fn on_new(&mut self, ctx: &mut Context<'_>, local: &Local, object: ObjectIndex, block: u32) {
+        let here = Position::at(object, SourceBlockNumber(block));
+        if self.track.furthest().is_some_and(|furthest| here < furthest) {
+            self.nack.on_repair();
+        }
+        self.watermark_progress(ctx.now, local);
+    }
+
+    /// The sender stands at `position`: at a boundary, what is missing before it is asked for.
+    fn moved(&mut self, ctx: &mut Context<'_>, local: &Local, position: Position) {
+        if self.track.moved(position) {
+            self.want(ctx, local, position);
+        }
+    }
+
+    /// Begins a NACK cycle if something before `limit` is missing.
+    fn want(&mut self, ctx: &mut Context<'_>, local: &Local, limit: Position) {
+        let Some(objects) = &self.objects else { return };
+        if local.config.silent || objects.first_need() >= limit {
+            return;
+        }
+        if self.nack.on_need(ctx.now, limit, &self.timing, ctx.rng) {
+            self.overheard.clear();
+        }
+    }
+
+    fn on_cmd(&mut self, ctx: &mut Context<'_>, local: &Local, cmd: &Cmd<'_>) {
+        match cmd {
+            Cmd::Flush(flush) => self.on_flush(ctx, local, flush),
+            Cmd::Eot(_) => self.on_end(ctx),
+            Cmd::Squelch(squelch) => {
+                let field =
+                    self.field(squelch.object_transport_id, squelch.payload_id.fec_id, None);
+                if let Some(objects) = &mut self.objects {
+                    let grtt = self.timing.grtt;
+                    self.squelched.on_squelch(ctx, objects, squelch, field, grtt);
+                }
+            }
+            Cmd::Cc(cc) => {
+                let state = (&self.timing, self.measured());
+                self.feedback.on_probe(ctx.now, cc, local.node_id, state, ctx.rng);
+            }
+            Cmd::RepairAdv(adv) => {
+                self.on_overheard(ctx.now, adv.extensions.cc().as_ref(), Some(&adv.requests));
+            }
+            Cmd::AckReq(_) => {}
+            Cmd::Application(command) => match RollCall::parse(command.content) {
+                Some(call) if local.has_status => {
+                    self.status.on_roll_call(ctx.now, &call, local.node_id, ctx.rng);
+                }
+                Some(_) => {}
+                None => {
+                    let content = command.content.to_vec();
+                    ctx.events.push(Event::Command { sender: self.id, content });
+                }
+            },
+        }
+    }
+
+    fn on_flush(&mut self, ctx: &mut Context<'_>, local: &Local, flush: &Flush<'_>) {
+        let asked = flush.acking_nodes.contains(local.node_id);
+        let heard = if asked { Heard::AskedToAcknowledge } else { Heard::Middle };
+        let fec_id = flush.payload_id.fec_id;
+        let Some(object) = self.locate(ctx, local, flush.object_transport_id, heard) else {
+            return;
+        };
+        self.note_coding(fec_id);
+        let Some(objects) = &mut self.objects else { return };
+        if flush.payload_id.as_bytes().iter().all(|&byte| byte == 0xff) {
+            // NRL's name for the end of an empty object: its INFO is all there is to ask for.
+            objects.hear_of(object, true);
+        }
+        let field = self.field(flush.object_transport_id, fec_id, None);
+        let block = self.within(object, flush.payload_id.unpack(field).block);
+        if asked {
+            let watermark = Watermark { object, payload_id: flush.payload_id };
+            let delay = self.timing.ack_delay(ctx.rng);
+            let reached = self.reached(local, watermark);
+            self.ack.on_flush(ctx.now, watermark, reached == Reached::Yes, delay);
+            if reached == Reached::Unconfirmed {
+                self.status.at_work(ctx.now + delay);
+            }
+        }
+        let position = Position::after(object, block);
+        self.track.moved(position);
+        self.want(ctx, local, position);
+    }
+
+    fn on_end(&mut self, ctx: &mut Context<'_>) {
+        if !self.end.hear(ctx.now, (), self.timing.grtt, |(), ()| true) {
+            return ctx.stats.drop(DropReason::Unconfirmed);
+        }
+        if let Some(objects) = &mut self.objects {
+            objects.abort_all(ctx, AbortReason::SenderGone);
+        }
+        self.inactivity.end();
+        ctx.events.push(Event::SenderEnded { sender: self.id });
+    }
+
+    /// Others' feedback to this sender: EXT_CC, and what was asked for.
+    pub(super) fn on_overheard(
+        &mut self,
+        now: Time,
+        cc: Option<&ExtCc>,
+        requests: Option<&fanfare_wire::RepairRequests<'_>>,
+    ) {
+        if let Some(cc) = cc {
+            self.feedback.on_overheard(now, cc, self.measured(), &self.timing);
+        }
+        if let (Some(requests), Some(objects), Some(coding), true) =
+            (requests, &self.objects, self.coding, self.nack.listens())
+        {
+            self.overheard.hear(objects.newest(), coding.field, requests);
+        }
+    }
+
+    /// How far a watermark is reached.
+    fn reached(&self, local: &Local, watermark: Watermark) -> Reached {
+        let Some(objects) = &self.objects else { return Reached::No };
+        let object = watermark.object;
+        if object < objects.floor() || objects.low() < object {
+            return Reached::No;
+        }
+        let confirm = local.config.ack == AckPolicy::Confirmed;
+        let mut reached = Reached::Yes;
+        for (_, entry) in objects.range(objects.floor(), object.next()) {
+            match entry {
+                Entry::Skipped | Entry::Complete { confirmed: true, .. } => {}
+                Entry::Complete { .. } if confirm => reached = Reached::Unconfirmed,
+                Entry::Complete { .. } => {}
+                Entry::Open(open) if !confirm => {
+                    let id = watermark.payload_id.unpack(open.format().fti.field);
+                    if !open.complete_to(id.block.0, id.symbol.0) {
+                        return Reached::No;
+                    }
+                }
+                Entry::Open(_) | Entry::Pending { .. } | Entry::GivenUp => return Reached::No,
+            }
+        }
+        if objects.entry(object).is_some() { reached } else { Reached::No }
+    }
+
+    /// Answers a watermark that is reached only now.
+    fn watermark_progress(&mut self, now: Time, local: &Local) {
+        let Some(watermark) = self.ack.waiting() else { return };
+        match self.reached(local, watermark) {
+            Reached::No => {}
+            Reached::Unconfirmed => self.status.at_work(now),
+            Reached::Yes => self.ack.on_progress(now, true),
+        }
+    }
+
+    pub(super) fn confirm(&mut self, local: &Local, object: ObjectIndex) {
+        if let Some(objects) = &mut self.objects {
+            objects.confirm(object);
+        }
+        // The command carries no time: the last message's will do, the acknowledgement is due then.
+        self.watermark_progress(self.heard, local);
+    }
+
+    pub(super) fn on_timeout(&mut self, ctx: &mut Context<'_>, local: &Local) {
+        if self.nack.on_timeout(ctx.now, &self.timing, ctx.rng) {
+            self.overheard.clear();
+        }
+        match self.inactivity.on_timeout(ctx.now, self.timing.grtt) {
+            None => {}
+            Some(Silence::Inactive) => {
+                ctx.events.push(Event::SenderInactive { sender: self.id });
+            }
+            Some(Silence::Again) => {
+                // It may have stopped anywhere: all that it ever reached counts.
+                if let Some(furthest) = self.track.furthest() {
+                    let limit = Position { block: furthest.block.saturating_add(1), ..furthest };
+                    self.track.moved(limit);
+                    self.want(ctx, local, limit);
+                }
+            }
+        }
+    }
+
+    /// A silent receiver only watches for silence.
+    pub(super) fn next_timeout(&self, silent: bool) -> Option<(Time, Timer)> {
+        let inactivity = self.inactivity.next_timeout(self.timing.grtt);
+        if silent {
+            return inactivity;
+        }
+        [
+            self.nack.next_timeout(),
+            self.ack.next_timeout(),
+            self.status.next_timeout(),
+            self.feedback.next_timeout(),
+            inactivity,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+}
+
+/// How far a watermark is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    No,
+    /// All is here, but not all of it is confirmed by the driver.
+    Unconfirmed,
+    Yes,
+}
+
+fn beginning(flags: ObjectFlags, first_block: bool) -> Heard {
+    if first_block && !flags.has(ObjectFlags::REPAIR) { Heard::Beginning } else { Heard::Middle }
+}

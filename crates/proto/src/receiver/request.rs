@@ -1,0 +1,202 @@
+//! Needs as the repair requests of one NACK (RFC 5740 4.3.1, 5.3).
+
+use super::{
+    block::ReceiveBlock, format::Format, needs::Need, object::ReceiveObject, overheard::Overheard,
+    position::ObjectIndex,
+};
+use alloc::vec::Vec;
+use fanfare_wire::{
+    EncodingSymbolId, FecId, FecPayloadId, FieldSize, RepairLevel, SourceBlockNumber,
+    nack::RequestWriter,
+};
+
+/// Room for requests while the segment size is unknown, as NRL.
+const ROOM_UNKNOWN: usize = 40;
+
+/// How a sender codes, as last heard: what requests need to name things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Coding {
+    pub(crate) fec_id: FecId,
+    pub(crate) field: FieldSize,
+    /// Bytes of a segment, once EXT_FTI told it.
+    pub(crate) segment_size: Option<u16>,
+    /// Symbols of a full block, likewise: encoding id 129 wants it in requests above symbols.
+    pub(crate) max_block_len: u16,
+}
+
+impl Coding {
+    pub(crate) fn of(format: &Format) -> Self {
+        Self {
+            fec_id: format.fec_id,
+            field: format.fti.field,
+            segment_size: Some(format.fti.segment_size),
+            max_block_len: format.fti.max_block_len,
+        }
+    }
+    /// With nothing but the encoding id known. NRL's receivers take GF(2^16) for id 2 then.
+    pub(crate) fn unknown(fec_id: FecId) -> Self {
+        let field = match fec_id {
+            FecId::ReedSolomonM => FieldSize::M16,
+            FecId::ReedSolomon8 | FecId::SmallBlockSystematic => FieldSize::M8,
+        };
+        Self { fec_id, field, segment_size: None, max_block_len: 0 }
+    }
+    /// Bytes that the requests of one NACK may have: more is left for the next cycle.
+    fn room(&self) -> usize {
+        self.segment_size.map_or(ROOM_UNKNOWN, |bytes| usize::from(bytes).max(ROOM_UNKNOWN))
+    }
+    fn whole(&self, block: u32) -> FecPayloadId {
+        let block_len = match self.fec_id {
+            FecId::SmallBlockSystematic => self.max_block_len,
+            FecId::ReedSolomonM | FecId::ReedSolomon8 => 0,
+        };
+        FecPayloadId { block: SourceBlockNumber(block), block_len, symbol: EncodingSymbolId(0) }
+    }
+}
+
+/// Encodes `needs` that `overheard` does not cover, lowest first, until one NACK is full. Needs of
+/// an object coded otherwise than `coding` end it: they come first in a later NACK.
+pub(crate) fn encode<'a>(
+    coding: Coding,
+    overheard: &Overheard,
+    needs: impl Iterator<Item = Need<'a>>,
+) -> Vec<u8> {
+    let mut writer = RequestWriter::new(coding.fec_id, coding.field, coding.room());
+    let mut writing = Writing { coding, overheard, writer: &mut writer };
+    for need in needs {
+        if !writing.need(&need) {
+            break;
+        }
+    }
+    writer.finish()
+}
+
+struct Writing<'a> {
+    coding: Coding,
+    overheard: &'a Overheard,
+    writer: &'a mut RequestWriter,
+}
+
+impl Writing<'_> {
+    /// False when no more fits.
+    fn need(&mut self, need: &Need<'_>) -> bool {
+        match *need {
+            Need::Objects { first, last } => {
+                let overheard = self.overheard;
+                overheard.objects_left(first, last).all(|(first, last)| self.objects(first, last))
+            }
+            Need::Info { object } => {
+                self.overheard.has_info(object)
+                    || self.writer.item(
+                        RepairLevel(RepairLevel::INFO),
+                        object.id(),
+                        self.coding.whole(0),
+                    )
+            }
+            Need::Blocks { object, open, first, last } => {
+                let overheard = self.overheard;
+                self.same_coding(open)
+                    && overheard
+                        .blocks_left(object, first, last)
+                        .all(|(first, last)| self.blocks(object, first, last))
+            }
+            Need::Symbols { open, .. } if !self.same_coding(open) => false,
+            Need::Symbols { .. } if self.overheard.covers(need) => true,
+            Need::Symbols { object, open, block, state } => {
+                let wanted = wanted(state, open.format().parity);
+                wanted.iter().all(|&run| self.symbols(object, open.format(), block, run))
+            }
+        }
+    }
+
+    fn same_coding(&self, open: &ReceiveObject) -> bool {
+        let format = open.format();
+        (format.fec_id, format.fti.field) == (self.coding.fec_id, self.coding.field)
+    }
+
+    fn objects(&mut self, first: ObjectIndex, last: ObjectIndex) -> bool {
+        let (level, whole) = (RepairLevel(RepairLevel::OBJECT), self.coding.whole(0));
+        if last.0 - first.0 >= 2 {
+            return self.writer.range(level, (first.id(), last.id()), whole, whole);
+        }
+        (first.0..=last.0).all(|object| self.writer.item(level, ObjectIndex(object).id(), whole))
+    }
+
+    fn blocks(&mut self, object: ObjectIndex, first: u32, last: u32) -> bool {
+        let level = RepairLevel(RepairLevel::BLOCK);
+        let id = object.id();
+        if last - first >= 2 {
+            let (first, last) = (self.coding.whole(first), self.coding.whole(last));
+            return self.writer.range(level, (id, id), first, last);
+        }
+        (first..=last).all(|block| self.writer.item(level, id, self.coding.whole(block)))
+    }
+
+    fn symbols(
+        &mut self,
+        object: ObjectIndex,
+        format: &Format,
+        block: u32,
+        (first, last): (u16, u16),
+    ) -> bool {
+        let (level, id) = (RepairLevel(RepairLevel::SEGMENT), object.id());
+        if last - first >= 2 {
+            let (first, last) = (format.name(block, first), format.name(block, last));
+            return self.writer.range(level, (id, id), first, last);
+        }
+        (first..=last).all(|symbol| self.writer.item(level, id, format.name(block, symbol)))
+    }
+}
+
+/// The symbols (runs: first, last) to ask of a block: as many parity symbols as are missing, lowest
+/// first; when there are not so many, all of them and the highest missing source symbols. All
+/// receivers that lack as many ask for the same then (RFC 5740 5.3). Never beyond the block's last
+/// parity symbol: NRL's sender does not survive that.
+pub(crate) fn wanted(state: &ReceiveBlock, parity: u16) -> Vec<(u16, u16)> {
+    let erasures = usize::from(state.erasures());
+    let unasked = (0..parity).filter(|&number| !state.has_parity(number));
+    let parity: Vec<u16> =
+        unasked.take(erasures).map(|number| state.len().saturating_add(number)).collect();
+    let mut sources: Vec<u16> =
+        state.missing_sources().rev().take(erasures - parity.len()).collect();
+    sources.reverse();
+    sources.extend(parity);
+    sources
+        .chunk_by(|a, b| a + 1 == *b)
+        .filter_map(|run| Some((*run.first()?, *run.last()?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(len: u16, lost: &[u16]) -> ReceiveBlock {
+        let mut block = ReceiveBlock::new(len);
+        (0..len).filter(|s| !lost.contains(s)).for_each(|symbol| block.set_source(symbol));
+        block
+    }
+
+    #[test]
+    fn as_many_parity_symbols_are_asked_as_are_missing() {
+        assert_eq!(wanted(&block(16, &[3]), 4), [(16, 16)]);
+        assert_eq!(wanted(&block(10, &[0, 5, 9]), 4), [(10, 12)]);
+    }
+
+    #[test]
+    fn parity_that_is_here_already_is_not_asked_again() {
+        let mut block = block(16, &[1, 2, 3]);
+        block.add_parity(1, b"parity");
+        assert_eq!(wanted(&block, 4), [(16, 16), (18, 18)]);
+    }
+
+    #[test]
+    fn beyond_parity_the_highest_missing_source_symbols_are_asked_too() {
+        assert_eq!(wanted(&block(16, &[1, 4, 6, 8, 12, 13, 14]), 4), [(12, 14), (16, 19)]);
+    }
+
+    #[test]
+    fn without_parity_all_missing_source_symbols_are_asked() {
+        assert_eq!(wanted(&block(16, &[1, 4, 5]), 0), [(1, 1), (4, 5)]);
+    }
+}

@@ -1,0 +1,118 @@
+//! Sets of numbers kept as runs: what takes memory is the holes, not the members.
+
+use alloc::collections::BTreeMap;
+
+/// A set of `u64` as disjoint, non-adjacent runs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunSet {
+    /// First member of a run to the number after its last.
+    runs: BTreeMap<u64, u64>,
+}
+
+impl RunSet {
+    /// Adds `first..end`. O(log n) when it continues a run.
+    pub(crate) fn insert(&mut self, first: u64, end: u64) {
+        if first >= end {
+            return;
+        }
+        let (mut start, mut stop) = (first, end);
+        if let Some((&s, &e)) = self.runs.range(..=first).next_back()
+            && e >= first
+        {
+            if e >= end {
+                return;
+            }
+            start = s;
+        }
+        while let Some((&s, &e)) = self.runs.range(start + 1..=stop).next() {
+            self.runs.remove(&s);
+            stop = stop.max(e);
+        }
+        self.runs.insert(start, stop);
+    }
+
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        self.runs.range(..=number).next_back().is_some_and(|(_, &end)| number < end)
+    }
+
+    /// The lowest number not below `from` that is not in the set.
+    pub(crate) fn first_gap(&self, from: u64) -> u64 {
+        match self.runs.range(..=from).next_back() {
+            Some((_, &end)) if end > from => end,
+            _ => from,
+        }
+    }
+
+    /// The first member not below `from`.
+    pub(crate) fn first_member(&self, from: u64) -> Option<u64> {
+        if self.contains(from) {
+            return Some(from);
+        }
+        self.runs.range(from..).next().map(|(&start, _)| start)
+    }
+
+    /// The runs (start, end) of `first..end` that are not in the set, in order.
+    pub(crate) fn gaps(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut at = first;
+        core::iter::from_fn(move || {
+            let start = self.first_gap(at);
+            if start >= end {
+                return None;
+            }
+            at = self.first_member(start).unwrap_or(end).min(end);
+            Some((start, at))
+        })
+    }
+
+    /// Runs held: what the set costs.
+    pub(crate) fn runs(&self) -> usize {
+        self.runs.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn set(runs: &[(u64, u64)]) -> RunSet {
+        let mut set = RunSet::default();
+        runs.iter().for_each(|&(first, end)| set.insert(first, end));
+        set
+    }
+
+    #[test]
+    fn numbers_in_order_are_one_run() {
+        let mut set = RunSet::default();
+        (0..1000).for_each(|n| set.insert(n, n + 1));
+        assert_eq!((set.runs(), set.first_gap(0)), (1, 1000));
+    }
+
+    #[test]
+    fn overlapping_and_adjacent_runs_become_one() {
+        for order in
+            [[(0, 4), (8, 12), (3, 8)], [(8, 12), (0, 4), (4, 9)], [(2, 9), (0, 12), (5, 6)]]
+        {
+            let set = set(&order);
+            assert_eq!((set.runs(), set.first_gap(0)), (1, 12), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn gaps_are_what_is_not_in_the_set() {
+        let set = set(&[(2, 4), (6, 7)]);
+        assert_eq!(set.gaps(0, 9).collect::<Vec<_>>(), [(0, 2), (4, 6), (7, 9)]);
+        assert_eq!(set.gaps(2, 4).count(), 0);
+        assert_eq!(set.gaps(3, 5).collect::<Vec<_>>(), [(4, 5)]);
+    }
+
+    #[test]
+    fn members_are_found_inside_runs_only() {
+        let set = set(&[(2, 4)]);
+        assert_eq!([1, 2, 3, 4].map(|n| set.contains(n)), [false, true, true, false]);
+        assert_eq!(
+            (set.first_member(0), set.first_member(3), set.first_member(4)),
+            (Some(2), Some(3), None)
+        );
+    }
+}

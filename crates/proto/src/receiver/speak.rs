@@ -1,0 +1,130 @@
+//! What this receiver says to one sender: NACK, ACK(FLUSH), ACK(CC), status, in that order.
+
+use super::{Local, needs::needs_before, position::Position, remote_sender::RemoteSender, request};
+use crate::{
+    config::FeedbackPath, context::Context, roll_call::STATUS_ACK, session::Destination, time::Time,
+};
+use alloc::vec::Vec;
+use fanfare_wire::{
+    Ack, AckKind, FlushAck, Nack, RepairRequests, Sequence, ext::Extensions, header::FeedbackFields,
+};
+
+impl RemoteSender {
+    /// Appends one message to `out` if one is due.
+    pub(super) fn poll_message(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        status: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Option<Destination> {
+        if let Some(limit) = self.nack.due(ctx.now)
+            && self.poll_nack(ctx, local, limit, out)
+        {
+            return Some(self.destination(local));
+        }
+        let ack = if let Some(reached) = self.ack.poll(ctx.now) {
+            AckKind::Flush(FlushAck {
+                object_transport_id: reached.object.id(),
+                payload_id: reached.payload_id,
+            })
+        } else if self.feedback.poll(ctx.now, &self.timing) {
+            AckKind::Cc
+        } else if self.status.poll(ctx.now) {
+            AckKind::Application(STATUS_ACK, status)
+        } else {
+            return None;
+        };
+        self.encode_ack(ctx.now, local, ack, out);
+        ctx.stats.acks_sent += 1;
+        Some(self.destination(local))
+    }
+
+    fn destination(&self, local: &Local) -> Destination {
+        match (local.unicast, local.feedback) {
+            (false, FeedbackPath::Group) => Destination::Group,
+            (true, _) | (_, FeedbackPath::Sender) => Destination::Peer(self.guard.pinned().source),
+        }
+    }
+
+    /// The back-off that began at `initiated` is over: speaks, or leaves it to others.
+    fn poll_nack(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        initiated: Position,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let now = ctx.now;
+        let (Some(objects), Some(coding)) = (&self.objects, self.coding) else {
+            self.nack.satisfied();
+            return false;
+        };
+        let present = self.track.present().unwrap_or(initiated);
+        if objects.first_need() >= initiated.max(present) {
+            self.nack.satisfied();
+            return false;
+        }
+        // What the sender has gone back to will come by itself.
+        if objects.first_need() >= present {
+            self.nack.suppressed(now, false, &self.timing);
+            return false;
+        }
+        if self.nack.insists() {
+            self.overheard.clear();
+        }
+        let asked =
+            needs_before(objects, initiated.min(present)).all(|need| self.overheard.covers(&need));
+        let requests = if asked {
+            Vec::new()
+        } else {
+            request::encode(coding, &self.overheard, needs_before(objects, present))
+        };
+        if requests.is_empty() {
+            ctx.stats.nacks_suppressed += 1;
+            self.nack.suppressed(now, true, &self.timing);
+            return false;
+        }
+        self.encode_nack(now, local, &requests, out);
+        ctx.stats.nacks_sent += 1;
+        self.nack.sent(now, self.rate.interval(), &self.timing);
+        self.feedback.on_nack_sent(now, &self.timing);
+        true
+    }
+
+    fn encode_nack(&self, now: Time, local: &Local, requests: &[u8], out: &mut Vec<u8>) {
+        let nack = Nack {
+            feedback: self.fields(now, local),
+            extensions: Extensions::default(),
+            requests: RepairRequests::default(),
+        };
+        let cc = self.feedback.report(self.measured(), &self.timing);
+        nack.encode(self.feedback.is_wanted().then_some(&cc), requests, out);
+    }
+
+    /// ACK(FLUSH) and ACK(CC) carry EXT_CC, ACK(FLUSH) the application's bytes as well.
+    fn encode_ack(&self, now: Time, local: &Local, kind: AckKind<'_>, out: &mut Vec<u8>) {
+        let cc = self.feedback.report(self.measured(), &self.timing);
+        let (cc, app) = match kind {
+            AckKind::Cc => (Some(&cc), None),
+            AckKind::Flush(_) => {
+                (Some(&cc), (!self.ack_content.is_empty()).then_some(&self.ack_content[..]))
+            }
+            AckKind::Application(..) => (None, None),
+        };
+        let feedback = self.fields(now, local);
+        let ack = Ack { feedback, kind, ack_id: 0, extensions: Extensions::default() };
+        ack.encode(cc, app, out);
+    }
+
+    /// The sequence is zero, as NRL's receivers have it.
+    fn fields(&self, now: Time, local: &Local) -> FeedbackFields {
+        FeedbackFields {
+            sequence: Sequence(0),
+            source_id: local.node_id,
+            server_id: self.id,
+            instance_id: self.guard.pinned().instance,
+            grtt_response: self.feedback.grtt_response(now),
+        }
+    }
+}

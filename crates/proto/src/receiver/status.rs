@@ -1,0 +1,96 @@
+//! Telling a sender this receiver's state: when the roll is called, for news, and while a watermark
+//! is being worked on.
+
+use super::timing::uniform;
+use crate::{
+    rng::Rng,
+    roll_call::RollCall,
+    session::Timer,
+    time::{Duration, Time},
+};
+use fanfare_wire::NodeId;
+
+/// Shortest interval of unasked reports.
+const INTERVAL_MIN: Duration = Duration::from_secs(1);
+
+/// When to report to one sender.
+#[derive(Debug, Default)]
+pub(crate) struct Status {
+    due: Option<Time>,
+    sent: Option<Time>,
+}
+
+impl Status {
+    /// The roll is called; who is named has been heard and keeps silent.
+    pub(crate) fn on_roll_call(
+        &mut self,
+        now: Time,
+        call: &RollCall<'_>,
+        node: NodeId,
+        rng: &mut Rng,
+    ) {
+        if !call.knows(node) {
+            self.report(now + uniform(call.spread, rng));
+        }
+    }
+    /// There is news that cannot wait longer than until `at`.
+    pub(crate) fn report(&mut self, at: Time) {
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+    /// A watermark was reached that is not yet confirmed: says that we are at work, now and then.
+    pub(crate) fn at_work(&mut self, at: Time) {
+        if self.sent.is_none_or(|sent| at.since(sent) >= INTERVAL_MIN) {
+            self.report(at);
+        }
+    }
+    /// Whether to report now.
+    pub(crate) fn poll(&mut self, now: Time) -> bool {
+        let due = self.due.is_some_and(|due| due <= now);
+        if due {
+            self.due = None;
+            self.sent = Some(now);
+        }
+        due
+    }
+    pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
+        self.due.map(|at| (at, Timer::AckBackoff))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roll_call;
+    use alloc::vec::Vec;
+
+    fn answers(known: &[NodeId]) -> Option<Time> {
+        let mut call = Vec::new();
+        roll_call::encode(Duration::from_millis(250), known, b"", 100, &mut call);
+        let mut status = Status::default();
+        let call = RollCall::parse(&call).unwrap();
+        status.on_roll_call(Time::ZERO, &call, NodeId(7), &mut Rng::new(1));
+        status.next_timeout().map(|(at, _)| at)
+    }
+
+    #[test]
+    fn a_receiver_that_is_not_named_answers_within_the_spread() {
+        let at = answers(&[NodeId(8)]).unwrap();
+        assert!(at < Time::ZERO + Duration::from_millis(250));
+    }
+
+    #[test]
+    fn a_receiver_that_is_named_keeps_silent() {
+        assert_eq!(answers(&[NodeId(8), NodeId(7)]), None);
+    }
+
+    #[test]
+    fn reports_of_work_are_a_second_apart() {
+        let mut status = Status::default();
+        let sent = (0..3000).step_by(100).filter(|&ms| {
+            let now = Time::ZERO + Duration::from_millis(ms);
+            status.at_work(now);
+            status.poll(now)
+        });
+        assert_eq!(sent.collect::<Vec<_>>(), [0, 1000, 2000]);
+    }
+}

@@ -1,0 +1,105 @@
+//! What a sender advertises for its receivers' timers, within this receiver's bounds.
+
+use crate::{backoff::random_backoff, config::ReceiverConfig, rng::Rng, time::Duration};
+use fanfare_wire::header::SenderFields;
+
+/// GRTT, K and group size of one sender (RFC 5740 4.2).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timing {
+    unicast: bool,
+    floor: u32,
+    grtt_max: Duration,
+    /// As last advertised: grtt, backoff, gsize.
+    advertised: (u8, u8, u8),
+    pub(crate) grtt: Duration,
+    /// Backoff factor K; zero in a unicast session.
+    pub(crate) backoff: u32,
+    pub(crate) group_size: u32,
+}
+
+impl Timing {
+    pub(crate) fn new(unicast: bool, config: &ReceiverConfig, sender: &SenderFields) -> Self {
+        let mut timing = Self {
+            unicast,
+            floor: u32::from(config.backoff_floor),
+            grtt_max: config.grtt_max,
+            advertised: (sender.grtt.0, sender.backoff, sender.gsize.0),
+            grtt: Duration::ZERO,
+            backoff: 0,
+            group_size: 0,
+        };
+        timing.read(sender);
+        timing
+    }
+
+    /// Every message repeats it; mostly nothing has changed.
+    pub(crate) fn on_message(&mut self, sender: &SenderFields) {
+        let advertised = (sender.grtt.0, sender.backoff, sender.gsize.0);
+        if advertised != self.advertised {
+            self.advertised = advertised;
+            self.read(sender);
+        }
+    }
+
+    fn read(&mut self, sender: &SenderFields) {
+        // A forged GRTT must not put receivers to sleep, nor a forged K wake them all at once.
+        self.grtt = Duration::from_nanos(sender.grtt.to_nanos()).min(self.grtt_max);
+        self.backoff = if self.unicast { 0 } else { u32::from(sender.backoff).max(self.floor) };
+        self.group_size = sender.gsize.to_receivers();
+    }
+
+    /// A NACK's back-off (RFC 5740 5.3).
+    pub(crate) fn backoff_time(&self, rng: &mut Rng) -> Duration {
+        random_backoff(self.grtt * self.backoff, self.group_size, rng)
+    }
+
+    /// Uniform in 0..GRTT: spreads acknowledgements (RFC 5740 5.5.3). None in a unicast session.
+    pub(crate) fn ack_delay(&self, rng: &mut Rng) -> Duration {
+        if self.unicast { Duration::ZERO } else { uniform(self.grtt, rng) }
+    }
+}
+
+/// Uniform in 0..`max`.
+pub(crate) fn uniform(max: Duration, rng: &mut Rng) -> Duration {
+    Duration::from_nanos(rng.below(u64::try_from(max.as_nanos()).unwrap_or(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_wire::{InstanceId, NodeId, QuantizedRtt, Sequence, quantized::GroupSize};
+
+    fn fields(grtt: Duration, backoff: u8) -> SenderFields {
+        SenderFields {
+            sequence: Sequence(0),
+            source_id: NodeId(1),
+            instance_id: InstanceId(1),
+            grtt: QuantizedRtt::from_nanos(grtt.as_nanos() as u64),
+            backoff,
+            gsize: GroupSize::from_receivers(1000),
+        }
+    }
+
+    #[test]
+    fn a_forged_grtt_or_k_stays_within_this_receivers_bounds() {
+        let config = ReceiverConfig::default();
+        let timing = Timing::new(false, &config, &fields(Duration::from_secs(900), 0));
+        assert_eq!((timing.grtt, timing.backoff), (config.grtt_max, 4));
+    }
+
+    #[test]
+    fn changed_advertisements_are_followed() {
+        let config = ReceiverConfig::default();
+        let mut timing = Timing::new(false, &config, &fields(Duration::from_millis(10), 4));
+        timing.on_message(&fields(Duration::from_secs(1), 6));
+        assert!(timing.grtt >= Duration::from_secs(1) && timing.backoff == 6);
+    }
+
+    #[test]
+    fn in_a_unicast_session_nobody_waits() {
+        let timing =
+            Timing::new(true, &ReceiverConfig::default(), &fields(Duration::from_secs(1), 4));
+        let mut rng = Rng::new(1);
+        assert!(timing.backoff_time(&mut rng).is_zero() && timing.ack_delay(&mut rng).is_zero());
+    }
+}
