@@ -101,3 +101,17 @@ impl core::fmt::Display for WireError {
 }
 
 impl core::error::Error for WireError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn an_error_says_what_and_how_much() {
+        let error = WireError::Truncated { what: "item", need: 8, have: 3 };
+        assert_eq!(error.to_string(), "truncated item: needs 8 bytes, has 3");
+        let error = WireError::ListLength { what: "node list", bytes: 7, item: 4 };
+        assert_eq!(error.to_string(), "node list: 7 bytes are not a whole number of 4-byte items");
+    }
+}

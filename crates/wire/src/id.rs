@@ -84,3 +84,25 @@ display! {
     SourceBlockNumber, "{}";
     EncodingSymbolId, "{}";
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_wrap_compare_by_the_shorter_way_round() {
+        let (last, first) = (Sequence(0xffff), Sequence(0));
+        assert!(last.precedes(first) && !first.precedes(last));
+        assert_eq!((last.distance_to(first), first.distance_to(last)), (1, -1));
+        assert_eq!(last.next(), first);
+        assert_eq!(first.minus(1), last);
+        assert!(!first.precedes(first));
+    }
+
+    #[test]
+    fn half_way_round_neither_precedes() {
+        let (a, b) = (ObjectTransportId(0), ObjectTransportId(0x8000));
+        assert!(!a.precedes(b) && !b.precedes(a));
+        assert!(a.precedes(ObjectTransportId(0x7fff)));
+    }
+}
