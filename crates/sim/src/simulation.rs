@@ -334,3 +334,67 @@ impl Simulation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Change, Host, Hosts, Kind, Link, Object, Plan, Until};
+    use fanfare_proto::{Duration, SenderConfig, Time};
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+    fn pair() -> Plan {
+        Plan::new(1).sender(SenderConfig::default()).receivers(1)
+    }
+
+    #[test]
+    fn a_run_ends_when_all_is_received_and_no_change_is_outstanding() {
+        let later = Change::Send(Host(0), Object::data(10));
+        let report = pair().send(Object::data(10)).at(ms(3_000), later).run();
+        assert!(report.complete && report.hosts[1].completions.len() == 2, "{report}");
+        let ended = report.ended.since(Time::ZERO);
+        assert!(ended >= ms(3_005) && ended < ms(4_000), "{report}");
+    }
+
+    #[test]
+    fn a_run_that_cannot_succeed_ends_at_its_limit_and_says_so() {
+        let report = pair()
+            .link(Link::down())
+            .send(Object::data(10))
+            .until(Until::Complete, ms(5_000))
+            .run();
+        assert!(!report.complete && report.ended == Time::ZERO + ms(5_000), "{report}");
+        assert!(report.to_string().contains("again: FANFARE_SEED=1 cargo test"));
+    }
+
+    #[test]
+    fn a_crashed_host_hears_nothing_and_begins_again_from_nothing() {
+        let report = pair()
+            .send(Object::data(100_000))
+            .at(ms(50), Change::Crash(Host(1)))
+            .at(ms(1_000), Change::Start(Host(1)))
+            .run();
+        report.check_complete();
+        assert_eq!(report.hosts[1].lives.len(), 2);
+        assert!(report.hosts[1].completions[0].at > Time::ZERO + ms(1_000));
+    }
+
+    #[test]
+    fn an_injected_datagram_is_heard_but_not_counted_as_sent() {
+        let bytes = vec![0xff; 40];
+        let (to, source) = (Hosts::All, Host(77).address());
+        let report = pair()
+            .at(ms(1), Change::Inject { to, source, bytes })
+            .until(Until::Limit, ms(10))
+            .run();
+        assert_eq!(report.hosts[1].sum(|s| s.datagrams_received), report.paths.arrived + 1);
+        assert_eq!(report.traffic.of(Kind::Other).messages, 0);
+    }
+
+    #[test]
+    fn a_trace_has_a_line_for_each_datagram_sent() {
+        let report = pair().send(Object::data(5_000)).traced(1000).run();
+        let data = report.trace.iter().filter(|line| line.contains(" data ")).count() as u64;
+        assert_eq!(data, report.traffic.of(Kind::Data).messages);
+    }
+}
