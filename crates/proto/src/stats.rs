@@ -15,6 +15,8 @@ pub enum DropReason {
     NoRole,
     /// Too many senders in view.
     TooManySenders,
+    /// Too many receivers to know each by name.
+    TooManyReceivers,
     /// From another address than the one this sender is known by.
     ForeignSource,
     /// A destructive command that has not been confirmed.
@@ -35,7 +37,7 @@ pub enum DropReason {
     Storage,
 }
 
-const REASONS: usize = 14;
+const REASONS: usize = 15;
 
 impl DropReason {
     /// All reasons, in order of declaration.
@@ -45,6 +47,7 @@ impl DropReason {
         Self::NotForUs,
         Self::NoRole,
         Self::TooManySenders,
+        Self::TooManyReceivers,
         Self::ForeignSource,
         Self::Unconfirmed,
         Self::ObjectInfo,
@@ -64,6 +67,7 @@ impl DropReason {
             Self::NotForUs => "not-for-us",
             Self::NoRole => "no-role",
             Self::TooManySenders => "too-many-senders",
+            Self::TooManyReceivers => "too-many-receivers",
             Self::ForeignSource => "foreign-source",
             Self::Unconfirmed => "unconfirmed",
             Self::ObjectInfo => "object-info",

@@ -1,23 +1,120 @@
 //! Objects to send, and everything that keeps them repairable (RFC 5740 5.1, 5.4, 5.5).
-#![allow(unused_variables, clippy::todo, dead_code, missing_docs)]
+//!
+//! [`Sender`] owns the machines and the order in which they speak; each rule is in a machine.
+//!
+//! # Map, in reading order
+//! - `object`, `block`, `block_ranges`: one object, what was sent of it and what must be again;
+//!   `coding`: what its symbols are called; `cache`: all objects; `parity`: rows when wanted.
+//! - `demand`: what a NACK asks; `repair`: the cycle that serves it; `advert`, `squelch`: what the
+//!   group is told about it; `share`: how repairs and new data share the rate.
+//! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye.
+//! - `grtt`, `probe`, `receivers`, `roll`: what is known of the group.
+//! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words.
+//! - `feedback`: NACKs and ACKs, handed to the machines.
+
+mod ack;
+mod advert;
+mod block;
+mod block_ranges;
+mod cache;
+mod coding;
+mod demand;
+mod eot;
+mod feedback;
+mod flush;
+mod grtt;
+mod object;
+mod pace;
+mod parity;
+mod probe;
+mod receivers;
+mod repair;
+mod roll;
+mod share;
+mod speak;
+mod squelch;
+mod turn;
+
+#[cfg(test)]
+mod tests;
+
 use crate::{
-    config::SenderConfig,
+    config::{FtiMode, SenderConfig},
+    congestion::{Fixed, RateController},
     context::Context,
-    event::EventQueue,
+    event::{Event, EventQueue},
     rate::Bitrate,
     rng::Rng,
-    session::{EnqueueError, NewObject, ReceiverReport, RecvMeta, Timer},
+    session::{EnqueueError, NewObject, ReceiverReport},
     storage::ObjectKey,
     time::{Duration, Time},
 };
-use alloc::vec::Vec;
-use fanfare_wire::{Ack, Nack, NodeId, ObjectTransportId};
+use ack::{Point, Watermark};
+use advert::Advert;
+use alloc::{boxed::Box, vec::Vec};
+use cache::{Cache, Found};
+use coding::Coding;
+use eot::Eot;
+use fanfare_wire::{NodeId, ObjectTransportId, QuantizedRtt, Sequence};
+use flush::Flush;
+use grtt::{Grtt, GrttLimits};
+use object::TransmitObject;
+use pace::Pace;
+use parity::ParityCache;
+use probe::Probe;
+use receivers::Receivers;
+use repair::{CycleTiming, RepairCycle};
+use roll::Roll;
+use share::Share;
+use squelch::Squelch;
+
+/// An object that was sent or asked for within this many GRTT * (K + 1) is not purged to make room
+/// (NRL's flow control factor), nor within the least time.
+const FLOW_CONTROL_FACTOR: u32 = 2;
+const FLOW_CONTROL_MIN: Duration = Duration::from_millis(20);
+/// Headers counted with a segment when a packet interval is reckoned (NRL's value).
+const HEADER_ALLOWANCE: usize = 44;
 
 /// The sending half of a session.
 #[derive(Debug)]
-pub(crate) struct Sender {}
+pub(crate) struct Sender {
+    node_id: NodeId,
+    config: SenderConfig,
+    /// The session has one receiver.
+    unicast: bool,
+    coding: Coding,
+    now: Time,
+    /// When the machines were last told the time.
+    ticked: Option<Time>,
+    sequence: Sequence,
+    controller: Box<dyn RateController>,
+    /// GRTT as it travels, and what that stands for.
+    advertised: (QuantizedRtt, Duration),
+    held: bool,
+    /// Source bytes of first passes sent.
+    progress: u64,
+    /// Ordinal and block sent last.
+    position: Option<(u64, u32)>,
+    /// Objects that have left, to be closed when storage is at hand.
+    closing: Vec<ObjectKey>,
+    cache: Cache,
+    parity: ParityCache,
+    repair: RepairCycle,
+    share: Share,
+    advert: Advert,
+    squelch: Squelch,
+    flush: Flush,
+    watermark: Watermark,
+    grtt: Grtt,
+    probe: Probe,
+    receivers: Receivers,
+    roll: Roll,
+    pace: Pace,
+    eot: Eot,
+}
 
 impl Sender {
+    /// A sender that speaks from `now` on, as soon as it has something to do.
     pub(crate) fn new(
         node_id: NodeId,
         unicast: bool,
@@ -25,77 +122,236 @@ impl Sender {
         now: Time,
         rng: &mut Rng,
     ) -> Self {
-        todo!()
+        let limits = GrttLimits {
+            min: config.grtt_min,
+            max: config.grtt_max,
+            unicast,
+            decay_interval: config.probe_min,
+        };
+        let mut sender = Self {
+            node_id,
+            unicast,
+            coding: Coding::new(&config),
+            now,
+            ticked: None,
+            sequence: Sequence(0),
+            controller: Box::new(Fixed::new(config.rate)),
+            advertised: (QuantizedRtt(0), Duration::ZERO),
+            held: false,
+            progress: 0,
+            position: None,
+            closing: Vec::new(),
+            cache: Cache::new(config.cache_objects),
+            parity: ParityCache::new(config.parity_cache),
+            repair: RepairCycle::new(),
+            share: Share::new(config.repair_share),
+            advert: Advert::default(),
+            squelch: Squelch::default(),
+            flush: Flush::new(config.robust_factor),
+            watermark: Watermark::new(config.robust_factor),
+            grtt: Grtt::new(now, config.grtt_initial, limits),
+            probe: Probe::new(now, config.probe_min, config.probe_max, rng),
+            receivers: Receivers::default(),
+            roll: Roll::new(),
+            pace: Pace::new(now, config.burst),
+            eot: Eot::default(),
+            config,
+        };
+        sender.advertise_grtt();
+        sender
     }
+
+    /// Takes an object into the cache, making room if an older one may go.
     pub(crate) fn enqueue(
         &mut self,
         now: Time,
         object: NewObject,
         events: &mut EventQueue,
     ) -> Result<ObjectKey, EnqueueError> {
-        todo!()
+        self.now = self.now.max(now);
+        if self.eot.is_asked() {
+            return Err(EnqueueError::NotASender);
+        }
+        let NewObject { kind, size, info } = object;
+        let max = usize::from(self.coding.segment_size);
+        if let Some(bytes) = info.as_ref().map(Vec::len).filter(|bytes| *bytes > max) {
+            return Err(EnqueueError::InfoTooLong { bytes, max });
+        }
+        let partition = self.coding.partition(size);
+        let max = self.coding.object_limit();
+        let partition = partition.ok_or(EnqueueError::TooLarge { size, max })?;
+        self.make_room(events)?;
+        // Something must carry EXT_FTI, and an object without symbols needs something to carry it:
+        // NRL's receivers complete an empty object on its INFO.
+        let must_have_info = size == 0 || self.config.fti == FtiMode::InfoOnly;
+        let info = info.or_else(|| must_have_info.then(Vec::new));
+        let key = self.key(self.cache.next_id());
+        self.cache.push(TransmitObject::new(self.now, key, kind, partition, info));
+        Ok(key)
     }
+
+    fn key(&self, object: ObjectTransportId) -> ObjectKey {
+        ObjectKey { sender: self.node_id, instance: self.config.instance_id, object }
+    }
+
+    fn make_room(&mut self, events: &mut EventQueue) -> Result<(), EnqueueError> {
+        if !self.cache.is_full() {
+            return Ok(());
+        }
+        let objects = self.cache.len();
+        let purged = self.cache.make_room(self.now, self.quiet());
+        self.on_purged(&purged.ok_or(EnqueueError::CacheFull { objects })?, events);
+        Ok(())
+    }
+
+    fn on_purged(&mut self, object: &TransmitObject, events: &mut EventQueue) {
+        events.push(Event::ObjectPurged { key: object.key });
+        self.closing.push(object.key);
+    }
+
+    /// Sends a cached object once more from its start; false when it is gone.
     pub(crate) fn requeue(&mut self, now: Time, object: ObjectTransportId) -> bool {
-        todo!()
+        self.now = self.now.max(now);
+        let Found::Cached(ordinal) = self.cache.find(object) else { return false };
+        if let Some(object) = self.cache.get_mut(ordinal) {
+            object.requeue();
+        }
+        self.cache.refresh(ordinal);
+        true
     }
+
+    /// Withdraws an object and says so to receivers that have begun with it; false when it is gone.
     pub(crate) fn cancel(
         &mut self,
         now: Time,
         object: ObjectTransportId,
         events: &mut EventQueue,
     ) -> bool {
-        todo!()
+        self.now = self.now.max(now);
+        let Found::Cached(ordinal) = self.cache.find(object) else { return false };
+        self.withdraw(ordinal, events);
+        true
     }
+
+    fn withdraw(&mut self, ordinal: u64, events: &mut EventQueue) {
+        let Some(object) = self.cache.remove(ordinal) else { return };
+        if object.has_begun() {
+            self.squelch.on_gone(&[object.key.object]);
+        }
+        if self.cache.newest_begun().is_none() {
+            self.flush.abandon();
+        }
+        self.on_purged(&object, events);
+    }
+
+    /// Asks `nodes` to acknowledge the last object enqueued and all before it.
     pub(crate) fn set_watermark(&mut self, now: Time, nodes: &[NodeId]) {
-        todo!()
+        self.now = self.now.max(now);
+        let point = self.cache.newest().map(|(ordinal, object)| Point {
+            ordinal,
+            object: object.key.object,
+            id: object.partition.last(),
+        });
+        self.watermark.set(self.now, point, nodes);
     }
+
+    /// Asks one more node to acknowledge the present or the next watermark.
     pub(crate) fn add_acking_node(&mut self, now: Time, node: NodeId) {
-        todo!()
+        self.now = self.now.max(now);
+        self.watermark.add(self.now, node);
     }
+
+    /// No longer asks `node`.
     pub(crate) fn remove_acking_node(&mut self, now: Time, node: NodeId) {
-        todo!()
+        self.now = self.now.max(now);
+        self.watermark.remove(node);
     }
+
+    /// Calls the roll from now on, or no more.
     pub(crate) fn set_roll_call(&mut self, now: Time, call: Option<(Vec<u8>, Duration)>) {
-        todo!()
+        self.now = self.now.max(now);
+        self.roll.set(self.now, call);
     }
+
+    /// Sets the rate, or the cap of it.
     pub(crate) fn set_rate(&mut self, now: Time, rate: Bitrate) {
-        todo!()
+        self.now = self.now.max(now);
+        self.controller.on_rate_set(self.now, rate);
+        self.advertise_grtt();
     }
+
+    /// The rate at present.
     pub(crate) fn rate(&self) -> Bitrate {
-        todo!()
+        self.controller.rate()
     }
+
+    /// The GRTT as advertised.
     pub(crate) fn grtt(&self) -> Duration {
-        todo!()
+        self.advertised.1
     }
+
+    /// Holds INFO, DATA and flushes back, or lets them go.
     pub(crate) fn hold(&mut self, now: Time, hold: bool) {
-        todo!()
+        self.now = self.now.max(now);
+        self.held = hold;
     }
+
+    /// Says good-bye when all is sent and flushed (at once when held).
     pub(crate) fn end(&mut self, now: Time) {
-        todo!()
+        self.now = self.now.max(now);
+        self.eot.ask();
     }
-    pub(crate) fn is_idle(&self) -> bool {
-        todo!()
-    }
+
+    /// Source bytes of first passes sent so far.
     pub(crate) fn progress(&self) -> u64 {
-        todo!()
+        self.progress
     }
+
+    /// What is known of each receiver heard.
     pub(crate) fn receivers(&self) -> Vec<ReceiverReport> {
-        todo!()
+        self.receivers.reports()
     }
-    pub(crate) fn on_nack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, nack: &Nack<'_>) {
-        todo!()
-    }
-    pub(crate) fn on_ack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, ack: &Ack<'_>) {
-        todo!()
-    }
+
+    /// The session's time has come.
     pub(crate) fn on_timeout(&mut self, ctx: &mut Context<'_>) {
-        todo!()
+        self.now = self.now.max(ctx.now);
+        self.tick(ctx);
     }
-    /// Appends one message to `out` if one may go now.
-    pub(crate) fn poll_message(&mut self, ctx: &mut Context<'_>, out: &mut Vec<u8>) -> bool {
-        todo!()
+
+    /// Backoff factor as advertised: one receiver need not back off (RFC 5740 5.4.1).
+    fn backoff(&self) -> u8 {
+        if self.unicast { 0 } else { self.config.backoff_factor.min(15) }
     }
-    pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
-        todo!()
+
+    fn cycle_timing(&self) -> CycleTiming {
+        let grtt = self.grtt();
+        let backoff = u32::from(self.backoff());
+        let at_once = self.unicast || (self.coding.parity == 0 && backoff == 0);
+        let aggregate = if at_once { Duration::ZERO } else { grtt * (backoff + 1) };
+        CycleTiming { aggregate, holdoff: grtt }
+    }
+
+    /// How long an object must have been quiet before it may give way to another.
+    fn quiet(&self) -> Duration {
+        (self.grtt() * FLOW_CONTROL_FACTOR * (u32::from(self.backoff()) + 1)).max(FLOW_CONTROL_MIN)
+    }
+
+    /// Interval of flushes and of requests for acknowledgement (RFC 5740 5.1, 5.5.3).
+    fn flush_interval(&self) -> Duration {
+        (self.grtt() * 2).max(self.config.flush_min)
+    }
+
+    /// Advertises the estimate, but at least one packet interval: at a low rate nothing is answered
+    /// sooner.
+    fn advertise_grtt(&mut self) {
+        let bytes = HEADER_ALLOWANCE + usize::from(self.coding.segment_size);
+        let rate = self.controller.rate();
+        let packet = if rate == Bitrate::bps(0) { Duration::ZERO } else { rate.time_for(bytes) };
+        let grtt = self.grtt.estimate().max(packet).min(self.config.grtt_max);
+        let quantized =
+            QuantizedRtt::from_nanos(u64::try_from(grtt.as_nanos()).unwrap_or(u64::MAX));
+        if quantized != self.advertised.0 || self.advertised.1.is_zero() {
+            self.advertised = (quantized, Duration::from_nanos(quantized.to_nanos()));
+        }
     }
 }

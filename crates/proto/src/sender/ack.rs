@@ -1,0 +1,300 @@
+//! The watermark: named receivers acknowledge everything up to a point (RFC 5740 5.5.3).
+
+use crate::{
+    event::WatermarkOutcome,
+    time::{Duration, Time},
+};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+use fanfare_wire::{FecPayloadId, NodeId, ObjectTransportId};
+
+/// The point to be acknowledged: the last symbol of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Point {
+    /// Ordinal of the object.
+    pub(super) ordinal: u64,
+    pub(super) object: ObjectTransportId,
+    pub(super) id: FecPayloadId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Node {
+    /// Asked for `attempts` times since it last showed itself at work.
+    Pending {
+        attempts: u32,
+    },
+    Settled(WatermarkOutcome),
+}
+
+/// The watermark machine.
+#[derive(Debug)]
+pub(super) struct Watermark {
+    robust: u32,
+    point: Option<Point>,
+    nodes: BTreeMap<NodeId, Node>,
+    /// To be asked with the next watermark.
+    waiting: BTreeSet<NodeId>,
+    next: Time,
+    /// The last node asked: lists that do not fit go round.
+    asked_last: NodeId,
+    /// The end has been told.
+    told: bool,
+}
+
+impl Watermark {
+    /// Each node is asked `robust` times (NORM_ROBUST_FACTOR; at least 1).
+    pub(super) fn new(robust: u32) -> Self {
+        Self {
+            robust: robust.max(1),
+            point: None,
+            nodes: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            next: Time::ZERO,
+            asked_last: NodeId::NONE,
+            told: true,
+        }
+    }
+
+    /// Begins a watermark at `point`, replacing the one under way. Without a point (nothing was
+    /// enqueued) the nodes wait for the next one.
+    pub(super) fn set(&mut self, now: Time, point: Option<Point>, nodes: &[NodeId]) {
+        self.waiting.extend(nodes);
+        self.point = point;
+        self.nodes.clear();
+        self.told = true;
+        if self.point.is_some() {
+            let pending = |node| (node, Node::Pending { attempts: 0 });
+            self.nodes = core::mem::take(&mut self.waiting).into_iter().map(pending).collect();
+            (self.next, self.told) = (now, self.nodes.is_empty());
+        }
+    }
+
+    /// Asks one more node; a watermark that had ended is open again.
+    pub(super) fn add(&mut self, now: Time, node: NodeId) {
+        if self.point.is_none() {
+            self.waiting.insert(node);
+        } else if !self.nodes.contains_key(&node) {
+            self.nodes.insert(node, Node::Pending { attempts: 0 });
+            self.next = self.next.max(now);
+            self.told = false;
+        }
+    }
+
+    /// No longer asks `node`.
+    pub(super) fn remove(&mut self, node: NodeId) {
+        self.waiting.remove(&node);
+        self.nodes.remove(&node);
+    }
+
+    /// The point, while nodes are still asked.
+    pub(super) fn point(&self) -> Option<Point> {
+        self.point.filter(|_| self.is_pending())
+    }
+
+    fn is_pending(&self) -> bool {
+        self.nodes.values().any(|node| matches!(node, Node::Pending { .. }))
+    }
+
+    /// Whether the end, if there was a watermark, has been told.
+    pub(super) fn is_done(&self) -> bool {
+        self.told
+    }
+
+    /// When the next request is due, once the sender is past the point.
+    pub(super) fn due_at(&self) -> Option<Time> {
+        self.is_pending().then_some(self.next)
+    }
+
+    /// A request goes out: the nodes it names, at most `fit`.
+    pub(super) fn on_flushed(&mut self, now: Time, interval: Duration, fit: usize) -> Vec<NodeId> {
+        self.next = now + interval;
+        let robust = self.robust;
+        let open = |(node, state): (&NodeId, &Node)| match state {
+            Node::Pending { attempts } if *attempts < robust => Some(*node),
+            Node::Pending { .. } | Node::Settled(_) => None,
+        };
+        let all: Vec<NodeId> = self.nodes.iter().filter_map(open).collect();
+        let start = all.partition_point(|node| *node <= self.asked_last);
+        let named: Vec<NodeId> =
+            all[start..].iter().chain(&all[..start]).take(fit.max(1)).copied().collect();
+        for node in &named {
+            if let Some(Node::Pending { attempts }) = self.nodes.get_mut(node) {
+                *attempts += 1;
+            }
+        }
+        if let Some(last) = named.last() {
+            self.asked_last = *last;
+        }
+        named
+    }
+
+    /// An ACK(FLUSH). True when it is the node's first for this watermark. NRL's receivers send
+    /// back the position as it was asked.
+    pub(super) fn on_ack(
+        &mut self,
+        node: NodeId,
+        object: ObjectTransportId,
+        id: FecPayloadId,
+    ) -> bool {
+        let position = |id: FecPayloadId| (id.block, id.symbol);
+        let matches =
+            self.point.is_some_and(|p| p.object == object && position(p.id) == position(id));
+        let Some(state) = self.nodes.get_mut(&node).filter(|_| matches) else { return false };
+        let acknowledged = Node::Settled(WatermarkOutcome::Acknowledged);
+        core::mem::replace(state, acknowledged) != acknowledged
+    }
+
+    /// The node shows that it is at work: it may be asked the whole number of times again.
+    pub(super) fn on_alive(&mut self, node: NodeId) {
+        if let Some(Node::Pending { attempts }) = self.nodes.get_mut(&node) {
+            *attempts = 0;
+        }
+    }
+
+    /// Repairs of `ordinal` begin: receivers up to the point have a reason not to answer yet.
+    pub(super) fn on_rewind(&mut self, ordinal: u64) {
+        if self.point.is_some_and(|point| ordinal <= point.ordinal) {
+            for node in self.nodes.values_mut() {
+                if let Node::Pending { attempts } = node {
+                    *attempts = 0;
+                }
+            }
+        }
+    }
+
+    /// Gives up nodes whose last request has gone unanswered.
+    pub(super) fn poll(&mut self, now: Time) {
+        if now < self.next {
+            return;
+        }
+        let robust = self.robust;
+        for state in self.nodes.values_mut() {
+            if matches!(state, Node::Pending { attempts } if *attempts >= robust) {
+                *state = Node::Settled(WatermarkOutcome::Unanswered);
+            }
+        }
+    }
+
+    /// How it ended for each node; once.
+    pub(super) fn poll_done(&mut self) -> Option<Vec<(NodeId, WatermarkOutcome)>> {
+        if self.told || self.is_pending() {
+            return None;
+        }
+        self.told = true;
+        let outcome = |(node, state): (&NodeId, &Node)| match state {
+            Node::Settled(outcome) => Some((*node, *outcome)),
+            Node::Pending { .. } => None,
+        };
+        Some(self.nodes.iter().filter_map(outcome).collect())
+    }
+
+    /// When [`Self::poll`] and [`Self::poll_done`] have something to say.
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        let spent =
+            |node: &Node| matches!(node, Node::Pending { attempts } if *attempts >= self.robust);
+        if !self.told && !self.is_pending() {
+            return Some(Time::ZERO);
+        }
+        self.nodes.values().any(spent).then_some(self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_wire::{EncodingSymbolId, SourceBlockNumber};
+
+    const INTERVAL: Duration = Duration::from_millis(20);
+    const OBJECT: ObjectTransportId = ObjectTransportId(5);
+
+    fn id(symbol: u16) -> FecPayloadId {
+        let (block, symbol) = (SourceBlockNumber(2), EncodingSymbolId(symbol));
+        FecPayloadId { block, block_len: 4, symbol }
+    }
+
+    fn watermark(nodes: &[u32]) -> Watermark {
+        let mut watermark = Watermark::new(3);
+        let nodes: Vec<NodeId> = nodes.iter().map(|n| NodeId(*n)).collect();
+        let point = Point { ordinal: 9, object: OBJECT, id: id(3) };
+        watermark.set(Time::ZERO, Some(point), &nodes);
+        watermark
+    }
+
+    /// Asks until nobody is to be asked, `fit` at a time.
+    fn exhaust(watermark: &mut Watermark, fit: usize) -> Vec<Vec<NodeId>> {
+        let mut rounds = Vec::new();
+        while let Some(now) = watermark.due_at() {
+            watermark.poll(now);
+            if watermark.due_at().is_some() {
+                rounds.push(watermark.on_flushed(now, INTERVAL, fit));
+            }
+        }
+        rounds
+    }
+
+    #[test]
+    fn only_an_acknowledgement_of_the_very_point_counts() {
+        let mut watermark = watermark(&[7]);
+        assert!(!watermark.on_ack(NodeId(7), OBJECT.next(), id(3)));
+        assert!(!watermark.on_ack(NodeId(7), OBJECT, id(2)));
+        assert!(!watermark.on_ack(NodeId(8), OBJECT, id(3)));
+        assert!(watermark.on_ack(NodeId(7), OBJECT, FecPayloadId { block_len: 0, ..id(3) }));
+        assert!(!watermark.on_ack(NodeId(7), OBJECT, id(3)), "it has already");
+        let outcomes = alloc::vec![(NodeId(7), WatermarkOutcome::Acknowledged)];
+        assert_eq!(watermark.poll_done(), Some(outcomes));
+        assert_eq!((watermark.poll_done(), watermark.is_done()), (None, true));
+    }
+
+    #[test]
+    fn a_silent_node_is_asked_robustly_often_and_then_given_up() {
+        let mut watermark = watermark(&[7]);
+        assert_eq!(exhaust(&mut watermark, 10).len(), 3);
+        let outcomes = watermark.poll_done().unwrap();
+        assert_eq!(outcomes, [(NodeId(7), WatermarkOutcome::Unanswered)]);
+    }
+
+    #[test]
+    fn a_list_that_does_not_fit_goes_round() {
+        let mut watermark = watermark(&[1, 2, 3, 4, 5]);
+        let rounds = exhaust(&mut watermark, 2);
+        assert_eq!(rounds[1], [NodeId(3), NodeId(4)]);
+        assert_eq!(rounds[2], [NodeId(5), NodeId(1)]);
+        assert_eq!(rounds.iter().map(Vec::len).sum::<usize>(), 15);
+    }
+
+    #[test]
+    fn a_node_at_work_and_a_rewind_renew_the_attempts() {
+        let mut watermark = watermark(&[7, 8]);
+        watermark.on_flushed(Time::ZERO, INTERVAL, 10);
+        watermark.on_alive(NodeId(7));
+        assert_eq!(exhaust(&mut watermark, 1).len(), 5);
+        let mut rewound = self::watermark(&[7]);
+        rewound.on_flushed(Time::ZERO, INTERVAL, 10);
+        rewound.on_rewind(10);
+        rewound.on_rewind(9);
+        assert_eq!(exhaust(&mut rewound, 1).len(), 3);
+    }
+
+    #[test]
+    fn a_node_added_after_the_end_reopens_it() {
+        let mut watermark = watermark(&[7]);
+        watermark.on_ack(NodeId(7), OBJECT, id(3));
+        watermark.poll_done();
+        watermark.add(Time::ZERO, NodeId(8));
+        assert!(watermark.due_at().is_some() && !watermark.is_done());
+        watermark.remove(NodeId(8));
+        assert_eq!(watermark.poll_done().map(|o| o.len()), Some(1));
+    }
+
+    #[test]
+    fn a_node_added_before_any_watermark_is_asked_with_the_next() {
+        let mut watermark = Watermark::new(3);
+        watermark.add(Time::ZERO, NodeId(7));
+        assert!(watermark.is_done() && watermark.due_at().is_none());
+        let point = Point { ordinal: 9, object: OBJECT, id: id(3) };
+        watermark.set(Time::ZERO, Some(point), &[]);
+        assert_eq!(watermark.on_flushed(Time::ZERO, INTERVAL, 10), [NodeId(7)]);
+    }
+}

@@ -1,0 +1,137 @@
+//! One block that was asked for: which parity is still fresh, and what is to be sent.
+
+use super::object::{Part, Piece, Purpose};
+use alloc::collections::BTreeSet;
+use core::ops::Range;
+
+/// What receivers lack of one block.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct BlockDemand {
+    /// Symbols that the neediest receiver lacks.
+    pub(super) need: u16,
+    /// Symbols named, by any receiver.
+    pub(super) named: BTreeSet<u16>,
+    /// Someone told a count without names.
+    pub(super) unnamed: bool,
+}
+
+impl BlockDemand {
+    /// One receiver lacks just these.
+    pub(super) fn named(symbols: Range<u16>) -> Self {
+        let named: BTreeSet<u16> = symbols.collect();
+        Self { need: named.len() as u16, named, unnamed: false }
+    }
+
+    /// Another receiver's demand: one parity symbol serves both, so the greater need counts.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.need = self.need.max(other.need);
+        self.named.extend(other.named);
+        self.unnamed |= other.unnamed;
+    }
+}
+
+/// A block's repair state.
+#[derive(Debug, Clone)]
+pub(super) struct TransmitBlock {
+    /// First parity number never sent in this block.
+    parity_next: u16,
+    /// Fresh parity to be sent.
+    parity_pending: u16,
+    /// Symbols to be sent by name.
+    named: BTreeSet<u16>,
+}
+
+impl TransmitBlock {
+    /// A block whose pass brought `proactive` parity symbols.
+    pub(super) fn new(proactive: u16) -> Self {
+        Self { parity_next: proactive, parity_pending: 0, named: BTreeSet::new() }
+    }
+
+    pub(super) fn has_pending(&self) -> bool {
+        self.parity_pending > 0 || !self.named.is_empty()
+    }
+
+    /// RFC 5740 5.4.2: fresh parity as long as it suffices for the neediest receiver, then what was
+    /// named. Parity still pending serves the new demand, too: the greater counts, never the sum.
+    pub(super) fn demand(&mut self, wanted: &BlockDemand, source: u16, parity: u16) {
+        let fresh = parity.saturating_sub(self.parity_next);
+        if fresh >= wanted.need {
+            self.parity_pending = self.parity_pending.max(wanted.need);
+            return;
+        }
+        self.parity_pending = fresh;
+        let first_fresh = source + self.parity_next;
+        self.named.extend(wanted.named.iter().filter(|symbol| **symbol < first_fresh));
+        if wanted.unnamed {
+            self.named.extend(0..source);
+        }
+    }
+
+    /// The named symbols once more, whatever parity is left.
+    pub(super) fn repeat(&mut self, wanted: &BlockDemand) {
+        self.named.extend(&wanted.named);
+    }
+
+    /// Takes the lowest symbol to be sent.
+    pub(super) fn pop(&mut self, block: u32, source: u16) -> Option<Piece> {
+        if let Some(symbol) = self.named.pop_first() {
+            let part = match symbol.checked_sub(source) {
+                None => Part::Source { block, symbol },
+                Some(number) => Part::Parity { block, number, ahead: 1 },
+            };
+            return Some(Piece { part, purpose: Purpose::Explicit });
+        }
+        let ahead = self.parity_pending;
+        self.parity_pending = ahead.checked_sub(1)?;
+        let number = self.parity_next;
+        self.parity_next += 1;
+        Some(Piece { part: Part::Parity { block, number, ahead }, purpose: Purpose::Parity })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn drain(block: &mut TransmitBlock) -> Vec<Part> {
+        core::iter::from_fn(|| block.pop(0, 10).map(|piece| piece.part)).collect()
+    }
+
+    #[test]
+    fn fresh_parity_serves_two_receivers_with_different_losses_by_the_greater_need() {
+        let mut block = TransmitBlock::new(1);
+        let mut wanted = BlockDemand::named(0..3);
+        wanted.merge(BlockDemand::named(5..7));
+        block.demand(&wanted, 10, 5);
+        block.demand(&BlockDemand::named(7..9), 10, 5);
+        let numbers: Vec<Part> =
+            (0..3).map(|i| Part::Parity { block: 0, number: 1 + i, ahead: 3 - i }).collect();
+        assert_eq!(drain(&mut block), numbers);
+    }
+
+    #[test]
+    fn when_fresh_parity_does_not_suffice_the_named_symbols_go_with_what_is_left() {
+        let mut block = TransmitBlock::new(0);
+        block.demand(&BlockDemand::named(10..12), 10, 3);
+        assert_eq!(drain(&mut block).len(), 2);
+        block.demand(&BlockDemand::named(8..12), 10, 3);
+        assert_eq!(
+            drain(&mut block),
+            [
+                Part::Source { block: 0, symbol: 8 },
+                Part::Source { block: 0, symbol: 9 },
+                Part::Parity { block: 0, number: 0, ahead: 1 },
+                Part::Parity { block: 0, number: 1, ahead: 1 },
+                Part::Parity { block: 0, number: 2, ahead: 1 },
+            ]
+        );
+    }
+
+    #[test]
+    fn a_count_without_names_falls_back_to_the_whole_block() {
+        let mut block = TransmitBlock::new(0);
+        block.demand(&BlockDemand { need: 4, unnamed: true, ..Default::default() }, 10, 3);
+        assert_eq!(drain(&mut block).len(), 13);
+    }
+}

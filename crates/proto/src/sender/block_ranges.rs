@@ -1,0 +1,101 @@
+//! A set of blocks as disjoint ranges: an object of millions of blocks asked for whole is one entry.
+
+use alloc::collections::BTreeMap;
+
+/// Most ranges kept; what would pass that is left out, and asked for again by who lacks it.
+const RANGES_MAX: usize = 4096;
+
+/// Blocks, as ranges `first..end`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct BlockRanges {
+    ranges: BTreeMap<u32, u32>,
+}
+
+impl BlockRanges {
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// The lowest block.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.ranges.first_key_value().map(|(first, _)| *first)
+    }
+
+    pub(super) fn contains(&self, block: u32) -> bool {
+        self.ranges.range(..=block).next_back().is_some_and(|(_, end)| block < *end)
+    }
+
+    /// The ranges `(first, end)` in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.ranges.iter().map(|(first, end)| (*first, *end))
+    }
+
+    /// Adds `first..end`; an empty range adds nothing.
+    pub(super) fn insert(&mut self, first: u32, end: u32) {
+        if first >= end || self.ranges.len() >= RANGES_MAX {
+            return;
+        }
+        let (mut first, mut end) = (first, end);
+        while let Some((f, e)) = self.ranges.range(..=end).next_back().map(|(f, e)| (*f, *e)) {
+            if e < first {
+                break;
+            }
+            self.ranges.remove(&f);
+            (first, end) = (first.min(f), end.max(e));
+        }
+        self.ranges.insert(first, end);
+    }
+
+    /// Takes all of `other` in.
+    pub(super) fn merge(&mut self, other: &Self) {
+        other.iter().for_each(|(first, end)| self.insert(first, end));
+    }
+
+    /// Takes the lowest block out.
+    pub(super) fn remove_first(&mut self) {
+        if let Some((first, end)) = self.ranges.pop_first()
+            && first + 1 < end
+        {
+            self.ranges.insert(first + 1, end);
+        }
+    }
+
+    /// Leaves out all blocks up to and including `block`.
+    pub(super) fn remove_through(&mut self, block: u32) {
+        while let Some((first, end)) = self.ranges.first_key_value().map(|(f, e)| (*f, *e)) {
+            if first > block {
+                break;
+            }
+            self.ranges.remove(&first);
+            self.insert(block.saturating_add(1), end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn ranges(list: &[(u32, u32)]) -> BlockRanges {
+        let mut ranges = BlockRanges::default();
+        list.iter().for_each(|(first, end)| ranges.insert(*first, *end));
+        ranges
+    }
+
+    #[test]
+    fn ranges_that_touch_become_one() {
+        let set = ranges(&[(0, 2), (4, 6), (2, 4), (10, 12), (11, 20)]);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [(0, 6), (10, 20)]);
+        assert!(set.contains(5) && !set.contains(6) && set.contains(19));
+    }
+
+    #[test]
+    fn blocks_are_taken_out_from_below() {
+        let mut set = ranges(&[(0, 2), (5, 8)]);
+        set.remove_first();
+        assert_eq!(set.first(), Some(1));
+        set.remove_through(5);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [(6, 8)]);
+    }
+}

@@ -1,0 +1,296 @@
+//! The objects that can be sent or repaired, in order of enqueueing.
+//!
+//! An object's ordinal counts all objects of this sender and never wraps; its low 16 bits are the
+//! object transport id.
+
+use super::object::TransmitObject;
+use crate::time::{Duration, Time};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+use fanfare_wire::ObjectTransportId;
+
+/// Ordinal of the first object: id 0, with room below for ids that never were.
+const FIRST: u64 = 1 << 32;
+/// Widest window of ids that serial arithmetic can order.
+const OBJECTS_LIMIT: usize = 32767;
+
+/// What an id stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// In the cache, with its ordinal.
+    Cached(u64),
+    /// Purged, cancelled, or before the first.
+    Gone,
+    /// Not enqueued yet.
+    Unknown,
+}
+
+/// The sender's objects.
+#[derive(Debug)]
+pub(super) struct Cache {
+    objects: BTreeMap<u64, TransmitObject>,
+    next: u64,
+    max: usize,
+    /// Objects whose pass is under way or to come.
+    new: BTreeSet<u64>,
+    /// Objects with repairs to be sent.
+    repairs: BTreeSet<u64>,
+    /// An object found no room: purge as soon as one may go.
+    wanted: bool,
+}
+
+impl Cache {
+    pub(super) fn new(max: usize) -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            next: FIRST,
+            max: max.clamp(1, OBJECTS_LIMIT),
+            new: BTreeSet::new(),
+            repairs: BTreeSet::new(),
+            wanted: false,
+        }
+    }
+
+    /// Id of the object to be enqueued next.
+    pub(super) fn next_id(&self) -> ObjectTransportId {
+        ObjectTransportId(self.next as u16)
+    }
+
+    /// Takes an object in, under [`Self::next_id`]. The caller has made room.
+    pub(super) fn push(&mut self, object: TransmitObject) {
+        self.objects.insert(self.next, object);
+        self.new.insert(self.next);
+        self.next += 1;
+        self.wanted = false;
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.objects.len() >= self.max
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    fn ordinal(&self, id: ObjectTransportId) -> u64 {
+        let steps = i64::from(self.next_id().distance_to(id));
+        self.next.saturating_add_signed(steps)
+    }
+
+    pub(super) fn find(&self, id: ObjectTransportId) -> Found {
+        match self.ordinal(id) {
+            ordinal if ordinal >= self.next => Found::Unknown,
+            ordinal if self.objects.contains_key(&ordinal) => Found::Cached(ordinal),
+            _ => Found::Gone,
+        }
+    }
+
+    pub(super) fn get(&self, ordinal: u64) -> Option<&TransmitObject> {
+        self.objects.get(&ordinal)
+    }
+
+    pub(super) fn get_mut(&mut self, ordinal: u64) -> Option<&mut TransmitObject> {
+        self.objects.get_mut(&ordinal)
+    }
+
+    /// The cached objects with ids `first` to `last`, both included.
+    pub(super) fn range(
+        &self,
+        first: ObjectTransportId,
+        last: ObjectTransportId,
+    ) -> impl Iterator<Item = (u64, &TransmitObject)> {
+        let (first, last) = (self.ordinal(first), self.ordinal(last));
+        self.objects.range(first..=last.max(first)).map(|(ordinal, object)| (*ordinal, object))
+    }
+
+    /// Ids enqueued so far that are gone, from `first` up to the newest object.
+    pub(super) fn is_hole(&self, id: ObjectTransportId) -> bool {
+        let lowest = self.objects.first_key_value().map_or(self.next, |(ordinal, _)| *ordinal);
+        self.find(id) == Found::Gone && self.ordinal(id) > lowest
+    }
+
+    /// The earliest object that can be repaired; the next to come when there is none.
+    pub(super) fn earliest(&self) -> (ObjectTransportId, Option<&TransmitObject>) {
+        match self.objects.first_key_value() {
+            Some((ordinal, object)) => (ObjectTransportId(*ordinal as u16), Some(object)),
+            None => (self.next_id(), None),
+        }
+    }
+
+    /// The newest object.
+    pub(super) fn newest(&self) -> Option<(u64, &TransmitObject)> {
+        self.objects.last_key_value().map(|(ordinal, object)| (*ordinal, object))
+    }
+
+    /// The newest object of which anything has been sent.
+    pub(super) fn newest_begun(&self) -> Option<u64> {
+        let begun = |(_, object): &(&u64, &TransmitObject)| object.has_begun();
+        self.objects.iter().rev().find(begun).map(|(ordinal, _)| *ordinal)
+    }
+
+    pub(super) fn has_new(&self) -> bool {
+        !self.new.is_empty()
+    }
+
+    pub(super) fn has_repair(&self) -> bool {
+        !self.repairs.is_empty()
+    }
+
+    pub(super) fn first_new(&self) -> Option<u64> {
+        self.new.first().copied()
+    }
+
+    pub(super) fn first_repair(&self) -> Option<u64> {
+        self.repairs.first().copied()
+    }
+
+    /// Whether everything up to and including `ordinal` was sent and repaired as asked.
+    pub(super) fn is_past(&self, ordinal: u64) -> bool {
+        let after = |set: &BTreeSet<u64>| set.first().is_none_or(|first| *first > ordinal);
+        after(&self.new) && after(&self.repairs)
+    }
+
+    /// Notes what `ordinal` has to send, after a change.
+    pub(super) fn refresh(&mut self, ordinal: u64) {
+        let object = self.objects.get(&ordinal);
+        let (new, repair) = object.map_or((false, false), |o| (o.has_new(), o.has_repair()));
+        for (set, pending) in [(&mut self.new, new), (&mut self.repairs, repair)] {
+            if pending {
+                set.insert(ordinal);
+            } else {
+                set.remove(&ordinal);
+            }
+        }
+    }
+
+    /// Takes an object out.
+    pub(super) fn remove(&mut self, ordinal: u64) -> Option<TransmitObject> {
+        let object = self.objects.remove(&ordinal);
+        self.refresh(ordinal);
+        object
+    }
+
+    /// A flush has ended: what it covered ages from now on.
+    pub(super) fn on_flushed(&mut self, now: Time) {
+        for object in self.objects.values_mut().filter(|object| object.sent.is_some()) {
+            object.flushed.get_or_insert(now);
+        }
+    }
+
+    /// Makes room for one object if one may go: the oldest that is idle and has been neither sent
+    /// nor asked for within `quiet`. When none may go yet, one goes as soon as it may.
+    pub(super) fn make_room(&mut self, now: Time, quiet: Duration) -> Option<TransmitObject> {
+        self.wanted = true;
+        self.purge_for_room(now, quiet)
+    }
+
+    fn purge_for_room(&mut self, now: Time, quiet: Duration) -> Option<TransmitObject> {
+        let (at, ordinal) = self.next_room(quiet).filter(|_| self.wanted && self.is_full())?;
+        (at <= now).then(|| self.remove(ordinal)).flatten()
+    }
+
+    /// When the oldest idle object has been quiet long enough.
+    fn next_room(&self, quiet: Duration) -> Option<(Time, u64)> {
+        let idle = |(_, object): &(&u64, &TransmitObject)| {
+            object.sent.is_some() && !object.has_new() && !object.has_repair()
+        };
+        self.objects.iter().find(idle).map(|(ordinal, object)| (object.active + quiet, *ordinal))
+    }
+
+    /// Takes out what need not be kept any more.
+    pub(super) fn purge(
+        &mut self,
+        now: Time,
+        quiet: Duration,
+        window: Duration,
+    ) -> Vec<TransmitObject> {
+        let mut purged: Vec<_> = self.purge_for_room(now, quiet).into_iter().collect();
+        while let Some((at, ordinal)) = self.next_expiry(quiet, window)
+            && at <= now
+        {
+            purged.extend(self.remove(ordinal));
+        }
+        purged
+    }
+
+    fn next_expiry(&self, quiet: Duration, window: Duration) -> Option<(Time, u64)> {
+        // Objects are flushed in order, but for a repaired one, whose clock starts again: looking
+        // at the oldest alone may keep others a little longer, never shorter.
+        let (ordinal, object) = self.objects.first_key_value()?;
+        let idle = !object.has_new() && !object.has_repair();
+        let flushed = object.flushed.filter(|_| idle)?;
+        Some(((flushed + window).max(object.active + quiet), *ordinal))
+    }
+
+    pub(super) fn next_timeout(&self, quiet: Duration, window: Duration) -> Option<Time> {
+        let room = self.next_room(quiet).filter(|_| self.wanted && self.is_full());
+        [room, self.next_expiry(quiet, window)].into_iter().flatten().map(|(at, _)| at).min()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{super::coding::Coding, super::coding::tests::coding, *};
+    use crate::storage::{ObjectKey, ObjectKind};
+    use fanfare_wire::{InstanceId, NodeId};
+
+    pub(in super::super) fn cache(coding: &Coding, sizes: &[u64], now: Time) -> Cache {
+        let mut cache = Cache::new(4);
+        for size in sizes {
+            let object = cache.next_id();
+            let key = ObjectKey { sender: NodeId(1), instance: InstanceId(1), object };
+            let partition = coding.partition(*size).unwrap();
+            cache.push(TransmitObject::new(now, key, ObjectKind::Data, partition, None));
+        }
+        cache
+    }
+
+    fn sent(cache: &mut Cache, coding: &Coding, now: Time) {
+        while let Some(ordinal) = cache.first_new() {
+            let object = cache.get_mut(ordinal).unwrap();
+            while object.pop_new(coding).is_some() {}
+            object.on_sent(now);
+            cache.refresh(ordinal);
+        }
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn ids_are_told_cached_from_gone_from_unknown_by_serial_arithmetic() {
+        let coding = coding(4, 2, 0);
+        let mut cache = cache(&coding, &[10, 10, 10], Time::ZERO);
+        let Found::Cached(middle) = cache.find(ObjectTransportId(1)) else { panic!() };
+        cache.remove(middle);
+        assert_eq!(cache.find(ObjectTransportId(1)), Found::Gone);
+        assert_eq!(cache.find(ObjectTransportId(3)), Found::Unknown);
+        assert_eq!(cache.find(ObjectTransportId(0xffff)), Found::Gone);
+        assert!(cache.is_hole(ObjectTransportId(1)) && !cache.is_hole(ObjectTransportId(0xffff)));
+    }
+
+    #[test]
+    fn only_a_quiet_object_gives_way_and_it_does_so_when_its_time_has_come() {
+        let coding = coding(4, 2, 0);
+        let mut cache = cache(&coding, &[10, 10, 10, 10], Time::ZERO);
+        assert!(cache.make_room(Time::ZERO, SECOND).is_none(), "nothing was sent yet");
+        sent(&mut cache, &coding, Time::ZERO);
+        assert_eq!(cache.next_timeout(SECOND, SECOND), Some(Time::ZERO + SECOND));
+        let purged = cache.purge(Time::ZERO + SECOND, SECOND, SECOND);
+        assert_eq!(purged.len(), 1);
+        assert_eq!(purged[0].key.object, ObjectTransportId(0));
+        assert_eq!(cache.next_timeout(SECOND, SECOND), None);
+    }
+
+    #[test]
+    fn an_object_leaves_when_its_repair_window_has_passed_since_its_flush() {
+        let coding = coding(4, 2, 0);
+        let mut cache = cache(&coding, &[10, 10], Time::ZERO);
+        sent(&mut cache, &coding, Time::ZERO);
+        cache.on_flushed(Time::ZERO + SECOND);
+        let end = Time::ZERO + SECOND + SECOND;
+        assert_eq!(cache.next_timeout(SECOND, SECOND), Some(end));
+        assert_eq!(cache.purge(end, SECOND, SECOND).len(), 2);
+    }
+}

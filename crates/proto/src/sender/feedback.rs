@@ -1,0 +1,121 @@
+//! NACKs and ACKs: checked to be for this life of this sender, and handed to the machines.
+
+use super::{
+    Sender,
+    demand::{Demand, Reading},
+    receivers::{Heard, Report},
+};
+use crate::{
+    context::Context, event::Event, roll_call::STATUS_ACK, session::RecvMeta, stats::DropReason,
+};
+use alloc::vec::Vec;
+use fanfare_wire::{Ack, AckKind, Nack, ext::ExtCc, header::FeedbackFields};
+
+impl Sender {
+    /// A receiver asks for repair.
+    pub(crate) fn on_nack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, nack: &Nack<'_>) {
+        if !self.hear(ctx, meta, &nack.feedback, nack.extensions.cc(), Heard::Nack) {
+            return;
+        }
+        ctx.stats.nacks_received += 1;
+        self.watermark.on_alive(nack.feedback.source_id);
+        let reading = Reading::new(&nack.requests, &self.coding, &self.cache);
+        (0..reading.ignored).for_each(|_| ctx.stats.drop(DropReason::RepairRequest));
+        self.squelch.on_gone(&reading.gone);
+        for ordinal in reading.demand.objects.keys() {
+            if let Some(object) = self.cache.get_mut(*ordinal) {
+                object.active = self.now;
+            }
+        }
+        if meta.unicast && self.backoff() > 0 {
+            self.advert.on_unicast_nack();
+        }
+        let timing = self.cycle_timing();
+        let now = self.now;
+        if let Some(demand) = self.repair.on_demand(now, reading.demand, timing, self.position) {
+            self.activate(&demand);
+        }
+    }
+
+    /// Requests become what is to be sent.
+    pub(super) fn activate(&mut self, demand: &Demand) {
+        self.advert.on_activation();
+        for (ordinal, wanted) in &demand.objects {
+            if let Some(object) = self.cache.get_mut(*ordinal) {
+                object.demand(wanted, &self.coding);
+                self.cache.refresh(*ordinal);
+                self.watermark.on_rewind(*ordinal);
+            }
+        }
+    }
+
+    /// A receiver acknowledges, reports, or answers the roll.
+    pub(crate) fn on_ack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, ack: &Ack<'_>) {
+        if !self.hear(ctx, meta, &ack.feedback, ack.extensions.cc(), Heard::Ack) {
+            return;
+        }
+        let node = ack.feedback.source_id;
+        match ack.kind {
+            AckKind::Cc => {}
+            AckKind::Flush(flush) => {
+                let (object, id) = (flush.object_transport_id, flush.payload_id);
+                let ours = id.fec_id == self.coding.fec_id;
+                if ours && self.watermark.on_ack(node, object, id.unpack(self.coding.field)) {
+                    let app = ack.extensions.app_ack().map_or(Vec::new(), |a| a.content.to_vec());
+                    ctx.events.push(Event::WatermarkAck { node, object, app });
+                }
+                self.tell_watermark(ctx);
+            }
+            AckKind::Application(STATUS_ACK, content) => {
+                self.watermark.on_alive(node);
+                self.roll.on_answer(node);
+                ctx.events.push(Event::ReceiverStatus { node, status: content.to_vec() });
+            }
+            AckKind::Application(..) => {}
+        }
+    }
+
+    fn tell_watermark(&mut self, ctx: &mut Context<'_>) {
+        if let Some(outcomes) = self.watermark.poll_done() {
+            ctx.events.push(Event::WatermarkDone { outcomes });
+        }
+    }
+
+    /// What every feedback message tells of its sender. False when it is not for us.
+    fn hear(
+        &mut self,
+        ctx: &mut Context<'_>,
+        meta: &RecvMeta,
+        feedback: &FeedbackFields,
+        cc: Option<ExtCc>,
+        heard: Heard,
+    ) -> bool {
+        self.now = self.now.max(ctx.now);
+        let ours = (self.node_id, self.config.instance_id);
+        if (feedback.server_id, feedback.instance_id) != ours {
+            ctx.stats.drop(DropReason::NotForUs);
+            return false;
+        }
+        let longest = self.config.grtt_max.saturating_mul(self.config.robust_factor.max(1));
+        let echo = feedback.grtt_response;
+        let rtt = echo.and_then(|echo| self.probe.rtt(self.now, echo, longest));
+        if let Some(rtt) = rtt {
+            self.grtt.on_sample(self.now, rtt);
+        }
+        let node = feedback.source_id;
+        let noted = self
+            .receivers
+            .on_report(self.now, &Report { node, source: meta.source, heard, rtt, cc });
+        if noted.full {
+            ctx.stats.drop(DropReason::TooManyReceivers);
+        }
+        if noted.new {
+            ctx.events.push(Event::ReceiverNew { node, source: meta.source });
+        }
+        if let Some(feedback) = noted.feedback {
+            self.controller.on_feedback(self.now, &feedback);
+        }
+        self.advertise_grtt();
+        true
+    }
+}

@@ -1,0 +1,121 @@
+//! The flush at the end of transmission (RFC 5740 5.1): receivers learn that nothing more comes,
+//! and ask for what they lack.
+
+use crate::time::{Duration, Time};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing was sent since the last flush ended.
+    Done,
+    /// `left` flushes are to come, the next at `next`.
+    Flushing { left: u32, next: Time },
+    /// The last has gone; until then a receiver may ask.
+    Lingering { until: Time },
+}
+
+/// The flushing machine.
+#[derive(Debug)]
+pub(super) struct Flush {
+    robust: u32,
+    state: State,
+}
+
+impl Flush {
+    /// A flush of `robust` messages (NORM_ROBUST_FACTOR; at least 1).
+    pub(super) fn new(robust: u32) -> Self {
+        Self { robust: robust.max(1), state: State::Done }
+    }
+
+    /// DATA or INFO went out: the count starts again, once there is nothing more to send.
+    pub(super) fn on_sent(&mut self, now: Time) {
+        self.state = State::Flushing { left: self.robust, next: now };
+    }
+
+    /// There is nothing left that could be flushed.
+    pub(super) fn abandon(&mut self) {
+        self.state = State::Done;
+    }
+
+    /// When the next flush is due, if nothing else is to be sent.
+    pub(super) fn due_at(&self) -> Option<Time> {
+        match self.state {
+            State::Flushing { next, .. } => Some(next),
+            State::Done | State::Lingering { .. } => None,
+        }
+    }
+
+    /// A flush that names the end of transmission goes out; the next may follow in `interval`.
+    pub(super) fn on_flushed(&mut self, now: Time, interval: Duration) {
+        let State::Flushing { left, .. } = self.state else { return };
+        let next = now + interval;
+        self.state = match left {
+            0 | 1 => State::Lingering { until: next },
+            _ => State::Flushing { left: left - 1, next },
+        };
+    }
+
+    /// True once, when the flush has ended.
+    pub(super) fn poll_done(&mut self, now: Time) -> bool {
+        let done = self.next_timeout().is_some_and(|until| until <= now);
+        if done {
+            self.state = State::Done;
+        }
+        done
+    }
+
+    /// Whether the end of transmission has been flushed, or nothing was sent.
+    pub(super) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// When the flush ends.
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        match self.state {
+            State::Lingering { until } => Some(until),
+            State::Done | State::Flushing { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERVAL: Duration = Duration::from_millis(20);
+
+    fn run(flush: &mut Flush, mut now: Time) -> (u32, Time) {
+        let mut count = 0;
+        while let Some(at) = flush.due_at() {
+            now = now.max(at);
+            flush.on_flushed(now, INTERVAL);
+            count += 1;
+        }
+        (count, now)
+    }
+
+    #[test]
+    fn nothing_is_flushed_when_nothing_was_sent() {
+        let flush = Flush::new(3);
+        assert!(flush.is_done() && flush.due_at().is_none());
+    }
+
+    #[test]
+    fn a_flush_goes_robustly_often_an_interval_apart_and_ends_once() {
+        let mut flush = Flush::new(3);
+        flush.on_sent(Time::ZERO);
+        let (count, last) = run(&mut flush, Time::ZERO);
+        assert_eq!((count, last), (3, Time::ZERO + INTERVAL * 2));
+        let end = flush.next_timeout().unwrap();
+        assert_eq!(end, last + INTERVAL);
+        assert!(!flush.poll_done(last) && flush.poll_done(end) && !flush.poll_done(end));
+    }
+
+    #[test]
+    fn a_repair_restarts_the_count() {
+        let mut flush = Flush::new(3);
+        flush.on_sent(Time::ZERO);
+        flush.on_flushed(Time::ZERO, INTERVAL);
+        flush.on_sent(Time::ZERO + INTERVAL);
+        assert_eq!(run(&mut flush, Time::ZERO).0, 3);
+    }
+}

@@ -1,0 +1,331 @@
+//! One object being sent: where its pass stands, and what of it must be sent again.
+//!
+//! The pass over all blocks is a cursor, not a bitmap: a block has state of its own only once it
+//! was asked for.
+
+use super::{
+    block::{BlockDemand, TransmitBlock},
+    block_ranges::BlockRanges,
+    coding::Coding,
+    demand::ObjectDemand,
+};
+use crate::{
+    partition::Partition,
+    storage::{ObjectKey, ObjectKind},
+    time::Time,
+};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+use fanfare_wire::SourceBlockNumber;
+
+/// Blocks that remember which parity was used. One that is forgotten begins with its first parity
+/// again: a wasted repair round, not a loss.
+const BLOCKS_REMEMBERED: usize = 1 << 18;
+
+/// A part of an object that fits into one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// NORM_INFO.
+    Info,
+    /// A source symbol.
+    Source { block: u32, symbol: u16 },
+    /// Parity `number`; the `ahead` numbers from it on will be wanted soon (at least 1).
+    Parity { block: u32, number: u16, ahead: u16 },
+}
+
+/// Why a part is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// For the first time.
+    First,
+    /// In a later round of a carousel.
+    Again,
+    /// Parity that nobody asked for.
+    Proactive,
+    /// Parity never sent before, for repair.
+    Parity,
+    /// What was asked for by name.
+    Explicit,
+}
+
+/// What to send, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) part: Part,
+    pub(super) purpose: Purpose,
+}
+
+/// An object in the sender's cache.
+#[derive(Debug)]
+pub(super) struct TransmitObject {
+    pub(super) key: ObjectKey,
+    pub(super) kind: ObjectKind,
+    pub(super) partition: Partition,
+    pub(super) info: Option<Vec<u8>>,
+    /// Next block and symbol of the pass; symbols beyond the source are proactive parity.
+    cursor: (u32, u16),
+    info_pending: bool,
+    /// Whole passes still to come after this one (carousel).
+    rounds: u32,
+    /// The first pass ended then.
+    pub(super) sent: Option<Time>,
+    /// Anything of it was sent or asked for last.
+    pub(super) active: Time,
+    /// The flush after its last transmission ended then.
+    pub(super) flushed: Option<Time>,
+    info_repair: bool,
+    repeats: BlockRanges,
+    blocks: BTreeMap<u32, TransmitBlock>,
+    pending: BTreeSet<u32>,
+}
+
+impl TransmitObject {
+    pub(super) fn new(
+        now: Time,
+        key: ObjectKey,
+        kind: ObjectKind,
+        partition: Partition,
+        info: Option<Vec<u8>>,
+    ) -> Self {
+        Self {
+            key,
+            kind,
+            partition,
+            info_pending: info.is_some(),
+            info,
+            cursor: (0, 0),
+            rounds: 0,
+            sent: None,
+            active: now,
+            flushed: None,
+            info_repair: false,
+            repeats: BlockRanges::default(),
+            blocks: BTreeMap::new(),
+            pending: BTreeSet::new(),
+        }
+    }
+
+    /// Source symbols of `block`.
+    pub(super) fn block_len(&self, block: u32) -> u16 {
+        self.partition.block_len(SourceBlockNumber(block))
+    }
+
+    /// Whether a pass over the object is under way.
+    pub(super) fn has_new(&self) -> bool {
+        self.info_pending || self.cursor.0 < self.partition.blocks
+    }
+
+    /// Whether anything of it has been sent.
+    pub(super) fn has_begun(&self) -> bool {
+        self.sent.is_some() || self.cursor != (0, 0) || (self.info.is_some() && !self.info_pending)
+    }
+
+    /// Whether something was asked for and not sent yet.
+    pub(super) fn has_repair(&self) -> bool {
+        self.info_repair || !self.pending.is_empty() || !self.repeats.is_empty()
+    }
+
+    /// One more pass, after the one under way if there is one.
+    pub(super) fn requeue(&mut self) {
+        self.rounds += 1;
+        self.next_round();
+    }
+
+    fn next_round(&mut self) {
+        if !self.has_new() && self.rounds > 0 {
+            self.rounds -= 1;
+            self.cursor = (0, 0);
+            self.info_pending = self.info.is_some();
+        }
+    }
+
+    /// Takes the next part of the pass; INFO first, then each block's source and proactive parity.
+    pub(super) fn pop_new(&mut self, coding: &Coding) -> Option<Piece> {
+        let purpose = if self.sent.is_some() { Purpose::Again } else { Purpose::First };
+        if self.info_pending {
+            self.info_pending = false;
+            return Some(Piece { part: Part::Info, purpose });
+        }
+        let (block, symbol) = self.cursor;
+        if block >= self.partition.blocks {
+            return None;
+        }
+        let source = self.block_len(block);
+        self.cursor = if symbol + 1 < source + coding.proactive {
+            (block, symbol + 1)
+        } else {
+            (block + 1, 0)
+        };
+        if symbol < source {
+            return Some(Piece { part: Part::Source { block, symbol }, purpose });
+        }
+        let number = symbol - source;
+        let part = Part::Parity { block, number, ahead: coding.proactive - number };
+        Some(Piece { part, purpose: Purpose::Proactive })
+    }
+
+    /// A part has gone out. True when it was the last of the first pass.
+    pub(super) fn on_sent(&mut self, now: Time) -> bool {
+        self.active = now;
+        self.flushed = None;
+        if self.has_new() {
+            return false;
+        }
+        let first = self.sent.is_none();
+        self.sent.get_or_insert(now);
+        self.next_round();
+        first
+    }
+
+    /// Takes over what was asked for. Parts that the pass has yet to reach need no repair.
+    pub(super) fn demand(&mut self, demand: &ObjectDemand, coding: &Coding) {
+        self.info_repair |= demand.info && self.info.is_some() && !self.info_pending;
+        if demand.whole {
+            self.repeat(0, self.partition.blocks, coding);
+        }
+        for (first, end) in demand.blocks.iter() {
+            self.repeat(first, end, coding);
+        }
+        for (block, wanted) in &demand.symbols {
+            if *block <= self.cursor.0 && !self.repeats.contains(*block) {
+                self.demand_block(*block, wanted, coding);
+            }
+        }
+    }
+
+    /// Source symbols of the blocks `first..end` once more, as far as they were sent.
+    fn repeat(&mut self, first: u32, end: u32, coding: &Coding) {
+        let (block, symbol) = self.cursor;
+        self.repeats.insert(first, end.min(block));
+        if (first..end).contains(&block) && symbol > 0 {
+            let sent = symbol.min(self.block_len(block));
+            let wanted = BlockDemand::named(0..sent);
+            self.block(block, coding).repeat(&wanted);
+            self.pending.insert(block);
+        }
+    }
+
+    fn demand_block(&mut self, block: u32, wanted: &BlockDemand, coding: &Coding) {
+        let source = self.block_len(block);
+        let state = self.block(block, coding);
+        state.demand(wanted, source, coding.parity);
+        if state.has_pending() {
+            self.pending.insert(block);
+        }
+    }
+
+    fn block(&mut self, block: u32, coding: &Coding) -> &mut TransmitBlock {
+        if self.blocks.len() >= BLOCKS_REMEMBERED && !self.blocks.contains_key(&block) {
+            let idle = self.blocks.keys().find(|b| !self.pending.contains(b)).copied();
+            if let Some(idle) = idle {
+                self.blocks.remove(&idle);
+            }
+        }
+        self.blocks.entry(block).or_insert_with(|| TransmitBlock::new(coding.proactive))
+    }
+
+    /// Takes the lowest part that was asked for.
+    pub(super) fn pop_repair(&mut self, coding: &Coding) -> Option<Piece> {
+        if self.info_repair {
+            self.info_repair = false;
+            return Some(Piece { part: Part::Info, purpose: Purpose::Explicit });
+        }
+        let lowest = self.pending.first().copied();
+        if let Some(first) = self.repeats.first()
+            && lowest.is_none_or(|l| first <= l)
+        {
+            self.repeats.remove_first();
+            let source = self.block_len(first);
+            self.block(first, coding).repeat(&BlockDemand::named(0..source));
+            self.pending.insert(first);
+        }
+        let block = self.pending.first().copied()?;
+        let source = self.block_len(block);
+        let state = self.block(block, coding);
+        let piece = state.pop(block, source);
+        if !state.has_pending() {
+            self.pending.remove(&block);
+        }
+        piece
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::coding::tests::coding, *};
+    use fanfare_wire::{InstanceId, NodeId, ObjectTransportId};
+
+    fn object(size: u64, info: Option<Vec<u8>>) -> TransmitObject {
+        let object = ObjectTransportId(0);
+        let key = ObjectKey { sender: NodeId(1), instance: InstanceId(1), object };
+        let partition = Partition::new(size, 10, 4, 1 << 24).unwrap();
+        TransmitObject::new(Time::ZERO, key, ObjectKind::Data, partition, info)
+    }
+
+    fn pass(object: &mut TransmitObject, coding: &Coding) -> Vec<Part> {
+        let parts = core::iter::from_fn(|| object.pop_new(coding).map(|p| p.part)).collect();
+        object.on_sent(Time::ZERO);
+        parts
+    }
+
+    fn repairs(object: &mut TransmitObject, coding: &Coding) -> Vec<Part> {
+        core::iter::from_fn(|| object.pop_repair(coding).map(|p| p.part)).collect()
+    }
+
+    #[test]
+    fn a_pass_sends_info_then_source_then_proactive_parity_of_each_block() {
+        let coding = coding(4, 2, 1);
+        let mut object = object(45, Some(Vec::new()));
+        let parts = pass(&mut object, &coding);
+        assert_eq!(parts[0], Part::Info);
+        assert_eq!(parts[1], Part::Source { block: 0, symbol: 0 });
+        assert_eq!(parts[4], Part::Parity { block: 0, number: 0, ahead: 1 });
+        assert_eq!(parts[5], Part::Source { block: 1, symbol: 0 });
+        assert_eq!(parts.len(), 1 + 5 + 2);
+    }
+
+    #[test]
+    fn a_whole_object_is_repeated_only_as_far_as_it_was_sent() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(80, None);
+        for _ in 0..5 {
+            object.pop_new(&coding);
+        }
+        object.demand(&ObjectDemand { whole: true, info: true, ..Default::default() }, &coding);
+        let parts = repairs(&mut object, &coding);
+        assert_eq!(parts.len(), 5);
+        assert_eq!(parts[4], Part::Source { block: 1, symbol: 0 });
+    }
+
+    #[test]
+    fn the_lowest_block_is_repaired_first() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(120, None);
+        pass(&mut object, &coding);
+        let mut demand = ObjectDemand::default();
+        demand.blocks.insert(1, 2);
+        demand.symbols.insert(2, BlockDemand::named(1..2));
+        demand.symbols.insert(0, BlockDemand::named(3..4));
+        object.demand(&demand, &coding);
+        let blocks: Vec<u32> = repairs(&mut object, &coding)
+            .into_iter()
+            .map(|part| match part {
+                Part::Source { block, .. } | Part::Parity { block, .. } => block,
+                Part::Info => panic!("no info was asked for"),
+            })
+            .collect();
+        assert_eq!(blocks, [0, 1, 1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn a_requeued_object_goes_out_once_more_with_its_info() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(45, Some(Vec::new()));
+        let first = pass(&mut object, &coding);
+        object.requeue();
+        assert_eq!(pass(&mut object, &coding), first);
+        assert!(!object.has_new());
+    }
+}

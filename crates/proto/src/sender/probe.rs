@@ -1,0 +1,132 @@
+//! CMD(CC): when to probe, and what an echo says (RFC 5740 4.2.3.4, 5.5.1).
+
+use crate::{
+    rng::Rng,
+    time::{Duration, Time},
+};
+use fanfare_wire::header::SendTime;
+
+/// Probes sent a GRTT apart at the start, before the interval grows.
+const FIRST_PROBES: u32 = 4;
+/// Growth of the interval (NRL's value; RFC 5740 has 2).
+const GROWTH: f64 = 1.5;
+/// Our clock begins at zero, which on the wire would say "no probe heard".
+const CLOCK_OFFSET: Duration = Duration::from_secs(1);
+/// A probe's clock is told in microseconds: nothing shorter can be measured.
+const RTT_MIN: Duration = Duration::from_micros(1);
+
+/// The probing machine.
+#[derive(Debug)]
+pub(super) struct Probe {
+    next: Time,
+    interval: Duration,
+    sent: u32,
+    first_sent: Option<Time>,
+    last_sent: Time,
+    sequence: u16,
+    bounds: (Duration, Duration),
+}
+
+impl Probe {
+    /// Intervals stay within `min` and `max` once settled.
+    pub(super) fn new(now: Time, min: Duration, max: Duration, rng: &mut Rng) -> Self {
+        Self {
+            next: now,
+            interval: Duration::ZERO,
+            sent: 0,
+            first_sent: None,
+            last_sent: now,
+            sequence: rng.next_u64() as u16,
+            bounds: (min, max.max(min)),
+        }
+    }
+
+    /// When the next probe is due; only asked while there is something to do.
+    pub(super) fn due_at(&self) -> Time {
+        self.next
+    }
+
+    /// `cc_sequence` of the probe sent last.
+    pub(super) fn sequence(&self) -> u16 {
+        self.sequence
+    }
+
+    /// A probe goes out now: its `cc_sequence` and clock.
+    pub(super) fn on_sent(&mut self, now: Time, grtt: Duration) -> (u16, SendTime) {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.sent = self.sent.saturating_add(1);
+        self.interval = if self.sent < FIRST_PROBES {
+            grtt
+        } else {
+            let (min, max) = self.bounds;
+            self.interval.mul_f64(GROWTH).clamp(min, max)
+        };
+        self.next = now + self.interval;
+        self.first_sent.get_or_insert(now);
+        self.last_sent = now;
+        (self.sequence, wire_time(now))
+    }
+
+    /// The round-trip time that an echo tells; `None` when no probe of ours can have caused it.
+    pub(super) fn rtt(&self, now: Time, echo: SendTime, longest: Duration) -> Option<Duration> {
+        let echoed = Duration::from_secs(u64::from(echo.seconds))
+            + Duration::from_micros(u64::from(echo.micros));
+        let nanos = u64::try_from(echoed.checked_sub(CLOCK_OFFSET)?.as_nanos()).ok()?;
+        let caused = Time::from_nanos(nanos);
+        // The wire cuts the clock to microseconds: the first probe's echo may lie just before it.
+        let possible = self.first_sent? <= caused + RTT_MIN && caused <= now;
+        let rtt = now.since(caused).max(RTT_MIN);
+        (possible && rtt <= longest).then_some(rtt)
+    }
+}
+
+/// Our clock as it travels.
+fn wire_time(now: Time) -> SendTime {
+    let clock = Duration::from_nanos(now.as_nanos()) + CLOCK_OFFSET;
+    SendTime { seconds: clock.as_secs() as u32, micros: clock.subsec_micros() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn probe() -> Probe {
+        Probe::new(Time::ZERO, ms(1000), ms(30_000), &mut Rng::new(1))
+    }
+
+    #[test]
+    fn probes_begin_a_grtt_apart_and_settle_between_their_bounds() {
+        let mut probe = probe();
+        let mut intervals = alloc::vec::Vec::new();
+        for _ in 0..16 {
+            let now = probe.due_at();
+            probe.on_sent(now, ms(100));
+            intervals.push(probe.due_at().since(now));
+        }
+        assert_eq!(intervals[..5], [ms(100), ms(100), ms(100), ms(1000), ms(1500)]);
+        assert_eq!(intervals[15], ms(30_000));
+    }
+
+    #[test]
+    fn an_echo_tells_the_round_trip_time() {
+        let mut probe = probe();
+        let (_, clock) = probe.on_sent(Time::ZERO, ms(100));
+        assert_ne!((clock.seconds, clock.micros), (0, 0));
+        assert_eq!(probe.rtt(Time::ZERO + ms(30), clock, ms(1000)), Some(ms(30)));
+    }
+
+    #[test]
+    fn echoes_of_the_future_of_no_probe_and_of_long_ago_tell_nothing() {
+        let mut probe = probe();
+        let (_, early) = probe.on_sent(Time::ZERO + ms(500), ms(100));
+        assert_eq!(probe.rtt(Time::ZERO + ms(400), early, ms(1000)), None);
+        assert_eq!(probe.rtt(Time::ZERO + ms(2000), early, ms(1000)), None);
+        let before = SendTime { seconds: 1, micros: 300_000 };
+        assert_eq!(probe.rtt(Time::ZERO + ms(600), before, ms(1000)), None);
+        assert_eq!(probe.rtt(Time::ZERO, SendTime { seconds: 0, micros: 1 }, ms(1000)), None);
+    }
+}

@@ -1,0 +1,226 @@
+//! Who has been heard, and what each reported.
+
+use crate::{
+    congestion::Feedback,
+    rate::Bitrate,
+    session::ReceiverReport,
+    time::{Duration, Time},
+};
+use alloc::{collections::BTreeMap, vec::Vec};
+use core::net::SocketAddr;
+use fanfare_wire::{
+    NodeId, QuantizedLoss, QuantizedRate, QuantizedRtt,
+    cmd::CcNode,
+    ext::{CcFlags, ExtCc},
+};
+
+/// Receivers remembered; feedback of others is served, but they are not known by name.
+const RECEIVERS_MAX: usize = 4096;
+/// Receivers told about in one probe (NRL's bound).
+const NODES_PER_PROBE: usize = 5;
+/// Weight of the old value in a receiver's RTT (NRL's).
+const KEEP_RTT: f64 = 0.9;
+
+/// What kind of message brought a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    Nack,
+    Ack,
+}
+
+/// What one message said of its sender.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Report {
+    pub(super) node: NodeId,
+    pub(super) source: SocketAddr,
+    pub(super) heard: Heard,
+    pub(super) rtt: Option<Duration>,
+    pub(super) cc: Option<ExtCc>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Receiver {
+    source: SocketAddr,
+    rtt: Option<Duration>,
+    /// Loss it reported in an ACK, or plausibly in a NACK.
+    loss: QuantizedLoss,
+    rate: QuantizedRate,
+    nacks: u64,
+    heard: Time,
+}
+
+/// All receivers heard so far.
+#[derive(Debug, Default)]
+pub(super) struct Receivers {
+    known: BTreeMap<NodeId, Receiver>,
+    /// Heard since the last probe.
+    recent: Vec<NodeId>,
+}
+
+/// What came of a report.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Noted {
+    /// It is the first from this receiver.
+    pub(super) new: bool,
+    /// There was no room for this receiver.
+    pub(super) full: bool,
+    /// For the rate controller.
+    pub(super) feedback: Option<Feedback>,
+}
+
+impl Receivers {
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Feedback came in.
+    pub(super) fn on_report(&mut self, now: Time, report: &Report) -> Noted {
+        let new = !self.known.contains_key(&report.node);
+        if new && self.known.len() >= RECEIVERS_MAX {
+            return Noted { new: false, full: true, feedback: None };
+        }
+        let receiver = self.known.entry(report.node).or_insert(Receiver {
+            source: report.source,
+            rtt: None,
+            loss: QuantizedLoss(0),
+            rate: QuantizedRate(1),
+            nacks: 0,
+            heard: now,
+        });
+        receiver.on_report(now, report);
+        let feedback = report.cc.map(|cc| receiver.feedback(report.node, cc));
+        if self.recent.len() < NODES_PER_PROBE && !self.recent.contains(&report.node) {
+            self.recent.push(report.node);
+        }
+        Noted { new, full: false, feedback }
+    }
+
+    /// The list of the next probe: who was heard since the last one.
+    pub(super) fn take_recent(&mut self) -> Vec<CcNode> {
+        let recent = core::mem::take(&mut self.recent);
+        recent.into_iter().filter_map(|node| self.known.get(&node)?.cc_node(node)).collect()
+    }
+
+    /// What a REPAIR_ADV tells of the whole group: highest RTT and loss, lowest rate.
+    pub(super) fn limiting(&self, cc_sequence: u16) -> ExtCc {
+        let nanos = self.known.values().filter_map(|r| r.rtt).max().map_or(0, nanos);
+        let slower = |a: &QuantizedRate, b: &QuantizedRate| {
+            a.to_bytes_per_second().total_cmp(&b.to_bytes_per_second())
+        };
+        ExtCc {
+            cc_sequence,
+            flags: CcFlags::default(),
+            rtt: QuantizedRtt::from_nanos(nanos),
+            loss: self.known.values().map(|r| r.loss).max().unwrap_or(QuantizedLoss(0)),
+            rate: self.known.values().map(|r| r.rate).min_by(slower).unwrap_or(QuantizedRate(1)),
+        }
+    }
+
+    /// For the driver.
+    pub(super) fn reports(&self) -> Vec<ReceiverReport> {
+        let report = |(node, receiver): (&NodeId, &Receiver)| ReceiverReport {
+            node: *node,
+            source: receiver.source,
+            rtt: receiver.rtt,
+            loss: receiver.loss.to_fraction(),
+            nacks: receiver.nacks,
+            heard: receiver.heard,
+        };
+        self.known.iter().map(report).collect()
+    }
+}
+
+impl Receiver {
+    fn on_report(&mut self, now: Time, report: &Report) {
+        (self.heard, self.source) = (now, report.source);
+        self.nacks += u64::from(report.heard == Heard::Nack);
+        if let Some(rtt) = report.rtt {
+            let old = self.rtt.unwrap_or(rtt);
+            self.rtt = Some(old.mul_f64(KEEP_RTT) + rtt.mul_f64(1.0 - KEEP_RTT));
+        }
+        if let Some(cc) = report.cc {
+            self.rate = cc.rate;
+            // NRL's NACK carries only the low half of its loss; an ACK's is whole.
+            let cut = report.heard == Heard::Nack && cc.loss.0 >> 16 == 0;
+            if !(cut && self.loss > cc.loss) {
+                self.loss = cc.loss;
+            }
+        }
+    }
+
+    fn feedback(&self, node: NodeId, cc: ExtCc) -> Feedback {
+        Feedback {
+            node,
+            rtt: self.rtt,
+            loss: self.loss.to_fraction(),
+            rate: Bitrate::from_bytes_per_second(cc.rate.to_bytes_per_second()),
+            flags: cc.flags,
+        }
+    }
+
+    fn cc_node(&self, node: NodeId) -> Option<CcNode> {
+        let rtt = QuantizedRtt::from_nanos(nanos(self.rtt?));
+        Some(CcNode { node, flags: CcFlags(CcFlags::RTT), rtt, rate: self.rate })
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(node: u32, heard: Heard, loss: u32) -> Report {
+        let cc = ExtCc {
+            cc_sequence: 0,
+            flags: CcFlags::default(),
+            rtt: QuantizedRtt(0),
+            loss: QuantizedLoss(loss),
+            rate: QuantizedRate(1),
+        };
+        let source = SocketAddr::from(([10, 0, 0, 1], 1));
+        let rtt = Some(Duration::from_millis(20));
+        Report { node: NodeId(node), source, heard, rtt, cc: Some(cc) }
+    }
+
+    #[test]
+    fn a_receiver_is_new_once() {
+        let mut receivers = Receivers::default();
+        assert!(receivers.on_report(Time::ZERO, &report(7, Heard::Ack, 0)).new);
+        assert!(!receivers.on_report(Time::ZERO, &report(7, Heard::Nack, 0)).new);
+        assert_eq!(receivers.reports()[0].nacks, 1);
+    }
+
+    #[test]
+    fn a_nacks_truncated_loss_does_not_replace_an_acks() {
+        let mut receivers = Receivers::default();
+        let acked = 0x0e38_0000;
+        receivers.on_report(Time::ZERO, &report(7, Heard::Ack, acked));
+        let noted = receivers.on_report(Time::ZERO, &report(7, Heard::Nack, 0x7507));
+        assert_eq!(noted.feedback.unwrap().loss, QuantizedLoss(acked).to_fraction());
+        let noted = receivers.on_report(Time::ZERO, &report(7, Heard::Ack, 0x7507));
+        assert_eq!(noted.feedback.unwrap().loss, QuantizedLoss(0x7507).to_fraction());
+    }
+
+    #[test]
+    fn a_probe_names_at_most_five_of_those_heard_since_the_last() {
+        let mut receivers = Receivers::default();
+        for node in 1..=9 {
+            receivers.on_report(Time::ZERO, &report(node, Heard::Ack, 0));
+        }
+        assert_eq!(receivers.take_recent().len(), 5);
+        assert!(receivers.take_recent().is_empty());
+    }
+
+    #[test]
+    fn receivers_beyond_the_bound_are_not_remembered() {
+        let mut receivers = Receivers::default();
+        for node in 0..RECEIVERS_MAX as u32 {
+            receivers.on_report(Time::ZERO, &report(node, Heard::Ack, 0));
+        }
+        assert!(receivers.on_report(Time::ZERO, &report(1 << 30, Heard::Ack, 0)).full);
+        assert_eq!(receivers.len(), RECEIVERS_MAX);
+    }
+}

@@ -1,0 +1,160 @@
+//! The sender's repair cycle: collect requests, serve them together, hold off (RFC 5740 5.4.1).
+
+use super::demand::Demand;
+use crate::time::{Duration, Time};
+
+/// How long the parts of a cycle last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CycleTiming {
+    /// Requests are collected so long: (K + 1) * GRTT, zero when there is one receiver.
+    pub(super) aggregate: Duration,
+    /// Then requests for what was just served count no more: 1 * GRTT.
+    pub(super) holdoff: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The next request starts a cycle.
+    Idle,
+    Aggregating {
+        until: Time,
+    },
+    /// A repair in flight may still arrive: only what lies ahead counts.
+    Holdoff {
+        until: Time,
+    },
+}
+
+/// The repair cycle.
+#[derive(Debug)]
+pub(super) struct RepairCycle {
+    phase: Phase,
+    collected: Demand,
+}
+
+impl RepairCycle {
+    pub(super) fn new() -> Self {
+        Self { phase: Phase::Idle, collected: Demand::default() }
+    }
+
+    /// A receiver asks. Gives what is to be served at once: late requests in hold-off that lie
+    /// ahead of `position` (ordinal and block sent last).
+    pub(super) fn on_demand(
+        &mut self,
+        now: Time,
+        mut demand: Demand,
+        timing: CycleTiming,
+        position: Option<(u64, u32)>,
+    ) -> Option<Demand> {
+        if let Phase::Holdoff { until } = self.phase
+            && until <= now
+        {
+            self.phase = Phase::Idle;
+        }
+        if demand.is_empty() {
+            return None;
+        }
+        match self.phase {
+            Phase::Idle => {
+                self.collected = demand;
+                self.phase = Phase::Aggregating { until: now + timing.aggregate };
+                self.poll_activation(now, timing)
+            }
+            Phase::Aggregating { .. } => {
+                self.collected.merge(demand);
+                None
+            }
+            Phase::Holdoff { .. } => {
+                demand.keep_ahead_of(position?);
+                (!demand.is_empty()).then_some(demand)
+            }
+        }
+    }
+
+    /// All that was collected, once it has been long enough; hold-off begins.
+    pub(super) fn poll_activation(&mut self, now: Time, timing: CycleTiming) -> Option<Demand> {
+        let Phase::Aggregating { until } = self.phase else { return None };
+        if now < until {
+            return None;
+        }
+        self.phase = Phase::Holdoff { until: now + timing.holdoff };
+        Some(core::mem::take(&mut self.collected))
+    }
+
+    /// What is being collected; `None` outside aggregation.
+    pub(super) fn collecting(&self) -> Option<&Demand> {
+        matches!(self.phase, Phase::Aggregating { .. }).then_some(&self.collected)
+    }
+
+    /// Whether a request for `ordinal` or an earlier object is being collected.
+    pub(super) fn concerns(&self, ordinal: u64) -> bool {
+        self.collecting().is_some_and(|demand| demand.objects.range(..=ordinal).next().is_some())
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        match self.phase {
+            Phase::Aggregating { until } => Some(until),
+            Phase::Idle | Phase::Holdoff { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{block::BlockDemand, demand::ObjectDemand},
+        *,
+    };
+    use core::ops::Range;
+
+    const TIMING: CycleTiming =
+        CycleTiming { aggregate: Duration::from_millis(500), holdoff: Duration::from_millis(100) };
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn demand(ordinal: u64, block: u32, symbols: Range<u16>) -> Demand {
+        let mut object = ObjectDemand::default();
+        object.symbols.insert(block, BlockDemand::named(symbols));
+        Demand { objects: [(ordinal, object)].into() }
+    }
+
+    #[test]
+    fn requests_are_served_together_when_aggregation_ends() {
+        let mut cycle = RepairCycle::new();
+        assert_eq!(cycle.on_demand(at(0), demand(1, 0, 0..3), TIMING, None), None);
+        assert_eq!(cycle.on_demand(at(400), demand(1, 0, 5..7), TIMING, None), None);
+        assert_eq!(cycle.poll_activation(at(499), TIMING), None);
+        let served = cycle.poll_activation(at(500), TIMING).unwrap();
+        let block = &served.objects[&1].symbols[&0];
+        assert_eq!((block.need, block.named.len()), (3, 5));
+    }
+
+    #[test]
+    fn in_holdoff_only_what_lies_ahead_is_served_and_at_once() {
+        let mut cycle = RepairCycle::new();
+        cycle.on_demand(at(0), demand(1, 0, 0..3), TIMING, None);
+        cycle.poll_activation(at(500), TIMING);
+        assert_eq!(cycle.on_demand(at(550), demand(1, 2, 0..1), TIMING, Some((1, 2))), None);
+        let ahead = demand(1, 3, 0..1);
+        assert_eq!(cycle.on_demand(at(560), ahead.clone(), TIMING, Some((1, 2))), Some(ahead));
+    }
+
+    #[test]
+    fn after_holdoff_a_request_starts_a_new_cycle() {
+        let mut cycle = RepairCycle::new();
+        cycle.on_demand(at(0), demand(1, 0, 0..3), TIMING, None);
+        cycle.poll_activation(at(500), TIMING);
+        cycle.on_demand(at(600), demand(1, 0, 0..1), TIMING, Some((1, 2)));
+        assert_eq!(cycle.next_timeout(), Some(at(1100)));
+    }
+
+    #[test]
+    fn with_one_receiver_requests_are_served_at_once() {
+        let mut cycle = RepairCycle::new();
+        let timing = CycleTiming { aggregate: Duration::ZERO, ..TIMING };
+        let asked = demand(1, 0, 0..3);
+        assert_eq!(cycle.on_demand(at(0), asked.clone(), timing, None), Some(asked));
+    }
+}

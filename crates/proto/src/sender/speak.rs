@@ -1,0 +1,326 @@
+//! What each machine says, in the words of the wire.
+
+use super::{
+    Sender,
+    ack::Point,
+    advert,
+    object::{Part, Piece, Purpose},
+    parity::ParityWanted,
+    turn::Turn,
+};
+use crate::{
+    config::FtiMode,
+    context::Context,
+    event::Event,
+    roll_call,
+    stats::{DropReason, Stats},
+    storage::{ObjectKind, Storage, StorageError},
+};
+use alloc::vec::Vec;
+use fanfare_wire::{
+    Data, FecPayloadId, GroupSize, Info, ObjectFlags, ObjectTransportId, QuantizedRate,
+    RepairRequests, SourceBlockNumber,
+    cmd::{Application, Cc, CcNodes, Eot, Flush, NodeIds, ObjectIds, RepairAdv, Squelch},
+    ext::Extensions,
+    header::SenderFields,
+};
+
+/// NORM_REPAIR_ADV_FLAG_LIMIT: not all requests found room (RFC 5740 4.2.3.5).
+const REPAIR_ADV_LIMIT: u8 = 0x01;
+/// Longest roll call: receivers that do not know the segment size yet must take it, too.
+const ROLL_CALL_MAX: usize = 1400;
+/// Bytes of a roll call besides its names and content.
+const ROLL_CALL_HEADER: usize = 12;
+/// Bytes of a node id.
+const NODE_ID_BYTES: usize = 4;
+/// Bytes of an object id in SQUELCH.
+const OBJECT_ID_BYTES: usize = 2;
+
+impl Sender {
+    /// Appends one message to `out` if one may go now.
+    pub(crate) fn poll_message(&mut self, ctx: &mut Context<'_>, out: &mut Vec<u8>) -> bool {
+        self.now = self.now.max(ctx.now);
+        if self.ticked != Some(self.now) {
+            self.tick(ctx);
+        }
+        let rate = self.controller.rate();
+        if self.pace.next(rate) > self.now {
+            return false;
+        }
+        let start = out.len();
+        // A turn that cannot be taken (unreadable object) removes its cause: the loop ends.
+        while let Some(turn) = self.turn() {
+            if self.speak(ctx, turn, out) {
+                self.sequence = self.sequence.next();
+                self.pace.on_sent(self.now, out.len() - start, rate);
+                return true;
+            }
+            out.truncate(start);
+        }
+        false
+    }
+
+    fn speak(&mut self, ctx: &mut Context<'_>, turn: Turn, out: &mut Vec<u8>) -> bool {
+        match turn {
+            Turn::Eot => self.speak_eot(out),
+            Turn::RepairAdv => self.speak_repair_adv(out),
+            Turn::Squelch => self.speak_squelch(out),
+            Turn::Probe => self.speak_probe(out),
+            Turn::RollCall => self.speak_roll_call(out),
+            Turn::Watermark(point) => self.speak_watermark(point, out),
+            Turn::Object => return self.speak_object(ctx, out),
+            Turn::Flush => return self.speak_flush(out),
+        }
+        true
+    }
+
+    /// What every message repeats. The group is at least those already heard.
+    fn fields(&self) -> SenderFields {
+        let heard = u32::try_from(self.receivers.len()).unwrap_or(u32::MAX);
+        SenderFields {
+            sequence: self.sequence,
+            source_id: self.node_id,
+            instance_id: self.config.instance_id,
+            grtt: self.advertised.0,
+            backoff: self.backoff(),
+            gsize: GroupSize::from_receivers(self.config.group_size.max(heard)),
+        }
+    }
+
+    fn speak_eot(&mut self, out: &mut Vec<u8>) {
+        Eot { sender: self.fields(), extensions: Extensions::default() }.encode(out);
+        self.eot.on_sent(self.now, self.grtt());
+    }
+
+    fn speak_repair_adv(&mut self, out: &mut Vec<u8>) {
+        let bound = usize::from(self.coding.segment_size);
+        let (requests, complete) = self
+            .repair
+            .collecting()
+            .map_or((Vec::new(), true), |demand| advert::encode(demand, &self.coding, bound));
+        let cc = self.receivers.limiting(self.probe.sequence());
+        let message = RepairAdv {
+            sender: self.fields(),
+            flags: if complete { 0 } else { REPAIR_ADV_LIMIT },
+            extensions: Extensions::default(),
+            requests: RepairRequests::default(),
+        };
+        message.encode(Some(&cc), &requests, out);
+        self.advert.on_sent(self.now, self.grtt());
+    }
+
+    /// The repair window's lower end, and holes above it that were asked for.
+    fn speak_squelch(&mut self, out: &mut Vec<u8>) {
+        let mut invalid = self.squelch.on_sent(self.now, self.grtt());
+        invalid.retain(|id| self.cache.is_hole(*id));
+        let (earliest, object) = self.cache.earliest();
+        invalid.sort_by_key(|id| earliest.distance_to(*id));
+        invalid.truncate(usize::from(self.coding.segment_size) / OBJECT_ID_BYTES);
+        let block_len = object.map_or(0, |object| object.block_len(0));
+        let message = Squelch {
+            sender: self.fields(),
+            object_transport_id: earliest,
+            payload_id: self.coding.payload_id(0, block_len, 0),
+            extensions: Extensions::default(),
+            invalid_objects: ObjectIds::default(),
+        };
+        message.encode(&invalid, out);
+    }
+
+    fn speak_probe(&mut self, out: &mut Vec<u8>) {
+        self.grtt.on_probe(self.now);
+        self.advertise_grtt();
+        let (cc_sequence, send_time) = self.probe.on_sent(self.now, self.grtt());
+        let nodes = self.receivers.take_recent();
+        let rate = self.controller.rate().as_bytes_per_second();
+        let message = Cc {
+            sender: self.fields(),
+            cc_sequence,
+            send_time,
+            extensions: Extensions::default(),
+            nodes: CcNodes::default(),
+        };
+        message.encode(Some(QuantizedRate::from_bytes_per_second(rate)), &nodes, out);
+    }
+
+    fn speak_roll_call(&mut self, out: &mut Vec<u8>) {
+        let max = usize::from(self.coding.segment_size).min(ROLL_CALL_MAX);
+        let fit = max.saturating_sub(ROLL_CALL_HEADER + self.roll.content().len()) / NODE_ID_BYTES;
+        let backoff = self.grtt() * u32::from(self.backoff());
+        let round = self.roll.on_sent(self.now, backoff, fit);
+        let mut content = Vec::new();
+        roll_call::encode(round.spread, &round.known, self.roll.content(), max, &mut content);
+        let (sender, extensions) = (self.fields(), Extensions::default());
+        Application { sender, extensions, content: &content }.encode(out);
+    }
+
+    fn speak_watermark(&mut self, point: Point, out: &mut Vec<u8>) {
+        let interval = self.flush_interval();
+        let fit = usize::from(self.coding.segment_size) / NODE_ID_BYTES;
+        let nodes = self.watermark.on_flushed(self.now, interval, fit);
+        // At the end of transmission it tells the others as much as a plain flush.
+        if self.cache.newest_begun() == Some(point.ordinal) {
+            self.flush.on_flushed(self.now, interval);
+        }
+        self.flush_message(point.object, point.id).encode(None, &nodes, out);
+    }
+
+    fn speak_flush(&mut self, out: &mut Vec<u8>) -> bool {
+        let newest = self.cache.newest_begun().and_then(|ordinal| self.cache.get(ordinal));
+        let Some((object, id)) = newest.map(|o| (o.key.object, o.partition.last())) else {
+            self.flush.abandon();
+            return false;
+        };
+        self.flush_message(object, id).encode(None, &[], out);
+        self.flush.on_flushed(self.now, self.flush_interval());
+        true
+    }
+
+    fn flush_message(&self, object: ObjectTransportId, id: FecPayloadId) -> Flush<'static> {
+        Flush {
+            sender: self.fields(),
+            object_transport_id: object,
+            payload_id: self.coding.pack(id),
+            extensions: Extensions::default(),
+            acking_nodes: NodeIds::default(),
+        }
+    }
+
+    /// Repairs before new data, as far as their share goes; an object that cannot be read leaves.
+    fn speak_object(&mut self, ctx: &mut Context<'_>, out: &mut Vec<u8>) -> bool {
+        let new_first = self.share.new_first() && self.cache.has_new();
+        let repair = self.cache.first_repair().filter(|_| !new_first);
+        let Some(ordinal) = repair.or_else(|| self.cache.first_new()) else { return false };
+        let Some(object) = self.cache.get_mut(ordinal) else { return false };
+        let popped = match repair {
+            Some(_) => object.pop_repair(&self.coding),
+            None => object.pop_new(&self.coding),
+        };
+        let start = out.len();
+        let Some(piece) = popped else {
+            self.cache.refresh(ordinal);
+            return false;
+        };
+        if self.encode_piece(ctx.storage, ordinal, piece, out).is_err() {
+            ctx.stats.drop(DropReason::Storage);
+            self.withdraw(ordinal, ctx.events);
+            return false;
+        }
+        match repair {
+            Some(_) => self.share.on_repair(out.len() - start),
+            None => self.share.on_new(out.len() - start),
+        }
+        self.on_piece_sent(ctx, ordinal, piece);
+        true
+    }
+
+    fn encode_piece(
+        &mut self,
+        storage: &mut dyn Storage,
+        ordinal: u64,
+        piece: Piece,
+        out: &mut Vec<u8>,
+    ) -> Result<(), StorageError> {
+        let (block, number) = match piece.part {
+            Part::Info => return self.encode_info(ordinal, out),
+            Part::Source { block, symbol } => (block, Err(symbol)),
+            Part::Parity { block, number, ahead } => (block, Ok((number, ahead))),
+        };
+        let sender = self.fields();
+        let object = self.cache.get(ordinal).ok_or(StorageError::Failed)?;
+        let block_len = object.block_len(block);
+        let symbol = number.map_or_else(|symbol| symbol, |(number, _)| block_len + number);
+        let fti = self.coding.fti(object.partition.object_size);
+        let message = Data {
+            sender,
+            flags: flags(object, piece.purpose),
+            object_transport_id: object.key.object,
+            payload_id: self.coding.payload_id(block, block_len, symbol),
+            extensions: Extensions::default(),
+            payload: &[],
+        };
+        message.encode_header((self.config.fti == FtiMode::Always).then_some(&fti), out);
+        match number {
+            Err(symbol) => read_source(object, block, symbol, storage, out),
+            Ok((number, ahead)) => {
+                let wanted = ParityWanted { ordinal, block, number, ahead };
+                self.parity.append(wanted, object, &self.coding, storage, out)
+            }
+        }
+    }
+
+    fn encode_info(&self, ordinal: u64, out: &mut Vec<u8>) -> Result<(), StorageError> {
+        let object = self.cache.get(ordinal).ok_or(StorageError::Failed)?;
+        let message = Info {
+            sender: self.fields(),
+            flags: flags(object, Purpose::First),
+            fec_id: self.coding.fec_id,
+            object_transport_id: object.key.object,
+            extensions: Extensions::default(),
+            payload: object.info.as_deref().unwrap_or_default(),
+        };
+        message.encode(Some(&self.coding.fti(object.partition.object_size)), out);
+        Ok(())
+    }
+
+    fn on_piece_sent(&mut self, ctx: &mut Context<'_>, ordinal: u64, piece: Piece) {
+        self.flush.on_sent(self.now);
+        let Some(object) = self.cache.get_mut(ordinal) else { return };
+        let block = match piece.part {
+            Part::Info => 0,
+            Part::Source { block, .. } | Part::Parity { block, .. } => block,
+        };
+        self.position = Some((ordinal, block));
+        if let (Part::Source { block, symbol }, Purpose::First) = (piece.part, piece.purpose) {
+            let span = object.partition.span(SourceBlockNumber(block), symbol);
+            self.progress += span.map_or(0, |(_, bytes)| bytes as u64);
+        }
+        if object.on_sent(self.now) {
+            ctx.events.push(Event::ObjectSent { key: object.key });
+        }
+        count(ctx.stats, piece);
+        self.cache.refresh(ordinal);
+    }
+}
+
+fn count(stats: &mut Stats, piece: Piece) {
+    if piece.part == Part::Info {
+        return;
+    }
+    *match piece.purpose {
+        Purpose::First => &mut stats.source_sent,
+        Purpose::Proactive => &mut stats.proactive_sent,
+        Purpose::Parity => &mut stats.parity_repair_sent,
+        Purpose::Again | Purpose::Explicit => &mut stats.explicit_repair_sent,
+    } += 1;
+}
+
+/// RFC 5740 5.4.2 flags repairs; a carousel's later rounds are as good to begin with as the first.
+fn flags(object: &super::TransmitObject, purpose: Purpose) -> ObjectFlags {
+    let kind = match object.kind {
+        ObjectKind::Data => 0,
+        ObjectKind::File => ObjectFlags::FILE,
+    };
+    let info = if object.info.is_some() { ObjectFlags::INFO } else { 0 };
+    let repair = match purpose {
+        Purpose::First | Purpose::Again | Purpose::Proactive => 0,
+        Purpose::Parity => ObjectFlags::REPAIR,
+        Purpose::Explicit => ObjectFlags::REPAIR | ObjectFlags::EXPLICIT,
+    };
+    ObjectFlags(kind | info | repair)
+}
+
+/// Straight from storage into the datagram: the only copy.
+fn read_source(
+    object: &super::TransmitObject,
+    block: u32,
+    symbol: u16,
+    storage: &mut dyn Storage,
+    out: &mut Vec<u8>,
+) -> Result<(), StorageError> {
+    let span = object.partition.span(SourceBlockNumber(block), symbol);
+    let (offset, bytes) = span.ok_or(StorageError::Failed)?;
+    let start = out.len();
+    out.resize(start + bytes, 0);
+    storage.read(object.key, offset, &mut out[start..])
+}

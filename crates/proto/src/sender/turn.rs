@@ -1,0 +1,143 @@
+//! Which machine speaks next, and when: the one order that both sending and waiting follow.
+
+use super::{Sender, ack::Point};
+use crate::{context::Context, event::Event, session::Timer, time::Time};
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    Eot,
+    RepairAdv,
+    Squelch,
+    Probe,
+    RollCall,
+    Watermark(Point),
+    /// A part of an object.
+    Object,
+    Flush,
+}
+
+impl Turn {
+    fn timer(self) -> Timer {
+        match self {
+            Self::RepairAdv | Self::Squelch => Timer::RepairAggregate,
+            Self::Probe => Timer::Probe,
+            Self::RollCall => Timer::RollCall,
+            Self::Object => Timer::Pace,
+            Self::Watermark(_) | Self::Flush | Self::Eot => Timer::Flush,
+        }
+    }
+}
+
+impl Sender {
+    /// What each machine has to say and from when on, first come first served.
+    fn turns(&self) -> [Option<(Time, Turn)>; 8] {
+        let mut turns = [None; 8];
+        let when = |at: Option<Time>, turn| at.map(|at| (at, turn));
+        if self.eot.is_asked() && (self.eot.has_begun() || self.may_leave()) {
+            turns[0] = when(self.eot.due_at(), Turn::Eot);
+            return turns;
+        }
+        let collecting = self.repair.collecting().is_some();
+        let objects = self.cache.has_new() || self.cache.has_repair();
+        turns[1] = when(self.advert.due_at().filter(|_| collecting), Turn::RepairAdv);
+        turns[2] = when(self.squelch.due_at(), Turn::Squelch);
+        turns[3] = self.is_working().then(|| (self.probe.due_at(), Turn::Probe));
+        turns[4] = when(self.roll.due_at(), Turn::RollCall);
+        if !self.held {
+            turns[5] = self.watermark_turn();
+            turns[6] = objects.then_some((Time::ZERO, Turn::Object));
+            let may_flush = !objects && !collecting && self.cache.newest_begun().is_some();
+            turns[7] = when(self.flush.due_at().filter(|_| may_flush), Turn::Flush);
+        }
+        turns
+    }
+
+    /// The watermark's turn: everything before it was sent, nothing before it is asked for.
+    fn watermark_turn(&self) -> Option<(Time, Turn)> {
+        let point = self.watermark.point()?;
+        let reached = self.cache.is_past(point.ordinal) && !self.repair.concerns(point.ordinal);
+        self.watermark.due_at().filter(|_| reached).map(|at| (at, Turn::Watermark(point)))
+    }
+
+    /// Whose turn it is now.
+    pub(super) fn turn(&self) -> Option<Turn> {
+        self.turns().into_iter().flatten().find(|(at, _)| *at <= self.now).map(|(_, turn)| turn)
+    }
+
+    fn is_settled(&self) -> bool {
+        let objects = self.cache.has_new() || self.cache.has_repair();
+        !objects && self.repair.collecting().is_none() && self.flush.is_done()
+    }
+
+    fn may_leave(&self) -> bool {
+        self.held || self.is_settled()
+    }
+
+    /// Whether receivers are waited for or served: only then probes go.
+    fn is_working(&self) -> bool {
+        !self.is_settled() || !self.watermark.is_done() || self.roll.is_on()
+    }
+
+    /// Nothing left to send, repair, flush, have acknowledged, or take leave of.
+    pub(crate) fn is_idle(&self) -> bool {
+        match self.eot.is_asked() {
+            true => self.eot.is_done(),
+            false => self.is_settled() && self.watermark.is_done(),
+        }
+    }
+
+    /// When to be called next, and why.
+    pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
+        let pace = self.pace.next(self.controller.rate());
+        let speech = self.turns().into_iter().flatten().map(|(at, turn)| match at <= self.now {
+            true => (pace, Timer::Pace),
+            false => (at.max(pace), turn.timer()),
+        });
+        let possible = speech.filter(|(at, _)| *at < Time::FAR_FUTURE);
+        possible.chain(self.silent_timers().into_iter().flatten()).min()
+    }
+
+    /// What happens by the clock without a message. [`Self::tick`] leaves none of them due.
+    fn silent_timers(&self) -> [Option<(Time, Timer)>; 6] {
+        let when = |at: Option<Time>, timer| at.map(|at| (at, timer));
+        if self.eot.has_begun() {
+            return [None; 6];
+        }
+        [
+            when(self.repair.next_timeout(), Timer::RepairAggregate),
+            when(self.grtt.next_timeout(), Timer::Probe),
+            when(self.flush.next_timeout(), Timer::Flush),
+            when(self.watermark.next_timeout(), Timer::Flush),
+            when(self.cache.next_timeout(self.quiet(), self.config.repair_window), Timer::Cache),
+            (!self.closing.is_empty()).then_some((self.now, Timer::Cache)),
+        ]
+    }
+
+    /// Tells the time to the machines that wait for it.
+    pub(super) fn tick(&mut self, ctx: &mut Context<'_>) {
+        let now = self.now;
+        self.ticked = Some(now);
+        self.grtt.poll(now);
+        self.advertise_grtt();
+        if let Some(demand) = self.repair.poll_activation(now, self.cycle_timing()) {
+            self.activate(&demand);
+        }
+        self.watermark.poll(now);
+        if let Some(outcomes) = self.watermark.poll_done() {
+            ctx.events.push(Event::WatermarkDone { outcomes });
+        }
+        if self.flush.poll_done(now) {
+            self.cache.on_flushed(now);
+            if !self.cache.has_new() {
+                ctx.events.push(Event::FlushDone);
+            }
+        }
+        for object in self.cache.purge(now, self.quiet(), self.config.repair_window) {
+            self.on_purged(&object, ctx.events);
+        }
+        for key in self.closing.drain(..) {
+            ctx.storage.close(key, true);
+        }
+    }
+}
