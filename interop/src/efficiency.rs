@@ -114,7 +114,8 @@ pub fn page(head: &Head, plan: &Plan, lines: &[Line]) -> String {
          {} Mbit/s, segments of 1400 bytes, blocks of {}+{} with parity only on request, no loss of\n\
          feedback, network namespaces on one bridge. `sent` is the UDP payload of everything the\n\
          sender's host sent. `bound` is size/(1-loss) plus 32 bytes of header per segment: nothing\n\
-         beats it with one receiver; with several, blocks must last for the unluckiest.\n\n\
+         beats it on average with one receiver (a single run may fall a few tenths of a percent\n\
+         either side); with several, blocks must last for the unluckiest.\n\n\
          | program | receivers | datagrams | sent, MB | bound, MB | sent/bound | s | result |\n\
          |---|---|---|---|---|---|---|---|\n",
         plan.size as f64 / 1e6,

@@ -57,6 +57,16 @@ pub fn sent(host: &Host) -> Result<Sent, ToolError> {
     })
 }
 
+/// How many datagrams the inbound rule of `host` has dropped since [`apply`].
+///
+/// # Errors
+/// When `nft` fails.
+pub fn dropped(host: &Host) -> Result<u64, ToolError> {
+    let listing = host.output("nft", &["list", "table", "netdev", "in_eth0"])?;
+    // Without loss there is no rule, and nothing dropped.
+    Ok(parse_counter(&listing).map_or(0, |counted| counted.packets))
+}
+
 fn load(namespace: &str, rules: &str) -> Result<(), ToolError> {
     let all = ["netns", "exec", namespace, "nft", "-f", "-"];
     tool::output_with_input("ip", &all, rules).map(drop)

@@ -111,7 +111,8 @@ impl Experiment<'_> {
         let failure = self.judge(&mut sender, deadline)?;
         let seconds = began.elapsed().as_secs_f64();
         let sent = impair::sent(sender_host)?;
-        let failure = failure.or(self.goodbye()?).or_else(|| self.inspect());
+        let unhurt = self.unhurt(hosts, sent)?;
+        let failure = failure.or(self.goodbye()?).or_else(|| self.inspect()).or(unhurt);
         if let Some(directory) = &options.keep {
             self.save(&sender, directory)?;
         }
@@ -262,6 +263,21 @@ impl Experiment<'_> {
             failure.get_or_insert(format!("{} {what}", receiver.process.label()));
         }
         Ok(failure)
+    }
+
+    /// A pass without the loss that was asked for would prove nothing.
+    fn unhurt(&self, hosts: &[Host], sent: Sent) -> Result<Option<String>, ToolError> {
+        let permille = u64::from(self.cell.conditions.loss.inbound_permille);
+        // Below 20 expected losses none at all is possible, if rarely; a latecomer hears less.
+        if sent.packets * permille < 20_000 {
+            return Ok(None);
+        }
+        for host in hosts {
+            if impair::dropped(host)? == 0 {
+                return Ok(Some(format!("{} lost nothing: the lab is broken", host.namespace())));
+            }
+        }
+        Ok(None)
     }
 
     /// Looks once more when all programs have ended: what is there now is what a user gets.
