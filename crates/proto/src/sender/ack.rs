@@ -5,7 +5,7 @@ use crate::{
     time::{Duration, Time},
 };
 use alloc::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     vec::Vec,
 };
 use fanfare_wire::{FecPayloadId, NodeId, ObjectTransportId};
@@ -75,8 +75,8 @@ impl Watermark {
     pub(super) fn add(&mut self, now: Time, node: NodeId) {
         if self.point.is_none() {
             self.waiting.insert(node);
-        } else if !self.nodes.contains_key(&node) {
-            self.nodes.insert(node, Node::Pending { attempts: 0 });
+        } else if let Entry::Vacant(place) = self.nodes.entry(node) {
+            place.insert(Node::Pending { attempts: 0 });
             self.next = self.next.max(now);
             self.told = false;
         }

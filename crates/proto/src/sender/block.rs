@@ -72,12 +72,18 @@ impl TransmitBlock {
         self.named.extend(&wanted.named);
     }
 
+    /// How many named symbols follow one another from `symbol`, itself included.
+    fn run_from(&self, symbol: u16) -> u16 {
+        let following = self.named.iter().zip(symbol + 1..);
+        1 + following.take_while(|(named, next)| *named == next).count() as u16
+    }
+
     /// Takes the lowest symbol to be sent.
     pub(super) fn pop(&mut self, block: u32, source: u16) -> Option<Piece> {
         if let Some(symbol) = self.named.pop_first() {
             let part = match symbol.checked_sub(source) {
                 None => Part::Source { block, symbol },
-                Some(number) => Part::Parity { block, number, ahead: 1 },
+                Some(number) => Part::Parity { block, number, ahead: self.run_from(symbol) },
             };
             return Some(Piece { part, purpose: Purpose::Explicit });
         }
@@ -121,7 +127,7 @@ mod tests {
             [
                 Part::Source { block: 0, symbol: 8 },
                 Part::Source { block: 0, symbol: 9 },
-                Part::Parity { block: 0, number: 0, ahead: 1 },
+                Part::Parity { block: 0, number: 0, ahead: 2 },
                 Part::Parity { block: 0, number: 1, ahead: 1 },
                 Part::Parity { block: 0, number: 2, ahead: 1 },
             ]

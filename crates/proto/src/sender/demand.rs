@@ -101,7 +101,10 @@ impl Reading {
     pub(super) fn new(requests: &RepairRequests<'_>, coding: &Coding, cache: &Cache) -> Self {
         let mut reading = Self::default();
         requests.iter().for_each(|request| reading.request(&request, coding, cache));
-        reading.demand.objects.retain(|_, object| !object.is_empty());
+        reading.demand.objects.retain(|_, object| {
+            object.symbols.retain(|_, wanted| wanted.need > 0);
+            !object.is_empty()
+        });
         reading
     }
 

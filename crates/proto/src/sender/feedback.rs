@@ -27,13 +27,13 @@ impl Sender {
                 object.active = self.now;
             }
         }
-        if meta.unicast && self.backoff() > 0 {
-            self.advert.on_unicast_nack();
-        }
         let timing = self.cycle_timing();
         let now = self.now;
         if let Some(demand) = self.repair.on_demand(now, reading.demand, timing, self.position) {
             self.activate(&demand);
+        }
+        if meta.unicast && self.backoff() > 0 && self.repair.collecting().is_some() {
+            self.advert.on_unicast_nack();
         }
     }
 

@@ -95,8 +95,9 @@ pub(crate) struct Sender {
     progress: u64,
     /// Ordinal and block sent last.
     position: Option<(u64, u32)>,
-    /// Objects that have left, to be closed when storage is at hand.
-    closing: Vec<ObjectKey>,
+    /// Objects that have left, and whether they were sent whole: to be closed when storage is at
+    /// hand.
+    closing: Vec<(ObjectKey, bool)>,
     cache: Cache,
     parity: ParityCache,
     repair: RepairCycle,
@@ -206,7 +207,7 @@ impl Sender {
 
     fn on_purged(&mut self, object: &TransmitObject, events: &mut EventQueue) {
         events.push(Event::ObjectPurged { key: object.key });
-        self.closing.push(object.key);
+        self.closing.push((object.key, object.sent.is_some()));
     }
 
     /// Sends a cached object once more from its start; false when it is gone.

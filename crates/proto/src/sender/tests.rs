@@ -379,6 +379,19 @@ fn a_repair_restarts_the_flush() {
 }
 
 #[test]
+fn a_flush_that_is_answered_with_a_request_has_not_ended() {
+    let mut hand = sent();
+    let interval = hand.sender.flush_interval();
+    hand.run(interval * 2 + ms(1));
+    hand.ask(2, 0, 8..9);
+    hand.run(hand.sender.grtt() * 4);
+    assert!(!hand.events().contains(&Event::FlushDone));
+    assert_eq!(data(&hand.run(ms(1000))), [(0, 8)]);
+    let done = hand.events().iter().filter(|e| **e == Event::FlushDone).count();
+    assert_eq!(done, 1);
+}
+
+#[test]
 fn a_watermark_names_who_must_answer_until_all_have() {
     let mut hand = Hand::new(config());
     hand.enqueue(1600, None);

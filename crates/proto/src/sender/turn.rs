@@ -70,6 +70,11 @@ impl Sender {
         !objects && self.repair.collecting().is_none() && self.flush.is_done()
     }
 
+    /// A flush that was answered with a request has not ended: its repair will start it again.
+    fn may_end_flush(&self) -> bool {
+        !self.cache.has_repair() && self.repair.collecting().is_none()
+    }
+
     fn may_leave(&self) -> bool {
         self.held || self.is_settled()
     }
@@ -107,7 +112,7 @@ impl Sender {
         [
             when(self.repair.next_timeout(), Timer::RepairAggregate),
             when(self.grtt.next_timeout(), Timer::Probe),
-            when(self.flush.next_timeout(), Timer::Flush),
+            when(self.flush.next_timeout().filter(|_| self.may_end_flush()), Timer::Flush),
             when(self.watermark.next_timeout(), Timer::Flush),
             when(self.cache.next_timeout(self.quiet(), self.config.repair_window), Timer::Cache),
             (!self.closing.is_empty()).then_some((self.now, Timer::Cache)),
@@ -127,7 +132,7 @@ impl Sender {
         if let Some(outcomes) = self.watermark.poll_done() {
             ctx.events.push(Event::WatermarkDone { outcomes });
         }
-        if self.flush.poll_done(now) {
+        if self.may_end_flush() && self.flush.poll_done(now) {
             self.cache.on_flushed(now);
             if !self.cache.has_new() {
                 ctx.events.push(Event::FlushDone);
@@ -136,8 +141,8 @@ impl Sender {
         for object in self.cache.purge(now, self.quiet(), self.config.repair_window) {
             self.on_purged(&object, ctx.events);
         }
-        for key in self.closing.drain(..) {
-            ctx.storage.close(key, true);
+        for (key, complete) in self.closing.drain(..) {
+            ctx.storage.close(key, complete);
         }
     }
 }
