@@ -495,12 +495,12 @@ impl ReceiverHandle<'_> {
     }
 
     /// Bytes to carry in every acknowledgement of a watermark to `sender` (NRL's APP_ACK), at most
-    /// 1000; a longer content is refused with false.
+    /// 960; a longer content is refused with false.
     pub fn set_ack_content(&mut self, sender: NodeId, content: Vec<u8>) -> bool {
         self.session.receiver.as_mut().is_some_and(|r| r.set_ack_content(sender, content))
     }
 
-    /// What to answer when the roll is called, at most 1000 bytes. Also sent once now, to every
+    /// What to answer when the roll is called, at most 960 bytes. Also sent once now, to every
     /// sender in view, when `announce` is set: for news that cannot wait, such as a failure.
     pub fn set_status(&mut self, status: Vec<u8>, announce: bool) -> bool {
         let session = &mut *self.session;

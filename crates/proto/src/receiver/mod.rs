@@ -53,8 +53,9 @@ use objects::Entry;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
 
-/// Longest status and acknowledgement content, bytes.
-const CONTENT_MAX: usize = 1000;
+/// Longest status and acknowledgement content, bytes: what fits beside EXT_CC into a header of
+/// 255 words, rounded down.
+const CONTENT_MAX: usize = 960;
 
 /// What holds for all remote senders alike.
 #[derive(Debug)]
