@@ -81,11 +81,6 @@ impl Directory {
         Ok(directory)
     }
 
-    /// A second handle, for another thread.
-    pub(crate) fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self { fd: self.fd.try_clone()? })
-    }
-
     /// Bytes that this user may still write here.
     pub(crate) fn free(&self) -> u64 {
         rustix::fs::fstatvfs(&self.fd).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))

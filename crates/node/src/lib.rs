@@ -1,13 +1,64 @@
-//! wip
-#[allow(missing_docs)]
+//! Fanfare for applications: files to many machines, and a receipt from each.
+//!
+//! A [`Node`] takes part in one group, as sender, receiver or both. It has one thread for protocol
+//! and sockets and, when it receives, one that hashes and syncs. Files are acknowledged when they
+//! are whole, verified, on disk and under their final name; not before.
+//!
+//! ```
+//! use fanfare_node::{Node, ReceiveOptions, SendOptions, Sources};
+//! # let inbox = std::env::temp_dir().join(format!("fanfare-doc-{}", std::process::id()));
+//! # let outbox = inbox.with_extension("out");
+//! # std::fs::create_dir_all(&inbox)?;
+//! # std::fs::create_dir_all(&outbox)?;
+//! # let hello = outbox.join("hello.txt");
+//! # std::fs::write(&hello, "hello, all")?;
+//! # let port = 20_000 + std::process::id() % 20_000;
+//! let group: fanfare_node::GroupSpec = format!("norm://lo;239.255.42.9:{port}").parse()?;
+//! let receiver =
+//!     Node::builder().group(group.clone()).receive(&inbox, ReceiveOptions::default()).build()?;
+//! let files = Sources::gather(&[hello], "stdin", &mut |_| {})?;
+//! let sender = Node::builder().group(group).send(files, SendOptions::default()).build()?;
+//! let report = sender.finish().sent.unwrap();
+//! assert_eq!(report.complete(), 1);
+//! assert_eq!(std::fs::read(inbox.join("hello.txt"))?, b"hello, all");
+//! # drop(receiver);
+//! # std::fs::remove_dir_all(&inbox)?;
+//! # std::fs::remove_dir_all(&outbox)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Map, in reading order
+//! - [`Node`], [`NodeBuilder`]: built, watched, stopped; [`event`]: what it tells.
+//! - [`source`]: files to be sent; `send`: from the roll call to the receipts.
+//! - [`name`], [`announcement`], [`receipt`]: what travels besides the bytes.
+//! - `receive`, `verify`, `directory`: from an announcement to a file on disk.
+//! - `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
+
 pub mod announcement;
 mod clock;
 mod directory;
+mod driver;
+pub mod event;
 mod file_storage;
+pub mod invitation;
 pub mod name;
+mod node;
+mod outbox;
 pub mod receipt;
+mod receive;
 #[cfg(test)]
 mod scratch;
+mod send;
 pub mod source;
 mod verify;
 mod waker;
+
+pub use directory::DirectoryError;
+pub use event::{Finished, NodeEvent, ReceiveEvent, SendEvent};
+pub use fanfare_proto as proto;
+pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
+pub use node::{BuildError, Node, NodeBuilder, Stopper};
+pub use receive::{ReceiveOptions, Until};
+pub use send::{EnqueueFailed, Expect, SendOptions};
+pub use source::{Gathering, SourceError, SourceFile, Sources};
+pub use verify::Placed;

@@ -1,6 +1,6 @@
 //! What a receiver says of itself: in every acknowledgement, and when the roll is called.
 //!
-//! A [`Status`] is one CBOR map of at most 1000 bytes. Acknowledgements are padded with zeros to a
+//! A [`Status`] is one CBOR map of at most 960 bytes. Acknowledgements are padded with zeros to a
 //! word on the wire, so bytes after the map are ignored. The [`Holdings`] digest stands for every
 //! object held at once: equal digests at both ends are a receipt for each object.
 
@@ -11,8 +11,8 @@ use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 use minicbor::{Decode, Encode};
 
 const VERSION: u8 = 1;
-/// Most that the core carries in an acknowledgement.
-const STATUS_MAX: usize = 1000;
+/// What fits into an acknowledgement beside the other extensions of its header.
+const STATUS_MAX: usize = 960;
 /// Longest name of a receiver that is sent or believed, bytes.
 const NAME_MAX: usize = 64;
 /// Most failures named; 7 bytes each at worst, so that a status stays within its bound.
@@ -174,7 +174,7 @@ impl Status {
         }
     }
 
-    /// At most 1000 bytes: failures that do not fit are left out.
+    /// At most 960 bytes: failures that do not fit are left out.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut status = self.clone();
@@ -196,7 +196,7 @@ impl Status {
 }
 
 /// A name that can be shown on a terminal: no control characters, not endless.
-fn printable(name: &str) -> String {
+pub(crate) fn printable(name: &str) -> String {
     let mut shown = String::new();
     for c in name.chars().map(|c| if c.is_control() { '?' } else { c }) {
         if shown.len() + c.len_utf8() > NAME_MAX {

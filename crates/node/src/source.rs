@@ -36,16 +36,11 @@ pub struct SourceFile {
 struct Stamp {
     size: u64,
     mtime: (i64, i64),
-    ctime: (i64, i64),
 }
 
 impl Stamp {
     fn of(meta: &Metadata) -> Self {
-        Self {
-            size: meta.size(),
-            mtime: (meta.mtime(), meta.mtime_nsec()),
-            ctime: (meta.ctime(), meta.ctime_nsec()),
-        }
+        Self { size: meta.size(), mtime: (meta.mtime(), meta.mtime_nsec()) }
     }
 }
 

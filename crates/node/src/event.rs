@@ -1,0 +1,306 @@
+//! What a node tells its application, as it happens and at the end.
+
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+
+use fanfare_proto::{Bitrate, NodeId, ObjectKey, Stats};
+
+use crate::{
+    receipt::{Reason, State},
+    verify::Placed,
+};
+
+/// Something an application may want to show.
+#[derive(Debug, Clone)]
+pub enum NodeEvent {
+    /// So many events were lost here because they were not fetched in time.
+    Overrun {
+        /// How many.
+        lost: u64,
+    },
+    /// The system refuses to send. The node goes on; said once for each kind of refusal.
+    SendRefused {
+        /// What the system says.
+        why: String,
+    },
+    /// Of the sending side.
+    Send(SendEvent),
+    /// Of the receiving side.
+    Receive(ReceiveEvent),
+}
+
+/// What happens while sending.
+#[derive(Debug, Clone)]
+pub enum SendEvent {
+    /// A receiver was heard for the first time, or is in another state.
+    Receiver(ReceiverView),
+    /// Data begins to flow.
+    Started,
+    /// How far it is; about five times a second.
+    Progress(SendProgress),
+    /// A receiver holds an object.
+    Receipt(Receipt),
+    /// A receiver reports something about an object.
+    Reported {
+        /// Which receiver.
+        receiver: NodeId,
+        /// The object's name.
+        name: String,
+        /// What.
+        reason: Reason,
+    },
+    /// A file changed while it was being sent; it was withdrawn.
+    SourceChanged(PathBuf),
+}
+
+/// A receiver as its sender sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiverView {
+    /// Its node id.
+    pub id: NodeId,
+    /// Its name; `None` for plain NORM receivers, which have none.
+    pub name: Option<String>,
+    /// What it is doing; `None` for plain NORM receivers.
+    pub state: Option<State>,
+}
+
+impl ReceiverView {
+    /// Its name, or its id when it has none.
+    #[must_use]
+    pub fn label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.id.to_string())
+    }
+}
+
+/// How far a sender is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SendProgress {
+    /// Source bytes sent once.
+    pub sent_bytes: u64,
+    /// Source bytes to send in all.
+    pub total_bytes: u64,
+    /// The rate in force.
+    pub rate: Bitrate,
+    /// Bytes of repair so far.
+    pub repair_bytes: u64,
+    /// All bytes sent, headers of UDP and below not counted.
+    pub wire_bytes: u64,
+    /// The receiver with the highest loss, and that loss as a fraction.
+    pub limiting: Option<(ReceiverView, f64)>,
+    /// Receivers that hold everything.
+    pub complete: usize,
+    /// Receivers heard.
+    pub receivers: usize,
+}
+
+/// One receiver holds one object: verified, on disk, under its final name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Receipt {
+    /// The receiver.
+    pub receiver: ReceiverView,
+    /// Object transport id.
+    pub object: u16,
+    /// The object's name.
+    pub file: String,
+    /// BLAKE3 hash of its content.
+    pub hash: [u8; 32],
+    /// Its size.
+    pub bytes: u64,
+    /// Since data began to flow.
+    pub elapsed: Duration,
+}
+
+/// How it ended for one receiver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds every object.
+    Complete,
+    /// A plain NORM receiver acknowledged everything, but cannot say what it holds.
+    Unverified,
+    /// It lacks objects.
+    Partial {
+        /// How many it holds.
+        held: u64,
+        /// What it said of those it lacks, by name.
+        failures: BTreeMap<String, Reason>,
+    },
+    /// It fell silent.
+    Unanswered,
+    /// Its user stopped it.
+    Left,
+    /// The sender was stopped first.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Stable name for JSON and tables.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Unverified => "unverified",
+            Self::Partial { .. } => "partial",
+            Self::Unanswered => "unanswered",
+            Self::Left => "left",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// One receiver at the end.
+#[derive(Debug, Clone)]
+pub struct ReceiverResult {
+    /// Who.
+    pub view: ReceiverView,
+    /// Where its feedback came from.
+    pub source: Option<SocketAddr>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Loss as a fraction, as it reported last.
+    pub loss: f64,
+    /// NACKs heard from it.
+    pub nacks: u64,
+    /// From the first data until it was done.
+    pub elapsed: Duration,
+}
+
+/// How sending ended as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendEnd {
+    /// To every receiver expected or heard; or one-way, to whom it may concern.
+    Complete,
+    /// Somebody lacks something, or did not come.
+    Partial,
+    /// No receiver answered in time; nothing was sent.
+    NobodyAnswered,
+    /// It was stopped.
+    Interrupted,
+}
+
+/// What sending came to.
+#[derive(Debug, Clone)]
+pub struct SendReport {
+    /// As a whole.
+    pub end: SendEnd,
+    /// For each receiver heard, by node id.
+    pub receivers: Vec<ReceiverResult>,
+    /// Expected by name and never heard.
+    pub missing: Vec<String>,
+    /// Expected by number.
+    pub expected: Option<usize>,
+    /// Files that changed while they were sent.
+    pub changed: Vec<PathBuf>,
+    /// Objects enqueued.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of repair sent.
+    pub repair_bytes: u64,
+    /// From the first data to the end.
+    pub elapsed: Duration,
+}
+
+impl SendReport {
+    /// Receivers that hold everything.
+    #[must_use]
+    pub fn complete(&self) -> usize {
+        self.receivers.iter().filter(|r| r.outcome == Outcome::Complete).count()
+    }
+}
+
+/// What happens while receiving.
+#[derive(Debug, Clone)]
+pub enum ReceiveEvent {
+    /// A sender was heard.
+    Sender {
+        /// Its node id.
+        id: NodeId,
+        /// Where it sends from.
+        source: SocketAddr,
+    },
+    /// An object begins.
+    Object {
+        /// Which.
+        key: ObjectKey,
+        /// Its name as announced, made printable; `None` when it has none.
+        name: Option<String>,
+        /// Its bytes.
+        size: u64,
+    },
+    /// How far it is; about five times a second.
+    Progress(ReceiveProgress),
+    /// A file is in its place.
+    File {
+        /// Which object it was.
+        key: ObjectKey,
+        /// Where it is, and what it holds.
+        placed: Placed,
+        /// Since the object began.
+        elapsed: Duration,
+    },
+    /// An object could not be had.
+    Failed {
+        /// Which.
+        key: ObjectKey,
+        /// Its name as announced, made printable.
+        name: Option<String>,
+        /// Why.
+        reason: Reason,
+    },
+    /// A sender said good-bye, or was not heard for long.
+    SenderGone {
+        /// Its node id.
+        id: NodeId,
+        /// It said so.
+        said: bool,
+    },
+}
+
+/// How far a receiver is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReceiveProgress {
+    /// Bytes received, finished objects included.
+    pub bytes: u64,
+    /// Bytes of all objects begun.
+    pub total_bytes: u64,
+    /// Highest loss seen from a sender, as a fraction.
+    pub loss: f64,
+}
+
+/// How receiving ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiveEnd {
+    /// What was asked for came, or the sender said good-bye.
+    Complete,
+    /// Nothing was heard for as long as was asked.
+    TimedOut,
+    /// It was stopped.
+    Interrupted,
+}
+
+/// What receiving came to.
+#[derive(Debug, Clone)]
+pub struct ReceiveReport {
+    /// As a whole.
+    pub end: ReceiveEnd,
+    /// Files in their place.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Objects that could not be had.
+    pub failures: Vec<(ObjectKey, Reason)>,
+}
+
+/// What a node came to, once it has ended.
+#[derive(Debug, Clone, Default)]
+pub struct Finished {
+    /// Of its sending side.
+    pub sent: Option<SendReport>,
+    /// Of its receiving side.
+    pub received: Option<ReceiveReport>,
+    /// Counters of its session.
+    pub stats: Stats,
+    /// Datagrams that the system dropped because they were not read in time.
+    pub overruns: u64,
+    /// Datagrams dropped on purpose.
+    pub test_dropped: u64,
+}

@@ -1,0 +1,94 @@
+//! Events on their way to an application that may be slow.
+
+use std::{
+    collections::VecDeque,
+    sync::mpsc::{SyncSender, TrySendError},
+};
+
+use crate::event::NodeEvent;
+
+/// Events that wait when the channel is full. Beyond it they are lost, and counted.
+const WAITING_MAX: usize = 16_384;
+
+/// The driver's end of the event channel. Never blocks while the node runs.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    channel: SyncSender<NodeEvent>,
+    waiting: VecDeque<NodeEvent>,
+    lost: u64,
+}
+
+impl Outbox {
+    pub(crate) fn new(channel: SyncSender<NodeEvent>) -> Self {
+        Self { channel, waiting: VecDeque::new(), lost: 0 }
+    }
+
+    /// Sends `event` as soon as there is room.
+    pub(crate) fn push(&mut self, event: NodeEvent) {
+        if self.waiting.len() < WAITING_MAX {
+            self.waiting.push_back(event);
+        } else {
+            self.lost += 1;
+        }
+    }
+
+    /// Hands over what fits.
+    pub(crate) fn flush(&mut self) {
+        while let Some(event) = self.waiting.pop_front() {
+            match self.channel.try_send(event) {
+                Ok(()) => {}
+                Err(TrySendError::Full(event)) => return self.waiting.push_front(event),
+                // Nobody listens any more.
+                Err(TrySendError::Disconnected(_)) => self.waiting.clear(),
+            }
+        }
+        if self.lost > 0 {
+            let lost = std::mem::take(&mut self.lost);
+            self.waiting.push_back(NodeEvent::Overrun { lost });
+        }
+    }
+
+    /// Whether events wait for room.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Hands everything over, waiting as long as the application listens.
+    pub(crate) fn close(mut self) {
+        if self.lost > 0 {
+            self.waiting.push_back(NodeEvent::Overrun { lost: self.lost });
+        }
+        for event in self.waiting {
+            if self.channel.send(event).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+    use crate::event::SendEvent;
+
+    #[test]
+    fn an_application_that_reads_nothing_costs_bounded_memory_and_is_told_what_it_lost() {
+        let (sender, receiver) = sync_channel(10);
+        let mut outbox = Outbox::new(sender);
+        for _ in 0..WAITING_MAX + 100 {
+            outbox.push(NodeEvent::Send(SendEvent::Started));
+            outbox.flush();
+        }
+        assert!(outbox.is_waiting());
+        let reader = std::thread::spawn(move || receiver.iter().collect::<Vec<_>>());
+        outbox.close();
+        let events = reader.join().unwrap();
+        let lost: u64 = events
+            .iter()
+            .map(|e| if let NodeEvent::Overrun { lost } = e { *lost } else { 0 })
+            .sum();
+        assert_eq!((lost, events.len()), (90, WAITING_MAX + 11));
+    }
+}

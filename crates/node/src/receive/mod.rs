@@ -1,0 +1,428 @@
+//! Receiving files: from an announcement to a file on disk that may be acknowledged.
+//!
+//! - `record`: what is held of one life of a sender
+//!
+//! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
+
+mod record;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use fanfare_proto::{AbortReason, Event, InstanceId, NodeId, ObjectKey, Session, Time};
+use record::{OpenObject, Record};
+
+use crate::{
+    announcement::Announcement,
+    directory::Directory,
+    event::{NodeEvent, ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport},
+    file_storage::FileStorage,
+    outbox::Outbox,
+    receipt::{About, Reason, State, Status},
+    verify::{self, Job, Placed, Verdict, Verifier},
+};
+
+/// Progress is told this often.
+const PROGRESS: Duration = Duration::from_millis(200);
+/// After the last of a counted number of files: time to acknowledge them when asked.
+const LINGER: Duration = Duration::from_secs(3);
+/// Time for the last word when the user stops it.
+const FAREWELL: Duration = Duration::from_millis(300);
+/// Senders whose lives are remembered; the oldest give way.
+const RECORDS_MAX: usize = 256;
+
+/// When receiving is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Until {
+    /// When it is stopped.
+    #[default]
+    Stopped,
+    /// When the first sender that sent something has said good-bye.
+    SenderEnded,
+    /// When so many files are in their place.
+    Files(u64),
+}
+
+/// How to receive.
+#[derive(Debug, Clone, Default)]
+pub struct ReceiveOptions {
+    /// What this receiver calls itself. Default empty.
+    pub name: String,
+    /// Replace files that are there already. Default false: the new one becomes `name.1`.
+    pub overwrite: bool,
+    /// Create the directory. Default false.
+    pub create_dirs: bool,
+    /// Receive from this sender only. Default from all.
+    pub from: Option<NodeId>,
+    /// When to end. Default when stopped.
+    pub until: Until,
+    /// End when nothing new has come for so long. Default never.
+    pub timeout: Option<Duration>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Receiving,
+    /// Answers what is still asked, until then.
+    Lingering(ReceiveEnd, Time),
+    Done(ReceiveEnd),
+}
+
+/// The receiving side, as a machine driven by the session's events.
+#[derive(Debug)]
+pub(crate) struct ReceiveJob {
+    options: ReceiveOptions,
+    directory: Arc<Directory>,
+    verifier: Verifier,
+    /// Whole files for which the verifier had no room.
+    waiting: VecDeque<Job>,
+    records: BTreeMap<(NodeId, InstanceId), Record>,
+    phase: Phase,
+    last_news: Time,
+    next_progress: Time,
+    last_progress: Option<ReceiveProgress>,
+    report: ReceiveReport,
+}
+
+impl ReceiveJob {
+    pub(crate) fn start(
+        now: Time,
+        session: &mut Session,
+        directory: Arc<Directory>,
+        verifier: Verifier,
+        options: ReceiveOptions,
+    ) -> Self {
+        let status = Status::ready(&options.name, directory.free());
+        session.receiver().set_status(status.encode(), false);
+        Self {
+            options,
+            directory,
+            verifier,
+            waiting: VecDeque::new(),
+            records: BTreeMap::new(),
+            phase: Phase::Receiving,
+            last_news: now,
+            next_progress: now,
+            last_progress: None,
+            report: ReceiveReport {
+                end: ReceiveEnd::Interrupted,
+                files: 0,
+                bytes: 0,
+                failures: Vec::new(),
+            },
+        }
+    }
+
+    /// An event of the session.
+    pub(crate) fn on_event(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        event: &Event,
+        out: &mut Outbox,
+    ) {
+        match event {
+            Event::SenderNew { sender, instance, source } => {
+                self.record(*sender, *instance).gone = false;
+                let event = ReceiveEvent::Sender { id: *sender, source: *source };
+                out.push(NodeEvent::Receive(event));
+            }
+            Event::SenderReset { sender, instance } => {
+                self.record(*sender, *instance).gone = false;
+            }
+            Event::ObjectNew { key, size, has_info, .. } => {
+                self.last_news = now;
+                self.on_object(now, session, *key, *size, *has_info, out);
+            }
+            Event::ObjectInfo { key, info } => self.on_info(*key, info, out),
+            Event::ObjectCompleted { key, size } => {
+                self.last_news = now;
+                self.on_completed(now, session, storage, *key, *size, out);
+            }
+            Event::ObjectAborted { key, reason } => {
+                self.on_aborted(session, *key, *reason, out);
+            }
+            Event::SenderEnded { sender } => self.on_gone(*sender, true, out),
+            Event::SenderInactive { sender } => self.on_gone(*sender, false, out),
+            _ => {}
+        }
+    }
+
+    fn record(&mut self, sender: NodeId, instance: InstanceId) -> &mut Record {
+        let key = (sender, instance);
+        if self.records.len() >= RECORDS_MAX && !self.records.contains_key(&key) {
+            let settled = self.records.iter().find(|(_, record)| record.is_settled());
+            if let Some(oldest) = settled.map(|(key, _)| *key) {
+                self.records.remove(&oldest);
+            }
+        }
+        self.records.entry(key).or_default()
+    }
+
+    fn record_of(&mut self, key: ObjectKey) -> &mut Record {
+        self.record(key.sender, key.instance)
+    }
+
+    fn on_object(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        key: ObjectKey,
+        size: u64,
+        has_info: bool,
+        out: &mut Outbox,
+    ) {
+        let object = OpenObject { size, begun: now, announcement: None, verifying: false };
+        let record = self.record_of(key);
+        record.gone = false;
+        record.open.insert(key, object);
+        self.update_status(session, key, false);
+        if !has_info {
+            out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name: None, size }));
+        }
+    }
+
+    fn on_info(&mut self, key: ObjectKey, info: &[u8], out: &mut Outbox) {
+        let announcement = Announcement::parse(info);
+        let name = shown(&announcement);
+        if let Some(object) = self.record_of(key).open.get_mut(&key) {
+            object.announcement = Some(announcement);
+            let event = ReceiveEvent::Object { key, name, size: object.size };
+            out.push(NodeEvent::Receive(event));
+        }
+    }
+
+    fn on_completed(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        size: u64,
+        out: &mut Outbox,
+    ) {
+        let new = || OpenObject { size, begun: now, announcement: None, verifying: false };
+        let object = self.record_of(key).open.entry(key).or_insert_with(new);
+        object.verifying = true;
+        let announcement = object.announcement.clone();
+        match storage.take_finished(key) {
+            Some(part) => {
+                let overwrite = self.options.overwrite;
+                self.waiting.push_back(Job { key, part, announcement, overwrite });
+                self.submit();
+                self.update_status(session, key, false);
+            }
+            None => self.fail(session, key, Reason::DiskError, out),
+        }
+    }
+
+    fn submit(&mut self) {
+        while let Some(job) = self.waiting.pop_front() {
+            if let Err(job) = self.verifier.try_submit(job) {
+                return self.waiting.push_front(job);
+            }
+        }
+    }
+
+    fn on_aborted(
+        &mut self,
+        session: &mut Session,
+        key: ObjectKey,
+        reason: AbortReason,
+        out: &mut Outbox,
+    ) {
+        let reason = match reason {
+            AbortReason::Storage(error) => verify::reason(error),
+            AbortReason::Squelched | AbortReason::SenderGone | AbortReason::Window => {
+                Reason::Aborted
+            }
+            AbortReason::Cancelled => Reason::Refused,
+        };
+        let foreign = self.options.from.is_some_and(|from| from != key.sender);
+        if foreign {
+            self.record_of(key).open.remove(&key);
+        } else {
+            self.fail(session, key, reason, out);
+        }
+    }
+
+    fn on_gone(&mut self, sender: NodeId, said: bool, out: &mut Outbox) {
+        for (_, record) in
+            self.records.range_mut((sender, InstanceId(0))..=(sender, InstanceId(u16::MAX)))
+        {
+            record.gone = true;
+        }
+        out.push(NodeEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));
+    }
+
+    /// The verifier may have finished something.
+    pub(crate) fn on_wake(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
+        while let Some(Verdict { key, result }) = self.verifier.poll() {
+            self.last_news = now;
+            match result {
+                Ok(placed) => self.on_placed(now, session, key, placed, out),
+                Err(reason) => self.fail(session, key, reason, out),
+            }
+        }
+        self.submit();
+    }
+
+    fn on_placed(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        key: ObjectKey,
+        placed: Placed,
+        out: &mut Outbox,
+    ) {
+        let record = self.record_of(key);
+        let begun = record.open.remove(&key).map_or(now, |object| object.begun);
+        record.holdings.insert(key.object, placed.hash);
+        record.settled_bytes += placed.size;
+        if placed.name_rejected.is_some() {
+            record.fail(key, Reason::NameRejected);
+        }
+        self.report.files += 1;
+        self.report.bytes += placed.size;
+        // The content first: the confirmation may let an acknowledgement go at once.
+        self.update_status(session, key, placed.name_rejected.is_some());
+        session.receiver().confirm(key);
+        let elapsed = now.since(begun);
+        out.push(NodeEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
+    }
+
+    fn fail(&mut self, session: &mut Session, key: ObjectKey, reason: Reason, out: &mut Outbox) {
+        let record = self.record_of(key);
+        let object = record.open.remove(&key);
+        record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
+        record.fail(key, reason);
+        self.report.failures.push((key, reason));
+        self.update_status(session, key, true);
+        let name = object.and_then(|object| object.announcement.as_ref().and_then(shown));
+        out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+    }
+
+    /// Tells the core what to say to this object's sender; at once when `announce`.
+    fn update_status(&mut self, session: &mut Session, key: ObjectKey, announce: bool) {
+        let free = self.directory.free();
+        let name = self.options.name.clone();
+        let about = About::new(key.sender, key.instance);
+        let status = self.record_of(key).status(&name, free, about).encode();
+        let mut receiver = session.receiver();
+        receiver.set_ack_content(key.sender, status.clone());
+        receiver.set_status(status, announce);
+    }
+
+    /// Time has passed, or something has happened.
+    pub(crate) fn on_timeout(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
+        if now >= self.next_progress {
+            self.next_progress = now + PROGRESS;
+            let progress = self.progress(session);
+            if self.last_progress != Some(progress) {
+                self.last_progress = Some(progress);
+                out.push(NodeEvent::Receive(ReceiveEvent::Progress(progress)));
+            }
+        }
+        match self.phase {
+            Phase::Receiving => self.check_end(now),
+            Phase::Lingering(end, until) if now >= until || self.has_senders_gone() => {
+                self.phase = Phase::Done(end);
+            }
+            Phase::Lingering(..) | Phase::Done(_) => {}
+        }
+    }
+
+    fn check_end(&mut self, now: Time) {
+        let over = match self.options.until {
+            Until::Stopped => false,
+            Until::SenderEnded => self
+                .records
+                .values()
+                .any(|record| record.gone && record.is_settled() && record.has_anything()),
+            Until::Files(count) => self.report.files >= count,
+        };
+        let timed_out = self.options.timeout.is_some_and(|t| now.since(self.last_news) >= t);
+        self.phase = match (over, timed_out) {
+            (true, _) if self.has_senders_gone() => Phase::Done(ReceiveEnd::Complete),
+            (true, _) => Phase::Lingering(ReceiveEnd::Complete, now + LINGER),
+            (false, true) => Phase::Done(ReceiveEnd::TimedOut),
+            (false, false) => return,
+        };
+    }
+
+    fn has_senders_gone(&self) -> bool {
+        let mut involved = self.records.values().filter(|record| record.has_anything()).peekable();
+        involved.peek().is_some() && involved.all(|record| record.gone)
+    }
+
+    fn progress(&self, session: &mut Session) -> ReceiveProgress {
+        let receiver = session.receiver();
+        let (mut bytes, mut total_bytes, mut loss) = (0, 0, 0.0_f64);
+        for ((sender, _), record) in &self.records {
+            bytes += record.settled_bytes;
+            total_bytes += record.settled_bytes;
+            for (key, object) in &record.open {
+                bytes += receiver.progress(*key).unwrap_or(if object.verifying {
+                    object.size
+                } else {
+                    0
+                });
+                total_bytes += object.size;
+            }
+            loss = loss.max(receiver.loss(*sender).unwrap_or(0.0));
+        }
+        ReceiveProgress { bytes, total_bytes, loss }
+    }
+
+    /// The user wants to stop: senders are told, what has come so far stays.
+    pub(crate) fn stop(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
+        if !matches!(self.phase, Phase::Receiving) {
+            return;
+        }
+        storage.keep_partials();
+        storage.flush();
+        let mut status = Status::ready(&self.options.name, self.directory.free());
+        status.state = State::Leaving;
+        session.receiver().set_status(status.encode(), true);
+        let farewell = if self.records.is_empty() { Duration::ZERO } else { FAREWELL };
+        self.phase = Phase::Lingering(ReceiveEnd::Interrupted, now + farewell);
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Done(_))
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        let timeout = self.options.timeout.map(|timeout| self.last_news + timeout);
+        match self.phase {
+            // Nobody in view: nothing to report, no need to wake.
+            Phase::Receiving if self.records.values().all(Record::is_settled) => timeout,
+            Phase::Receiving => {
+                Some(timeout.map_or(self.next_progress, |t| t.min(self.next_progress)))
+            }
+            Phase::Lingering(_, until) => Some(until),
+            Phase::Done(_) => None,
+        }
+    }
+
+    /// What it came to.
+    pub(crate) fn report(&self) -> ReceiveReport {
+        let end = match self.phase {
+            Phase::Done(end) | Phase::Lingering(end, _) => end,
+            Phase::Receiving => ReceiveEnd::Interrupted,
+        };
+        ReceiveReport { end, ..self.report.clone() }
+    }
+}
+
+/// A name from the network as it may be shown; `None` when there is none.
+fn shown(announcement: &Announcement) -> Option<String> {
+    let text = String::from_utf8_lossy(&announcement.name);
+    let shown: String =
+        text.chars().map(|c| if c.is_control() { '?' } else { c }).take(1000).collect();
+    (!shown.is_empty()).then_some(shown)
+}

@@ -1,0 +1,120 @@
+//! What is held, and what could not be had, of one life of a sender.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fanfare_proto::{ObjectKey, Time};
+
+use crate::{
+    announcement::Announcement,
+    receipt::{About, Failure, Holdings, Reason, State, Status},
+};
+
+/// Failures kept for the status; older ones give way, the sender has heard of them.
+const FAILURES_MAX: usize = 100;
+
+/// An object that is not yet in its place.
+#[derive(Debug)]
+pub(super) struct OpenObject {
+    pub(super) size: u64,
+    pub(super) begun: Time,
+    pub(super) announcement: Option<Announcement>,
+    /// Whole, and with the verifier.
+    pub(super) verifying: bool,
+}
+
+/// One life of a sender.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) open: BTreeMap<ObjectKey, OpenObject>,
+    pub(super) holdings: Holdings,
+    failures: Vec<Failure>,
+    /// Objects that failed, each counted once.
+    failed: BTreeSet<u16>,
+    /// Bytes of objects that are no longer open.
+    pub(super) settled_bytes: u64,
+    /// It said good-bye, or was not heard for long.
+    pub(super) gone: bool,
+}
+
+impl Record {
+    pub(super) fn fail(&mut self, key: ObjectKey, reason: Reason) {
+        if self.failures.len() >= FAILURES_MAX {
+            self.failures.remove(0);
+        }
+        self.failures.push(Failure { object: key.object.0, reason });
+        if reason.is_failure() {
+            self.failed.insert(key.object.0);
+        }
+    }
+
+    /// Nothing of it is under way any more.
+    pub(super) fn is_settled(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    pub(super) fn has_anything(&self) -> bool {
+        !self.holdings.is_empty() || !self.failed.is_empty()
+    }
+
+    fn state(&self) -> State {
+        if self.open.values().any(|object| !object.verifying) {
+            State::Receiving
+        } else if !self.open.is_empty() {
+            State::Verifying
+        } else if !self.failed.is_empty() {
+            State::Failed
+        } else if !self.holdings.is_empty() {
+            State::Done
+        } else {
+            State::Ready
+        }
+    }
+
+    /// What to tell its sender.
+    pub(super) fn status(&mut self, name: &str, free: u64, about: About) -> Status {
+        let mut status = Status::ready(name, free);
+        status.state = self.state();
+        status.about = Some(about);
+        status.held = self.holdings.len();
+        status.digest = self.holdings.digest();
+        status.failures.clone_from(&self.failures);
+        status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+
+    use super::*;
+
+    fn key(object: u16) -> ObjectKey {
+        ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(object) }
+    }
+
+    fn open(verifying: bool) -> OpenObject {
+        OpenObject { size: 1, begun: Time::ZERO, announcement: None, verifying }
+    }
+
+    fn state(record: &mut Record) -> State {
+        record.status("a", 0, About::new(NodeId(1), InstanceId(1))).state
+    }
+
+    #[test]
+    fn the_state_says_what_is_being_done() {
+        let mut record = Record::default();
+        assert_eq!(state(&mut record), State::Ready);
+        record.open.insert(key(1), open(false));
+        record.open.insert(key(2), open(true));
+        assert_eq!(state(&mut record), State::Receiving);
+        record.open.remove(&key(1));
+        assert_eq!(state(&mut record), State::Verifying);
+        record.open.clear();
+        record.holdings.insert(key(2).object, [0; 32]);
+        assert_eq!(state(&mut record), State::Done);
+        record.fail(key(1), Reason::NameRejected);
+        assert_eq!(state(&mut record), State::Done);
+        record.fail(key(1), Reason::DiskFull);
+        assert_eq!(state(&mut record), State::Failed);
+    }
+}

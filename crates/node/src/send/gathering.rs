@@ -1,0 +1,124 @@
+//! Who must have answered before data flows.
+
+use std::time::Duration;
+
+use fanfare_proto::Time;
+
+/// Longest time given to others once one receiver has answered.
+const SETTLE_MAX: Duration = Duration::from_secs(1);
+
+/// Which receivers are expected.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Expect {
+    /// Whoever answers; at least one.
+    #[default]
+    Anyone,
+    /// So many.
+    Count(usize),
+    /// These, by name.
+    Names(Vec<String>),
+}
+
+impl Expect {
+    /// How many receivers must have everything at the end.
+    pub(crate) fn count(&self) -> Option<usize> {
+        match self {
+            Self::Anyone => None,
+            Self::Count(count) => Some(*count),
+            Self::Names(names) => Some(names.len()),
+        }
+    }
+}
+
+/// What the wait has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decision {
+    Wait,
+    Start,
+    NobodyAnswered,
+}
+
+/// The wait for receivers.
+#[derive(Debug)]
+pub(super) struct Gathering {
+    until: Time,
+    /// Others may still answer until then.
+    settled: Option<Time>,
+}
+
+impl Gathering {
+    pub(super) fn new(now: Time, wait: Duration) -> Self {
+        Self { until: now + wait, settled: None }
+    }
+
+    /// The first receiver answered. Others need about as long for their way and their backoff.
+    pub(super) fn on_answer(&mut self, now: Time, grtt: Duration) {
+        self.settled.get_or_insert(now + (grtt * 3).min(SETTLE_MAX));
+    }
+
+    /// `names`: of all receivers heard so far, where they have one.
+    pub(super) fn decide<'a>(
+        &self,
+        now: Time,
+        expect: &Expect,
+        names: impl Iterator<Item = Option<&'a str>> + Clone,
+    ) -> Decision {
+        let anyone = names.clone().next().is_some();
+        let all_here = match expect {
+            Expect::Anyone => self.settled.is_some_and(|settled| settled <= now),
+            Expect::Count(count) => names.count() >= *count,
+            Expect::Names(wanted) => {
+                wanted.iter().all(|name| names.clone().any(|n| n == Some(name.as_str())))
+            }
+        };
+        match (all_here, now >= self.until) {
+            (true, _) => Decision::Start,
+            (false, true) if anyone => Decision::Start,
+            (false, true) => Decision::NobodyAnswered,
+            (false, false) => Decision::Wait,
+        }
+    }
+
+    pub(super) fn next_timeout(&self) -> Time {
+        self.settled.map_or(self.until, |settled| settled.min(self.until))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn decide(ms: u64, expect: &Expect, names: &[Option<&str>], answered: bool) -> Decision {
+        let mut gathering = Gathering::new(Time::ZERO, Duration::from_secs(10));
+        if answered {
+            gathering.on_answer(at(100), Duration::from_millis(50));
+        }
+        gathering.decide(at(ms), expect, names.iter().copied())
+    }
+
+    #[test]
+    fn without_an_expectation_the_first_answer_and_a_short_wait_start_it() {
+        assert_eq!(decide(200, &Expect::Anyone, &[Some("a")], true), Decision::Wait);
+        assert_eq!(decide(250, &Expect::Anyone, &[Some("a")], true), Decision::Start);
+    }
+
+    #[test]
+    fn with_nobody_there_it_ends_when_the_time_is_up() {
+        assert_eq!(decide(9_999, &Expect::Anyone, &[], false), Decision::Wait);
+        assert_eq!(decide(10_000, &Expect::Anyone, &[], false), Decision::NobodyAnswered);
+        assert_eq!(decide(10_000, &Expect::Count(2), &[], false), Decision::NobodyAnswered);
+    }
+
+    #[test]
+    fn expected_receivers_are_waited_for_by_number_or_name_until_the_time_is_up() {
+        let names = Expect::Names(vec!["a".into(), "b".into()]);
+        assert_eq!(decide(5_000, &names, &[Some("a"), None], true), Decision::Wait);
+        assert_eq!(decide(300, &names, &[Some("b"), Some("a")], true), Decision::Start);
+        assert_eq!(decide(10_000, &names, &[Some("a")], true), Decision::Start);
+        assert_eq!(decide(300, &Expect::Count(2), &[None, None], true), Decision::Start);
+    }
+}

@@ -1,0 +1,466 @@
+//! Sending files: from the roll call to a receipt from everybody.
+//!
+//! - `gathering`: who must have answered before data flows
+//! - `peers`: the receivers and how it stands with each
+//! - `queue`: objects with the core and to come
+//!
+//! A [`SendJob`] lives in the driver's thread and has no clock and no socket of its own.
+
+mod gathering;
+mod peers;
+mod queue;
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+use fanfare_proto::{EnqueueError, Event, NodeId, Session, Time, WatermarkOutcome};
+pub use gathering::Expect;
+use gathering::{Decision, Gathering};
+use peers::{News, Peers};
+use queue::Queue;
+
+use crate::{
+    event::{NodeEvent, Outcome, Receipt, SendEnd, SendEvent, SendProgress, SendReport},
+    file_storage::FileStorage,
+    invitation::Invitation,
+    outbox::Outbox,
+    receipt::{About, Status},
+    source::Sources,
+};
+
+/// The roll is called this often while nothing else is to be done, and while data flows.
+const ROLL_GATHERING: Duration = Duration::from_millis(500);
+const ROLL_SENDING: Duration = Duration::from_secs(2);
+/// Progress is told this often.
+const PROGRESS: Duration = Duration::from_millis(200);
+/// Longest good-bye.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Longest good-bye when the user is waiting.
+const FAREWELL_STOPPED: Duration = Duration::from_millis(1200);
+
+/// How to send.
+#[derive(Debug, Clone)]
+pub struct SendOptions {
+    /// Who must get everything. Default anyone who answers.
+    pub expect: Expect,
+    /// How long to wait for receivers. Default 10 s.
+    pub wait: Duration,
+    /// Ask nobody anything and end when all has been sent. Default false.
+    pub one_way: bool,
+    /// Take the acknowledgement of a plain NORM receiver for complete. Default false: it is called
+    /// unverified.
+    pub accept_plain: bool,
+    /// Send everything so many times more. Default 0. At most 256 objects then.
+    pub carousel: u32,
+    /// What the sender calls itself. Default empty.
+    pub name: String,
+}
+
+impl Default for SendOptions {
+    fn default() -> Self {
+        Self {
+            expect: Expect::Anyone,
+            wait: Duration::from_secs(10),
+            one_way: false,
+            accept_plain: false,
+            carousel: 0,
+            name: String::new(),
+        }
+    }
+}
+
+/// Why a file was not taken for sending.
+#[derive(Debug)]
+pub struct EnqueueFailed {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub error: EnqueueError,
+}
+
+impl fmt::Display for EnqueueFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot send '{}': {}.", self.path.display(), self.error)
+    }
+}
+
+impl std::error::Error for EnqueueFailed {}
+
+/// A name must fit into one segment, beside what else is announced; better said before the start.
+fn check_announcements(sources: &Sources, segment_size: u16) -> Result<(), EnqueueFailed> {
+    let max = usize::from(segment_size);
+    for file in &sources.files {
+        let bytes = file.announcement().encode().len();
+        if bytes > max {
+            let error = EnqueueError::InfoTooLong { bytes, max };
+            return Err(EnqueueFailed { path: file.path.clone(), error });
+        }
+    }
+    Ok(())
+}
+
+#[derive(Debug)]
+enum Phase {
+    Gathering(Gathering),
+    Sending,
+    /// Saying good-bye until then at the latest.
+    Leaving(SendEnd, Time),
+    Done(SendEnd),
+}
+
+/// One sending, as a machine driven by the session's events.
+#[derive(Debug)]
+pub(crate) struct SendJob {
+    options: SendOptions,
+    about: About,
+    phase: Phase,
+    queue: Queue,
+    peers: Peers,
+    started: Time,
+    ended: Option<Time>,
+    next_progress: Time,
+    segment_size: u64,
+}
+
+impl SendJob {
+    /// Begins: the roll is called and the first objects are enqueued, held back.
+    pub(crate) fn start(
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        sources: Sources,
+        options: SendOptions,
+        (about, segment_size): (About, u16),
+    ) -> Result<Self, EnqueueFailed> {
+        check_announcements(&sources, segment_size)?;
+        let gathering = Gathering::new(now, options.wait);
+        let phase = if options.one_way { Phase::Sending } else { Phase::Gathering(gathering) };
+        let mut job = Self {
+            about,
+            phase,
+            queue: Queue::new(sources, options.carousel, options.one_way),
+            peers: Peers::default(),
+            started: now,
+            ended: None,
+            next_progress: now,
+            segment_size: u64::from(segment_size),
+            options,
+        };
+        session.sender().hold(!job.options.one_way);
+        job.call_roll(session, ROLL_GATHERING);
+        let filled = job.queue.fill(now, session, storage);
+        filled.map_err(|(path, error)| EnqueueFailed { path, error })?;
+        Ok(job)
+    }
+
+    fn call_roll(&self, session: &mut Session, interval: Duration) {
+        if !self.options.one_way {
+            let invitation =
+                Invitation::new(&self.options.name, self.queue.total, self.queue.bytes);
+            session.sender().set_roll_call(Some((invitation.encode(), interval)));
+        }
+    }
+
+    /// An event of the session.
+    pub(crate) fn on_event(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        event: &Event,
+        out: &mut Outbox,
+    ) {
+        match event {
+            Event::ReceiverNew { node, source } => {
+                if self.peers.on_heard(*node, *source) {
+                    self.on_new_receiver(now, session, *node, out);
+                }
+            }
+            Event::ReceiverStatus { node, status } => {
+                self.on_status(now, session, *node, status, out);
+            }
+            Event::WatermarkAck { node, app, .. } => {
+                self.on_acknowledged(now, session, *node, app, out);
+            }
+            Event::WatermarkDone { outcomes } => self.on_watermark_done(now, outcomes),
+            Event::ObjectSent { key } => self.queue.on_object_sent(*key, session),
+            _ => {}
+        }
+        self.advance(now, session, storage, out);
+    }
+
+    fn on_new_receiver(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        node: NodeId,
+        out: &mut Outbox,
+    ) {
+        let grtt = session.sender().grtt();
+        match &mut self.phase {
+            Phase::Gathering(gathering) => gathering.on_answer(now, grtt),
+            Phase::Sending if !self.options.one_way => session.sender().add_acking_node(node),
+            Phase::Sending | Phase::Leaving(..) | Phase::Done(_) => {}
+        }
+        out.push(NodeEvent::Send(SendEvent::Receiver(self.peers.view(node))));
+    }
+
+    fn on_status(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        node: NodeId,
+        status: &[u8],
+        out: &mut Outbox,
+    ) {
+        let Some(status) = Status::parse(status) else { return };
+        let known = self.peers.is_known(node);
+        let news = self.peers.on_status(now, node, &status, self.about, self.queue.total);
+        if !known {
+            self.on_new_receiver(now, session, node, out);
+        } else if news.view_changed {
+            out.push(NodeEvent::Send(SendEvent::Receiver(self.peers.view(node))));
+        }
+        self.tell(session, node, &news, out);
+    }
+
+    fn tell(&self, session: &mut Session, node: NodeId, news: &News, out: &mut Outbox) {
+        for (object, reason) in &news.reported {
+            let name = self.queue.name_of(*object);
+            let reported = SendEvent::Reported { receiver: node, name, reason: *reason };
+            out.push(NodeEvent::Send(reported));
+        }
+        if news.settled {
+            session.sender().remove_acking_node(node);
+        }
+    }
+
+    /// Only the acknowledgement of everything says what a receiver holds in the end.
+    fn on_acknowledged(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        node: NodeId,
+        app: &[u8],
+        out: &mut Outbox,
+    ) {
+        let status = Status::parse(app);
+        if let Some(status) = &status {
+            let news = self.peers.on_status(now, node, status, self.about, self.queue.total);
+            self.tell(session, node, &news, out);
+        }
+        if !self.queue.is_last_watermark() || !self.peers.is_open(node) {
+            return;
+        }
+        let outcome = match status {
+            None if self.options.accept_plain => Outcome::Complete,
+            None => Outcome::Unverified,
+            Some(s) if s.about == Some(self.about) && s.digest == self.queue.expected.digest() => {
+                Outcome::Complete
+            }
+            Some(_) => Outcome::Partial { held: self.peers.held(node), failures: [].into() },
+        };
+        if outcome == Outcome::Complete {
+            self.issue_receipts(now, node, out);
+        }
+        self.peers.settle(now, node, outcome);
+    }
+
+    fn issue_receipts(&self, now: Time, node: NodeId, out: &mut Outbox) {
+        for object in &self.queue.sent {
+            out.push(NodeEvent::Send(SendEvent::Receipt(Receipt {
+                receiver: self.peers.view(node),
+                object: object.key.object.0,
+                file: object.file.name.clone(),
+                hash: object.file.root,
+                bytes: object.file.size,
+                elapsed: now.since(self.started),
+            })));
+        }
+    }
+
+    fn on_watermark_done(&mut self, now: Time, outcomes: &[(NodeId, WatermarkOutcome)]) {
+        for (node, outcome) in outcomes {
+            if *outcome == WatermarkOutcome::Unanswered {
+                self.peers.settle(now, *node, Outcome::Unanswered);
+            }
+        }
+        self.queue.on_watermark_done();
+    }
+
+    /// Time has passed.
+    pub(crate) fn on_timeout(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        self.advance(now, session, storage, out);
+        if now >= self.next_progress && matches!(self.phase, Phase::Sending) {
+            self.next_progress = now + PROGRESS;
+            out.push(NodeEvent::Send(SendEvent::Progress(self.progress(session))));
+        }
+    }
+
+    /// Does what may be done now.
+    fn advance(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        while let Some(key) = storage.take_unreadable() {
+            self.queue.withdraw(key, session);
+        }
+        match &self.phase {
+            Phase::Gathering(gathering) => {
+                match gathering.decide(now, &self.options.expect, self.peers.names()) {
+                    Decision::Wait => {}
+                    Decision::Start => self.begin(now, session, out),
+                    Decision::NobodyAnswered => self.leave(now, session, SendEnd::NobodyAnswered),
+                }
+            }
+            Phase::Sending => self.continue_sending(now, session, storage),
+            Phase::Leaving(end, until) => {
+                if now >= *until || session.sender().is_idle() {
+                    self.ended.get_or_insert(now);
+                    self.phase = Phase::Done(*end);
+                }
+            }
+            Phase::Done(_) => {}
+        }
+    }
+
+    fn begin(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
+        self.phase = Phase::Sending;
+        self.started = now;
+        self.call_roll(session, ROLL_SENDING);
+        session.sender().hold(false);
+        out.push(NodeEvent::Send(SendEvent::Started));
+    }
+
+    fn continue_sending(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
+        // An object that the code cannot cut; the names were checked before the start.
+        if let Err((path, _)) = self.queue.fill(now, session, storage) {
+            self.queue.changed.push(path);
+            return self.leave(now, session, SendEnd::Partial);
+        }
+        let open = self.peers.open();
+        if self.queue.wants_watermark() {
+            session.sender().set_watermark(&open);
+            self.queue.on_watermark_set();
+        }
+        let nobody_left = open.is_empty() && !self.options.one_way;
+        let all_sent = self.options.one_way && self.queue.is_passed() && session.sender().is_idle();
+        if nobody_left || all_sent || (self.queue.is_followed() && open.is_empty()) {
+            let end = self.end();
+            self.leave(now, session, end);
+        }
+    }
+
+    /// As a whole.
+    fn end(&self) -> SendEnd {
+        let complete = self.peers.complete();
+        let expected = match &self.options.expect {
+            _ if self.options.one_way => true,
+            Expect::Anyone => complete == self.peers.len(),
+            Expect::Count(count) => complete >= *count,
+            Expect::Names(names) => self.peers.are_complete(names),
+        };
+        if expected { SendEnd::Complete } else { SendEnd::Partial }
+    }
+
+    fn leave(&mut self, now: Time, session: &mut Session, end: SendEnd) {
+        let farewell = if end == SendEnd::Interrupted { FAREWELL_STOPPED } else { FAREWELL };
+        self.queue.check_all();
+        self.ended = Some(now);
+        session.sender().set_roll_call(None);
+        session.sender().hold(false);
+        session.sender().end();
+        self.phase = Phase::Leaving(end, now + farewell);
+    }
+
+    /// The user wants to stop: receivers are told.
+    pub(crate) fn stop(&mut self, now: Time, session: &mut Session) {
+        if matches!(self.phase, Phase::Gathering(_) | Phase::Sending) {
+            self.peers.settle_rest(now, &Outcome::Interrupted);
+            for object in &self.queue.sent {
+                session.sender().cancel(object.key.object);
+            }
+            self.leave(now, session, SendEnd::Interrupted);
+        }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Done(_))
+    }
+
+    /// When [`Self::on_timeout`] has something to do.
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        match &self.phase {
+            Phase::Gathering(gathering) => Some(gathering.next_timeout()),
+            Phase::Sending => Some(self.next_progress),
+            Phase::Leaving(_, until) => Some(*until),
+            Phase::Done(_) => None,
+        }
+    }
+
+    fn repair_bytes(&self, session: &Session) -> u64 {
+        let stats = session.stats();
+        (stats.parity_repair_sent + stats.explicit_repair_sent) * self.segment_size
+    }
+
+    fn progress(&self, session: &mut Session) -> SendProgress {
+        let limiting = session
+            .sender()
+            .receivers()
+            .into_iter()
+            .filter(|report| report.loss > 0.0)
+            .max_by(|a, b| a.loss.total_cmp(&b.loss))
+            .map(|report| (self.peers.view(report.node), report.loss));
+        SendProgress {
+            sent_bytes: session.sender().progress(),
+            total_bytes: self.queue.bytes,
+            rate: session.sender().rate(),
+            repair_bytes: self.repair_bytes(session),
+            wire_bytes: session.stats().bytes_sent,
+            limiting,
+            complete: self.peers.complete(),
+            receivers: self.peers.len(),
+        }
+    }
+
+    /// What it came to.
+    pub(crate) fn report(&self, session: &mut Session) -> SendReport {
+        let reports = session.sender().receivers();
+        let (Phase::Leaving(end, _) | Phase::Done(end)) = self.phase else {
+            return self.report_as(SendEnd::Interrupted, &reports, session);
+        };
+        self.report_as(end, &reports, session)
+    }
+
+    fn report_as(
+        &self,
+        end: SendEnd,
+        reports: &[fanfare_proto::ReceiverReport],
+        session: &Session,
+    ) -> SendReport {
+        let missing = match &self.options.expect {
+            Expect::Names(names) => self.peers.missing(names),
+            Expect::Anyone | Expect::Count(_) => Vec::new(),
+        };
+        let ended = self.ended.unwrap_or(self.started);
+        SendReport {
+            end,
+            receivers: self.peers.results(self.started, reports, |id| self.queue.name_of(id)),
+            missing,
+            expected: self.options.expect.count(),
+            changed: self.queue.changed.clone(),
+            objects: self.queue.total,
+            bytes: self.queue.bytes,
+            repair_bytes: self.repair_bytes(session),
+            elapsed: ended.since(self.started),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The receivers a sender has heard of, and how it stands with each.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    time::Duration,
+};
+
+use fanfare_proto::{NodeId, ReceiverReport, Time};
+
+use crate::{
+    event::{Outcome, ReceiverResult, ReceiverView},
+    receipt::{About, Reason, State, Status},
+};
+
+/// One receiver.
+#[derive(Debug, Default)]
+pub(super) struct Peer {
+    name: Option<String>,
+    state: Option<State>,
+    source: Option<SocketAddr>,
+    outcome: Option<(Outcome, Time)>,
+    /// Objects it holds, by its last status.
+    held: u64,
+    /// What it said of objects, so far.
+    reported: BTreeMap<u16, Reason>,
+}
+
+/// All receivers heard, by node id.
+#[derive(Debug, Default)]
+pub(super) struct Peers {
+    peers: BTreeMap<NodeId, Peer>,
+}
+
+/// What a status brought.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// The receiver is new, or in another state.
+    pub(super) view_changed: bool,
+    /// Objects it says something about for the first time.
+    pub(super) reported: Vec<(u16, Reason)>,
+    /// It is settled now: it will not acknowledge everything any more.
+    pub(super) settled: bool,
+}
+
+impl Peers {
+    /// Feedback of any kind; true when it is the first from this node.
+    pub(super) fn on_heard(&mut self, node: NodeId, source: SocketAddr) -> bool {
+        let new = !self.peers.contains_key(&node);
+        self.peers.entry(node).or_default().source = Some(source);
+        new
+    }
+
+    /// A status of ours. `objects`: how many are sent in all, once that is known.
+    pub(super) fn on_status(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        status: &Status,
+        about: About,
+        objects: u64,
+    ) -> News {
+        let mut news = News { view_changed: !self.peers.contains_key(&node), ..News::default() };
+        let peer = self.peers.entry(node).or_default();
+        news.view_changed |=
+            peer.name.as_ref() != Some(&status.name) || peer.state != Some(status.state);
+        peer.name = Some(status.name.clone());
+        peer.state = Some(status.state);
+        if status.about == Some(about) {
+            peer.held = status.held;
+            for failure in &status.failures {
+                if peer.reported.insert(failure.object, failure.reason).is_none() {
+                    news.reported.push((failure.object, failure.reason));
+                }
+            }
+        }
+        let lacking = peer.lacking();
+        if peer.outcome.is_none() {
+            let outcome = if status.state == State::Leaving {
+                Some(Outcome::Left)
+            } else if lacking > 0 && peer.held + lacking >= objects {
+                Some(Outcome::Partial { held: peer.held, failures: BTreeMap::new() })
+            } else {
+                None
+            };
+            news.settled = outcome.is_some();
+            peer.outcome = outcome.map(|outcome| (outcome, now));
+        }
+        news
+    }
+
+    /// A final word, unless there was one.
+    pub(super) fn settle(&mut self, now: Time, node: NodeId, outcome: Outcome) {
+        if let Some(peer) = self.peers.get_mut(&node) {
+            peer.outcome.get_or_insert((outcome, now));
+        }
+    }
+
+    /// Whoever is not settled yet ends like this.
+    pub(super) fn settle_rest(&mut self, now: Time, outcome: &Outcome) {
+        for peer in self.peers.values_mut() {
+            peer.outcome.get_or_insert_with(|| (outcome.clone(), now));
+        }
+    }
+
+    /// Those of whom an acknowledgement is still wanted.
+    pub(super) fn open(&self) -> Vec<NodeId> {
+        let open = |(node, peer): (&NodeId, &Peer)| peer.outcome.is_none().then_some(*node);
+        self.peers.iter().filter_map(open).collect()
+    }
+
+    pub(super) fn is_known(&self, node: NodeId) -> bool {
+        self.peers.contains_key(&node)
+    }
+
+    /// Whether somebody of each name holds everything.
+    pub(super) fn are_complete(&self, names: &[String]) -> bool {
+        let complete = |peer: &Peer| matches!(peer.outcome, Some((Outcome::Complete, _)));
+        let holds = |name: &String| {
+            self.peers.values().any(|peer| peer.name.as_ref() == Some(name) && complete(peer))
+        };
+        names.iter().all(holds)
+    }
+
+    pub(super) fn is_open(&self, node: NodeId) -> bool {
+        self.peers.get(&node).is_some_and(|peer| peer.outcome.is_none())
+    }
+
+    pub(super) fn held(&self, node: NodeId) -> u64 {
+        self.peers.get(&node).map_or(0, |peer| peer.held)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.peers.len()
+    }
+
+    pub(super) fn complete(&self) -> usize {
+        let complete = |peer: &&Peer| matches!(peer.outcome, Some((Outcome::Complete, _)));
+        self.peers.values().filter(complete).count()
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = Option<&str>> + Clone {
+        self.peers.values().map(|peer| peer.name.as_deref())
+    }
+
+    pub(super) fn view(&self, node: NodeId) -> ReceiverView {
+        let peer = self.peers.get(&node);
+        ReceiverView {
+            id: node,
+            name: peer.and_then(|p| p.name.clone()),
+            state: peer.and_then(|p| p.state),
+        }
+    }
+
+    /// How it ended for each. `name_of` gives an object's name.
+    pub(super) fn results(
+        &self,
+        started: Time,
+        reports: &[ReceiverReport],
+        name_of: impl Fn(u16) -> String,
+    ) -> Vec<ReceiverResult> {
+        let result = |(node, peer): (&NodeId, &Peer)| {
+            let report = reports.iter().find(|report| report.node == *node);
+            let (outcome, at) = peer.outcome.clone().unwrap_or((Outcome::Interrupted, started));
+            let outcome = match outcome {
+                Outcome::Partial { held, .. } => {
+                    Outcome::Partial { held, failures: peer.failures(&name_of) }
+                }
+                other => other,
+            };
+            ReceiverResult {
+                view: self.view(*node),
+                source: peer.source,
+                outcome,
+                loss: report.map_or(0.0, |report| report.loss),
+                nacks: report.map_or(0, |report| report.nacks),
+                elapsed: at.since(started).max(Duration::ZERO),
+            }
+        };
+        self.peers.iter().map(result).collect()
+    }
+
+    /// Names that nobody bears.
+    pub(super) fn missing(&self, wanted: &[String]) -> Vec<String> {
+        let present: BTreeSet<&str> = self.names().flatten().collect();
+        wanted.iter().filter(|name| !present.contains(name.as_str())).cloned().collect()
+    }
+}
+
+impl Peer {
+    fn lacking(&self) -> u64 {
+        self.reported.values().filter(|reason| reason.is_failure()).count() as u64
+    }
+
+    fn failures(&self, name_of: impl Fn(u16) -> String) -> BTreeMap<String, Reason> {
+        let failed = self.reported.iter().filter(|(_, reason)| reason.is_failure());
+        failed.map(|(object, reason)| (name_of(*object), *reason)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_proto::InstanceId;
+
+    use super::*;
+    use crate::receipt::Failure;
+
+    const NODE: NodeId = NodeId(7);
+
+    fn about() -> About {
+        About::new(NodeId(1), InstanceId(1))
+    }
+
+    fn status(held: u64, failed: &[u16]) -> Status {
+        let mut status = Status::ready("a", 0);
+        status.about = Some(about());
+        status.held = held;
+        status.failures =
+            failed.iter().map(|n| Failure { object: *n, reason: Reason::DiskFull }).collect();
+        status
+    }
+
+    fn hear(peers: &mut Peers, status: &Status) -> News {
+        peers.on_status(Time::ZERO, NODE, status, about(), 3)
+    }
+
+    #[test]
+    fn a_receiver_that_lacks_an_object_is_settled_once_it_has_tried_the_others() {
+        let mut peers = Peers::default();
+        let news = hear(&mut peers, &status(1, &[5]));
+        assert_eq!((news.reported, news.settled), (vec![(5, Reason::DiskFull)], false));
+        let news = hear(&mut peers, &status(2, &[5]));
+        assert_eq!((news.reported, news.settled), (vec![], true));
+        let results = peers.results(Time::ZERO, &[], |n| format!("object {n}"));
+        let failures = BTreeMap::from([("object 5".to_owned(), Reason::DiskFull)]);
+        assert_eq!(results[0].outcome, Outcome::Partial { held: 2, failures });
+    }
+
+    #[test]
+    fn what_is_said_of_another_senders_objects_does_not_count() {
+        let mut peers = Peers::default();
+        let mut foreign = status(3, &[1]);
+        foreign.about = Some(About::new(NodeId(2), InstanceId(1)));
+        assert_eq!(hear(&mut peers, &foreign).reported, []);
+        assert_eq!(peers.held(NODE), 0);
+    }
+
+    #[test]
+    fn a_receiver_that_leaves_is_not_waited_for() {
+        let mut peers = Peers::default();
+        let mut leaving = status(0, &[]);
+        leaving.state = State::Leaving;
+        assert!(hear(&mut peers, &leaving).settled);
+        assert_eq!(peers.open(), []);
+    }
+
+    #[test]
+    fn the_first_word_on_a_receiver_is_final() {
+        let mut peers = Peers::default();
+        hear(&mut peers, &status(0, &[]));
+        peers.settle(Time::ZERO, NODE, Outcome::Complete);
+        peers.settle_rest(Time::ZERO, &Outcome::Unanswered);
+        assert_eq!(peers.complete(), 1);
+    }
+}
