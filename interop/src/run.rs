@@ -180,7 +180,11 @@ impl Experiment<'_> {
             Party::Nrl => self.nrl_sender(host),
             Party::Ours => {
                 let mut command = self.fanfare()?.command(host, "send", GROUP, PORT);
-                command.args(["--expect", &c.receivers.to_string(), "--wait", "20s"]);
+                if c.acks {
+                    command.args(["--expect", &c.receivers.to_string()]);
+                }
+                // It waits for all it expects; the latecomer comes only after it has begun.
+                command.args(["--wait", if c.arrival == Arrival::Late { "3s" } else { "20s" }]);
                 command.args(["--rate", &c.rate_bps.to_string()]);
                 command.args(["--fec", &format!("{}:{}", c.fec.data, c.fec.parity)]);
                 command.args(["--parity", &c.fec.proactive.to_string(), "--no-gso"]);
