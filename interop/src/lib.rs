@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`tool`] runs system programs, [`lab`] makes hosts as namespaces, [`impair`]
 //! loses and counts packets, [`process`] watches a program in a host, [`nrl`] and [`fanfare`] are
-//! the two peers, [`payload`] the files that travel, [`cell`] one experiment as data, [`cells`] the
+//! the two peers, [`payload`] the files that travel and [`scratch`] where they lie, [`cell`] one experiment as data, [`cells`] the
 //! list of them, [`run`] carries one out, [`matrix`] all of them, [`report`] writes the table,
 //! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss.
 //!
@@ -21,4 +21,5 @@ pub mod payload;
 pub mod process;
 pub mod report;
 pub mod run;
+pub mod scratch;
 pub mod tool;

@@ -14,7 +14,7 @@ use fanfare_interop::nrl::Nrl;
 use fanfare_interop::report::{self, Head};
 use fanfare_interop::run::{self, Options, Peers};
 use fanfare_interop::tool::{self, ToolError};
-use fanfare_interop::{cells, decode, lab};
+use fanfare_interop::{cells, decode, lab, scratch};
 
 /// Runs our program against NRL's NORM in network namespaces. Needs root.
 #[derive(Parser)]
@@ -220,7 +220,7 @@ fn run_cleanup() -> Result<bool, ToolError> {
     for name in lab::cleanup()? {
         println!("removed {name}");
     }
-    for path in run::cleanup()? {
+    for path in scratch::cleanup()? {
         println!("removed {}", path.display());
     }
     Ok(true)

@@ -11,14 +11,13 @@ use crate::lab::{Family, Host, Lab};
 use crate::nrl::Nrl;
 use crate::payload::{self, Payload, Verdict};
 use crate::process::{Process, wait_for};
+use crate::scratch::Scratch;
 use crate::tool::{self, ToolError};
 
 const GROUP: &str = "239.255.42.1";
 const PORT: u16 = 6003;
 /// First round-trip guess of NRL's sender in seconds: the lab's own is far below a millisecond.
 const NRL_GRTT: &str = "0.02";
-/// Scratch directories are named this, the process id, and a number.
-const SCRATCH: &str = "fanfare-interop-";
 /// How long our receiver may take to end by itself once everything is there.
 const GOODBYE: Duration = Duration::from_secs(30);
 
@@ -63,7 +62,7 @@ struct Receiver {
 /// Missing tools, no root, a full disk, Ctrl-C.
 pub fn run(cell: &Cell, peers: &Peers, options: &Options) -> Result<Outcome, ToolError> {
     let scratch = Scratch::new()?;
-    let files = make_files(cell, &scratch.path)?;
+    let files = make_files(cell, scratch.path())?;
     let lab = Lab::new(cell.conditions.receivers + 1, Family::V4)?;
     let (sender_host, receiver_hosts) = split(&lab);
     impair::apply(sender_host, Loss::default())?;
@@ -73,7 +72,7 @@ pub fn run(cell: &Cell, peers: &Peers, options: &Options) -> Result<Outcome, Too
     let capture =
         options.capture.as_deref().map(|to| start_capture(sender_host, to)).transpose()?;
     let mut experiment = Experiment { cell, peers, files, receivers: Vec::new() };
-    let outcome = experiment.go(sender_host, receiver_hosts, &scratch.path, options)?;
+    let outcome = experiment.go(sender_host, receiver_hosts, scratch.path(), options)?;
     if let Some(mut capture) = capture {
         capture.terminate()?;
     }
@@ -334,46 +333,4 @@ fn start_capture(host: &Host, to: &Path) -> Result<Process, ToolError> {
     // The file appears before the capture is armed.
     std::thread::sleep(Duration::from_millis(300));
     Ok(capture)
-}
-
-/// Removes the directories of runs that are no longer alive; returns their paths.
-///
-/// # Errors
-/// When the temporary directory can't be read.
-pub fn cleanup() -> Result<Vec<PathBuf>, ToolError> {
-    let base = std::env::temp_dir();
-    let mut removed = Vec::new();
-    for entry in fs::read_dir(&base).map_err(tool::at(base.display()))?.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let owner = name.strip_prefix(SCRATCH).and_then(|rest| rest.split_once('-'));
-        let Some(pid) = owner.and_then(|(pid, _)| pid.parse::<u32>().ok()) else { continue };
-        if !Path::new("/proc").join(pid.to_string()).exists() {
-            fs::remove_dir_all(entry.path()).map_err(tool::at(entry.path().display()))?;
-            removed.push(entry.path());
-        }
-    }
-    Ok(removed)
-}
-
-/// A directory of this run; removed when dropped.
-struct Scratch {
-    path: PathBuf,
-}
-
-impl Scratch {
-    fn new() -> Result<Self, ToolError> {
-        use std::sync::atomic::{AtomicU32, Ordering};
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{SCRATCH}{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).map_err(tool::at(path.display()))?;
-        Ok(Self { path })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
-    }
 }
