@@ -107,8 +107,15 @@ impl Watermark {
         self.is_pending().then_some(self.next)
     }
 
-    /// A request goes out: the nodes it names, at most `fit`.
-    pub(super) fn on_flushed(&mut self, now: Time, interval: Duration, fit: usize) -> Vec<NodeId> {
+    /// A request goes out: the nodes it names, at most `fit`. Before `patience` receivers may be
+    /// unable to answer: it does not count.
+    pub(super) fn on_flushed(
+        &mut self,
+        now: Time,
+        interval: Duration,
+        fit: usize,
+        patience: Time,
+    ) -> Vec<NodeId> {
         self.next = now + interval;
         let robust = self.robust;
         let open = |(node, state): (&NodeId, &Node)| match state {
@@ -121,7 +128,7 @@ impl Watermark {
             all[start..].iter().chain(&all[..start]).take(fit.max(1)).copied().collect();
         for node in &named {
             if let Some(Node::Pending { attempts }) = self.nodes.get_mut(node) {
-                *attempts += 1;
+                *attempts += u32::from(now >= patience);
             }
         }
         if let Some(last) = named.last() {
@@ -228,7 +235,7 @@ mod tests {
         while let Some(now) = watermark.due_at() {
             watermark.poll(now);
             if watermark.due_at().is_some() {
-                rounds.push(watermark.on_flushed(now, INTERVAL, fit));
+                rounds.push(watermark.on_flushed(now, INTERVAL, fit, Time::ZERO));
             }
         }
         rounds
@@ -256,6 +263,15 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_could_not_be_answered_does_not_count() {
+        let mut watermark = watermark(&[7]);
+        for _ in 0..10 {
+            watermark.on_flushed(Time::ZERO, INTERVAL, 1, Time::ZERO + INTERVAL);
+        }
+        assert_eq!(exhaust(&mut watermark, 1).len(), 3);
+    }
+
+    #[test]
     fn a_list_that_does_not_fit_goes_round() {
         let mut watermark = watermark(&[1, 2, 3, 4, 5]);
         let rounds = exhaust(&mut watermark, 2);
@@ -267,11 +283,11 @@ mod tests {
     #[test]
     fn a_node_at_work_and_a_rewind_renew_the_attempts() {
         let mut watermark = watermark(&[7, 8]);
-        watermark.on_flushed(Time::ZERO, INTERVAL, 10);
+        watermark.on_flushed(Time::ZERO, INTERVAL, 10, Time::ZERO);
         watermark.on_alive(NodeId(7));
         assert_eq!(exhaust(&mut watermark, 1).len(), 5);
         let mut rewound = self::watermark(&[7]);
-        rewound.on_flushed(Time::ZERO, INTERVAL, 10);
+        rewound.on_flushed(Time::ZERO, INTERVAL, 10, Time::ZERO);
         rewound.on_rewind(10);
         rewound.on_rewind(9);
         assert_eq!(exhaust(&mut rewound, 1).len(), 3);
@@ -295,6 +311,6 @@ mod tests {
         assert!(watermark.is_done() && watermark.due_at().is_none());
         let point = Point { ordinal: 9, object: OBJECT, id: id(3) };
         watermark.set(Time::ZERO, Some(point), &[]);
-        assert_eq!(watermark.on_flushed(Time::ZERO, INTERVAL, 10), [NodeId(7)]);
+        assert_eq!(watermark.on_flushed(Time::ZERO, INTERVAL, 10, Time::ZERO), [NodeId(7)]);
     }
 }

@@ -45,10 +45,12 @@ impl Flush {
     }
 
     /// A flush that names the end of transmission goes out; the next may follow in `interval`.
-    pub(super) fn on_flushed(&mut self, now: Time, interval: Duration) {
+    /// Before `patience` receivers may be unable to answer: it does not count.
+    pub(super) fn on_flushed(&mut self, now: Time, interval: Duration, patience: Time) {
         let State::Flushing { left, .. } = self.state else { return };
         let next = now + interval;
         self.state = match left {
+            _ if now < patience => State::Flushing { left, next },
             0 | 1 => State::Lingering { until: next },
             _ => State::Flushing { left: left - 1, next },
         };
@@ -87,7 +89,7 @@ mod tests {
         let mut count = 0;
         while let Some(at) = flush.due_at() {
             now = now.max(at);
-            flush.on_flushed(now, INTERVAL);
+            flush.on_flushed(now, INTERVAL, Time::ZERO);
             count += 1;
         }
         (count, now)
@@ -114,7 +116,7 @@ mod tests {
     fn a_repair_restarts_the_count() {
         let mut flush = Flush::new(3);
         flush.on_sent(Time::ZERO);
-        flush.on_flushed(Time::ZERO, INTERVAL);
+        flush.on_flushed(Time::ZERO, INTERVAL, Time::ZERO);
         flush.on_sent(Time::ZERO + INTERVAL);
         assert_eq!(run(&mut flush, Time::ZERO).0, 3);
     }

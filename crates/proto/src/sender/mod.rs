@@ -72,6 +72,9 @@ use squelch::Squelch;
 /// (NRL's flow control factor), nor within the least time.
 const FLOW_CONTROL_FACTOR: u32 = 2;
 const FLOW_CONTROL_MIN: Duration = Duration::from_millis(20);
+/// A receiver's NACK cycle is a backoff of up to K and a hold-off of K + 2 GRTT (RFC 5740 5.3), and
+/// its request takes one to arrive.
+const CYCLE_BEYOND_BACKOFF: u32 = 3;
 /// Headers counted with a segment when a packet interval is reckoned (NRL's value).
 const HEADER_ALLOWANCE: usize = 44;
 
@@ -90,6 +93,9 @@ pub(crate) struct Sender {
     controller: Box<dyn RateController>,
     /// GRTT as it travels, and what that stands for.
     advertised: (QuantizedRtt, Duration),
+    /// Receivers may be waiting until then by a GRTT much longer than the present one: what goes
+    /// unanswered before does not count.
+    patience: Time,
     held: bool,
     /// Source bytes of first passes sent.
     progress: u64,
@@ -138,6 +144,7 @@ impl Sender {
             sequence: Sequence(0),
             controller: Box::new(Fixed::new(config.rate)),
             advertised: (QuantizedRtt(0), Duration::ZERO),
+            patience: now,
             held: false,
             progress: 0,
             position: None,
@@ -352,7 +359,18 @@ impl Sender {
         let quantized =
             QuantizedRtt::from_nanos(u64::try_from(grtt.as_nanos()).unwrap_or(u64::MAX));
         if quantized != self.advertised.0 || self.advertised.1.is_zero() {
+            let old = self.advertised.1;
             self.advertised = (quantized, Duration::from_nanos(quantized.to_nanos()));
+            self.wait_out(old);
+        }
+    }
+
+    /// A receiver's NACK cycle keeps the GRTT it began with. When the estimate falls so far that
+    /// all requests of a flush could pass within one such cycle, that time is waited out.
+    fn wait_out(&mut self, old: Duration) {
+        let cycle = old * (2 * u32::from(self.backoff()) + CYCLE_BEYOND_BACKOFF);
+        if cycle > self.flush_interval().saturating_mul(self.config.robust_factor) {
+            self.patience = self.patience.max(self.now + cycle);
         }
     }
 }

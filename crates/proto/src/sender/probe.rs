@@ -22,7 +22,6 @@ pub(super) struct Probe {
     interval: Duration,
     sent: u32,
     first_sent: Option<Time>,
-    last_sent: Time,
     sequence: u16,
     bounds: (Duration, Duration),
 }
@@ -35,7 +34,6 @@ impl Probe {
             interval: Duration::ZERO,
             sent: 0,
             first_sent: None,
-            last_sent: now,
             sequence: rng.next_u64() as u16,
             bounds: (min, max.max(min)),
         }
@@ -63,7 +61,6 @@ impl Probe {
         };
         self.next = now + self.interval;
         self.first_sent.get_or_insert(now);
-        self.last_sent = now;
         (self.sequence, wire_time(now))
     }
 

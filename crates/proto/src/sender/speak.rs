@@ -157,10 +157,10 @@ impl Sender {
     fn speak_watermark(&mut self, point: Point, out: &mut Vec<u8>) {
         let interval = self.flush_interval();
         let fit = usize::from(self.coding.segment_size) / NODE_ID_BYTES;
-        let nodes = self.watermark.on_flushed(self.now, interval, fit);
+        let nodes = self.watermark.on_flushed(self.now, interval, fit, self.patience);
         // At the end of transmission it tells the others as much as a plain flush.
         if self.cache.newest_begun() == Some(point.ordinal) {
-            self.flush.on_flushed(self.now, interval);
+            self.flush.on_flushed(self.now, interval, self.patience);
         }
         self.flush_message(point.object, point.id).encode(None, &nodes, out);
     }
@@ -172,7 +172,7 @@ impl Sender {
             return false;
         };
         self.flush_message(object, id).encode(None, &[], out);
-        self.flush.on_flushed(self.now, self.flush_interval());
+        self.flush.on_flushed(self.now, self.flush_interval(), self.patience);
         true
     }
 

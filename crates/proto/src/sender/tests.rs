@@ -379,6 +379,19 @@ fn a_repair_restarts_the_flush() {
 }
 
 #[test]
+fn a_flush_outlasts_receivers_that_wait_by_an_older_longer_grtt() {
+    let mut hand = Hand::new(SenderConfig { grtt_initial: ms(250), ..config() });
+    hand.enqueue(1600, None);
+    let (all, _) = hand.run_until(Time::ZERO + ms(5));
+    let Said::Probe { clock } = all[0].1 else { panic!("{all:?}") };
+    hand.ack(2, AckKind::Cc, Some(clock), 1);
+    let (all, _) = hand.run_until(Time::ZERO + Duration::from_secs(10));
+    let last = all.iter().rev().find(|(_, said)| matches!(said, Said::Flush { .. })).unwrap().0;
+    assert!(last >= Time::ZERO + ms(250) * 11 && last < Time::ZERO + ms(250) * 14, "{last}");
+    assert!(hand.sender.grtt() < ms(20));
+}
+
+#[test]
 fn a_flush_that_is_answered_with_a_request_has_not_ended() {
     let mut hand = sent();
     let interval = hand.sender.flush_interval();
