@@ -1,0 +1,154 @@
+//! What receivers say, and what the sender does about it.
+
+use super::*;
+
+#[test]
+fn a_nack_is_answered_with_parity_once_aggregation_ends() {
+    let mut hand = sent();
+    let asked = hand.now;
+    hand.ask(2, 0, 8..10);
+    let (all, _) = hand.run_until(asked + ms(200));
+    let repairs: Vec<&(Time, Said)> =
+        all.iter().filter(|(_, said)| matches!(said, Said::Data { .. })).collect();
+    let wait = hand.sender.grtt() * 5;
+    assert!(repairs[0].0 >= asked + wait && repairs[0].0 < asked + wait + ms(2));
+    let parity = |symbol| Said::Data { block: 0, symbol, repair: true };
+    assert_eq!((&repairs[0].1, &repairs[1].1, repairs.len()), (&parity(8), &parity(9), 2));
+    assert_eq!(hand.stats.parity_repair_sent, 2);
+}
+
+#[test]
+fn two_receivers_with_different_losses_are_served_by_the_greater_not_the_sum() {
+    let mut hand = sent();
+    hand.ask(2, 1, 8..10);
+    hand.ask(3, 1, 8..11);
+    assert_eq!(data(&hand.run(ms(300))), [(1, 8), (1, 9), (1, 10)]);
+    assert!(hand.events().iter().filter(|e| matches!(e, Event::ReceiverNew { .. })).count() == 2);
+}
+
+#[test]
+fn exhausted_parity_falls_back_to_what_was_named() {
+    let mut hand = sent();
+    hand.ask(2, 0, 8..11);
+    assert_eq!(data(&hand.run(ms(300))).len(), 3);
+    hand.ask(2, 0, 5..7);
+    assert_eq!(data(&hand.run(ms(300))), [(0, 5), (0, 6), (0, 11)]);
+    assert_eq!(hand.stats.explicit_repair_sent, 2);
+}
+
+#[test]
+fn a_whole_object_is_sent_again_with_its_info() {
+    let mut hand = Hand::new(config());
+    hand.enqueue(1600, Some(b"i"));
+    hand.run(ms(10));
+    hand.nack(2, false, |w| {
+        assert!(w.item(RepairLevel(RepairLevel::OBJECT), OBJECT, id(0, 0)));
+    });
+    let said = hand.run(ms(300));
+    assert_eq!(data(&said).len(), 16);
+    assert!(said.contains(&Said::Info { object: 0, payload: b"i".to_vec() }));
+}
+
+#[test]
+fn in_holdoff_a_request_for_what_was_just_served_is_not_served_again() {
+    let mut hand = sent();
+    hand.ask(2, 1, 8..10);
+    let wait = hand.sender.grtt() * 5 + ms(1);
+    assert_eq!(data(&hand.run(wait)).len(), 2);
+    hand.ask(3, 0, 8..10);
+    assert!(data(&hand.run(ms(300))).is_empty());
+    hand.ask(3, 0, 8..10);
+    assert_eq!(data(&hand.run(ms(300))).len(), 2);
+}
+
+#[test]
+fn with_one_receiver_repair_is_at_once() {
+    let mut hand = Hand::with(config(), true);
+    hand.enqueue(1600, None);
+    hand.run(ms(10));
+    hand.ask(2, 0, 8..9);
+    assert_eq!(data(&hand.say()), [(0, 8)]);
+}
+
+#[test]
+fn a_cancelled_object_is_squelched_and_so_are_requests_for_it() {
+    let mut hand = Hand::new(config());
+    hand.enqueue(1600, None);
+    hand.enqueue(1600, None);
+    hand.run(ms(10));
+    assert!(hand.sender.cancel(hand.now, ObjectTransportId(0), &mut hand.events));
+    let squelch = Said::Squelch { earliest: 1, invalid: Vec::new() };
+    assert_eq!(hand.run(ms(2))[0], squelch);
+    hand.ask(2, 0, 8..10);
+    hand.ask(3, 0, 8..10);
+    let said = hand.run(ms(300));
+    assert_eq!(said.iter().filter(|s| **s == squelch).count(), 1);
+    assert!(data(&said).is_empty());
+    assert_eq!(hand.stats.dropped(DropReason::RepairRequest), 4);
+}
+
+#[test]
+fn a_hole_between_cached_objects_is_named() {
+    let mut hand = Hand::new(config());
+    for _ in 0..3 {
+        hand.enqueue(100, None);
+    }
+    hand.run(ms(10));
+    hand.sender.cancel(hand.now, ObjectTransportId(1), &mut hand.events);
+    assert_eq!(hand.run(ms(2))[0], Said::Squelch { earliest: 0, invalid: alloc::vec![1] });
+}
+
+#[test]
+fn feedback_for_another_life_or_node_is_dropped() {
+    let mut hand = sent();
+    hand.ack(2, AckKind::Cc, None, 9);
+    assert_eq!(hand.stats.dropped(DropReason::NotForUs), 1);
+    assert!(hand.sender.receivers().is_empty());
+}
+
+#[test]
+fn an_echoed_probe_gives_rtt_and_grtt() {
+    let mut hand = Hand::new(SenderConfig { grtt_initial: ms(250), ..config() });
+    hand.enqueue(1600, None);
+    let (all, _) = hand.run_until(Time::ZERO + ms(30));
+    let Said::Probe { clock } = all[0].1 else { panic!("{all:?}") };
+    hand.ack(2, AckKind::Cc, Some(clock), 1);
+    assert_eq!(hand.sender.receivers()[0].rtt, Some(ms(30)));
+    hand.run(ms(400));
+    assert!(
+        hand.sender.grtt() >= ms(54) && hand.sender.grtt() < ms(70),
+        "{:?}",
+        hand.sender.grtt()
+    );
+}
+
+#[test]
+fn unicast_requests_are_advertised_to_the_group() {
+    let mut hand = sent();
+    hand.nack(2, true, |w| assert!(w.item(SEGMENT, OBJECT, id(0, 8))));
+    assert_eq!(hand.run(ms(1))[0], Said::RepairAdv { requests: 1 });
+    assert!(!hand.run(ms(300)).iter().any(|s| matches!(s, Said::RepairAdv { .. })));
+}
+
+#[test]
+fn a_late_joiner_is_served_the_part_already_sent_while_the_rest_goes_on() {
+    let mut hand = Hand::new(SenderConfig { rate: Bitrate::kbps(800), ..config() });
+    hand.enqueue(16_000, None);
+    let before = data(&hand.run(ms(20))).len();
+    hand.nack(2, false, |w| {
+        w.range(RepairLevel(RepairLevel::BLOCK), (OBJECT, OBJECT), id(0, 0), id(0, 0));
+    });
+    let said = hand.run(ms(1000));
+    let first: Vec<(u32, u16)> =
+        data(&said).into_iter().filter(|(block, _)| *block == 0 && before >= 8).collect();
+    assert_eq!(first, (0..8).map(|symbol| (0, symbol)).collect::<Vec<_>>());
+    assert_eq!(data(&said).len(), 160 - before + 8);
+}
+
+#[test]
+fn a_status_is_an_event_and_puts_the_receiver_on_the_roll() {
+    let mut hand = Hand::new(config());
+    hand.ack(2, AckKind::Application(crate::roll_call::STATUS_ACK, b"ready"), None, 1);
+    let status = Event::ReceiverStatus { node: NodeId(2), status: b"ready".to_vec() };
+    assert_eq!(hand.events()[1], status);
+}
