@@ -27,6 +27,7 @@ pub(crate) fn check() -> Outcome {
     }
     check_dependencies(&mut findings);
     check_links(&mut findings);
+    check_named_tests(&mut findings);
     findings.iter().for_each(|finding| eprintln!("{finding}"));
     match findings.len() {
         0 => Outcome::Passed,
@@ -147,4 +148,24 @@ fn check_links(findings: &mut Vec<String>) {
             }
         }
     }
+}
+
+/// Tests that the notes on the RFC name do exist. A name is a sentence in backquotes.
+fn check_named_tests(findings: &mut Vec<String>) {
+    let notes = fs::read_to_string("docs/rfc5740-notes.md").unwrap_or_default();
+    let sources: Vec<String> = files(Path::new("."), "rs")
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap_or_default())
+        .collect();
+    for name in notes.split('`').skip(1).step_by(2).filter(|name| is_test_name(name)) {
+        let begun = format!("fn {name}(");
+        if !sources.iter().any(|text| text.contains(&begun)) {
+            findings.push(format!("docs/rfc5740-notes.md: there is no test `{name}`"));
+        }
+    }
+}
+
+fn is_test_name(name: &str) -> bool {
+    name.matches('_').count() >= 3
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
