@@ -4,8 +4,8 @@ use fanfare_proto::{JoinPolicy, SenderConfig};
 use fanfare_scenarios::{SENDER, plan, secs};
 use fanfare_sim::{Change, Host, Link, Object, Report, Until};
 
-/// Three objects of 0.7 s each; host 2 joins in the middle of the second, host 3's object follows
-/// after a pause. loss 2 %, delay 5 ms.
+/// Three objects of 0.7 s each, the third after a pause; host 2 joins in the middle of the second.
+/// loss 2 %, delay 5 ms.
 fn late(seed: u64, join: JoinPolicy) -> Report {
     plan(seed)
         .sender(SenderConfig::default())
@@ -53,15 +53,17 @@ fn with_from_now_a_late_joiner_gets_what_begins_afterwards() {
 }
 
 #[test]
-fn a_joiner_after_the_end_gets_everything_that_is_cached() {
-    // loss 5 %, delay 5 ms, seed 4; host 2 joins 30 s after the last byte, hears only probes
-    plan(4)
+fn a_joiner_after_the_end_gets_everything_that_is_cached_once_the_sender_speaks_again() {
+    // loss 5 %, delay 5 ms, seed 4; host 2 joins 20 s after the last byte, the next object comes
+    // 10 s later. (Probes alone name no object: RFC 5740 4.2.3.4.)
+    let report = plan(4)
         .sender(SenderConfig::default())
         .receivers(2)
         .link(Link::default().loss(0.05))
-        .joins(Host(2), secs(30))
-        .send(Object::file("only", 300_000))
-        .until(Until::Complete, secs(120))
-        .run()
-        .check_complete();
+        .joins(Host(2), secs(20))
+        .send(Object::file("early", 300_000))
+        .at(secs(30), Change::Send(SENDER, Object::data(10)))
+        .run();
+    report.check_complete();
+    report.check(late_ones(&report) == [0, 1], "the late one has both");
 }

@@ -5,7 +5,7 @@
 
 use fanfare_proto::SenderConfig;
 use fanfare_scenarios::{SENDER, plan};
-use fanfare_sim::{Kind, Link, Object, Report, Table};
+use fanfare_sim::{Link, Object, Report, Table};
 
 /// 200 segments to `n` receivers; the loss is each receiver's own, or common to all. Delay 5 ms.
 fn run(seed: u64, n: u16, loss: f64, common: bool) -> Report {
@@ -19,36 +19,66 @@ fn run(seed: u64, n: u16, loss: f64, common: bool) -> Report {
     report
 }
 
+/// Runs of several seeds, summed up.
+#[derive(Default)]
+struct Runs {
+    runs: u64,
+    events: Vec<u32>,
+    suppressed: u64,
+    millis: u64,
+}
+
+impl Runs {
+    fn new(seeds: core::ops::Range<u64>, n: u16, common: bool) -> Self {
+        let mut all = Self::default();
+        for seed in seeds {
+            let report = run(seed, n, 0.05, common);
+            all.runs += 1;
+            all.events.extend(report.traffic.loss_events());
+            all.suppressed += report.sum(|s| s.nacks_suppressed);
+            all.millis += report.last_completion().as_nanos() / 1_000_000;
+        }
+        all
+    }
+    fn nacks(&self) -> u32 {
+        self.events.iter().sum()
+    }
+    fn mean(&self) -> f64 {
+        f64::from(self.nacks()) / self.events.len().max(1) as f64
+    }
+}
+
 #[test]
 fn a_thousand_receivers_with_their_own_loss_send_few_nacks() {
-    // 1000 receivers, 5 % independent loss each way, delay 5 ms, seed 1
-    let report = run(1, 1000, 0.05, false);
-    report.check(report.nacks_per_loss_event() <= 6.0, "at most 6 NACKs a loss event");
+    // 1000 receivers, 5 % independent loss each way, delay 5 ms, seeds 1 to 5
+    let runs = Runs::new(1..6, 1000, false);
+    assert!(runs.mean() <= 6.0, "{:.2} NACKs a loss event: {:?}", runs.mean(), runs.events);
 }
 
 #[test]
 fn a_thousand_receivers_with_common_loss_send_few_nacks() {
-    // 1000 receivers, 5 % lost for all alike, delay 5 ms, seed 2
-    let report = run(2, 1000, 0.05, true);
-    report.check(report.nacks_per_loss_event() <= 6.0, "at most 6 NACKs a loss event");
+    // 1000 receivers, 5 % lost for all alike, delay 5 ms, seeds 1 to 5
+    let runs = Runs::new(1..6, 1000, true);
+    assert!(runs.mean() <= 6.0, "{:.2} NACKs a loss event: {:?}", runs.mean(), runs.events);
 }
 
 #[test]
 fn nacks_by_group_size_are_as_recorded() {
-    // 10, 100, 1000 receivers; 5 % loss; delay 5 ms; seed 7
+    // 10, 100, 1000 receivers; 5 % loss; delay 5 ms; seeds 7 to 10
     let mut table =
-        Table::new(&["receivers", "loss", "events", "nacks", "per event", "suppressed", "ms"]);
+        Table::new(&["receivers", "loss", "events", "nacks", "mean", "most", "suppressed", "ms"]);
     for common in [false, true] {
         for n in [10, 100, 1000] {
-            let report = run(7, n, 0.05, common);
+            let runs = Runs::new(7..11, n, common);
             table.row([
                 n.to_string(),
                 if common { "common" } else { "own" }.to_string(),
-                report.traffic.loss_events().to_string(),
-                report.traffic.of(Kind::Nack).messages.to_string(),
-                format!("{:.1}", report.nacks_per_loss_event()),
-                report.sum(|s| s.nacks_suppressed).to_string(),
-                (report.last_completion().as_nanos() / 1_000_000).to_string(),
+                runs.events.len().to_string(),
+                runs.nacks().to_string(),
+                format!("{:.1}", runs.mean()),
+                runs.events.iter().max().copied().unwrap_or(0).to_string(),
+                runs.suppressed.to_string(),
+                (runs.millis / runs.runs).to_string(),
             ]);
         }
     }

@@ -1,7 +1,7 @@
 //! The network falls apart and heals.
 
 use fanfare_proto::SenderConfig;
-use fanfare_scenarios::{ms, plan, secs};
+use fanfare_scenarios::{SENDER, ms, plan, secs};
 use fanfare_sim::{Change, Host, Hosts, Link, Object};
 
 #[test]
@@ -19,14 +19,16 @@ fn a_partition_of_five_seconds_is_repaired_after_it_heals() {
 }
 
 #[test]
-fn receivers_cut_off_from_the_first_byte_to_the_last_are_repaired_from_the_cache() {
-    // hosts 2 and 3 cut off from the start until the flush has ended; loss 0, 5 ms, seed 2
+fn receivers_cut_off_from_the_first_byte_to_the_last_are_repaired_when_the_sender_speaks_again() {
+    // hosts 2 and 3 cut off until 40 s, after the flush has ended; the next object comes at 50 s,
+    // loss 0, 5 ms, seed 2
     plan(2)
         .sender(SenderConfig::default())
         .receivers(3)
         .at(ms(0), Change::Partition(Hosts::Span(Host(2), Host(3))))
-        .at(ms(1), Change::Send(fanfare_scenarios::SENDER, Object::file("missed", 400_000)))
+        .at(ms(1), Change::Send(SENDER, Object::file("missed", 400_000)))
         .at(secs(40), Change::Heal)
+        .at(secs(50), Change::Send(SENDER, Object::data(10)))
         .run()
         .check_complete();
 }

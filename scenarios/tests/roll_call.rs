@@ -2,15 +2,18 @@
 
 use fanfare_proto::{Event, NodeId, SenderConfig};
 use fanfare_scenarios::{SENDER, ms, plan, secs};
-use fanfare_sim::{Change, Host, Kind, Link, Plan, Report, Until};
+use fanfare_sim::{Change, Host, Link, Plan, Report, Until};
 use std::collections::BTreeSet;
 
-fn answered(report: &Report) -> BTreeSet<NodeId> {
-    let answers = report.events(SENDER, |event| match event {
+fn answers(report: &Report) -> Vec<NodeId> {
+    report.events(SENDER, |event| match event {
         Event::ReceiverStatus { node, .. } => Some(*node),
         _ => None,
-    });
-    answers.into_iter().collect()
+    })
+}
+
+fn answered(report: &Report) -> BTreeSet<NodeId> {
+    answers(report).into_iter().collect()
 }
 
 /// `n` receivers, each with its number as status.
@@ -42,7 +45,7 @@ fn receivers_that_have_answered_keep_silent() {
         .until(Until::Limit, secs(20))
         .run();
     report.check(answered(&report).len() == 20, "all 20 answered");
-    report.check(report.traffic.of(Kind::Ack).messages <= 40, "few answers are repeated");
+    report.check(answers(&report).len() <= 30, "few answers are repeated");
 }
 
 #[test]
@@ -57,11 +60,9 @@ fn news_that_cannot_wait_reach_the_sender_unasked() {
         Event::ReceiverStatus { node, status } => Some((*node, status.clone())),
         _ => None,
     });
-    let expected = (Plan::node_id(Host(1)), b"disk full".as_slice());
-    report.check(
-        news.iter().any(|(node, status)| {
-            (*node, &status[..expected.1.len().min(status.len())]) == expected
-        }),
-        "the news arrived",
-    );
+    let from = Plan::node_id(Host(1));
+    // Padded to a word on the wire.
+    let told = |status: &[u8]| status.starts_with(b"disk full");
+    let arrived = news.iter().any(|(node, status)| *node == from && told(status));
+    report.check(arrived, "the news arrived");
 }

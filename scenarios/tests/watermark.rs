@@ -69,11 +69,11 @@ fn with_the_confirmed_policy_an_acknowledgement_waits_for_the_driver() {
     // loss 5 % each way, delay 5 ms, seed 4; confirmed 8 s after the start
     let mut plan = asking(4, 0.05).adjust_receivers(|receiver| receiver.ack = AckPolicy::Confirmed);
     for n in 1..=3 {
-        plan = plan.at(secs(2), Change::Confirm(Host(n)));
+        plan = plan.at(secs(8), Change::Confirm(Host(n)));
     }
     let report = plan.run();
     let early = report.host(SENDER).events.iter().any(|(at, event)| {
-        matches!(event, Event::WatermarkAck { .. }) && *at < Time::ZERO + secs(2)
+        matches!(event, Event::WatermarkAck { .. }) && *at < Time::ZERO + secs(8)
     });
     report.check(!early, "nobody acknowledges before the driver has confirmed");
     let outcomes = outcomes(&report);

@@ -103,8 +103,8 @@ pub struct Traffic {
     /// Symbol bytes within NORM_DATA: what efficiency is reckoned by.
     pub data_payload: u64,
     /// NACK cycles: see [`Traffic::loss_events`].
-    cycles: BTreeMap<NodeId, Time>,
-    loss_events: u64,
+    cycles: BTreeMap<NodeId, (Time, usize)>,
+    loss_events: Vec<u32>,
 }
 
 impl Traffic {
@@ -116,10 +116,10 @@ impl Traffic {
 
     /// Loss events as the group sees them: NACKs to one sender within (K + 2) GRTT of the first
     /// belong to one. That is the time its aggregation and holdoff take (RFC 5740 5.4), so one
-    /// event is one cycle of asking and repairing.
+    /// event is one cycle of asking and repairing. Given are the NACKs of each.
     #[must_use]
-    pub fn loss_events(&self) -> u64 {
-        self.loss_events
+    pub fn loss_events(&self) -> &[u32] {
+        &self.loss_events
     }
 
     /// Counts a datagram.
@@ -136,10 +136,15 @@ impl Traffic {
 
     /// A NACK to `sender`, whose cycles take `cycle`.
     pub(crate) fn on_nack(&mut self, now: Time, sender: NodeId, cycle: Duration) {
-        let open = self.cycles.entry(sender).or_default();
-        if now >= *open {
-            *open = now + cycle;
-            self.loss_events += 1;
+        // By the GRTT of now: when the estimate falls, a cycle that has begun gets shorter, too.
+        let open = self.cycles.get(&sender).filter(|(since, _)| now < *since + cycle);
+        let number = open.map_or(self.loss_events.len(), |(_, number)| *number);
+        match self.loss_events.get_mut(number) {
+            Some(nacks) => *nacks += 1,
+            None => {
+                self.loss_events.push(1);
+                self.cycles.insert(sender, (now, number));
+            }
         }
     }
 }
@@ -155,7 +160,7 @@ mod tests {
             let now = Time::ZERO + Duration::from_millis(ms);
             traffic.on_nack(now, NodeId(1), Duration::from_millis(60));
         }
-        assert_eq!(traffic.loss_events(), 3);
+        assert_eq!(traffic.loss_events(), [3, 2, 1]);
     }
 
     #[test]
