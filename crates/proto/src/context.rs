@@ -10,3 +10,18 @@ pub(crate) struct Context<'a> {
     pub(crate) events: &'a mut EventQueue,
     pub(crate) stats: &'a mut Stats,
 }
+
+/// Lends a session's parts; a macro, so that its machines stay free to be borrowed beside them.
+macro_rules! context {
+    ($session:ident, $storage:ident) => {
+        $crate::context::Context {
+            now: $session.now,
+            rng: &mut $session.rng,
+            storage: $storage,
+            events: &mut $session.events,
+            stats: &mut $session.stats,
+        }
+    };
+}
+
+pub(crate) use context;

@@ -33,6 +33,7 @@ pub mod config;
 pub mod congestion;
 mod context;
 pub mod event;
+mod handle;
 pub mod partition;
 pub mod rate;
 mod receiver;
