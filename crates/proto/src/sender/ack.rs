@@ -10,6 +10,9 @@ use alloc::{
 };
 use fanfare_wire::{FecPayloadId, NodeId, ObjectTransportId};
 
+/// A report of work is good for so long: several of them may be lost.
+const AT_WORK: Duration = Duration::from_secs(5);
+
 /// The point to be acknowledged: the last symbol of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Point {
@@ -24,6 +27,8 @@ enum Node {
     /// Asked for `attempts` times since it last showed itself at work.
     Pending {
         attempts: u32,
+        /// Requests before this time do not count: the node has said that it is at work.
+        patience: Time,
     },
     Settled(WatermarkOutcome),
 }
@@ -65,7 +70,7 @@ impl Watermark {
         self.nodes.clear();
         self.told = true;
         if self.point.is_some() {
-            let pending = |node| (node, Node::Pending { attempts: 0 });
+            let pending = |node| (node, Node::Pending { attempts: 0, patience: Time::ZERO });
             self.nodes = core::mem::take(&mut self.waiting).into_iter().map(pending).collect();
             (self.next, self.told) = (now, self.nodes.is_empty());
         }
@@ -76,7 +81,7 @@ impl Watermark {
         if self.point.is_none() {
             self.waiting.insert(node);
         } else if let Entry::Vacant(place) = self.nodes.entry(node) {
-            place.insert(Node::Pending { attempts: 0 });
+            place.insert(Node::Pending { attempts: 0, patience: Time::ZERO });
             self.next = self.next.max(now);
             self.told = false;
         }
@@ -119,7 +124,7 @@ impl Watermark {
         self.next = now + interval;
         let robust = self.robust;
         let open = |(node, state): (&NodeId, &Node)| match state {
-            Node::Pending { attempts } if *attempts < robust => Some(*node),
+            Node::Pending { attempts, .. } if *attempts < robust => Some(*node),
             Node::Pending { .. } | Node::Settled(_) => None,
         };
         let all: Vec<NodeId> = self.nodes.iter().filter_map(open).collect();
@@ -127,8 +132,8 @@ impl Watermark {
         let named: Vec<NodeId> =
             all[start..].iter().chain(&all[..start]).take(fit.max(1)).copied().collect();
         for node in &named {
-            if let Some(Node::Pending { attempts }) = self.nodes.get_mut(node) {
-                *attempts += u32::from(now >= patience);
+            if let Some(Node::Pending { attempts, patience: own }) = self.nodes.get_mut(node) {
+                *attempts += u32::from(now >= patience.max(*own));
             }
         }
         if let Some(last) = named.last() {
@@ -155,8 +160,16 @@ impl Watermark {
 
     /// The node shows that it is at work: it may be asked the whole number of times again.
     pub(super) fn on_alive(&mut self, node: NodeId) {
-        if let Some(Node::Pending { attempts }) = self.nodes.get_mut(&node) {
+        if let Some(Node::Pending { attempts, .. }) = self.nodes.get_mut(&node) {
             *attempts = 0;
+        }
+    }
+
+    /// The node says that it has everything but is still at work on it. It says so once a second at
+    /// most ([`crate::receiver`]), which is longer than all requests take at a short GRTT.
+    pub(super) fn on_status(&mut self, now: Time, node: NodeId) {
+        if let Some(Node::Pending { attempts, patience }) = self.nodes.get_mut(&node) {
+            (*attempts, *patience) = (0, now + AT_WORK);
         }
     }
 
@@ -164,7 +177,7 @@ impl Watermark {
     pub(super) fn on_rewind(&mut self, ordinal: u64) {
         if self.point.is_some_and(|point| ordinal <= point.ordinal) {
             for node in self.nodes.values_mut() {
-                if let Node::Pending { attempts } = node {
+                if let Node::Pending { attempts, .. } = node {
                     *attempts = 0;
                 }
             }
@@ -178,7 +191,7 @@ impl Watermark {
         }
         let robust = self.robust;
         for state in self.nodes.values_mut() {
-            if matches!(state, Node::Pending { attempts } if *attempts >= robust) {
+            if matches!(state, Node::Pending { attempts, .. } if *attempts >= robust) {
                 *state = Node::Settled(WatermarkOutcome::Unanswered);
             }
         }
@@ -199,8 +212,7 @@ impl Watermark {
 
     /// When [`Self::poll`] and [`Self::poll_done`] have something to say.
     pub(super) fn next_timeout(&self) -> Option<Time> {
-        let spent =
-            |node: &Node| matches!(node, Node::Pending { attempts } if *attempts >= self.robust);
+        let spent = |node: &Node| matches!(node, Node::Pending { attempts, .. } if *attempts >= self.robust);
         if !self.told && !self.is_pending() {
             return Some(Time::ZERO);
         }
@@ -291,6 +303,20 @@ mod tests {
         rewound.on_rewind(10);
         rewound.on_rewind(9);
         assert_eq!(exhaust(&mut rewound, 1).len(), 3);
+    }
+
+    #[test]
+    fn a_node_that_reports_work_each_second_is_never_given_up() {
+        let mut watermark = watermark(&[7]);
+        let mut now = Time::ZERO;
+        for asked in 0..1000 {
+            if asked % 50 == 0 {
+                watermark.on_status(now, NodeId(7));
+            }
+            watermark.poll(now);
+            assert_eq!(watermark.on_flushed(now, INTERVAL, 10, Time::ZERO), [NodeId(7)]);
+            now = now + INTERVAL;
+        }
     }
 
     #[test]

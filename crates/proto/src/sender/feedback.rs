@@ -67,7 +67,7 @@ impl Sender {
                 self.tell_watermark(ctx);
             }
             AckKind::Application(STATUS_ACK, content) => {
-                self.watermark.on_alive(node);
+                self.watermark.on_status(self.now, node);
                 self.roll.on_answer(node);
                 ctx.events.push(Event::ReceiverStatus { node, status: content.to_vec() });
             }

@@ -17,7 +17,7 @@ enum Phase {
     /// The next request starts a cycle.
     Idle,
     Aggregating {
-        until: Time,
+        since: Time,
     },
     /// A repair in flight may still arrive: only what lies ahead counts.
     Holdoff {
@@ -57,7 +57,7 @@ impl RepairCycle {
         match self.phase {
             Phase::Idle => {
                 self.collected = demand;
-                self.phase = Phase::Aggregating { until: now + timing.aggregate };
+                self.phase = Phase::Aggregating { since: now };
                 self.poll_activation(now, timing)
             }
             Phase::Aggregating { .. } => {
@@ -73,8 +73,8 @@ impl RepairCycle {
 
     /// All that was collected, once it has been long enough; hold-off begins.
     pub(super) fn poll_activation(&mut self, now: Time, timing: CycleTiming) -> Option<Demand> {
-        let Phase::Aggregating { until } = self.phase else { return None };
-        if now < until {
+        let Phase::Aggregating { since } = self.phase else { return None };
+        if now < since + timing.aggregate {
             return None;
         }
         self.phase = Phase::Holdoff { until: now + timing.holdoff };
@@ -91,9 +91,11 @@ impl RepairCycle {
         self.collecting().is_some_and(|demand| demand.objects.range(..=ordinal).next().is_some())
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Time> {
+    /// When [`Self::poll_activation`] has something to say, by the timing of now: a GRTT that has
+    /// fallen shortens a cycle under way, whose receivers would otherwise ask again and again.
+    pub(super) fn next_timeout(&self, timing: CycleTiming) -> Option<Time> {
         match self.phase {
-            Phase::Aggregating { until } => Some(until),
+            Phase::Aggregating { since } => Some(since + timing.aggregate),
             Phase::Idle | Phase::Holdoff { .. } => None,
         }
     }
@@ -147,7 +149,16 @@ mod tests {
         cycle.on_demand(at(0), demand(1, 0, 0..3), TIMING, None);
         cycle.poll_activation(at(500), TIMING);
         cycle.on_demand(at(600), demand(1, 0, 0..1), TIMING, Some((1, 2)));
-        assert_eq!(cycle.next_timeout(), Some(at(1100)));
+        assert_eq!(cycle.next_timeout(TIMING), Some(at(1100)));
+    }
+
+    #[test]
+    fn a_falling_grtt_ends_an_aggregation_under_way() {
+        let mut cycle = RepairCycle::new();
+        cycle.on_demand(at(0), demand(1, 0, 0..3), TIMING, None);
+        let shorter = CycleTiming { aggregate: Duration::from_millis(50), ..TIMING };
+        assert_eq!(cycle.next_timeout(shorter), Some(at(50)));
+        assert!(cycle.poll_activation(at(100), shorter).is_some());
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Sender {
             return [None; 6];
         }
         [
-            when(self.repair.next_timeout(), Timer::RepairAggregate),
+            when(self.repair.next_timeout(self.cycle_timing()), Timer::RepairAggregate),
             when(self.grtt.next_timeout(), Timer::Probe),
             when(self.flush.next_timeout().filter(|_| self.may_end_flush()), Timer::Flush),
             when(self.watermark.next_timeout(), Timer::Flush),
