@@ -1,2 +1,93 @@
-//! The command `fanfare`.
-fn main() {}
+//! The command `fanfare`: the same bytes on many machines, and who has them.
+//!
+//! - `send`, `recv`, `demo`, `generate`: a file per command
+//! - `net_args`, `units`: what they read; `progress`, `json`: what they show
+//! - `exit`, `interrupt`: how they end
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{Parser, Subcommand, error::ErrorKind};
+
+mod demo;
+mod exit;
+mod generate;
+mod interrupt;
+mod json;
+mod net_args;
+mod progress;
+mod recv;
+mod send;
+mod send_args;
+mod units;
+
+use exit::{Exit, Failure};
+use json::Line;
+
+/// Puts the same bytes on many machines and knows who has them.
+#[derive(Debug, Parser)]
+#[command(name = "fanfare", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Send(send_args::SendArgs),
+    Recv(recv::RecvArgs),
+    Demo(demo::DemoArgs),
+    #[command(hide = true)]
+    Generate(generate::GenerateArgs),
+}
+
+fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return misunderstood(&error, &args),
+    };
+    interrupt::install();
+    match cli.command {
+        Command::Send(args) => send::run(&args),
+        Command::Recv(args) => recv::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Generate(args) => generate::run(&args),
+    }
+    .into()
+}
+
+/// Help and version are no errors; everything else is, in JSON too when it was asked for.
+fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    let _ = error.print();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return Exit::Done.into();
+    }
+    if args.iter().any(|arg| arg == "--json") {
+        let first = error.to_string().lines().next().unwrap_or_default().to_owned();
+        progress::print_line(&Line::Error(Line::message("usage", first)).to_text());
+        progress::print_line(&Line::early_result(Exit::Usage as u8).to_text());
+    }
+    Exit::Usage.into()
+}
+
+/// Shows why nothing came of it.
+fn give_up(output: &progress::Output, failure: &Failure) -> Exit {
+    output.clear();
+    output.failure(failure);
+    if output.is_json() {
+        output.event(&Line::early_result(failure.exit as u8));
+    }
+    failure.exit
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -57,6 +57,7 @@ pub use directory::DirectoryError;
 pub use event::{Finished, NodeEvent, ReceiveEvent, SendEvent};
 pub use fanfare_proto as proto;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
+pub use fanfare_wire::FieldSize;
 pub use node::{BuildError, Node, NodeBuilder, Stopper};
 pub use receive::{ReceiveOptions, Until};
 pub use send::{EnqueueFailed, Expect, SendOptions};

@@ -63,6 +63,13 @@ pub enum BuildError {
         /// Largest segment that fits.
         max: u32,
     },
+    /// A segment is longer than receivers take.
+    SegmentRefused {
+        /// Bytes of the segment asked for.
+        segment: u16,
+        /// Largest that receivers take.
+        max: u16,
+    },
     /// The system gave no thread or descriptor.
     System(io::Error),
 }
@@ -79,6 +86,9 @@ impl fmt::Display for BuildError {
                 "segment ({segment}): with its headers longer than the link's packets of {mtu} \
                  bytes, and fragments multiply loss. Use at most {max}"
             ),
+            Self::SegmentRefused { segment, max } => {
+                write!(f, "segment ({segment}): receivers take at most {max} bytes. Use 1400")
+            }
             Self::System(error) => write!(
                 f,
                 "system: gave no thread or descriptor ({error}). Check the limits of this user"
@@ -256,8 +266,10 @@ impl NodeBuilder {
             Some((path, options)) => Some(Arc::new(Directory::open(path, options.create_dirs)?)),
             None => None,
         };
+        if self.send.is_some() {
+            self.check()?;
+        }
         let endpoint = self.open_endpoint()?;
-        self.check_segment(&endpoint)?;
         let seed = self.seed.unwrap_or_else(random);
         let config = self.session_config();
         let id = config.node_id;
@@ -277,20 +289,23 @@ impl NodeBuilder {
         Ok(Endpoint::open(&self.endpoint)?)
     }
 
-    fn check_segment(&self, endpoint: &Endpoint) -> Result<(), BuildError> {
-        let Some(interface) = endpoint.interface().filter(|_| self.send.is_some()) else {
+    /// Refuses what can be refused without opening anything: an unusable interface, a segment too
+    /// long for its packets or for receivers.
+    pub fn check(&self) -> Result<(), BuildError> {
+        let group = self.endpoint.group.ip();
+        if !group.is_multicast() {
             return Ok(());
-        };
-        let ip_header = if endpoint.group().is_ipv4() { 20 } else { 40 };
+        }
+        let interface = choose_interface(group, self.interface.as_deref())?;
+        let ip_header = if group.is_ipv4() { 20 } else { 40 };
         let udp_header = 8;
-        // INFO and DATA with EXT_FTI: 16 to 24 bytes of header, 12 to 16 of extension.
-        let headers = ip_header + udp_header + HEADER_MAX as u32;
         let segment = self.sender.segment_size;
-        let max = interface.mtu.saturating_sub(headers);
+        let max = interface.mtu.saturating_sub(ip_header + udp_header + HEADER_MAX as u32);
         if u32::from(segment) > max {
             return Err(BuildError::SegmentTooLong { segment, mtu: interface.mtu, max });
         }
-        Ok(())
+        let max = ReceiverConfig::default().segment_size_max;
+        if segment > max { Err(BuildError::SegmentRefused { segment, max }) } else { Ok(()) }
     }
 
     fn session_config(&mut self) -> SessionConfig {

@@ -1,0 +1,116 @@
+//! How the command ends: codes for programs, one line for people.
+
+use std::{fmt, process::ExitCode};
+
+use fanfare_node::{BuildError, DirectoryError, OpenError, SourceError};
+
+/// Exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Every expected receiver has every byte.
+    Done = 0,
+    /// Something failed.
+    Failed = 1,
+    /// The command was not understood, or asks for what cannot be.
+    Usage = 2,
+    /// Some receivers, or some files, but not all.
+    Partial = 3,
+    /// Permission was denied.
+    Permission = 4,
+    /// This machine lacks disk, memory or a port.
+    Resource = 5,
+    /// Nobody answered.
+    Nobody = 6,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why the command ends early.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    /// Stable name for programs.
+    pub(crate) code: &'static str,
+    /// `<what> (<value>): <why>. <what to do>`.
+    pub(crate) text: String,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, code: &'static str, text: impl Into<String>) -> Self {
+        Self { exit, code, text: text.into() }
+    }
+
+    pub(crate) fn usage(code: &'static str, text: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, code, text)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // One line, whatever a path or the system's text contains.
+        let text: String =
+            self.text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        write!(f, "error: {text}")
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        let denied = std::io::ErrorKind::PermissionDenied;
+        let (exit, code) = match &error {
+            SourceError::Unreadable(_, why) if why.kind() == denied => {
+                (Exit::Permission, "source.permission")
+            }
+            SourceError::Unreadable(..) => (Exit::Usage, "source.unreadable"),
+            SourceError::NotUtf8(_) => (Exit::Usage, "source.name"),
+            SourceError::NotAFile(_) => (Exit::Usage, "source.kind"),
+            SourceError::Spool(_) => (Exit::Resource, "source.spool"),
+            SourceError::Nothing => (Exit::Usage, "source.nothing"),
+        };
+        Self::new(exit, code, error.to_string())
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        let text = error.to_string();
+        match &error {
+            BuildError::NothingToDo => Self::usage("node.nothing", text),
+            BuildError::Open(open) => Self::new(open_exit(open), open.code(), text),
+            BuildError::Directory(directory) => {
+                let (exit, code) = match directory {
+                    DirectoryError::Missing(_) => (Exit::Usage, "directory.missing"),
+                    DirectoryError::NotADirectory(_) => (Exit::Usage, "directory.kind"),
+                    DirectoryError::NotWritable(..) => (Exit::Resource, "directory.not_writable"),
+                };
+                Self::new(exit, code, text)
+            }
+            BuildError::Enqueue(_) => Self::usage("source.refused", text),
+            BuildError::SegmentTooLong { .. } | BuildError::SegmentRefused { .. } => {
+                Self::usage("segment.too_long", text)
+            }
+            BuildError::System(_) => Self::new(Exit::Resource, "system", text),
+        }
+    }
+}
+
+fn open_exit(error: &OpenError) -> Exit {
+    let source = std::error::Error::source(error).and_then(|s| s.downcast_ref::<std::io::Error>());
+    if source.is_some_and(|io| io.kind() == std::io::ErrorKind::PermissionDenied) {
+        return Exit::Permission;
+    }
+    match error {
+        OpenError::Enumerate { .. }
+        | OpenError::Socket { .. }
+        | OpenError::Bind { .. }
+        | OpenError::Join { .. }
+        | OpenError::Configure { .. } => Exit::Resource,
+        _ => Exit::Usage,
+    }
+}

@@ -1,0 +1,111 @@
+//! What people see while it runs: text and a bar on standard error, JSON on standard output.
+
+use std::io::Write;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::{exit::Failure, json::Line};
+
+/// Options of what is shown.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Print one JSON object per line on standard output
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print events
+    #[arg(long, short, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+/// Where everything that is shown goes through.
+#[derive(Debug)]
+pub(crate) struct Output {
+    args: OutputArgs,
+    bar: ProgressBar,
+}
+
+impl Output {
+    pub(crate) fn new(args: OutputArgs) -> Self {
+        // indicatif itself shows nothing where standard error is no terminal.
+        let shown = !args.quiet && !args.json;
+        let target =
+            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        Self { args, bar }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.args.json
+    }
+
+    /// Prints `line` with `--json`, and shows the event with `-v`.
+    pub(crate) fn event(&self, line: &Line) {
+        if self.args.json {
+            print_line(&line.to_text());
+        }
+        if self.args.verbose > 0 && !self.args.json {
+            self.bar.suspend(|| eprintln!("{}", line.to_text()));
+        }
+    }
+
+    /// A line for people.
+    pub(crate) fn text(&self, text: &str) {
+        if !self.args.quiet {
+            self.bar.suspend(|| eprintln!("{text}"));
+        }
+    }
+
+    /// A line of data for people who do not ask for JSON.
+    pub(crate) fn data(&self, text: &str) {
+        if !self.args.json {
+            self.bar.suspend(|| print_line(text));
+        }
+    }
+
+    /// Something that does not end the command.
+    pub(crate) fn warn(&self, code: &str, message: String) {
+        self.text(&format!("warning: {message}"));
+        self.event(&Line::Warning(Line::message(code, message)));
+    }
+
+    /// Why the command fails, shown even with `--quiet`.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        self.bar.suspend(|| eprintln!("{failure}"));
+        self.event(&Line::Error(Line::message(failure.code, failure.to_string())));
+    }
+
+    /// Moves the bar.
+    pub(crate) fn progress(&self, done: u64, total: u64, message: String) {
+        if self.bar.length().is_none()
+            && let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}% {msg}")
+        {
+            self.bar.set_style(style);
+        }
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+        self.bar.set_message(message);
+    }
+
+    /// A bar whose end is not known yet.
+    pub(crate) fn spin(&self, message: String) {
+        self.bar.set_message(message);
+        self.bar.tick();
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A reader that has gone away is no reason to fail; it is no reason to send less either.
+pub(crate) fn print_line(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = writeln!(stdout, "{text}");
+    let _ = stdout.flush();
+}

@@ -1,0 +1,242 @@
+//! `fanfare recv`.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::mpsc::RecvTimeoutError,
+    time::Duration,
+};
+
+use clap::{Args, ValueEnum};
+use fanfare_node::{
+    Node, NodeEvent, ReceiveEvent, ReceiveOptions, Until,
+    event::{Finished, ReceiveEnd, ReceiveReport},
+    proto::{FeedbackPath, JoinPolicy, ReceiverConfig},
+    receipt::Reason,
+};
+
+use crate::{
+    exit::{Exit, Failure},
+    interrupt,
+    json::{Failed, Gone, Line, Object, Sender, Start},
+    net_args::{NetArgs, parse_node_id},
+    progress::{Output, OutputArgs},
+    units,
+};
+
+/// How often to look whether the node still lives; events come at once.
+const POLL: Duration = Duration::from_millis(500);
+
+/// Receive files into a directory
+#[derive(Debug, Args)]
+pub(crate) struct RecvArgs {
+    /// Where files are put, and nowhere else
+    #[arg(default_value = ".", value_name = "DIR")]
+    dir: PathBuf,
+    /// End when the first sender that sent something has said good-bye
+    #[arg(long)]
+    once: bool,
+    /// End when so many files have come
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+    /// Receive from this sender only
+    #[arg(long, value_name = "ID")]
+    from: Option<String>,
+    /// Send nothing at all; loss is not repaired on request, and no sender knows of it
+    #[arg(long)]
+    silent: bool,
+    /// Send NACKs to the sender alone instead of the group
+    #[arg(long)]
+    unicast_nack: bool,
+    /// Replace files that are there already
+    #[arg(long)]
+    overwrite: bool,
+    /// Create DIR
+    #[arg(long)]
+    create_dirs: bool,
+    /// What to ask for when coming late: nothing earlier, the object under way, or everything
+    #[arg(long, value_enum, default_value = "all")]
+    join: Join,
+    /// End when nothing new has come for so long
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<String>,
+    #[command(flatten)]
+    net: NetArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Join {
+    Now,
+    Object,
+    All,
+}
+
+impl From<Join> for JoinPolicy {
+    fn from(join: Join) -> Self {
+        match join {
+            Join::Now => Self::FromNow,
+            Join::Object => Self::ObjectStart,
+            Join::All => Self::AllCached,
+        }
+    }
+}
+
+pub(crate) fn run(args: &RecvArgs) -> Exit {
+    let output = Output::new(args.output);
+    match receive(args, &output) {
+        Ok(exit) => exit,
+        Err(failure) => crate::give_up(&output, &failure),
+    }
+}
+
+fn receive(args: &RecvArgs, output: &Output) -> Result<Exit, Failure> {
+    let config = ReceiverConfig {
+        join: args.join.into(),
+        silent: args.silent,
+        matrix: args.net.matrix(),
+        ..ReceiverConfig::default()
+    };
+    let feedback = if args.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
+    let builder = args.net.builder()?.receiver_config(config).feedback(feedback);
+    let node = builder.receive(&args.dir, args.options()?).build()?;
+    interrupt::stop_on_interrupt(node.stopper());
+    output.event(&Line::Start(Start {
+        group: node.group().to_string(),
+        node_id: node.id().0,
+        interface: node.interface().map(|interface| interface.name.clone()),
+        objects: None,
+        bytes: None,
+        dir: Some(args.dir.display().to_string()),
+    }));
+    let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
+    let (dir, name) = (args.dir.display(), args.net.name());
+    output.text(&format!("receiving from {}{on} into {dir} as {name}", node.group()));
+    watch(&node, &args.dir, output);
+    output.clear();
+    Ok(conclude(output, node.finish(), args.timeout.as_deref().unwrap_or_default()))
+}
+
+impl RecvArgs {
+    fn options(&self) -> Result<ReceiveOptions, Failure> {
+        let until = match (self.count, self.once) {
+            (Some(count), _) => Until::Files(count),
+            (None, true) => Until::SenderEnded,
+            (None, false) => Until::Stopped,
+        };
+        let timeout =
+            self.timeout.as_deref().map(|text| units::time("timeout", text)).transpose()?;
+        let from = self.from.as_deref().map(|id| parse_node_id("from", id)).transpose()?;
+        Ok(ReceiveOptions {
+            name: self.net.name(),
+            overwrite: self.overwrite,
+            create_dirs: self.create_dirs,
+            from,
+            until,
+            timeout,
+        })
+    }
+}
+
+fn watch(node: &Node, dir: &Path, output: &Output) {
+    loop {
+        match node.next_event(POLL) {
+            Ok(NodeEvent::Receive(event)) => show(&event, dir, output),
+            Ok(NodeEvent::SendRefused { why }) => {
+                output.warn("send.refused", format!("the system refuses to send: {why}"));
+            }
+            Ok(NodeEvent::Overrun { lost }) => {
+                output.warn("overrun", format!("{lost} events were lost"));
+            }
+            Ok(NodeEvent::Send(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
+    match event {
+        ReceiveEvent::Sender { id, source } => {
+            output.event(&Line::Sender(Sender { id: id.0, source: source.to_string() }));
+        }
+        ReceiveEvent::Object { key, name, size } => output.event(&Line::Object(Object {
+            id: key.object.0,
+            sender: key.sender.0,
+            name: name.clone(),
+            size: *size,
+        })),
+        ReceiveEvent::Progress(progress) => {
+            output.event(&Line::receive_progress(progress));
+            let message = format!("loss {:.1} %", progress.loss * 100.0);
+            output.progress(progress.bytes, progress.total_bytes, message);
+        }
+        ReceiveEvent::File { key, placed, elapsed } => {
+            let path = dir.join(placed.name.to_string()).display().to_string();
+            output.data(&path);
+            if let Some(why) = placed.name_rejected {
+                output.text(&format!("warning: '{path}' has not its sender's name: {why}"));
+            }
+            output.event(&Line::file(*key, placed, path, elapsed.as_secs_f64()));
+        }
+        ReceiveEvent::Failed { key, name, reason } => {
+            let shown = name.clone().unwrap_or_else(|| format!("object {}", key.object));
+            output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
+            output.event(&Line::Failed(Failed {
+                id: key.object.0,
+                sender: key.sender.0,
+                name: name.clone(),
+                reason: reason.name().to_owned(),
+            }));
+        }
+        ReceiveEvent::SenderGone { id, said } => {
+            output.event(&Line::Gone(Gone { id: id.0, said: *said }));
+        }
+    }
+}
+
+fn conclude(output: &Output, finished: Finished, timeout: &str) -> Exit {
+    let Some(report) = finished.received else { return Exit::Failed };
+    let failure = failure_of(&report, timeout);
+    let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
+    match &failure {
+        Some(failure) if exit != Exit::Interrupted => output.failure(failure),
+        _ => {}
+    }
+    if output.is_json() {
+        output.event(&Line::receive_result(&report, exit as u8));
+    }
+    exit
+}
+
+fn failure_of(report: &ReceiveReport, timeout: &str) -> Option<Failure> {
+    match report.end {
+        ReceiveEnd::Interrupted => {
+            Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"))
+        }
+        ReceiveEnd::TimedOut => {
+            let text = format!(
+                "timeout ({timeout}): nothing new came for so long. Check that a sender is on this \
+                 group and interface"
+            );
+            Some(Failure::new(Exit::Nobody, "timeout", text))
+        }
+        ReceiveEnd::Complete if report.failures.is_empty() => None,
+        ReceiveEnd::Complete => {
+            let disk = |reason: &Reason| matches!(reason, Reason::DiskFull | Reason::DiskError);
+            let exit = if report.files > 0 {
+                Exit::Partial
+            } else if report.failures.iter().all(|(_, reason)| disk(reason)) {
+                Exit::Resource
+            } else {
+                Exit::Failed
+            };
+            let text = format!(
+                "files ({} of {}): the others could not be had. See the warnings, and have them \
+                 sent again",
+                report.files,
+                report.files + report.failures.len() as u64
+            );
+            Some(Failure::new(exit, "partial", text))
+        }
+    }
+}

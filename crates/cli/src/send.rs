@@ -1,0 +1,254 @@
+//! `fanfare send`.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    sync::mpsc::RecvTimeoutError,
+    time::Duration,
+};
+
+use fanfare_node::{
+    Expect, Gathering, Node, NodeEvent, SendEvent, Sources,
+    event::{Finished, Outcome, SendEnd, SendProgress, SendReport},
+};
+
+use crate::{
+    exit::{Exit, Failure},
+    interrupt,
+    json::{Line, Sending, Start},
+    progress::Output,
+    send_args::{SendArgs, SendPlan},
+    units,
+};
+
+/// How often to look whether the node still lives; events come at once.
+const POLL: Duration = Duration::from_millis(500);
+
+pub(crate) fn run(args: &SendArgs) -> Exit {
+    let output = Output::new(args.output);
+    match send(args, &output) {
+        Ok(exit) => exit,
+        Err(failure) => crate::give_up(&output, &failure),
+    }
+}
+
+fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
+    let SendPlan { options, rate, builder } = args.plan()?;
+    builder.check()?;
+    let mut receipts = Receipts::open(args)?;
+    let sources = gather(args, output)?;
+    args.check_carousel(sources.files.len())?;
+    let (files, bytes) = (sources.files.len() as u64, sources.bytes);
+    let (expect, wait) = (options.expect.clone(), options.wait);
+    let node = builder.send(sources, options).build()?;
+    interrupt::stop_on_interrupt(node.stopper());
+    output.event(&Line::Start(Start {
+        group: node.group().to_string(),
+        node_id: node.id().0,
+        interface: node.interface().map(|interface| interface.name.clone()),
+        objects: Some(files),
+        bytes: Some(bytes),
+        dir: None,
+    }));
+    let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
+    let what = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    let size = units::size(bytes);
+    output.text(&format!("sending {what}, {size}, to {}{on} at {rate}", node.group()));
+    let group = node.group();
+    watch(&node, output, &mut receipts);
+    output.clear();
+    let finished = node.finish();
+    receipts.close()?;
+    Ok(conclude(output, finished, &expect, &format!("{group} in {}", units::seconds(wait))))
+}
+
+fn gather(args: &SendArgs, output: &Output) -> Result<Sources, Failure> {
+    let mut report = |gathering: Gathering<'_>| match gathering {
+        Gathering::Hashed(bytes) => output.spin(format!("hashing: {}", units::size(bytes))),
+        Gathering::SkippedLink(path) => {
+            let message = format!("'{}' is a symbolic link and not sent", path.display());
+            output.warn("source.skipped", message);
+        }
+        Gathering::SkippedOther(path) => {
+            let message = format!("'{}' is no file and not sent", path.display());
+            output.warn("source.skipped", message);
+        }
+    };
+    Ok(Sources::gather(&args.paths, &args.stdin_name, &mut report)?)
+}
+
+fn watch(node: &Node, output: &Output, receipts: &mut Receipts) {
+    let mut receivers = 0;
+    loop {
+        match node.next_event(POLL) {
+            Ok(NodeEvent::Send(event)) => show(&event, output, receipts, &mut receivers),
+            Ok(NodeEvent::SendRefused { why }) => {
+                output.warn("send.refused", format!("the system refuses to send: {why}"));
+            }
+            Ok(NodeEvent::Overrun { lost }) => {
+                output.warn("overrun", format!("{lost} events were lost"));
+            }
+            Ok(NodeEvent::Receive(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts, receivers: &mut u64) {
+    match event {
+        SendEvent::Receiver(view) => {
+            *receivers += 1;
+            output.event(&Line::receiver(view));
+            output.spin(format!("{} {}", view.label(), view.state.map_or("", |s| s.name())));
+        }
+        SendEvent::Started => {
+            output.event(&Line::Sending(Sending { receivers: *receivers }));
+        }
+        SendEvent::Progress(progress) => {
+            output.event(&Line::send_progress(progress));
+            output.progress(progress.sent_bytes, progress.total_bytes, describe(progress));
+        }
+        SendEvent::Receipt(receipt) => {
+            let line = Line::receipt(receipt);
+            output.event(&line);
+            receipts.write(&line);
+        }
+        SendEvent::Reported { receiver, name, reason } => {
+            output.event(&Line::reported(*receiver, name, *reason));
+            output.text(&format!("receiver {receiver}: '{name}': {}", reason.name()));
+        }
+        SendEvent::SourceChanged(_) => {}
+    }
+}
+
+fn describe(p: &SendProgress) -> String {
+    let limiting = p.limiting.as_ref().map_or_else(String::new, |(view, loss)| {
+        format!(", {} loses {:.1} %", view.label(), loss * 100.0)
+    });
+    let repair = if p.wire_bytes > 0 { p.repair_bytes * 100 / p.wire_bytes } else { 0 };
+    format!("{} done of {}, repair {repair} %{limiting}", p.complete, p.receivers)
+}
+
+/// The last words, and the exit code.
+fn conclude(output: &Output, finished: Finished, expect: &Expect, waited: &str) -> Exit {
+    let Some(report) = finished.sent else { return Exit::Failed };
+    table(output, &report);
+    let failure = failure_of(&report, expect, waited);
+    let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
+    match &failure {
+        Some(failure) if exit != Exit::Interrupted => output.failure(failure),
+        _ => {}
+    }
+    if output.is_json() {
+        output.event(&Line::send_result(&report, finished.stats.bytes_sent, exit as u8));
+    }
+    exit
+}
+
+fn failure_of(report: &SendReport, expect: &Expect, waited: &str) -> Option<Failure> {
+    if report.end == SendEnd::Interrupted {
+        return Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"));
+    }
+    if let Some(path) = report.changed.first() {
+        let text =
+            format!("file ({}): it changed while it was being sent. Send it again", path.display());
+        return Some(Failure::new(Exit::Failed, "source.changed", text));
+    }
+    match report.end {
+        SendEnd::Complete | SendEnd::Interrupted => None,
+        SendEnd::NobodyAnswered => {
+            let text = format!(
+                "no receiver answered on {waited}. Start receivers with 'fanfare recv', or send \
+                 one-way with --no-wait"
+            );
+            Some(Failure::new(Exit::Nobody, "nobody", text))
+        }
+        SendEnd::Partial => {
+            let wanted = match expect {
+                Expect::Anyone => report.receivers.len(),
+                Expect::Count(count) => *count,
+                Expect::Names(names) => names.len(),
+            };
+            let lacking = lacking(report);
+            let text = format!(
+                "receivers ({} of {wanted} complete): {lacking}. Send again to those",
+                report.complete()
+            );
+            Some(Failure::new(Exit::Partial, "partial", text))
+        }
+    }
+}
+
+fn lacking(report: &SendReport) -> String {
+    let incomplete = report
+        .receivers
+        .iter()
+        .filter(|result| result.outcome != Outcome::Complete)
+        .map(|result| format!("{} {}", result.view.label(), result.outcome.name()));
+    let missing = report.missing.iter().map(|name| format!("{name} missing"));
+    let listed: Vec<String> = incomplete.chain(missing).collect();
+    if listed.is_empty() { "the others did not answer".to_owned() } else { listed.join(", ") }
+}
+
+fn table(output: &Output, report: &SendReport) {
+    for name in &report.missing {
+        output.text(&format!("{name:<20} missing"));
+    }
+    for result in &report.receivers {
+        output.text(&format!(
+            "{:<20} {:<11} loss {:>5.1} %  NACKs {:>4}  {:>7.2} s",
+            result.view.label(),
+            result.outcome.name(),
+            result.loss * 100.0,
+            result.nacks,
+            result.elapsed.as_secs_f64()
+        ));
+        if let Outcome::Partial { failures, .. } = &result.outcome {
+            for (name, reason) in failures {
+                output.text(&format!("    '{name}': {}", reason.name()));
+            }
+        }
+    }
+}
+
+/// Where `--receipts` go.
+struct Receipts {
+    file: Option<BufWriter<File>>,
+    path: String,
+    failed: Option<std::io::Error>,
+}
+
+impl Receipts {
+    fn open(args: &SendArgs) -> Result<Self, Failure> {
+        let path = args.receipts.as_ref().map_or_else(String::new, |p| p.display().to_string());
+        let file = match &args.receipts {
+            Some(path) => Some(BufWriter::new(
+                File::create(path)
+                    .map_err(|error| unwritable(&path.display().to_string(), &error))?,
+            )),
+            None => None,
+        };
+        Ok(Self { file, path, failed: None })
+    }
+
+    fn write(&mut self, line: &Line) {
+        if let Some(file) = &mut self.file
+            && let Err(error) = writeln!(file, "{}", line.to_text())
+        {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn close(mut self) -> Result<(), Failure> {
+        let flushed = self.file.as_mut().map_or(Ok(()), Write::flush);
+        match self.failed.or(flushed.err()) {
+            Some(error) => Err(unwritable(&self.path, &error)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn unwritable(path: &str, error: &std::io::Error) -> Failure {
+    let text = format!("receipts ({path}): cannot be written ({error}). Name another file");
+    Failure::new(Exit::Resource, "receipts.unwritable", text)
+}

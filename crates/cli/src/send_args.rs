@@ -1,0 +1,269 @@
+//! Options of `fanfare send`, and what they come to.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use fanfare_node::{
+    Expect, FieldSize, NodeBuilder, SendOptions,
+    proto::{Bitrate, FecConfig, FecId, SenderConfig},
+};
+
+use crate::{exit::Failure, net_args::NetArgs, progress::OutputArgs, units};
+
+/// Shortest that holds the announcement of a file with a short name.
+const SEGMENT_MIN: u16 = 128;
+/// Symbols of a block in GF(2^8) and GF(2^16).
+const BLOCK_MAX_8: u32 = 255;
+const BLOCK_MAX_16: u32 = 65535;
+/// Objects that receivers keep in view: a carousel sends them all in each round.
+const CAROUSEL_MAX: usize = 256;
+
+/// Send files, directories or standard input (-) to everybody who listens
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    /// Files and directories; - is standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Receivers that must have everything: their number, or their names with commas
+    #[arg(long, value_name = "N|NAMES")]
+    expect: Option<String>,
+    /// How long to wait for receivers [default: 30s with --expect, else 10s]
+    #[arg(long, value_name = "TIME")]
+    wait: Option<String>,
+    /// Wait for nobody, ask nobody, end when all has been sent
+    #[arg(long, alias = "no-wait")]
+    one_way: bool,
+    /// Take a plain NORM receiver's acknowledgement for complete
+    #[arg(long)]
+    accept_plain: bool,
+    /// Send everything N times more
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    carousel: u32,
+    /// Bits per second of everything sent, such as 64k, 10M, 1G
+    #[arg(long, default_value = "10M", allow_hyphen_values = true)]
+    rate: String,
+    /// Bytes of a full segment
+    #[arg(long, default_value = "1400", value_name = "BYTES")]
+    segment: String,
+    /// Source and parity symbols of a block
+    #[arg(long, default_value = "128:127", value_name = "K:P")]
+    fec: String,
+    /// FEC encoding id: 5 or 129 (GF(2^8)), 2 (GF(2^8) or GF(2^16))
+    #[arg(long, default_value = "5", value_name = "5|129|2")]
+    fec_id: String,
+    /// Parity symbols sent with each block unasked
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    parity: u16,
+    /// Name of standard input at the receivers
+    #[arg(long, default_value = "stdin", value_name = "NAME")]
+    pub(crate) stdin_name: String,
+    /// Write receipts to this file, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) receipts: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// The options, understood.
+#[derive(Debug)]
+pub(crate) struct SendPlan {
+    pub(crate) options: SendOptions,
+    pub(crate) rate: Bitrate,
+    pub(crate) builder: NodeBuilder,
+}
+
+impl SendArgs {
+    pub(crate) fn plan(&self) -> Result<SendPlan, Failure> {
+        let expect = self.expect()?;
+        let default_wait = if expect == Expect::Anyone { 10 } else { 30 };
+        let wait = match &self.wait {
+            Some(text) => units::time("wait", text)?,
+            None => Duration::from_secs(default_wait),
+        };
+        let rate = units::rate(&self.rate)?;
+        let config = SenderConfig {
+            segment_size: self.segment_size()?,
+            fec: self.fec_config()?,
+            rate,
+            ..SenderConfig::default()
+        };
+        let builder = self.net.builder()?.sender_config(config);
+        let options = SendOptions {
+            expect,
+            wait,
+            one_way: self.one_way,
+            accept_plain: self.accept_plain,
+            carousel: self.carousel,
+            name: self.net.name(),
+        };
+        Ok(SendPlan { options, rate, builder })
+    }
+
+    fn expect(&self) -> Result<Expect, Failure> {
+        let Some(text) = &self.expect else { return Ok(Expect::Anyone) };
+        let wrong = |why: &str| {
+            let text =
+                format!("expect ({text}): {why}. Give a number such as 3, or names such as a,b");
+            Failure::usage("expect.invalid", text)
+        };
+        if self.one_way {
+            return Err(wrong("nobody can be expected with --one-way"));
+        }
+        if text.chars().all(|c| c.is_ascii_digit()) {
+            return match text.parse() {
+                Ok(0) | Err(_) => Err(wrong("not a number of receivers")),
+                Ok(count) => Ok(Expect::Count(count)),
+            };
+        }
+        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        if names.iter().any(String::is_empty) {
+            Err(wrong("a name is empty"))
+        } else {
+            Ok(Expect::Names(names))
+        }
+    }
+
+    fn segment_size(&self) -> Result<u16, Failure> {
+        let given = &self.segment;
+        match given.parse() {
+            // Whether it is too long, the link decides.
+            Ok(size) if size >= SEGMENT_MIN => Ok(size),
+            _ => {
+                let text = format!(
+                    "segment ({given}): not a size of at least {SEGMENT_MIN} bytes. Use 1400"
+                );
+                Err(Failure::usage("segment.invalid", text))
+            }
+        }
+    }
+
+    fn fec_config(&self) -> Result<FecConfig, Failure> {
+        let numbers =
+            self.fec.split_once(':').and_then(|(k, p)| Some((k.parse().ok()?, p.parse().ok()?)));
+        let Some((source, parity)) = numbers.filter(|(source, _): &(u16, u16)| *source > 0) else {
+            let text =
+                format!("fec ({}): not two numbers K:P with K at least 1. Use 128:127", self.fec);
+            return Err(Failure::usage("fec.invalid", text));
+        };
+        let total = u32::from(source) + u32::from(parity);
+        if self.parity > parity {
+            let text = format!(
+                "parity ({}): a block has only {parity}. Raise P in --fec K:P",
+                self.parity
+            );
+            return Err(Failure::usage("fec.invalid", text));
+        }
+        let (id, wide) = self.fec_id(total)?;
+        let field = if wide { FieldSize::M16 } else { FieldSize::M8 };
+        let matrix = self.net.matrix();
+        Ok(FecConfig { id, field, matrix, source, parity, proactive: self.parity })
+    }
+
+    /// The encoding id, and whether it takes GF(2^16).
+    fn fec_id(&self, total: u32) -> Result<(FecId, bool), Failure> {
+        let too_long = |bits: u32, max: u32, advice: String| {
+            let text = format!(
+                "fec ({}): k+parity = {total} > {max} for GF(2^{bits}). {advice}",
+                self.fec
+            );
+            Failure::usage("fec.too_long", text)
+        };
+        let id = match self.fec_id.as_str() {
+            "5" => FecId::ReedSolomon8,
+            "129" => FecId::SmallBlockSystematic,
+            "2" if total > BLOCK_MAX_16 => {
+                return Err(too_long(16, BLOCK_MAX_16, format!("Use at most {BLOCK_MAX_16}")));
+            }
+            "2" => return Ok((FecId::ReedSolomonM, total > BLOCK_MAX_8)),
+            other => {
+                let text = format!("fec id ({other}): not known. Use 5, 129 or 2");
+                return Err(Failure::usage("fec.invalid", text));
+            }
+        };
+        if total > BLOCK_MAX_8 {
+            let advice = format!("Use --fec-id 2 or at most {BLOCK_MAX_8}");
+            return Err(too_long(8, BLOCK_MAX_8, advice));
+        }
+        Ok((id, false))
+    }
+
+    /// A carousel goes round among what receivers keep in view.
+    pub(crate) fn check_carousel(&self, files: usize) -> Result<(), Failure> {
+        if self.carousel == 0 || files <= CAROUSEL_MAX {
+            return Ok(());
+        }
+        let text = format!(
+            "carousel ({}): {files} files, and receivers keep {CAROUSEL_MAX} in view. \
+             Pack them into one file",
+            self.carousel
+        );
+        Err(Failure::usage("carousel.invalid", text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Only {
+        #[command(flatten)]
+        send: SendArgs,
+    }
+
+    fn plan(args: &[&str]) -> Result<SendPlan, Failure> {
+        Only::try_parse_from([&["x", "file"], args].concat()).unwrap().send.plan()
+    }
+
+    fn text(args: &[&str]) -> String {
+        plan(args).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_block_too_long_for_its_field_is_refused_with_a_way_out() {
+        assert_eq!(
+            text(&["--fec", "200:100"]),
+            "error: fec (200:100): k+parity = 300 > 255 for GF(2^8). Use --fec-id 2 or at most 255"
+        );
+        assert!(plan(&["--fec", "200:100", "--fec-id", "2"]).is_ok());
+        assert!(text(&["--fec", "65000:1000", "--fec-id", "2"]).contains("65535"));
+    }
+
+    #[test]
+    fn expectations_are_numbers_or_names() {
+        let expect = |text| plan(&["--expect", text]).map(|plan| plan.options.expect);
+        assert_eq!(expect("3").unwrap(), Expect::Count(3));
+        assert_eq!(expect("a, b").unwrap(), Expect::Names(vec!["a".into(), "b".into()]));
+        assert!(expect("0").is_err() && expect("a,,b").is_err());
+        assert!(text(&["--expect", "1", "--one-way"]).contains("--one-way"));
+    }
+
+    #[test]
+    fn the_wait_depends_on_whether_somebody_is_expected() {
+        assert_eq!(plan(&[]).unwrap().options.wait, Duration::from_secs(10));
+        assert_eq!(plan(&["--expect", "1"]).unwrap().options.wait, Duration::from_secs(30));
+    }
+
+    #[test]
+    fn values_that_cannot_be_are_refused_in_one_line() {
+        for args in [
+            ["--rate", "10Gb"],
+            ["--rate", "-1"],
+            ["--segment", "7"],
+            ["--fec", "0:1"],
+            ["--fec", "x"],
+            ["--fec-id", "6"],
+            ["--parity", "200"],
+            ["--ttl", "300"],
+            ["--wait", "soon"],
+            ["--group", "10.0.0.1:1"],
+        ] {
+            let text = text(&args);
+            assert!(text.starts_with("error: ") && !text.contains('\n'), "{text}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Rates, times and sizes as people write and read them.
+
+use std::time::Duration;
+
+use fanfare_node::proto::Bitrate;
+
+use crate::exit::Failure;
+
+/// Reads `64k`, `10M`, `1.5G` or plain bits per second.
+pub(crate) fn rate(text: &str) -> Result<Bitrate, Failure> {
+    if text == "auto" {
+        return Err(Failure::usage(
+            "rate.auto",
+            "rate (auto): comes with congestion control, which this version does not have. \
+             Give a rate such as 10M",
+        ));
+    }
+    let wrong = |why: &str| {
+        let text = format!("rate ({text}): {why}. Write bits per second as 64k, 10M, 1G or 64000");
+        Failure::usage("rate.invalid", text)
+    };
+    let (number, factor) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
+        Some((at, 'M')) => (&text[..at], 1e6),
+        Some((at, 'G')) => (&text[..at], 1e9),
+        _ => (text, 1.0),
+    };
+    let value = decimal(number).ok_or_else(|| wrong("not a rate"))? * factor;
+    match value {
+        _ if value < 1.0 => Err(wrong("nothing would ever be sent")),
+        // More than any link; keeps arithmetic on it exact.
+        _ if value > 1e12 => Err(wrong("more than 1000G")),
+        _ => Ok(Bitrate::bps(value as u64)),
+    }
+}
+
+/// Reads `500ms`, `30s`, `2m`, `1h` or plain seconds.
+pub(crate) fn time(what: &'static str, text: &str) -> Result<Duration, Failure> {
+    let wrong = || {
+        let text = format!("{what} ({text}): not a time. Write it as 500ms, 30s, 2m or 1h");
+        Failure::usage("time.invalid", text)
+    };
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let factor = match &text[split..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    let seconds = decimal(&text[..split]).ok_or_else(wrong)? * factor;
+    Duration::try_from_secs_f64(seconds).ok().filter(|d| d.as_secs() < 1 << 32).ok_or_else(wrong)
+}
+
+/// Digits with at most one point: no sign, no exponent, no separators, no words.
+fn decimal(text: &str) -> Option<f64> {
+    let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.')
+        && text.starts_with(|c: char| c.is_ascii_digit());
+    if plain { text.parse().ok() } else { None }
+}
+
+/// `1.5 MiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// `10 s`, `0.5 s`: a time that a user gave, back in words.
+pub(crate) fn seconds(time: Duration) -> String {
+    format!("{} s", (time.as_secs_f64() * 1000.0).round() / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_bits_per_second_in_thousands() {
+        assert_eq!(rate("10M").unwrap(), Bitrate::mbps(10));
+        assert_eq!(rate("64k").unwrap(), Bitrate::kbps(64));
+        assert_eq!(rate("1.5G").unwrap(), Bitrate::mbps(1500));
+        assert_eq!(rate("64000").unwrap(), Bitrate::kbps(64));
+    }
+
+    #[test]
+    fn what_is_no_rate_is_told_the_accepted_forms() {
+        for text in
+            ["10Gb", "0", "-1", "1,000", "", "M", "1e9", "inf", "NaN", "10 M", "9999G", "½M"]
+        {
+            let failure = rate(text).expect_err(text);
+            assert!(failure.text.contains("64k, 10M, 1G"), "{failure}");
+        }
+        assert!(rate("auto").unwrap_err().text.contains("congestion control"));
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("wait", "500ms").unwrap(), Duration::from_millis(500));
+        assert_eq!(time("wait", "2m").unwrap(), Duration::from_secs(120));
+        assert_eq!(time("wait", "1.5").unwrap(), Duration::from_millis(1500));
+        for text in ["", "-1s", "5 s", "3d", "s", "1,5s", "99999999999999h"] {
+            assert!(time("wait", text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_and_times_are_shown_short() {
+        assert_eq!([size(1023), size(1536), size(8 << 20)], ["1023 B", "1.5 KiB", "8.0 MiB"]);
+        assert_eq!(
+            [seconds(Duration::from_secs(10)), seconds(Duration::from_millis(500))],
+            ["10 s", "0.5 s"]
+        );
+    }
+}
