@@ -94,7 +94,7 @@ impl LossMeter {
         let mut lost = 0;
         for n in 1..=step {
             self.seen = self.seen << 1 | u128::from(n == step);
-            let judged = 1 << self.tolerance;
+            let judged = 1 << (self.tolerance + 1);
             if self.seen & judged == 0 {
                 self.seen |= judged;
                 lost += 1;

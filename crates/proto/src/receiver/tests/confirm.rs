@@ -1,0 +1,132 @@
+//! One forged datagram kills nothing; what is said twice, a GRTT apart, is believed.
+
+use super::{GRTT, Rig, Script, content};
+use crate::{config::ReceiverConfig, stats::DropReason, time::Duration};
+use core::net::SocketAddr;
+
+/// A 95-byte object of which one block has arrived.
+fn under_way() -> (Rig, Script) {
+    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    for symbol in 0..4 {
+        rig.hear(&script.data(0, 95, 0, symbol));
+    }
+    (rig, script)
+}
+
+fn completes(mut rig: Rig, mut script: Script) {
+    for n in 0..6 {
+        rig.hear(&script.data(0, 95, 1 + n / 3, (n % 3) as u16));
+    }
+    assert_eq!(rig.bytes(0), Some(&content(0, 95)[..]));
+    assert!(rig.told().contains(&"complete 0".into()));
+}
+
+fn forged(instance: u16) -> Script {
+    Script { instance, sequence: 500, ..Script::new() }
+}
+
+#[test]
+fn a_forged_squelch_does_not_kill_the_transfer() {
+    let (mut rig, mut script) = under_way();
+    rig.hear(&script.squelch(5));
+    rig.pass(GRTT * 3);
+    rig.hear(&script.data(0, 95, 0, 0));
+    rig.hear(&script.squelch(5));
+    assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 2);
+    completes(rig, script);
+}
+
+#[test]
+fn a_squelch_that_is_repeated_is_obeyed() {
+    let (mut rig, mut script) = under_way();
+    rig.hear(&script.squelch(5));
+    rig.pass(GRTT * 2);
+    rig.hear(&script.squelch(5));
+    assert!(rig.told().contains(&"aborted 0 Squelched".into()));
+}
+
+#[test]
+fn a_forged_instance_does_not_kill_the_transfer() {
+    let (mut rig, script) = under_way();
+    rig.hear(&forged(2).data(0, 95, 0, 0));
+    assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 1);
+    completes(rig, script);
+}
+
+#[test]
+fn a_sender_that_restarts_is_adopted_after_one_grtt() {
+    let (mut rig, _) = under_way();
+    let mut next = forged(2);
+    rig.hear(&next.data(0, 40, 0, 0));
+    rig.pass(GRTT * 2);
+    for symbol in 0..4 {
+        rig.hear(&next.data(0, 40, 0, symbol));
+    }
+    let told = rig.told();
+    assert_eq!(told[2..], ["aborted 0 SenderGone", "reset", "new 0", "complete 0"]);
+}
+
+#[test]
+fn a_forged_address_is_foreign() {
+    let (mut rig, mut script) = under_way();
+    let true_source = rig.source;
+    rig.source = SocketAddr::from(([10, 0, 0, 66], 6003));
+    rig.hear(&script.data(0, 95, 1, 0));
+    assert_eq!(rig.stats.dropped(DropReason::ForeignSource), 1);
+    rig.source = true_source;
+    completes(rig, script);
+}
+
+#[test]
+fn a_forged_jump_of_the_object_id_does_not_kill_the_transfer() {
+    let (mut rig, mut script) = under_way();
+    rig.hear(&script.data(20_000, 95, 0, 0));
+    rig.pass(GRTT * 2);
+    assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 1);
+    completes(rig, script);
+}
+
+#[test]
+fn a_jump_that_lasts_is_followed() {
+    let (mut rig, mut script) = under_way();
+    for _ in 0..3 {
+        rig.hear(&script.data(20_000, 10, 0, 0));
+        rig.pass(GRTT);
+    }
+    let told = rig.told();
+    assert!(told.contains(&"complete 20000".into()), "{told:?}");
+    assert!(told.contains(&"aborted 0 Window".into()));
+}
+
+#[test]
+fn a_jump_far_back_that_lasts_begins_anew() {
+    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    rig.hear(&script.data(5000, 10, 0, 0));
+    for _ in 0..3 {
+        rig.hear(&script.data(0, 10, 0, 0));
+        rig.pass(GRTT);
+    }
+    assert!(rig.told().contains(&"complete 0".into()));
+}
+
+#[test]
+fn a_forged_end_does_not_kill_the_transfer() {
+    let (mut rig, mut script) = under_way();
+    rig.hear(&script.end());
+    rig.pass(GRTT * 2);
+    rig.hear(&script.data(0, 95, 0, 0));
+    rig.hear(&script.end());
+    completes(rig, script);
+}
+
+#[test]
+fn an_end_that_is_repeated_ends_it_and_no_timer_is_left() {
+    let (mut rig, mut script) = under_way();
+    rig.hear(&script.end());
+    rig.pass(GRTT * 2);
+    rig.hear(&script.end());
+    rig.pass(Duration::from_secs(60));
+    let told = rig.told();
+    assert_eq!(told[2..], ["aborted 0 SenderGone", "ended"]);
+    assert_eq!(rig.next(), None);
+}

@@ -1,0 +1,157 @@
+//! Acknowledgements: of watermarks, of probes, of the roll call.
+
+use super::{GRTT, RECEIVER, Rig, SENDER, Script, key, raw};
+use crate::{
+    config::{AckPolicy, FeedbackPath, ReceiverConfig},
+    roll_call,
+    time::{Duration, Time},
+};
+use alloc::vec::Vec;
+use fanfare_wire::{
+    Message, NodeId, QuantizedRate,
+    cmd::{Application, Cc, CcNodes},
+    ext::{CcFlags, Extensions},
+    header::SendTime,
+};
+
+fn received(config: ReceiverConfig, lost: bool) -> (Rig, Script) {
+    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    for symbol in 0..if lost { 3 } else { 4 } {
+        rig.hear(&script.data(0, 40, 0, symbol));
+    }
+    (rig, script)
+}
+
+#[test]
+fn a_watermark_is_acknowledged_when_all_is_here() {
+    let (mut rig, mut script) = received(ReceiverConfig::default(), false);
+    assert!(rig.senders.set_ack_content(SENDER, b"tail".to_vec()));
+    rig.hear(&script.flush(0, raw(0, 3), &[RECEIVER]));
+    rig.pass(GRTT * 2);
+    let Ok(Message::Ack(ack)) = Message::parse(&rig.sent[0].1) else { panic!() };
+    assert!(ack.extensions.app_ack().unwrap().content.starts_with(b"tail"));
+    assert!(ack.extensions.cc().is_some());
+    assert_eq!(rig.acks(), ["flush 0"]);
+}
+
+#[test]
+fn it_is_acknowledged_again_when_asked_again() {
+    let (mut rig, mut script) = received(ReceiverConfig::default(), false);
+    for _ in 0..3 {
+        rig.hear(&script.flush(0, raw(0, 3), &[NodeId(9), RECEIVER]));
+        rig.pass(GRTT * 2);
+    }
+    assert_eq!(rig.acks().len(), 3);
+}
+
+#[test]
+fn a_flush_that_does_not_name_us_is_not_acknowledged() {
+    let (mut rig, mut script) = received(ReceiverConfig::default(), false);
+    rig.hear(&script.flush(0, raw(0, 3), &[NodeId(9)]));
+    rig.pass(GRTT * 2);
+    assert!(rig.acks().is_empty());
+}
+
+#[test]
+fn what_is_missing_is_asked_for_first_and_then_acknowledged() {
+    let (mut rig, mut script) = received(ReceiverConfig::default(), true);
+    rig.hear(&script.flush(0, raw(0, 3), &[RECEIVER]));
+    rig.pass(GRTT * 5);
+    assert_eq!(rig.asked(), ["0/0/4"]);
+    rig.hear(&script.data(0, 40, 0, 4));
+    rig.pass(GRTT);
+    assert_eq!(rig.acks(), ["flush 0"]);
+}
+
+#[test]
+fn with_confirmation_a_status_comes_first_and_the_acknowledgement_after_it() {
+    let config = ReceiverConfig { ack: AckPolicy::Confirmed, ..ReceiverConfig::default() };
+    let (mut rig, mut script) = received(config, false);
+    assert!(rig.senders.set_status(rig.now, &mut rig.rng, b"checking".to_vec(), false));
+    rig.hear(&script.flush(0, raw(0, 3), &[RECEIVER]));
+    rig.pass(GRTT * 2);
+    rig.hear(&script.flush(0, raw(0, 3), &[RECEIVER]));
+    rig.pass(GRTT * 2);
+    assert_eq!(rig.acks(), ["16 checking"]);
+    rig.senders.confirm(key(0));
+    rig.pass(GRTT);
+    assert_eq!(rig.acks(), ["flush 0"]);
+}
+
+#[test]
+fn an_object_given_up_is_never_acknowledged() {
+    let (mut rig, mut script) = received(ReceiverConfig::default(), true);
+    rig.cancel(key(0));
+    rig.hear(&script.data(1, 10, 0, 0));
+    rig.hear(&script.flush(1, raw(0, 0), &[RECEIVER]));
+    rig.pass(Duration::from_secs(1));
+    assert!(rig.acks().is_empty());
+}
+
+fn probe(script: &mut Script, rate: Option<f64>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let cc = Cc {
+        sender: script.fields(),
+        cc_sequence: 77,
+        send_time: SendTime { seconds: 100, micros: 900_000 },
+        extensions: Extensions::default(),
+        nodes: CcNodes::default(),
+    };
+    cc.encode(rate.map(QuantizedRate::from_bytes_per_second), &[], &mut out);
+    out
+}
+
+#[test]
+fn a_probe_with_a_rate_is_answered_with_the_time_it_was_held() {
+    let mut rig = Rig::on(FeedbackPath::Group, true, ReceiverConfig::default());
+    let mut script = Script::new();
+    rig.hear(&probe(&mut script, Some(1e5)));
+    let Ok(Message::Ack(ack)) = Message::parse(&rig.sent[0].1) else { panic!() };
+    let cc = ack.extensions.cc().unwrap();
+    assert!(cc.cc_sequence == 77 && cc.flags.has(CcFlags::START));
+    let echo = ack.feedback.grtt_response.unwrap();
+    assert_eq!((echo.seconds, echo.micros), (100, 900_000));
+}
+
+#[test]
+fn in_a_group_the_answer_waits_its_turn_and_the_echo_says_how_long() {
+    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    rig.hear(&probe(&mut script, Some(1e5)));
+    let due = rig.next().unwrap().0;
+    rig.pass(GRTT * 5);
+    let Ok(Message::Ack(ack)) = Message::parse(&rig.sent[0].1) else { panic!() };
+    let echo = ack.feedback.grtt_response.unwrap();
+    let held = u64::from(echo.seconds - 100) * 1_000_000 + u64::from(echo.micros) - 900_000;
+    assert_eq!(held, due.since(Time::ZERO).as_micros() as u64);
+}
+
+#[test]
+fn a_probe_without_a_rate_is_not_answered() {
+    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    rig.hear(&probe(&mut script, None));
+    rig.pass(Duration::from_secs(1));
+    assert!(rig.sent.is_empty());
+}
+
+#[test]
+fn a_roll_call_is_answered_once_there_is_a_status() {
+    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let mut call = |known: &[NodeId]| {
+        let (mut content, mut out) = (Vec::new(), Vec::new());
+        roll_call::encode(Duration::from_millis(200), known, b"", 100, &mut content);
+        let sender = script.fields();
+        Application { sender, extensions: Extensions::default(), content: &content }
+            .encode(&mut out);
+        out
+    };
+    rig.hear(&call(&[]));
+    rig.pass(Duration::from_secs(1));
+    assert!(rig.sent.is_empty());
+    assert!(rig.senders.set_status(rig.now, &mut rig.rng, b"here".to_vec(), true));
+    rig.pass(Duration::from_secs(1));
+    rig.hear(&call(&[]));
+    rig.pass(Duration::from_secs(1));
+    rig.hear(&call(&[RECEIVER]));
+    rig.pass(Duration::from_secs(1));
+    assert_eq!(rig.acks(), ["16 here", "16 here"]);
+}
