@@ -9,12 +9,17 @@ use fanfare_sim::{Host, Hosts, Plan};
 /// The first host of every plan here: it sends.
 pub const SENDER: Host = Host(0);
 
+/// The seed in `FANFARE_SEED`, when there is one.
+#[must_use]
+pub fn chosen_seed() -> Option<u64> {
+    std::env::var("FANFARE_SEED").ok()?.parse().ok()
+}
+
 /// A plan named after the running test, with `seed` or the seed in `FANFARE_SEED`.
 #[must_use]
 pub fn plan(seed: u64) -> Plan {
-    let chosen = std::env::var("FANFARE_SEED").ok().and_then(|text| text.parse().ok());
     let thread = std::thread::current();
-    Plan::new(chosen.unwrap_or(seed)).named(thread.name().unwrap_or_default())
+    Plan::new(chosen_seed().unwrap_or(seed)).named(thread.name().unwrap_or_default())
 }
 
 /// All hosts but the first, of a plan with `n` receivers.
