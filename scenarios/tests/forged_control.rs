@@ -1,9 +1,9 @@
 //! Forged control messages: one datagram must not destroy a transfer.
 
 use core::net::SocketAddr;
-use fanfare_proto::SenderConfig;
+use fanfare_proto::{DropReason, SenderConfig};
 use fanfare_scenarios::{SENDER, ms, plan, receivers};
-use fanfare_sim::{Change, Host, Link, Object, Plan};
+use fanfare_sim::{Change, Host, Link, Object, Plan, Report};
 
 /// Somebody outside the plan, on the same network.
 fn stranger() -> SocketAddr {
@@ -38,6 +38,12 @@ fn under_attack(seed: u64) -> Plan {
         .send(Object::file("target", 800_000))
 }
 
+/// The forgery was understood, and refused for this reason, at each of the three.
+fn check_refused(report: &Report, reason: DropReason) {
+    report.check_complete();
+    report.check(report.sum(|s| s.dropped(reason)) >= 3, "the forgery is refused and counted");
+}
+
 fn tamper(source: Option<SocketAddr>, patches: Vec<(usize, Vec<u8>)>) -> Change {
     Change::Tamper { like: SENDER, to: receivers(3), source, patches }
 }
@@ -46,7 +52,7 @@ fn tamper(source: Option<SocketAddr>, patches: Vec<(usize, Vec<u8>)>) -> Change 
 fn a_single_forged_squelch_from_a_stranger_does_not_abort() {
     // seed 1
     let change = Change::Inject { to: receivers(3), source: stranger(), bytes: squelch(1000) };
-    under_attack(1).at(ms(300), change).run().check_complete();
+    check_refused(&under_attack(1).at(ms(300), change).run(), DropReason::ForeignSource);
 }
 
 #[test]
@@ -54,15 +60,17 @@ fn a_single_forged_squelch_with_the_senders_address_does_not_abort() {
     // seed 2
     let source = SENDER.address();
     let change = Change::Inject { to: receivers(3), source, bytes: squelch(1000) };
-    under_attack(2).at(ms(300), change).run().check_complete();
+    check_refused(&under_attack(2).at(ms(300), change).run(), DropReason::Unconfirmed);
 }
 
 #[test]
 fn a_single_forged_instance_change_does_not_abort() {
     // seed 3 from a stranger, seed 4 with the sender's address
     let patches = vec![(INSTANCE, vec![0x77, 0x77])];
-    under_attack(3).at(ms(300), tamper(Some(stranger()), patches.clone())).run().check_complete();
-    under_attack(4).at(ms(300), tamper(None, patches)).run().check_complete();
+    let foreign = under_attack(3).at(ms(300), tamper(Some(stranger()), patches.clone())).run();
+    check_refused(&foreign, DropReason::ForeignSource);
+    let close = under_attack(4).at(ms(300), tamper(None, patches)).run();
+    check_refused(&close, DropReason::Unconfirmed);
 }
 
 #[test]
