@@ -62,3 +62,41 @@ impl WatermarkAck {
         self.due.map(|at| (at, Timer::AckBackoff))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receiver::tests::raw;
+
+    const DELAY: Duration = Duration::from_millis(10);
+
+    fn asked(object: u64) -> Watermark {
+        Watermark { object: ObjectIndex(object), payload_id: raw(0, 3) }
+    }
+
+    #[test]
+    fn a_watermark_that_is_reached_is_answered_once_after_the_delay() {
+        let mut ack = WatermarkAck::default();
+        ack.on_flush(Time::ZERO, asked(1), true, DELAY);
+        assert_eq!((ack.poll(Time::ZERO), ack.waiting()), (None, None));
+        assert_eq!(ack.poll(Time::ZERO + DELAY), Some(asked(1)));
+        assert_eq!((ack.poll(Time::ZERO + DELAY * 2), ack.next_timeout()), (None, None));
+    }
+
+    #[test]
+    fn a_watermark_reached_later_is_answered_then() {
+        let mut ack = WatermarkAck::default();
+        ack.on_flush(Time::ZERO, asked(1), false, DELAY);
+        assert_eq!((ack.next_timeout(), ack.waiting()), (None, Some(asked(1))));
+        ack.on_progress(Time::ZERO + DELAY, true);
+        assert_eq!(ack.next_timeout().unwrap().0, Time::ZERO + DELAY * 2);
+    }
+
+    #[test]
+    fn a_new_watermark_replaces_the_one_before() {
+        let mut ack = WatermarkAck::default();
+        ack.on_flush(Time::ZERO, asked(1), true, DELAY);
+        ack.on_flush(Time::ZERO, asked(2), false, DELAY);
+        assert_eq!((ack.poll(Time::ZERO + DELAY), ack.waiting()), (None, Some(asked(2))));
+    }
+}

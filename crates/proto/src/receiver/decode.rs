@@ -121,8 +121,10 @@ mod tests {
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
 
+    type Recovered = Result<(u16, u64), DecodeError>;
+
     /// Loses `lost` of the last block (35 bytes: 4 symbols, the last of 5) of a 75-byte object.
-    fn recovered(lost: &[u16]) -> (Result<(u16, u64), DecodeError>, Vec<u8>, Vec<u8>) {
+    fn recovered(lost: &[u16]) -> (Recovered, Vec<u8>, Vec<u8>) {
         let fti = small(75, 10);
         let config = ReceiverConfig::default();
         let format = Format::new(FecId::ReedSolomon8, fti, ObjectFlags(0), &config).unwrap();

@@ -196,3 +196,81 @@ fn backoff(ratio: f64, timing: &Timing, rng: &mut Rng) -> Duration {
     let max = timing.grtt * timing.backoff.max(4);
     max.mul_f64(0.25 * ratio) + random_backoff(max.mul_f64(0.75), timing.group_size, rng)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::ReceiverConfig, receiver::tests::Script};
+    use fanfare_wire::{cmd::CcNodes, ext::Extensions};
+
+    const STEADY: Measured = Measured { loss: 0.0, rate: 1e5, size: 1000.0 };
+
+    fn timing() -> Timing {
+        Timing::new(false, &ReceiverConfig::default(), &Script::new().fields())
+    }
+
+    /// After a probe, with the answer still waiting.
+    fn waiting() -> Feedback {
+        let mut feedback = Feedback::new(false);
+        let cc = Cc {
+            sender: Script::new().fields(),
+            cc_sequence: 5,
+            send_time: SendTime { seconds: u32::MAX, micros: 999_999 },
+            extensions: Extensions::default(),
+            nodes: CcNodes::default(),
+        };
+        feedback.on_probe(Time::ZERO, &cc, NodeId(2), (&timing(), STEADY), &mut Rng::new(1));
+        feedback.wanted = true;
+        feedback.due = Some(Time::ZERO + Duration::from_millis(80));
+        feedback
+    }
+
+    fn others(rate: f64, flags: u8) -> ExtCc {
+        ExtCc {
+            cc_sequence: 5,
+            flags: CcFlags(flags),
+            rtt: QuantizedRtt(100),
+            loss: QuantizedLoss(0),
+            rate: QuantizedRate::from_bytes_per_second(rate),
+        }
+    }
+
+    #[test]
+    fn feedback_of_a_slower_receiver_silences_ours() {
+        let mut feedback = waiting();
+        feedback.on_overheard(Time::ZERO, &others(1e3, 0), STEADY, &timing());
+        assert_eq!(feedback.next_timeout(), None);
+    }
+
+    #[test]
+    fn feedback_of_a_faster_or_of_the_limiting_receiver_does_not() {
+        let mut feedback = waiting();
+        feedback.on_overheard(Time::ZERO, &others(1e7, 0), STEADY, &timing());
+        feedback.on_overheard(Time::ZERO, &others(1e3, CcFlags::CLR), STEADY, &timing());
+        feedback.on_overheard(Time::ZERO, &others(1e3, CcFlags::RTT), STEADY, &timing());
+        assert!(feedback.next_timeout().is_some());
+    }
+
+    #[test]
+    fn a_nack_answers_the_probe() {
+        let mut feedback = waiting();
+        feedback.on_nack_sent(Time::ZERO, &timing());
+        assert_eq!(feedback.next_timeout(), None);
+    }
+
+    #[test]
+    fn without_loss_twice_the_receive_rate_is_reported_and_with_loss_the_equations() {
+        let feedback = waiting();
+        let start = feedback.report(STEADY, &timing());
+        assert!(start.flags.has(CcFlags::START));
+        assert!((start.rate.to_bytes_per_second() - 2e5).abs() < 1e3);
+        let lossy = feedback.report(Measured { loss: 0.1, ..STEADY }, &timing());
+        assert!(!lossy.flags.has(CcFlags::START) && lossy.rate.to_bytes_per_second() < 2e5);
+    }
+
+    #[test]
+    fn the_echo_adds_the_time_held_across_the_clocks_wrap() {
+        let echo = waiting().grtt_response(Time::ZERO + Duration::from_micros(1)).unwrap();
+        assert_eq!((echo.seconds, echo.micros), (0, 0));
+    }
+}

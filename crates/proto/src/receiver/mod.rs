@@ -1,18 +1,20 @@
 //! What this node knows of each remote sender, and what it asks of it (RFC 5740 5.2, 5.3, 5.5).
 //!
 //! In reading order:
-//! - [`remote_sender`]: one sender; owns the machines below and hands each message to them;
+//! - [`remote_sender`], [`commands`]: one sender; owns the machines below and hands each message to
+//!   them;
 //! - [`guard`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
 //! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`], [`decode`]:
 //!   what is here;
 //! - [`needs`], [`overheard`], [`request`], [`nack`]: what is missing, and asking for it;
-//! - [`ack`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`timing`], [`inactivity`]: the
+//! - [`ack`], [`watermark`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`timing`], [`inactivity`]: the
 //!   other things a sender wants to know, and when;
 //! - [`speak`]: the messages themselves.
 
 mod ack;
 mod block;
 mod blocks;
+mod commands;
 mod decode;
 mod feedback;
 mod format;
@@ -36,6 +38,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod watermark;
 
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
@@ -140,7 +143,7 @@ impl RemoteSenders {
         match self.addressed(feedback.server_id, feedback.instance_id) {
             Some(sender) => {
                 let cc = nack.extensions.cc();
-                sender.on_overheard(ctx.now, cc.as_ref(), Some(&nack.requests));
+                sender.on_overheard(ctx.now, cc.as_ref(), Some((&nack.requests, false)));
             }
             None => ctx.stats.drop(DropReason::NotForUs),
         }

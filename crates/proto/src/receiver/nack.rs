@@ -154,3 +154,66 @@ impl NackCycle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::ReceiverConfig,
+        receiver::{position::ObjectIndex, tests::Script},
+    };
+
+    fn timing() -> Timing {
+        Timing::new(false, &ReceiverConfig::default(), &Script::new().fields())
+    }
+
+    fn at(block: u64) -> Position {
+        Position { object: ObjectIndex(0x1_0000), block }
+    }
+
+    #[test]
+    fn a_need_begins_a_backoff_of_at_most_k_grtt() {
+        let (mut nack, timing) = (NackCycle::new(NackPath::Group), timing());
+        assert!(nack.on_need(Time::ZERO, at(1), &timing, &mut Rng::new(1)));
+        let (until, why) = nack.next_timeout().unwrap();
+        assert!(until <= Time::ZERO + timing.grtt * 4 && why == Timer::NackBackoff);
+        assert!(!nack.on_need(Time::ZERO, at(2), &timing, &mut Rng::new(1)));
+        assert_eq!(nack.due(until), Some(at(1)));
+    }
+
+    #[test]
+    fn a_need_seen_in_holdoff_begins_a_new_cycle_at_its_end() {
+        let (mut nack, timing) = (NackCycle::new(NackPath::Group), timing());
+        let mut rng = Rng::new(1);
+        nack.sent(Time::ZERO, Duration::ZERO, &timing);
+        assert_eq!(nack.next_timeout(), None);
+        assert!(!nack.on_need(Time::ZERO, at(3), &timing, &mut rng));
+        let (end, why) = nack.next_timeout().unwrap();
+        assert_eq!((end, why), (Time::ZERO + timing.grtt * 6, Timer::NackHoldoff));
+        assert!(nack.on_timeout(end, &timing, &mut rng) && nack.listens());
+    }
+
+    #[test]
+    fn a_lone_receiver_holds_off_for_one_grtt_and_a_packet() {
+        let (mut nack, timing) = (NackCycle::new(NackPath::Unicast), timing());
+        let packet = Duration::from_millis(2);
+        nack.sent(Time::ZERO, packet, &timing);
+        nack.on_need(Time::ZERO, at(1), &timing, &mut Rng::new(1));
+        assert_eq!(nack.next_timeout().unwrap().0, Time::ZERO + timing.grtt + packet);
+    }
+
+    #[test]
+    fn where_nobody_overhears_the_late_leave_it_to_the_rest_but_not_for_ever() {
+        let (mut nack, timing) = (NackCycle::new(NackPath::Sender), timing());
+        let (mut rng, mut now, mut left) = (Rng::new(1), Time::ZERO, 0);
+        for _ in 0..100 {
+            let spoke = nack.on_need(now, at(1), &timing, &mut rng);
+            left = if spoke { 0 } else { left + 1 };
+            assert!(left <= 2);
+            if let Some((until, _)) = nack.next_timeout().filter(|_| spoke) {
+                nack.sent(until, Duration::ZERO, &timing);
+            }
+            now = now + timing.grtt * 20;
+        }
+    }
+}

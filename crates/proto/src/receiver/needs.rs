@@ -3,6 +3,7 @@
 use super::{
     block::ReceiveBlock,
     blocks::BlockNeed,
+    format::Format,
     object::ReceiveObject,
     objects::{Entry, Objects},
     position::{ObjectIndex, Position},
@@ -19,6 +20,16 @@ pub(crate) enum Need<'a> {
     Blocks { object: ObjectIndex, open: &'a ReceiveObject, first: u32, last: u32 },
     /// Symbols of a block begun.
     Symbols { object: ObjectIndex, open: &'a ReceiveObject, block: u32, state: &'a ReceiveBlock },
+}
+
+impl Need<'_> {
+    /// Structure of the object concerned, where it is known.
+    pub(crate) fn format(&self) -> Option<&Format> {
+        match self {
+            Self::Objects { .. } | Self::Info { .. } => None,
+            Self::Blocks { open, .. } | Self::Symbols { open, .. } => Some(open.format()),
+        }
+    }
 }
 
 /// All needs before `limit`, lowest first. Each step is O(log n) of what is begun.

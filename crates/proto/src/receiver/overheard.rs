@@ -1,6 +1,10 @@
 //! What others have asked for during our back-off (RFC 5740 5.3, RFC 5401 3.2.3).
 
-use super::{needs::Need, position::ObjectIndex, runs::RunSet};
+use super::{
+    needs::Need,
+    position::{ObjectIndex, Position},
+    runs::RunSet,
+};
 use alloc::collections::BTreeMap;
 use fanfare_wire::{FieldSize, RepairForm, RepairItem, RepairLevel, RepairRequest, RepairRequests};
 
@@ -16,6 +20,8 @@ pub(crate) struct Overheard {
     infos: RunSet,
     blocks: BTreeMap<ObjectIndex, RunSet>,
     symbols: BTreeMap<(ObjectIndex, u32), Asked>,
+    /// What lies behind is to be taken as asked for.
+    limit: Option<Position>,
     messages: u32,
     entries: usize,
 }
@@ -37,13 +43,18 @@ impl Overheard {
         *self = Self::default();
     }
 
-    /// A NACK or REPAIR_ADV was heard; `near` is an object close to those it may name.
+    /// A NACK or REPAIR_ADV was heard; `near` is an object close to those it may name. When it was
+    /// `cut` to fit, what lies behind its last item counts as asked for (RFC 5740 5.4.4).
     pub(crate) fn hear(
         &mut self,
         near: ObjectIndex,
         field: FieldSize,
         requests: &RepairRequests<'_>,
+        cut: bool,
     ) {
+        if cut {
+            self.limit = self.limit.max(end_of(near, field, requests));
+        }
         self.messages += 1;
         let mut items = 0;
         for request in requests.iter() {
@@ -52,6 +63,11 @@ impl Overheard {
                 return;
             }
         }
+    }
+
+    /// The end of what is still to be asked for, when others' requests are known only in part.
+    pub(crate) fn limit(&self) -> Option<Position> {
+        self.limit
     }
 
     fn request(
@@ -174,6 +190,18 @@ impl Overheard {
     }
 }
 
+/// The position behind all items.
+fn end_of(near: ObjectIndex, field: FieldSize, requests: &RepairRequests<'_>) -> Option<Position> {
+    let behind = |level: RepairLevel, item: RepairItem| {
+        let object = near.nearest(item.object_transport_id);
+        match level.has(RepairLevel::OBJECT) {
+            true => Position { object: object.next(), block: 0 },
+            false => Position::after(object, item.id(field).block),
+        }
+    };
+    requests.iter().flat_map(|r| r.iter().map(move |item| behind(r.level, item))).max()
+}
+
 impl Asked {
     fn note(&mut self, message: u32, first: u64, end: u64) {
         if self.message != message {
@@ -182,5 +210,86 @@ impl Asked {
         self.count += end.saturating_sub(first);
         self.most = self.most.max(self.count);
         self.ids.insert(first, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receiver::tests::raw;
+    use alloc::vec::Vec;
+    use fanfare_wire::{FecId, FecPayloadId, ObjectTransportId, nack::RequestWriter};
+
+    const NEAR: ObjectIndex = ObjectIndex(0x1_0000);
+
+    fn id(block: u32, symbol: u16) -> FecPayloadId {
+        raw(block, symbol).unpack(FieldSize::M8)
+    }
+
+    fn heard(cut: bool, write: impl FnOnce(&mut RequestWriter)) -> Overheard {
+        let mut writer = RequestWriter::new(FecId::ReedSolomon8, FieldSize::M8, 1000);
+        write(&mut writer);
+        let bytes = writer.finish();
+        let mut overheard = Overheard::default();
+        let requests = RepairRequests::parse(&bytes).unwrap();
+        overheard.hear(NEAR, FieldSize::M8, &requests, cut);
+        overheard
+    }
+
+    fn symbols(first: u16, last: u16) -> Overheard {
+        heard(false, |writer| {
+            let object = ObjectTransportId(0);
+            let level = RepairLevel(RepairLevel::SEGMENT);
+            writer.range(level, (object, object), id(3, first), id(3, last));
+        })
+    }
+
+    #[test]
+    fn the_same_symbols_cover_whether_parity_is_fresh_or_not() {
+        let overheard = symbols(16, 18);
+        assert!(overheard.has_symbols(NEAR, 3, 2, false, &[(16, 17)]));
+        assert!(!overheard.has_symbols(NEAR, 3, 2, false, &[(18, 19)]));
+        assert!(!overheard.has_symbols(NEAR, 4, 1, true, &[(16, 16)]));
+    }
+
+    #[test]
+    fn as_many_symbols_cover_while_parity_is_fresh() {
+        let overheard = symbols(18, 20);
+        assert!(overheard.has_symbols(NEAR, 3, 3, true, &[(16, 18)]));
+        assert!(!overheard.has_symbols(NEAR, 3, 4, true, &[(16, 19)]));
+    }
+
+    #[test]
+    fn a_whole_block_or_object_covers_its_symbols() {
+        let object = ObjectTransportId(0);
+        let block = heard(false, |writer| {
+            writer.item(RepairLevel(RepairLevel::BLOCK), object, id(3, 0));
+        });
+        let whole = heard(false, |writer| {
+            writer.item(RepairLevel(RepairLevel::OBJECT), object, id(0, 0));
+        });
+        assert!(block.has_symbols(NEAR, 3, 9, false, &[(0, 8)]));
+        assert!(whole.has_symbols(NEAR, 3, 9, false, &[(0, 8)]) && whole.has_info(NEAR));
+    }
+
+    #[test]
+    fn of_a_run_only_what_was_asked_is_left_out() {
+        let objects = (ObjectTransportId(2), ObjectTransportId(4));
+        let overheard = heard(false, |writer| {
+            writer.range(RepairLevel(RepairLevel::OBJECT), objects, id(0, 0), id(0, 0));
+        });
+        let left = overheard.objects_left(NEAR, ObjectIndex(NEAR.0 + 6));
+        let left: Vec<_> = left.map(|(a, b)| (a.0 - NEAR.0, b.0 - NEAR.0)).collect();
+        assert_eq!(left, [(0, 1), (5, 6)]);
+    }
+
+    #[test]
+    fn an_advertisement_that_was_cut_silences_what_lies_behind_it() {
+        let object = ObjectTransportId(0);
+        let write = |writer: &mut RequestWriter| {
+            writer.item(RepairLevel(RepairLevel::BLOCK), object, id(3, 0));
+        };
+        assert_eq!(heard(false, write).limit(), None);
+        assert_eq!(heard(true, write).limit(), Some(Position { object: NEAR, block: 4 }));
     }
 }

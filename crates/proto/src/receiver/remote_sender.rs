@@ -3,7 +3,7 @@
 
 use super::{
     Local,
-    ack::{Watermark, WatermarkAck},
+    ack::WatermarkAck,
     decode::Decoder,
     feedback::{Feedback, Measured},
     format::Format,
@@ -12,7 +12,7 @@ use super::{
     join::{Heard, synchronise},
     loss::{LossMeter, PathState},
     nack::{NackCycle, NackPath},
-    objects::{Entry, Objects},
+    objects::Objects,
     overheard::Overheard,
     position::{ObjectIndex, Position, Track},
     receive_rate::ReceiveRate,
@@ -22,10 +22,9 @@ use super::{
     timing::Timing,
 };
 use crate::{
-    config::{AckPolicy, FeedbackPath},
+    config::FeedbackPath,
     context::Context,
     event::{AbortReason, Event},
-    roll_call::RollCall,
     session::{Ecn, RecvMeta, Timer},
     stats::DropReason,
     time::Time,
@@ -33,10 +32,7 @@ use crate::{
 use alloc::vec::Vec;
 use fanfare_wire::{
     Cmd, Data, FecId, FecPayloadId, FieldSize, Info, Message, NodeId, ObjectFlags,
-    ObjectTransportId, SourceBlockNumber,
-    cmd::Flush,
-    ext::{ExtCc, Fti},
-    header::SenderFields,
+    ObjectTransportId, SourceBlockNumber, ext::Fti, header::SenderFields,
 };
 
 /// One remote sender.
@@ -59,10 +55,10 @@ pub(super) struct RemoteSender {
     pub(super) rate: ReceiveRate,
     pub(super) coding: Option<Coding>,
     decoder: Decoder,
-    inactivity: Inactivity,
-    squelched: Squelched,
+    pub(super) inactivity: Inactivity,
+    pub(super) squelched: Squelched,
     jump: Confirmation<ObjectTransportId>,
-    end: Confirmation<()>,
+    pub(super) end: Confirmation<()>,
     announced: bool,
 }
 
@@ -206,7 +202,7 @@ impl RemoteSender {
 
     /// The object that `id` names, when it is one that counts. Synchronises, moves the window, and
     /// distrusts jumps.
-    fn locate(
+    pub(super) fn locate(
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,
@@ -348,14 +344,23 @@ impl RemoteSender {
     }
 
     /// A symbol's block, or the object's end for one that it does not have.
-    fn within(&self, object: ObjectIndex, block: SourceBlockNumber) -> SourceBlockNumber {
+    pub(super) fn within(
+        &self,
+        object: ObjectIndex,
+        block: SourceBlockNumber,
+    ) -> SourceBlockNumber {
         let open = self.objects.as_ref().and_then(|objects| objects.open(object));
         let blocks = open.map_or(u32::MAX, |open| open.format().partition.blocks);
         SourceBlockNumber(block.0.min(blocks))
     }
 
     /// Field size for reading payload ids of `id`.
-    fn field(&self, id: ObjectTransportId, fec_id: FecId, fti: Option<&Fti>) -> FieldSize {
+    pub(super) fn field(
+        &self,
+        id: ObjectTransportId,
+        fec_id: FecId,
+        fti: Option<&Fti>,
+    ) -> FieldSize {
         let open = self.objects.as_ref().and_then(|o| o.open(o.newest().nearest(id)));
         let known = open.map(|open| open.format().fti.field);
         let coding = self.coding.filter(|coding| coding.fec_id == fec_id);
@@ -365,7 +370,7 @@ impl RemoteSender {
             .unwrap_or_else(|| Coding::unknown(fec_id).field)
     }
 
-    fn note_coding(&mut self, fec_id: FecId) {
+    pub(super) fn note_coding(&mut self, fec_id: FecId) {
         if self.coding.is_none_or(|coding| coding.fec_id != fec_id && coding.segment_size.is_none())
         {
             self.coding = Some(Coding::unknown(fec_id));
@@ -389,7 +394,7 @@ impl RemoteSender {
     }
 
     /// Begins a NACK cycle if something before `limit` is missing.
-    fn want(&mut self, ctx: &mut Context<'_>, local: &Local, limit: Position) {
+    pub(super) fn want(&mut self, ctx: &mut Context<'_>, local: &Local, limit: Position) {
         let Some(objects) = &self.objects else { return };
         if local.config.silent || objects.first_need() >= limit {
             return;
@@ -397,140 +402,6 @@ impl RemoteSender {
         if self.nack.on_need(ctx.now, limit, &self.timing, ctx.rng) {
             self.overheard.clear();
         }
-    }
-
-    fn on_cmd(&mut self, ctx: &mut Context<'_>, local: &Local, cmd: &Cmd<'_>) {
-        match cmd {
-            Cmd::Flush(flush) => self.on_flush(ctx, local, flush),
-            Cmd::Eot(_) => self.on_end(ctx),
-            Cmd::Squelch(squelch) => {
-                let field =
-                    self.field(squelch.object_transport_id, squelch.payload_id.fec_id, None);
-                if let Some(objects) = &mut self.objects {
-                    let grtt = self.timing.grtt;
-                    self.squelched.on_squelch(ctx, objects, squelch, field, grtt);
-                }
-            }
-            Cmd::Cc(cc) => {
-                let state = (&self.timing, self.measured());
-                self.feedback.on_probe(ctx.now, cc, local.node_id, state, ctx.rng);
-            }
-            Cmd::RepairAdv(adv) => {
-                self.on_overheard(ctx.now, adv.extensions.cc().as_ref(), Some(&adv.requests));
-            }
-            Cmd::AckReq(_) => {}
-            Cmd::Application(command) => match RollCall::parse(command.content) {
-                Some(call) if local.has_status => {
-                    self.status.on_roll_call(ctx.now, &call, local.node_id, ctx.rng);
-                }
-                Some(_) => {}
-                None => {
-                    let content = command.content.to_vec();
-                    ctx.events.push(Event::Command { sender: self.id, content });
-                }
-            },
-        }
-    }
-
-    fn on_flush(&mut self, ctx: &mut Context<'_>, local: &Local, flush: &Flush<'_>) {
-        let asked = flush.acking_nodes.contains(local.node_id);
-        let heard = if asked { Heard::AskedToAcknowledge } else { Heard::Middle };
-        let fec_id = flush.payload_id.fec_id;
-        let Some(object) = self.locate(ctx, local, flush.object_transport_id, heard) else {
-            return;
-        };
-        self.note_coding(fec_id);
-        let Some(objects) = &mut self.objects else { return };
-        if flush.payload_id.as_bytes().iter().all(|&byte| byte == 0xff) {
-            // NRL's name for the end of an empty object: its INFO is all there is to ask for.
-            objects.hear_of(object, true);
-        }
-        let field = self.field(flush.object_transport_id, fec_id, None);
-        let block = self.within(object, flush.payload_id.unpack(field).block);
-        if asked {
-            let watermark = Watermark { object, payload_id: flush.payload_id };
-            let delay = self.timing.ack_delay(ctx.rng);
-            let reached = self.reached(local, watermark);
-            self.ack.on_flush(ctx.now, watermark, reached == Reached::Yes, delay);
-            if reached == Reached::Unconfirmed {
-                self.status.at_work(ctx.now + delay);
-            }
-        }
-        let position = Position::after(object, block);
-        self.track.moved(position);
-        self.want(ctx, local, position);
-    }
-
-    fn on_end(&mut self, ctx: &mut Context<'_>) {
-        if !self.end.hear(ctx.now, (), self.timing.grtt, |(), ()| true) {
-            return ctx.stats.drop(DropReason::Unconfirmed);
-        }
-        if let Some(objects) = &mut self.objects {
-            objects.abort_all(ctx, AbortReason::SenderGone);
-        }
-        self.inactivity.end();
-        ctx.events.push(Event::SenderEnded { sender: self.id });
-    }
-
-    /// Others' feedback to this sender: EXT_CC, and what was asked for.
-    pub(super) fn on_overheard(
-        &mut self,
-        now: Time,
-        cc: Option<&ExtCc>,
-        requests: Option<&fanfare_wire::RepairRequests<'_>>,
-    ) {
-        if let Some(cc) = cc {
-            self.feedback.on_overheard(now, cc, self.measured(), &self.timing);
-        }
-        if let (Some(requests), Some(objects), Some(coding), true) =
-            (requests, &self.objects, self.coding, self.nack.listens())
-        {
-            self.overheard.hear(objects.newest(), coding.field, requests);
-        }
-    }
-
-    /// How far a watermark is reached.
-    fn reached(&self, local: &Local, watermark: Watermark) -> Reached {
-        let Some(objects) = &self.objects else { return Reached::No };
-        let object = watermark.object;
-        if object < objects.floor() || objects.low() < object {
-            return Reached::No;
-        }
-        let confirm = local.config.ack == AckPolicy::Confirmed;
-        let mut reached = Reached::Yes;
-        for (_, entry) in objects.range(objects.floor(), object.next()) {
-            match entry {
-                Entry::Skipped | Entry::Complete { confirmed: true, .. } => {}
-                Entry::Complete { .. } if confirm => reached = Reached::Unconfirmed,
-                Entry::Complete { .. } => {}
-                Entry::Open(open) if !confirm => {
-                    let id = watermark.payload_id.unpack(open.format().fti.field);
-                    if !open.complete_to(id.block.0, id.symbol.0) {
-                        return Reached::No;
-                    }
-                }
-                Entry::Open(_) | Entry::Pending { .. } | Entry::GivenUp => return Reached::No,
-            }
-        }
-        if objects.entry(object).is_some() { reached } else { Reached::No }
-    }
-
-    /// Answers a watermark that is reached only now.
-    fn watermark_progress(&mut self, now: Time, local: &Local) {
-        let Some(watermark) = self.ack.waiting() else { return };
-        match self.reached(local, watermark) {
-            Reached::No => {}
-            Reached::Unconfirmed => self.status.at_work(now),
-            Reached::Yes => self.ack.on_progress(now, true),
-        }
-    }
-
-    pub(super) fn confirm(&mut self, local: &Local, object: ObjectIndex) {
-        if let Some(objects) = &mut self.objects {
-            objects.confirm(object);
-        }
-        // The command carries no time: the last message's will do, the acknowledgement is due then.
-        self.watermark_progress(self.heard, local);
     }
 
     pub(super) fn on_timeout(&mut self, ctx: &mut Context<'_>, local: &Local) {
@@ -570,15 +441,6 @@ impl RemoteSender {
         .flatten()
         .min()
     }
-}
-
-/// How far a watermark is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reached {
-    No,
-    /// All is here, but not all of it is confirmed by the driver.
-    Unconfirmed,
-    Yes,
 }
 
 fn beginning(flags: ObjectFlags, first_block: bool) -> Heard {

@@ -65,6 +65,7 @@ impl RunSet {
     }
 
     /// Runs held: what the set costs.
+    #[cfg(test)]
     pub(crate) fn runs(&self) -> usize {
         self.runs.len()
     }

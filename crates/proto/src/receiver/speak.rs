@@ -1,6 +1,13 @@
 //! What this receiver says to one sender: NACK, ACK(FLUSH), ACK(CC), status, in that order.
 
-use super::{Local, needs::needs_before, position::Position, remote_sender::RemoteSender, request};
+use super::{
+    Local,
+    needs::needs_before,
+    objects::Objects,
+    position::Position,
+    remote_sender::RemoteSender,
+    request::{self, Coding},
+};
 use crate::{
     config::FeedbackPath, context::Context, roll_call::STATUS_ACK, session::Destination, time::Time,
 };
@@ -56,30 +63,21 @@ impl RemoteSender {
         out: &mut Vec<u8>,
     ) -> bool {
         let now = ctx.now;
-        let (Some(objects), Some(coding)) = (&self.objects, self.coding) else {
+        let present = self.track.present().unwrap_or(initiated);
+        let first = self.objects.as_ref().map(Objects::first_need);
+        let Some(first) = first.filter(|first| *first < initiated.max(present)) else {
             self.nack.satisfied();
             return false;
         };
-        let present = self.track.present().unwrap_or(initiated);
-        if objects.first_need() >= initiated.max(present) {
-            self.nack.satisfied();
-            return false;
-        }
         // What the sender has gone back to will come by itself.
-        if objects.first_need() >= present {
+        if first >= present {
             self.nack.suppressed(now, false, &self.timing);
             return false;
         }
         if self.nack.insists() {
             self.overheard.clear();
         }
-        let asked =
-            needs_before(objects, initiated.min(present)).all(|need| self.overheard.covers(&need));
-        let requests = if asked {
-            Vec::new()
-        } else {
-            request::encode(coding, &self.overheard, needs_before(objects, present))
-        };
+        let requests = self.requests(initiated, present);
         if requests.is_empty() {
             ctx.stats.nacks_suppressed += 1;
             self.nack.suppressed(now, true, &self.timing);
@@ -90,6 +88,23 @@ impl RemoteSender {
         self.nack.sent(now, self.rate.interval(), &self.timing);
         self.feedback.on_nack_sent(now, &self.timing);
         true
+    }
+
+    /// What to ask for; nothing when others have asked for all that was missing at `initiated`.
+    fn requests(&self, initiated: Position, present: Position) -> Vec<u8> {
+        let (Some(objects), Some(latest)) = (&self.objects, self.coding) else {
+            return Vec::new();
+        };
+        let limit = self.overheard.limit().map_or(present, |limit| limit.min(present));
+        let mut needs = needs_before(objects, initiated.min(limit));
+        if needs.all(|need| self.overheard.covers(&need)) {
+            return Vec::new();
+        }
+        // One NACK speaks of one coding: that of the first object to repair, which need not be the
+        // latest.
+        let mut needs = needs_before(objects, limit);
+        let coding = needs.find_map(|need| need.format().map(Coding::of)).unwrap_or(latest);
+        request::encode(coding, &self.overheard, needs_before(objects, limit))
     }
 
     fn encode_nack(&self, now: Time, local: &Local, requests: &[u8], out: &mut Vec<u8>) {

@@ -177,7 +177,7 @@ fn missed_blocks_and_objects_are_asked_as_such() {
     (1..4).for_each(|symbol| rig.hear(&script.data(0, 400, 5, symbol)));
     rig.hear(&script.flush(4, super::raw(0, 0), &[]));
     rig.pass(GRTT * 12);
-    assert_eq!(rig.asked(), ["block 0/6 to block 0/9"]);
+    assert_eq!(rig.asked(), ["block 0/6 to block 0/9", "object 1 to object 3"]);
 }
 
 #[test]

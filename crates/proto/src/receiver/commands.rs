@@ -1,0 +1,124 @@
+//! A sender's commands, each handed to the machine it concerns (RFC 5740 4.2.3).
+
+use super::{
+    Local, ack::Watermark, join::Heard, position::Position, remote_sender::RemoteSender,
+    watermark::Reached,
+};
+use crate::{
+    context::Context,
+    event::{AbortReason, Event},
+    roll_call::RollCall,
+    stats::DropReason,
+    time::Time,
+};
+use fanfare_wire::{
+    Cmd, RepairRequests,
+    cmd::{Application, Flush, RepairAdv, Squelch},
+    ext::ExtCc,
+};
+
+/// NORM_REPAIR_ADV_FLAG_LIMIT (RFC 5740 4.2.3.5): more was asked than found room.
+const CUT: u8 = 0x01;
+
+impl RemoteSender {
+    pub(super) fn on_cmd(&mut self, ctx: &mut Context<'_>, local: &Local, cmd: &Cmd<'_>) {
+        match cmd {
+            Cmd::Flush(flush) => self.on_flush(ctx, local, flush),
+            Cmd::Eot(_) => self.on_end(ctx),
+            Cmd::Squelch(squelch) => self.on_squelch(ctx, squelch),
+            Cmd::Cc(cc) => {
+                let state = (&self.timing, self.measured());
+                self.feedback.on_probe(ctx.now, cc, local.node_id, state, ctx.rng);
+            }
+            Cmd::RepairAdv(adv) => self.on_repair_adv(ctx.now, adv),
+            Cmd::AckReq(_) => {}
+            Cmd::Application(command) => self.on_application(ctx, local, command),
+        }
+    }
+
+    fn on_squelch(&mut self, ctx: &mut Context<'_>, squelch: &Squelch<'_>) {
+        let fec_id = squelch.payload_id.fec_id;
+        let field = self.field(squelch.object_transport_id, fec_id, None);
+        let grtt = self.timing.grtt;
+        if let Some(objects) = &mut self.objects {
+            self.squelched.on_squelch(ctx, objects, squelch, field, grtt);
+        }
+    }
+
+    /// The sender tells what it was asked by unicast: it counts as overheard.
+    fn on_repair_adv(&mut self, now: Time, adv: &RepairAdv<'_>) {
+        let cut = adv.flags & CUT != 0;
+        self.on_overheard(now, adv.extensions.cc().as_ref(), Some((&adv.requests, cut)));
+    }
+
+    /// The roll call is ours to answer; all else is the application's.
+    fn on_application(&mut self, ctx: &mut Context<'_>, local: &Local, command: &Application<'_>) {
+        match RollCall::parse(command.content) {
+            Some(call) if local.has_status => {
+                self.status.on_roll_call(ctx.now, &call, local.node_id, ctx.rng);
+            }
+            Some(_) => {}
+            None => {
+                let content = command.content.to_vec();
+                ctx.events.push(Event::Command { sender: self.id, content });
+            }
+        }
+    }
+
+    fn on_flush(&mut self, ctx: &mut Context<'_>, local: &Local, flush: &Flush<'_>) {
+        let asked = flush.acking_nodes.contains(local.node_id);
+        let heard = if asked { Heard::AskedToAcknowledge } else { Heard::Middle };
+        let fec_id = flush.payload_id.fec_id;
+        let Some(object) = self.locate(ctx, local, flush.object_transport_id, heard) else {
+            return;
+        };
+        self.note_coding(fec_id);
+        let Some(objects) = &mut self.objects else { return };
+        if flush.payload_id.as_bytes().iter().all(|&byte| byte == 0xff) {
+            // NRL's name for the end of an empty object: its INFO is all there is to ask for.
+            objects.hear_of(object, true);
+        }
+        let field = self.field(flush.object_transport_id, fec_id, None);
+        let block = self.within(object, flush.payload_id.unpack(field).block);
+        if asked {
+            let watermark = Watermark { object, payload_id: flush.payload_id };
+            let delay = self.timing.ack_delay(ctx.rng);
+            let reached = self.reached(local, watermark);
+            self.ack.on_flush(ctx.now, watermark, reached == Reached::Yes, delay);
+            if reached == Reached::Unconfirmed {
+                self.status.at_work(ctx.now + delay);
+            }
+        }
+        let position = Position::after(object, block);
+        self.track.moved(position);
+        self.want(ctx, local, position);
+    }
+
+    fn on_end(&mut self, ctx: &mut Context<'_>) {
+        if !self.end.hear(ctx.now, (), self.timing.grtt, |(), ()| true) {
+            return ctx.stats.drop(DropReason::Unconfirmed);
+        }
+        if let Some(objects) = &mut self.objects {
+            objects.abort_all(ctx, AbortReason::SenderGone);
+        }
+        self.inactivity.end();
+        ctx.events.push(Event::SenderEnded { sender: self.id });
+    }
+
+    /// Others' feedback to this sender: EXT_CC, and what was asked for (cut to fit, or all).
+    pub(super) fn on_overheard(
+        &mut self,
+        now: Time,
+        cc: Option<&ExtCc>,
+        requests: Option<(&RepairRequests<'_>, bool)>,
+    ) {
+        if let Some(cc) = cc {
+            self.feedback.on_overheard(now, cc, self.measured(), &self.timing);
+        }
+        if let (Some((requests, cut)), Some(objects), Some(coding), true) =
+            (requests, &self.objects, self.coding, self.nack.listens())
+        {
+            self.overheard.hear(objects.newest(), coding.field, requests, cut);
+        }
+    }
+}

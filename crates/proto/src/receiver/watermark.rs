@@ -1,0 +1,61 @@
+//! How far a watermark is reached, and saying so (RFC 5740 5.5.3).
+
+use super::{
+    Local, ack::Watermark, objects::Entry, position::ObjectIndex, remote_sender::RemoteSender,
+};
+use crate::{config::AckPolicy, time::Time};
+
+/// How far a watermark is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reached {
+    No,
+    /// All is here, but not all of it is confirmed by the driver.
+    Unconfirmed,
+    Yes,
+}
+
+impl RemoteSender {
+    /// How far a watermark is reached.
+    pub(super) fn reached(&self, local: &Local, watermark: Watermark) -> Reached {
+        let Some(objects) = &self.objects else { return Reached::No };
+        let object = watermark.object;
+        if object < objects.floor() || objects.low() < object {
+            return Reached::No;
+        }
+        let confirm = local.config.ack == AckPolicy::Confirmed;
+        let mut reached = Reached::Yes;
+        for (_, entry) in objects.range(objects.floor(), object.next()) {
+            match entry {
+                Entry::Skipped | Entry::Complete { confirmed: true, .. } => {}
+                Entry::Complete { .. } if confirm => reached = Reached::Unconfirmed,
+                Entry::Complete { .. } => {}
+                Entry::Open(open) if !confirm => {
+                    let id = watermark.payload_id.unpack(open.format().fti.field);
+                    if !open.complete_to(id.block.0, id.symbol.0) {
+                        return Reached::No;
+                    }
+                }
+                Entry::Open(_) | Entry::Pending { .. } | Entry::GivenUp => return Reached::No,
+            }
+        }
+        if objects.entry(object).is_some() { reached } else { Reached::No }
+    }
+
+    /// Answers a watermark that is reached only now.
+    pub(super) fn watermark_progress(&mut self, now: Time, local: &Local) {
+        let Some(watermark) = self.ack.waiting() else { return };
+        match self.reached(local, watermark) {
+            Reached::No => {}
+            Reached::Unconfirmed => self.status.at_work(now),
+            Reached::Yes => self.ack.on_progress(now, true),
+        }
+    }
+
+    pub(super) fn confirm(&mut self, local: &Local, object: ObjectIndex) {
+        if let Some(objects) = &mut self.objects {
+            objects.confirm(object);
+        }
+        // The command carries no time: the last message's will do, the acknowledgement is due then.
+        self.watermark_progress(self.heard, local);
+    }
+}
