@@ -12,8 +12,6 @@ const ALL: &[Direction] = &[OURS_TO_NRL, NRL_TO_OURS, OURS_TO_OURS, NRL_TO_NRL];
 const MIXED: &[Direction] = &[OURS_TO_NRL, NRL_TO_OURS];
 const NO_CONTROL: &[Direction] = &[OURS_TO_NRL, NRL_TO_OURS, OURS_TO_OURS];
 const OURS_SENDS: &[Direction] = &[OURS_TO_NRL, OURS_TO_OURS];
-/// Our command line has no flag for FEC encoding id 129, so only NRL sends it.
-const NRL_SENDS: &[Direction] = &[NRL_TO_OURS, NRL_TO_NRL];
 
 /// Every cell, in the order of the table.
 pub fn all() -> Vec<Cell> {
@@ -88,8 +86,8 @@ fn codes() -> Vec<(Conditions, &'static [Direction], bool)> {
         (new("proactive-silent-repair").fec(16, 16, 16), MIXED, FULL).lossy(10, 0),
         (new("short-blocks").fec(16, 4, 0).receivers(3), MIXED, FULL).lossy(10, 10),
         (new("wide-code").fec(128, 64, 0), MIXED, FULL).lossy(30, 10),
-        (new("id-129").small_block_systematic(), NRL_SENDS, SHORT).lossy(10, 10),
-        (new("id-129-x3").small_block_systematic().receivers(3), NRL_SENDS, FULL).lossy(30, 10),
+        (new("id-129").small_block_systematic(), MIXED, SHORT).lossy(10, 10),
+        (new("id-129-x3").small_block_systematic().receivers(3), ALL, FULL).lossy(30, 10),
     ]
 }
 

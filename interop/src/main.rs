@@ -66,12 +66,18 @@ struct EfficiencyArguments {
     /// Sending rate in Mbit/s.
     #[arg(long, default_value_t = 50)]
     rate: u64,
-    /// Source symbols of a block.
-    #[arg(long, default_value_t = 64)]
+    /// Source symbols of our blocks.
+    #[arg(long, default_value_t = 128)]
     data: u16,
-    /// Parity symbols of a block.
-    #[arg(long, default_value_t = 64)]
+    /// Parity symbols of our blocks.
+    #[arg(long, default_value_t = 127)]
     parity: u16,
+    /// Source symbols of NRL's blocks.
+    #[arg(long, default_value_t = 64)]
+    nrl_data: u16,
+    /// Parity symbols of NRL's blocks.
+    #[arg(long, default_value_t = 64)]
+    nrl_parity: u16,
     /// Inbound loss of each receiver in percent.
     #[arg(long, default_value_t = 30)]
     loss: u32,
@@ -172,8 +178,8 @@ fn run_efficiency(arguments: &EfficiencyArguments) -> Result<bool, ToolError> {
     let plan = Plan {
         size: arguments.size,
         mbps: arguments.rate,
-        data: arguments.data,
-        parity: arguments.parity,
+        nrl: (arguments.nrl_data, arguments.nrl_parity),
+        ours: (arguments.data, arguments.parity),
         loss_percent: arguments.loss.min(99),
         limit_seconds: arguments.limit,
     };

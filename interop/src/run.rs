@@ -187,6 +187,11 @@ impl Experiment<'_> {
                 command.args(["--rate", &c.rate_bps.to_string()]);
                 command.args(["--fec", &format!("{}:{}", c.fec.data, c.fec.parity)]);
                 command.args(["--parity", &c.fec.proactive.to_string(), "--no-gso"]);
+                command.args(["--fec-id", &c.fec.id.to_string()]);
+                // NRL's receivers acknowledge, but know no receipts.
+                if self.cell.direction.receiver == Party::Nrl {
+                    command.arg("--accept-plain");
+                }
                 command
             }
         };
