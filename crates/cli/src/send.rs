@@ -34,6 +34,7 @@ pub(crate) fn run(args: &SendArgs) -> Exit {
 
 fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
     let SendPlan { options, rate, builder } = args.plan()?;
+    Sources::check(&args.paths)?;
     builder.check()?;
     let mut receipts = Receipts::open(args)?;
     let sources = gather(args, output)?;
@@ -78,10 +79,9 @@ fn gather(args: &SendArgs, output: &Output) -> Result<Sources, Failure> {
 }
 
 fn watch(node: &Node, output: &Output, receipts: &mut Receipts) {
-    let mut receivers = 0;
     loop {
         match node.next_event(POLL) {
-            Ok(NodeEvent::Send(event)) => show(&event, output, receipts, &mut receivers),
+            Ok(NodeEvent::Send(event)) => show(&event, output, receipts),
             Ok(NodeEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
             }
@@ -94,15 +94,14 @@ fn watch(node: &Node, output: &Output, receipts: &mut Receipts) {
     }
 }
 
-fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts, receivers: &mut u64) {
+fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
     match event {
         SendEvent::Receiver(view) => {
-            *receivers += 1;
             output.event(&Line::receiver(view));
             output.spin(format!("{} {}", view.label(), view.state.map_or("", |s| s.name())));
         }
-        SendEvent::Started => {
-            output.event(&Line::Sending(Sending { receivers: *receivers }));
+        SendEvent::Started { receivers } => {
+            output.event(&Line::Sending(Sending { receivers: *receivers as u64 }));
         }
         SendEvent::Progress(progress) => {
             output.event(&Line::send_progress(progress));
@@ -125,7 +124,7 @@ fn describe(p: &SendProgress) -> String {
     let limiting = p.limiting.as_ref().map_or_else(String::new, |(view, loss)| {
         format!(", {} loses {:.1} %", view.label(), loss * 100.0)
     });
-    let repair = if p.wire_bytes > 0 { p.repair_bytes * 100 / p.wire_bytes } else { 0 };
+    let repair = (p.repair_bytes * 100).checked_div(p.wire_bytes).unwrap_or(0);
     format!("{} done of {}, repair {repair} %{limiting}", p.complete, p.receivers)
 }
 

@@ -42,9 +42,9 @@ pub(crate) struct SendArgs {
     /// Bits per second of everything sent, such as 64k, 10M, 1G
     #[arg(long, default_value = "10M", allow_hyphen_values = true)]
     rate: String,
-    /// Bytes of a full segment
-    #[arg(long, default_value = "1400", value_name = "BYTES")]
-    segment: String,
+    /// Bytes of a full segment [default: 1400, or less where the link's packets are short]
+    #[arg(long, value_name = "BYTES")]
+    segment: Option<String>,
     /// Source and parity symbols of a block
     #[arg(long, default_value = "128:127", value_name = "K:P")]
     fec: String,
@@ -90,6 +90,7 @@ impl SendArgs {
             ..SenderConfig::default()
         };
         let builder = self.net.builder()?.sender_config(config);
+        let builder = if self.segment.is_none() { builder.fit_segment() } else { builder };
         let options = SendOptions {
             expect,
             wait,
@@ -126,7 +127,7 @@ impl SendArgs {
     }
 
     fn segment_size(&self) -> Result<u16, Failure> {
-        let given = &self.segment;
+        let Some(given) = &self.segment else { return Ok(SenderConfig::default().segment_size) };
         match given.parse() {
             // Whether it is too long, the link decides.
             Ok(size) if size >= SEGMENT_MIN => Ok(size),

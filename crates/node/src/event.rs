@@ -34,7 +34,10 @@ pub enum SendEvent {
     /// A receiver was heard for the first time, or is in another state.
     Receiver(ReceiverView),
     /// Data begins to flow.
-    Started,
+    Started {
+        /// Receivers heard so far.
+        receivers: usize,
+    },
     /// How far it is; about five times a second.
     Progress(SendProgress),
     /// A receiver holds an object.

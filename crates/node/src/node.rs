@@ -39,6 +39,8 @@ use crate::{
 
 /// Events that the channel to the application holds.
 const EVENTS: usize = 4096;
+/// Shortest segment that is worth having; it holds the announcement of a file.
+const SEGMENT_MIN: u32 = 128;
 /// Header of a DATA message with its longest extensions, so that a full message is known to be
 /// this much longer than its segment.
 const HEADER_MAX: usize = 40;
@@ -129,6 +131,7 @@ pub struct NodeBuilder {
     receive: Option<(PathBuf, ReceiveOptions)>,
     test_drop: f64,
     seed: Option<u64>,
+    fit_segment: bool,
 }
 
 impl NodeBuilder {
@@ -145,6 +148,7 @@ impl NodeBuilder {
             receive: None,
             test_drop: 0.0,
             seed: None,
+            fit_segment: false,
         }
     }
 
@@ -221,6 +225,14 @@ impl NodeBuilder {
         self
     }
 
+    /// Take a shorter segment than configured where the link's packets ask for it, instead of
+    /// refusing.
+    #[must_use]
+    pub fn fit_segment(mut self) -> Self {
+        self.fit_segment = true;
+        self
+    }
+
     /// How to receive. Acknowledgements always wait until files are on disk.
     #[must_use]
     pub fn receiver_config(mut self, config: ReceiverConfig) -> Self {
@@ -270,6 +282,7 @@ impl NodeBuilder {
             self.check()?;
         }
         let endpoint = self.open_endpoint()?;
+        self.shorten_segment(&endpoint);
         let seed = self.seed.unwrap_or_else(random);
         let config = self.session_config();
         let id = config.node_id;
@@ -297,15 +310,21 @@ impl NodeBuilder {
             return Ok(());
         }
         let interface = choose_interface(group, self.interface.as_deref())?;
-        let ip_header = if group.is_ipv4() { 20 } else { 40 };
-        let udp_header = 8;
         let segment = self.sender.segment_size;
-        let max = interface.mtu.saturating_sub(ip_header + udp_header + HEADER_MAX as u32);
-        if u32::from(segment) > max {
+        let max = longest_segment(&interface, group);
+        if u32::from(segment) > max && !(self.fit_segment && max >= SEGMENT_MIN) {
             return Err(BuildError::SegmentTooLong { segment, mtu: interface.mtu, max });
         }
         let max = ReceiverConfig::default().segment_size_max;
         if segment > max { Err(BuildError::SegmentRefused { segment, max }) } else { Ok(()) }
+    }
+
+    fn shorten_segment(&mut self, endpoint: &Endpoint) {
+        if let Some(interface) = endpoint.interface().filter(|_| self.fit_segment) {
+            let max = longest_segment(interface, endpoint.group().ip());
+            let max = u16::try_from(max).unwrap_or(u16::MAX);
+            self.sender.segment_size = self.sender.segment_size.min(max);
+        }
     }
 
     fn session_config(&mut self) -> SessionConfig {
@@ -372,6 +391,13 @@ impl NodeBuilder {
         let stopper = Stopper { commands: to_driver, waker };
         Ok(Node { id, group, interface, stopper, events: Some(events), thread: Some(thread) })
     }
+}
+
+/// What fits into one packet of the interface beside all headers.
+fn longest_segment(interface: &Interface, group: IpAddr) -> u32 {
+    let ip_header = if group.is_ipv4() { 20 } else { 40 };
+    let udp_header = 8;
+    interface.mtu.saturating_sub(ip_header + udp_header + HEADER_MAX as u32)
 }
 
 /// 64 bits that no other run has: the standard library seeds its hashes from the system.

@@ -78,7 +78,7 @@ mod tests {
         let (sender, receiver) = sync_channel(10);
         let mut outbox = Outbox::new(sender);
         for _ in 0..WAITING_MAX + 100 {
-            outbox.push(NodeEvent::Send(SendEvent::Started));
+            outbox.push(NodeEvent::Send(SendEvent::Started { receivers: 0 }));
             outbox.flush();
         }
         assert!(outbox.is_waiting());

@@ -141,11 +141,7 @@ impl Sources {
         stdin_name: &str,
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
-        // All that is named must be there before anything is read or hashed.
-        let is_stdin = |path: &Path| path == Path::new("-");
-        for path in paths.iter().filter(|path| !is_stdin(path)) {
-            check_readable(path)?;
-        }
+        Self::check(paths)?;
         let mut sources = Self::default();
         for path in paths {
             if is_stdin(path) {
@@ -155,6 +151,11 @@ impl Sources {
             }
         }
         if sources.files.is_empty() { Err(SourceError::Nothing) } else { Ok(sources) }
+    }
+
+    /// Makes sure that all that is named is there, before anything is read or hashed.
+    pub fn check(paths: &[PathBuf]) -> Result<(), SourceError> {
+        paths.iter().filter(|path| !is_stdin(path)).try_for_each(|path| check_readable(path))
     }
 
     fn push_path(
@@ -263,6 +264,10 @@ impl Sources {
     }
 }
 
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 fn check_readable(path: &Path) -> Result<(), SourceError> {
     let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
     let meta = std::fs::metadata(path).map_err(unreadable)?;
@@ -357,7 +362,7 @@ mod tests {
         let scratch = Scratch::new();
         let path = scratch.path().join("f");
         std::fs::write(&path, "before").unwrap();
-        let sources = Sources::gather(&[path.clone()], "", &mut |_| {}).unwrap();
+        let sources = Sources::gather(std::slice::from_ref(&path), "", &mut |_| {}).unwrap();
         assert!(sources.files[0].is_unchanged());
         std::fs::write(&path, "after it").unwrap();
         assert!(!sources.files[0].is_unchanged());

@@ -87,13 +87,11 @@ impl Verifier {
         Ok(Self { jobs: Some(jobs), verdicts, thread: Some(thread) })
     }
 
-    /// Hands a job over, or back when the queue is full.
-    pub(crate) fn try_submit(&self, job: Job) -> Result<(), Job> {
-        match &self.jobs {
-            Some(jobs) => jobs.try_send(job).map_err(|error| match error {
-                TrySendError::Full(job) | TrySendError::Disconnected(job) => job,
-            }),
-            None => Err(job),
+    /// Hands a job over, and back when the queue is full.
+    pub(crate) fn submit(&self, job: Job) -> Option<Job> {
+        match self.jobs.as_ref()?.try_send(job) {
+            Ok(()) => None,
+            Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) => Some(job),
         }
     }
 

@@ -222,7 +222,7 @@ impl ReceiveJob {
 
     fn submit(&mut self) {
         while let Some(job) = self.waiting.pop_front() {
-            if let Err(job) = self.verifier.try_submit(job) {
+            if let Some(job) = self.verifier.submit(job) {
                 return self.waiting.push_front(job);
             }
         }

@@ -171,9 +171,8 @@ impl SendJob {
     ) {
         match event {
             Event::ReceiverNew { node, source } => {
-                if self.peers.on_heard(*node, *source) {
-                    self.on_new_receiver(now, session, *node, out);
-                }
+                let is_new = self.peers.on_heard(*node, *source);
+                self.on_receiver(now, session, *node, is_new);
             }
             Event::ReceiverStatus { node, status } => {
                 self.on_status(now, session, *node, status, out);
@@ -188,20 +187,16 @@ impl SendJob {
         self.advance(now, session, storage, out);
     }
 
-    fn on_new_receiver(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        node: NodeId,
-        out: &mut Outbox,
-    ) {
+    fn on_receiver(&mut self, now: Time, session: &mut Session, node: NodeId, is_new: bool) {
+        if !is_new {
+            return;
+        }
         let grtt = session.sender().grtt();
         match &mut self.phase {
             Phase::Gathering(gathering) => gathering.on_answer(now, grtt),
             Phase::Sending if !self.options.one_way => session.sender().add_acking_node(node),
             Phase::Sending | Phase::Leaving(..) | Phase::Done(_) => {}
         }
-        out.push(NodeEvent::Send(SendEvent::Receiver(self.peers.view(node))));
     }
 
     fn on_status(
@@ -215,11 +210,7 @@ impl SendJob {
         let Some(status) = Status::parse(status) else { return };
         let known = self.peers.is_known(node);
         let news = self.peers.on_status(now, node, &status, self.about, self.queue.total);
-        if !known {
-            self.on_new_receiver(now, session, node, out);
-        } else if news.view_changed {
-            out.push(NodeEvent::Send(SendEvent::Receiver(self.peers.view(node))));
-        }
+        self.on_receiver(now, session, node, !known);
         self.tell(session, node, &news, out);
     }
 
@@ -295,6 +286,11 @@ impl SendJob {
         storage: &mut FileStorage,
         out: &mut Outbox,
     ) {
+        // A receiver's first sign of life and its name come in one message but two events: by now
+        // both have been seen.
+        for view in self.peers.take_changed() {
+            out.push(NodeEvent::Send(SendEvent::Receiver(view)));
+        }
         self.advance(now, session, storage, out);
         if now >= self.next_progress && matches!(self.phase, Phase::Sending) {
             self.next_progress = now + PROGRESS;
@@ -337,7 +333,8 @@ impl SendJob {
         self.started = now;
         self.call_roll(session, ROLL_SENDING);
         session.sender().hold(false);
-        out.push(NodeEvent::Send(SendEvent::Started));
+        let receivers = self.peers.len();
+        out.push(NodeEvent::Send(SendEvent::Started { receivers }));
     }
 
     fn continue_sending(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
@@ -376,7 +373,9 @@ impl SendJob {
         self.queue.check_all();
         self.ended = Some(now);
         session.sender().set_roll_call(None);
-        session.sender().hold(false);
+        // Held, the core takes leave at once: everybody heard of is settled, and one-way the last
+        // flush has ended.
+        session.sender().hold(true);
         session.sender().end();
         self.phase = Phase::Leaving(end, now + farewell);
     }

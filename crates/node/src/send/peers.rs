@@ -22,6 +22,8 @@ pub(super) struct Peer {
     outcome: Option<(Outcome, Time)>,
     /// Objects it holds, by its last status.
     held: u64,
+    /// Its name or state has been told to nobody yet.
+    changed: bool,
     /// What it said of objects, so far.
     reported: BTreeMap<u16, Reason>,
 }
@@ -35,8 +37,6 @@ pub(super) struct Peers {
 /// What a status brought.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
-    /// The receiver is new, or in another state.
-    pub(super) view_changed: bool,
     /// Objects it says something about for the first time.
     pub(super) reported: Vec<(u16, Reason)>,
     /// It is settled now: it will not acknowledge everything any more.
@@ -47,7 +47,9 @@ impl Peers {
     /// Feedback of any kind; true when it is the first from this node.
     pub(super) fn on_heard(&mut self, node: NodeId, source: SocketAddr) -> bool {
         let new = !self.peers.contains_key(&node);
-        self.peers.entry(node).or_default().source = Some(source);
+        let peer = self.peers.entry(node).or_default();
+        peer.source = Some(source);
+        peer.changed |= new;
         new
     }
 
@@ -60,9 +62,9 @@ impl Peers {
         about: About,
         objects: u64,
     ) -> News {
-        let mut news = News { view_changed: !self.peers.contains_key(&node), ..News::default() };
+        let mut news = News::default();
         let peer = self.peers.entry(node).or_default();
-        news.view_changed |=
+        peer.changed |=
             peer.name.as_ref() != Some(&status.name) || peer.state != Some(status.state);
         peer.name = Some(status.name.clone());
         peer.state = Some(status.state);
@@ -124,6 +126,14 @@ impl Peers {
 
     pub(super) fn is_open(&self, node: NodeId) -> bool {
         self.peers.get(&node).is_some_and(|peer| peer.outcome.is_none())
+    }
+
+    /// Receivers that are new, or in another state, since the last call.
+    pub(super) fn take_changed(&mut self) -> Vec<ReceiverView> {
+        let changed =
+            |(node, peer): (&NodeId, &mut Peer)| std::mem::take(&mut peer.changed).then_some(*node);
+        let nodes: Vec<NodeId> = self.peers.iter_mut().filter_map(changed).collect();
+        nodes.into_iter().map(|node| self.view(node)).collect()
     }
 
     pub(super) fn held(&self, node: NodeId) -> u64 {

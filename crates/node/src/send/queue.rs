@@ -137,12 +137,11 @@ impl Queue {
         if changed.is_some_and(|object| !object.file.is_unchanged()) {
             self.withdraw(key, session);
         }
-        if self.to_come.is_empty() && self.passed >= self.total && self.rounds_left > 0 {
-            self.rounds_left -= 1;
-            self.passed = 0;
-            for object in &self.sent {
-                if !session.sender().requeue(object.key.object) {
-                    self.passed += 1;
+        if self.to_come.is_empty() && self.passed >= self.total {
+            // The core tells the end of the first round only; it counts the others itself.
+            for _ in 0..std::mem::take(&mut self.rounds_left) {
+                for object in &self.sent {
+                    session.sender().requeue(object.key.object);
                 }
             }
         }

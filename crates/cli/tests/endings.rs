@@ -1,0 +1,209 @@
+//! What the command says and how it ends when something is wrong.
+
+mod support;
+
+use std::{
+    ffi::OsStr,
+    time::{Duration, Instant},
+};
+
+use support::{Ended, Running, Stage, entries};
+
+fn run(args: &[&str]) -> Ended {
+    Running::start(&args.iter().map(OsStr::new).collect::<Vec<_>>(), None).end()
+}
+
+/// The error of a command that must fail with `code`.
+#[track_caller]
+fn error(code: i32, args: &[&str]) -> String {
+    run(&[args, &["--json"]].concat()).expect(code).error()
+}
+
+#[test]
+fn a_missing_file_is_named_and_nothing_is_sent() {
+    assert_eq!(error(2, &["send", "x.bin"]), "error: cannot read 'x.bin': no such file.");
+}
+
+#[test]
+fn an_address_that_is_no_group_is_explained() {
+    let told = error(2, &["send", "/etc/hostname", "--group", "10.0.0.1:6003"]);
+    let why = "10.0.0.1 is not a multicast address (224.0.0.0/4 or ff00::/8). For one receiver use --unicast.";
+    assert!(told.ends_with(why), "{told}");
+}
+
+#[test]
+fn an_unknown_interface_is_answered_with_those_there_are() {
+    let told = error(2, &["send", "/etc/hostname", "--interface", "eth99"]);
+    assert!(
+        told.contains("eth99") && told.contains("--interface") && told.contains("127.0.0.1"),
+        "{told}"
+    );
+}
+
+#[test]
+fn rates_that_are_none_are_answered_with_the_accepted_forms() {
+    for rate in ["10Gb", "0", "-1", "1,000"] {
+        let told = error(2, &["send", "/etc/hostname", "--rate", rate]);
+        assert!(told.contains(rate) && told.contains("10M"), "{told}");
+    }
+    assert!(error(2, &["send", "/etc/hostname", "--rate", "auto"]).contains("congestion control"));
+}
+
+#[test]
+fn a_block_too_long_for_its_code_is_refused() {
+    assert_eq!(
+        error(2, &["send", "/etc/hostname", "--fec", "200:100"]),
+        "error: fec (200:100): k+parity = 300 > 255 for GF(2^8). Use --fec-id 2 or at most 255"
+    );
+}
+
+#[test]
+fn a_segment_that_receivers_do_not_take_is_refused() {
+    let told =
+        error(2, &["send", "/etc/hostname", "--segment", "9000", "--interface", "127.0.0.1"]);
+    assert!(told.contains("9000") && told.contains("1400"), "{told}");
+}
+
+#[test]
+fn what_the_command_line_cannot_read_is_told_in_json_too() {
+    let told = run(&["send", "--no-such-option", "--json"]).expect(2);
+    assert_eq!(told.all("error")[0]["code"], "usage");
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_refused_before_anything_is_joined() {
+    let stage = Stage::new();
+    let missing = stage.path("nowhere");
+    let told = error(2, &["recv", missing.to_str().unwrap()]);
+    assert!(told.contains("--create-dirs"), "{told}");
+    assert!(error(5, &["recv", "/proc"]).contains("not writable"));
+    let file = stage.file("file", 1);
+    error(2, &["recv", file.to_str().unwrap()]);
+}
+
+#[test]
+fn with_nobody_there_it_says_so_and_never_ends_with_success() {
+    let stage = Stage::new();
+    let sent = stage.send(&["/etc/hostname", "--wait", "300ms"]).expect(6);
+    let expected = format!(
+        "error: no receiver answered on {} in 0.3 s. Start receivers with 'fanfare recv', or send \
+         one-way with --no-wait",
+        stage.group
+    );
+    assert_eq!(sent.error(), expected);
+}
+
+#[test]
+fn fewer_receivers_than_expected_is_partial() {
+    let stage = Stage::new();
+    let receivers = ["a", "b"].map(|name| stage.recv(name, &["--once"]));
+    let sent = stage.send(&["/etc/hostname", "--expect", "3", "--wait", "2s"]).expect(3);
+    assert_eq!(sent.result()["complete"], 2);
+    assert!(sent.error().contains("2 of 3 complete"), "{}", sent.error());
+    assert!(sent.stderr.lines().filter(|line| line.contains("complete  ")).count() >= 2);
+    receivers.into_iter().for_each(|receiver| {
+        receiver.end().expect(0);
+    });
+}
+
+#[test]
+fn a_receiver_expected_by_name_and_not_there_is_named() {
+    let stage = Stage::new();
+    let receiver = stage.recv("a", &["--once"]);
+    let sent = stage.send(&["/etc/hostname", "--expect", "a,ghost", "--wait", "1s"]).expect(3);
+    assert_eq!(sent.result()["missing"], serde_json::json!(["ghost"]));
+    assert!(sent.error().contains("ghost missing"));
+    receiver.end().expect(0);
+}
+
+#[test]
+fn a_hostile_name_never_leaves_the_directory_and_the_sender_is_told() {
+    for name in ["../../etc/passwd", "/abs", "CON", "a\u{202e}b", &"x".repeat(300)] {
+        let stage = Stage::new();
+        let receiver = stage.recv("in", &["--once"]);
+        let args = [
+            "send",
+            "-",
+            "--stdin-name",
+            name,
+            "--json",
+            "--interface",
+            "127.0.0.1",
+            "--group",
+            &stage.group,
+        ];
+        let args = args.map(OsStr::new);
+        let sent = Running::start(&args, Some(b"harmless")).end().expect(0);
+        assert_eq!(sent.all("reported")[0]["reason"], "name-rejected");
+        let received = receiver.end().expect(0);
+        assert!(received.all("file")[0]["name_rejected"].is_string());
+        let hex = blake3::hash(b"harmless").to_hex();
+        assert_eq!(entries(&stage.path("in")), [format!("unnamed-{}", &hex[..16])]);
+        assert_eq!(entries(&stage.path("")), ["in"]);
+    }
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_sent_is_named_and_not_delivered() {
+    let stage = Stage::new();
+    let file = stage.file("out/growing.log", 500_000);
+    let receiver = stage.recv("in", &["--once"]);
+    let mut sender = stage.start("send", &[file.as_os_str(), OsStr::new("--rate=4M")]);
+    sender.wait_for("sending");
+    std::fs::write(&file, vec![7; 600_000]).unwrap();
+    let sent = sender.end().expect(1);
+    assert!(sent.error().contains("growing.log") && sent.error().contains("changed"));
+    let received = receiver.end();
+    assert_ne!(received.code, Some(0));
+    assert_eq!(entries(&stage.path("in")), Vec::<String>::new());
+}
+
+#[test]
+fn an_interrupted_sender_tells_its_receivers_and_is_gone_within_two_seconds() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 5_000_000);
+    let mut receiver = stage.recv("in", &[]);
+    let mut sender = stage.start("send", &[file.as_os_str(), OsStr::new("--rate=2M")]);
+    sender.wait_for("progress");
+    let asked = Instant::now();
+    sender.interrupt();
+    let sent = sender.end().expect(130);
+    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+    assert_eq!(sent.result()["complete"], 0);
+    assert_eq!(receiver.wait_for("gone")["said"], true);
+}
+
+#[test]
+fn an_interrupted_receiver_tells_its_sender_and_keeps_what_it_has() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 5_000_000);
+    let mut receiver = stage.recv("in", &[]);
+    let mut sender = stage.start("send", &[file.as_os_str(), OsStr::new("--rate=4M")]);
+    sender.wait_for("sending");
+    receiver.wait_for("object");
+    let asked = Instant::now();
+    receiver.interrupt();
+    receiver.end().expect(130);
+    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+    let kept = entries(&stage.path("in"));
+    assert!(kept.len() == 1 && kept[0].ends_with(".part"), "{kept:?}");
+    let sent = sender.end().expect(3);
+    assert_eq!(sent.result()["outcomes"][0]["outcome"], "left");
+}
+
+#[test]
+fn a_receiver_that_nobody_sends_to_gives_up_when_told_so() {
+    let stage = Stage::new();
+    let received = stage.recv("in", &["--timeout", "200ms"]).end().expect(6);
+    assert!(received.error().contains("200ms"));
+}
+
+#[test]
+fn completions_and_man_pages_are_made() {
+    let stage = Stage::new();
+    let man = stage.path("man");
+    assert_eq!(run(&["generate", "man", man.to_str().unwrap()]).code, Some(0));
+    let pages = entries(&man);
+    assert!(pages.contains(&"fanfare-send.1".to_owned()), "{pages:?}");
+    assert_eq!(run(&["generate", "completions", "bash"]).code, Some(0));
+}

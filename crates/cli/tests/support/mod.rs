@@ -1,0 +1,239 @@
+//! Runs the built command and watches what it says.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::{
+    ffi::OsStr,
+    io::{BufRead, BufReader, Read, Write},
+    net::UdpSocket,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+        mpsc::{Receiver, channel},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+/// Nothing in these tests takes longer, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(40);
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+/// Keeps ports from being given twice: the system may give one again once it is closed.
+static PORTS: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
+
+/// A directory for one test, and a group that nobody else uses.
+pub(crate) struct Stage {
+    dir: PathBuf,
+    pub(crate) group: String,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("fanfare-cli-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let group = format!("239.255.42.7:{}", socket.local_addr().unwrap().port());
+        PORTS.lock().unwrap().push(socket);
+        Self { dir, group }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// A file with content that does not repeat.
+    pub(crate) fn file(&self, name: &str, bytes: usize) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut block = blake3::Hasher::new().update(name.as_bytes()).finalize_xof();
+        let mut content = vec![0; bytes];
+        block.fill(&mut content);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// A running `fanfare` in this group, on loopback, speaking JSON.
+    pub(crate) fn start<A: AsRef<OsStr>>(&self, command: &str, args: &[A]) -> Running {
+        let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
+        let net = ["--group", &self.group, "--interface", "127.0.0.1", "--json"].map(OsStr::new);
+        Running::start(&[&[OsStr::new(command)], &args[..], &net[..]].concat(), None)
+    }
+
+    /// A receiver that is listening.
+    pub(crate) fn recv(&self, dir: &str, more: &[&str]) -> Running {
+        let path = self.path(dir);
+        let path = path.to_str().unwrap();
+        let name = dir;
+        let args = [&[path, "--create-dirs", "--name", name][..], more].concat();
+        let mut running = self.start("recv", &args);
+        running.wait_for("start");
+        running
+    }
+
+    /// Sends to the end.
+    pub(crate) fn send<A: AsRef<OsStr>>(&self, args: &[A]) -> Ended {
+        self.start("send", args).end()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// A process, and the lines it has printed.
+pub(crate) struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    seen: Vec<Value>,
+    stderr: Option<JoinHandle<String>>,
+    deadline: Instant,
+}
+
+/// What a process came to.
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) events: Vec<Value>,
+    pub(crate) stderr: String,
+}
+
+impl Running {
+    pub(crate) fn start(args: &[&OsStr], input: Option<&[u8]>) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fanfare"))
+            .args(args)
+            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        if let Some(input) = input {
+            child.stdin.take().unwrap().write_all(input).unwrap();
+        }
+        let (sender, lines) = channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        let mut errors = child.stderr.take().unwrap();
+        let stderr = std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = errors.read_to_string(&mut text);
+            text
+        });
+        let deadline = Instant::now() + LIMIT;
+        Self { child, lines, seen: Vec::new(), stderr: Some(stderr), deadline }
+    }
+
+    /// The next event of this kind; everything before it is kept too.
+    pub(crate) fn wait_for(&mut self, event: &str) -> Value {
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => {
+                    let value: Value = serde_json::from_str(&line).expect(&line);
+                    self.seen.push(value.clone());
+                    if value["event"] == event {
+                        return value;
+                    }
+                }
+                Err(error) => {
+                    let _ = self.child.kill();
+                    let errors = self.take_stderr();
+                    panic!("no '{event}' came ({error}); {:#?}\n{errors}", self.seen);
+                }
+            }
+        }
+    }
+
+    /// As Ctrl-C.
+    pub(crate) fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    }
+
+    fn take_stderr(&mut self) -> String {
+        self.stderr.take().map(|thread| thread.join().unwrap()).unwrap_or_default()
+    }
+
+    /// Waits until it has ended.
+    pub(crate) fn end(mut self) -> Ended {
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => self.seen.extend(serde_json::from_str::<Value>(&line)),
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(error) => {
+                    let _ = self.child.kill();
+                    let errors = self.take_stderr();
+                    panic!("it does not end ({error}); {:#?}\n{errors}", self.seen);
+                }
+            }
+        }
+        let code = self.child.wait().unwrap().code();
+        let stderr = self.take_stderr();
+        Ended { code, events: std::mem::take(&mut self.seen), stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Ended {
+    /// Fails with everything it said unless it ended with `code`.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{:#?}\n{}", self.events, self.stderr);
+        let last = self.events.last().expect("a last line");
+        assert_eq!((&last["event"], &last["exit"]), (&"result".into(), &code.into()));
+        assert_eq!(last["ok"], code == 0);
+        self
+    }
+
+    pub(crate) fn result(&self) -> &Value {
+        self.events.last().unwrap()
+    }
+
+    pub(crate) fn all(&self, event: &str) -> Vec<&Value> {
+        self.events.iter().filter(|value| value["event"] == event).collect()
+    }
+
+    /// The one error, as people see it.
+    #[track_caller]
+    pub(crate) fn error(&self) -> String {
+        let errors: Vec<&str> =
+            self.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert_eq!(errors.len(), 1, "{}", self.stderr);
+        let told = self.all("error");
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0]["message"], errors[0]);
+        errors[0].to_owned()
+    }
+}
+
+/// Fails unless both files hold the same.
+#[track_caller]
+pub(crate) fn assert_same(a: &Path, b: &Path) {
+    let read =
+        |path: &Path| std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    assert!(read(a) == read(b), "{} and {} differ", a.display(), b.display());
+}
+
+/// Names of everything in a directory, sorted.
+pub(crate) fn entries(path: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(path)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
