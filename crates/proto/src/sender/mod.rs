@@ -68,9 +68,11 @@ use roll::Roll;
 use share::Share;
 use squelch::Squelch;
 
-/// An object that was sent or asked for within this many GRTT * (K + 1) is not purged to make room
-/// (NRL's flow control factor), nor within the least time.
-const FLOW_CONTROL_FACTOR: u32 = 2;
+/// An object that was sent or asked for within this many GRTT * (K + 1) is not purged to make room,
+/// nor within the least time. NRL's flow control factor is 2; but a receiver may be in hold-off for
+/// (K + 2) GRTT, back off for K, and be gathered for K + 1: 3 K + 4 in all, with the way there and
+/// back. With 2, 0.5 % of a row of small objects were purged before their first repair at 1 % loss.
+const FLOW_CONTROL_FACTOR: u32 = 4;
 const FLOW_CONTROL_MIN: Duration = Duration::from_millis(20);
 /// A receiver's NACK cycle is a backoff of up to K and a hold-off of K + 2 GRTT (RFC 5740 5.3), and
 /// its request takes one to arrive.
