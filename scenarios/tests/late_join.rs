@@ -67,3 +67,18 @@ fn a_joiner_after_the_end_gets_everything_that_is_cached_once_the_sender_speaks_
     report.check_complete();
     report.check(late_ones(&report) == [0, 1], "the late one has both");
 }
+
+#[test]
+fn a_joiner_after_the_end_who_answers_the_roll_gets_everything_that_is_cached() {
+    // loss 5 %, delay 5 ms, seed 5; host 2 joins 20 s after the last byte; its answer to the roll
+    // call makes the sender flush again, and the flush tells it what there is to ask for.
+    let report = plan(5)
+        .sender(SenderConfig::default())
+        .receivers(2)
+        .link(Link::default().loss(0.05))
+        .at(fanfare_scenarios::ms(1), Change::RollCall(SENDER, secs(1)))
+        .joins(Host(2), secs(20))
+        .send(Object::file("early", 300_000))
+        .run();
+    report.check_complete();
+}

@@ -111,6 +111,9 @@ impl Sender {
         }
         if noted.new {
             ctx.events.push(Event::ReceiverNew { node, source: meta.source });
+            if self.position.is_some() {
+                self.flush.on_newcomer(self.now);
+            }
         }
         if let Some(feedback) = noted.feedback {
             self.controller.on_feedback(self.now, &feedback);

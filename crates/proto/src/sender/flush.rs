@@ -31,6 +31,13 @@ impl Flush {
         self.state = State::Flushing { left: self.robust, next: now };
     }
 
+    /// Somebody new listens, who may have heard none of the last flush: it goes again.
+    pub(super) fn on_newcomer(&mut self, now: Time) {
+        if self.state == State::Done {
+            self.on_sent(now);
+        }
+    }
+
     /// There is nothing left that could be flushed.
     pub(super) fn abandon(&mut self) {
         self.state = State::Done;
@@ -110,6 +117,15 @@ mod tests {
         let end = flush.next_timeout().unwrap();
         assert_eq!(end, last + INTERVAL);
         assert!(!flush.poll_done(last) && flush.poll_done(end) && !flush.poll_done(end));
+    }
+
+    #[test]
+    fn a_newcomer_gets_a_flush_of_its_own_but_does_not_prolong_one_under_way() {
+        let mut flush = Flush::new(2);
+        flush.on_newcomer(Time::ZERO);
+        flush.on_flushed(Time::ZERO, Duration::from_millis(10), Time::ZERO);
+        flush.on_newcomer(Time::ZERO);
+        assert_eq!(run(&mut flush, Time::from_nanos(10_000_000)).0, 1);
     }
 
     #[test]
