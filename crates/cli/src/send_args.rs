@@ -12,6 +12,9 @@ use crate::{exit::Failure, net_args::NetArgs, progress::OutputArgs, units};
 
 /// Shortest that holds the announcement of a file with a short name.
 const SEGMENT_MIN: u16 = 128;
+/// Repetitions of the last flush when nobody is asked: the GRTT is not known then, and the cautious
+/// first guess of it makes twenty of them take ten seconds.
+const ONE_WAY_FLUSHES: u32 = 5;
 /// Symbols of a block in GF(2^8) and GF(2^16).
 const BLOCK_MAX_8: u32 = 255;
 const BLOCK_MAX_16: u32 = 65535;
@@ -83,11 +86,13 @@ impl SendArgs {
             None => Duration::from_secs(default_wait),
         };
         let rate = units::rate(&self.rate)?;
+        let defaults = SenderConfig::default();
         let config = SenderConfig {
             segment_size: self.segment_size()?,
             fec: self.fec_config()?,
             rate,
-            ..SenderConfig::default()
+            robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { defaults.robust_factor },
+            ..defaults
         };
         let builder = self.net.builder()?.sender_config(config);
         let builder = if self.segment.is_none() { builder.fit_segment() } else { builder };

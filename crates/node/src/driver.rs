@@ -116,8 +116,10 @@ impl Driver {
 
     fn receive_datagrams(&mut self, now: Time) {
         let Self { endpoint, session, storage, test_drop, .. } = self;
+        let mut heard = false;
         let received = endpoint.receive(|meta, bytes| {
             if !test_drop.takes() {
+                heard = true;
                 let meta = RecvMeta {
                     source: meta.source,
                     ecn: meta.ecn.map(ecn_of),
@@ -128,6 +130,9 @@ impl Driver {
         });
         if let Err(error) = received {
             self.complain(&error);
+        }
+        if let Some(job) = self.receive.as_mut().filter(|_| heard) {
+            job.on_heard(now);
         }
     }
 

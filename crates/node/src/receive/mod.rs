@@ -29,6 +29,9 @@ use crate::{
 const PROGRESS: Duration = Duration::from_millis(200);
 /// After the last of a counted number of files: time to acknowledge them when asked.
 const LINGER: Duration = Duration::from_secs(3);
+/// A good-bye can be lost: when everything has come and nothing at all has been heard for so long,
+/// the sender is gone.
+const QUIET: Duration = Duration::from_secs(4);
 /// Time for the last word when the user stops it.
 const FAREWELL: Duration = Duration::from_millis(300);
 /// Senders whose lives are remembered; the oldest give way.
@@ -82,6 +85,7 @@ pub(crate) struct ReceiveJob {
     records: BTreeMap<(NodeId, InstanceId), Record>,
     phase: Phase,
     last_news: Time,
+    last_heard: Time,
     next_progress: Time,
     last_progress: Option<ReceiveProgress>,
     report: ReceiveReport,
@@ -105,6 +109,7 @@ impl ReceiveJob {
             records: BTreeMap::new(),
             phase: Phase::Receiving,
             last_news: now,
+            last_heard: now,
             next_progress: now,
             last_progress: None,
             report: ReceiveReport {
@@ -317,6 +322,11 @@ impl ReceiveJob {
         receiver.set_status(status, announce);
     }
 
+    /// Datagrams have arrived.
+    pub(crate) fn on_heard(&mut self, now: Time) {
+        self.last_heard = now;
+    }
+
     /// Time has passed, or something has happened.
     pub(crate) fn on_timeout(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
         if now >= self.next_progress {
@@ -339,6 +349,7 @@ impl ReceiveJob {
     fn check_end(&mut self, now: Time) {
         let over = match self.options.until {
             Until::Stopped => false,
+            Until::SenderEnded if self.is_quiet(now) => true,
             Until::SenderEnded => self
                 .records
                 .values()
@@ -347,11 +358,23 @@ impl ReceiveJob {
         };
         let timed_out = self.options.timeout.is_some_and(|t| now.since(self.last_news) >= t);
         self.phase = match (over, timed_out) {
-            (true, _) if self.has_senders_gone() => Phase::Done(ReceiveEnd::Complete),
+            (true, _) if self.has_senders_gone() || self.is_quiet(now) => {
+                Phase::Done(ReceiveEnd::Complete)
+            }
             (true, _) => Phase::Lingering(ReceiveEnd::Complete, now + LINGER),
             (false, true) => Phase::Done(ReceiveEnd::TimedOut),
             (false, false) => return,
         };
+    }
+
+    /// Everything begun is settled, something has come, and nothing more is heard.
+    fn is_quiet(&self, now: Time) -> bool {
+        self.is_settled_with_something() && now.since(self.last_heard) >= QUIET
+    }
+
+    fn is_settled_with_something(&self) -> bool {
+        self.records.values().all(Record::is_settled)
+            && self.records.values().any(Record::has_anything)
     }
 
     fn has_senders_gone(&self) -> bool {
@@ -398,6 +421,10 @@ impl ReceiveJob {
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let timeout = self.options.timeout.map(|timeout| self.last_news + timeout);
+        let may_end_quietly =
+            self.options.until == Until::SenderEnded && self.is_settled_with_something();
+        let quiet = may_end_quietly.then(|| self.last_heard + QUIET);
+        let timeout = [timeout, quiet].into_iter().flatten().min();
         match self.phase {
             // Nobody in view: nothing to report, no need to wake.
             Phase::Receiving if self.records.values().all(Record::is_settled) => timeout,
