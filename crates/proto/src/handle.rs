@@ -2,56 +2,16 @@
 
 use crate::{
     context::context,
+    enqueue::{EnqueueError, NewObject},
     rate::Bitrate,
+    report::ReceiverReport,
     sender::Sender,
     session::Session,
-    storage::{ObjectKey, ObjectKind, Storage},
+    storage::{ObjectKey, Storage},
     time::{Duration, Time},
 };
 use alloc::vec::Vec;
-use core::net::SocketAddr;
 use fanfare_wire::{NodeId, ObjectTransportId};
-
-/// An object to be sent.
-#[derive(Debug, Clone)]
-pub struct NewObject {
-    /// What kind.
-    pub kind: ObjectKind,
-    /// Bytes; zero is legal.
-    pub size: u64,
-    /// NORM_INFO; at most one segment. `None` sends no INFO.
-    pub info: Option<Vec<u8>>,
-}
-
-/// Why an object was not taken.
-#[allow(missing_docs, reason = "each variant's doc names its fields")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EnqueueError {
-    /// The session does not send.
-    NotASender,
-    /// The object needs more than 48 bits of size, or more blocks than can be numbered.
-    TooLarge { size: u64, max: u64 },
-    /// INFO is longer than a segment.
-    InfoTooLong { bytes: usize, max: usize },
-    /// The cache is full of objects that are still being sent or repaired. Try again after an
-    /// [`Event::ObjectPurged`].
-    CacheFull { objects: usize },
-}
-
-impl core::fmt::Display for EnqueueError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::NotASender => write!(f, "this session has no sender"),
-            Self::TooLarge { size, max } => write!(f, "object of {size} bytes, at most {max} fit"),
-            Self::InfoTooLong { bytes, max } => {
-                write!(f, "info of {bytes} bytes, one segment holds {max}")
-            }
-            Self::CacheFull { objects } => write!(f, "{objects} objects are still in transit"),
-        }
-    }
-}
-
-impl core::error::Error for EnqueueError {}
 
 /// Commands to the sending side. All are without effect in a session that does not send.
 #[derive(Debug)]
@@ -153,23 +113,6 @@ impl SenderHandle<'_> {
     pub fn receivers(&self) -> Vec<ReceiverReport> {
         self.session.sender.as_ref().map(Sender::receivers).unwrap_or_default()
     }
-}
-
-/// What a sender knows of one receiver.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ReceiverReport {
-    /// Who.
-    pub node: NodeId,
-    /// Where its feedback comes from.
-    pub source: SocketAddr,
-    /// Its RTT, once measured.
-    pub rtt: Option<Duration>,
-    /// Loss event fraction it reported last.
-    pub loss: f64,
-    /// NACKs heard from it.
-    pub nacks: u64,
-    /// When it was last heard.
-    pub heard: Time,
 }
 
 /// Commands to the receiving side. All are without effect in a session that does not receive.

@@ -15,9 +15,11 @@
 //!
 //! # Map, in reading order
 //! - [`time`], [`rate`], [`rng`], [`backoff`]: the units, and the one source of chance.
-//! - [`config`], [`event`], [`stats`], [`storage`]: what goes in and what comes out.
+//! - [`config`], [`datagram`], [`enqueue`], [`event`], [`timer`], [`report`], [`stats`], [`storage`]:
+//!   what goes in and what comes out.
 //! - [`partition`]: how an object is cut into blocks and symbols.
-//! - [`session`]: who gets a datagram, who speaks next. It holds no protocol rule.
+//! - [`session`]: who gets a datagram, who speaks next. It holds no protocol rule. [`handle`]: the
+//!   commands of the application.
 //! - `sender`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
 //! - `receiver`: what this node knows of each remote sender: sync, objects, NACK, loss, ACK: a file
 //!   each.
@@ -32,11 +34,14 @@ pub mod backoff;
 pub mod config;
 pub mod congestion;
 mod context;
+pub mod datagram;
+pub mod enqueue;
 pub mod event;
-mod handle;
+pub mod handle;
 pub mod partition;
 pub mod rate;
 mod receiver;
+pub mod report;
 pub mod rng;
 mod roll_call;
 mod sender;
@@ -44,21 +49,24 @@ pub mod session;
 pub mod stats;
 pub mod storage;
 pub mod time;
+pub mod timer;
 
 pub use config::{
     AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
+pub use datagram::{Destination, Ecn, RecvMeta, Transmit};
+pub use enqueue::{EnqueueError, NewObject};
 pub use event::{AbortReason, Event, WatermarkOutcome};
 pub use fanfare_fec::Matrix;
 pub use fanfare_wire::{
-    EncodingSymbolId, FecId, InstanceId, NodeId, ObjectTransportId, SourceBlockNumber,
+    EncodingSymbolId, FecId, FieldSize, InstanceId, NodeId, ObjectTransportId, SourceBlockNumber,
 };
+pub use handle::{ReceiverHandle, SenderHandle};
 pub use rate::Bitrate;
-pub use session::{
-    Destination, Ecn, EnqueueError, NewObject, ReceiverHandle, ReceiverReport, RecvMeta,
-    SenderHandle, Session, Timer, Transmit,
-};
+pub use report::ReceiverReport;
+pub use session::Session;
 pub use stats::{DropReason, Stats};
 pub use storage::{MemoryStorage, ObjectKey, ObjectKind, Storage, StorageError};
 pub use time::{Duration, Time};
+pub use timer::Timer;

@@ -6,94 +6,22 @@
 use crate::{
     config::SessionConfig,
     context::context,
+    datagram::{Destination, RecvMeta, Transmit},
     event::{Event, EventQueue},
+    handle::{ReceiverHandle, SenderHandle},
     receiver::RemoteSenders,
     rng::Rng,
     sender::Sender,
     stats::{DropReason, Stats},
     storage::Storage,
     time::Time,
+    timer::Timer,
 };
 use alloc::vec::Vec;
-use core::net::SocketAddr;
 use fanfare_wire::{Message, NodeId};
-
-pub use crate::handle::{EnqueueError, NewObject, ReceiverHandle, ReceiverReport, SenderHandle};
 
 /// Longest batch of one [`Transmit`]: what fits in one UDP datagram, and so in one GSO call.
 const BATCH_BYTES: usize = 65_000;
-
-/// Explicit congestion notification mark (RFC 3168).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ecn {
-    /// ECT(0).
-    Ect0,
-    /// ECT(1).
-    Ect1,
-    /// Congestion experienced.
-    Ce,
-}
-
-/// What the driver knows of a received datagram besides its bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RecvMeta {
-    /// Where it came from.
-    pub source: SocketAddr,
-    /// Its ECN mark.
-    pub ecn: Option<Ecn>,
-    /// It was sent to this node alone, not to the group.
-    pub unicast: bool,
-}
-
-/// Where a batch goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Destination {
-    /// The session's group (or the one receiver of a unicast session).
-    Group,
-    /// One node, at the address its datagrams come from.
-    Peer(SocketAddr),
-}
-
-/// One or more datagrams in the caller's buffer, ready for one system call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub struct Transmit {
-    /// Where to.
-    pub destination: Destination,
-    /// Bytes of each datagram but the last, which may be shorter.
-    pub segment_size: usize,
-    /// Mark to send with.
-    pub ecn: Option<Ecn>,
-}
-
-/// Why a session wants to be woken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Timer {
-    /// The next message may go.
-    Pace,
-    /// Repair requests have been collected long enough.
-    RepairAggregate,
-    /// Repair requests count again.
-    RepairHoldoff,
-    /// The next CMD(FLUSH), or the next request for acknowledgement.
-    Flush,
-    /// The next CMD(CC).
-    Probe,
-    /// The next roll call.
-    RollCall,
-    /// An object leaves the cache.
-    Cache,
-    /// A NACK may be due.
-    NackBackoff,
-    /// NACKing may begin again.
-    NackHoldoff,
-    /// A sender has been silent.
-    Inactivity,
-    /// An acknowledgement or status is due.
-    AckBackoff,
-    /// Congestion control feedback is due.
-    CcFeedback,
-}
 
 /// One node's part in one group.
 #[derive(Debug)]

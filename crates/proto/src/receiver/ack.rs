@@ -2,8 +2,8 @@
 
 use super::position::ObjectIndex;
 use crate::{
-    session::Timer,
     time::{Duration, Time},
+    timer::Timer,
 };
 use fanfare_wire::fec::RawPayloadId;
 

@@ -4,8 +4,8 @@ use super::{loss::equation_rate, timing::Timing};
 use crate::{
     backoff::random_backoff,
     rng::Rng,
-    session::Timer,
     time::{Duration, Time},
+    timer::Timer,
 };
 use fanfare_wire::{
     NodeId, QuantizedLoss, QuantizedRate, QuantizedRtt,

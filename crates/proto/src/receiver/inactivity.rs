@@ -1,8 +1,8 @@
 //! A sender that has fallen silent (RFC 5740 5.3).
 
 use crate::{
-    session::Timer,
     time::{Duration, Time},
+    timer::Timer,
 };
 
 /// RFC 5740 5.3: T_inactivity is at least this.

@@ -43,12 +43,13 @@ mod watermark;
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
     context::Context,
+    datagram::{Destination, RecvMeta},
     event::AbortReason,
     rng::Rng,
-    session::{Destination, RecvMeta, Timer},
     stats::DropReason,
     storage::ObjectKey,
     time::Time,
+    timer::Timer,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_wire::{Ack, InstanceId, Message, Nack, NodeId, header::SenderFields};

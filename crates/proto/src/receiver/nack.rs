@@ -3,8 +3,8 @@
 use super::{position::Position, timing::Timing};
 use crate::{
     rng::Rng,
-    session::Timer,
     time::{Duration, Time},
+    timer::Timer,
 };
 
 /// Cycles suppressed without any repair arriving, after which others are no longer heeded: somebody

@@ -24,10 +24,11 @@ use super::{
 use crate::{
     config::FeedbackPath,
     context::Context,
+    datagram::{Ecn, RecvMeta},
     event::{AbortReason, Event},
-    session::{Ecn, RecvMeta, Timer},
     stats::DropReason,
     time::Time,
+    timer::Timer,
 };
 use alloc::vec::Vec;
 use fanfare_wire::{

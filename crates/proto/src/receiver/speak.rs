@@ -9,7 +9,8 @@ use super::{
     request::{self, Coding},
 };
 use crate::{
-    config::FeedbackPath, context::Context, roll_call::STATUS_ACK, session::Destination, time::Time,
+    config::FeedbackPath, context::Context, datagram::Destination, roll_call::STATUS_ACK,
+    time::Time,
 };
 use alloc::vec::Vec;
 use fanfare_wire::{

@@ -5,8 +5,8 @@ use super::timing::uniform;
 use crate::{
     rng::Rng,
     roll_call::RollCall,
-    session::Timer,
     time::{Duration, Time},
+    timer::Timer,
 };
 use fanfare_wire::NodeId;
 

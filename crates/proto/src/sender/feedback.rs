@@ -6,7 +6,7 @@ use super::{
     receivers::{Heard, Report},
 };
 use crate::{
-    context::Context, event::Event, roll_call::STATUS_ACK, session::RecvMeta, stats::DropReason,
+    context::Context, datagram::RecvMeta, event::Event, roll_call::STATUS_ACK, stats::DropReason,
 };
 use alloc::vec::Vec;
 use fanfare_wire::{Ack, AckKind, Nack, ext::ExtCc, header::FeedbackFields};

@@ -42,10 +42,11 @@ use crate::{
     config::{FtiMode, SenderConfig},
     congestion::{Fixed, RateController},
     context::Context,
+    enqueue::{EnqueueError, NewObject},
     event::{Event, EventQueue},
     rate::Bitrate,
+    report::ReceiverReport,
     rng::Rng,
-    session::{EnqueueError, NewObject, ReceiverReport},
     storage::ObjectKey,
     time::{Duration, Time},
 };

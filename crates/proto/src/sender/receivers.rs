@@ -3,7 +3,7 @@
 use crate::{
     congestion::Feedback,
     rate::Bitrate,
-    session::ReceiverReport,
+    report::ReceiverReport,
     time::{Duration, Time},
 };
 use alloc::{collections::BTreeMap, vec::Vec};

@@ -1,7 +1,7 @@
 //! Which machine speaks next, and when: the one order that both sending and waiting follow.
 
 use super::{Sender, ack::Point};
-use crate::{context::Context, event::Event, session::Timer, time::Time};
+use crate::{context::Context, event::Event, time::Time, timer::Timer};
 
 /// Whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

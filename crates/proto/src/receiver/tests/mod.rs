@@ -9,12 +9,13 @@ use super::RemoteSenders;
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
     context::Context,
+    datagram::{Destination, RecvMeta},
     event::{Event, EventQueue},
     rng::Rng,
-    session::{Destination, RecvMeta, Timer},
     stats::Stats,
     storage::{MemoryStorage, ObjectKey},
     time::{Duration, Time},
+    timer::Timer,
 };
 use alloc::{format, string::String, vec, vec::Vec};
 use core::net::SocketAddr;

@@ -3,8 +3,9 @@
 use super::{GRTT, Rig, Script, content, key};
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
-    session::{Destination, Timer},
+    datagram::Destination,
     time::Duration,
+    timer::Timer,
 };
 use alloc::{vec, vec::Vec};
 use fanfare_wire::Message;

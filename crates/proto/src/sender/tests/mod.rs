@@ -10,11 +10,12 @@ use super::{
 };
 use crate::{
     config::FecConfig,
+    datagram::RecvMeta,
     event::WatermarkOutcome,
     rng::Rng,
-    session::{RecvMeta, Timer},
     stats::{DropReason, Stats},
     storage::{MemoryStorage, ObjectKind},
+    timer::Timer,
 };
 use core::net::SocketAddr;
 use fanfare_wire::{

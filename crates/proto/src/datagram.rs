@@ -1,0 +1,46 @@
+//! Datagrams in and out, as the core sees them: roles and marks, not sockets.
+
+use core::net::SocketAddr;
+
+/// Explicit congestion notification mark (RFC 3168).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ecn {
+    /// ECT(0).
+    Ect0,
+    /// ECT(1).
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// What the driver knows of a received datagram besides its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecvMeta {
+    /// Where it came from.
+    pub source: SocketAddr,
+    /// Its ECN mark.
+    pub ecn: Option<Ecn>,
+    /// It was sent to this node alone, not to the group.
+    pub unicast: bool,
+}
+
+/// Where a batch goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// The session's group (or the one receiver of a unicast session).
+    Group,
+    /// One node, at the address its datagrams come from.
+    Peer(SocketAddr),
+}
+
+/// One or more datagrams in the caller's buffer, ready for one system call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub struct Transmit {
+    /// Where to.
+    pub destination: Destination,
+    /// Bytes of each datagram but the last, which may be shorter.
+    pub segment_size: usize,
+    /// Mark to send with.
+    pub ecn: Option<Ecn>,
+}

@@ -1,0 +1,45 @@
+//! An object handed over for sending, and why it may not be taken.
+
+use crate::storage::ObjectKind;
+use alloc::vec::Vec;
+
+/// An object to be sent.
+#[derive(Debug, Clone)]
+pub struct NewObject {
+    /// What kind.
+    pub kind: ObjectKind,
+    /// Bytes; zero is legal.
+    pub size: u64,
+    /// NORM_INFO; at most one segment. `None` sends no INFO.
+    pub info: Option<Vec<u8>>,
+}
+
+/// Why an object was not taken.
+#[allow(missing_docs, reason = "each variant's doc names its fields")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnqueueError {
+    /// The session does not send.
+    NotASender,
+    /// The object needs more than 48 bits of size, or more blocks than can be numbered.
+    TooLarge { size: u64, max: u64 },
+    /// INFO is longer than a segment.
+    InfoTooLong { bytes: usize, max: usize },
+    /// The cache is full of objects that are still being sent or repaired. Try again after an
+    /// [`crate::Event::ObjectPurged`].
+    CacheFull { objects: usize },
+}
+
+impl core::fmt::Display for EnqueueError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NotASender => write!(f, "this session has no sender"),
+            Self::TooLarge { size, max } => write!(f, "object of {size} bytes, at most {max} fit"),
+            Self::InfoTooLong { bytes, max } => {
+                write!(f, "info of {bytes} bytes, one segment holds {max}")
+            }
+            Self::CacheFull { objects } => write!(f, "{objects} objects are still in transit"),
+        }
+    }
+}
+
+impl core::error::Error for EnqueueError {}

@@ -1,0 +1,22 @@
+//! What a sender knows of its receivers, for the application to show.
+
+use crate::time::{Duration, Time};
+use core::net::SocketAddr;
+use fanfare_wire::NodeId;
+
+/// What a sender knows of one receiver.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReceiverReport {
+    /// Who.
+    pub node: NodeId,
+    /// Where its feedback comes from.
+    pub source: SocketAddr,
+    /// Its RTT, once measured.
+    pub rtt: Option<Duration>,
+    /// Loss event fraction it reported last.
+    pub loss: f64,
+    /// NACKs heard from it.
+    pub nacks: u64,
+    /// When it was last heard.
+    pub heard: Time,
+}

@@ -1,0 +1,30 @@
+//! Why a session wants to be woken: a busy loop names its cause.
+
+/// Why a session wants to be woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// The next message may go.
+    Pace,
+    /// Repair requests have been collected long enough.
+    RepairAggregate,
+    /// Repair requests count again.
+    RepairHoldoff,
+    /// The next CMD(FLUSH), or the next request for acknowledgement.
+    Flush,
+    /// The next CMD(CC).
+    Probe,
+    /// The next roll call.
+    RollCall,
+    /// An object leaves the cache.
+    Cache,
+    /// A NACK may be due.
+    NackBackoff,
+    /// NACKing may begin again.
+    NackHoldoff,
+    /// A sender has been silent.
+    Inactivity,
+    /// An acknowledgement or status is due.
+    AckBackoff,
+    /// Congestion control feedback is due.
+    CcFeedback,
+}
