@@ -116,6 +116,30 @@ fn a_receiver_expected_by_name_and_not_there_is_named() {
     receiver.end().expect(0);
 }
 
+/// A receiver whose file system is too small, where this machine lets the test mount one.
+#[test]
+fn a_receiver_with_a_full_disk_goes_on_with_other_files_and_its_sender_is_told() {
+    let stage = Stage::new();
+    stage.file("out/big", 5_000_000);
+    stage.file("out/fits", 300_000);
+    let Some(_mount) = stage.small_file_system("in") else { return };
+    let receivers = [stage.recv("in", &["--once"]), stage.recv("roomy", &["--once"])];
+    let sent =
+        stage.send(&[stage.path("out"), "--expect=in,roomy".into(), "--rate=50M".into()]).expect(3);
+    assert_eq!(sent.all("reported")[0]["reason"], "disk-full");
+    let outcomes: Vec<&str> = sent.result()["outcomes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|outcome| outcome["outcome"].as_str().unwrap())
+        .collect();
+    assert!(outcomes.contains(&"partial") && outcomes.contains(&"complete"), "{outcomes:?}");
+    let [small, roomy] = receivers.map(Running::end);
+    assert_eq!(small.expect(3).result()["files"], 1);
+    roomy.expect(0);
+    assert_eq!(entries(&stage.path("in/out")), ["fits"]);
+}
+
 #[test]
 fn a_hostile_name_never_leaves_the_directory_and_the_sender_is_told() {
     for name in ["../../etc/passwd", "/abs", "CON", "a\u{202e}b", &"x".repeat(300)] {

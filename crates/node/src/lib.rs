@@ -35,6 +35,7 @@
 //! - `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
 
 pub mod announcement;
+mod builder;
 mod clock;
 mod directory;
 mod driver;
@@ -53,12 +54,13 @@ pub mod source;
 mod verify;
 mod waker;
 
+pub use builder::{BuildError, NodeBuilder};
 pub use directory::DirectoryError;
 pub use event::{Finished, NodeEvent, ReceiveEvent, SendEvent};
 pub use fanfare_proto as proto;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
 pub use fanfare_wire::FieldSize;
-pub use node::{BuildError, Node, NodeBuilder, Stopper};
+pub use node::{Node, Stopper};
 pub use receive::{ReceiveOptions, Until};
 pub use send::{EnqueueFailed, Expect, SendOptions};
 pub use source::{Gathering, SourceError, SourceFile, Sources};

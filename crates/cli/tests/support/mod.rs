@@ -57,6 +57,18 @@ impl Stage {
         path
     }
 
+    /// Two megabytes of memory as a file system; only root may mount it.
+    pub(crate) fn small_file_system(&self, name: &str) -> Option<Mount> {
+        let path = self.path(name);
+        std::fs::create_dir_all(&path).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"])
+            .arg(&path)
+            .stderr(Stdio::null())
+            .status();
+        mounted.is_ok_and(|status| status.success()).then_some(Mount(path))
+    }
+
     /// A running `fanfare` in this group, on loopback, speaking JSON.
     pub(crate) fn start<A: AsRef<OsStr>>(&self, command: &str, args: &[A]) -> Running {
         let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
@@ -78,6 +90,15 @@ impl Stage {
     /// Sends to the end.
     pub(crate) fn send<A: AsRef<OsStr>>(&self, args: &[A]) -> Ended {
         self.start("send", args).end()
+    }
+}
+
+/// A file system that is unmounted with the test.
+pub(crate) struct Mount(PathBuf);
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 

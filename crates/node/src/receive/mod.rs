@@ -1,9 +1,10 @@
 //! Receiving files: from an announcement to a file on disk that may be acknowledged.
 //!
-//! - `record`: what is held of one life of a sender
+//! - `options`: what is wanted; `record`: what is held of one life of a sender
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
+mod options;
 mod record;
 
 use std::{
@@ -13,6 +14,7 @@ use std::{
 };
 
 use fanfare_proto::{AbortReason, Event, InstanceId, NodeId, ObjectKey, Session, Time};
+pub use options::{ReceiveOptions, Until};
 use record::{OpenObject, Record};
 
 use crate::{
@@ -37,33 +39,17 @@ const FAREWELL: Duration = Duration::from_millis(300);
 /// Senders whose lives are remembered; the oldest give way.
 const RECORDS_MAX: usize = 256;
 
-/// When receiving is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Until {
-    /// When it is stopped.
-    #[default]
-    Stopped,
-    /// When the first sender that sent something has said good-bye.
-    SenderEnded,
-    /// When so many files are in their place.
-    Files(u64),
+/// A failure is announced by a message that can be lost, so it is said again.
+#[derive(Debug, Clone, Copy)]
+struct Reminder {
+    about: ObjectKey,
+    at: Time,
+    left: u8,
 }
 
-/// How to receive.
-#[derive(Debug, Clone, Default)]
-pub struct ReceiveOptions {
-    /// What this receiver calls itself. Default empty.
-    pub name: String,
-    /// Replace files that are there already. Default false: the new one becomes `name.1`.
-    pub overwrite: bool,
-    /// Create the directory. Default false.
-    pub create_dirs: bool,
-    /// Receive from this sender only. Default from all.
-    pub from: Option<NodeId>,
-    /// When to end. Default when stopped.
-    pub until: Until,
-    /// End when nothing new has come for so long. Default never.
-    pub timeout: Option<Duration>,
+impl Reminder {
+    const INTERVAL: Duration = Duration::from_secs(1);
+    const TIMES: u8 = 5;
 }
 
 #[derive(Debug)]
@@ -83,6 +69,7 @@ pub(crate) struct ReceiveJob {
     /// Whole files for which the verifier had no room.
     waiting: VecDeque<Job>,
     records: BTreeMap<(NodeId, InstanceId), Record>,
+    reminder: Option<Reminder>,
     phase: Phase,
     last_news: Time,
     last_heard: Time,
@@ -107,6 +94,7 @@ impl ReceiveJob {
             verifier,
             waiting: VecDeque::new(),
             records: BTreeMap::new(),
+            reminder: None,
             phase: Phase::Receiving,
             last_news: now,
             last_heard: now,
@@ -149,7 +137,7 @@ impl ReceiveJob {
                 self.on_completed(now, session, storage, *key, *size, out);
             }
             Event::ObjectAborted { key, reason } => {
-                self.on_aborted(session, *key, *reason, out);
+                self.on_aborted(now, session, *key, *reason, out);
             }
             Event::SenderEnded { sender } => self.on_gone(*sender, true, out),
             Event::SenderInactive { sender } => self.on_gone(*sender, false, out),
@@ -221,7 +209,7 @@ impl ReceiveJob {
                 self.submit();
                 self.update_status(session, key, false);
             }
-            None => self.fail(session, key, Reason::DiskError, out),
+            None => self.fail(now, session, key, Reason::DiskError, out),
         }
     }
 
@@ -235,6 +223,7 @@ impl ReceiveJob {
 
     fn on_aborted(
         &mut self,
+        now: Time,
         session: &mut Session,
         key: ObjectKey,
         reason: AbortReason,
@@ -251,7 +240,7 @@ impl ReceiveJob {
         if foreign {
             self.record_of(key).open.remove(&key);
         } else {
-            self.fail(session, key, reason, out);
+            self.fail(now, session, key, reason, out);
         }
     }
 
@@ -270,7 +259,7 @@ impl ReceiveJob {
             self.last_news = now;
             match result {
                 Ok(placed) => self.on_placed(now, session, key, placed, out),
-                Err(reason) => self.fail(session, key, reason, out),
+                Err(reason) => self.fail(now, session, key, reason, out),
             }
         }
         self.submit();
@@ -296,19 +285,51 @@ impl ReceiveJob {
         // The content first: the confirmation may let an acknowledgement go at once.
         self.update_status(session, key, placed.name_rejected.is_some());
         session.receiver().confirm(key);
+        self.remind(now, session, key);
         let elapsed = now.since(begun);
         out.push(NodeEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
     }
 
-    fn fail(&mut self, session: &mut Session, key: ObjectKey, reason: Reason, out: &mut Outbox) {
+    fn fail(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        key: ObjectKey,
+        reason: Reason,
+        out: &mut Outbox,
+    ) {
         let record = self.record_of(key);
         let object = record.open.remove(&key);
         record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
         record.fail(key, reason);
         self.report.failures.push((key, reason));
         self.update_status(session, key, true);
+        self.remind(now, session, key);
         let name = object.and_then(|object| object.announcement.as_ref().and_then(shown));
         out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+    }
+
+    /// Once the last object is settled and some failed, no acknowledgement will say so.
+    fn remind(&mut self, now: Time, session: &mut Session, key: ObjectKey) {
+        let record = self.record_of(key);
+        if record.is_settled() && record.has_failed() {
+            self.update_status(session, key, true);
+            let at = now + Reminder::INTERVAL;
+            self.reminder = Some(Reminder { about: key, at, left: Reminder::TIMES });
+        }
+    }
+
+    fn repeat_reminder(&mut self, now: Time, session: &mut Session) {
+        let Some(reminder) = self.reminder.filter(|reminder| reminder.at <= now) else { return };
+        let over = reminder.left == 0 || self.record_of(reminder.about).gone;
+        self.reminder = (!over).then(|| Reminder {
+            at: now + Reminder::INTERVAL,
+            left: reminder.left - 1,
+            ..reminder
+        });
+        if !over {
+            self.update_status(session, reminder.about, true);
+        }
     }
 
     /// Tells the core what to say to this object's sender; at once when `announce`.
@@ -329,6 +350,7 @@ impl ReceiveJob {
 
     /// Time has passed, or something has happened.
     pub(crate) fn on_timeout(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
+        self.repeat_reminder(now, session);
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS;
             let progress = self.progress(session);
@@ -424,7 +446,8 @@ impl ReceiveJob {
         let may_end_quietly =
             self.options.until == Until::SenderEnded && self.is_settled_with_something();
         let quiet = may_end_quietly.then(|| self.last_heard + QUIET);
-        let timeout = [timeout, quiet].into_iter().flatten().min();
+        let reminder = self.reminder.map(|reminder| reminder.at);
+        let timeout = [timeout, quiet, reminder].into_iter().flatten().min();
         match self.phase {
             // Nobody in view: nothing to report, no need to wake.
             Phase::Receiving if self.records.values().all(Record::is_settled) => timeout,

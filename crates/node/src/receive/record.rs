@@ -56,6 +56,10 @@ impl Record {
         !self.holdings.is_empty() || !self.failed.is_empty()
     }
 
+    pub(super) fn has_failed(&self) -> bool {
+        !self.failed.is_empty()
+    }
+
     fn state(&self) -> State {
         if self.open.values().any(|object| !object.verifying) {
             State::Receiving

@@ -1,0 +1,401 @@
+//! What a node is to do and where, and what stands against it.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, RandomState},
+    io,
+    net::IpAddr,
+    path::PathBuf,
+    sync::{Arc, mpsc::sync_channel},
+};
+
+use fanfare_proto::{
+    AckPolicy, FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig, Session,
+    SessionConfig,
+};
+use fanfare_udp::{
+    Endpoint, EndpointConfig, GroupSpec, Interface, OpenError, choose_interface, endpoint::Role,
+};
+
+use crate::{
+    clock::Clock,
+    directory::{Directory, DirectoryError},
+    driver::{Driver, Outgoing, TestDrop},
+    file_storage::FileStorage,
+    node::{Node, Stopper},
+    outbox::Outbox,
+    receipt::About,
+    receive::{ReceiveJob, ReceiveOptions},
+    send::{EnqueueFailed, SendJob, SendOptions},
+    source::Sources,
+    verify::Verifier,
+    waker::Waker,
+};
+
+/// Events that the channel to the application holds.
+const EVENTS: usize = 4096;
+/// Shortest segment that is worth having; it holds the announcement of a file.
+const SEGMENT_MIN: u32 = 128;
+/// Header of a DATA message with its longest extensions, so that a full message is known to be
+/// this much longer than its segment.
+const HEADER_MAX: usize = 40;
+
+/// Why a node could not be built.
+#[derive(Debug)]
+pub enum BuildError {
+    /// Neither sending nor receiving was asked for.
+    NothingToDo,
+    /// The network.
+    Open(OpenError),
+    /// The directory for received files.
+    Directory(DirectoryError),
+    /// A file to be sent.
+    Enqueue(EnqueueFailed),
+    /// A segment with its headers is longer than the link takes.
+    SegmentTooLong {
+        /// Bytes of the segment asked for.
+        segment: u16,
+        /// Largest IP packet of the interface.
+        mtu: u32,
+        /// Largest segment that fits.
+        max: u32,
+    },
+    /// A segment is longer than receivers take.
+    SegmentRefused {
+        /// Bytes of the segment asked for.
+        segment: u16,
+        /// Largest that receivers take.
+        max: u16,
+    },
+    /// The system gave no thread or descriptor.
+    System(io::Error),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NothingToDo => write!(f, "node: neither sends nor receives. Ask for one"),
+            Self::Open(error) => error.fmt(f),
+            Self::Directory(error) => error.fmt(f),
+            Self::Enqueue(error) => error.fmt(f),
+            Self::SegmentTooLong { segment, mtu, max } => write!(
+                f,
+                "segment ({segment}): with its headers longer than the link's packets of {mtu} \
+                 bytes, and fragments multiply loss. Use at most {max}"
+            ),
+            Self::SegmentRefused { segment, max } => {
+                write!(f, "segment ({segment}): receivers take at most {max} bytes. Use 1400")
+            }
+            Self::System(error) => write!(
+                f,
+                "system: gave no thread or descriptor ({error}). Check the limits of this user"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl From<OpenError> for BuildError {
+    fn from(error: OpenError) -> Self {
+        Self::Open(error)
+    }
+}
+impl From<DirectoryError> for BuildError {
+    fn from(error: DirectoryError) -> Self {
+        Self::Directory(error)
+    }
+}
+impl From<io::Error> for BuildError {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+/// Says what a [`Node`] is to do and where. Begin with [`Node::builder`].
+#[derive(Debug)]
+pub struct NodeBuilder {
+    endpoint: EndpointConfig,
+    interface: Option<String>,
+    node_id: Option<NodeId>,
+    instance_id: Option<InstanceId>,
+    feedback: FeedbackPath,
+    sender: SenderConfig,
+    receiver: ReceiverConfig,
+    send: Option<(Sources, SendOptions)>,
+    receive: Option<(PathBuf, ReceiveOptions)>,
+    test_drop: f64,
+    seed: Option<u64>,
+    fit_segment: bool,
+}
+
+impl NodeBuilder {
+    pub(crate) fn new() -> Self {
+        Self {
+            endpoint: EndpointConfig::default(),
+            interface: None,
+            node_id: None,
+            instance_id: None,
+            feedback: FeedbackPath::default(),
+            sender: SenderConfig::default(),
+            receiver: ReceiverConfig { ack: AckPolicy::Confirmed, ..ReceiverConfig::default() },
+            send: None,
+            receive: None,
+            test_drop: 0.0,
+            seed: None,
+            fit_segment: false,
+        }
+    }
+
+    /// The group, with interface and node id where they are part of it. A unicast address makes a
+    /// session with one receiver.
+    #[must_use]
+    pub fn group(mut self, spec: GroupSpec) -> Self {
+        self.endpoint.group = spec.group;
+        self.interface = spec.interface.or(self.interface);
+        self.node_id = spec.node_id.map(NodeId).or(self.node_id);
+        self
+    }
+
+    /// The interface, by name or address. Default: the only one, or the one of the route.
+    #[must_use]
+    pub fn interface(mut self, interface: &str) -> Self {
+        self.interface = Some(interface.to_owned());
+        self
+    }
+
+    /// Hear this source only (source-specific multicast).
+    #[must_use]
+    pub fn source(mut self, source: IpAddr) -> Self {
+        self.endpoint.source = Some(source);
+        self
+    }
+
+    /// Routers to pass plus one. Default 1: the link.
+    #[must_use]
+    pub fn ttl(mut self, ttl: u8) -> Self {
+        self.endpoint.ttl = ttl;
+        self
+    }
+
+    /// Whether nodes on this machine hear it. Default true.
+    #[must_use]
+    pub fn loopback(mut self, loopback: bool) -> Self {
+        self.endpoint.loopback = loopback;
+        self
+    }
+
+    /// Whether the kernel cuts segments. Default true.
+    #[must_use]
+    pub fn gso(mut self, gso: bool) -> Self {
+        self.endpoint.gso = gso;
+        self
+    }
+
+    /// This node's id. Default random.
+    #[must_use]
+    pub fn node_id(mut self, id: NodeId) -> Self {
+        self.node_id = Some(id);
+        self
+    }
+
+    /// Which life of the sender this is. Default random.
+    #[must_use]
+    pub fn instance_id(mut self, id: InstanceId) -> Self {
+        self.instance_id = Some(id);
+        self
+    }
+
+    /// Where a receiver's feedback goes. Default to the group.
+    #[must_use]
+    pub fn feedback(mut self, feedback: FeedbackPath) -> Self {
+        self.feedback = feedback;
+        self
+    }
+
+    /// How to send; its instance id is chosen by the node.
+    #[must_use]
+    pub fn sender_config(mut self, config: SenderConfig) -> Self {
+        self.sender = config;
+        self
+    }
+
+    /// Take a shorter segment than configured where the link's packets ask for it, instead of
+    /// refusing.
+    #[must_use]
+    pub fn fit_segment(mut self) -> Self {
+        self.fit_segment = true;
+        self
+    }
+
+    /// How to receive. Acknowledgements always wait until files are on disk.
+    #[must_use]
+    pub fn receiver_config(mut self, config: ReceiverConfig) -> Self {
+        self.receiver = ReceiverConfig { ack: AckPolicy::Confirmed, ..config };
+        self
+    }
+
+    /// Send these files.
+    #[must_use]
+    pub fn send(mut self, sources: Sources, options: SendOptions) -> Self {
+        self.send = Some((sources, options));
+        self
+    }
+
+    /// Receive files into this directory.
+    #[must_use]
+    pub fn receive(mut self, directory: impl Into<PathBuf>, options: ReceiveOptions) -> Self {
+        self.receive = Some((directory.into(), options));
+        self
+    }
+
+    /// Lose received datagrams with this probability. For tests and demonstrations.
+    #[must_use]
+    pub fn test_drop(mut self, probability: f64) -> Self {
+        self.test_drop = probability;
+        self
+    }
+
+    /// Where all of the node's chance comes from. Default random.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Opens files and sockets and starts the node's thread. Nothing is sent before everything
+    /// that this machine can refuse has been asked for.
+    pub fn build(mut self) -> Result<Node, BuildError> {
+        if self.send.is_none() && self.receive.is_none() {
+            return Err(BuildError::NothingToDo);
+        }
+        let directory = match &self.receive {
+            Some((path, options)) => Some(Arc::new(Directory::open(path, options.create_dirs)?)),
+            None => None,
+        };
+        if self.send.is_some() {
+            self.check()?;
+        }
+        let endpoint = self.open_endpoint()?;
+        self.shorten_segment(&endpoint);
+        let seed = self.seed.unwrap_or_else(random);
+        let config = self.session_config();
+        let id = config.node_id;
+        let clock = Clock::start();
+        let session = Session::new(config, seed, clock.now());
+        self.start(clock, session, endpoint, directory, (id, seed))
+    }
+
+    fn open_endpoint(&mut self) -> Result<Endpoint, BuildError> {
+        let group = self.endpoint.group.ip();
+        let unicast = !group.is_multicast();
+        if !unicast {
+            self.endpoint.interface = Some(choose_interface(group, self.interface.as_deref())?);
+        }
+        let hears = self.receive.is_some() || !unicast;
+        self.endpoint.role = if hears { Role::Member } else { Role::Sender };
+        Ok(Endpoint::open(&self.endpoint)?)
+    }
+
+    /// Refuses what can be refused without opening anything: an unusable interface, a segment too
+    /// long for its packets or for receivers.
+    pub fn check(&self) -> Result<(), BuildError> {
+        let group = self.endpoint.group.ip();
+        if !group.is_multicast() {
+            return Ok(());
+        }
+        let interface = choose_interface(group, self.interface.as_deref())?;
+        let segment = self.sender.segment_size;
+        let max = longest_segment(&interface, group);
+        if u32::from(segment) > max && !(self.fit_segment && max >= SEGMENT_MIN) {
+            return Err(BuildError::SegmentTooLong { segment, mtu: interface.mtu, max });
+        }
+        let max = ReceiverConfig::default().segment_size_max;
+        if segment > max { Err(BuildError::SegmentRefused { segment, max }) } else { Ok(()) }
+    }
+
+    fn shorten_segment(&mut self, endpoint: &Endpoint) {
+        if let Some(interface) = endpoint.interface().filter(|_| self.fit_segment) {
+            let max = longest_segment(interface, endpoint.group().ip());
+            let max = u16::try_from(max).unwrap_or(u16::MAX);
+            self.sender.segment_size = self.sender.segment_size.min(max);
+        }
+    }
+
+    fn session_config(&mut self) -> SessionConfig {
+        // Never NONE (0) nor ANY (all ones).
+        let id = self.node_id.unwrap_or_else(|| NodeId(1 + (random() % 0xffff_fffe) as u32));
+        let instance = self.instance_id.unwrap_or_else(|| InstanceId(random() as u16));
+        self.sender.instance_id = instance;
+        SessionConfig {
+            node_id: id,
+            feedback: self.feedback,
+            unicast: !self.endpoint.group.ip().is_multicast(),
+            sender: self.send.is_some().then(|| self.sender.clone()),
+            receiver: self.receive.is_some().then(|| self.receiver.clone()),
+            ..SessionConfig::default()
+        }
+    }
+
+    fn start(
+        self,
+        clock: Clock,
+        mut session: Session,
+        endpoint: Endpoint,
+        directory: Option<Arc<Directory>>,
+        (id, seed): (NodeId, u64),
+    ) -> Result<Node, BuildError> {
+        let waker = Waker::new()?;
+        let from = self.receive.as_ref().and_then(|(_, options)| options.from);
+        let mut storage = match &directory {
+            Some(directory) => FileStorage::receiving(directory.clone(), from),
+            None => FileStorage::default(),
+        };
+        let now = clock.now();
+        let receive = match (self.receive, directory) {
+            (Some((_, options)), Some(directory)) => {
+                let verifier = Verifier::start(directory.clone(), waker.clone())?;
+                Some(ReceiveJob::start(now, &mut session, directory, verifier, options))
+            }
+            _ => None,
+        };
+        let about = (About::new(id, self.sender.instance_id), self.sender.segment_size);
+        let start_sending = |(sources, options)| {
+            SendJob::start(now, &mut session, &mut storage, sources, options, about)
+        };
+        let send = self.send.map(start_sending).transpose().map_err(BuildError::Enqueue)?;
+        let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
+        let (to_driver, commands) = sync_channel(16);
+        let (to_application, events) = sync_channel(EVENTS);
+        let driver = Driver {
+            clock,
+            session,
+            storage,
+            send,
+            receive,
+            outbox: Outbox::new(to_application),
+            commands,
+            waker: waker.clone(),
+            outgoing: Outgoing::new(&endpoint, usize::from(self.sender.segment_size) + HEADER_MAX),
+            endpoint,
+            // Another sequence than the session's, from the same seed.
+            test_drop: TestDrop::new(self.test_drop, !seed),
+        };
+        let thread = std::thread::Builder::new().name("fanfare-node".into());
+        let thread = thread.spawn(move || driver.run())?;
+        let stopper = Stopper { commands: to_driver, waker };
+        Ok(Node { id, group, interface, stopper, events: Some(events), thread: Some(thread) })
+    }
+}
+
+/// What fits into one packet of the interface beside all headers.
+fn longest_segment(interface: &Interface, group: IpAddr) -> u32 {
+    let ip_header = if group.is_ipv4() { 20 } else { 40 };
+    let udp_header = 8;
+    interface.mtu.saturating_sub(ip_header + udp_header + HEADER_MAX as u32)
+}
+
+/// 64 bits that no other run has: the standard library seeds its hashes from the system.
+fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}

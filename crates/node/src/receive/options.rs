@@ -1,0 +1,34 @@
+//! How to receive.
+
+use std::time::Duration;
+
+use fanfare_proto::NodeId;
+
+/// When receiving is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Until {
+    /// When it is stopped.
+    #[default]
+    Stopped,
+    /// When the first sender that sent something has said good-bye.
+    SenderEnded,
+    /// When so many files are in their place.
+    Files(u64),
+}
+
+/// How to receive.
+#[derive(Debug, Clone, Default)]
+pub struct ReceiveOptions {
+    /// What this receiver calls itself. Default empty.
+    pub name: String,
+    /// Replace files that are there already. Default false: the new one becomes `name.1`.
+    pub overwrite: bool,
+    /// Create the directory. Default false.
+    pub create_dirs: bool,
+    /// Receive from this sender only. Default from all.
+    pub from: Option<NodeId>,
+    /// When to end. Default when stopped.
+    pub until: Until,
+    /// End when nothing new has come for so long. Default never.
+    pub timeout: Option<Duration>,
+}

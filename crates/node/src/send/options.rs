@@ -1,0 +1,72 @@
+//! How to send, and what cannot be sent.
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+use fanfare_proto::EnqueueError;
+
+use super::Expect;
+use crate::source::Sources;
+
+/// How to send.
+#[derive(Debug, Clone)]
+pub struct SendOptions {
+    /// Who must get everything. Default anyone who answers.
+    pub expect: Expect,
+    /// How long to wait for receivers. Default 10 s.
+    pub wait: Duration,
+    /// Ask nobody anything and end when all has been sent. Default false.
+    pub one_way: bool,
+    /// Take the acknowledgement of a plain NORM receiver for complete. Default false: it is called
+    /// unverified.
+    pub accept_plain: bool,
+    /// Send everything so many times more. Default 0. At most 256 objects then.
+    pub carousel: u32,
+    /// What the sender calls itself. Default empty.
+    pub name: String,
+}
+
+impl Default for SendOptions {
+    fn default() -> Self {
+        Self {
+            expect: Expect::Anyone,
+            wait: Duration::from_secs(10),
+            one_way: false,
+            accept_plain: false,
+            carousel: 0,
+            name: String::new(),
+        }
+    }
+}
+
+/// Why a file was not taken for sending.
+#[derive(Debug)]
+pub struct EnqueueFailed {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub error: EnqueueError,
+}
+
+impl fmt::Display for EnqueueFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot send '{}': {}.", self.path.display(), self.error)
+    }
+}
+
+impl std::error::Error for EnqueueFailed {}
+
+/// A name must fit into one segment, beside what else is announced; better said before the start.
+pub(super) fn check_announcements(
+    sources: &Sources,
+    segment_size: u16,
+) -> Result<(), EnqueueFailed> {
+    let max = usize::from(segment_size);
+    for file in &sources.files {
+        let bytes = file.announcement().encode().len();
+        if bytes > max {
+            let error = EnqueueError::InfoTooLong { bytes, max };
+            return Err(EnqueueFailed { path: file.path.clone(), error });
+        }
+    }
+    Ok(())
+}
