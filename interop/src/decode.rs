@@ -19,6 +19,10 @@ pub struct Decoded {
 /// instance id: it says this about every NORM_INFO of NRL's own sender (`interop decode --nrl`).
 const KNOWN_WRONG: &str = "FEC Encoding ID < 128, should be zero";
 
+/// A receiver's status. RFC 5740 4.3.2 leaves acknowledgements of types 16 to 255 to applications,
+/// so the dissector has no name for it.
+const APPLICATION_ACK: &str = "Unknown Ack Type (0x0010)";
+
 /// Kinds of message that a lossy transfer with acks must show.
 pub const EXPECTED: &[&str] = &["INFO", "DATA", "CMD CC", "CMD FLUSH", "NACK", "ACK"];
 
@@ -57,7 +61,8 @@ impl Decoded {
         let (malformed, severity, message) = (next(), next(), next());
         *self.kinds.entry(info.trim().to_owned()).or_default() += 1;
         let warned = grave(severity) && message != KNOWN_WRONG;
-        if protocol != "NORM" || !malformed.is_empty() || info.contains("Unknown") || warned {
+        let unnamed = info.contains("Unknown") && !info.contains(APPLICATION_ACK);
+        if protocol != "NORM" || !malformed.is_empty() || unnamed || warned {
             self.complaints.push(format!("packet {number} ({protocol} {info}): {message}"));
         }
     }
@@ -88,6 +93,15 @@ mod tests {
         decoded.take(&format!("1\tNORM\tINFO\t\t6291456\t{KNOWN_WRONG}"));
         assert!(decoded.complaints.is_empty());
         decoded.take(&format!("2\tNORM\tINFO\t\t6291456,8388608\t{KNOWN_WRONG},Short"));
+        assert_eq!(decoded.complaints.len(), 1);
+    }
+
+    #[test]
+    fn an_application_ack_needs_no_name_but_another_unknown_kind_does() {
+        let mut decoded = Decoded::default();
+        decoded.take("1\tNORM\tACK Unknown Ack Type (0x0010)\t\t\t");
+        assert!(decoded.complaints.is_empty());
+        decoded.take("2\tNORM\tUnknown\t\t\t");
         assert_eq!(decoded.complaints.len(), 1);
     }
 
