@@ -79,8 +79,12 @@ impl Gathering {
         }
     }
 
-    pub(super) fn next_timeout(&self) -> Time {
-        self.settled.map_or(self.until, |settled| settled.min(self.until))
+    /// When [`Self::decide`] may decide otherwise without anybody answering.
+    pub(super) fn next_timeout(&self, expect: &Expect) -> Time {
+        match (expect, self.settled) {
+            (Expect::Anyone, Some(settled)) => settled.min(self.until),
+            _ => self.until,
+        }
     }
 }
 
@@ -104,6 +108,14 @@ mod tests {
     fn without_an_expectation_the_first_answer_and_a_short_wait_start_it() {
         assert_eq!(decide(200, &Expect::Anyone, &[Some("a")], true), Decision::Wait);
         assert_eq!(decide(250, &Expect::Anyone, &[Some("a")], true), Decision::Start);
+    }
+
+    #[test]
+    fn waiting_for_a_number_of_receivers_costs_no_wake_ups_between_answers() {
+        let mut gathering = Gathering::new(Time::ZERO, Duration::from_secs(10));
+        gathering.on_answer(at(100), Duration::from_millis(50));
+        assert_eq!(gathering.next_timeout(&Expect::Count(2)), at(10_000));
+        assert_eq!(gathering.next_timeout(&Expect::Anyone), at(250));
     }
 
     #[test]

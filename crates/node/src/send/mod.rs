@@ -341,7 +341,7 @@ impl SendJob {
     /// When [`Self::on_timeout`] has something to do.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         match &self.phase {
-            Phase::Gathering(gathering) => Some(gathering.next_timeout()),
+            Phase::Gathering(gathering) => Some(gathering.next_timeout(&self.options.expect)),
             Phase::Sending => Some(self.next_progress),
             Phase::Leaving(_, until) => Some(*until),
             Phase::Done(_) => None,
