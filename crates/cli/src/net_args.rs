@@ -14,7 +14,7 @@ use crate::exit::Failure;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct NetArgs {
-    /// Multicast group and port; also norm://[ID,]INTERFACE;GROUP:PORT
+    /// Multicast group and port; also norm://ID,INTERFACE;GROUP:PORT
     #[arg(long, default_value = "239.255.42.1:6003", value_name = "GROUP:PORT")]
     group: String,
     /// The address is one receiver's own, not a group's
