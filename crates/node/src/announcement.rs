@@ -61,6 +61,14 @@ impl Announcement {
         info
     }
 
+    /// The name as it may be shown on a terminal; `None` when there is none.
+    #[must_use]
+    pub fn shown_name(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.name);
+        let shown: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        (!shown.is_empty()).then_some(shown)
+    }
+
     /// Reads NORM_INFO. Never fails: what is not ours is a plain name, and details of an unknown
     /// version are left out.
     #[must_use]

@@ -1,11 +1,12 @@
 //! Receiving files: from an announcement to a file on disk that may be acknowledged.
 //!
-//! - `options`: what is wanted; `record`: what is held of one life of a sender
+//! - `options`: what is wanted; `record`: what is held of one life of a sender; `reminder`: saying again what is not
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
 mod options;
 mod record;
+mod reminder;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,6 +17,7 @@ use std::{
 use fanfare_proto::{AbortReason, Event, InstanceId, NodeId, ObjectKey, Session, Time};
 pub use options::{ReceiveOptions, Until};
 use record::{OpenObject, Record};
+use reminder::Reminder;
 
 use crate::{
     announcement::Announcement,
@@ -38,19 +40,6 @@ const QUIET: Duration = Duration::from_secs(4);
 const FAREWELL: Duration = Duration::from_millis(300);
 /// Senders whose lives are remembered; the oldest give way.
 const RECORDS_MAX: usize = 256;
-
-/// A failure is announced by a message that can be lost, so it is said again.
-#[derive(Debug, Clone, Copy)]
-struct Reminder {
-    about: ObjectKey,
-    at: Time,
-    left: u8,
-}
-
-impl Reminder {
-    const INTERVAL: Duration = Duration::from_secs(1);
-    const TIMES: u8 = 5;
-}
 
 #[derive(Debug)]
 enum Phase {
@@ -181,7 +170,7 @@ impl ReceiveJob {
 
     fn on_info(&mut self, key: ObjectKey, info: &[u8], out: &mut Outbox) {
         let announcement = Announcement::parse(info);
-        let name = shown(&announcement);
+        let name = announcement.shown_name();
         if let Some(object) = self.record_of(key).open.get_mut(&key) {
             object.announcement = Some(announcement);
             let event = ReceiveEvent::Object { key, name, size: object.size };
@@ -305,7 +294,8 @@ impl ReceiveJob {
         self.report.failures.push((key, reason));
         self.update_status(session, key, true);
         self.remind(now, session, key);
-        let name = object.and_then(|object| object.announcement.as_ref().and_then(shown));
+        let name = object
+            .and_then(|object| object.announcement.as_ref().and_then(Announcement::shown_name));
         out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
     }
 
@@ -314,20 +304,15 @@ impl ReceiveJob {
         let record = self.record_of(key);
         if record.is_settled() && record.has_failed() {
             self.update_status(session, key, true);
-            let at = now + Reminder::INTERVAL;
-            self.reminder = Some(Reminder { about: key, at, left: Reminder::TIMES });
+            self.reminder = Some(Reminder::new(now, key));
         }
     }
 
     fn repeat_reminder(&mut self, now: Time, session: &mut Session) {
         let Some(reminder) = self.reminder.filter(|reminder| reminder.at <= now) else { return };
-        let over = reminder.left == 0 || self.record_of(reminder.about).gone;
-        self.reminder = (!over).then(|| Reminder {
-            at: now + Reminder::INTERVAL,
-            left: reminder.left - 1,
-            ..reminder
-        });
-        if !over {
+        let gone = self.record_of(reminder.about).gone;
+        self.reminder = reminder.again(now).filter(|_| !gone);
+        if self.reminder.is_some() {
             self.update_status(session, reminder.about, true);
         }
     }
@@ -467,12 +452,4 @@ impl ReceiveJob {
         };
         ReceiveReport { end, ..self.report.clone() }
     }
-}
-
-/// A name from the network as it may be shown; `None` when there is none.
-fn shown(announcement: &Announcement) -> Option<String> {
-    let text = String::from_utf8_lossy(&announcement.name);
-    let shown: String =
-        text.chars().map(|c| if c.is_control() { '?' } else { c }).take(1000).collect();
-    (!shown.is_empty()).then_some(shown)
 }
