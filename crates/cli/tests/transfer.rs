@@ -75,16 +75,16 @@ fn standard_input_arrives_under_the_name_it_was_given() {
 #[test]
 fn more_files_than_receivers_keep_in_view_all_arrive() {
     let stage = Stage::new();
-    for n in 0..600 {
-        stage.file(&format!("out/many/{n:03}"), n % 50);
+    for n in 0..1500 {
+        stage.file(&format!("out/many/{n:04}"), n % 50);
     }
     let receivers = ["a", "b"].map(|name| stage.recv(name, &["--once"]));
     let sent =
         stage.send(&[stage.path("out/many"), "--expect=2".into(), "--rate=20M".into()]).expect(0);
-    assert_eq!(sent.all("receipt").len(), 1200);
+    assert_eq!(sent.all("receipt").len(), 3000);
     for (receiver, name) in receivers.into_iter().zip(["a", "b"]) {
-        assert_eq!(receiver.end().expect(0).result()["files"], 600);
-        assert_eq!(entries(&stage.path(name).join("many")).len(), 600);
+        assert_eq!(receiver.end().expect(0).result()["files"], 1500);
+        assert_eq!(entries(&stage.path(name).join("many")).len(), 1500);
     }
 }
 

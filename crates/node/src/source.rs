@@ -28,7 +28,8 @@ pub struct SourceFile {
     pub root: [u8; 32],
     mode: Option<u32>,
     stamp: Stamp,
-    pub(crate) file: Arc<File>,
+    /// Kept open only where there is no path to open again: descriptors are few, files many.
+    spooled: Option<Arc<File>>,
 }
 
 /// What changes when somebody writes to a file.
@@ -58,7 +59,21 @@ impl SourceFile {
     /// Whether the file is still what was hashed, as far as size and times tell.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
-        self.file.metadata().is_ok_and(|meta| Stamp::of(&meta) == self.stamp)
+        let meta = match &self.spooled {
+            Some(file) => file.metadata(),
+            None => std::fs::metadata(&self.path),
+        };
+        meta.is_ok_and(|meta| Stamp::of(&meta) == self.stamp)
+    }
+
+    /// The file for reading; `None` when it is no longer what was hashed.
+    pub(crate) fn open(&self) -> Option<Arc<File>> {
+        if let Some(file) = &self.spooled {
+            return Some(file.clone());
+        }
+        let file = File::open(&self.path).ok()?;
+        let unchanged = Stamp::of(&file.metadata().ok()?) == self.stamp;
+        unchanged.then(|| Arc::new(file))
     }
 }
 
@@ -256,9 +271,10 @@ impl Sources {
         let before = self.bytes;
         let (root, size) = hash(&mut file, &mut |read| report(Gathering::Hashed(before + read)))?;
         let path = path.to_owned();
-        let file = Arc::new(file);
+        // Only what was spooled has no permissions of its own, and no path.
+        let spooled = mode.is_none().then(|| Arc::new(file));
         // A file that grew while it was hashed is noticed by its stamp at the end.
-        self.files.push_back(SourceFile { path, name, size, root, mode, stamp, file });
+        self.files.push_back(SourceFile { path, name, size, root, mode, stamp, spooled });
         self.bytes += size;
         Ok(())
     }

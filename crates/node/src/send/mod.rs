@@ -291,7 +291,7 @@ impl SendJob {
             session.sender().set_watermark(&open);
             self.queue.on_watermark_set();
         }
-        let nobody_left = open.is_empty() && !self.options.one_way;
+        let nobody_left = (open.is_empty() && !self.options.one_way) || self.queue.total == 0;
         let all_sent = self.options.one_way && self.queue.is_passed() && session.sender().is_idle();
         if nobody_left || all_sent || (self.queue.is_followed() && open.is_empty()) {
             let end = self.end();

@@ -4,7 +4,7 @@
 //! them have acknowledged: watermarks in the middle hold the sender back. The next half is
 //! enqueued while the half before is being acknowledged, so that the line never idles.
 
-use std::{collections::VecDeque, path::PathBuf};
+use std::{collections::VecDeque, fs::File, path::PathBuf, sync::Arc};
 
 use fanfare_proto::{
     EnqueueError, NewObject, ObjectKey, ObjectKind, ObjectTransportId, Session, Time,
@@ -77,10 +77,14 @@ impl Queue {
         let ahead_of = if self.one_way { self.passed } else { self.followed };
         while self.enqueued() < ahead_of + 2 * HALF {
             let Some(file) = self.to_come.front() else { return Ok(()) };
+            let Some(open) = file.open() else {
+                self.leave_out();
+                continue;
+            };
             let info = file.announcement().encode();
             let object = NewObject { kind: ObjectKind::File, size: file.size, info: Some(info) };
             match session.sender().enqueue(now, object) {
-                Ok(key) => self.take(key, storage),
+                Ok(key) => self.take(key, open, storage),
                 // Room comes with an event.
                 Err(EnqueueError::CacheFull { .. }) => return Ok(()),
                 Err(error) => return Err((file.path.clone(), error)),
@@ -89,9 +93,21 @@ impl Queue {
         Ok(())
     }
 
-    fn take(&mut self, key: ObjectKey, storage: &mut FileStorage) {
+    /// A file that changed before its turn came.
+    fn leave_out(&mut self) {
         if let Some(file) = self.to_come.pop_front() {
-            storage.add_source(key, file.file.clone());
+            self.changed.push(file.path);
+            self.total -= 1;
+        }
+        // The watermark before was not taken for the last one: it is asked for once more.
+        if self.to_come.is_empty() && self.marked.is_none() {
+            self.followed = self.followed.min(self.total.saturating_sub(1));
+        }
+    }
+
+    fn take(&mut self, key: ObjectKey, open: Arc<File>, storage: &mut FileStorage) {
+        if let Some(file) = self.to_come.pop_front() {
+            storage.add_source(key, open);
             self.expected.insert(key.object, file.root);
             self.sent.push(SentObject { key, file });
         }
