@@ -37,6 +37,7 @@ mod context;
 pub mod datagram;
 pub mod enqueue;
 pub mod event;
+mod fti;
 pub mod handle;
 pub mod partition;
 pub mod rate;
@@ -56,7 +57,7 @@ pub use config::{
     SessionConfig,
 };
 pub use datagram::{Destination, Ecn, RecvMeta, Transmit};
-pub use enqueue::{EnqueueError, NewObject};
+pub use enqueue::{EnqueueError, FirstPass, NewObject};
 pub use event::{AbortReason, Event, WatermarkOutcome};
 pub use fanfare_fec::Matrix;
 pub use fanfare_wire::{

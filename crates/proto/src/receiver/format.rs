@@ -1,6 +1,6 @@
 //! What EXT_FTI says of an object, checked against this receiver's limits (RFC 5740 4.2.1, 5052).
 
-use crate::{config::ReceiverConfig, partition::Partition, storage::ObjectKind};
+use crate::{config::ReceiverConfig, fti, partition::Partition, storage::ObjectKind};
 use fanfare_fec::Field;
 use fanfare_wire::{
     EncodingSymbolId, FecId, FecPayloadId, FieldSize, ObjectFlags, SourceBlockNumber, ext::Fti,
@@ -35,6 +35,7 @@ impl Format {
         flags: ObjectFlags,
         config: &ReceiverConfig,
     ) -> Option<Self> {
+        let fti = fti::from_wire(fec_id, config.matrix, fti)?;
         let symbols = u32::from(fti.max_block_len) + u32::from(fti.num_parity);
         let within = fti.segment_size <= config.segment_size_max
             && fti.object_size <= config.object_size_max

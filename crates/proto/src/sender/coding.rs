@@ -2,9 +2,10 @@
 
 use crate::{
     config::{FecConfig, SenderConfig},
+    fti,
     partition::Partition,
 };
-use fanfare_fec::{Code, Field};
+use fanfare_fec::{Code, Field, Matrix};
 use fanfare_wire::{
     EncodingSymbolId, FecId, FecPayloadId, FieldSize, SourceBlockNumber, ext::Fti,
     fec::RawPayloadId,
@@ -18,6 +19,7 @@ const OBJECT_SIZE_MAX: u64 = (1 << 48) - 1;
 pub(super) struct Coding {
     pub(super) fec_id: FecId,
     pub(super) field: FieldSize,
+    matrix: Matrix,
     /// Source symbols of a full block.
     pub(super) source: u16,
     /// Parity symbols a block can have.
@@ -48,6 +50,7 @@ impl Coding {
         Self {
             fec_id: id,
             field,
+            matrix,
             source,
             parity,
             proactive: proactive.min(parity),
@@ -92,15 +95,16 @@ impl Coding {
         RawPayloadId::pack(self.fec_id, self.field, id)
     }
 
-    /// EXT_FTI of an object.
+    /// EXT_FTI of an object, as it travels.
     pub(super) fn fti(&self, object_size: u64) -> Fti {
-        Fti {
+        let meant = Fti {
             object_size,
             field: self.field,
             segment_size: self.segment_size,
             max_block_len: self.source,
             num_parity: self.parity,
-        }
+        };
+        fti::to_wire(self.fec_id, self.matrix, meant)
     }
 }
 
