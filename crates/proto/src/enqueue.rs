@@ -3,6 +3,18 @@
 use crate::storage::ObjectKind;
 use alloc::vec::Vec;
 
+/// How an object is sent for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FirstPass {
+    /// All of it, from the start.
+    #[default]
+    Whole,
+    /// Only its NORM_INFO (an empty one, when it has none): all else counts as sent already, and
+    /// goes to whoever asks. For receivers that have most of it from an earlier transfer. Costs
+    /// those that have nothing one NACK cycle.
+    OnDemand,
+}
+
 /// An object to be sent.
 #[derive(Debug, Clone)]
 pub struct NewObject {
@@ -12,6 +24,8 @@ pub struct NewObject {
     pub size: u64,
     /// NORM_INFO; at most one segment. `None` sends no INFO.
     pub info: Option<Vec<u8>>,
+    /// What of it is sent unasked.
+    pub pass: FirstPass,
 }
 
 /// Why an object was not taken.

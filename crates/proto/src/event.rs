@@ -36,7 +36,8 @@ pub enum Event {
     WatermarkAck { node: NodeId, object: ObjectTransportId, app: Vec<u8> },
     /// Sending: the watermark process ended for all nodes.
     WatermarkDone { outcomes: Vec<(NodeId, WatermarkOutcome)> },
-    /// Sending: the object has been sent once in full.
+    /// Sending: the object has been sent once in full; its INFO has, with
+    /// [`crate::FirstPass::OnDemand`].
     ObjectSent { key: ObjectKey },
     /// Sending: the object left the cache; it can no longer be repaired.
     ObjectPurged { key: ObjectKey },

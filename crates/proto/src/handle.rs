@@ -34,8 +34,8 @@ impl SenderHandle<'_> {
         sender.enqueue(now, object, &mut session.events)
     }
 
-    /// Sends an object that is still cached once more, from its start (carousel). False when it is
-    /// no longer there.
+    /// Sends an object that is still cached once more, whole, from its start (carousel). False when
+    /// it is no longer there.
     pub fn requeue(&mut self, object: ObjectTransportId) -> bool {
         self.with(|s, now| s.requeue(now, object)).unwrap_or(false)
     }
@@ -102,7 +102,8 @@ impl SenderHandle<'_> {
         self.session.sender.as_ref().is_none_or(Sender::is_idle)
     }
 
-    /// Source bytes of the first pass sent so far, over all objects.
+    /// Source bytes of the first pass sent so far, over all objects. What is sent on demand is
+    /// repair, and does not count.
     #[must_use]
     pub fn progress(&self) -> u64 {
         self.session.sender.as_ref().map_or(0, Sender::progress)

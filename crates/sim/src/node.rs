@@ -260,7 +260,7 @@ impl Node {
                 self.backlog.push_front(object);
                 break;
             };
-            let Object { kind, size, info } = object;
+            let Object { kind, size, info, .. } = object;
             self.offers.push(Offer { key, kind, size, info, cancelled: false });
         }
         self.offers.len() > before

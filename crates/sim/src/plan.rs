@@ -8,7 +8,8 @@ use crate::{
 };
 use core::net::SocketAddr;
 use fanfare_proto::{
-    Bitrate, Duration, NewObject, NodeId, ObjectKind, ReceiverConfig, SenderConfig, SessionConfig,
+    Bitrate, Duration, FirstPass, NewObject, NodeId, ObjectKind, ReceiverConfig, SenderConfig,
+    SessionConfig,
 };
 
 /// An object to send; its bytes follow from its key ([`crate::content`]).
@@ -20,21 +21,30 @@ pub struct Object {
     pub size: u64,
     /// Its NORM_INFO.
     pub info: Option<Vec<u8>>,
+    /// What of it is sent unasked.
+    pub pass: FirstPass,
 }
 
 impl Object {
     /// A NORM_OBJECT_DATA without INFO.
     #[must_use]
     pub fn data(size: u64) -> Self {
-        Self { kind: ObjectKind::Data, size, info: None }
+        Self { kind: ObjectKind::Data, size, info: None, pass: FirstPass::Whole }
     }
     /// A NORM_OBJECT_FILE whose INFO is its name.
     #[must_use]
     pub fn file(name: &str, size: u64) -> Self {
-        Self { kind: ObjectKind::File, size, info: Some(name.as_bytes().to_vec()) }
+        let info = Some(name.as_bytes().to_vec());
+        Self { kind: ObjectKind::File, size, info, pass: FirstPass::Whole }
+    }
+    /// The same, of which only the INFO is sent unasked.
+    #[must_use]
+    pub fn on_demand(self) -> Self {
+        Self { pass: FirstPass::OnDemand, ..self }
     }
     pub(crate) fn to_new(&self) -> NewObject {
-        NewObject { kind: self.kind, size: self.size, info: self.info.clone() }
+        let Self { kind, size, info, pass } = self.clone();
+        NewObject { kind, size, info, pass }
     }
 }
 

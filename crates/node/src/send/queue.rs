@@ -7,7 +7,7 @@
 use std::{collections::VecDeque, fs::File, path::PathBuf, sync::Arc};
 
 use fanfare_proto::{
-    EnqueueError, NewObject, ObjectKey, ObjectKind, ObjectTransportId, Session, Time,
+    EnqueueError, FirstPass, NewObject, ObjectKey, ObjectKind, ObjectTransportId, Session, Time,
 };
 
 use crate::{
@@ -82,7 +82,9 @@ impl Queue {
                 continue;
             };
             let info = file.announcement().encode();
-            let object = NewObject { kind: ObjectKind::File, size: file.size, info: Some(info) };
+            let info = Some(info);
+            let pass = FirstPass::Whole;
+            let object = NewObject { kind: ObjectKind::File, size: file.size, info, pass };
             match session.sender().enqueue(now, object) {
                 Ok(key) => self.take(key, open, storage),
                 // Room comes with an event.

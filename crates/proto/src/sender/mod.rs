@@ -42,7 +42,7 @@ use crate::{
     config::{FtiMode, SenderConfig},
     congestion::{Fixed, RateController},
     context::Context,
-    enqueue::{EnqueueError, NewObject},
+    enqueue::{EnqueueError, FirstPass, NewObject},
     event::{Event, EventQueue},
     rate::Bitrate,
     report::ReceiverReport,
@@ -183,7 +183,7 @@ impl Sender {
         if self.eot.is_asked() {
             return Err(EnqueueError::NotASender);
         }
-        let NewObject { kind, size, info } = object;
+        let NewObject { kind, size, info, pass } = object;
         let max = usize::from(self.coding.segment_size);
         if let Some(bytes) = info.as_ref().map(Vec::len).filter(|bytes| *bytes > max) {
             return Err(EnqueueError::InfoTooLong { bytes, max });
@@ -194,10 +194,15 @@ impl Sender {
         self.make_room(events)?;
         // Something must carry EXT_FTI, and an object without symbols needs something to carry it:
         // NRL's receivers complete an empty object on its INFO.
-        let must_have_info = size == 0 || self.config.fti == FtiMode::InfoOnly;
+        let must_have_info =
+            size == 0 || self.config.fti == FtiMode::InfoOnly || pass == FirstPass::OnDemand;
         let info = info.or_else(|| must_have_info.then(Vec::new));
         let key = self.key(self.cache.next_id());
-        self.cache.push(TransmitObject::new(self.now, key, kind, partition, info));
+        let object = TransmitObject::new(self.now, key, kind, partition, info);
+        self.cache.push(match pass {
+            FirstPass::Whole => object,
+            FirstPass::OnDemand => object.on_demand(),
+        });
         Ok(key)
     }
 

@@ -66,6 +66,8 @@ pub(super) struct TransmitObject {
     pub(super) info: Option<Vec<u8>>,
     /// Next block and symbol of the pass; symbols beyond the source are proactive parity.
     cursor: (u32, u16),
+    /// Blocks were never sent as a pass would: no proactive parity has gone out with them.
+    on_demand: bool,
     info_pending: bool,
     /// Whole passes still to come after this one (carousel).
     rounds: u32,
@@ -96,6 +98,7 @@ impl TransmitObject {
             info_pending: info.is_some(),
             info,
             cursor: (0, 0),
+            on_demand: false,
             rounds: 0,
             sent: None,
             active: now,
@@ -105,6 +108,13 @@ impl TransmitObject {
             blocks: BTreeMap::new(),
             pending: BTreeSet::new(),
         }
+    }
+
+    /// All but its INFO counts as sent: the cursor stands at the end of the pass.
+    pub(super) fn on_demand(mut self) -> Self {
+        self.cursor = (self.partition.blocks, 0);
+        self.on_demand = true;
+        self
     }
 
     /// Source symbols of `block`.
@@ -119,7 +129,8 @@ impl TransmitObject {
 
     /// Whether anything of it has been sent.
     pub(super) fn has_begun(&self) -> bool {
-        self.sent.is_some() || self.cursor != (0, 0) || (self.info.is_some() && !self.info_pending)
+        let symbols = self.cursor != (0, 0) && !self.on_demand;
+        self.sent.is_some() || symbols || (self.info.is_some() && !self.info_pending)
     }
 
     /// Whether something was asked for and not sent yet.
@@ -223,7 +234,8 @@ impl TransmitObject {
                 self.blocks.remove(&idle);
             }
         }
-        self.blocks.entry(block).or_insert_with(|| TransmitBlock::new(coding.proactive))
+        let proactive = if self.on_demand { 0 } else { coding.proactive };
+        self.blocks.entry(block).or_insert_with(|| TransmitBlock::new(proactive))
     }
 
     /// Takes the lowest part that was asked for.
@@ -317,6 +329,23 @@ mod tests {
             })
             .collect();
         assert_eq!(blocks, [0, 1, 1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn an_object_on_demand_sends_its_info_and_then_what_is_asked_for() {
+        let coding = coding(4, 2, 1);
+        let mut object = object(80, Some(Vec::new())).on_demand();
+        assert!(object.has_new() && !object.has_begun());
+        assert_eq!(object.pop_new(&coding).unwrap().part, Part::Info);
+        assert!(object.on_sent(Time::ZERO) && !object.has_new() && object.has_begun());
+        let mut demand = ObjectDemand::default();
+        demand.blocks.insert(1, 2);
+        demand.symbols.insert(0, BlockDemand::named(4..5));
+        object.demand(&demand, &coding);
+        let parts = repairs(&mut object, &coding);
+        assert_eq!(parts[0], Part::Parity { block: 0, number: 0, ahead: 1 });
+        assert_eq!(parts[1], Part::Source { block: 1, symbol: 0 });
+        assert_eq!(parts.len(), 1 + 4);
     }
 
     #[test]

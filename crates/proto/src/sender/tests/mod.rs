@@ -130,10 +130,15 @@ impl Hand {
     }
 
     fn enqueue(&mut self, bytes: usize, info: Option<&[u8]>) -> ObjectKey {
+        self.enqueue_as(bytes, info, FirstPass::Whole)
+    }
+
+    fn enqueue_as(&mut self, bytes: usize, info: Option<&[u8]>, pass: FirstPass) -> ObjectKey {
         let object = NewObject {
             kind: ObjectKind::Data,
             size: bytes as u64,
             info: info.map(<[u8]>::to_vec),
+            pass,
         };
         let key = self.sender.enqueue(self.now, object, &mut self.events).unwrap();
         self.storage.put(key, (0..bytes).map(|i| i as u8).collect());

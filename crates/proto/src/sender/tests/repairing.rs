@@ -50,6 +50,33 @@ fn a_whole_object_is_sent_again_with_its_info() {
 }
 
 #[test]
+fn an_object_on_demand_is_flushed_at_once_and_serves_what_is_asked_for() {
+    let mut hand = Hand::new(config());
+    let key = hand.enqueue_as(1600, None, FirstPass::OnDemand);
+    let said = hand.run(ms(10));
+    assert_eq!(said[0], Said::Info { object: 0, payload: Vec::new() });
+    assert!(data(&said).is_empty() && flushes(&said) > 0);
+    assert!(hand.events().contains(&Event::ObjectSent { key }));
+    hand.nack(2, false, |w| {
+        assert!(w.item(RepairLevel(RepairLevel::BLOCK), OBJECT, id(1, 0)));
+    });
+    let said = hand.run(ms(300));
+    assert_eq!(data(&said), (0..8).map(|symbol| (1, symbol)).collect::<Vec<_>>());
+    assert!(flushes(&said) > 0, "and it is flushed again");
+}
+
+#[test]
+fn who_has_nothing_of_an_object_on_demand_gets_all_of_it() {
+    let mut hand = Hand::new(config());
+    hand.enqueue_as(1600, Some(b"i"), FirstPass::OnDemand);
+    hand.run(ms(10));
+    hand.nack(2, false, |w| {
+        assert!(w.item(RepairLevel(RepairLevel::OBJECT), OBJECT, id(0, 0)));
+    });
+    assert_eq!(data(&hand.run(ms(300))).len(), 16);
+}
+
+#[test]
 fn in_holdoff_a_request_for_what_was_just_served_is_not_served_again() {
     let mut hand = sent();
     hand.ask(2, 1, 8..10);

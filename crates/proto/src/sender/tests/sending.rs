@@ -102,7 +102,7 @@ fn a_full_cache_refuses_until_an_old_object_has_been_quiet() {
     let mut hand = Hand::new(SenderConfig { cache_objects: 2, ..config() });
     hand.enqueue(100, None);
     hand.enqueue(100, None);
-    let object = NewObject { kind: ObjectKind::Data, size: 1, info: None };
+    let object = NewObject { kind: ObjectKind::Data, size: 1, info: None, pass: FirstPass::Whole };
     let refused = hand.sender.enqueue(hand.now, object.clone(), &mut hand.events);
     assert_eq!(refused, Err(EnqueueError::CacheFull { objects: 2 }));
     hand.run(ms(1000));
