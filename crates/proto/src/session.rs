@@ -1,7 +1,7 @@
 //! A node's part in one group: who gets a datagram, who speaks next.
 //!
-//! Dispatch only: every protocol rule lives in a machine of [`crate::sender`] or
-//! [`crate::receiver`].
+//! Dispatch only: every protocol rule lives in a machine of `sender` or
+//! `receiver`.
 
 use crate::{
     config::SessionConfig,
