@@ -48,19 +48,30 @@ fn steps() -> Vec<Step> {
 
 /// A short run of each target: long enough to show that it builds and survives its corpus.
 fn fuzz() -> Outcome {
+    if !step::answers("cargo", &["+nightly", "--version"]) {
+        return Outcome::Skipped(
+            "needs a nightly toolchain: `rustup toolchain install nightly`".into(),
+        );
+    }
     if !step::answers("cargo", &["+nightly", "fuzz", "--version"]) {
-        return Outcome::Skipped("needs a nightly toolchain and `cargo install cargo-fuzz`".into());
+        let installed = step::cargo(&["install", "--quiet", "--locked", "cargo-fuzz"], &[]);
+        if !matches!(installed, Outcome::Passed) {
+            return installed;
+        }
     }
     let targets = match step::output("cargo", &["+nightly", "fuzz", "list"]) {
         Ok(text) => text,
         Err(why) => return Outcome::Failed(why),
     };
     for target in targets.split_whitespace() {
-        let outcome = step::run(
-            "cargo",
-            &["+nightly", "fuzz", "run", target, "--", "-max_total_time=10"],
-            &[],
-        );
+        // What it finds goes beside the build; the seeds in git stay as they are.
+        let found = format!("fuzz/target/corpus/{target}");
+        let seeds = format!("fuzz/corpus/{target}");
+        if let Err(error) = std::fs::create_dir_all(&found) {
+            return Outcome::Failed(format!("{found}: {error}"));
+        }
+        let args = ["+nightly", "fuzz", "run", target, &found, &seeds, "--", "-max_total_time=10"];
+        let outcome = step::run("cargo", &args, &[]);
         if !matches!(outcome, Outcome::Passed) {
             return outcome;
         }

@@ -26,7 +26,7 @@ impl SenderHandle<'_> {
     }
 
     /// Takes an object for sending. Its bytes must be readable under the returned key, through the
-    /// storage, from now until [`Event::ObjectPurged`].
+    /// storage, from now until [`crate::Event::ObjectPurged`].
     pub fn enqueue(&mut self, now: Time, object: NewObject) -> Result<ObjectKey, EnqueueError> {
         self.session.advance(now);
         let (now, session) = (self.session.now, &mut *self.session);
@@ -143,6 +143,49 @@ impl ReceiverHandle<'_> {
         let session = &mut *self.session;
         let (now, rng) = (session.now, &mut session.rng);
         session.receiver.as_mut().is_some_and(|r| r.set_status(now, rng, status, announce))
+    }
+
+    /// The driver holds `len` bytes of the object at `offset` already, from an earlier attempt: the
+    /// symbols wholly inside are neither asked for nor written. Callable any time after
+    /// [`crate::Event::ObjectNew`]; [`crate::Event::ObjectCompleted`] follows when nothing is missing. They must
+    /// be readable through the storage: decoding may need them. False when the object is not in
+    /// view.
+    pub fn have(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        len: u64,
+        storage: &mut dyn Storage,
+    ) -> bool {
+        let session = &mut *self.session;
+        let mut ctx = context!(session, storage);
+        session.receiver.as_mut().is_some_and(|r| r.have(&mut ctx, key, (offset, len)))
+    }
+
+    /// `len` bytes of the object at `offset` are wrong (their hash is): the symbols that they touch
+    /// are missing again, and asked for. Also after [`crate::Event::ObjectCompleted`]: the object is then
+    /// written again without being opened again, may be aborted, and is told complete, and closed,
+    /// once more when it is whole; a [`Self::confirm`] before counts no more. False when the object
+    /// is not in view, or its sender has said good-bye: nobody can mend it then.
+    pub fn reject(&mut self, now: Time, key: ObjectKey, offset: u64, len: u64) -> bool {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let (now, rng) = (session.now, &mut session.rng);
+        session.receiver.as_mut().is_some_and(|r| r.reject(now, rng, key, (offset, len)))
+    }
+
+    /// Runs (offset, length) of the object's bytes that are complete by whole blocks, lowest first,
+    /// at most 64 of them: for journals. `None` when nothing is known of the object.
+    #[must_use]
+    pub fn ranges(&self, key: ObjectKey) -> Option<Vec<(u64, u64)>> {
+        self.session.receiver.as_ref().and_then(|r| r.ranges(key))
+    }
+
+    /// Bytes of the object that are complete from its start, by whole blocks: for hashing as they
+    /// come. O(log n). `None` when nothing is known of the object.
+    #[must_use]
+    pub fn first_gap(&self, key: ObjectKey) -> Option<u64> {
+        self.session.receiver.as_ref().and_then(|r| r.first_gap(key))
     }
 
     /// Gives an object up: no more of it is asked for, storage is closed.
