@@ -3,6 +3,7 @@
 //! Blocks are as equal as they can be: the first `large_blocks` have `large` symbols, the rest one
 //! fewer. Only the very last symbol of the object may be short.
 
+use core::ops::Range;
 use fanfare_wire::{EncodingSymbolId, FecPayloadId, SourceBlockNumber};
 
 /// The structure of one object: a function of its size, segment size and block length.
@@ -44,6 +45,13 @@ impl core::fmt::Display for PartitionError {
 }
 
 impl core::error::Error for PartitionError {}
+
+/// A run of source symbols by blocks: whole ones, and at most two of which it has a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cover {
+    pub(crate) whole: Range<u32>,
+    pub(crate) parts: [Option<(u32, Range<u16>)>; 2],
+}
 
 impl Partition {
     /// Cuts `object_size` bytes; `block_limit` is the size of the block-number space.
@@ -101,6 +109,58 @@ impl Partition {
         Some((offset, (self.object_size - offset).min(u64::from(self.segment_size)) as usize))
     }
 
+    /// Where `block` begins in the object; its end for a block beyond the last.
+    #[must_use]
+    pub fn block_start(&self, block: u32) -> u64 {
+        let b = u64::from(block.min(self.blocks));
+        let symbols = b * u64::from(self.small) + b.min(u64::from(self.large_blocks));
+        (symbols * u64::from(self.segment_size)).min(self.object_size)
+    }
+
+    /// Source symbols, counted over the object, that lie wholly within `len` bytes at `offset`.
+    pub(crate) fn symbols_within(&self, offset: u64, len: u64) -> Range<u64> {
+        let segment = u64::from(self.segment_size);
+        let end = match offset.saturating_add(len) {
+            end if end >= self.object_size => self.symbols,
+            end => end / segment,
+        };
+        offset.div_ceil(segment)..end
+    }
+
+    /// Source symbols, counted over the object, that `len` bytes at `offset` touch.
+    pub(crate) fn symbols_touching(&self, offset: u64, len: u64) -> Range<u64> {
+        let segment = u64::from(self.segment_size);
+        let end = offset.saturating_add(len).min(self.object_size);
+        offset / segment..if offset < end { end.div_ceil(segment) } else { 0 }
+    }
+
+    /// A run of symbols, counted over the object, by blocks.
+    pub(crate) fn cover(&self, symbols: Range<u64>) -> Cover {
+        if symbols.start >= symbols.end {
+            return Cover { whole: 0..0, parts: [None, None] };
+        }
+        let ((first, from), (last, to)) = (self.locate(symbols.start), self.locate(symbols.end));
+        let starts_within = from > 0;
+        let head_end = if first == last { to } else { self.block_len(SourceBlockNumber(first)) };
+        let head = starts_within.then_some((first, from..head_end));
+        let tail = (to > 0 && !(starts_within && first == last)).then_some((last, 0..to));
+        let start = first + u32::from(starts_within);
+        Cover { whole: start..last.max(start), parts: [head, tail] }
+    }
+
+    /// Block and symbol of the `index`th source symbol; the block after the last for one beyond.
+    fn locate(&self, index: u64) -> (u32, u16) {
+        let index = index.min(self.symbols);
+        let (large, small) = (u64::from(self.small) + 1, u64::from(self.small));
+        let in_large = u64::from(self.large_blocks) * large;
+        let (block, symbol) = match index.checked_sub(in_large) {
+            None => (index / large, index % large),
+            Some(0) => (u64::from(self.large_blocks), 0),
+            Some(rest) => (u64::from(self.large_blocks) + rest / small, rest % small),
+        };
+        (block as u32, symbol as u16)
+    }
+
     /// The last source symbol of the object (block 0, symbol 0 when it is empty).
     #[must_use]
     pub fn last(&self) -> FecPayloadId {
@@ -143,6 +203,45 @@ mod tests {
         let p = cut(400_000, 1000, 16);
         assert_eq!((p.blocks, p.block_len(SourceBlockNumber(24))), (25, 16));
         assert_eq!(p.last().symbol, EncodingSymbolId(15));
+    }
+
+    #[test]
+    fn a_run_of_symbols_is_covered_once_by_whole_blocks_and_parts() {
+        for (size, segment, block) in [(1, 10, 4), (995, 10, 4), (720, 10, 8), (999, 7, 5)] {
+            let p = cut(size, segment, block);
+            let starts: std::vec::Vec<(u32, u16)> = (0..p.blocks)
+                .flat_map(|b| (0..p.block_len(SourceBlockNumber(b))).map(move |s| (b, s)))
+                .collect();
+            for first in 0..starts.len() {
+                for end in first..=starts.len() {
+                    let cover = p.cover(first as u64..end as u64);
+                    let mut all: std::vec::Vec<(u32, u16)> = cover
+                        .whole
+                        .flat_map(|b| (0..p.block_len(SourceBlockNumber(b))).map(move |s| (b, s)))
+                        .collect();
+                    for (block, part) in cover.parts.into_iter().flatten() {
+                        assert!(part.len() < usize::from(p.block_len(SourceBlockNumber(block))));
+                        all.extend(part.map(|symbol| (block, symbol)));
+                    }
+                    all.sort_unstable();
+                    assert_eq!(all, starts[first..end], "{size} {first} {end}");
+                }
+            }
+            assert_eq!((p.block_start(0), p.block_start(p.blocks)), (0, size));
+        }
+    }
+
+    #[test]
+    fn a_range_of_bytes_holds_fewer_symbols_than_it_touches() {
+        let p = cut(95, 10, 4);
+        assert_eq!((p.symbols_within(5, 20), p.symbols_touching(5, 20)), (1..2, 0..3));
+        assert_eq!((p.symbols_within(90, 5), p.symbols_touching(94, 1)), (9..10, 9..10));
+        assert_eq!(
+            (p.symbols_within(0, u64::MAX), p.symbols_touching(0, u64::MAX)),
+            (0..10, 0..10)
+        );
+        assert!(p.symbols_within(11, 8).is_empty() && p.symbols_touching(10, 0).is_empty());
+        assert!(p.symbols_touching(95, 9).is_empty() && p.symbols_within(200, 9).is_empty());
     }
 
     #[test]

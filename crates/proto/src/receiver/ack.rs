@@ -49,6 +49,11 @@ impl WatermarkAck {
         }
     }
 
+    /// What was here is missing again: an acknowledgement not yet sent waits once more.
+    pub(crate) fn revoke(&mut self) {
+        self.due = None;
+    }
+
     /// The acknowledgement to send now. It goes out again when it is asked for again.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Watermark> {
         if self.due? > now {

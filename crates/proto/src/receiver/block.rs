@@ -60,6 +60,13 @@ impl ReceiveBlock {
             self.sources += 1;
         }
     }
+    /// A source symbol in storage is not to be relied on.
+    pub(crate) fn clear_source(&mut self, symbol: u16) {
+        if self.has_source(symbol) {
+            self.have[usize::from(symbol / 64)] &= !(1 << (symbol % 64));
+            self.sources -= 1;
+        }
+    }
     pub(crate) fn has_parity(&self, number: u16) -> bool {
         self.parity.contains_key(&number)
     }

@@ -3,7 +3,11 @@
 //! An object may have millions of blocks; what is kept grows with what is incomplete and begun.
 
 use super::{block::ReceiveBlock, runs::RunSet};
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+use core::ops::Range;
 
 /// State of all blocks of an object.
 #[derive(Debug)]
@@ -78,6 +82,54 @@ impl BlockSet {
         }
         self.with_parity.remove(&block);
         self.complete.insert(u64::from(block), u64::from(block) + 1);
+    }
+    /// All of these blocks is in storage.
+    pub(crate) fn finish_all(&mut self, blocks: Range<u32>) {
+        self.forget(blocks.clone());
+        self.complete.insert(u64::from(blocks.start), u64::from(blocks.end));
+    }
+    /// Nothing of these blocks is.
+    pub(crate) fn lose_all(&mut self, blocks: Range<u32>) {
+        self.forget(blocks.clone());
+        self.complete.remove(u64::from(blocks.start), u64::from(blocks.end));
+    }
+    /// Some source symbols of `block` (of `len`) are missing again; its parity is forgotten.
+    pub(crate) fn lose(&mut self, block: u32, len: u16, symbols: Range<u16>) {
+        if self.is_complete(block) {
+            self.complete.remove(u64::from(block), u64::from(block) + 1);
+            let state = begin(&mut self.partial, &mut self.bytes, block, len);
+            (0..len).for_each(|symbol| state.set_source(symbol));
+        }
+        if let Some(state) = self.partial.get_mut(&block) {
+            symbols.for_each(|symbol| state.clear_source(symbol));
+        }
+        self.drop_parity(block);
+    }
+    fn forget(&mut self, blocks: Range<u32>) {
+        let begun: Vec<u32> = self.partials(blocks).map(|(block, _)| block).collect();
+        for block in begun {
+            self.with_parity.remove(&block);
+            if let Some(state) = self.partial.remove(&block) {
+                self.bytes -= state.cost();
+            }
+        }
+    }
+    /// Those of `blocks` that have begun and are not complete.
+    pub(crate) fn partials(
+        &self,
+        blocks: Range<u32>,
+    ) -> impl Iterator<Item = (u32, &ReceiveBlock)> {
+        let blocks = blocks.start..blocks.end.max(blocks.start);
+        self.partial.range(blocks).map(|(&block, state)| (block, state))
+    }
+    /// Runs (first, end) of complete blocks, in order.
+    pub(crate) fn complete_runs(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.complete.iter().map(|(first, end)| (first as u32, end as u32))
+    }
+    /// Runs (first, end) of `blocks` that are not complete, in order.
+    pub(crate) fn incomplete_runs(&self, blocks: Range<u32>) -> impl Iterator<Item = (u32, u32)> {
+        let gaps = self.complete.gaps(u64::from(blocks.start), u64::from(blocks.end));
+        gaps.map(|(first, end)| (first as u32, end as u32))
     }
     /// The highest block that holds parity.
     pub(crate) fn highest_with_parity(&self) -> Option<u32> {
@@ -166,6 +218,31 @@ mod tests {
         assert_eq!((set.bytes(), set.first_incomplete()), (0, Some(1)));
         set.finish(1);
         assert_eq!(set.first_incomplete(), None);
+    }
+
+    #[test]
+    fn a_run_of_blocks_comes_and_goes_at_once_with_what_had_begun_in_it() {
+        let mut set = BlockSet::new(1_000_000);
+        set.add_parity(7, 4, 0, b"parity");
+        set.finish_all(5..900_000);
+        assert_eq!(
+            (shown(&set, u64::MAX), set.bytes()),
+            (["0-4".into(), "900000-999999".into()].into(), 0)
+        );
+        set.lose_all(10..20);
+        assert_eq!(shown(&set, 100), ["0-4", "10-19"]);
+    }
+
+    #[test]
+    fn a_complete_block_that_loses_symbols_is_begun_again_without_its_parity() {
+        let mut set = BlockSet::new(2);
+        set.finish(0);
+        set.lose(0, 4, 1..3);
+        set.set_source(1, 4, 0);
+        set.add_parity(1, 4, 0, b"p");
+        set.lose(1, 4, 0..1);
+        assert_eq!(shown(&set, 2), ["0:2", "1-1"]);
+        assert_eq!(set.bytes(), ReceiveBlock::cost_of(4));
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl RemoteSender {
         }
         let position = Position::after(object, block);
         self.track.moved(position);
-        self.want(ctx, local, position);
+        self.want(ctx.now, ctx.rng, local, position);
     }
 
     fn on_end(&mut self, ctx: &mut Context<'_>) {
@@ -102,6 +102,7 @@ impl RemoteSender {
             objects.abort_all(ctx, AbortReason::SenderGone);
         }
         self.inactivity.end();
+        self.gone = true;
         ctx.events.push(Event::SenderEnded { sender: self.id });
     }
 

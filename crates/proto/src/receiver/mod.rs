@@ -6,6 +6,7 @@
 //! - [`guard`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
 //! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`], [`decode`]:
 //!   what is here;
+//! - [`stored`]: what the driver says of bytes in storage;
 //! - [`needs`], [`overheard`], [`request`], [`nack`]: what is missing, and asking for it;
 //! - [`ack`], [`watermark`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`timing`], [`inactivity`]: the
 //!   other things a sender wants to know, and when;
@@ -35,6 +36,7 @@ mod runs;
 mod speak;
 mod squelch;
 mod status;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -232,11 +234,15 @@ impl RemoteSenders {
         }
     }
 
-    pub(crate) fn progress(&self, key: ObjectKey) -> Option<u64> {
+    fn entry(&self, key: ObjectKey) -> Option<&Entry> {
         let objects = self.senders.get(&key.sender)?.objects.as_ref()?;
-        match objects.entry(objects.find(key)?)? {
+        objects.entry(objects.find(key)?)
+    }
+
+    pub(crate) fn progress(&self, key: ObjectKey) -> Option<u64> {
+        match self.entry(key)? {
             Entry::Open(open) => Some(open.received()),
-            Entry::Complete { size, .. } => Some(*size),
+            Entry::Complete { format, .. } => Some(format.partition.object_size),
             Entry::Pending { .. } | Entry::GivenUp | Entry::Skipped => None,
         }
     }

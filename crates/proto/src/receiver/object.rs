@@ -1,6 +1,7 @@
 //! An object being received: symbols go straight to their place in storage.
 
 use super::{
+    block::ReceiveBlock,
     blocks::BlockSet,
     decode::{DecodeError, Decoder},
     format::{Format, Place},
@@ -11,7 +12,8 @@ use crate::{
     stats::DropReason,
     storage::{ObjectKey, StorageError},
 };
-use fanfare_wire::FecPayloadId;
+use core::ops::Range;
+use fanfare_wire::{FecPayloadId, SourceBlockNumber};
 
 /// What has become of the object's NORM_INFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,14 @@ impl ReceiveObject {
         Ok(Self { key, format, blocks, info, received: 0 })
     }
 
+    /// An object that was complete, to be mended.
+    pub(crate) fn reopen(key: ObjectKey, format: Format) -> Self {
+        let mut blocks = BlockSet::new(format.partition.blocks);
+        blocks.finish_all(0..format.partition.blocks);
+        // Whatever became of its INFO was told when it was complete.
+        Self { key, format, blocks, info: InfoState::Here, received: format.partition.object_size }
+    }
+
     pub(crate) fn format(&self) -> &Format {
         &self.format
     }
@@ -77,10 +87,9 @@ impl ReceiveObject {
     /// Bytes that keeping a symbol would take: none for one more source symbol of a block begun.
     pub(crate) fn cost(&self, id: FecPayloadId, bytes: usize) -> usize {
         let len = self.format.partition.block_len(id.block);
-        let parity =
-            if id.symbol.0 < len { 0 } else { super::block::ReceiveBlock::cost_of_parity(bytes) };
+        let parity = if id.symbol.0 < len { 0 } else { ReceiveBlock::cost_of_parity(bytes) };
         let begun = self.blocks.partial(id.block.0).is_some();
-        parity + if begun { 0 } else { super::block::ReceiveBlock::cost_of(len) }
+        parity + if begun { 0 } else { ReceiveBlock::cost_of(len) }
     }
 
     /// NORM_INFO arrived.
@@ -136,7 +145,7 @@ impl ReceiveObject {
 
     fn has(&self, id: FecPayloadId, place: Place) -> bool {
         let block = id.block.0;
-        let here = |state: &super::block::ReceiveBlock| match place {
+        let here = |state: &ReceiveBlock| match place {
             Place::Source { .. } => state.has_source(id.symbol.0),
             Place::Parity { number } => state.has_parity(number),
         };
@@ -167,6 +176,106 @@ impl ReceiveObject {
         }
         self.blocks.finish(block);
         Ok(())
+    }
+
+    /// Bytes that are in storage already, from before. Bookkeeping of blocks that they end in takes
+    /// at most `room` bytes; what finds none is asked for as if it were missing.
+    pub(crate) fn have(
+        &mut self,
+        ctx: &mut Context<'_>,
+        decoder: &mut Decoder,
+        (offset, len): (u64, u64),
+        room: usize,
+    ) -> Result<(), StorageError> {
+        let partition = self.format.partition;
+        let cover = partition.cover(partition.symbols_within(offset, len));
+        let runs = self.blocks.incomplete_runs(cover.whole.clone());
+        let missing: u64 = runs.map(|(first, end)| self.span_of(first, end)).sum();
+        self.received += missing - self.begun_in(cover.whole.clone());
+        self.blocks.finish_all(cover.whole);
+        for (block, symbols) in cover.parts.into_iter().flatten() {
+            let len = partition.block_len(SourceBlockNumber(block));
+            let begun = self.blocks.partial(block).is_some();
+            let fits = begun || self.buffered() + ReceiveBlock::cost_of(len) <= room;
+            if !fits || self.blocks.is_complete(block) {
+                continue;
+            }
+            let before = self.begun_in(block..block + 1);
+            symbols.for_each(|symbol| {
+                self.blocks.set_source(block, len, symbol);
+            });
+            self.received += self.begun_in(block..block + 1) - before;
+            if self.blocks.partial(block).is_some_and(|state| state.erasures() == 0) {
+                self.finish(ctx, decoder, block)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes in storage are wrong: every symbol that they touch is missing again.
+    pub(crate) fn lose(&mut self, (offset, len): (u64, u64), room: usize) {
+        let partition = self.format.partition;
+        let cover = partition.cover(partition.symbols_touching(offset, len));
+        self.lose_blocks(cover.whole);
+        for (block, symbols) in cover.parts.into_iter().flatten() {
+            let len = partition.block_len(SourceBlockNumber(block));
+            let begun = self.blocks.partial(block).is_some();
+            if !begun && self.buffered() + ReceiveBlock::cost_of(len) > room {
+                self.lose_blocks(block..block + 1);
+                continue;
+            }
+            self.received -= self.held_in(block..block + 1);
+            self.blocks.lose(block, len, symbols);
+            self.received += self.held_in(block..block + 1);
+        }
+    }
+
+    fn lose_blocks(&mut self, blocks: Range<u32>) {
+        self.received -= self.held_in(blocks.clone());
+        self.blocks.lose_all(blocks);
+    }
+
+    fn span_of(&self, first: u32, end: u32) -> u64 {
+        let partition = &self.format.partition;
+        partition.block_start(end) - partition.block_start(first)
+    }
+
+    /// Source bytes of `blocks` that are here.
+    fn held_in(&self, blocks: Range<u32>) -> u64 {
+        let runs = self.blocks.incomplete_runs(blocks.clone());
+        let missing: u64 = runs.map(|(first, end)| self.span_of(first, end)).sum();
+        self.span_of(blocks.start, blocks.end) - missing + self.begun_in(blocks)
+    }
+
+    /// Source bytes that are here of those of `blocks` that have begun.
+    fn begun_in(&self, blocks: Range<u32>) -> u64 {
+        let (last, segment) = (self.format.partition.last(), self.format.fti.segment_size);
+        let bytes = |(block, state): (u32, &ReceiveBlock)| {
+            let full = u64::from(state.sources()) * u64::from(segment);
+            let ends = block == last.block.0 && state.has_source(last.symbol.0);
+            full - if ends { self.short_by() } else { 0 }
+        };
+        self.blocks.partials(blocks).map(bytes).sum()
+    }
+
+    /// Bytes that the last symbol lacks to a full segment.
+    fn short_by(&self) -> u64 {
+        let partition = &self.format.partition;
+        partition.symbols() * u64::from(partition.segment_size) - partition.object_size
+    }
+
+    /// Runs (offset, bytes) of complete blocks, lowest first.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+        let start = |block| self.format.partition.block_start(block);
+        self.blocks
+            .complete_runs()
+            .map(move |(first, end)| (start(first), self.span_of(first, end)))
+    }
+
+    /// Bytes of complete blocks from the start.
+    pub(crate) fn first_gap(&self) -> u64 {
+        let blocks = self.format.partition.blocks;
+        self.format.partition.block_start(self.blocks.first_incomplete().unwrap_or(blocks))
     }
 
     /// Gives the parity of its highest block back, if that lies above `above`; bytes freed.

@@ -30,7 +30,8 @@ pub(crate) enum Entry {
     },
     Open(Box<ReceiveObject>),
     Complete {
-        size: u64,
+        /// To mend it, should it prove wrong.
+        format: Format,
         /// The driver holds it for good.
         confirmed: bool,
     },
@@ -346,9 +347,10 @@ impl Objects {
         if !open.is_complete() {
             return;
         }
-        let (key, size) = (self.key(object), open.format().partition.object_size);
+        let (key, format) = (self.key(object), *open.format());
+        let size = format.partition.object_size;
         self.buffered -= open.buffered();
-        self.entries.insert(object, Entry::Complete { size, confirmed: false });
+        self.entries.insert(object, Entry::Complete { format, confirmed: false });
         ctx.storage.close(key, true);
         ctx.events.push(Event::ObjectCompleted { key, size });
         self.settle();
@@ -367,6 +369,48 @@ impl Objects {
         if let Some(Entry::Complete { confirmed, .. }) = self.entries.get_mut(&object) {
             *confirmed = true;
         }
+    }
+
+    /// The driver holds these bytes of `object` already. False when it is not under way.
+    pub(crate) fn have(
+        &mut self,
+        ctx: &mut Context<'_>,
+        decoder: &mut Decoder,
+        object: ObjectIndex,
+        bytes: (u64, u64),
+    ) -> bool {
+        let open = match self.entries.get_mut(&object) {
+            Some(Entry::Open(open)) => open,
+            other => return matches!(other, Some(Entry::Complete { .. })),
+        };
+        let before = open.buffered();
+        let room = (self.buffer_max + before).saturating_sub(self.buffered);
+        let result = open.have(ctx, decoder, bytes, room);
+        self.buffered = self.buffered - before + open.buffered();
+        match result {
+            Ok(()) => self.complete(ctx, object),
+            Err(error) => self.fail(ctx, object, error),
+        }
+        result.is_ok()
+    }
+
+    /// These bytes of `object` are wrong, even if it was complete. False when it is not in view.
+    pub(crate) fn reject(&mut self, object: ObjectIndex, bytes: (u64, u64)) -> bool {
+        let key = self.key(object);
+        let Some(entry) = self.entries.get_mut(&object) else { return false };
+        if let Entry::Complete { format, .. } = entry {
+            if format.partition.symbols_touching(bytes.0, bytes.1).is_empty() {
+                return true;
+            }
+            *entry = Entry::Open(Box::new(ReceiveObject::reopen(key, *format)));
+        }
+        let Entry::Open(open) = entry else { return false };
+        let before = open.buffered();
+        let room = (self.buffer_max + before).saturating_sub(self.buffered);
+        open.lose(bytes, room);
+        self.buffered = self.buffered - before + open.buffered();
+        self.low = self.low.min(object);
+        true
     }
 
     /// The earliest place where something is missing: O(log n).

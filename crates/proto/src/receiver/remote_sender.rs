@@ -26,6 +26,7 @@ use crate::{
     context::Context,
     datagram::{Ecn, RecvMeta},
     event::{AbortReason, Event},
+    rng::Rng,
     stats::DropReason,
     time::Time,
     timer::Timer,
@@ -55,11 +56,13 @@ pub(super) struct RemoteSender {
     pub(super) loss: LossMeter,
     pub(super) rate: ReceiveRate,
     pub(super) coding: Option<Coding>,
-    decoder: Decoder,
+    pub(super) decoder: Decoder,
     pub(super) inactivity: Inactivity,
     pub(super) squelched: Squelched,
     jump: Confirmation<ObjectTransportId>,
     pub(super) end: Confirmation<()>,
+    /// It has said good-bye: nothing can be asked of it any more.
+    pub(super) gone: bool,
     announced: bool,
 }
 
@@ -92,6 +95,7 @@ impl RemoteSender {
             squelched: Squelched::default(),
             jump: Confirmation::default(),
             end: Confirmation::default(),
+            gone: false,
             announced: false,
         }
     }
@@ -118,6 +122,7 @@ impl RemoteSender {
         self.measure(ctx, meta, sender, bytes);
         if !matches!(message, Message::Cmd(Cmd::Eot(_))) {
             self.end.contradict();
+            self.gone = false;
         }
         match message {
             Message::Info(info) => self.on_info(ctx, local, info),
@@ -390,17 +395,17 @@ impl RemoteSender {
     /// The sender stands at `position`: at a boundary, what is missing before it is asked for.
     fn moved(&mut self, ctx: &mut Context<'_>, local: &Local, position: Position) {
         if self.track.moved(position) {
-            self.want(ctx, local, position);
+            self.want(ctx.now, ctx.rng, local, position);
         }
     }
 
     /// Begins a NACK cycle if something before `limit` is missing.
-    pub(super) fn want(&mut self, ctx: &mut Context<'_>, local: &Local, limit: Position) {
+    pub(super) fn want(&mut self, now: Time, rng: &mut Rng, local: &Local, limit: Position) {
         let Some(objects) = &self.objects else { return };
         if local.config.silent || objects.first_need() >= limit {
             return;
         }
-        if self.nack.on_need(ctx.now, limit, &self.timing, ctx.rng) {
+        if self.nack.on_need(now, limit, &self.timing, rng) {
             self.overheard.clear();
         }
     }
@@ -419,7 +424,7 @@ impl RemoteSender {
                 if let Some(furthest) = self.track.furthest() {
                     let limit = Position { block: furthest.block.saturating_add(1), ..furthest };
                     self.track.moved(limit);
-                    self.want(ctx, local, limit);
+                    self.want(ctx.now, ctx.rng, local, limit);
                 }
             }
         }

@@ -31,6 +31,28 @@ impl RunSet {
         self.runs.insert(start, stop);
     }
 
+    /// Takes `first..end` out.
+    pub(crate) fn remove(&mut self, first: u64, end: u64) {
+        while let Some((s, e)) = self.runs.range(..end).next_back().map(|(s, e)| (*s, *e)) {
+            if e <= first || first >= end {
+                return;
+            }
+            self.runs.remove(&s);
+            if e > end {
+                self.runs.insert(end, e);
+            }
+            if s < first {
+                self.runs.insert(s, first);
+                return;
+            }
+        }
+    }
+
+    /// The runs (first, end), in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.runs.iter().map(|(&first, &end)| (first, end))
+    }
+
     pub(crate) fn contains(&self, number: u64) -> bool {
         self.runs.range(..=number).next_back().is_some_and(|(_, &end)| number < end)
     }
@@ -105,6 +127,20 @@ mod tests {
         assert_eq!(set.gaps(0, 9).collect::<Vec<_>>(), [(0, 2), (4, 6), (7, 9)]);
         assert_eq!(set.gaps(2, 4).count(), 0);
         assert_eq!(set.gaps(3, 5).collect::<Vec<_>>(), [(4, 5)]);
+    }
+
+    #[test]
+    fn what_is_taken_out_splits_and_shortens_runs() {
+        let taken = |first, end| {
+            let mut set = set(&[(2, 6), (8, 12)]);
+            set.remove(first, end);
+            set.iter().collect::<Vec<_>>()
+        };
+        assert_eq!(taken(3, 4), [(2, 3), (4, 6), (8, 12)]);
+        assert_eq!(taken(4, 10), [(2, 4), (10, 12)]);
+        assert_eq!(taken(0, 20), []);
+        assert_eq!(taken(6, 8), [(2, 6), (8, 12)]);
+        assert_eq!(taken(9, 9), [(2, 6), (8, 12)]);
     }
 
     #[test]

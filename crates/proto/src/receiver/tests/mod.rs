@@ -3,6 +3,7 @@
 mod complete;
 mod confirm;
 mod repair;
+mod stored;
 mod watermark;
 
 use super::RemoteSenders;
@@ -245,6 +246,14 @@ impl Rig {
 
     pub(super) fn cancel(&mut self, key: ObjectKey) {
         self.with(|senders, ctx| senders.cancel(ctx, key));
+    }
+
+    pub(super) fn have(&mut self, object: u16, offset: u64, len: u64) -> bool {
+        self.with(|senders, ctx| senders.have(ctx, key(object), (offset, len)))
+    }
+
+    pub(super) fn reject(&mut self, object: u16, offset: u64, len: u64) -> bool {
+        self.with(|senders, ctx| senders.reject(ctx.now, ctx.rng, key(object), (offset, len)))
     }
 
     pub(super) fn events(&mut self) -> Vec<Event> {

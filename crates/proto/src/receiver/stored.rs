@@ -1,0 +1,92 @@
+//! What the driver says of bytes in storage: there from an earlier attempt, or found wrong.
+
+use super::{
+    Local, RemoteSenders, objects::Entry, position::ObjectIndex, remote_sender::RemoteSender,
+};
+use crate::{context::Context, rng::Rng, storage::ObjectKey, time::Time};
+use alloc::{vec, vec::Vec};
+
+/// Most runs told of one object: the lowest. A journal that misses the rest loses little.
+const RANGES_MAX: usize = 64;
+
+impl RemoteSender {
+    fn have(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        object: ObjectIndex,
+        bytes: (u64, u64),
+    ) -> bool {
+        let Some(objects) = &mut self.objects else { return false };
+        let taken = objects.have(ctx, &mut self.decoder, object, bytes);
+        self.watermark_progress(ctx.now, local);
+        taken
+    }
+
+    /// Asked for at once: when the driver has found out, the sender may have said its last flush.
+    fn reject(
+        &mut self,
+        now: Time,
+        rng: &mut Rng,
+        local: &Local,
+        object: ObjectIndex,
+        bytes: (u64, u64),
+    ) -> bool {
+        let Some(objects) = self.objects.as_mut().filter(|_| !self.gone) else { return false };
+        if !objects.reject(object, bytes) {
+            return false;
+        }
+        self.ack.revoke();
+        if let Some(furthest) = self.track.furthest() {
+            self.want(now, rng, local, furthest);
+        }
+        true
+    }
+}
+
+impl RemoteSenders {
+    /// The driver holds `bytes` (offset, length) of the object already.
+    pub(crate) fn have(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ObjectKey,
+        bytes: (u64, u64),
+    ) -> bool {
+        match self.find(key) {
+            Some((local, sender, object)) => sender.have(ctx, local, object, bytes),
+            None => false,
+        }
+    }
+
+    /// `bytes` (offset, length) of the object are wrong.
+    pub(crate) fn reject(
+        &mut self,
+        now: Time,
+        rng: &mut Rng,
+        key: ObjectKey,
+        bytes: (u64, u64),
+    ) -> bool {
+        match self.find(key) {
+            Some((local, sender, object)) => sender.reject(now, rng, local, object, bytes),
+            None => false,
+        }
+    }
+
+    /// Runs (offset, length) of complete blocks.
+    pub(crate) fn ranges(&self, key: ObjectKey) -> Option<Vec<(u64, u64)>> {
+        match self.entry(key)? {
+            Entry::Open(open) => Some(open.ranges().take(RANGES_MAX).collect()),
+            Entry::Complete { format, .. } => Some(vec![(0, format.partition.object_size)]),
+            Entry::Pending { .. } | Entry::GivenUp | Entry::Skipped => None,
+        }
+    }
+
+    /// Bytes of complete blocks from the start.
+    pub(crate) fn first_gap(&self, key: ObjectKey) -> Option<u64> {
+        match self.entry(key)? {
+            Entry::Open(open) => Some(open.first_gap()),
+            Entry::Complete { format, .. } => Some(format.partition.object_size),
+            Entry::Pending { .. } | Entry::GivenUp | Entry::Skipped => None,
+        }
+    }
+}
