@@ -62,6 +62,20 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.remove_acking_node(now, node));
     }
 
+    /// Goes on without `node`, for good: nothing it says counts any more, no watermark waits for
+    /// it, and [`Self::receivers`] marks it as evicted. It may still receive; other receivers'
+    /// repairs serve it, too.
+    pub fn evict(&mut self, node: NodeId) {
+        self.with(|s, now| s.evict(now, node));
+    }
+
+    /// Puts `node` off: while an object still has its first pass ahead, its requests are counted
+    /// ([`crate::DropReason::Deferred`]) but not served; it asks again for what it lacks by then at
+    /// the flush that follows. `false` serves it as all others again.
+    pub fn defer(&mut self, node: NodeId, defer: bool) {
+        self.with(|s, _| s.defer(node, defer));
+    }
+
     /// Calls the roll: every `interval`, CMD(APPLICATION) with `content` asks all receivers of ours
     /// that are not yet known to answer with their status. `None` stops. Receivers that have
     /// answered are named in the call, so that they keep silent.

@@ -19,4 +19,6 @@ pub struct ReceiverReport {
     pub nacks: u64,
     /// When it was last heard.
     pub heard: Time,
+    /// It was evicted: nothing it says counts any more.
+    pub evicted: bool,
 }

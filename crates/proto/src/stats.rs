@@ -35,9 +35,13 @@ pub enum DropReason {
     RepairRequest,
     /// Storage refused or failed.
     Storage,
+    /// Feedback of a receiver that was evicted.
+    Evicted,
+    /// Requests of a receiver that is served when the first pass is done.
+    Deferred,
 }
 
-const REASONS: usize = 15;
+const REASONS: usize = 17;
 
 impl DropReason {
     /// All reasons, in order of declaration.
@@ -57,6 +61,8 @@ impl DropReason {
         Self::BufferFull,
         Self::RepairRequest,
         Self::Storage,
+        Self::Evicted,
+        Self::Deferred,
     ];
     /// Stable name for logs, JSON and metrics.
     #[must_use]
@@ -77,6 +83,8 @@ impl DropReason {
             Self::BufferFull => "buffer-full",
             Self::RepairRequest => "repair-request",
             Self::Storage => "storage",
+            Self::Evicted => "evicted",
+            Self::Deferred => "deferred",
         }
     }
 }

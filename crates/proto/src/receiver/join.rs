@@ -2,7 +2,7 @@
 
 use super::position::ObjectIndex;
 use crate::config::JoinPolicy;
-use fanfare_wire::ObjectTransportId;
+use fanfare_wire::{ObjectFlags, ObjectTransportId};
 
 /// What was heard of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,16 @@ pub(crate) enum Heard {
     Middle,
     /// A flush that asks this receiver to acknowledge.
     AskedToAcknowledge,
+}
+
+impl Heard {
+    /// INFO or DATA with these flags; `first_block`: INFO, or DATA of block 0.
+    pub(crate) fn of(flags: ObjectFlags, first_block: bool) -> Self {
+        match first_block && !flags.has(ObjectFlags::REPAIR) {
+            true => Self::Beginning,
+            false => Self::Middle,
+        }
+    }
 }
 
 /// The synchronisation point: the first object that counts; `None` while none does.

@@ -30,9 +30,11 @@ enum Phase {
         until: Time,
         limit: Position,
     },
-    /// Waiting for repair; `again` is set when a need was seen meanwhile.
+    /// Waiting for repair; `again` is set when a need was seen meanwhile. `packet`: the packet that
+    /// is under way.
     Holdoff {
-        until: Time,
+        since: Time,
+        packet: Duration,
         again: Option<Position>,
     },
 }
@@ -59,14 +61,16 @@ impl NackCycle {
         timing: &Timing,
         rng: &mut Rng,
     ) -> bool {
+        let path = self.path;
         match &mut self.phase {
             Phase::Idle => {}
             Phase::Backoff { .. } => return false,
-            Phase::Holdoff { until, again } if now < *until => {
-                *again = (*again).max(Some(limit));
-                return false;
+            Phase::Holdoff { since, packet, again } => {
+                if now < holdoff_end(path, *since, *packet, timing) {
+                    *again = (*again).max(Some(limit));
+                    return false;
+                }
             }
-            Phase::Holdoff { .. } => {}
         }
         self.begin(now, limit, timing, rng)
     }
@@ -79,7 +83,7 @@ impl NackCycle {
         let leave = self.path == NackPath::Sender && timing.backoff > 1 && backoff > late;
         if leave && !self.insists() {
             self.unheeded += 1;
-            self.hold_off(now, Duration::ZERO, timing);
+            self.hold_off(now, Duration::ZERO);
             return false;
         }
         self.phase = Phase::Backoff { until: now + backoff, limit };
@@ -89,7 +93,9 @@ impl NackCycle {
     /// The hold-off is over and something was missed meanwhile: a new back-off begins.
     pub(crate) fn on_timeout(&mut self, now: Time, timing: &Timing, rng: &mut Rng) -> bool {
         match self.phase {
-            Phase::Holdoff { until, again: Some(limit) } if until <= now => {
+            Phase::Holdoff { since, packet, again: Some(limit) }
+                if holdoff_end(self.path, since, packet, timing) <= now =>
+            {
                 self.begin(now, limit, timing, rng)
             }
             _ => false,
@@ -120,15 +126,15 @@ impl NackCycle {
     }
 
     /// The NACK went out.
-    pub(crate) fn sent(&mut self, now: Time, packet_interval: Duration, timing: &Timing) {
+    pub(crate) fn sent(&mut self, now: Time, packet_interval: Duration) {
         self.unheeded = 0;
-        self.hold_off(now, packet_interval, timing);
+        self.hold_off(now, packet_interval);
     }
 
     /// It did not: `asked` by others already, or the sender has gone back to before our needs.
-    pub(crate) fn suppressed(&mut self, now: Time, asked: bool, timing: &Timing) {
+    pub(crate) fn suppressed(&mut self, now: Time, asked: bool) {
         self.unheeded = self.unheeded.saturating_add(u8::from(asked));
-        self.hold_off(now, Duration::ZERO, timing);
+        self.hold_off(now, Duration::ZERO);
     }
 
     /// Something that was missing has arrived.
@@ -136,23 +142,30 @@ impl NackCycle {
         self.unheeded = 0;
     }
 
-    /// RFC 5740 5.3: (K+2)*GRTT lets a repair arrive before it is asked for again. With one receiver
-    /// the sender does not gather requests: one GRTT, and the packet under way.
-    fn hold_off(&mut self, now: Time, packet_interval: Duration, timing: &Timing) {
-        let holdoff = match self.path {
-            NackPath::Unicast => timing.grtt + packet_interval.min(timing.grtt),
-            NackPath::Group | NackPath::Sender => timing.grtt * (timing.backoff + 2),
-        };
-        self.phase = Phase::Holdoff { until: now + holdoff, again: None };
+    fn hold_off(&mut self, now: Time, packet: Duration) {
+        self.phase = Phase::Holdoff { since: now, packet, again: None };
     }
 
-    pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
+    /// By the timing of now: a GRTT that has fallen ends a hold-off sooner.
+    pub(crate) fn next_timeout(&self, timing: &Timing) -> Option<(Time, Timer)> {
         match self.phase {
             Phase::Backoff { until, .. } => Some((until, Timer::NackBackoff)),
-            Phase::Holdoff { until, again: Some(_) } => Some((until, Timer::NackHoldoff)),
+            Phase::Holdoff { since, packet, again: Some(_) } => {
+                Some((holdoff_end(self.path, since, packet, timing), Timer::NackHoldoff))
+            }
             Phase::Idle | Phase::Holdoff { .. } => None,
         }
     }
+}
+
+/// RFC 5740 5.3: (K+2)*GRTT lets a repair arrive before it is asked for again. With one receiver
+/// the sender does not gather requests: one GRTT, and the packet under way.
+fn holdoff_end(path: NackPath, since: Time, packet: Duration, timing: &Timing) -> Time {
+    since
+        + match path {
+            NackPath::Unicast => timing.grtt + packet.min(timing.grtt),
+            NackPath::Group | NackPath::Sender => timing.grtt * (timing.backoff + 2),
+        }
 }
 
 #[cfg(test)]
@@ -175,7 +188,7 @@ mod tests {
     fn a_need_begins_a_backoff_of_at_most_k_grtt() {
         let (mut nack, timing) = (NackCycle::new(NackPath::Group), timing());
         assert!(nack.on_need(Time::ZERO, at(1), &timing, &mut Rng::new(1)));
-        let (until, why) = nack.next_timeout().unwrap();
+        let (until, why) = nack.next_timeout(&timing).unwrap();
         assert!(until <= Time::ZERO + timing.grtt * 4 && why == Timer::NackBackoff);
         assert!(!nack.on_need(Time::ZERO, at(2), &timing, &mut Rng::new(1)));
         assert_eq!(nack.due(until), Some(at(1)));
@@ -185,21 +198,34 @@ mod tests {
     fn a_need_seen_in_holdoff_begins_a_new_cycle_at_its_end() {
         let (mut nack, timing) = (NackCycle::new(NackPath::Group), timing());
         let mut rng = Rng::new(1);
-        nack.sent(Time::ZERO, Duration::ZERO, &timing);
-        assert_eq!(nack.next_timeout(), None);
+        nack.sent(Time::ZERO, Duration::ZERO);
+        assert_eq!(nack.next_timeout(&timing), None);
         assert!(!nack.on_need(Time::ZERO, at(3), &timing, &mut rng));
-        let (end, why) = nack.next_timeout().unwrap();
+        let (end, why) = nack.next_timeout(&timing).unwrap();
         assert_eq!((end, why), (Time::ZERO + timing.grtt * 6, Timer::NackHoldoff));
         assert!(nack.on_timeout(end, &timing, &mut rng) && nack.listens());
+    }
+
+    #[test]
+    fn a_falling_grtt_ends_a_holdoff_under_way() {
+        let (mut nack, timing) = (NackCycle::new(NackPath::Group), timing());
+        nack.sent(Time::ZERO, Duration::ZERO);
+        nack.on_need(Time::ZERO, at(3), &timing, &mut Rng::new(1));
+        let mut shorter = timing;
+        shorter.grtt = timing.grtt / 10;
+        let end = Time::ZERO + shorter.grtt * 6;
+        assert_eq!(nack.next_timeout(&shorter).unwrap().0, end);
+        assert!(!nack.on_timeout(end, &timing, &mut Rng::new(1)));
+        assert!(nack.on_timeout(end, &shorter, &mut Rng::new(1)));
     }
 
     #[test]
     fn a_lone_receiver_holds_off_for_one_grtt_and_a_packet() {
         let (mut nack, timing) = (NackCycle::new(NackPath::Unicast), timing());
         let packet = Duration::from_millis(2);
-        nack.sent(Time::ZERO, packet, &timing);
+        nack.sent(Time::ZERO, packet);
         nack.on_need(Time::ZERO, at(1), &timing, &mut Rng::new(1));
-        assert_eq!(nack.next_timeout().unwrap().0, Time::ZERO + timing.grtt + packet);
+        assert_eq!(nack.next_timeout(&timing).unwrap().0, Time::ZERO + timing.grtt + packet);
     }
 
     #[test]
@@ -210,8 +236,8 @@ mod tests {
             let spoke = nack.on_need(now, at(1), &timing, &mut rng);
             left = if spoke { 0 } else { left + 1 };
             assert!(left <= 2);
-            if let Some((until, _)) = nack.next_timeout().filter(|_| spoke) {
-                nack.sent(until, Duration::ZERO, &timing);
+            if let Some((until, _)) = nack.next_timeout(&timing).filter(|_| spoke) {
+                nack.sent(until, Duration::ZERO);
             }
             now = now + timing.grtt * 20;
         }

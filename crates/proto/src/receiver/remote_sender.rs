@@ -294,7 +294,7 @@ impl RemoteSender {
     }
 
     fn on_info(&mut self, ctx: &mut Context<'_>, local: &Local, info: &Info<'_>) {
-        let heard = beginning(info.flags, true);
+        let heard = Heard::of(info.flags, true);
         let Some(object) = self.locate(ctx, local, info.object_transport_id, heard) else { return };
         let fti = info.extensions.fti(info.fec_id);
         let Ok(format) = self.format(ctx, local, object, (info.fec_id, fti, info.flags)) else {
@@ -316,7 +316,7 @@ impl RemoteSender {
         let fti = data.extensions.fti(fec_id);
         let field = self.field(data.object_transport_id, fec_id, fti.as_ref());
         let id = data.payload_id.unpack(field);
-        let heard = beginning(data.flags, id.block.0 == 0);
+        let heard = Heard::of(data.flags, id.block.0 == 0);
         let Some(object) = self.locate(ctx, local, data.object_transport_id, heard) else { return };
         let Ok(format) = self.format(ctx, local, object, (fec_id, fti, data.flags)) else { return };
         self.note_coding(fec_id);
@@ -437,7 +437,7 @@ impl RemoteSender {
             return inactivity;
         }
         [
-            self.nack.next_timeout(),
+            self.nack.next_timeout(&self.timing),
             self.ack.next_timeout(),
             self.status.next_timeout(),
             self.feedback.next_timeout(),
@@ -447,8 +447,4 @@ impl RemoteSender {
         .flatten()
         .min()
     }
-}
-
-fn beginning(flags: ObjectFlags, first_block: bool) -> Heard {
-    if first_block && !flags.has(ObjectFlags::REPAIR) { Heard::Beginning } else { Heard::Middle }
 }

@@ -72,7 +72,7 @@ impl RemoteSender {
         };
         // What the sender has gone back to will come by itself.
         if first >= present {
-            self.nack.suppressed(now, false, &self.timing);
+            self.nack.suppressed(now, false);
             return false;
         }
         if self.nack.insists() {
@@ -81,12 +81,12 @@ impl RemoteSender {
         let requests = self.requests(initiated, present);
         if requests.is_empty() {
             ctx.stats.nacks_suppressed += 1;
-            self.nack.suppressed(now, true, &self.timing);
+            self.nack.suppressed(now, true);
             return false;
         }
         self.encode_nack(now, local, &requests, out);
         ctx.stats.nacks_sent += 1;
-        self.nack.sent(now, self.rate.interval(), &self.timing);
+        self.nack.sent(now, self.rate.interval());
         self.feedback.on_nack_sent(now, &self.timing);
         true
     }

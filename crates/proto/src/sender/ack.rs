@@ -10,6 +10,8 @@ use alloc::{
 };
 use fanfare_wire::{FecPayloadId, NodeId, ObjectTransportId};
 
+/// A node at work is asked again only after so long: it reports no more often.
+const ASK_AT_WORK: Duration = Duration::from_secs(1);
 /// A report of work is good for so long: several of them may be lost.
 const AT_WORK: Duration = Duration::from_secs(5);
 
@@ -29,8 +31,14 @@ enum Node {
         attempts: u32,
         /// Requests before this time do not count: the node has said that it is at work.
         patience: Time,
+        /// It is not asked before.
+        ask: Time,
     },
     Settled(WatermarkOutcome),
+}
+
+impl Node {
+    const NEW: Self = Self::Pending { attempts: 0, patience: Time::ZERO, ask: Time::ZERO };
 }
 
 /// The watermark machine.
@@ -70,7 +78,7 @@ impl Watermark {
         self.nodes.clear();
         self.told = true;
         if self.point.is_some() {
-            let pending = |node| (node, Node::Pending { attempts: 0, patience: Time::ZERO });
+            let pending = |node| (node, Node::NEW);
             self.nodes = core::mem::take(&mut self.waiting).into_iter().map(pending).collect();
             (self.next, self.told) = (now, self.nodes.is_empty());
         }
@@ -81,7 +89,7 @@ impl Watermark {
         if self.point.is_none() {
             self.waiting.insert(node);
         } else if let Entry::Vacant(place) = self.nodes.entry(node) {
-            place.insert(Node::Pending { attempts: 0, patience: Time::ZERO });
+            place.insert(Node::NEW);
             self.next = self.next.max(now);
             self.told = false;
         }
@@ -112,8 +120,8 @@ impl Watermark {
         self.is_pending().then_some(self.next)
     }
 
-    /// A request goes out: the nodes it names, at most `fit`. Before `patience` receivers may be
-    /// unable to answer: it does not count.
+    /// A request is due: the nodes to name in it, at most `fit`; none when all are at work and were
+    /// asked lately. Before `patience` receivers may be unable to answer: it does not count.
     pub(super) fn on_flushed(
         &mut self,
         now: Time,
@@ -121,10 +129,9 @@ impl Watermark {
         fit: usize,
         patience: Time,
     ) -> Vec<NodeId> {
-        self.next = now + interval;
         let robust = self.robust;
         let open = |(node, state): (&NodeId, &Node)| match state {
-            Node::Pending { attempts, .. } if *attempts < robust => Some(*node),
+            Node::Pending { attempts, ask, .. } if *attempts < robust && *ask <= now => Some(*node),
             Node::Pending { .. } | Node::Settled(_) => None,
         };
         let all: Vec<NodeId> = self.nodes.iter().filter_map(open).collect();
@@ -132,14 +139,27 @@ impl Watermark {
         let named: Vec<NodeId> =
             all[start..].iter().chain(&all[..start]).take(fit.max(1)).copied().collect();
         for node in &named {
-            if let Some(Node::Pending { attempts, patience: own }) = self.nodes.get_mut(node) {
+            if let Some(Node::Pending { attempts, patience: own, ask }) = self.nodes.get_mut(node) {
                 *attempts += u32::from(now >= patience.max(*own));
+                if now < *own {
+                    *ask = now + ASK_AT_WORK;
+                }
             }
         }
+        self.next = (now + interval).max(self.next_ask().unwrap_or(now));
         if let Some(last) = named.last() {
             self.asked_last = *last;
         }
         named
+    }
+
+    /// When the first of those still asked may be asked next.
+    fn next_ask(&self) -> Option<Time> {
+        let ask = |node: &Node| match node {
+            Node::Pending { ask, .. } => Some(*ask),
+            Node::Settled(_) => None,
+        };
+        self.nodes.values().filter_map(ask).min()
     }
 
     /// An ACK(FLUSH). True when it is the node's first for this watermark. NRL's receivers send
@@ -160,16 +180,16 @@ impl Watermark {
 
     /// The node shows that it is at work: it may be asked the whole number of times again.
     pub(super) fn on_alive(&mut self, node: NodeId) {
-        if let Some(Node::Pending { attempts, .. }) = self.nodes.get_mut(&node) {
-            *attempts = 0;
+        if let Some(Node::Pending { attempts, ask, .. }) = self.nodes.get_mut(&node) {
+            (*attempts, *ask) = (0, Time::ZERO);
         }
     }
 
     /// The node says that it has everything but is still at work on it. It says so once a second at
     /// most ([`crate::receiver`]), which is longer than all requests take at a short GRTT.
     pub(super) fn on_status(&mut self, now: Time, node: NodeId) {
-        if let Some(Node::Pending { attempts, patience }) = self.nodes.get_mut(&node) {
-            (*attempts, *patience) = (0, now + AT_WORK);
+        if let Some(Node::Pending { attempts, patience, ask }) = self.nodes.get_mut(&node) {
+            (*attempts, *patience, *ask) = (0, now + AT_WORK, now + ASK_AT_WORK);
         }
     }
 
@@ -305,18 +325,41 @@ mod tests {
         assert_eq!(exhaust(&mut rewound, 1).len(), 3);
     }
 
-    #[test]
-    fn a_node_that_reports_work_each_second_is_never_given_up() {
-        let mut watermark = watermark(&[7]);
-        let mut now = Time::ZERO;
-        for asked in 0..1000 {
-            if asked % 50 == 0 {
+    /// Lets a node report that it is at work when it is asked, as long as `reports` says so; how
+    /// often it was asked, until it is asked no more or 60 s have passed.
+    fn asked_while(reports: impl Fn(Time) -> bool) -> u32 {
+        let (mut watermark, mut asked) = (watermark(&[7]), 0);
+        while let Some(now) = watermark.due_at().filter(|now| *now < Time::ZERO + AT_WORK * 12) {
+            watermark.poll(now);
+            let named = watermark.on_flushed(now, INTERVAL, 10, Time::ZERO).len() as u32;
+            asked += named;
+            if named > 0 && reports(now) {
                 watermark.on_status(now, NodeId(7));
             }
-            watermark.poll(now);
-            assert_eq!(watermark.on_flushed(now, INTERVAL, 10, Time::ZERO), [NodeId(7)]);
-            now = now + INTERVAL;
         }
+        asked
+    }
+
+    #[test]
+    fn a_node_at_work_is_asked_once_a_second_and_never_given_up() {
+        assert_eq!(asked_while(|_| true), 60);
+    }
+
+    #[test]
+    fn a_node_at_work_that_falls_silent_is_given_up() {
+        // Ten reports; four questions while the last is believed; then three that go unanswered.
+        assert_eq!(asked_while(|now| now < Time::ZERO + ASK_AT_WORK * 10), 10 + 4 + 3);
+    }
+
+    #[test]
+    fn others_are_asked_at_their_pace_while_one_is_at_work() {
+        let mut watermark = watermark(&[7, 8]);
+        watermark.on_status(Time::ZERO, NodeId(7));
+        assert_eq!(watermark.on_flushed(Time::ZERO, INTERVAL, 10, Time::ZERO), [NodeId(8)]);
+        assert_eq!(watermark.due_at(), Some(Time::ZERO + INTERVAL));
+        watermark.on_alive(NodeId(7));
+        let again = watermark.on_flushed(Time::ZERO + INTERVAL, INTERVAL, 10, Time::ZERO);
+        assert_eq!(again, [NodeId(7), NodeId(8)], "who asks for repair is no longer at work");
     }
 
     #[test]

@@ -134,6 +134,12 @@ impl Cache {
         !self.new.is_empty()
     }
 
+    /// Whether the first pass of an object is under way or to come.
+    pub(super) fn has_first_pass(&self) -> bool {
+        let first = |ordinal: &u64| self.objects.get(ordinal).is_some_and(|o| o.sent.is_none());
+        self.new.iter().any(first)
+    }
+
     pub(super) fn has_repair(&self) -> bool {
         !self.repairs.is_empty()
     }
@@ -268,6 +274,18 @@ pub(super) mod tests {
         assert_eq!(cache.find(ObjectTransportId(3)), Found::Unknown);
         assert_eq!(cache.find(ObjectTransportId(0xffff)), Found::Gone);
         assert!(cache.is_hole(ObjectTransportId(1)) && !cache.is_hole(ObjectTransportId(0xffff)));
+    }
+
+    #[test]
+    fn a_carousels_later_rounds_are_no_first_pass() {
+        let coding = coding(4, 2, 0);
+        let mut cache = cache(&coding, &[10, 10], Time::ZERO);
+        assert!(cache.has_first_pass());
+        sent(&mut cache, &coding, Time::ZERO);
+        let Found::Cached(first) = cache.find(ObjectTransportId(0)) else { panic!() };
+        cache.get_mut(first).unwrap().requeue();
+        cache.refresh(first);
+        assert!(cache.has_new() && !cache.has_first_pass());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
     context::Context, datagram::RecvMeta, event::Event, roll_call::STATUS_ACK, stats::DropReason,
 };
 use alloc::vec::Vec;
-use fanfare_wire::{Ack, AckKind, Nack, ext::ExtCc, header::FeedbackFields};
+use fanfare_wire::{Ack, AckKind, Nack, NodeId, ext::ExtCc, header::FeedbackFields};
 
 impl Sender {
     /// A receiver asks for repair.
@@ -19,14 +19,13 @@ impl Sender {
         }
         ctx.stats.nacks_received += 1;
         self.watermark.on_alive(nack.feedback.source_id);
+        if self.is_deferred(nack.feedback.source_id) {
+            return self.defer_nack(ctx, nack);
+        }
         let reading = Reading::new(&nack.requests, &self.coding, &self.cache);
         (0..reading.ignored).for_each(|_| ctx.stats.drop(DropReason::RepairRequest));
         self.squelch.on_gone(&reading.gone);
-        for ordinal in reading.demand.objects.keys() {
-            if let Some(object) = self.cache.get_mut(*ordinal) {
-                object.active = self.now;
-            }
-        }
+        self.keep_wanted(&reading.demand);
         let timing = self.cycle_timing();
         let now = self.now;
         if let Some(demand) = self.repair.on_demand(now, reading.demand, timing, self.position) {
@@ -35,6 +34,28 @@ impl Sender {
         if meta.unicast && self.backoff() > 0 && self.repair.collecting().is_some() {
             self.advert.on_unicast_nack();
         }
+    }
+
+    /// What is wanted stays in the cache.
+    fn keep_wanted(&mut self, demand: &Demand) {
+        for ordinal in demand.objects.keys() {
+            if let Some(object) = self.cache.get_mut(*ordinal) {
+                object.active = self.now;
+            }
+        }
+    }
+
+    fn is_deferred(&self, node: NodeId) -> bool {
+        self.service.is_deferred(node) && self.cache.has_first_pass()
+    }
+
+    /// Not served now. Nor remembered: the flush after the first pass makes the receiver ask for
+    /// just what it lacks then, and those who lack nothing acknowledge before it is served.
+    fn defer_nack(&mut self, ctx: &mut Context<'_>, nack: &Nack<'_>) {
+        ctx.stats.drop(DropReason::Deferred);
+        let reading = Reading::new(&nack.requests, &self.coding, &self.cache);
+        self.squelch.on_gone(&reading.gone);
+        self.keep_wanted(&reading.demand);
     }
 
     /// Requests become what is to be sent.
@@ -94,6 +115,10 @@ impl Sender {
         let ours = (self.node_id, self.config.instance_id);
         if (feedback.server_id, feedback.instance_id) != ours {
             ctx.stats.drop(DropReason::NotForUs);
+            return false;
+        }
+        if self.service.is_evicted(feedback.source_id) {
+            ctx.stats.drop(DropReason::Evicted);
             return false;
         }
         let longest = self.config.grtt_max.saturating_mul(self.config.robust_factor.max(1));

@@ -8,7 +8,8 @@
 //! - `demand`: what a NACK asks; `repair`: the cycle that serves it; `advert`, `squelch`: what the
 //!   group is told about it; `share`: how repairs and new data share the rate.
 //! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye.
-//! - `grtt`, `probe`, `receivers`, `roll`: what is known of the group.
+//! - `grtt`, `probe`, `receivers`, `roll`: what is known of the group; `service`: who of it is put
+//!   off or out.
 //! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words.
 //! - `feedback`: NACKs and ACKs, handed to the machines.
 
@@ -30,6 +31,7 @@ mod probe;
 mod receivers;
 mod repair;
 mod roll;
+mod service;
 mod share;
 mod speak;
 mod squelch;
@@ -66,6 +68,7 @@ use probe::Probe;
 use receivers::Receivers;
 use repair::{CycleTiming, RepairCycle};
 use roll::Roll;
+use service::Service;
 use share::Share;
 use squelch::Squelch;
 
@@ -118,6 +121,7 @@ pub(crate) struct Sender {
     grtt: Grtt,
     probe: Probe,
     receivers: Receivers,
+    service: Service,
     roll: Roll,
     pace: Pace,
     eot: Eot,
@@ -163,6 +167,7 @@ impl Sender {
             grtt: Grtt::new(now, config.grtt_initial, limits),
             probe: Probe::new(now, config.probe_min, config.probe_max, rng),
             receivers: Receivers::default(),
+            service: Service::default(),
             roll: Roll::new(),
             pace: Pace::new(now, config.burst),
             eot: Eot::default(),
@@ -268,19 +273,37 @@ impl Sender {
             object: object.key.object,
             id: object.partition.last(),
         });
-        self.watermark.set(self.now, point, nodes);
+        let served = |node: &&NodeId| !self.service.is_evicted(**node);
+        let nodes: Vec<NodeId> = nodes.iter().filter(served).copied().collect();
+        self.watermark.set(self.now, point, &nodes);
     }
 
     /// Asks one more node to acknowledge the present or the next watermark.
     pub(crate) fn add_acking_node(&mut self, now: Time, node: NodeId) {
         self.now = self.now.max(now);
-        self.watermark.add(self.now, node);
+        if !self.service.is_evicted(node) {
+            self.watermark.add(self.now, node);
+        }
     }
 
     /// No longer asks `node`.
     pub(crate) fn remove_acking_node(&mut self, now: Time, node: NodeId) {
         self.now = self.now.max(now);
         self.watermark.remove(node);
+    }
+
+    /// No longer listens to `node`, and calls it on the roll no more.
+    pub(crate) fn evict(&mut self, now: Time, node: NodeId) {
+        self.now = self.now.max(now);
+        self.service.evict(node);
+        self.watermark.remove(node);
+        self.receivers.forget_recent(node);
+        self.roll.on_answer(node);
+    }
+
+    /// Serves `node` only when the first pass of everything is done, or as all others again.
+    pub(crate) fn defer(&mut self, node: NodeId, defer: bool) {
+        self.service.defer(node, defer);
     }
 
     /// Calls the roll from now on, or no more.
@@ -325,7 +348,7 @@ impl Sender {
 
     /// What is known of each receiver heard.
     pub(crate) fn receivers(&self) -> Vec<ReceiverReport> {
-        self.receivers.reports()
+        self.receivers.reports(&self.service)
     }
 
     /// The session's time has come.

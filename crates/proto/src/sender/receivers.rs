@@ -1,5 +1,6 @@
 //! Who has been heard, and what each reported.
 
+use super::service::Service;
 use crate::{
     congestion::Feedback,
     rate::Bitrate,
@@ -101,9 +102,16 @@ impl Receivers {
         recent.into_iter().filter_map(|node| self.known.get(&node)?.cc_node(node)).collect()
     }
 
+    /// The next probe does not tell about `node`.
+    pub(super) fn forget_recent(&mut self, node: NodeId) {
+        self.recent.retain(|recent| *recent != node);
+    }
+
     /// What a REPAIR_ADV tells of the whole group: highest RTT and loss, lowest rate.
-    pub(super) fn limiting(&self, cc_sequence: u16) -> ExtCc {
-        let nanos = self.known.values().filter_map(|r| r.rtt).max().map_or(0, nanos);
+    pub(super) fn limiting(&self, cc_sequence: u16, service: &Service) -> ExtCc {
+        let served =
+            || self.known.iter().filter(|(node, _)| !service.is_evicted(**node)).map(|(_, r)| r);
+        let nanos = served().filter_map(|r| r.rtt).max().map_or(0, nanos);
         let slower = |a: &QuantizedRate, b: &QuantizedRate| {
             a.to_bytes_per_second().total_cmp(&b.to_bytes_per_second())
         };
@@ -111,13 +119,13 @@ impl Receivers {
             cc_sequence,
             flags: CcFlags::default(),
             rtt: QuantizedRtt::from_nanos(nanos),
-            loss: self.known.values().map(|r| r.loss).max().unwrap_or(QuantizedLoss(0)),
-            rate: self.known.values().map(|r| r.rate).min_by(slower).unwrap_or(QuantizedRate(1)),
+            loss: served().map(|r| r.loss).max().unwrap_or(QuantizedLoss(0)),
+            rate: served().map(|r| r.rate).min_by(slower).unwrap_or(QuantizedRate(1)),
         }
     }
 
     /// For the driver.
-    pub(super) fn reports(&self) -> Vec<ReceiverReport> {
+    pub(super) fn reports(&self, service: &Service) -> Vec<ReceiverReport> {
         let report = |(node, receiver): (&NodeId, &Receiver)| ReceiverReport {
             node: *node,
             source: receiver.source,
@@ -125,6 +133,7 @@ impl Receivers {
             loss: receiver.loss.to_fraction(),
             nacks: receiver.nacks,
             heard: receiver.heard,
+            evicted: service.is_evicted(*node),
         };
         self.known.iter().map(report).collect()
     }
@@ -190,7 +199,7 @@ mod tests {
         let mut receivers = Receivers::default();
         assert!(receivers.on_report(Time::ZERO, &report(7, Heard::Ack, 0)).new);
         assert!(!receivers.on_report(Time::ZERO, &report(7, Heard::Nack, 0)).new);
-        assert_eq!(receivers.reports()[0].nacks, 1);
+        assert_eq!(receivers.reports(&Service::default())[0].nacks, 1);
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Sender {
             Turn::Squelch => self.speak_squelch(out),
             Turn::Probe => self.speak_probe(out),
             Turn::RollCall => self.speak_roll_call(out),
-            Turn::Watermark(point) => self.speak_watermark(point, out),
+            Turn::Watermark(point) => return self.speak_watermark(point, out),
             Turn::Object => return self.speak_object(ctx, out),
             Turn::Flush => return self.speak_flush(out),
         }
@@ -98,7 +98,7 @@ impl Sender {
             .repair
             .collecting()
             .map_or((Vec::new(), true), |demand| advert::encode(demand, &self.coding, bound));
-        let cc = self.receivers.limiting(self.probe.sequence());
+        let cc = self.receivers.limiting(self.probe.sequence(), &self.service);
         let message = RepairAdv {
             sender: self.fields(),
             flags: if complete { 0 } else { REPAIR_ADV_LIMIT },
@@ -154,15 +154,19 @@ impl Sender {
         Application { sender, extensions, content: &content }.encode(out);
     }
 
-    fn speak_watermark(&mut self, point: Point, out: &mut Vec<u8>) {
+    fn speak_watermark(&mut self, point: Point, out: &mut Vec<u8>) -> bool {
         let interval = self.flush_interval();
         let fit = usize::from(self.coding.segment_size) / NODE_ID_BYTES;
         let nodes = self.watermark.on_flushed(self.now, interval, fit, self.patience);
+        if nodes.is_empty() {
+            return false;
+        }
         // At the end of transmission it tells the others as much as a plain flush.
         if self.cache.newest_begun() == Some(point.ordinal) {
             self.flush.on_flushed(self.now, interval, self.patience);
         }
         self.flush_message(point.object, point.id).encode(None, &nodes, out);
+        true
     }
 
     fn speak_flush(&mut self, out: &mut Vec<u8>) -> bool {

@@ -173,6 +173,52 @@ fn a_late_joiner_is_served_the_part_already_sent_while_the_rest_goes_on() {
 }
 
 #[test]
+fn who_is_evicted_is_neither_heard_nor_waited_for() {
+    let mut hand = sent();
+    hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
+    hand.ask(2, 0, 8..9);
+    hand.sender.evict(hand.now, NodeId(2));
+    hand.sender.add_acking_node(hand.now, NodeId(2));
+    hand.run(ms(150));
+    let repaired = hand.stats.parity_repair_sent;
+    hand.ask(2, 0, 8..9);
+    hand.ack(2, AckKind::Application(crate::roll_call::STATUS_ACK, b"slow"), None, 1);
+    hand.ack_flush(3, 0, 1, 7);
+    hand.run(ms(400));
+    assert_eq!(
+        (hand.stats.parity_repair_sent, hand.stats.dropped(DropReason::Evicted)),
+        (repaired, 2)
+    );
+    let outcomes = alloc::vec![(NodeId(3), WatermarkOutcome::Acknowledged)];
+    let events = hand.events();
+    assert!(events.contains(&Event::WatermarkDone { outcomes }), "{events:?}");
+    assert!(!events.iter().any(|e| matches!(e, Event::ReceiverStatus { .. })));
+    let evicted: Vec<bool> = hand.sender.receivers().iter().map(|r| r.evicted).collect();
+    assert_eq!(evicted, [true, false]);
+}
+
+#[test]
+fn who_is_deferred_is_served_when_the_first_pass_is_done() {
+    let mut hand = Hand::new(SenderConfig { rate: Bitrate::kbps(800), ..config() });
+    hand.enqueue(16_000, None);
+    hand.sender.defer(NodeId(2), true);
+    hand.run(ms(20));
+    hand.ask(2, 0, 8..9);
+    hand.ask(3, 0, 8..10);
+    let said = hand.run(ms(150));
+    assert_eq!(hand.stats.dropped(DropReason::Deferred), 1);
+    assert!(data(&said).contains(&(0, 9)), "others are served meanwhile");
+    hand.ask(2, 1, 8..9);
+    assert!(!data(&hand.run(ms(1500))).contains(&(1, 8)));
+    hand.ask(2, 1, 8..9);
+    assert_eq!(data(&hand.run(ms(300))), [(1, 8)]);
+    hand.enqueue(16_000, None);
+    hand.sender.defer(NodeId(2), false);
+    hand.ask(2, 1, 9..10);
+    assert!(data(&hand.run(ms(300))).contains(&(1, 9)));
+}
+
+#[test]
 fn a_status_is_an_event_and_puts_the_receiver_on_the_roll() {
     let mut hand = Hand::new(config());
     hand.ack(2, AckKind::Application(crate::roll_call::STATUS_ACK, b"ready"), None, 1);
