@@ -64,6 +64,18 @@ impl Held {
         self.bytes += new;
         new
     }
+    /// Takes `start..end` out.
+    fn remove(&mut self, start: u64, end: u64) {
+        let ranges = std::mem::take(&mut self.ranges);
+        self.bytes = 0;
+        for (s, e) in ranges {
+            for (from, to) in [(s, e.min(start)), (s.max(end), e)] {
+                if from < to {
+                    self.add(from, to);
+                }
+            }
+        }
+    }
     fn has(&self, start: u64, end: u64) -> bool {
         start == end || self.ranges.range(..=start).next_back().is_some_and(|(_, e)| *e >= end)
     }
@@ -73,6 +85,18 @@ impl CheckedStorage {
     /// Loses all that was written, as a crash does; counters stay.
     pub fn forget(&mut self) {
         self.objects.clear();
+    }
+    /// Bytes `start..end` of `key` are there, from before.
+    pub fn keep(&mut self, key: ObjectKey, start: u64, end: u64) {
+        if let Some(held) = self.objects.get_mut(&key) {
+            held.add(start, end);
+        }
+    }
+    /// Bytes `start..end` of `key` are wrong: as good as not there.
+    pub fn lose(&mut self, key: ObjectKey, start: u64, end: u64) {
+        if let Some(held) = self.objects.get_mut(&key) {
+            held.remove(start, end);
+        }
     }
     /// Whether `key` was opened and all of its `size` bytes were written.
     #[must_use]
@@ -158,6 +182,8 @@ mod tests {
         assert_eq!([held.add(10, 20), held.add(30, 40), held.add(15, 35)], [10, 10, 10]);
         assert_eq!([held.add(0, 10), held.add(0, 40)], [10, 0]);
         assert!(held.has(0, 40) && !held.has(39, 41) && held.ranges.len() == 1);
+        held.remove(10, 15);
+        assert!(held.has(0, 10) && held.has(15, 40) && !held.has(9, 11) && held.bytes == 35);
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub(crate) struct Node {
     storage: CheckedStorage,
     buffer: Vec<u8>,
     backlog: VecDeque<Object>,
+    /// What it holds of every object that begins: offset, bytes.
+    before: Vec<(u64, u64)>,
     pub(crate) offers: Vec<Offer>,
     pub(crate) completions: Vec<Completion>,
     done: BTreeSet<ObjectKey>,
@@ -82,6 +84,7 @@ impl Node {
             storage: CheckedStorage::default(),
             buffer: Vec::new(),
             backlog: VecDeque::new(),
+            before: Vec::new(),
             offers: Vec::new(),
             completions: Vec::new(),
             done: BTreeSet::new(),
@@ -198,6 +201,23 @@ impl Node {
         }
     }
 
+    /// From now on it holds these ranges of every object that begins.
+    pub(crate) fn held_before(&mut self, ranges: Vec<(u64, u64)>) {
+        self.before = ranges;
+    }
+
+    /// It finds bytes (offset, length) of the `nth` object that it began wrong.
+    pub(crate) fn reject(&mut self, now: Time, nth: usize, (offset, len): (u64, u64)) {
+        let begun = self.events.iter().filter_map(|(_, event)| match event {
+            Event::ObjectNew { key, .. } => Some(*key),
+            _ => None,
+        });
+        if let (Some(key), Some(session)) = (begun.into_iter().nth(nth), &mut self.session) {
+            self.storage.lose(key, offset, offset + len);
+            session.receiver().reject(now, key, offset, len);
+        }
+    }
+
     /// Whether objects still wait for room in the session.
     pub(crate) fn has_backlog(&self) -> bool {
         !self.backlog.is_empty()
@@ -241,6 +261,13 @@ impl Node {
                     self.completions.push(Completion { key: *key, size: *size, at: now, whole });
                     self.done.insert(*key);
                     *news = true;
+                }
+                Event::ObjectNew { key, .. } => {
+                    let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
+                    for &(offset, len) in &self.before {
+                        shelf.received.keep(*key, offset, offset + len);
+                        session.receiver().have(*key, offset, len, &mut shelf);
+                    }
                 }
                 Event::FlushDone => *news = true,
                 Event::ObjectPurged { .. } => purged = true,

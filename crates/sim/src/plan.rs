@@ -75,6 +75,14 @@ pub enum Change {
     Status(Host, Vec<u8>, bool),
     /// The host confirms all it has received.
     Confirm(Host),
+    /// Of every object that begins from now on, the host holds these ranges (offset, bytes) already.
+    Have(Host, Vec<(u64, u64)>),
+    /// The host finds these bytes (offset, length) of the n-th object that it began wrong.
+    Reject(Host, usize, (u64, u64)),
+    /// The first host goes on without the second.
+    Evict(Host, Host),
+    /// The first host serves the second only after the first pass, or as all others again.
+    Defer(Host, Host, bool),
     /// These hosts and the others no longer hear each other.
     Partition(Hosts),
     /// All hear each other again.

@@ -241,7 +241,11 @@ impl Simulation {
             | Change::Watermark(host, _)
             | Change::RollCall(host, _)
             | Change::Status(host, ..)
-            | Change::Confirm(host) => *host,
+            | Change::Confirm(host)
+            | Change::Have(host, _)
+            | Change::Reject(host, ..)
+            | Change::Evict(host, _)
+            | Change::Defer(host, ..) => *host,
             _ => return,
         };
         let node = &mut self.nodes[usize::from(host.0)];
@@ -249,6 +253,7 @@ impl Simulation {
             Change::Requeue(_, nth) => node.transport_id(*nth),
             _ => None,
         };
+        let now = self.now;
         let Some(session) = node.session() else { return };
         match command {
             Change::Send(_, object) => node.offer(object),
@@ -272,6 +277,10 @@ impl Simulation {
                 session.receiver().set_status(status, announce);
             }
             Change::Confirm(_) => node.confirm(),
+            Change::Have(_, ranges) => node.held_before(ranges),
+            Change::Reject(_, nth, bytes) => node.reject(now, nth, bytes),
+            Change::Evict(_, other) => session.sender().evict(Plan::node_id(other)),
+            Change::Defer(_, other, defer) => session.sender().defer(Plan::node_id(other), defer),
             _ => {}
         }
         self.settle(host);

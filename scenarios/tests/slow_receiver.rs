@@ -1,0 +1,82 @@
+//! One receiver loses far more than the others: the sender puts it off, or goes on without it.
+
+use fanfare_proto::{DropReason, Event, SenderConfig, Time, WatermarkOutcome};
+use fanfare_scenarios::{SENDER, ms, plan, secs};
+use fanfare_sim::{Change, Host, Hosts, Link, Object, Plan, Report, Until};
+
+const SLOW: Host = Host(3);
+
+/// Two receivers with 1 % loss and one with 50 %; 3 MB at 10 Mbit/s, acknowledged by name.
+fn beside_a_slow_one(seed: u64) -> Plan {
+    plan(seed)
+        .sender(SenderConfig::default())
+        .receivers(3)
+        .link(Link::default().loss(0.01))
+        .path(Hosts::All, SLOW, Link::default().loss(0.5))
+        .send(Object::file("first", 1_500_000))
+        .send(Object::file("second", 1_500_000))
+        .at(ms(1), Change::Watermark(SENDER, vec![Host(1), Host(2), SLOW]))
+        .until(Until::Limit, secs(120))
+}
+
+fn last_completion(report: &Report, host: Host) -> Time {
+    report.check(report.host(host).completions.len() == 2, "it has both objects");
+    report.host(host).completions.iter().map(|c| c.at).max().unwrap_or(Time::ZERO)
+}
+
+fn first_pass(report: &Report) -> Time {
+    let sent = report.host(SENDER).events.iter().filter_map(|(at, event)| match event {
+        Event::ObjectSent { .. } => Some(*at),
+        _ => None,
+    });
+    sent.max().unwrap_or(Time::ZERO)
+}
+
+#[test]
+fn a_deferred_receiver_does_not_hold_up_the_first_pass_and_completes_after_it() {
+    // loss 1 %, 1 % and 50 %, delay 5 ms, seed 1
+    let served = beside_a_slow_one(1).run();
+    let deferred = beside_a_slow_one(1).at(ms(0), Change::Defer(SENDER, SLOW, true)).run();
+    served.check_complete();
+    deferred.check_complete();
+    let ignored = deferred.host(SENDER).sum(|s| s.dropped(DropReason::Deferred));
+    deferred.check(ignored > 0, "its requests were put off");
+    let (with, without) = (first_pass(&served), first_pass(&deferred));
+    let ideal = Time::ZERO + ms(2_700);
+    deferred.check(without < ideal, &format!("first pass {without}, {with} when all are served"));
+    served.check(with > without + ms(1_000), "which is more than a second sooner");
+    for host in [Host(1), Host(2)] {
+        let (late, soon) = (last_completion(&served, host), last_completion(&deferred, host));
+        deferred.check(soon < late, &format!("{soon}, {late} when all are served"));
+    }
+    deferred.check(last_completion(&deferred, SLOW) > without, "the slow one comes last");
+}
+
+#[test]
+fn the_others_acknowledge_before_the_deferred_one_is_served() {
+    // loss 1 %, 1 % and 50 %, delay 5 ms, seed 2
+    let report = beside_a_slow_one(2).at(ms(0), Change::Defer(SENDER, SLOW, true)).run();
+    let acked: Vec<_> = report.events(SENDER, |event| match event {
+        Event::WatermarkAck { node, .. } => Some(*node),
+        _ => None,
+    });
+    report.check(acked.len() == 3 && acked[2] == Plan::node_id(SLOW), "the slow one is the last");
+}
+
+#[test]
+fn an_evicted_receiver_is_no_longer_waited_for() {
+    // loss 1 %, 1 % and 50 %, delay 5 ms, seed 3; evicted at 1 s
+    let report = beside_a_slow_one(3).at(secs(1), Change::Evict(SENDER, SLOW)).run();
+    let outcomes = report.events(SENDER, |event| match event {
+        Event::WatermarkDone { outcomes } => Some(outcomes.clone()),
+        _ => None,
+    });
+    let good = |n| (Plan::node_id(Host(n)), WatermarkOutcome::Acknowledged);
+    report.check(outcomes == [vec![good(1), good(2)]], "the others acknowledge, it is not named");
+    let ignored = report.host(SENDER).sum(|s| s.dropped(DropReason::Evicted));
+    report.check(ignored > 0, "what it says is counted and ignored");
+    let spent = report.traffic.data_payload;
+    report.check(spent < 4_000_000, &format!("{spent} bytes are sent, none for it after 1 s"));
+    let done = last_completion(&report, Host(1)).max(last_completion(&report, Host(2)));
+    report.check(done < Time::ZERO + secs(5), "the others are done soon");
+}
