@@ -1,6 +1,6 @@
 //! The command `fanfare`: the same bytes on many machines, and who has them.
 //!
-//! - `send`, `recv`, `demo`, `generate`: a file per command
+//! - `send`, `recv`, `demo`, `doctor`, `generate`: a file per command
 //! - `net_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `exit`, `interrupt`: how they end
 
@@ -9,6 +9,7 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::{Parser, Subcommand, error::ErrorKind};
 
 mod demo;
+mod doctor;
 mod exit;
 mod generate;
 mod interrupt;
@@ -36,6 +37,7 @@ enum Command {
     Send(send_args::SendArgs),
     Recv(recv::RecvArgs),
     Demo(demo::DemoArgs),
+    Doctor(doctor::DoctorArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Command::Send(args) => send::run(&args),
         Command::Recv(args) => recv::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Generate(args) => generate::run(&args),
     }
     .into()

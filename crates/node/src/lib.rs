@@ -38,6 +38,7 @@ pub mod announcement;
 mod builder;
 mod clock;
 mod directory;
+pub mod doctor;
 mod driver;
 pub mod event;
 mod file_storage;

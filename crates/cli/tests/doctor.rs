@@ -1,0 +1,118 @@
+//! The doctor as people and programs run it: on loopback, with whatever rights the tests have.
+
+mod support;
+
+use std::{collections::BTreeSet, ffi::OsStr, process::Command};
+
+use serde_json::Value;
+use support::{Ended, Running, Stage};
+
+fn doctor(stage: &Stage, name: &str, wait: &str) -> Running {
+    stage.start("doctor", &["--name", name, "--peer-wait", wait])
+}
+
+fn check<'a>(ended: &'a Ended, name: &str) -> &'a Value {
+    let found: Vec<&Value> =
+        ended.all("check").into_iter().filter(|line| line["check"] == name).collect();
+    assert_eq!(found.len(), 1, "{name}: {:#?}", ended.events);
+    found[0]
+}
+
+#[test]
+fn two_doctors_on_one_machine_find_each_other_and_say_how_well() {
+    let stage = Stage::new();
+    let (one, two) = (doctor(&stage, "lab-01", "3s"), doctor(&stage, "lab-02", "3s"));
+    for (ended, other) in [(one.end(), "lab-02"), (two.end(), "lab-01")] {
+        let ended = ended.expect(0);
+        let peers = ended.all("peer");
+        assert_eq!(peers.len(), 1, "{:#?}", ended.events);
+        assert_eq!(peers[0]["name"], other);
+        let number = |name: &str| peers[0][name].as_u64().unwrap();
+        assert!(number("heard") >= 5 && number("heard") <= number("of"), "{}", peers[0]);
+        assert!(number("hears_us") >= 5 && number("hears_us") <= number("of_ours"), "{}", peers[0]);
+        assert_eq!(number("duplicates"), 0);
+        assert!(peers[0]["rtt_ms"].as_f64().is_some_and(|ms| ms < 1000.0), "{}", peers[0]);
+        let sentence = check(&ended, "peers")["seen"].as_str().unwrap();
+        assert!(sentence.starts_with(&format!("{other} (127.0.0.1): we hear ")), "{sentence}");
+        assert_eq!(ended.result()["peers"], 1);
+    }
+}
+
+#[test]
+fn alone_it_says_that_it_tested_this_machine_only() {
+    let stage = Stage::new();
+    let ended = doctor(&stage, "alone", "1s").end().expect(0);
+    let peers = check(&ended, "peers");
+    assert_eq!((&peers["level"], &peers["code"]), (&"warn".into(), &"peers.none".into()));
+    assert!(peers["seen"].as_str().unwrap().contains("this machine only"));
+    assert!(peers["do"].as_str().unwrap().contains(&format!("--group {}", stage.group)));
+    assert_eq!(check(&ended, "loop")["level"], "ok");
+    assert_eq!(check(&ended, "interfaces")["code"], "interfaces.loopback");
+}
+
+#[test]
+fn every_line_of_json_has_the_documented_fields_and_a_documented_code() {
+    const DOCUMENT: &str = include_str!("../../../docs/doctor.md");
+    let stage = Stage::new();
+    let (one, two) = (doctor(&stage, "one", "2s"), doctor(&stage, "two", "2s"));
+    let (ended, _) = (one.end().expect(0), two.end());
+    for line in &ended.events {
+        let event = line["event"].as_str().unwrap();
+        let start = format!("{{\"event\":\"{event}\"");
+        let example = DOCUMENT.lines().find(|line| line.starts_with(&start)).expect(event);
+        let example: Value = serde_json::from_str(example).unwrap();
+        let fields = |line: &Value| -> BTreeSet<String> {
+            line.as_object().unwrap().keys().cloned().collect()
+        };
+        assert_eq!(fields(line), fields(&example), "{line}");
+    }
+    for line in ended.all("check") {
+        let code = line["code"].as_str().unwrap();
+        assert!(DOCUMENT.contains(&format!("`{code}`")), "{code} is not in docs/doctor.md");
+        assert_eq!(line["check"], code.split('.').next().unwrap());
+        let level = line["level"].as_str().unwrap();
+        assert_eq!(level == "ok", line["do"].is_null(), "{line}");
+    }
+    let count = ended.all("check").len();
+    assert_eq!(ended.result()["checks"], count);
+}
+
+#[test]
+fn for_people_it_is_one_line_per_check_and_a_verdict() {
+    let stage = Stage::new();
+    let args = ["doctor", "--interface", "lo", "--peer-wait", "1s", "--group", &stage.group];
+    let output = Command::new(env!("CARGO_BIN_EXE_fanfare")).args(args).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let (verdict, checks) = text.lines().rev().collect::<Vec<_>>().split_first().map_or_else(
+        || panic!("it says nothing"),
+        |(verdict, checks)| ((*verdict).to_owned(), checks.to_vec()),
+    );
+    assert!(verdict.starts_with("verdict: multicast works on this machine"), "{text}");
+    for line in checks {
+        let level = line.split_whitespace().next().unwrap();
+        assert!(["ok", "warn"].contains(&level), "{line}");
+    }
+    let quiet = Command::new(env!("CARGO_BIN_EXE_fanfare")).args(args).arg("-q").output().unwrap();
+    assert_eq!((quiet.stdout.len(), quiet.stderr.len()), (0, 0));
+}
+
+#[test]
+fn what_cannot_be_examined_is_a_usage_error_of_one_line() {
+    for (args, code, begin) in [
+        (&["--group", "10.0.0.1:6003"][..], "group.not_multicast", "error: group (10.0.0.1): "),
+        (&["--group", "nonsense"], "group.invalid", "error: group (nonsense): "),
+        (&["--peer-wait", "soon"], "time.invalid", "error: peer wait (soon): "),
+        (&["--ttl", "256"], "ttl.invalid", "error: ttl (256): "),
+        (&["--rate", "fast"], "rate.invalid", "error: rate (fast): "),
+        (&["--interface", "no-such-if"], "interface.unknown", "error: interface (no-such-if): "),
+    ] {
+        let args: Vec<&OsStr> = ["doctor", "--json"].iter().chain(args).map(OsStr::new).collect();
+        let ended = Running::start(&args, None).end().expect(2);
+        let error = ended.error();
+        assert!(error.starts_with(begin), "{error}");
+        assert_eq!(ended.all("error")[0]["code"], code);
+    }
+    let unknown = Command::new(env!("CARGO_BIN_EXE_fanfare")).args(["doctor", "--heal"]).output();
+    assert_eq!(unknown.unwrap().status.code(), Some(2));
+}

@@ -1,0 +1,181 @@
+//! Is there an interface that carries the group, and do our packets fit?
+
+use std::net::IpAddr;
+
+use fanfare_udp::{Interface, OpenError};
+
+use super::finding::Finding;
+
+/// Bytes of a segment by default, and the most that the headers of its message add.
+const SEGMENT: u32 = 1400;
+const MESSAGE_HEADERS: u32 = 60;
+/// Smallest packet that every IPv6 link takes (RFC 8200 5); below it nothing can be advised.
+const SMALLEST_MTU: u32 = 576;
+const JUMBO_MTU: u32 = 9000;
+
+/// Judges the choice of an interface for `group`. `named` when the user made it.
+pub(crate) fn judge_choice(group: IpAddr, chosen: Result<&Interface, &OpenError>) -> Finding {
+    match chosen {
+        Ok(interface) if interface.loopback => Finding::warn(
+            "interfaces.loopback",
+            format!("{interface} reaches only this machine"),
+            "name the one to the others: fanfare doctor --interface NAME \
+             (ip -brief address lists them)",
+        ),
+        Ok(interface) => Finding::ok(
+            "interfaces.ok",
+            format!("{interface}: up, multicast, MTU {}", interface.mtu),
+        ),
+        Err(error) => judge_error(group, error),
+    }
+}
+
+fn judge_error(group: IpAddr, error: &OpenError) -> Finding {
+    let names = |usable: &[Interface]| {
+        usable.iter().map(Interface::to_string).collect::<Vec<_>>().join(", ")
+    };
+    match error {
+        OpenError::Ambiguous { usable, .. } => Finding::ok(
+            "interfaces.several",
+            format!("{} carry multicast: {}", usable.len(), names(usable)),
+        ),
+        OpenError::InterfaceDown { interface, .. } => Finding::bad(
+            "interfaces.down",
+            format!("{interface} is down or has no carrier"),
+            format!("ip link set dev {interface} up; and look at its cable"),
+        ),
+        OpenError::NoMulticast { interface, .. } => Finding::bad(
+            "interfaces.no_multicast",
+            format!("{interface} has no MULTICAST flag"),
+            format!("ip link set dev {interface} multicast on"),
+        ),
+        OpenError::NoAddress { interface, .. } => Finding::bad(
+            "interfaces.no_address",
+            format!("{interface} has no address of the family of {group}"),
+            format!(
+                "ip address add {} dev {interface}, with a free address of your network",
+                if group.is_ipv4() { "192.168.7.2/24" } else { "fd00:7::2/64" }
+            ),
+        ),
+        other => Finding::bad(
+            "interfaces.none",
+            other.to_string(),
+            "ip -brief link; ip link set dev NAME up",
+        ),
+    }
+}
+
+/// Judges whether the default segment fits into the packets of the interface.
+pub(crate) fn judge_mtu(group: IpAddr, interface: &Interface) -> Finding {
+    let Interface { name, mtu, .. } = interface;
+    let ip_and_udp = if group.is_ipv4() { 28 } else { 48 };
+    let needed = SEGMENT + MESSAGE_HEADERS + ip_and_udp;
+    if *mtu < SMALLEST_MTU {
+        return Finding::bad(
+            "mtu.tiny",
+            format!("{name} takes packets of {mtu} bytes only"),
+            format!("ip link set dev {name} mtu 1500"),
+        );
+    }
+    if *mtu < needed {
+        // Even, as codes over 16-bit symbols want it.
+        let segment = (mtu - ip_and_udp - MESSAGE_HEADERS) & !1;
+        return Finding::warn(
+            "mtu.small",
+            format!(
+                "{name} takes packets of {mtu} bytes, a segment of {SEGMENT} with its headers \
+                 needs up to {needed}"
+            ),
+            format!("fanfare send --segment {segment}"),
+        );
+    }
+    let jumbo = if *mtu >= JUMBO_MTU && !interface.loopback {
+        format!(
+            "; if every machine and switch takes {JUMBO_MTU}, --segment {} saves work",
+            (JUMBO_MTU - ip_and_udp - MESSAGE_HEADERS) & !1
+        )
+    } else {
+        String::new()
+    };
+    Finding::ok("mtu.ok", format!("{name} takes {mtu} bytes, a full segment needs {needed}{jumbo}"))
+}
+
+#[cfg(test)]
+pub(super) fn made_up(name: &str, address: &str) -> Interface {
+    Interface {
+        name: name.to_owned(),
+        index: 2,
+        addresses: vec![address.parse().unwrap()],
+        up: true,
+        multicast: true,
+        loopback: name == "lo",
+        mtu: 1500,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GROUP: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(239, 1, 2, 3));
+
+    fn line(finding: &Finding) -> String {
+        finding.to_string()
+    }
+
+    #[test]
+    fn a_usable_interface_is_named_with_its_addresses() {
+        let eth0 = made_up("eth0", "10.0.0.2");
+        assert_eq!(
+            line(&judge_choice(GROUP, Ok(&eth0))),
+            "ok    interfaces  eth0 (10.0.0.2): up, multicast, MTU 1500"
+        );
+    }
+
+    #[test]
+    fn loopback_reaches_only_this_machine() {
+        let finding = judge_choice(GROUP, Ok(&made_up("lo", "127.0.0.1")));
+        assert_eq!(finding.code, "interfaces.loopback");
+        assert_eq!(finding.seen, "lo (127.0.0.1) reaches only this machine");
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_interface_comes_with_the_command_that_mends_it() {
+        let (interface, usable) = (|| "eth1".to_owned(), Vec::new);
+        for (error, expected) in [
+            (
+                OpenError::InterfaceDown { interface: interface(), usable: usable() },
+                "bad   interfaces  eth1 is down or has no carrier; \
+                 do: ip link set dev eth1 up; and look at its cable",
+            ),
+            (
+                OpenError::NoMulticast { interface: interface(), usable: usable() },
+                "bad   interfaces  eth1 has no MULTICAST flag; \
+                 do: ip link set dev eth1 multicast on",
+            ),
+            (
+                OpenError::NoAddress { interface: interface(), group: GROUP, usable: usable() },
+                "bad   interfaces  eth1 has no address of the family of 239.1.2.3; \
+                 do: ip address add 192.168.7.2/24 dev eth1, with a free address of your network",
+            ),
+        ] {
+            assert_eq!(line(&judge_choice(GROUP, Err(&error))), expected);
+        }
+        let none = judge_choice(GROUP, Err(&OpenError::NoInterface { group: GROUP }));
+        assert_eq!(none.code, "interfaces.none");
+    }
+
+    #[test]
+    fn a_segment_that_does_not_fit_is_warned_of_with_one_that_does() {
+        let mtu = |mtu| judge_mtu(GROUP, &Interface { mtu, ..made_up("wg0", "10.0.0.2") });
+        assert_eq!(
+            line(&mtu(1420)),
+            "warn  mtu         wg0 takes packets of 1420 bytes, a segment of 1400 with its headers \
+             needs up to 1488; do: fanfare send --segment 1332"
+        );
+        assert_eq!(mtu(1488).code, "mtu.ok");
+        assert_eq!(mtu(1487).code, "mtu.small");
+        assert_eq!(mtu(300).code, "mtu.tiny");
+        assert!(mtu(9000).seen.ends_with("--segment 8912 saves work"), "{}", mtu(9000).seen);
+    }
+}
