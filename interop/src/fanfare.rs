@@ -1,6 +1,6 @@
 //! Our own program as a peer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::lab::Host;
@@ -19,6 +19,11 @@ impl Fanfare {
             None => std::env::current_exe().ok()?.with_file_name("fanfare"),
         };
         program.is_file().then_some(Self { program })
+    }
+
+    /// The executable.
+    pub fn program(&self) -> &Path {
+        &self.program
     }
 
     /// `fanfare <verb>` in `host`, with the options every run shares.

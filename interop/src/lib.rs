@@ -4,7 +4,8 @@
 //! loses and counts packets, [`process`] watches a program in a host, [`nrl`] and [`fanfare`] are
 //! the two peers, [`payload`] the files that travel and [`scratch`] where they lie, [`cell`] one experiment as data, [`cells`] the
 //! list of them, [`run`] carries one out, [`matrix`] all of them, [`report`] writes the table,
-//! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss.
+//! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss, [`power`] fails the power
+//! of a receiver.
 //!
 //! Needs root and the packages that [`tool::PACKAGES`] names; installs nothing itself.
 
@@ -18,6 +19,7 @@ pub mod lab;
 pub mod matrix;
 pub mod nrl;
 pub mod payload;
+pub mod power;
 pub mod process;
 pub mod report;
 pub mod run;

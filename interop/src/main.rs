@@ -14,7 +14,7 @@ use fanfare_interop::nrl::Nrl;
 use fanfare_interop::report::{self, Head};
 use fanfare_interop::run::{self, Options, Peers};
 use fanfare_interop::tool::{self, ToolError};
-use fanfare_interop::{cells, decode, lab, scratch};
+use fanfare_interop::{cells, decode, lab, power, scratch};
 
 /// Runs our program against NRL's NORM in network namespaces. Needs root.
 #[derive(Parser)]
@@ -32,6 +32,9 @@ enum Verb {
     Efficiency(EfficiencyArguments),
     /// Capture a lossy run and let tshark decode every packet.
     Decode(DecodeArguments),
+    /// Fail the power of a receiver at many moments of a transfer: its disk must be safe to come
+    /// back to.
+    Power(PowerArguments),
     /// Remove namespaces and scratch files that a killed run has left behind.
     Cleanup,
 }
@@ -99,12 +102,23 @@ struct DecodeArguments {
     capture: Option<PathBuf>,
 }
 
+#[derive(Args)]
+struct PowerArguments {
+    /// Power failures, spread over the transfer.
+    #[arg(long, default_value_t = 50)]
+    rounds: u32,
+    /// Size of the file in bytes.
+    #[arg(long, default_value_t = 64 << 20)]
+    size: u64,
+}
+
 fn main() -> ExitCode {
     tool::stop_on_signal();
     let done = match Arguments::parse().verb {
         Verb::Matrix(arguments) => run_matrix(&arguments),
         Verb::Efficiency(arguments) => run_efficiency(&arguments),
         Verb::Decode(arguments) => run_decode(&arguments),
+        Verb::Power(arguments) => run_power(&arguments),
         Verb::Cleanup => run_cleanup(),
     };
     match done {
@@ -193,6 +207,22 @@ fn run_efficiency(arguments: &EfficiencyArguments) -> Result<bool, ToolError> {
     }
     let all = lines.iter().all(|line| line.outcome.failure.is_none());
     Ok(all && peers.fanfare.is_some())
+}
+
+fn run_power(arguments: &PowerArguments) -> Result<bool, ToolError> {
+    for program in ["mount", "mkfs.ext4"] {
+        lab::require(program)?;
+    }
+    let Some(fanfare) = Fanfare::find() else {
+        return Err(ToolError::Missing { program: "fanfare (set FANFARE_BIN)".into() });
+    };
+    let outcome =
+        power::run(&fanfare, arguments.rounds, arguments.size, |round, result| match result {
+            Ok(()) => println!("pass  round {round}"),
+            Err(why) => println!("FAIL  round {round}: {why}"),
+        })?;
+    println!("{} passed, {} failed", outcome.passed, outcome.failures.len());
+    Ok(outcome.failures.is_empty())
 }
 
 fn run_decode(arguments: &DecodeArguments) -> Result<bool, ToolError> {

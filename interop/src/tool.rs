@@ -15,6 +15,8 @@ pub const PACKAGES: &[(&str, &str)] = &[
     ("dumpcap", "wireshark-common"),
     ("tshark", "tshark"),
     ("dpkg-query", "dpkg"),
+    ("mount", "mount"),
+    ("mkfs.ext4", "e2fsprogs"),
     ("date", "coreutils"),
 ];
 

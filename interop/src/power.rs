@@ -1,0 +1,180 @@
+//! Power loss: what a receiver's disk holds at any moment must be safe to come back to.
+//!
+//! The receiver writes to an ext4 file system in an image file. While it runs, the image is copied:
+//! the copy is what a machine would find on its disk had the power failed just then, since nothing
+//! was unmounted and nothing is in the copy that the kernel had not yet written. The copy is mounted
+//! and must hold no wrong file under its final name; then the same transfer is repeated into it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::fanfare::Fanfare;
+use crate::payload::{Payload, Verdict};
+use crate::process::{Process, wait_for};
+use crate::scratch::Scratch;
+use crate::tool::{self, ToolError};
+
+const GROUP: &str = "239.255.42.98";
+const FILE: &str = "image.bin";
+const IMAGE_BYTES: u64 = 192 << 20;
+/// Bytes that may travel again though they were received: what is synced every so often.
+const SLACK: u64 = 8 << 20;
+
+/// What a series of power failures gave.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Rounds in which everything was as it must be.
+    pub passed: u32,
+    /// One line for each other round.
+    pub failures: Vec<String>,
+}
+
+/// A file system in an image file, mounted while this lives.
+struct Mounted {
+    at: PathBuf,
+}
+
+impl Mounted {
+    fn new(image: &Path, at: PathBuf) -> Result<Self, ToolError> {
+        fs::create_dir_all(&at).map_err(tool::at(at.display()))?;
+        tool::output("mount", &["-o", "loop", &text(image), &text(&at)])?;
+        Ok(Self { at })
+    }
+
+    fn inbox(&self) -> Result<PathBuf, ToolError> {
+        let inbox = self.at.join("in");
+        fs::create_dir_all(&inbox).map_err(tool::at(inbox.display()))?;
+        Ok(inbox)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // Nothing can be done about a mount that will not go; the next round says so.
+        let _ = tool::output("umount", &[&text(&self.at)]);
+    }
+}
+
+/// Runs `rounds` power failures of a transfer of `size` bytes; `said` hears each result.
+///
+/// # Errors
+/// When a tool is missing, the system refuses to mount, or the user interrupts.
+pub fn run(
+    fanfare: &Fanfare,
+    rounds: u32,
+    size: u64,
+    said: impl Fn(u32, Result<(), &str>),
+) -> Result<Outcome, ToolError> {
+    let scratch = Scratch::new()?;
+    let payload = Payload::make(scratch.path(), FILE, size)?;
+    let blank = scratch.path().join("blank.img");
+    let file = fs::File::create(&blank).map_err(tool::at(blank.display()))?;
+    file.set_len(IMAGE_BYTES.max(size * 2)).map_err(tool::at(blank.display()))?;
+    tool::output("mkfs.ext4", &["-q", "-F", &text(&blank)])?;
+    let mut outcome = Outcome::default();
+    for round in 1..=rounds {
+        let stop_at = size / u64::from(rounds + 1) * u64::from(round);
+        let run = Round { fanfare, scratch: scratch.path(), payload: &payload, port: port(round) };
+        match run.play(&blank, stop_at)? {
+            None => {
+                outcome.passed += 1;
+                said(round, Ok(()));
+            }
+            Some(why) => {
+                said(round, Err(&why));
+                outcome.failures.push(format!("round {round}: {why}"));
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+struct Round<'a> {
+    fanfare: &'a Fanfare,
+    scratch: &'a Path,
+    payload: &'a Payload,
+    port: u16,
+}
+
+impl Round<'_> {
+    /// One failure when the receiver has `stop_at` bytes; what was wrong, if anything.
+    fn play(&self, blank: &Path, stop_at: u64) -> Result<Option<String>, ToolError> {
+        let (disk, left) = (self.scratch.join("disk.img"), self.scratch.join("left.img"));
+        copy(blank, &disk)?;
+        {
+            let mounted = Mounted::new(&disk, self.scratch.join("disk"))?;
+            self.transfer(&mounted.inbox()?, |receiver| {
+                let there = || received(receiver) >= stop_at;
+                wait_for(Instant::now() + Duration::from_secs(30), there)?;
+                copy(&disk, &left)
+            })?;
+        }
+        let mounted = Mounted::new(&left, self.scratch.join("left"))?;
+        let inbox = mounted.inbox()?;
+        if let Verdict::Differs { size } = self.payload.check(&inbox) {
+            return Ok(Some(format!("a wrong file of {size} bytes under its final name")));
+        }
+        let wire = self.transfer(&inbox, |_| Ok(()))?;
+        if self.payload.check(&inbox) != Verdict::Same {
+            return Ok(Some("the file is not right after the repetition".into()));
+        }
+        let lacked = self.payload.size - stop_at;
+        let bound = lacked + SLACK + self.payload.size / 100 + lacked / 20;
+        Ok((wire > bound).then(|| {
+            format!("{wire} bytes sent again, {lacked} were lacking: at most {bound} allowed")
+        }))
+    }
+
+    /// A whole transfer into `inbox`; `meanwhile` runs beside it. Bytes the sender sent.
+    fn transfer(
+        &self,
+        inbox: &Path,
+        meanwhile: impl FnOnce(&Process) -> Result<(), ToolError>,
+    ) -> Result<u64, ToolError> {
+        let group = format!("{GROUP}:{}", self.port);
+        let net = ["--interface", "lo", "--group", &group, "--json"];
+        let mut command = Command::new(self.fanfare.program());
+        command.arg("recv").arg(inbox).args(net).args(["--once", "--timeout", "60s"]);
+        let mut receiver = Process::start("receiver", command)?;
+        wait_for(Instant::now() + Duration::from_secs(5), || !receiver.events().is_empty())?;
+        let mut command = Command::new(self.fanfare.program());
+        command.arg("send").arg(&self.payload.path).args(net);
+        command.args(["--expect", "1", "--rate", "150M"]);
+        let mut sender = Process::start("sender", command)?;
+        meanwhile(&receiver)?;
+        let deadline = Instant::now() + Duration::from_secs(60);
+        for process in [&mut sender, &mut receiver] {
+            let code = process.wait_until(deadline)?;
+            if code != Some(0) {
+                let why = format!("exit {code:?}: {}", process.last_words());
+                return Err(ToolError::Failed { command: process.label().to_owned(), why });
+            }
+        }
+        let sent = sender.events().iter().rev().find_map(|event| event["wire_bytes"].as_u64());
+        Ok(sent.unwrap_or(0))
+    }
+}
+
+fn received(receiver: &Process) -> u64 {
+    let events = receiver.events();
+    let of = |name| events.iter().rev().find(|event| event["event"] == name);
+    // The last moments have no progress of their own.
+    if of("file").is_some() {
+        return u64::MAX;
+    }
+    of("progress").and_then(|event| event["bytes"].as_u64()).unwrap_or(0)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), ToolError> {
+    tool::output("cp", &["--sparse=always", &text(from), &text(to)]).map(drop)
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn port(round: u32) -> u16 {
+    20_000 + ((std::process::id() + round) % 20_000) as u16
+}
