@@ -33,7 +33,7 @@ fn first_pass(report: &Report) -> Time {
 }
 
 #[test]
-fn a_deferred_receiver_does_not_hold_up_the_first_pass_and_completes_after_it() {
+fn a_deferred_receiver_holds_up_neither_the_first_pass_nor_the_others() {
     // loss 1 %, 1 % and 50 %, delay 5 ms, seed 1
     let served = beside_a_slow_one(1).run();
     let deferred = beside_a_slow_one(1).at(ms(0), Change::Defer(SENDER, SLOW, true)).run();
@@ -47,7 +47,8 @@ fn a_deferred_receiver_does_not_hold_up_the_first_pass_and_completes_after_it() 
     served.check(with > without + ms(1_000), "which is more than a second sooner");
     for host in [Host(1), Host(2)] {
         let (late, soon) = (last_completion(&served, host), last_completion(&deferred, host));
-        deferred.check(soon < late, &format!("{soon}, {late} when all are served"));
+        let said = format!("{soon}, {late} when all are served");
+        deferred.check(soon < without + ms(600) && late > soon + secs(1), &said);
     }
     deferred.check(last_completion(&deferred, SLOW) > without, "the slow one comes last");
 }

@@ -11,7 +11,7 @@ pub enum FirstPass {
     Whole,
     /// Only its NORM_INFO (an empty one, when it has none): all else counts as sent already, and
     /// goes to whoever asks. For receivers that have most of it from an earlier transfer. Costs
-    /// those that have nothing one NACK cycle.
+    /// those that have nothing one NACK cycle, and those that missed the INFO two.
     OnDemand,
 }
 

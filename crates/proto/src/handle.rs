@@ -69,9 +69,9 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.evict(now, node));
     }
 
-    /// Puts `node` off: while an object still has its first pass ahead, its requests are counted
-    /// ([`crate::DropReason::Deferred`]) but not served; it asks again for what it lacks by then at
-    /// the flush that follows. `false` serves it as all others again.
+    /// Puts `node` off: its requests are counted ([`crate::DropReason::Deferred`]) but not served
+    /// until the first pass of all objects is done and the others have asked for nothing for two NACK
+    /// cycles. By then it asks again for what it lacks. `false` serves it as all others again.
     pub fn defer(&mut self, node: NodeId, defer: bool) {
         self.with(|s, _| s.defer(node, defer));
     }
@@ -162,8 +162,9 @@ impl ReceiverHandle<'_> {
     /// The driver holds `len` bytes of the object at `offset` already, from an earlier attempt: the
     /// symbols wholly inside are neither asked for nor written. Callable any time after
     /// [`crate::Event::ObjectNew`]; [`crate::Event::ObjectCompleted`] follows when nothing is missing. They must
-    /// be readable through the storage: decoding may need them. False when the object is not in
-    /// view.
+    /// be readable through the storage: decoding may need them. Where checking them takes time,
+    /// say so at once and [`Self::reject`] later: what is missing is asked for within the GRTT.
+    /// False when the object is not in view.
     pub fn have(
         &mut self,
         key: ObjectKey,

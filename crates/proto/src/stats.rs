@@ -37,7 +37,7 @@ pub enum DropReason {
     Storage,
     /// Feedback of a receiver that was evicted.
     Evicted,
-    /// Requests of a receiver that is served when the first pass is done.
+    /// Requests of a receiver that is put off until the others have been served.
     Deferred,
 }
 

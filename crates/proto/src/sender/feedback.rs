@@ -1,12 +1,13 @@
 //! NACKs and ACKs: checked to be for this life of this sender, and handed to the machines.
 
 use super::{
-    Sender,
+    CYCLE_BEYOND_BACKOFF, Sender,
     demand::{Demand, Reading},
     receivers::{Heard, Report},
 };
 use crate::{
     context::Context, datagram::RecvMeta, event::Event, roll_call::STATUS_ACK, stats::DropReason,
+    time::Time,
 };
 use alloc::vec::Vec;
 use fanfare_wire::{Ack, AckKind, Nack, NodeId, ext::ExtCc, header::FeedbackFields};
@@ -19,13 +20,16 @@ impl Sender {
         }
         ctx.stats.nacks_received += 1;
         self.watermark.on_alive(nack.feedback.source_id);
-        if self.is_deferred(nack.feedback.source_id) {
+        if self.is_put_off(nack.feedback.source_id) {
             return self.defer_nack(ctx, nack);
         }
         let reading = Reading::new(&nack.requests, &self.coding, &self.cache);
         (0..reading.ignored).for_each(|_| ctx.stats.drop(DropReason::RepairRequest));
         self.squelch.on_gone(&reading.gone);
         self.keep_wanted(&reading.demand);
+        if !reading.demand.is_empty() {
+            self.service.on_busy(self.now);
+        }
         let timing = self.cycle_timing();
         let now = self.now;
         if let Some(demand) = self.repair.on_demand(now, reading.demand, timing, self.position) {
@@ -45,14 +49,23 @@ impl Sender {
         }
     }
 
-    fn is_deferred(&self, node: NodeId) -> bool {
-        self.service.is_deferred(node) && self.cache.has_first_pass()
+    /// Whether a node's requests are put off: until the first pass is done, and the others, who
+    /// could ask for two NACK cycles ([`CYCLE_BEYOND_BACKOFF`]) since, have been served. Two: in
+    /// the first they may have kept silent because they overheard one who is put off.
+    fn is_put_off(&mut self, node: NodeId) -> bool {
+        if !self.service.is_deferred(node) {
+            return false;
+        }
+        let cycle = self.grtt() * (2 * u32::from(self.backoff()) + CYCLE_BEYOND_BACKOFF);
+        let busy = self.cache.has_first_pass() || self.cache.has_repair();
+        !self.service.serves_tail(if busy { Time::ZERO } else { self.now }, cycle * 2)
     }
 
-    /// Not served now. Nor remembered: the flush after the first pass makes the receiver ask for
-    /// just what it lacks then, and those who lack nothing acknowledge before it is served.
+    /// Not served now. Nor remembered: the flushes that follow, and go on meanwhile, make the
+    /// receiver ask for just what it lacks then.
     fn defer_nack(&mut self, ctx: &mut Context<'_>, nack: &Nack<'_>) {
         ctx.stats.drop(DropReason::Deferred);
+        self.flush.renew(self.now);
         let reading = Reading::new(&nack.requests, &self.coding, &self.cache);
         self.squelch.on_gone(&reading.gone);
         self.keep_wanted(&reading.demand);

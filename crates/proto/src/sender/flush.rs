@@ -38,6 +38,14 @@ impl Flush {
         }
     }
 
+    /// Somebody still asks, and will be served later: as many flushes are to come as at first.
+    pub(super) fn renew(&mut self, now: Time) {
+        match &mut self.state {
+            State::Flushing { left, .. } => *left = self.robust,
+            State::Done | State::Lingering { .. } => self.on_sent(now),
+        }
+    }
+
     /// There is nothing left that could be flushed.
     pub(super) fn abandon(&mut self) {
         self.state = State::Done;
@@ -126,6 +134,18 @@ mod tests {
         flush.on_flushed(Time::ZERO, Duration::from_millis(10), Time::ZERO);
         flush.on_newcomer(Time::ZERO);
         assert_eq!(run(&mut flush, Time::from_nanos(10_000_000)).0, 1);
+    }
+
+    #[test]
+    fn a_flush_that_is_renewed_keeps_its_pace() {
+        let mut flush = Flush::new(3);
+        flush.on_sent(Time::ZERO);
+        flush.on_flushed(Time::ZERO, INTERVAL, Time::ZERO);
+        flush.renew(Time::ZERO);
+        assert_eq!(flush.due_at(), Some(Time::ZERO + INTERVAL));
+        assert_eq!(run(&mut flush, Time::ZERO).0, 3);
+        flush.renew(Time::ZERO + INTERVAL);
+        assert_eq!(flush.due_at(), Some(Time::ZERO + INTERVAL), "after the end it begins anew");
     }
 
     #[test]

@@ -204,6 +204,7 @@ impl Sender {
         let info = info.or_else(|| must_have_info.then(Vec::new));
         let key = self.key(self.cache.next_id());
         let object = TransmitObject::new(self.now, key, kind, partition, info);
+        self.service.on_enqueued();
         self.cache.push(match pass {
             FirstPass::Whole => object,
             FirstPass::OnDemand => object.on_demand(),
@@ -301,7 +302,7 @@ impl Sender {
         self.roll.on_answer(node);
     }
 
-    /// Serves `node` only when the first pass of everything is done, or as all others again.
+    /// Serves `node` only after the first pass and the others, or as all others again.
     pub(crate) fn defer(&mut self, node: NodeId, defer: bool) {
         self.service.defer(node, defer);
     }

@@ -24,6 +24,12 @@ use fanfare_wire::SourceBlockNumber;
 /// again: a wasted repair round, not a loss.
 const BLOCKS_REMEMBERED: usize = 1 << 18;
 
+/// Requests for all of an object on demand that are answered with its INFO alone. Who asks so has
+/// mostly just missed the INFO, and asks for what it lacks once it knows the object; sending all
+/// would undo what the object is on demand for. A receiver that still does not know it after so
+/// many INFOs gets all.
+const INFO_ANSWERS_MAX: u8 = 5;
+
 /// A part of an object that fits into one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
@@ -68,6 +74,8 @@ pub(super) struct TransmitObject {
     cursor: (u32, u16),
     /// Blocks were never sent as a pass would: no proactive parity has gone out with them.
     on_demand: bool,
+    /// Requests for all of it that were answered with its INFO, since anyone knew what to ask for.
+    info_answers: u8,
     info_pending: bool,
     /// Whole passes still to come after this one (carousel).
     rounds: u32,
@@ -99,6 +107,7 @@ impl TransmitObject {
             info,
             cursor: (0, 0),
             on_demand: false,
+            info_answers: 0,
             rounds: 0,
             sent: None,
             active: now,
@@ -193,7 +202,7 @@ impl TransmitObject {
     /// Takes over what was asked for. Parts that the pass has yet to reach need no repair.
     pub(super) fn demand(&mut self, demand: &ObjectDemand, coding: &Coding) {
         self.info_repair |= demand.info && self.info.is_some() && !self.info_pending;
-        if demand.whole {
+        if demand.whole && !self.info_suffices(demand) {
             self.repeat(0, self.partition.blocks, coding);
         }
         for (first, end) in demand.blocks.iter() {
@@ -204,6 +213,16 @@ impl TransmitObject {
                 self.demand_block(*block, wanted, coding);
             }
         }
+    }
+
+    /// Whether a request for all of it is answered with its INFO ([`INFO_ANSWERS_MAX`]).
+    fn info_suffices(&mut self, demand: &ObjectDemand) -> bool {
+        if !demand.blocks.is_empty() || !demand.symbols.is_empty() {
+            self.info_answers = 0;
+        }
+        let suffices = self.on_demand && self.info_answers < INFO_ANSWERS_MAX;
+        self.info_answers += u8::from(suffices);
+        suffices
     }
 
     /// Source symbols of the blocks `first..end` once more, as far as they were sent.
@@ -346,6 +365,20 @@ mod tests {
         assert_eq!(parts[0], Part::Parity { block: 0, number: 0, ahead: 1 });
         assert_eq!(parts[1], Part::Source { block: 1, symbol: 0 });
         assert_eq!(parts.len(), 1 + 4);
+    }
+
+    #[test]
+    fn who_asks_for_all_of_an_object_on_demand_gets_its_info_but_not_for_ever() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(80, Some(Vec::new())).on_demand();
+        pass(&mut object, &coding);
+        let all = ObjectDemand { whole: true, info: true, ..Default::default() };
+        for _ in 0..INFO_ANSWERS_MAX {
+            object.demand(&all, &coding);
+            assert_eq!(repairs(&mut object, &coding), [Part::Info]);
+        }
+        object.demand(&all, &coding);
+        assert_eq!(repairs(&mut object, &coding).len(), 1 + 8);
     }
 
     #[test]

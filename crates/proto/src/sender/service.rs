@@ -1,11 +1,12 @@
 //! Whom the sender serves: everybody, but for those whom the application has put off or out.
 
+use crate::time::{Duration, Time};
 use alloc::collections::BTreeMap;
 use fanfare_wire::NodeId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exception {
-    /// Its requests wait until the first pass is done.
+    /// Its requests wait until the others have been served.
     Deferred,
     /// Nothing it says counts any more.
     Evicted,
@@ -15,6 +16,10 @@ enum Exception {
 #[derive(Debug, Default)]
 pub(super) struct Service {
     exceptions: BTreeMap<NodeId, Exception>,
+    /// Something was sent, or asked for by others, last.
+    busy: Time,
+    /// The others have been served: it is the turn of those put off.
+    tail: bool,
 }
 
 impl Service {
@@ -43,11 +48,40 @@ impl Service {
     pub(super) fn is_deferred(&self, node: NodeId) -> bool {
         self.exceptions.get(&node) == Some(&Exception::Deferred)
     }
+
+    /// A first pass is to come: those put off wait again.
+    pub(super) fn on_enqueued(&mut self) {
+        self.tail = false;
+    }
+
+    /// Something was sent, or asked for by a receiver that is not put off.
+    pub(super) fn on_busy(&mut self, now: Time) {
+        self.busy = now;
+    }
+
+    /// Whether those put off are served now: the others have been silent for `cycle`, in which each
+    /// could have asked. It stays so until the next first pass.
+    pub(super) fn serves_tail(&mut self, now: Time, cycle: Duration) -> bool {
+        self.tail |= now >= self.busy + cycle;
+        self.tail
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tail_is_served_after_a_cycle_of_silence_until_the_next_first_pass() {
+        let (mut service, cycle) = (Service::default(), Duration::from_millis(100));
+        let at = |cycles: u32| Time::ZERO + cycle * cycles;
+        service.on_busy(at(1));
+        assert!(!service.serves_tail(at(1), cycle) && service.serves_tail(at(2), cycle));
+        service.on_busy(at(2));
+        assert!(service.serves_tail(at(2), cycle), "its own repairs do not end it");
+        service.on_enqueued();
+        assert!(!service.serves_tail(at(2), cycle));
+    }
 
     #[test]
     fn who_is_put_off_may_come_back_but_not_who_is_put_out() {

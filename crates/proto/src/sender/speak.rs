@@ -269,6 +269,7 @@ impl Sender {
 
     fn on_piece_sent(&mut self, ctx: &mut Context<'_>, ordinal: u64, piece: Piece) {
         self.flush.on_sent(self.now);
+        self.service.on_busy(self.now);
         let Some(object) = self.cache.get_mut(ordinal) else { return };
         let block = match piece.part {
             Part::Info => 0,

@@ -73,6 +73,12 @@ fn who_has_nothing_of_an_object_on_demand_gets_all_of_it() {
     hand.nack(2, false, |w| {
         assert!(w.item(RepairLevel(RepairLevel::OBJECT), OBJECT, id(0, 0)));
     });
+    let said = hand.run(ms(300));
+    assert!(said.contains(&Said::Info { object: 0, payload: b"i".to_vec() }));
+    assert!(data(&said).is_empty() && flushes(&said) > 0, "first it learns what there is");
+    hand.nack(2, false, |w| {
+        w.range(RepairLevel(RepairLevel::BLOCK), (OBJECT, OBJECT), id(0, 0), id(1, 0));
+    });
     assert_eq!(data(&hand.run(ms(300))).len(), 16);
 }
 
