@@ -6,9 +6,10 @@ use fanfare_udp::{Interface, OpenError};
 
 use super::finding::Finding;
 
-/// Bytes of a segment by default, and the most that the headers of its message add.
+/// Bytes of a segment by default, and the most that the header of its message adds; the node allows
+/// for as much when it opens.
 const SEGMENT: u32 = 1400;
-const MESSAGE_HEADERS: u32 = 60;
+const MESSAGE_HEADERS: u32 = 40;
 /// Smallest packet that every IPv6 link takes (RFC 8200 5); below it nothing can be advised.
 const SMALLEST_MTU: u32 = 576;
 const JUMBO_MTU: u32 = 9000;
@@ -86,7 +87,7 @@ pub(crate) fn judge_mtu(group: IpAddr, interface: &Interface) -> Finding {
                 "{name} takes packets of {mtu} bytes, a segment of {SEGMENT} with its headers \
                  needs up to {needed}"
             ),
-            format!("fanfare send --segment {segment}"),
+            format!("fanfare send --segment {segment}, on every sender of the group"),
         );
     }
     let jumbo = if *mtu >= JUMBO_MTU && !interface.loopback {
@@ -166,16 +167,23 @@ mod tests {
     }
 
     #[test]
+    fn a_default_segment_fits_ethernet_over_either_family() {
+        let eth0 = made_up("eth0", "10.0.0.2");
+        assert_eq!(judge_mtu(GROUP, &eth0).code, "mtu.ok");
+        assert_eq!(judge_mtu("ff15::1".parse().unwrap(), &eth0).code, "mtu.ok");
+    }
+
+    #[test]
     fn a_segment_that_does_not_fit_is_warned_of_with_one_that_does() {
         let mtu = |mtu| judge_mtu(GROUP, &Interface { mtu, ..made_up("wg0", "10.0.0.2") });
         assert_eq!(
             line(&mtu(1420)),
             "warn  mtu         wg0 takes packets of 1420 bytes, a segment of 1400 with its headers \
-             needs up to 1488; do: fanfare send --segment 1332"
+             needs up to 1468; do: fanfare send --segment 1352, on every sender of the group"
         );
-        assert_eq!(mtu(1488).code, "mtu.ok");
-        assert_eq!(mtu(1487).code, "mtu.small");
+        assert_eq!(mtu(1468).code, "mtu.ok");
+        assert_eq!(mtu(1467).code, "mtu.small");
         assert_eq!(mtu(300).code, "mtu.tiny");
-        assert!(mtu(9000).seen.ends_with("--segment 8912 saves work"), "{}", mtu(9000).seen);
+        assert!(mtu(9000).seen.ends_with("--segment 8932 saves work"), "{}", mtu(9000).seen);
     }
 }

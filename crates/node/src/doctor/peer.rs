@@ -17,6 +17,8 @@ pub struct Hears {
     pub heard: u32,
     /// Probes sent since the first one heard.
     pub of: u32,
+    /// How many of the newest in a row were not heard.
+    pub missed_lately: u32,
 }
 
 /// What the exchange with one other machine came to.
@@ -113,7 +115,8 @@ impl Peer {
     pub(crate) fn on_echo(&mut self, now: Time, echo: &Heard, sent_at: Option<Time>, newest: u32) {
         let end = echo.last.max(newest);
         let of = end.saturating_sub(echo.first).saturating_add(1);
-        self.hears_us = Some(Hears { heard: echo.count.min(of), of });
+        let missed_lately = end - echo.last;
+        self.hears_us = Some(Hears { heard: echo.count.min(of), of, missed_lately });
         if let Some(rtt) = sent_at.and_then(|at| now.since(at).checked_sub(echo.held)) {
             self.rtt = Some(self.rtt.map_or(rtt, |least| least.min(rtt)));
         }
@@ -208,7 +211,10 @@ mod tests {
         let mut peer = Peer::new("x", SocketAddr::from(([10, 0, 0, 1], 1)), 0);
         let echo = Heard { boot: 1, first: 0, last: 9, count: 500, held: Duration::from_secs(9) };
         peer.on_echo(Time::from_nanos(5), &echo, Some(Time::ZERO), 9);
-        assert_eq!(peer.report(Time::ZERO, 10).hears_us, Some(Hears { heard: 10, of: 10 }));
+        assert_eq!(
+            peer.report(Time::ZERO, 10).hears_us,
+            Some(Hears { heard: 10, of: 10, missed_lately: 0 })
+        );
         assert_eq!(peer.report(Time::ZERO, 10).rtt, None);
     }
 }

@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::peer::{Hears, PeerReport};
 
 /// Silence of a peer that did not say good-bye, after which it is told.
-const SILENCE: Duration = Duration::from_secs(2);
+const SILENCE: Duration = Duration::from_secs(1);
 /// Losses of which repair makes nothing much, in percent.
 const HARMLESS_LOSS: u32 = 10;
 
@@ -78,11 +78,22 @@ fn judge_peer(group: SocketAddr, report: &PeerReport) -> Finding {
             "if it still runs there: look for snooping without a querier, rate limits, radio",
         );
     }
+    if hears.missed_lately >= ENOUGH {
+        return Finding::warn(
+            "peers.stalled",
+            format!("{seen}; it stopped hearing us: none of the last {}", hears.missed_lately),
+            format!(
+                "if it still runs there: let it answer queries (fanfare doctor, there: firewall, \
+                 querier), and look for {ip} on switches (snooping, storm control)"
+            ),
+        );
+    }
     if is_lossy(report.heard, report.of) || is_lossy(hears.heard, hears.of) {
         return Finding::warn(
             "peers.loss",
             seen,
-            "send slower (--rate) and with parity in advance (--parity), or use a cable",
+            "see the warnings on both machines; else send slower (--rate), with parity in advance \
+             (--parity), or use a cable",
         );
     }
     Finding::ok("peers.ok", seen)
@@ -91,7 +102,8 @@ fn judge_peer(group: SocketAddr, report: &PeerReport) -> Finding {
 /// `lab-02 (10.0.0.7): we hear 25 of 25, it hears us 24 of 25, round trip 0.4 ms`.
 fn sentence(report: &PeerReport) -> String {
     let PeerReport { name, address, heard, of, hears_us, our_probes, rtt, .. } = report;
-    let Hears { heard: theirs, of: ours } = hears_us.unwrap_or(Hears { heard: 0, of: *our_probes });
+    let Hears { heard: theirs, of: ours, .. } =
+        hears_us.unwrap_or(Hears { heard: 0, of: *our_probes, missed_lately: 0 });
     let mut text = format!(
         "{name} ({}): we hear {heard} of {of}, it hears us {theirs} of {ours}",
         address.ip()
@@ -118,7 +130,7 @@ mod tests {
             address: "10.0.0.7:41000".parse().unwrap(),
             heard: 25,
             of: 25,
-            hears_us: Some(Hears { heard: 24, of: 25 }),
+            hears_us: Some(Hears { heard: 24, of: 25, missed_lately: 0 }),
             our_probes: 25,
             rtt: Some(Duration::from_micros(412)),
             duplicates: 0,
@@ -183,7 +195,12 @@ mod tests {
         assert_eq!(judged(silent.clone()).code, "peers.stopped");
         assert_eq!(judged(PeerReport { left: true, ..silent }).code, "peers.ok");
         assert_eq!(judged(PeerReport { heard: 20, ..report() }).code, "peers.loss");
-        let theirs = PeerReport { hears_us: Some(Hears { heard: 13, of: 25 }), ..report() };
+        let theirs = PeerReport {
+            hears_us: Some(Hears { heard: 13, of: 25, missed_lately: 1 }),
+            ..report()
+        };
         assert_eq!(judged(theirs).code, "peers.loss");
+        let stalled = Some(Hears { heard: 17, of: 25, missed_lately: 8 });
+        assert_eq!(judged(PeerReport { hears_us: stalled, ..report() }).code, "peers.stalled");
     }
 }

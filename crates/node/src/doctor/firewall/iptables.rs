@@ -66,9 +66,9 @@ fn read_match(option: &str, value: &str, wanted: Wanted<'_>) -> Applies {
     let any = |fits: &dyn Fn(&str) -> bool| holds(value.split(',').any(fits));
     match option {
         "-i" => holds(names(value, wanted.interface)),
-        "-d" => holds(covers(value, wanted.group)),
-        "-p" => holds(value == "udp" || value == "17" || value == "all"),
-        "--dport" | "--dports" | "--ports" => any(&|port| covers_port(port, wanted.group)),
+        "-d" => holds(covers(value, wanted.destination)),
+        "-p" => holds(value == "all" || wanted.protocol.contains(&value)),
+        "--dport" | "--dports" | "--ports" => any(&|port| covers_port(port, wanted.port)),
         "--pkt-type" => holds(value == "multicast"),
         "--dst-type" => any(&|kind| kind == "MULTICAST"),
         "--state" | "--ctstate" => any(&|state| state == "NEW"),
@@ -81,12 +81,11 @@ fn read_match(option: &str, value: &str, wanted: Wanted<'_>) -> Applies {
 
 #[cfg(test)]
 mod tests {
-    use super::super::closed_chain;
+    use super::super::{closed_chain, tests::data_on};
     use super::*;
 
     fn closed(rules: &str) -> bool {
-        let group = "239.255.42.1:6003".parse().unwrap();
-        closed_chain(&parse(rules, Wanted { group, interface: "eth0" })).is_some()
+        closed_chain(&parse(rules, data_on("eth0"))).is_some()
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod nft;
 
 use std::{
     collections::BTreeMap,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
 use super::finding::Finding;
@@ -34,8 +34,39 @@ pub(crate) struct FirewallFacts {
 /// The datagram that is led through the rules.
 #[derive(Debug, Clone, Copy)]
 struct Wanted<'a> {
-    group: SocketAddr,
+    destination: IpAddr,
+    /// IGMP and MLD have none.
+    port: Option<u16>,
+    /// Its protocol as the tools may write it.
+    protocol: &'static [&'static str],
     interface: &'a str,
+}
+
+impl<'a> Wanted<'a> {
+    /// What is sent to the group.
+    fn data(facts: &'a FirewallFacts) -> Self {
+        Self {
+            destination: facts.group.ip(),
+            port: Some(facts.group.port()),
+            protocol: &["udp", "17"],
+            interface: &facts.interface,
+        }
+    }
+
+    /// The question who is a member, which goes to all hosts. Who does not answer is forgotten.
+    fn query(facts: &'a FirewallFacts) -> Self {
+        let (destination, protocol): (IpAddr, &[&str]) = match facts.group {
+            SocketAddr::V4(_) => (Ipv4Addr::new(224, 0, 0, 1).into(), &["igmp", "2"]),
+            SocketAddr::V6(_) => {
+                (Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1).into(), &["ipv6-icmp", "icmpv6", "58"])
+            }
+        };
+        Self { destination, port: None, protocol, interface: &facts.interface }
+    }
+
+    fn is_v6(&self) -> bool {
+        self.destination.is_ipv6()
+    }
 }
 
 /// Chains by their full name.
@@ -87,16 +118,13 @@ enum End {
 }
 
 pub(crate) fn judge(facts: &FirewallFacts) -> Finding {
-    let wanted = Wanted { group: facts.group, interface: &facts.interface };
-    let nft = facts.nft.as_deref().map(|text| nft::parse(text, wanted));
-    if let Some(place) = nft.as_ref().and_then(closed_chain) {
-        return nft_drops(facts.group, place);
+    if let Some(closed) = closed_by(facts, Wanted::data(facts)) {
+        return drops_data(facts.group, &closed);
     }
-    let iptables = facts.iptables.as_deref().map(|text| iptables::parse(text, wanted));
-    if iptables.as_ref().and_then(closed_chain).is_some() {
-        return iptables_drops(facts.group);
+    if let Some(closed) = closed_by(facts, Wanted::query(facts)) {
+        return drops_queries(facts.group, &closed);
     }
-    match (nft.is_some() || iptables.is_some(), facts.root) {
+    match (facts.nft.is_some() || facts.iptables.is_some(), facts.root) {
         (true, _) => {
             Finding::ok("firewall.ok", "no rule of this machine is seen to drop the group")
         }
@@ -109,31 +137,74 @@ pub(crate) fn judge(facts: &FirewallFacts) -> Finding {
     }
 }
 
-fn nft_drops(group: SocketAddr, place: &str) -> Finding {
-    let (ip, port) = (group.ip(), group.port());
-    let (family, membership) = if group.is_ipv6() { ("ip6", "ipv6-icmp") } else { ("ip", "igmp") };
+/// Which tool's chain drops.
+enum Closed {
+    /// Family, table and chain.
+    Nft(String),
+    Iptables,
+}
+
+fn closed_by(facts: &FirewallFacts, wanted: Wanted<'_>) -> Option<Closed> {
+    let nft = facts.nft.as_deref().map(|text| nft::parse(text, wanted));
+    if let Some(place) = nft.as_ref().and_then(closed_chain) {
+        return Some(Closed::Nft(place.to_owned()));
+    }
+    let iptables = facts.iptables.as_deref().map(|text| iptables::parse(text, wanted));
+    iptables.as_ref().and_then(closed_chain).map(|_| Closed::Iptables)
+}
+
+impl Closed {
+    fn sentence(&self, group: SocketAddr, what: &str) -> String {
+        match self {
+            Self::Nft(place) => format!("the nft chain '{place}' drops {what}"),
+            Self::Iptables => format!("the {} chain INPUT drops {what}", iptables_tool(group)),
+        }
+    }
+
+    fn accept_data(&self, group: SocketAddr) -> String {
+        let (ip, port) = (group.ip(), group.port());
+        let family = if group.is_ipv6() { "ip6" } else { "ip" };
+        match self {
+            Self::Nft(place) => {
+                format!("nft insert rule {place} {family} daddr {ip} udp dport {port} accept")
+            }
+            Self::Iptables => {
+                let tool = iptables_tool(group);
+                format!("{tool} -I INPUT -d {ip} -p udp --dport {port} -j ACCEPT")
+            }
+        }
+    }
+
+    fn accept_queries(&self, group: SocketAddr) -> String {
+        let protocol = if group.is_ipv6() { "ipv6-icmp" } else { "igmp" };
+        match self {
+            Self::Nft(place) => format!("nft insert rule {place} meta l4proto {protocol} accept"),
+            Self::Iptables => {
+                format!("{} -I INPUT -p {protocol} -j ACCEPT", iptables_tool(group))
+            }
+        }
+    }
+}
+
+fn iptables_tool(group: SocketAddr) -> &'static str {
+    if group.is_ipv6() { "ip6tables" } else { "iptables" }
+}
+
+fn drops_data(group: SocketAddr, closed: &Closed) -> Finding {
     Finding::warn(
         "firewall.drops",
-        format!("the nft chain '{place}' drops what comes for {group}"),
-        format!(
-            "nft insert rule {place} {family} daddr {ip} udp dport {port} accept && \
-             nft insert rule {place} meta l4proto {membership} accept"
-        ),
+        closed.sentence(group, &format!("what comes for {group}")),
+        format!("{} && {}", closed.accept_data(group), closed.accept_queries(group)),
     )
 }
 
-fn iptables_drops(group: SocketAddr) -> Finding {
-    let (ip, port) = (group.ip(), group.port());
-    let (tool, membership) =
-        if group.is_ipv6() { ("ip6tables", "ipv6-icmp") } else { ("iptables", "igmp") };
-    Finding::warn(
-        "firewall.drops",
-        format!("the {tool} chain INPUT drops what comes for {group}"),
-        format!(
-            "{tool} -I INPUT -d {ip} -p udp --dport {port} -j ACCEPT && \
-             {tool} -I INPUT -p {membership} -j ACCEPT"
-        ),
-    )
+fn drops_queries(group: SocketAddr, closed: &Closed) -> Finding {
+    let protocol = if group.is_ipv6() { "MLD" } else { "IGMP" };
+    let what = format!(
+        "{protocol} queries: a member that does not answer is forgotten by snooping switches, and \
+         a transfer stalls after 260 s"
+    );
+    Finding::warn("firewall.queries", closed.sentence(group, &what), closed.accept_queries(group))
 }
 
 /// The first chain at the input that drops our datagram.
@@ -168,20 +239,20 @@ fn walk(chains: &Chains, chain: &Chain, depth: u32) -> End {
     End::Through
 }
 
-/// Whether an address, a prefix or a range of addresses, as both tools write them, holds the group.
-fn covers(text: &str, group: SocketAddr) -> bool {
+/// Whether an address, a prefix or a range of addresses, as both tools write them, holds the destination.
+fn covers(text: &str, wanted: IpAddr) -> bool {
     let text = text.trim_matches(['"', ',']);
     if let Some((from, to)) = text.split_once('-') {
         let (Ok(from), Ok(to)) = (from.parse::<IpAddr>(), to.parse::<IpAddr>()) else {
             return false;
         };
-        return (from..=to).contains(&group.ip());
+        return (from..=to).contains(&wanted);
     }
     let (address, length) = match text.split_once('/') {
         Some((address, length)) => (address, length.parse().unwrap_or(u32::MAX)),
         None => (text, u32::MAX),
     };
-    match (address.parse(), group.ip()) {
+    match (address.parse(), wanted) {
         (Ok(IpAddr::V4(net)), IpAddr::V4(own)) => {
             let shift = 32_u32.saturating_sub(length);
             (net.to_bits() ^ own.to_bits()).checked_shr(shift).unwrap_or(0) == 0
@@ -194,12 +265,12 @@ fn covers(text: &str, group: SocketAddr) -> bool {
     }
 }
 
-/// Whether a port or a range, `6000-6010` or `6000:6010`, holds the group's.
-fn covers_port(text: &str, group: SocketAddr) -> bool {
+/// Whether a port or a range, `6000-6010` or `6000:6010`, holds the one wanted.
+fn covers_port(text: &str, wanted: Option<u16>) -> bool {
     let text = text.trim_matches(['"', ',']);
     let (from, to) = text.split_once(['-', ':']).unwrap_or((text, text));
     let (Ok(from), Ok(to)) = (from.parse::<u16>(), to.parse::<u16>()) else { return false };
-    (from..=to).contains(&group.port())
+    wanted.is_some_and(|port| (from..=to).contains(&port))
 }
 
 /// Whether `pattern`, perhaps with a star or plus for its rest, names the interface.
@@ -214,6 +285,12 @@ fn names(pattern: &str, interface: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A datagram to the group that comes by this interface.
+    pub(super) fn data_on(interface: &str) -> Wanted<'_> {
+        let destination = Ipv4Addr::new(239, 255, 42, 1).into();
+        Wanted { destination, port: Some(6003), protocol: &["udp", "17"], interface }
+    }
 
     fn facts(nft: Option<&str>, iptables: Option<&str>) -> FirewallFacts {
         FirewallFacts {
@@ -266,8 +343,23 @@ mod tests {
     }
 
     #[test]
+    fn a_chain_that_takes_the_group_and_drops_queries_lets_a_transfer_stall() {
+        let text = "-P INPUT DROP\n-A INPUT -p udp -j ACCEPT\n";
+        let finding = judge(&facts(None, Some(text)));
+        assert_eq!(finding.code, "firewall.queries");
+        assert!(finding.seen.starts_with("the iptables chain INPUT drops IGMP queries"));
+        assert_eq!(finding.advice.unwrap(), "iptables -I INPUT -p igmp -j ACCEPT");
+        let open = format!("{text}-A INPUT -p igmp -j ACCEPT\n");
+        assert_eq!(judge(&facts(None, Some(&open))).code, "firewall.ok");
+        let nft = "table inet f {\nchain in {\ntype filter hook input priority 0; policy accept;\n\
+                   ip protocol igmp drop\n}\n}\n";
+        let finding = judge(&facts(Some(nft), None));
+        assert_eq!(finding.advice.unwrap(), "nft insert rule inet f in meta l4proto igmp accept");
+    }
+
+    #[test]
     fn prefixes_ranges_and_ports_are_compared_as_the_tools_mean_them() {
-        let group = "239.255.42.1:6003".parse().unwrap();
+        let (group, port) = ("239.255.42.1".parse().unwrap(), Some(6003));
         for text in
             ["239.255.42.1", "239.0.0.0/8", "224.0.0.0/4", "0.0.0.0/0", "239.0.0.0-239.255.255.255"]
         {
@@ -276,9 +368,10 @@ mod tests {
         for text in ["239.255.42.2", "224.0.0.0/8", "ff00::/8", "239.0.0.0-239.1.0.0", "nonsense"] {
             assert!(!covers(text, group), "{text}");
         }
-        assert!(covers("ff00::/8", "[ff15::1]:1".parse().unwrap()));
-        assert!(covers_port("6000-6010", group) && covers_port("6000:6010", group));
-        assert!(covers_port("6003", group) && !covers_port("6004", group));
+        assert!(covers("ff00::/8", "ff15::1".parse().unwrap()));
+        assert!(covers_port("6000-6010", port) && covers_port("6000:6010", port));
+        assert!(covers_port("6003", port) && !covers_port("6004", port));
+        assert!(!covers_port("6003", None));
         assert!(names("\"eth0\"", "eth0") && names("eth+", "eth0") && !names("wlan*", "eth0"));
     }
 }

@@ -4,7 +4,7 @@ use super::{Applies, Chain, Chains, Rule, Verdict, Wanted, covers, covers_port, 
 
 /// All chains of the tables that see the group's family, by `family table chain`.
 pub(super) fn parse(text: &str, wanted: Wanted<'_>) -> Chains {
-    let own_family = if wanted.group.is_ipv6() { "ip6" } else { "ip" };
+    let own_family = if wanted.is_v6() { "ip6" } else { "ip" };
     let mut chains = Chains::new();
     let (mut table, mut name) = (String::new(), None::<String>);
     for line in text.lines().map(str::trim) {
@@ -59,31 +59,31 @@ fn read_match(word: &str, rest: &mut &[&str], wanted: Wanted<'_>) -> Applies {
         "iifname" | "iif" => compare(rest, |value| names(value, wanted.interface)),
         "meta" | "fib" | "th" => match next(rest) {
             "daddr" => compare_type(rest),
-            "dport" => compare(rest, |value| covers_port(value, wanted.group)),
+            "dport" => compare(rest, |value| covers_port(value, wanted.port)),
             key => read_match(key, rest, wanted),
         },
         "pkttype" => compare(rest, |value| value == "multicast"),
         "l4proto" | "protocol" | "nexthdr" => {
-            compare(rest, |value| value == "udp" || value == "17")
+            compare(rest, |value| wanted.protocol.contains(&value))
         }
         "nfproto" => {
-            let own = if wanted.group.is_ipv6() { "ipv6" } else { "ipv4" };
+            let own = if wanted.is_v6() { "ipv6" } else { "ipv4" };
             compare(rest, |value| value == own)
         }
         "ip" | "ip6" => {
-            let ours = (word == "ip6") == wanted.group.is_ipv6();
+            let ours = (word == "ip6") == wanted.is_v6();
             let applies = match next(rest) {
-                "daddr" => compare(rest, |value| covers(value, wanted.group)),
-                "protocol" | "nexthdr" => compare(rest, |value| value == "udp"),
+                "daddr" => compare(rest, |value| covers(value, wanted.destination)),
+                "protocol" | "nexthdr" => compare(rest, |value| wanted.protocol.contains(&value)),
                 _ => unknown(rest),
             };
             if ours { applies } else { Applies::No }
         }
-        "udp" => match next(rest) {
-            "dport" => compare(rest, |value| covers_port(value, wanted.group)),
+        _ if wanted.protocol.contains(&word) => match next(rest) {
+            "dport" => compare(rest, |value| covers_port(value, wanted.port)),
             _ => unknown(rest),
         },
-        "tcp" | "icmp" | "icmpv6" | "igmp" | "sctp" | "dccp" | "esp" | "ah" => Applies::No,
+        "tcp" | "udp" | "icmp" | "icmpv6" | "igmp" | "sctp" | "dccp" | "esp" | "ah" => Applies::No,
         // A group has no answers: what comes for it is new, or seen before without being an answer.
         "ct" => match next(rest) {
             "state" => compare(rest, |value| value.split(',').any(|state| state == "new")),
@@ -153,7 +153,7 @@ fn next<'a>(rest: &mut &[&'a str]) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::closed_chain;
+    use super::super::{closed_chain, tests::data_on};
     use super::*;
 
     /// The chain that drops us when the input's policy is to drop and it has this rule.
@@ -162,8 +162,7 @@ mod tests {
             "table inet filter {{\n\tchain input {{\n\
              \t\ttype filter hook input priority filter; policy {policy};\n\t\t{rule}\n\t}}\n}}"
         );
-        let group = "239.255.42.1:6003".parse().unwrap();
-        closed_chain(&parse(&text, Wanted { group, interface: "eth0" })).is_some()
+        closed_chain(&parse(&text, data_on("eth0"))).is_some()
     }
 
     #[test]
@@ -226,9 +225,7 @@ mod tests {
                     }\n chain fwd {\n  type filter hook forward priority 0; policy drop;\n }\n}\n\
                     table ip6 six {\n chain in {\n  type filter hook input priority 0; policy \
                     drop;\n }\n}\n";
-        let group = "239.255.42.1:6003".parse().unwrap();
-        let on =
-            |interface| closed_chain(&parse(text, Wanted { group, interface })).map(str::to_owned);
+        let on = |interface| closed_chain(&parse(text, data_on(interface))).map(str::to_owned);
         assert_eq!(on("eth0"), None);
         assert_eq!(on("eth1").as_deref(), Some("inet fw in"));
     }
