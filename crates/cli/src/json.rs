@@ -14,12 +14,15 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Line {
     Start(Start),
     Sending(Sending),
+    Resuming(Resuming),
     Receiver(Receiver),
     Progress(Progress),
     Receipt(ReceiptLine),
     Reported(Reported),
     Sender(Sender),
     Object(Object),
+    Resumed(Resumed),
+    Mending(Mending),
     File(File),
     Failed(Failed),
     Gone(Gone),
@@ -48,6 +51,35 @@ pub(crate) struct Start {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sending {
     pub(crate) receivers: u64,
+}
+
+/// Every receiver has a part of this file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Resuming {
+    pub(crate) object: u16,
+    pub(crate) file: String,
+}
+
+/// A part of a file was here before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Resumed {
+    pub(crate) id: u16,
+    pub(crate) sender: u32,
+    pub(crate) name: Option<String>,
+    pub(crate) bytes: u64,
+    pub(crate) size: u64,
+}
+
+/// Wrong bytes are asked for again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mending {
+    pub(crate) id: u16,
+    pub(crate) sender: u32,
+    pub(crate) name: Option<String>,
+    pub(crate) bytes: u64,
 }
 
 /// A receiver is new, or in another state.
@@ -129,6 +161,8 @@ pub(crate) struct File {
     pub(crate) size: u64,
     pub(crate) hash: String,
     pub(crate) verified: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) already: bool,
     pub(crate) seconds: f64,
     pub(crate) id: u16,
     pub(crate) sender: u32,
@@ -255,6 +289,7 @@ impl Line {
             size: placed.size,
             hash: hex(&placed.hash),
             verified: placed.verified,
+            already: placed.already,
             seconds: rounded(seconds),
             id: key.object.0,
             sender: key.sender.0,
@@ -317,6 +352,11 @@ fn outcomes(report: &SendReport) -> Vec<OutcomeLine> {
     report.receivers.iter().map(line).collect()
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
 /// Six digits after the point are more than is known.
 fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
@@ -351,7 +391,7 @@ mod tests {
     fn every_event_has_an_example_in_the_document() {
         let name = |line: &&str| line.split('"').nth(3).unwrap_or_default().to_owned();
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
-        let all = "start sending receiver progress receipt reported sender object file failed gone \
+        let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }

@@ -17,7 +17,7 @@ use fanfare_node::{
 use crate::{
     exit::{Exit, Failure},
     interrupt,
-    json::{Failed, Gone, Line, Object, Sender, Start},
+    json::{Failed, Gone, Line, Mending, Object, Resumed, Sender, Start},
     net_args::{NetArgs, parse_node_id},
     progress::{Output, OutputArgs},
     units,
@@ -50,6 +50,9 @@ pub(crate) struct RecvArgs {
     /// Replace files that are there already
     #[arg(long)]
     overwrite: bool,
+    /// Remove what earlier attempts have left of unfinished files, instead of using it
+    #[arg(long)]
+    discard_parts: bool,
     /// Create DIR
     #[arg(long)]
     create_dirs: bool,
@@ -131,6 +134,7 @@ impl RecvArgs {
             name: self.net.name(),
             overwrite: self.overwrite,
             create_dirs: self.create_dirs,
+            discard_parts: self.discard_parts,
             from,
             until,
             timeout,
@@ -170,9 +174,35 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
             let message = format!("loss {:.1} %", progress.loss * 100.0);
             output.progress(progress.bytes, progress.total_bytes, message);
         }
+        ReceiveEvent::Resumed { key, name, bytes, size } => {
+            let shown = name.clone().unwrap_or_else(|| format!("object {}", key.object));
+            let (had, all) = (units::size(*bytes), units::size(*size));
+            output.text(&format!("resuming '{shown}': {had} of {all} are here"));
+            output.event(&Line::Resumed(Resumed {
+                id: key.object.0,
+                sender: key.sender.0,
+                name: name.clone(),
+                bytes: *bytes,
+                size: *size,
+            }));
+        }
+        ReceiveEvent::Mending { key, name, bytes } => {
+            let shown = name.clone().unwrap_or_else(|| format!("object {}", key.object));
+            let wrong = units::size(*bytes);
+            output.text(&format!("warning: '{shown}': {wrong} came wrong and are asked for again"));
+            output.event(&Line::Mending(Mending {
+                id: key.object.0,
+                sender: key.sender.0,
+                name: name.clone(),
+                bytes: *bytes,
+            }));
+        }
         ReceiveEvent::File { key, placed, elapsed } => {
             let path = dir.join(placed.name.to_string()).display().to_string();
             output.data(&path);
+            if placed.already {
+                output.text(&format!("'{path}' is already here"));
+            }
             if let Some(why) = placed.name_rejected {
                 output.text(&format!("warning: '{path}' has not its sender's name: {why}"));
             }

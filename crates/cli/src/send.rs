@@ -15,7 +15,7 @@ use fanfare_node::{
 use crate::{
     exit::{Exit, Failure},
     interrupt,
-    json::{Line, Sending, Start},
+    json::{Line, Resuming, Sending, Start},
     progress::Output,
     send_args::{SendArgs, SendPlan},
     units,
@@ -102,6 +102,10 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
         }
         SendEvent::Started { receivers } => {
             output.event(&Line::Sending(Sending { receivers: *receivers as u64 }));
+        }
+        SendEvent::Resuming { object, name } => {
+            output.event(&Line::Resuming(Resuming { object: *object, file: name.clone() }));
+            output.text(&format!("resuming '{name}': every receiver has a part of it"));
         }
         SendEvent::Progress(progress) => {
             output.event(&Line::send_progress(progress));

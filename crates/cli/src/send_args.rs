@@ -42,6 +42,9 @@ pub(crate) struct SendArgs {
     /// Send everything N times more
     #[arg(long, default_value_t = 0, value_name = "N")]
     carousel: u32,
+    /// Receivers have most of it: announce everything, send only what is asked for
+    #[arg(long, conflicts_with = "one_way")]
+    sync: bool,
     /// Bits per second of everything sent, such as 64k, 10M, 1G
     #[arg(long, default_value = "10M", allow_hyphen_values = true)]
     rate: String,
@@ -102,6 +105,7 @@ impl SendArgs {
             one_way: self.one_way,
             accept_plain: self.accept_plain,
             carousel: self.carousel,
+            sync: self.sync,
             name: self.net.name(),
         };
         Ok(SendPlan { options, rate, builder })

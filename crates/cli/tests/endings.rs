@@ -210,7 +210,8 @@ fn an_interrupted_receiver_tells_its_sender_and_keeps_what_it_has() {
     receiver.end().expect(130);
     assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     let kept = entries(&stage.path("in"));
-    assert!(kept.len() == 1 && kept[0].ends_with(".part"), "{kept:?}");
+    assert!(kept.len() == 2 && kept[0].ends_with(".manifest"), "{kept:?}");
+    assert!(kept[1].ends_with(".part"), "{kept:?}");
     let sent = sender.end().expect(3);
     assert_eq!(sent.result()["outcomes"][0]["outcome"], "left");
 }

@@ -21,7 +21,7 @@ use crate::{
     clock::Clock,
     directory::{Directory, DirectoryError},
     driver::{Driver, Outgoing, TestDrop},
-    file_storage::FileStorage,
+    file_storage::{FileStorage, discard_parts},
     node::{Node, Stopper},
     outbox::Outbox,
     receipt::About,
@@ -346,6 +346,10 @@ impl NodeBuilder {
         (id, seed): (NodeId, u64),
     ) -> Result<Node, BuildError> {
         let waker = Waker::new()?;
+        let discards = self.receive.as_ref().is_some_and(|(_, options)| options.discard_parts);
+        if let Some(directory) = directory.as_ref().filter(|_| discards) {
+            discard_parts(directory);
+        }
         let from = self.receive.as_ref().and_then(|(_, options)| options.from);
         let mut storage = match &directory {
             Some(directory) => FileStorage::receiving(directory.clone(), from),
@@ -354,8 +358,9 @@ impl NodeBuilder {
         let now = clock.now();
         let receive = match (self.receive, directory) {
             (Some((_, options)), Some(directory)) => {
+                let parts = storage.part_roots();
                 let verifier = Verifier::start(directory.clone(), waker.clone())?;
-                Some(ReceiveJob::start(now, &mut session, directory, verifier, options))
+                Some(ReceiveJob::start(now, &mut session, directory, verifier, options, parts))
             }
             _ => None,
         };

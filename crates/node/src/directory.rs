@@ -6,7 +6,7 @@
 use std::{
     fmt,
     fs::File,
-    io,
+    io::{self, Write},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
 };
@@ -99,6 +99,54 @@ impl Directory {
             other => other,
         };
         Ok(File::from(opened?))
+    }
+
+    /// Opens a file of our own that is there.
+    pub(crate) fn open_own(&self, name: &str) -> io::Result<File> {
+        Ok(File::from(open_beneath(self.fd.as_fd(), name, OFlags::RDWR, Mode::empty())?))
+    }
+
+    /// Writes a file of our own for good, or not at all.
+    pub(crate) fn save(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let new = format!("{name}.new");
+        let mut file = self.create(&new)?;
+        file.write_all(bytes)?;
+        rustix::fs::fsync(&file)?;
+        self.rename_own(&new, name)?;
+        Ok(rustix::fs::fsync(&self.fd)?)
+    }
+
+    /// Gives a file of our own another name of our own.
+    pub(crate) fn rename_own(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.fd, from, &self.fd, to)?)
+    }
+
+    /// Files of our own, and the bytes of each.
+    pub(crate) fn own(&self) -> Vec<(String, u64)> {
+        let Ok(entries) = rustix::fs::Dir::read_from(&self.fd) else { return Vec::new() };
+        let own = |entry: rustix::fs::DirEntry| {
+            let name = entry.file_name().to_str().ok()?.to_owned();
+            let ours = name.starts_with(crate::name::PART_PREFIX);
+            let stat = rustix::fs::statat(&self.fd, &name, AtFlags::SYMLINK_NOFOLLOW);
+            Some((name, u64::try_from(stat.ok()?.st_size).ok()?)).filter(|_| ours)
+        };
+        entries.filter_map(Result::ok).filter_map(own).collect()
+    }
+
+    /// A received file that has `size` bytes, for reading.
+    pub(crate) fn open_received(&self, name: &SafeName, size: u64) -> Option<File> {
+        let (directories, file) = name.split();
+        let mut at: Option<OwnedFd> = None;
+        for directory in directories {
+            let parent = at.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+            at = Some(open_beneath(parent, directory, flags, Mode::empty()).ok()?);
+        }
+        let parent = at.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
+        // A pipe under that name must not hold us up.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let file = File::from(open_beneath(parent, file, flags, Mode::empty()).ok()?);
+        file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == size).then_some(file)
     }
 
     /// Removes a file of our own.
@@ -209,8 +257,6 @@ fn umask() -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
     use crate::scratch::Scratch;
 

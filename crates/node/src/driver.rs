@@ -155,6 +155,9 @@ impl Driver {
 
     fn run_jobs(&mut self, now: Time) {
         let Self { session, storage, send, receive, outbox, .. } = self;
+        if let Some(job) = receive {
+            job.on_wake(now, session, storage, outbox);
+        }
         while let Some(event) = session.poll_event() {
             if let Some(job) = send {
                 job.on_event(now, session, storage, &event, outbox);
@@ -171,8 +174,7 @@ impl Driver {
             job.on_timeout(now, session, storage, outbox);
         }
         if let Some(job) = receive {
-            job.on_wake(now, session, outbox);
-            job.on_timeout(now, session, outbox);
+            job.on_timeout(now, session, storage, outbox);
         }
     }
 

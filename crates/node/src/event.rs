@@ -38,6 +38,13 @@ pub enum SendEvent {
         /// Receivers heard so far.
         receivers: usize,
     },
+    /// Every receiver has a part of this file: only what they ask for is sent.
+    Resuming {
+        /// Object transport id.
+        object: u16,
+        /// The file's name.
+        name: String,
+    },
     /// How far it is; about five times a second.
     Progress(SendProgress),
     /// A receiver holds an object.
@@ -231,6 +238,26 @@ pub enum ReceiveEvent {
     },
     /// How far it is; about five times a second.
     Progress(ReceiveProgress),
+    /// A part of a file was here before, and has been checked.
+    Resumed {
+        /// Which object.
+        key: ObjectKey,
+        /// Its name as announced, made printable.
+        name: Option<String>,
+        /// Bytes that need not travel again.
+        bytes: u64,
+        /// Bytes of the whole file.
+        size: u64,
+    },
+    /// Bytes that were received proved wrong and are asked for again.
+    Mending {
+        /// Which object.
+        key: ObjectKey,
+        /// Its name as announced, made printable.
+        name: Option<String>,
+        /// How many.
+        bytes: u64,
+    },
     /// A file is in its place.
     File {
         /// Which object it was.

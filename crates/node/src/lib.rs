@@ -43,6 +43,7 @@ mod driver;
 pub mod event;
 mod file_storage;
 pub mod invitation;
+pub mod manifest;
 pub mod name;
 mod node;
 mod outbox;

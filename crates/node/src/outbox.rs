@@ -32,6 +32,11 @@ impl Outbox {
         }
     }
 
+    /// Sends all of `events`.
+    pub(crate) fn push_all(&mut self, events: impl IntoIterator<Item = NodeEvent>) {
+        events.into_iter().for_each(|event| self.push(event));
+    }
+
     /// Hands over what fits.
     pub(crate) fn flush(&mut self) {
         while let Some(event) = self.waiting.pop_front() {

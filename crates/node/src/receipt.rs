@@ -18,6 +18,9 @@ const NAME_MAX: usize = 64;
 /// Most failures named; 7 bytes each at worst, so that a status stays within its bound.
 const FAILURES_MAX: usize = 100;
 
+/// CBOR around the roots of parts: key, type and a length of 16 bits.
+const PARTS_HEAD: usize = 4;
+
 /// What a receiver is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
@@ -156,6 +159,9 @@ pub struct Status {
     /// Bytes free on its disk.
     #[n(7)]
     pub free: u64,
+    /// First 8 bytes of the roots of which it has a part, one after the other, as many as fit.
+    #[cbor(n(8), with = "minicbor::bytes")]
+    pub parts: Option<Vec<u8>>,
 }
 
 impl Status {
@@ -171,17 +177,30 @@ impl Status {
             digest: [0; 32],
             failures: Vec::new(),
             free,
+            parts: None,
         }
     }
 
-    /// At most 960 bytes: failures that do not fit are left out.
+    /// Beginnings of roots of which it has a part.
+    pub fn part_roots(&self) -> impl Iterator<Item = [u8; 8]> {
+        self.parts.as_deref().unwrap_or_default().as_chunks().0.iter().copied()
+    }
+
+    /// At most 960 bytes: failures and parts that do not fit are left out.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut status = self.clone();
         status.name = printable(&self.name);
         status.failures.truncate(FAILURES_MAX);
+        let parts = status.parts.take();
         let mut bytes = Vec::new();
         let _ = minicbor::encode(&status, &mut bytes);
+        if let Some(mut parts) = parts.filter(|parts| !parts.is_empty()) {
+            parts.truncate(STATUS_MAX.saturating_sub(bytes.len() + PARTS_HEAD) / 8 * 8);
+            status.parts = Some(parts);
+            bytes.clear();
+            let _ = minicbor::encode(&status, &mut bytes);
+        }
         debug_assert!(bytes.len() <= STATUS_MAX);
         bytes
     }
@@ -311,9 +330,12 @@ mod tests {
         let mut status = full();
         status.name = "ü".repeat(500);
         status.failures = vec![Failure { object: u16::MAX, reason: Reason::Aborted }; 5000];
+        status.parts = Some(vec![7; 8000]);
         let bytes = status.encode();
         assert!(bytes.len() <= STATUS_MAX, "{}", bytes.len());
-        assert_eq!(Status::parse(&bytes).unwrap().failures.len(), FAILURES_MAX);
+        let parsed = Status::parse(&bytes).unwrap();
+        assert_eq!(parsed.failures.len(), FAILURES_MAX);
+        assert!(parsed.part_roots().count() > 0 && parsed.part_roots().all(|root| root == [7; 8]));
     }
 
     #[test]

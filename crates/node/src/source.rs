@@ -10,7 +10,10 @@ use std::{
     sync::Arc,
 };
 
-use crate::announcement::{Announcement, Details};
+use crate::{
+    announcement::{Announcement, Details},
+    manifest::{GroupHasher, Manifest},
+};
 
 /// Bytes read at once for hashing and spooling: enough for BLAKE3's widest kernel.
 const READ_BYTES: usize = 1 << 20;
@@ -26,6 +29,8 @@ pub struct SourceFile {
     pub size: u64,
     /// BLAKE3 hash of its content.
     pub root: [u8; 32],
+    /// The hashes of its groups, when it has more than one.
+    pub manifest: Option<Arc<Manifest>>,
     mode: Option<u32>,
     stamp: Stamp,
     /// Kept open only where there is no path to open again: descriptors are few, files many.
@@ -269,12 +274,14 @@ impl Sources {
     ) -> io::Result<()> {
         let stamp = Stamp::of(&file.metadata()?);
         let before = self.bytes;
-        let (root, size) = hash(&mut file, &mut |read| report(Gathering::Hashed(before + read)))?;
+        let hashed = hash(&mut file, &mut |read| report(Gathering::Hashed(before + read)))?;
+        let (root, size, manifest) = (hashed.root, hashed.size, hashed.manifest.map(Arc::new));
         let path = path.to_owned();
         // Only what was spooled has no permissions of its own, and no path.
         let spooled = mode.is_none().then(|| Arc::new(file));
         // A file that grew while it was hashed is noticed by its stamp at the end.
-        self.files.push_back(SourceFile { path, name, size, root, mode, stamp, spooled });
+        let file = SourceFile { path, name, size, root, manifest, mode, stamp, spooled };
+        self.files.push_back(file);
         self.bytes += size;
         Ok(())
     }
@@ -298,16 +305,25 @@ fn join(directory: &str, part: &str) -> String {
     format!("{directory}/{part}")
 }
 
-/// BLAKE3 and length of what is left to read, reported as it goes.
-pub(crate) fn hash(
-    file: &mut impl Read,
-    report: &mut dyn FnMut(u64),
-) -> io::Result<([u8; 32], u64)> {
-    let mut hasher = blake3::Hasher::new();
+/// What reading a file to its end tells of it.
+#[derive(Debug)]
+pub(crate) struct Hashed {
+    pub(crate) root: [u8; 32],
+    pub(crate) size: u64,
+    /// When it has more than one group.
+    pub(crate) manifest: Option<Manifest>,
+}
+
+/// BLAKE3, length and manifest of what is left to read, reported as it goes.
+pub(crate) fn hash(file: &mut impl Read, report: &mut dyn FnMut(u64)) -> io::Result<Hashed> {
+    let mut hasher = GroupHasher::default();
     let mut buffer = vec![0; READ_BYTES];
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok((hasher.finalize().into(), hasher.count())),
+            Ok(0) => {
+                let (root, size, manifest) = hasher.finish();
+                return Ok(Hashed { root, size, manifest });
+            }
             Ok(count) => {
                 hasher.update(&buffer[..count]);
                 report(hasher.count());

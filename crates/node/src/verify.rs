@@ -5,7 +5,7 @@
 
 use std::{
     fs::File,
-    io,
+    io::{self, Seek},
     sync::{
         Arc,
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
@@ -20,8 +20,10 @@ use crate::{
     announcement::Announcement,
     directory::{Directory, permissions},
     file_storage::PartFile,
+    manifest::Manifest,
     name::{NameError, SafeName},
     receipt::Reason,
+    source::{self, Hashed},
     waker::Waker,
 };
 
@@ -35,6 +37,29 @@ pub(crate) struct Job {
     pub(crate) part: PartFile,
     pub(crate) announcement: Option<Announcement>,
     pub(crate) overwrite: bool,
+    /// By which wrong groups are named.
+    pub(crate) manifest: Option<Arc<Manifest>>,
+    pub(crate) origin: Origin,
+}
+
+/// Where the content of a part comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// From the network, all of it.
+    Received,
+    /// From an earlier attempt, none of it checked.
+    Kept,
+    /// There is none: the file may be in its place already.
+    Elsewhere,
+}
+
+/// Why a file is not in its place.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// These bytes (offset, length) are not what was announced.
+    Wrong(Vec<(u64, u64)>),
+    /// It cannot be had.
+    Failed(Reason),
 }
 
 /// A file in its final place, on disk for good.
@@ -48,6 +73,8 @@ pub struct Placed {
     pub hash: [u8; 32],
     /// Whether the sender announced that hash; plain NORM senders announce none.
     pub verified: bool,
+    /// It was in its place before; nothing was written.
+    pub already: bool,
     /// Why the file does not have the name its sender gave.
     pub name_rejected: Option<NameError>,
 }
@@ -56,7 +83,7 @@ pub struct Placed {
 #[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) key: ObjectKey,
-    pub(crate) result: Result<Placed, Reason>,
+    pub(crate) result: Result<Placed, Fault>,
 }
 
 /// The thread that verifies.
@@ -113,30 +140,80 @@ impl Drop for Verifier {
 
 /// Hash, compare, sync, rename, sync the directory: in this order, so that a file under its final
 /// name is never wrong, whenever the power fails.
-fn verify(directory: &Directory, job: Job) -> Result<Placed, Reason> {
-    let part = job.part.name.clone();
+fn verify(directory: &Directory, job: Job) -> Result<Placed, Fault> {
+    let (part, lasting) = (job.part.name.clone(), job.part.lasting);
+    let mendable = job.origin != Origin::Received || job.manifest.is_some();
     let placed = try_verify(directory, job);
-    if placed.is_err() {
+    let given_up = match &placed {
+        Ok(placed) => placed.already,
+        Err(Fault::Wrong(_)) => !mendable,
+        Err(Fault::Failed(_)) => !lasting,
+    };
+    if given_up {
         directory.remove(&part);
     }
     placed
 }
 
-fn try_verify(directory: &Directory, job: Job) -> Result<Placed, Reason> {
-    let Job { key, part: PartFile { mut file, name: part, failed }, announcement, overwrite } = job;
-    if let Some(error) = failed {
-        return Err(reason(error));
+fn try_verify(directory: &Directory, mut job: Job) -> Result<Placed, Fault> {
+    if let Some(error) = job.part.failed {
+        return Err(Fault::Failed(reason(error)));
     }
-    let (hash, size) = crate::source::hash(&mut file, &mut |_| {}).map_err(|e| disk(&e))?;
-    let announced = announcement.as_ref().and_then(|a| a.details.as_ref());
-    if announced.is_some_and(|details| details.root != hash || details.size != size) {
-        return Err(Reason::HashMismatch);
+    if job.origin != Origin::Received
+        && let Some(placed) = find_placed(directory, &job)
+    {
+        return Ok(placed);
     }
-    set_properties(&file, announced.and_then(|d| d.mode), announced.and_then(|d| d.mtime))
+    let details = job.announcement.as_ref().and_then(|a| a.details.clone());
+    if let Some(details) = details.as_ref().filter(|_| job.origin == Origin::Elsewhere) {
+        return Err(Fault::Wrong(vec![(0, details.size)]));
+    }
+    job.part.file.rewind().map_err(|e| disk(&e))?;
+    let hashed = source::hash(&mut job.part.file, &mut |_| {}).map_err(|e| disk(&e))?;
+    if details.as_ref().is_some_and(|d| d.root != hashed.root || d.size != hashed.size) {
+        return Err(wrong(&job, &hashed));
+    }
+    if job.origin == Origin::Received
+        && let Some(placed) = find_placed(directory, &job)
+    {
+        return Ok(placed);
+    }
+    place(directory, job, &hashed)
+}
+
+/// The same file, where it would be put.
+fn find_placed(directory: &Directory, job: &Job) -> Option<Placed> {
+    let announcement = job.announcement.as_ref()?;
+    let details = announcement.details.as_ref()?;
+    let name = SafeName::parse(&announcement.name).ok()?;
+    let mut file = directory.open_received(&name, details.size)?;
+    let hashed = source::hash(&mut file, &mut |_| {}).ok()?;
+    if hashed.root != details.root {
+        return None;
+    }
+    // It will be acknowledged as on disk for good.
+    rustix::fs::fsync(&file).ok()?;
+    let (size, hash) = (hashed.size, hashed.root);
+    Some(Placed { name, size, hash, verified: true, already: true, name_rejected: None })
+}
+
+fn wrong(job: &Job, found: &Hashed) -> Fault {
+    match (&job.manifest, &found.manifest) {
+        (Some(manifest), Some(found)) => Fault::Wrong(manifest.wrong(found)),
+        (Some(manifest), None) => Fault::Wrong(vec![(0, manifest.size())]),
+        (None, _) => Fault::Failed(Reason::HashMismatch),
+    }
+}
+
+fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Placed, Fault> {
+    let Job { key, part: PartFile { file, name: part, .. }, announcement, overwrite, .. } = job;
+    let Hashed { root: hash, size, .. } = *hashed;
+    let details = announcement.as_ref().and_then(|a| a.details.as_ref());
+    set_properties(&file, details.and_then(|d| d.mode), details.and_then(|d| d.mtime))
         .map_err(|e| disk(&e))?;
     rustix::fs::fsync(&file).map_err(|errno| disk(&errno.into()))?;
     let (name, name_rejected) = choose_name(key, announcement.as_ref(), &hash);
-    let verified = announced.is_some();
+    let verified = details.is_some();
     let place = |name: &SafeName| directory.place(&part, name, overwrite);
     let (name, name_rejected) = match place(&name) {
         Ok(name) => (name, name_rejected),
@@ -146,7 +223,7 @@ fn try_verify(directory: &Directory, job: Job) -> Result<Placed, Reason> {
         }
         Err(error) => return Err(disk(&error)),
     };
-    Ok(Placed { name, size, hash, verified, name_rejected })
+    Ok(Placed { name, size, hash, verified, already: false, name_rejected })
 }
 
 fn choose_name(
@@ -196,16 +273,16 @@ pub(crate) fn reason(error: StorageError) -> Reason {
     }
 }
 
-fn disk(error: &io::Error) -> Reason {
-    match error.kind() {
+fn disk(error: &io::Error) -> Fault {
+    Fault::Failed(match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Reason::DiskFull,
         _ => Reason::DiskError,
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Seek, Write};
+    use std::io::Write;
 
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
@@ -217,12 +294,11 @@ mod tests {
         name: &[u8],
         content: &[u8],
         root: Option<[u8; 32]>,
-    ) -> Result<Placed, Reason> {
+    ) -> Result<Placed, Fault> {
         let directory = Directory::open(scratch.path(), false).unwrap();
         let part = ".fanfare-t.part".to_owned();
         let mut file = directory.create(&part).unwrap();
         file.write_all(content).unwrap();
-        file.rewind().unwrap();
         let details = root.map(|root| Details::new(content.len() as u64, root, None, Some(1)));
         verify(
             &directory,
@@ -232,7 +308,9 @@ mod tests {
                     instance: InstanceId(1),
                     object: ObjectTransportId(9),
                 },
-                part: PartFile { file, name: part, failed: None },
+                part: PartFile { file, name: part, failed: None, lasting: false },
+                manifest: None,
+                origin: Origin::Received,
                 announcement: Some(Announcement { name: name.to_vec(), details }),
                 overwrite: false,
             },
@@ -259,8 +337,25 @@ mod tests {
     #[test]
     fn a_file_whose_hash_is_wrong_leaves_nothing() {
         let scratch = Scratch::new();
-        assert_eq!(run(&scratch, b"f", b"x", Some([0; 32])), Err(Reason::HashMismatch));
+        assert_eq!(
+            run(&scratch, b"f", b"x", Some([0; 32])),
+            Err(Fault::Failed(Reason::HashMismatch))
+        );
         assert_eq!(entries(&scratch), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_file_that_is_there_already_is_recognised_and_another_one_kept() {
+        let scratch = Scratch::new();
+        std::fs::write(scratch.path().join("f"), "x").unwrap();
+        std::fs::write(scratch.path().join("g"), "y").unwrap();
+        let root = Some(*blake3::hash(b"x").as_bytes());
+        assert!(run(&scratch, b"f", b"x", root).unwrap().already);
+        let beside = run(&scratch, b"g", b"x", root).unwrap();
+        assert_eq!((beside.already, beside.name.to_string().as_str()), (false, "g.1"));
+        let mut names = entries(&scratch);
+        names.sort();
+        assert_eq!(names, ["f", "g", "g.1"]);
     }
 
     #[test]

@@ -172,6 +172,17 @@ impl Running {
         }
     }
 
+    /// The next progress that says at least `bytes` of `field`.
+    pub(crate) fn wait_for_progress(&mut self, field: &str, bytes: u64) {
+        while self.wait_for("progress")[field].as_u64().unwrap() < bytes {}
+    }
+
+    /// As a crash: no time for anything.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// As Ctrl-C.
     pub(crate) fn interrupt(&self) {
         let id = self.child.id().to_string();

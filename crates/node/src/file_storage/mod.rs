@@ -2,37 +2,51 @@
 //!
 //! - `outgoing`: files being sent, read through a few large windows.
 //! - `incoming`: files being received, written in large pieces under names of our own.
+//! - `parts`: which object is received into which of them; `kept`: those that stay for next time.
+//! - `syncer`: makes them durable while they grow.
 
 mod incoming;
+mod kept;
 mod outgoing;
+mod parts;
+mod syncer;
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
-use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Storage, StorageError};
+use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Storage, StorageError, Time};
 
-use incoming::Incoming;
 pub(crate) use incoming::PartFile;
+pub(crate) use kept::discard_parts;
 use outgoing::Outgoing;
+pub(crate) use parts::Found;
+use parts::Parts;
 
-use crate::directory::Directory;
+use crate::{
+    directory::Directory,
+    manifest::{MANIFEST_MAX, Manifest},
+};
 
 /// The store of one node.
 #[derive(Debug, Default)]
 pub(crate) struct FileStorage {
     outgoing: Outgoing,
-    incoming: BTreeMap<ObjectKey, Incoming>,
-    finished: BTreeMap<ObjectKey, PartFile>,
-    directory: Option<Arc<Directory>>,
+    parts: Option<Parts>,
+    /// Data objects short enough to be manifests, in memory until it is known what they are.
+    small: BTreeMap<ObjectKey, Small>,
     only_from: Option<NodeId>,
-    /// Keep what was received of objects that are given up.
-    keep_partials: bool,
+}
+
+#[derive(Debug)]
+struct Small {
+    size: u64,
+    bytes: Vec<u8>,
 }
 
 impl FileStorage {
     /// A store that receives into `directory`, from one sender only if one is named.
     pub(crate) fn receiving(directory: Arc<Directory>, only_from: Option<NodeId>) -> Self {
         let mut store = Self::default();
-        store.directory = Some(directory);
+        store.parts = Some(Parts::new(directory));
         store.only_from = only_from;
         store
     }
@@ -42,73 +56,158 @@ impl FileStorage {
         self.outgoing.add(key, file);
     }
 
+    /// Makes bytes that are in no file readable under `key`.
+    pub(crate) fn add_bytes(&mut self, key: ObjectKey, bytes: Vec<u8>) {
+        self.outgoing.add_bytes(key, bytes);
+    }
+
     /// A source that could not be read as announced, if there was one since the last call.
     pub(crate) fn take_unreadable(&mut self) -> Option<ObjectKey> {
         self.outgoing.take_failed()
     }
 
-    /// The file of an object that was received whole.
-    pub(crate) fn take_finished(&mut self, key: ObjectKey) -> Option<PartFile> {
-        self.finished.remove(&key)
+    /// The bytes of a short data object that was received whole.
+    pub(crate) fn take_small(&mut self, key: ObjectKey) -> Option<Vec<u8>> {
+        self.small.remove(&key).map(|small| small.bytes)
+    }
+
+    /// The file of an object that was received whole; it may be asked for again after mending.
+    pub(crate) fn finished(&mut self, key: ObjectKey) -> Option<PartFile> {
+        if let Some(bytes) = self.take_small(key) {
+            // Data that is no manifest: a plain sender's.
+            self.parts.as_mut()?.open(key, bytes.len() as u64).ok()?;
+            self.parts.as_mut()?.write(key, 0, &bytes).ok()?;
+            self.parts.as_mut()?.close(key, true);
+        }
+        self.parts.as_mut()?.finished(key)
+    }
+
+    /// It is known which root and name `key` has, and so whose part it is.
+    pub(crate) fn identify(
+        &mut self,
+        key: ObjectKey,
+        root_and_name: (&[u8; 32], &[u8]),
+    ) -> Result<Found, StorageError> {
+        self.parts.as_mut().map_or(Ok(Found::Nothing), |parts| parts.identify(key, root_and_name))
+    }
+
+    /// A manifest has come: parts of its root are kept from now on.
+    pub(crate) fn learn(&mut self, manifest: Manifest) {
+        if let Some(parts) = &mut self.parts {
+            parts.learn(Arc::new(manifest));
+        }
+    }
+
+    /// The manifest of a root.
+    pub(crate) fn manifest(&self, root: &[u8; 32]) -> Option<Arc<Manifest>> {
+        self.parts.as_ref()?.manifest(root)
+    }
+
+    /// Beginnings of the roots of all parts that are kept, for the status.
+    pub(crate) fn part_roots(&self) -> Vec<u8> {
+        self.parts.as_ref().map(Parts::roots).unwrap_or_default()
+    }
+
+    /// Not all of it was right: it is written to again.
+    pub(crate) fn reopen(&mut self, key: ObjectKey) {
+        if let Some(parts) = &mut self.parts {
+            parts.reopen(key);
+        }
+    }
+
+    /// It is in its place (`placed`), or will not be had. Returns other objects that had the same
+    /// part, which is now whole.
+    pub(crate) fn settle(&mut self, key: ObjectKey, placed: bool) -> Vec<ObjectKey> {
+        self.small.remove(&key);
+        self.parts.as_mut().map(|parts| parts.settle(key, placed)).unwrap_or_default()
+    }
+
+    /// What was received of `key` was wrong time and again: none of it is kept.
+    pub(crate) fn distrust(&mut self, key: ObjectKey) {
+        if let Some(parts) = &mut self.parts {
+            parts.distrust(key);
+        }
     }
 
     /// From now on, what was received of unfinished objects stays on disk.
     pub(crate) fn keep_partials(&mut self) {
-        self.keep_partials = true;
+        if let Some(parts) = &mut self.parts {
+            parts.keep_partials();
+        }
     }
 
-    /// Writes out what has been gathered of unfinished objects.
-    pub(crate) fn flush(&mut self) {
-        for incoming in self.incoming.values_mut() {
-            // A failure shows again when the object is written or closed.
-            let _ = incoming.flush();
+    /// Makes durable what has been written for a second or more.
+    pub(crate) fn sync(&mut self, now: Time) {
+        if let Some(parts) = &mut self.parts {
+            parts.sync(now);
         }
     }
 }
 
 impl Storage for FileStorage {
-    fn open(&mut self, key: ObjectKey, _kind: ObjectKind, size: u64) -> Result<(), StorageError> {
-        let directory = self.directory.as_ref().ok_or(StorageError::Refused)?;
+    fn open(&mut self, key: ObjectKey, kind: ObjectKind, size: u64) -> Result<(), StorageError> {
+        let parts = self.parts.as_mut().ok_or(StorageError::Refused)?;
         if self.only_from.is_some_and(|from| from != key.sender) {
             return Err(StorageError::Refused);
         }
-        let incoming = Incoming::create(directory, key, size)?;
-        self.incoming.insert(key, incoming);
-        Ok(())
+        if kind == ObjectKind::Data && size <= MANIFEST_MAX {
+            // Grown on write: a header's promise allocates nothing.
+            self.small.insert(key, Small { size, bytes: Vec::new() });
+            return Ok(());
+        }
+        parts.open(key, size)
     }
 
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
-        let incoming = self.incoming.get_mut(&key).ok_or(StorageError::Failed)?;
-        incoming.write(offset, bytes).map_err(|error| storage_error(&error))
+        match self.small.get_mut(&key) {
+            Some(small) => small.write(offset, bytes),
+            None => self.parts.as_mut().ok_or(StorageError::Failed)?.write(key, offset, bytes),
+        }
     }
 
     fn read(&mut self, key: ObjectKey, offset: u64, into: &mut [u8]) -> Result<(), StorageError> {
-        match self.incoming.get_mut(&key) {
-            Some(incoming) => incoming.read(offset, into).map_err(|error| storage_error(&error)),
+        if let Some(small) = self.small.get(&key) {
+            return small.read(offset, into);
+        }
+        match self.parts.as_mut().filter(|parts| parts.has(key)) {
+            Some(parts) => parts.read(key, offset, into),
             None => self.outgoing.read(key, offset, into),
         }
     }
 
     fn close(&mut self, key: ObjectKey, complete: bool) {
-        let Some(incoming) = self.incoming.remove(&key) else {
-            return self.outgoing.remove(key);
-        };
-        let Some(directory) = &self.directory else { return };
-        if complete {
-            self.finished.insert(key, incoming.finish());
-        } else if !self.keep_partials {
-            directory.remove(&incoming.name);
+        if self.small.contains_key(&key) {
+            if !complete {
+                self.small.remove(&key);
+            }
+            return;
+        }
+        match self.parts.as_mut().filter(|parts| parts.has(key)) {
+            Some(parts) => parts.close(key, complete),
+            None => self.outgoing.remove(key),
         }
     }
 }
 
-impl Drop for FileStorage {
-    fn drop(&mut self) {
-        self.flush();
-        let Some(directory) = &self.directory else { return };
-        if !self.keep_partials {
-            self.incoming.values().for_each(|incoming| directory.remove(&incoming.name));
+impl Small {
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        let end = offset.saturating_add(bytes.len() as u64);
+        if end > self.size {
+            return Err(StorageError::Failed);
         }
+        let (start, end) = (offset as usize, end as usize);
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        self.bytes[start..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), StorageError> {
+        let start = usize::try_from(offset).map_err(|_| StorageError::Failed)?;
+        let bytes = start.checked_add(into.len()).and_then(|end| self.bytes.get(start..end));
+        into.copy_from_slice(bytes.ok_or(StorageError::Failed)?);
+        Ok(())
     }
 }
 
@@ -122,6 +221,8 @@ fn storage_error(error: &io::Error) -> StorageError {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Seek;
+
     use fanfare_proto::{InstanceId, ObjectTransportId};
 
     use super::*;
@@ -153,10 +254,11 @@ mod tests {
             store.write(key(1), offset as u64, bytes).unwrap();
         }
         store.close(key(1), true);
-        let mut part = store.take_finished(key(1)).unwrap();
+        let mut part = store.finished(key(1)).unwrap();
         assert!(part.failed.is_none());
-        let (root, size) = crate::source::hash(&mut part.file, &mut |_| {}).unwrap();
-        assert_eq!((root, size), (*blake3::hash(&content).as_bytes(), 300_000));
+        part.file.rewind().unwrap();
+        let hashed = crate::source::hash(&mut part.file, &mut |_| {}).unwrap();
+        assert_eq!((hashed.root, hashed.size), (*blake3::hash(&content).as_bytes(), 300_000));
     }
 
     #[test]

@@ -18,6 +18,8 @@ const WINDOWS: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     files: BTreeMap<ObjectKey, Arc<File>>,
+    /// Objects that no file holds: manifests.
+    small: BTreeMap<ObjectKey, Vec<u8>>,
     /// Most recently used last.
     windows: VecDeque<Window>,
     failed: Option<ObjectKey>,
@@ -43,7 +45,12 @@ impl Outgoing {
         self.files.insert(key, file);
     }
 
+    pub(super) fn add_bytes(&mut self, key: ObjectKey, bytes: Vec<u8>) {
+        self.small.insert(key, bytes);
+    }
+
     pub(super) fn remove(&mut self, key: ObjectKey) {
+        self.small.remove(&key);
         self.files.remove(&key);
         self.windows.retain(|window| window.key != key);
     }
@@ -59,6 +66,12 @@ impl Outgoing {
         into: &mut [u8],
     ) -> Result<(), StorageError> {
         let len = into.len();
+        if let Some(bytes) = self.small.get(&key) {
+            let start = usize::try_from(offset).ok();
+            let wanted = start.and_then(|start| bytes.get(start..start.checked_add(len)?));
+            into.copy_from_slice(wanted.ok_or(StorageError::Failed)?);
+            return Ok(());
+        }
         let found = self.windows.iter().position(|w| w.get(key, offset, len).is_some());
         let window = match found {
             Some(last) if last + 1 == self.windows.len() => None,

@@ -1,9 +1,10 @@
 //! Receiving files: from an announcement to a file on disk that may be acknowledged.
 //!
-//! - `options`: what is wanted; `record`: what is held of one life of a sender; `reminder`: saying again what is not
+//! - `objects`: what becomes of each; `options`: what is wanted; `record`: what is held of one life of a sender; `reminder`: saying again what is not
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
+mod objects;
 mod options;
 mod record;
 mod reminder;
@@ -14,19 +15,18 @@ use std::{
     time::Duration,
 };
 
-use fanfare_proto::{AbortReason, Event, InstanceId, NodeId, ObjectKey, Session, Time};
+use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
 pub use options::{ReceiveOptions, Until};
-use record::{OpenObject, Record};
+use record::Record;
 use reminder::Reminder;
 
 use crate::{
-    announcement::Announcement,
     directory::Directory,
     event::{NodeEvent, ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport},
     file_storage::FileStorage,
     outbox::Outbox,
-    receipt::{About, Reason, State, Status},
-    verify::{self, Job, Placed, Verdict, Verifier},
+    receipt::{About, State, Status},
+    verify::{Job, Verifier},
 };
 
 /// Progress is told this often.
@@ -59,6 +59,8 @@ pub(crate) struct ReceiveJob {
     waiting: VecDeque<Job>,
     records: BTreeMap<(NodeId, InstanceId), Record>,
     reminder: Option<Reminder>,
+    /// Beginnings of the roots of which parts are here, for the status.
+    parts: Vec<u8>,
     phase: Phase,
     last_news: Time,
     last_heard: Time,
@@ -74,8 +76,10 @@ impl ReceiveJob {
         directory: Arc<Directory>,
         verifier: Verifier,
         options: ReceiveOptions,
+        parts: Vec<u8>,
     ) -> Self {
-        let status = Status::ready(&options.name, directory.free());
+        let mut status = Status::ready(&options.name, directory.free());
+        status.parts = Some(parts.clone());
         session.receiver().set_status(status.encode(), false);
         Self {
             options,
@@ -84,6 +88,7 @@ impl ReceiveJob {
             waiting: VecDeque::new(),
             records: BTreeMap::new(),
             reminder: None,
+            parts,
             phase: Phase::Receiving,
             last_news: now,
             last_heard: now,
@@ -118,15 +123,18 @@ impl ReceiveJob {
             }
             Event::ObjectNew { key, size, has_info, .. } => {
                 self.last_news = now;
+                self.parts = storage.part_roots();
                 self.on_object(now, session, *key, *size, *has_info, out);
             }
-            Event::ObjectInfo { key, info } => self.on_info(*key, info, out),
+            Event::ObjectInfo { key, info } => {
+                self.on_info(now, session, storage, *key, info, out);
+            }
             Event::ObjectCompleted { key, size } => {
                 self.last_news = now;
                 self.on_completed(now, session, storage, *key, *size, out);
             }
             Event::ObjectAborted { key, reason } => {
-                self.on_aborted(now, session, *key, *reason, out);
+                self.on_aborted(now, session, storage, *key, *reason, out);
             }
             Event::SenderEnded { sender } => self.on_gone(*sender, true, out),
             Event::SenderInactive { sender } => self.on_gone(*sender, false, out),
@@ -149,90 +157,6 @@ impl ReceiveJob {
         self.record(key.sender, key.instance)
     }
 
-    fn on_object(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        key: ObjectKey,
-        size: u64,
-        has_info: bool,
-        out: &mut Outbox,
-    ) {
-        let object = OpenObject { size, begun: now, announcement: None, verifying: false };
-        let record = self.record_of(key);
-        record.gone = false;
-        record.open.insert(key, object);
-        self.update_status(session, key, false);
-        if !has_info {
-            out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name: None, size }));
-        }
-    }
-
-    fn on_info(&mut self, key: ObjectKey, info: &[u8], out: &mut Outbox) {
-        let announcement = Announcement::parse(info);
-        let name = announcement.shown_name();
-        if let Some(object) = self.record_of(key).open.get_mut(&key) {
-            object.announcement = Some(announcement);
-            let event = ReceiveEvent::Object { key, name, size: object.size };
-            out.push(NodeEvent::Receive(event));
-        }
-    }
-
-    fn on_completed(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        storage: &mut FileStorage,
-        key: ObjectKey,
-        size: u64,
-        out: &mut Outbox,
-    ) {
-        let new = || OpenObject { size, begun: now, announcement: None, verifying: false };
-        let object = self.record_of(key).open.entry(key).or_insert_with(new);
-        object.verifying = true;
-        let announcement = object.announcement.clone();
-        match storage.take_finished(key) {
-            Some(part) => {
-                let overwrite = self.options.overwrite;
-                self.waiting.push_back(Job { key, part, announcement, overwrite });
-                self.submit();
-                self.update_status(session, key, false);
-            }
-            None => self.fail(now, session, key, Reason::DiskError, out),
-        }
-    }
-
-    fn submit(&mut self) {
-        while let Some(job) = self.waiting.pop_front() {
-            if let Some(job) = self.verifier.submit(job) {
-                return self.waiting.push_front(job);
-            }
-        }
-    }
-
-    fn on_aborted(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        key: ObjectKey,
-        reason: AbortReason,
-        out: &mut Outbox,
-    ) {
-        let reason = match reason {
-            AbortReason::Storage(error) => verify::reason(error),
-            AbortReason::Squelched | AbortReason::SenderGone | AbortReason::Window => {
-                Reason::Aborted
-            }
-            AbortReason::Cancelled => Reason::Refused,
-        };
-        let foreign = self.options.from.is_some_and(|from| from != key.sender);
-        if foreign {
-            self.record_of(key).open.remove(&key);
-        } else {
-            self.fail(now, session, key, reason, out);
-        }
-    }
-
     fn on_gone(&mut self, sender: NodeId, said: bool, out: &mut Outbox) {
         for (_, record) in
             self.records.range_mut((sender, InstanceId(0))..=(sender, InstanceId(u16::MAX)))
@@ -240,63 +164,6 @@ impl ReceiveJob {
             record.gone = true;
         }
         out.push(NodeEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));
-    }
-
-    /// The verifier may have finished something.
-    pub(crate) fn on_wake(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
-        while let Some(Verdict { key, result }) = self.verifier.poll() {
-            self.last_news = now;
-            match result {
-                Ok(placed) => self.on_placed(now, session, key, placed, out),
-                Err(reason) => self.fail(now, session, key, reason, out),
-            }
-        }
-        self.submit();
-    }
-
-    fn on_placed(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        key: ObjectKey,
-        placed: Placed,
-        out: &mut Outbox,
-    ) {
-        let record = self.record_of(key);
-        let begun = record.open.remove(&key).map_or(now, |object| object.begun);
-        record.holdings.insert(key.object, placed.hash);
-        record.settled_bytes += placed.size;
-        if placed.name_rejected.is_some() {
-            record.fail(key, Reason::NameRejected);
-        }
-        self.report.files += 1;
-        self.report.bytes += placed.size;
-        // The content first: the confirmation may let an acknowledgement go at once.
-        self.update_status(session, key, placed.name_rejected.is_some());
-        session.receiver().confirm(key);
-        self.remind(now, session, key);
-        let elapsed = now.since(begun);
-        out.push(NodeEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
-    }
-
-    fn fail(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        key: ObjectKey,
-        reason: Reason,
-        out: &mut Outbox,
-    ) {
-        let record = self.record_of(key);
-        let object = record.open.remove(&key);
-        record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
-        record.fail(key, reason);
-        self.report.failures.push((key, reason));
-        self.update_status(session, key, true);
-        self.remind(now, session, key);
-        let name = object
-            .and_then(|object| object.announcement.as_ref().and_then(Announcement::shown_name));
-        out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
     }
 
     /// Once the last object is settled and some failed, no acknowledgement will say so.
@@ -322,7 +189,8 @@ impl ReceiveJob {
         let free = self.directory.free();
         let name = self.options.name.clone();
         let about = About::new(key.sender, key.instance);
-        let status = self.record_of(key).status(&name, free, about).encode();
+        let parts = self.parts.clone();
+        let status = self.record_of(key).status(&name, free, about, parts).encode();
         let mut receiver = session.receiver();
         receiver.set_ack_content(key.sender, status.clone());
         receiver.set_status(status, announce);
@@ -334,7 +202,14 @@ impl ReceiveJob {
     }
 
     /// Time has passed, or something has happened.
-    pub(crate) fn on_timeout(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
+    pub(crate) fn on_timeout(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        storage.sync(now);
         self.repeat_reminder(now, session);
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS;
@@ -414,7 +289,6 @@ impl ReceiveJob {
             return;
         }
         storage.keep_partials();
-        storage.flush();
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.state = State::Leaving;
         session.receiver().set_status(status.encode(), true);

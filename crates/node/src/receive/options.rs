@@ -25,6 +25,8 @@ pub struct ReceiveOptions {
     pub overwrite: bool,
     /// Create the directory. Default false.
     pub create_dirs: bool,
+    /// Remove what earlier attempts have left of unfinished files. Default false: it is used.
+    pub discard_parts: bool,
     /// Receive from this sender only. Default from all.
     pub from: Option<NodeId>,
     /// When to end. Default when stopped.

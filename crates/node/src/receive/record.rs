@@ -6,7 +6,9 @@ use fanfare_proto::{ObjectKey, Time};
 
 use crate::{
     announcement::Announcement,
+    manifest::Head,
     receipt::{About, Failure, Holdings, Reason, State, Status},
+    verify::{Origin, Placed},
 };
 
 /// Failures kept for the status; older ones give way, the sender has heard of them.
@@ -20,6 +22,33 @@ pub(super) struct OpenObject {
     pub(super) announcement: Option<Announcement>,
     /// Whole, and with the verifier.
     pub(super) verifying: bool,
+    /// It announces the hashes of a file's groups.
+    pub(super) manifest: Option<Head>,
+    /// Where its content comes from, as far as the verifier is concerned.
+    pub(super) origin: Origin,
+    /// Times that what came from the network proved wrong.
+    pub(super) mended: u8,
+    /// The file that another object with the same content became.
+    pub(super) placed: Option<Placed>,
+}
+
+impl OpenObject {
+    pub(super) fn new(size: u64, begun: Time) -> Self {
+        Self {
+            size,
+            begun,
+            announcement: None,
+            verifying: false,
+            manifest: None,
+            origin: Origin::Received,
+            mended: 0,
+            placed: None,
+        }
+    }
+
+    pub(super) fn name(&self) -> Option<String> {
+        self.announcement.as_ref().and_then(Announcement::shown_name)
+    }
 }
 
 /// One life of a sender.
@@ -75,13 +104,14 @@ impl Record {
     }
 
     /// What to tell its sender.
-    pub(super) fn status(&mut self, name: &str, free: u64, about: About) -> Status {
+    pub(super) fn status(&mut self, name: &str, free: u64, about: About, parts: Vec<u8>) -> Status {
         let mut status = Status::ready(name, free);
         status.state = self.state();
         status.about = Some(about);
         status.held = self.holdings.len();
         status.digest = self.holdings.digest();
         status.failures.clone_from(&self.failures);
+        status.parts = Some(parts);
         status
     }
 }
@@ -97,11 +127,11 @@ mod tests {
     }
 
     fn open(verifying: bool) -> OpenObject {
-        OpenObject { size: 1, begun: Time::ZERO, announcement: None, verifying }
+        OpenObject { verifying, ..OpenObject::new(1, Time::ZERO) }
     }
 
     fn state(record: &mut Record) -> State {
-        record.status("a", 0, About::new(NodeId(1), InstanceId(1))).state
+        record.status("a", 0, About::new(NodeId(1), InstanceId(1)), Vec::new()).state
     }
 
     #[test]

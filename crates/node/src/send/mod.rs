@@ -20,7 +20,7 @@ use gathering::{Decision, Gathering};
 use options::check_announcements;
 pub use options::{EnqueueFailed, SendOptions};
 use peers::{News, Peers};
-use queue::Queue;
+use queue::{Economy, Queue};
 
 use crate::{
     event::{NodeEvent, Outcome, Receipt, SendEnd, SendEvent, SendProgress, SendReport},
@@ -65,7 +65,7 @@ pub(crate) struct SendJob {
 }
 
 impl SendJob {
-    /// Begins: the roll is called and the first objects are enqueued, held back.
+    /// Begins: the roll is called; one-way, the first objects are enqueued.
     pub(crate) fn start(
         now: Time,
         session: &mut Session,
@@ -90,15 +90,19 @@ impl SendJob {
         };
         session.sender().hold(!job.options.one_way);
         job.call_roll(session, ROLL_GATHERING);
-        let filled = job.queue.fill(now, session, storage);
-        filled.map_err(|(path, error)| EnqueueFailed { path, error })?;
+        // Otherwise it depends on who answers how they are sent.
+        if job.options.one_way {
+            job.queue.set_economy(Economy { sync: job.options.sync, ..Economy::default() });
+            let filled = job.queue.fill(now, session, storage);
+            filled.map_err(|(path, error)| EnqueueFailed { path, error })?;
+        }
         Ok(job)
     }
 
     fn call_roll(&self, session: &mut Session, interval: Duration) {
         if !self.options.one_way {
             let invitation =
-                Invitation::new(&self.options.name, self.queue.total, self.queue.bytes);
+                Invitation::new(&self.options.name, self.queue.files, self.queue.bytes);
             session.sender().set_roll_call(Some((invitation.encode(), interval)));
         }
     }
@@ -191,7 +195,7 @@ impl SendJob {
             Some(s) if s.about == Some(self.about) && s.digest == self.queue.expected.digest() => {
                 Outcome::Complete
             }
-            Some(_) => Outcome::Partial { held: self.peers.held(node), failures: [].into() },
+            Some(_) => Outcome::Partial { held: self.files_held(node), failures: [].into() },
         };
         if outcome == Outcome::Complete {
             self.issue_receipts(now, node, out);
@@ -199,8 +203,13 @@ impl SendJob {
         self.peers.settle(now, node, outcome);
     }
 
+    /// Manifests are held before their files.
+    fn files_held(&self, node: NodeId) -> u64 {
+        self.peers.held(node).saturating_sub(self.queue.manifests())
+    }
+
     fn issue_receipts(&self, now: Time, node: NodeId, out: &mut Outbox) {
-        for object in &self.queue.sent {
+        for object in self.queue.sent.iter().filter(|object| !object.is_manifest) {
             out.push(NodeEvent::Send(SendEvent::Receipt(Receipt {
                 receiver: self.peers.view(node),
                 object: object.key.object.0,
@@ -260,7 +269,7 @@ impl SendJob {
                     Decision::NobodyAnswered => self.leave(now, session, SendEnd::NobodyAnswered),
                 }
             }
-            Phase::Sending => self.continue_sending(now, session, storage),
+            Phase::Sending => self.continue_sending(now, session, storage, out),
             Phase::Leaving(end, until) => {
                 if now >= *until || session.sender().is_idle() {
                     self.ended.get_or_insert(now);
@@ -274,17 +283,31 @@ impl SendJob {
     fn begin(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
         self.phase = Phase::Sending;
         self.started = now;
+        self.queue.set_economy(Economy {
+            manifests: self.peers.has_ours(),
+            sync: self.options.sync,
+            parts: self.peers.common_parts(),
+        });
         self.call_roll(session, ROLL_SENDING);
         session.sender().hold(false);
         let receivers = self.peers.len();
         out.push(NodeEvent::Send(SendEvent::Started { receivers }));
     }
 
-    fn continue_sending(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
-        // An object that the code cannot cut; the names were checked before the start.
+    fn continue_sending(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        // An object that the code cannot cut; names and sizes were checked before the start.
         if let Err((path, _)) = self.queue.fill(now, session, storage) {
             self.queue.changed.push(path);
             return self.leave(now, session, SendEnd::Partial);
+        }
+        for (key, name) in self.queue.take_resuming() {
+            out.push(NodeEvent::Send(SendEvent::Resuming { object: key.object.0, name }));
         }
         let open = self.peers.open();
         if self.queue.wants_watermark() {
@@ -399,7 +422,7 @@ impl SendJob {
             missing,
             expected: self.options.expect.count(),
             changed: self.queue.changed.clone(),
-            objects: self.queue.total,
+            objects: self.queue.files,
             bytes: self.queue.bytes,
             repair_bytes: self.repair_bytes(session),
             elapsed: ended.since(self.started),

@@ -5,7 +5,10 @@ use std::{fmt, path::PathBuf, time::Duration};
 use fanfare_proto::EnqueueError;
 
 use super::Expect;
-use crate::source::Sources;
+use crate::source::{SourceFile, Sources};
+
+/// 48 bits of size travel.
+const OBJECT_MAX: u64 = (1 << 48) - 1;
 
 /// How to send.
 #[derive(Debug, Clone)]
@@ -21,6 +24,9 @@ pub struct SendOptions {
     pub accept_plain: bool,
     /// Send everything so many times more. Default 0. At most 256 objects then.
     pub carousel: u32,
+    /// Receivers are expected to have most of it: announce everything and send only what is asked
+    /// for. Default false.
+    pub sync: bool,
     /// What the sender calls itself. Default empty.
     pub name: String,
 }
@@ -33,6 +39,7 @@ impl Default for SendOptions {
             one_way: false,
             accept_plain: false,
             carousel: 0,
+            sync: false,
             name: String::new(),
         }
     }
@@ -55,12 +62,17 @@ impl fmt::Display for EnqueueFailed {
 
 impl std::error::Error for EnqueueFailed {}
 
-/// A name must fit into one segment, beside what else is announced; better said before the start.
+/// A size must fit into its field, and a name into one segment, beside what else is announced; better said before the start.
 pub(super) fn check_announcements(
     sources: &Sources,
     segment_size: u16,
 ) -> Result<(), EnqueueFailed> {
     let max = usize::from(segment_size);
+    let too_large = |file: &&SourceFile| file.size > OBJECT_MAX;
+    if let Some(file) = sources.files.iter().find(too_large) {
+        let error = EnqueueError::TooLarge { size: file.size, max: OBJECT_MAX };
+        return Err(EnqueueFailed { path: file.path.clone(), error });
+    }
     for file in &sources.files {
         let bytes = file.announcement().encode().len();
         if bytes > max {

@@ -22,6 +22,8 @@ pub(super) struct Peer {
     outcome: Option<(Outcome, Time)>,
     /// Objects it holds, by its last status.
     held: u64,
+    /// Beginnings of roots of which it has a part.
+    parts: BTreeSet<[u8; 8]>,
     /// Its name or state has been told to nobody yet.
     changed: bool,
     /// What it said of objects, so far.
@@ -68,6 +70,7 @@ impl Peers {
             peer.name.as_ref() != Some(&status.name) || peer.state != Some(status.state);
         peer.name = Some(status.name.clone());
         peer.state = Some(status.state);
+        peer.parts = status.part_roots().collect();
         if status.about == Some(about) {
             peer.held = status.held;
             for failure in &status.failures {
@@ -109,6 +112,19 @@ impl Peers {
     pub(super) fn open(&self) -> Vec<NodeId> {
         let open = |(node, peer): (&NodeId, &Peer)| peer.outcome.is_none().then_some(*node);
         self.peers.iter().filter_map(open).collect()
+    }
+
+    /// Roots of which every receiver heard so far has a part.
+    pub(super) fn common_parts(&self) -> BTreeSet<[u8; 8]> {
+        let mut peers = self.peers.values();
+        let mut common = peers.next().map(|peer| peer.parts.clone()).unwrap_or_default();
+        peers.for_each(|peer| common.retain(|root| peer.parts.contains(root)));
+        common
+    }
+
+    /// Whether a receiver of ours is among them.
+    pub(super) fn has_ours(&self) -> bool {
+        self.peers.values().any(|peer| peer.name.is_some())
     }
 
     pub(super) fn is_known(&self, node: NodeId) -> bool {

@@ -1,0 +1,200 @@
+//! Transfers that are broken off and taken up again: what is there does not travel twice.
+
+mod support;
+
+use std::{
+    ffi::OsStr,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use support::{Ended, Running, Stage, assert_same, entries};
+
+const SIZE: usize = 24 << 20;
+/// What a crash may cost beyond what was lacking: 8 MiB not yet on disk, 5 % for headers.
+const SLACK: u64 = 8 << 20;
+
+fn send(stage: &Stage, file: &Path, more: &[&str]) -> Running {
+    let more = more.iter().map(OsStr::new);
+    stage.start("send", &[file.as_os_str()].into_iter().chain(more).collect::<Vec<_>>())
+}
+
+fn sent_bytes(sent: &Ended) -> u64 {
+    sent.result()["wire_bytes"].as_u64().unwrap()
+}
+
+/// The part that an earlier attempt has left.
+fn part(stage: &Stage) -> PathBuf {
+    let names = entries(&stage.path("in"));
+    let name = names.iter().find(|name| name.ends_with(".part"));
+    stage.path("in").join(name.unwrap_or_else(|| panic!("no part in {names:?}")))
+}
+
+/// Bytes that the receiver had already, as it says itself.
+fn resumed(received: &Ended) -> u64 {
+    received.all("resumed").iter().map(|event| event["bytes"].as_u64().unwrap()).sum()
+}
+
+#[track_caller]
+fn assert_little_was_sent_again(sent: &Ended, had: u64) {
+    let lacking = SIZE as u64 - had.min(SIZE as u64);
+    let allowed = (lacking + SLACK) * 105 / 100;
+    assert!(sent_bytes(sent) <= allowed, "{} of {allowed}", sent_bytes(sent));
+}
+
+/// Both ends are killed when the receiver has about half.
+fn break_off(stage: &Stage, file: &Path) {
+    let mut receiver = stage.recv("in", &[]);
+    let sender = send(stage, file, &["--rate=100M"]);
+    receiver.wait_for_progress("bytes", SIZE as u64 / 2);
+    receiver.kill();
+    sender.kill();
+}
+
+#[test]
+fn a_killed_receiver_goes_on_where_it_was_while_its_sender_goes_on_too() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", SIZE);
+    let mut first = stage.recv("in", &[]);
+    let sender = send(&stage, &file, &["--rate=40M"]);
+    first.wait_for_progress("bytes", SIZE as u64 / 2);
+    first.kill();
+    let second = stage.recv("in", &["--once"]);
+    let received = second.end().expect(0);
+    // The life that was killed never answers again: its sender may call that partial.
+    let sent = sender.end();
+    assert!(sent.code == Some(0) || sent.code == Some(3), "{:#?}", sent.events);
+    assert!(resumed(&received) >= SIZE as u64 / 2 - SLACK, "{:#?}", received.events);
+    assert!(sent_bytes(&sent) <= (SIZE as u64 + SLACK) * 105 / 100, "{}", sent_bytes(&sent));
+    assert_same(&file, &stage.path("in/f"));
+    assert_eq!(entries(&stage.path("in")), ["f"]);
+}
+
+#[test]
+fn a_killed_sender_sends_only_what_is_lacking_when_it_is_run_again() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", SIZE);
+    let mut receiver = stage.recv("in", &["--count=1"]);
+    let sender = send(&stage, &file, &["--rate=100M"]);
+    receiver.wait_for_progress("bytes", SIZE as u64 / 2);
+    sender.kill();
+    let sent = send(&stage, &file, &["--rate=100M"]).end().expect(0);
+    assert_eq!(sent.all("resuming")[0]["file"], "f");
+    receiver.end();
+    assert_little_was_sent_again(&sent, SIZE as u64 / 2);
+    assert_same(&file, &stage.path("in/f"));
+    assert_eq!(entries(&stage.path("in")), ["f"]);
+}
+
+#[test]
+fn when_both_were_killed_only_what_is_lacking_travels() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", SIZE);
+    break_off(&stage, &file);
+    let receiver = stage.recv("in", &["--once"]);
+    let sent = send(&stage, &file, &["--rate=100M"]).end().expect(0);
+    let received = receiver.end().expect(0);
+    assert!(resumed(&received) >= SIZE as u64 / 2 - SLACK, "{:#?}", received.events);
+    assert_little_was_sent_again(&sent, SIZE as u64 / 2);
+    assert_same(&file, &stage.path("in/f"));
+    assert_eq!(entries(&stage.path("in")), ["f"]);
+}
+
+#[test]
+fn bytes_that_went_bad_in_a_part_travel_again_and_only_their_groups() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", SIZE);
+    break_off(&stage, &file);
+    // All of it is there, but for one byte in each of two groups.
+    std::fs::copy(&file, part(&stage)).unwrap();
+    let kept = std::fs::OpenOptions::new().write(true).open(part(&stage)).unwrap();
+    let original = std::fs::read(&file).unwrap();
+    for at in [5_u64 << 20, (17 << 20) + 12_345] {
+        kept.write_all_at(&[!original[at as usize]], at).unwrap();
+    }
+    let receiver = stage.recv("in", &["--once"]);
+    let sent = send(&stage, &file, &["--rate=100M"]).end().expect(0);
+    let received = receiver.end().expect(0);
+    assert_eq!(resumed(&received), SIZE as u64 - (2 << 20));
+    // Groups begin and end within segments.
+    assert!(sent_bytes(&sent) <= (2 << 20) * 110 / 100 + 100_000, "{}", sent_bytes(&sent));
+    assert_same(&file, &stage.path("in/f"));
+}
+
+#[test]
+fn a_part_is_not_used_when_it_is_to_be_discarded() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", SIZE);
+    break_off(&stage, &file);
+    let receiver = stage.recv("in", &["--once", "--discard-parts"]);
+    let sent = send(&stage, &file, &["--rate=200M"]).end().expect(0);
+    assert!(receiver.end().expect(0).all("resumed").is_empty());
+    assert!(sent_bytes(&sent) >= SIZE as u64);
+    assert_same(&file, &stage.path("in/f"));
+    assert_eq!(entries(&stage.path("in")), ["f"]);
+}
+
+#[test]
+fn sync_of_an_equal_tree_sends_almost_nothing() {
+    let stage = Stage::new();
+    for (name, size) in [("tree/large", 5_000_000), ("tree/d/small", 70_000), ("tree/empty", 0)] {
+        stage.file(&format!("out/{name}"), size);
+        let copy = stage.path("in").join(name);
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(stage.path("out").join(name), copy).unwrap();
+    }
+    // One is of the same size but another one.
+    stage.file("out/tree/other", 50_000);
+    std::fs::write(stage.path("in/tree/other"), vec![1; 50_000]).unwrap();
+    let receiver = stage.recv("in", &["--once", "--overwrite"]);
+    let sent = send(&stage, &stage.path("out/tree"), &["--sync"]).end().expect(0);
+    let received = receiver.end().expect(0);
+    assert!(sent_bytes(&sent) < 50_000 * 130 / 100 + 20_000, "{}", sent_bytes(&sent));
+    let files = received.all("file");
+    let already = files.iter().filter(|file| file["already"] == true).count();
+    assert_eq!((files.len(), already), (4, 3));
+    for name in ["large", "d/small", "empty", "other"] {
+        assert_same(&stage.path("out/tree").join(name), &stage.path("in/tree").join(name));
+    }
+    assert_eq!(entries(&stage.path("in")), ["tree"]);
+}
+
+#[test]
+fn a_file_that_is_there_already_is_not_kept_twice() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 3_000_000);
+    stage.file("out/g", 1000);
+    for _ in 0..2 {
+        let receiver = stage.recv("in", &["--once"]);
+        stage.send(&[file.clone(), stage.path("out/g"), "--rate=100M".into()]).expect(0);
+        receiver.end().expect(0);
+    }
+    assert_eq!(entries(&stage.path("in")), ["f", "g"]);
+}
+
+#[test]
+fn equal_files_under_two_names_are_two_files() {
+    let stage = Stage::new();
+    let file = stage.file("out/d/a", 3_000_000);
+    std::fs::copy(&file, stage.path("out/d/b")).unwrap();
+    let receiver = stage.recv("in", &["--once"]);
+    stage.send(&[stage.path("out/d"), "--rate=200M".into()]).expect(0);
+    receiver.end().expect(0);
+    assert_eq!(entries(&stage.path("in")), ["d"]);
+    assert_same(&file, &stage.path("in/d/a"));
+    assert_same(&file, &stage.path("in/d/b"));
+}
+
+#[test]
+fn two_senders_of_one_file_at_once_make_one_file() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 6_000_000);
+    let receiver = stage.recv("in", &["--once"]);
+    let senders = [send(&stage, &file, &["--rate=50M"]), send(&stage, &file, &["--rate=30M"])];
+    for sender in senders {
+        sender.end().expect(0);
+    }
+    receiver.end().expect(0);
+    assert_same(&file, &stage.path("in/f"));
+    assert_eq!(entries(&stage.path("in")), ["f"]);
+}

@@ -1,0 +1,165 @@
+//! Parts of files that stay from one attempt to the next, each with the manifest that it is
+//! checked by. A part without a manifest is not trusted, and not kept.
+
+use std::{
+    collections::BTreeMap,
+    io::{Read, Take},
+    sync::Arc,
+};
+
+use crate::{
+    directory::Directory,
+    manifest::{MANIFEST_MAX, Manifest},
+    name::PART_PREFIX,
+};
+
+const PART: &str = ".part";
+const MANIFEST: &str = ".manifest";
+/// A manifest's head and its length, on disk: more than they take.
+const HEAD_MAX: u64 = 256;
+/// Manifests in memory; others are read again from disk.
+const FRESH_MAX: usize = 64;
+
+/// The parts kept in one directory.
+#[derive(Debug)]
+pub(super) struct Kept {
+    directory: Arc<Directory>,
+    /// By the beginning of their root: bytes of the part.
+    parts: BTreeMap<[u8; 8], u64>,
+    /// Manifests that came lately.
+    fresh: BTreeMap<[u8; 32], Arc<Manifest>>,
+}
+
+impl Kept {
+    /// What an earlier run has left.
+    pub(super) fn scan(directory: Arc<Directory>) -> Self {
+        let own: BTreeMap<String, u64> = directory.own().into_iter().collect();
+        let mut parts = BTreeMap::new();
+        for (name, _) in own.iter().filter(|(name, _)| name.ends_with(MANIFEST)) {
+            let stem = name.trim_end_matches(MANIFEST);
+            let root = stem.strip_prefix(PART_PREFIX).and_then(parse_hex);
+            match (root, own.get(&format!("{stem}{PART}"))) {
+                (Some(root), Some(size)) => {
+                    parts.insert(root, *size);
+                }
+                // Its part has become a file.
+                _ => directory.remove(name),
+            }
+        }
+        Self { directory, parts, fresh: BTreeMap::new() }
+    }
+
+    /// Whether a part has just so many bytes: it may be the object's that begins.
+    pub(super) fn has_size(&self, size: u64) -> bool {
+        self.parts.values().any(|part| *part == size)
+    }
+
+    pub(super) fn has(&self, root: &[u8; 32]) -> bool {
+        self.parts.contains_key(&start(root))
+    }
+
+    /// Beginnings of roots, for the status.
+    pub(super) fn roots(&self) -> Vec<u8> {
+        self.parts.keys().flatten().copied().collect()
+    }
+
+    /// A manifest has come. Returns what to save, and under which name, when it is new.
+    pub(super) fn learn(&mut self, manifest: Arc<Manifest>) -> Option<(String, Vec<u8>)> {
+        let root = manifest.root();
+        if self.manifest(&root).is_some() {
+            return None;
+        }
+        if self.fresh.len() >= FRESH_MAX {
+            self.fresh.pop_first();
+        }
+        let save = (manifest_name(&root), manifest.to_disk());
+        self.fresh.insert(root, manifest);
+        Some(save)
+    }
+
+    /// The manifest of a root, if there is one.
+    pub(super) fn manifest(&self, root: &[u8; 32]) -> Option<Arc<Manifest>> {
+        if let Some(manifest) = self.fresh.get(root) {
+            return Some(manifest.clone());
+        }
+        let file = self.directory.open_own(&manifest_name(root)).ok()?;
+        let mut bytes = Vec::new();
+        let mut file: Take<_> = file.take(MANIFEST_MAX + HEAD_MAX);
+        file.read_to_end(&mut bytes).ok()?;
+        Manifest::from_disk(&bytes).filter(|manifest| manifest.root() == *root).map(Arc::new)
+    }
+
+    /// A part of this root is there from now on.
+    pub(super) fn keep(&mut self, root: &[u8; 32], size: u64) {
+        self.parts.insert(start(root), size);
+    }
+
+    /// The file is whole, or not wanted: nothing of it is kept. Returns the name of the manifest,
+    /// to be removed after it may have been saved.
+    pub(super) fn forget(&mut self, root: &[u8; 32]) -> String {
+        self.parts.remove(&start(root));
+        self.fresh.remove(root);
+        self.directory.remove(&part_name(root));
+        manifest_name(root)
+    }
+}
+
+/// Removes all parts that earlier runs have left.
+pub(crate) fn discard_parts(directory: &Directory) {
+    let ours = |name: &String| name.ends_with(PART) || name.ends_with(MANIFEST);
+    let names = directory.own().into_iter().map(|(name, _)| name);
+    names.filter(ours).for_each(|name| directory.remove(&name));
+}
+
+fn start(root: &[u8; 32]) -> [u8; 8] {
+    root.first_chunk().copied().unwrap_or_default()
+}
+
+fn stem(root: &[u8; 32]) -> String {
+    let hex = blake3::Hash::from_bytes(*root).to_hex();
+    format!("{PART_PREFIX}{}", &hex[..16])
+}
+
+pub(super) fn part_name(root: &[u8; 32]) -> String {
+    stem(root) + PART
+}
+
+fn manifest_name(root: &[u8; 32]) -> String {
+    stem(root) + MANIFEST
+}
+
+fn parse_hex(hex: &str) -> Option<[u8; 8]> {
+    let number = u64::from_str_radix(hex, 16).ok().filter(|_| hex.len() == 16);
+    number.map(u64::to_be_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{manifest::GroupHasher, scratch::Scratch};
+
+    fn manifest() -> Arc<Manifest> {
+        let mut hasher = GroupHasher::default();
+        hasher.update(&vec![5; 3 << 20]);
+        Arc::new(hasher.finish().2.unwrap())
+    }
+
+    #[test]
+    fn a_part_with_its_manifest_is_found_again_and_a_manifest_alone_is_removed() {
+        let scratch = Scratch::new();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
+        let manifest = manifest();
+        let root = manifest.root();
+        let mut kept = Kept::scan(directory.clone());
+        let (name, bytes) = kept.learn(manifest.clone()).unwrap();
+        directory.save(&name, &bytes).unwrap();
+        assert!(kept.learn(manifest.clone()).is_none());
+        std::fs::write(scratch.path().join(part_name(&root)), vec![0; 3 << 20]).unwrap();
+        let kept = Kept::scan(directory.clone());
+        assert!(kept.has(&root) && kept.has_size(3 << 20));
+        assert_eq!((kept.manifest(&root), kept.roots()), (Some(manifest), root[..8].to_vec()));
+        directory.remove(&part_name(&root));
+        assert!(!Kept::scan(directory.clone()).has(&root));
+        assert!(directory.own().is_empty());
+    }
+}

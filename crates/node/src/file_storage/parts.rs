@@ -1,0 +1,328 @@
+//! Which object is received into which part.
+//!
+//! An object begins in a part of its own. Once its NORM_INFO names a root, it moves into the part
+//! of that root: what an earlier attempt, an earlier life of the sender or another sender brought
+//! of the same file is there already. Several objects may share a part; once one of them is whole,
+//! nothing is written to it until it proves wrong.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    sync::Arc,
+    time::Duration,
+};
+
+use fanfare_proto::{ObjectKey, StorageError, Time};
+
+use super::{
+    incoming::{Incoming, PartFile},
+    kept::{Kept, part_name},
+    storage_error,
+    syncer::Syncer,
+};
+use crate::{directory::Directory, manifest::Manifest};
+
+/// So much of time may be lost with the power.
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What was there of a root when its object began.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing.
+    Nothing,
+    /// A part from an earlier attempt, to be checked by its manifest.
+    Part,
+    /// A part that is being received as this object, too.
+    Shared(ObjectKey),
+}
+
+#[derive(Debug)]
+struct Part {
+    incoming: Incoming,
+    keys: BTreeSet<ObjectKey>,
+    /// Once its object's NORM_INFO has come.
+    root: Option<[u8; 32]>,
+    /// As announced with the root: equal content under two names is two files.
+    file_name: Vec<u8>,
+    /// Whole as far as one of its objects can tell: it is being verified.
+    sealed: bool,
+}
+
+impl Part {
+    fn new(incoming: Incoming, key: ObjectKey) -> Self {
+        let (keys, file_name) = (BTreeSet::from([key]), Vec::new());
+        Self { incoming, keys, root: None, file_name, sealed: false }
+    }
+}
+
+/// All parts under way, by name.
+#[derive(Debug)]
+pub(super) struct Parts {
+    directory: Arc<Directory>,
+    kept: Kept,
+    syncer: Option<Syncer>,
+    parts: BTreeMap<String, Part>,
+    of: BTreeMap<ObjectKey, String>,
+    keep_partials: bool,
+    next_sync: Time,
+}
+
+impl Parts {
+    pub(super) fn new(directory: Arc<Directory>) -> Self {
+        Self {
+            kept: Kept::scan(directory.clone()),
+            syncer: Syncer::start(directory.clone()),
+            directory,
+            parts: BTreeMap::new(),
+            of: BTreeMap::new(),
+            keep_partials: false,
+            next_sync: Time::ZERO,
+        }
+    }
+
+    pub(super) fn has(&self, key: ObjectKey) -> bool {
+        self.of.contains_key(&key)
+    }
+
+    pub(super) fn roots(&self) -> Vec<u8> {
+        self.kept.roots()
+    }
+
+    pub(super) fn manifest(&self, root: &[u8; 32]) -> Option<Arc<Manifest>> {
+        self.kept.manifest(root)
+    }
+
+    fn part(&mut self, key: ObjectKey) -> Option<&mut Part> {
+        self.parts.get_mut(self.of.get(&key)?)
+    }
+
+    pub(super) fn open(&mut self, key: ObjectKey, size: u64) -> Result<(), StorageError> {
+        let may_be_there = self.kept.has_size(size);
+        let incoming = Incoming::create(&self.directory, key, size, may_be_there)?;
+        let name = incoming.name.clone();
+        self.of.insert(key, name.clone());
+        self.parts.insert(name, Part::new(incoming, key));
+        Ok(())
+    }
+
+    pub(super) fn write(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), StorageError> {
+        let syncer = self.syncer.as_ref();
+        let part = self.of.get(&key).and_then(|name| self.parts.get_mut(name));
+        let part = part.ok_or(StorageError::Failed)?;
+        if part.sealed {
+            // Whole already. Should it be wrong here, its manifest tells.
+            return Ok(());
+        }
+        part.incoming.write(offset, bytes).map_err(|error| storage_error(&error))?;
+        if part.incoming.wants_sync() {
+            part.incoming.sync_by(|file| syncer.is_some_and(|syncer| syncer.sync(file)));
+        }
+        Ok(())
+    }
+
+    pub(super) fn read(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<(), StorageError> {
+        let part = self.part(key).ok_or(StorageError::Failed)?;
+        part.incoming.read(offset, into).map_err(|error| storage_error(&error))
+    }
+
+    /// Moves an object that has just begun into the part of `root`.
+    pub(super) fn identify(
+        &mut self,
+        key: ObjectKey,
+        (root, file_name): (&[u8; 32], &[u8]),
+    ) -> Result<Found, StorageError> {
+        let name = part_name(root);
+        let movable =
+            |part: &mut Part| part.root.is_none() && !part.sealed && part.incoming.can_move();
+        if !self.part(key).is_some_and(|part| movable(part)) {
+            return Ok(Found::Nothing);
+        }
+        if let Some(part) = self.parts.get(&name) {
+            if part.file_name != file_name {
+                return Ok(Found::Nothing);
+            }
+            return self.share(key, &name).map_err(|error| storage_error(&error));
+        }
+        let size = self.part(key).map_or(0, |part| part.incoming.size());
+        let is_kept = self.kept.has(root) && self.kept.manifest(root).is_some();
+        let found = match Incoming::resume(&self.directory, name.clone(), size) {
+            Ok(incoming) if is_kept => {
+                incoming.reserve()?;
+                self.resume(key, name, incoming).map_err(|e| storage_error(&e))?;
+                Found::Part
+            }
+            _ => {
+                self.rename(key, name).map_err(|e| storage_error(&e))?;
+                Found::Nothing
+            }
+        };
+        if let Some(part) = self.part(key) {
+            part.root = Some(*root);
+            part.file_name = file_name.to_vec();
+        }
+        if self.kept.manifest(root).is_some() {
+            self.kept.keep(root, size);
+        }
+        Ok(found)
+    }
+
+    /// Its own part gives way to `name`, which is being received already.
+    fn share(&mut self, key: ObjectKey, name: &str) -> io::Result<Found> {
+        let Some(mut own) = self.take(key) else { return Ok(Found::Nothing) };
+        let Some(part) = self.parts.get_mut(name) else { return Ok(Found::Nothing) };
+        if !part.sealed {
+            own.incoming.move_to(&mut part.incoming)?;
+        }
+        self.directory.remove(&own.incoming.name);
+        let other = part.keys.first().copied();
+        part.keys.insert(key);
+        self.of.insert(key, name.to_owned());
+        Ok(other.map_or(Found::Nothing, Found::Shared))
+    }
+
+    fn resume(&mut self, key: ObjectKey, name: String, mut incoming: Incoming) -> io::Result<()> {
+        if let Some(mut own) = self.take(key) {
+            own.incoming.move_to(&mut incoming)?;
+            self.directory.remove(&own.incoming.name);
+        }
+        self.parts.insert(name.clone(), Part::new(incoming, key));
+        self.of.insert(key, name);
+        Ok(())
+    }
+
+    fn rename(&mut self, key: ObjectKey, name: String) -> io::Result<()> {
+        let Some(mut part) = self.take(key) else { return Ok(()) };
+        let renamed = self.directory.rename_own(&part.incoming.name, &name);
+        // Room was not reserved where an earlier part might have taken its place.
+        let reserved = part.incoming.reserve();
+        part.incoming.settle_as(name.clone());
+        self.parts.insert(name.clone(), part);
+        self.of.insert(key, name);
+        renamed?;
+        reserved.map_err(|error| match error {
+            StorageError::Full => io::ErrorKind::StorageFull.into(),
+            StorageError::Refused | StorageError::Failed => io::ErrorKind::Other.into(),
+        })
+    }
+
+    fn take(&mut self, key: ObjectKey) -> Option<Part> {
+        self.of.remove(&key).and_then(|name| self.parts.remove(&name))
+    }
+
+    pub(super) fn learn(&mut self, manifest: Arc<Manifest>) {
+        let (root, size) = (manifest.root(), manifest.size());
+        if let Some((name, bytes)) = self.kept.learn(manifest)
+            && !self.syncer.as_ref().is_some_and(|s| s.save(name.clone(), bytes.clone()))
+        {
+            // Without it the part is of no use later; now it still is.
+            let _ = self.directory.save(&name, &bytes);
+        }
+        if self.parts.contains_key(&part_name(&root)) {
+            self.kept.keep(&root, size);
+        }
+    }
+
+    pub(super) fn finished(&mut self, key: ObjectKey) -> Option<PartFile> {
+        let root = self.part(key)?.root;
+        let lasting = root.is_some_and(|root| self.kept.manifest(&root).is_some());
+        self.part(key)?.incoming.part_file(lasting).ok()
+    }
+
+    pub(super) fn reopen(&mut self, key: ObjectKey) {
+        if let Some(part) = self.part(key) {
+            part.sealed = false;
+        }
+    }
+
+    /// The core is done with the object, for now when `complete`.
+    pub(super) fn close(&mut self, key: ObjectKey, complete: bool) {
+        if complete {
+            if let Some(part) = self.part(key) {
+                part.incoming.close();
+                part.sealed = true;
+            }
+        } else {
+            self.settle(key, false);
+        }
+    }
+
+    pub(super) fn settle(&mut self, key: ObjectKey, placed: bool) -> Vec<ObjectKey> {
+        let Some(name) = self.of.remove(&key) else { return Vec::new() };
+        let Some(part) = self.parts.get_mut(&name) else { return Vec::new() };
+        part.keys.remove(&key);
+        if placed {
+            // The file has its final name now: nobody writes to it under another.
+            part.sealed = true;
+        }
+        let others: Vec<ObjectKey> = part.keys.iter().copied().collect();
+        if !others.is_empty() {
+            return if placed { others } else { Vec::new() };
+        }
+        if let Some(part) = self.parts.remove(&name) {
+            self.leave(part, placed);
+        }
+        Vec::new()
+    }
+
+    /// Nobody receives into this part any more.
+    fn leave(&mut self, mut part: Part, placed: bool) {
+        let lasting = part.root.filter(|root| self.kept.has(root));
+        match (lasting, placed) {
+            (_, true) => part.root.iter().for_each(|root| self.forget(root)),
+            (Some(_), false) => {
+                let syncer = self.syncer.as_ref();
+                part.incoming.sync_by(|file| syncer.is_some_and(|syncer| syncer.sync(file)));
+            }
+            (None, false) if self.keep_partials => drop(part.incoming.flush()),
+            (None, false) => self.directory.remove(&part.incoming.name),
+        }
+    }
+
+    pub(super) fn distrust(&mut self, key: ObjectKey) {
+        if let Some(root) = self.part(key).and_then(|part| part.root) {
+            self.forget(&root);
+        }
+    }
+
+    fn forget(&mut self, root: &[u8; 32]) {
+        let manifest = self.kept.forget(root);
+        if !self.syncer.as_ref().is_some_and(|syncer| syncer.remove(manifest.clone())) {
+            self.directory.remove(&manifest);
+        }
+    }
+
+    pub(super) fn keep_partials(&mut self) {
+        self.keep_partials = true;
+        self.parts.values_mut().for_each(|part| drop(part.incoming.flush()));
+    }
+
+    pub(super) fn sync(&mut self, now: Time) {
+        if now < self.next_sync {
+            return;
+        }
+        self.next_sync = now + SYNC_INTERVAL;
+        let syncer = self.syncer.as_ref();
+        for part in self.parts.values_mut() {
+            part.incoming.sync_by(|file| syncer.is_some_and(|syncer| syncer.sync(file)));
+        }
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        for (_, part) in std::mem::take(&mut self.parts) {
+            // The verifier has ended before: what it placed has another name now.
+            self.leave(part, false);
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! The hashes of a file's groups, by which a part of a file can be trusted or mended.
+//!
+//! A group is a BLAKE3 subtree of 2^n bytes, 1 MiB at least; its hash is the subtree's chaining
+//! value. Merged, the hashes of all groups give the file's own BLAKE3 hash, its root: a manifest
+//! that merges to an announced root needs no trust of its own. A file of one group has none.
+//!
+//! It travels as a data object right before its file: the hashes one after the other, and as
+//! NORM_INFO
+//! ```text
+//! NUL | CBOR map {0: version, 1: "manifest", 2: root, 3: size, 4: log2 of bytes in a group}
+//! ```
+//! so that whoever takes NORM_INFO for a name sees an empty one. On disk it is that and the hashes.
+
+use std::ops::Range;
+
+use blake3::{
+    Hasher,
+    hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
+};
+use minicbor::{Decode, Encode};
+
+const VERSION: u8 = 1;
+const KIND: &str = "manifest";
+/// The smallest group: 1 MiB, 1024 of BLAKE3's chunks.
+pub(crate) const GROUP_LOG2_MIN: u8 = 20;
+/// Objects have at most 2^48 bytes.
+const GROUP_LOG2_MAX: u8 = 47;
+/// Most groups: even, and their hashes together at most 256 KiB. A larger file has larger groups.
+const GROUPS_MAX: usize = 8192;
+/// Longest manifest, bytes.
+pub(crate) const MANIFEST_MAX: u64 = (GROUPS_MAX * HASH) as u64;
+const HASH: usize = 32;
+
+/// Hashes of the groups of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    head: Head,
+    groups: Vec<ChainingValue>,
+}
+
+/// What a manifest says of itself ahead of its hashes.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Head {
+    #[n(0)]
+    version: u8,
+    #[n(1)]
+    kind: String,
+    #[cbor(n(2), with = "minicbor::bytes")]
+    root: [u8; 32],
+    #[n(3)]
+    size: u64,
+    #[n(4)]
+    group_log2: u8,
+}
+
+impl Head {
+    /// Reads NORM_INFO; `None` when it announces no manifest that this program understands.
+    #[must_use]
+    pub fn parse(info: &[u8]) -> Option<Self> {
+        let cbor = info.strip_prefix(&[0])?;
+        let head: Self = minicbor::decode(cbor).ok()?;
+        let known = head.version == VERSION && head.kind == KIND;
+        let log2 = (GROUP_LOG2_MIN..=GROUP_LOG2_MAX).contains(&head.group_log2);
+        (known && log2 && (2..=GROUPS_MAX as u64).contains(&head.count())).then_some(head)
+    }
+
+    /// Groups.
+    fn count(&self) -> u64 {
+        self.size.div_ceil(1 << self.group_log2)
+    }
+
+    /// Bytes of the hashes.
+    #[must_use]
+    pub fn body_len(&self) -> u64 {
+        self.count() * HASH as u64
+    }
+}
+
+impl Manifest {
+    /// From the hashes as they came; `None` unless they merge to the root.
+    #[must_use]
+    pub fn from_body(head: Head, body: &[u8]) -> Option<Self> {
+        if body.len() as u64 != head.body_len() {
+            return None;
+        }
+        let groups: Vec<ChainingValue> = body.as_chunks::<HASH>().0.to_vec();
+        (merge_all(&groups)? == head.root).then_some(Self { head, groups })
+    }
+
+    /// The NORM_INFO that announces it.
+    #[must_use]
+    pub fn info(&self) -> Vec<u8> {
+        let mut info = vec![0];
+        // Writing into memory cannot fail.
+        let _ = minicbor::encode(&self.head, &mut info);
+        info
+    }
+
+    /// The bytes of its object.
+    #[must_use]
+    pub fn body(&self) -> Vec<u8> {
+        self.groups.concat()
+    }
+
+    /// How it stands on disk: length of the head, head, hashes.
+    #[must_use]
+    pub fn to_disk(&self) -> Vec<u8> {
+        let info = self.info();
+        let len = info.len() as u32;
+        [&len.to_be_bytes()[..], &info, &self.body()].concat()
+    }
+
+    /// Reads what [`Self::to_disk`] wrote; `None` when anything of it is not as it was.
+    #[must_use]
+    pub fn from_disk(bytes: &[u8]) -> Option<Self> {
+        let (len, rest) = bytes.split_at_checked(4)?;
+        let len = u32::from_be_bytes(len.try_into().ok()?);
+        let (info, body) = rest.split_at_checked(usize::try_from(len).ok()?)?;
+        Self::from_body(Head::parse(info)?, body)
+    }
+
+    /// The file's hash.
+    #[must_use]
+    pub fn root(&self) -> [u8; 32] {
+        self.head.root
+    }
+
+    /// The file's bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.head.size
+    }
+
+    /// Runs of bytes (offset, length) whose hashes are not those of `other`, the same file as found.
+    #[must_use]
+    pub fn wrong(&self, other: &Self) -> Vec<(u64, u64)> {
+        let group = 1 << self.head.group_log2;
+        if other.head.size != self.head.size || other.head.group_log2 != self.head.group_log2 {
+            return vec![(0, self.head.size)];
+        }
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for (number, _) in
+            self.groups.iter().zip(&other.groups).enumerate().filter(|(_, (a, b))| a != b)
+        {
+            let start = number as u64 * group;
+            let end = (start + group).min(self.head.size);
+            match runs.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => runs.push(start..end),
+            }
+        }
+        runs.into_iter().map(|run| (run.start, run.end - run.start)).collect()
+    }
+}
+
+/// The root of a tree whose leaves are `groups`; `None` for fewer than two.
+fn merge_all(groups: &[ChainingValue]) -> Option<[u8; 32]> {
+    if groups.len() < 2 {
+        return None;
+    }
+    let (left, right) = groups.split_at(left_len(groups.len()));
+    let root = merge_subtrees_root(&merge(left), &merge(right), Mode::Hash);
+    Some(root.into())
+}
+
+fn merge(groups: &[ChainingValue]) -> ChainingValue {
+    match groups {
+        [] => [0; HASH],
+        [one] => *one,
+        more => {
+            let (left, right) = more.split_at(left_len(more.len()));
+            merge_subtrees_non_root(&merge(left), &merge(right), Mode::Hash)
+        }
+    }
+}
+
+/// The left half of a tree is the largest power of two that leaves something for the right.
+fn left_len(len: usize) -> usize {
+    len.next_power_of_two() / 2
+}
+
+/// Hashes a file and its groups in one go, of whatever length it turns out to be.
+#[derive(Debug)]
+pub struct GroupHasher {
+    group_log2: u8,
+    hasher: Hasher,
+    groups: Vec<ChainingValue>,
+}
+
+impl Default for GroupHasher {
+    fn default() -> Self {
+        Self { group_log2: GROUP_LOG2_MIN, hasher: Hasher::new(), groups: Vec::new() }
+    }
+}
+
+impl GroupHasher {
+    /// The next bytes.
+    pub fn update(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let room = self.group() - self.hasher.count();
+            if room == 0 {
+                self.close_group();
+                continue;
+            }
+            let take = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+            let (now, later) = bytes.split_at(take);
+            self.hasher.update(now);
+            bytes = later;
+        }
+    }
+
+    /// Bytes so far.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.groups.len() as u64 * self.group() + self.hasher.count()
+    }
+
+    fn group(&self) -> u64 {
+        1 << self.group_log2
+    }
+
+    /// Only called with more bytes to come.
+    fn close_group(&mut self) {
+        self.groups.push(self.hasher.finalize_non_root());
+        if self.groups.len() == GROUPS_MAX {
+            let pair = |pair: &[ChainingValue]| merge(pair);
+            self.groups = self.groups.chunks(2).map(pair).collect();
+            self.group_log2 += 1;
+        }
+        self.hasher = Hasher::new();
+        self.hasher.set_input_offset(self.groups.len() as u64 * self.group());
+    }
+
+    /// Root, size, and a manifest when there is more than one group.
+    #[must_use]
+    pub fn finish(mut self) -> ([u8; 32], u64, Option<Manifest>) {
+        let size = self.count();
+        if self.groups.is_empty() {
+            return (self.hasher.finalize().into(), size, None);
+        }
+        self.groups.push(self.hasher.finalize_non_root());
+        let root = merge_all(&self.groups).unwrap_or_default();
+        let head = Head {
+            version: VERSION,
+            kind: KIND.to_owned(),
+            root,
+            size,
+            group_log2: self.group_log2,
+        };
+        (root, size, Some(Manifest { head, groups: self.groups }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn content(len: usize) -> Vec<u8> {
+        (0..len).map(|n| (n % 251) as u8 ^ (n >> 16) as u8).collect()
+    }
+
+    fn hash(bytes: &[u8]) -> ([u8; 32], u64, Option<Manifest>) {
+        let mut hasher = GroupHasher::default();
+        bytes.chunks(70_001).for_each(|chunk| hasher.update(chunk));
+        hasher.finish()
+    }
+
+    #[test]
+    fn the_root_is_the_blake3_hash_of_the_file_at_any_length() {
+        for len in [0, 1, MIB - 1, MIB, MIB + 1, 2 * MIB, 2 * MIB + 1, 3 * MIB, 5 * MIB + 77] {
+            let bytes = content(len);
+            let (root, size, manifest) = hash(&bytes);
+            assert_eq!((root, size), (*blake3::hash(&bytes).as_bytes(), len as u64), "{len}");
+            assert_eq!(manifest.is_some(), len > MIB, "{len}");
+        }
+    }
+
+    #[test]
+    fn groups_double_so_that_a_manifest_stays_within_its_bound() {
+        let mut hasher = GroupHasher::default();
+        let mut whole = Hasher::new();
+        // Starting late in the row of groups spares the test gigabytes.
+        let group = content(MIB);
+        for _ in 0..3 {
+            hasher.update(&group);
+            whole.update(&group);
+        }
+        hasher.close_group();
+        hasher.groups.push(hasher.groups[0]);
+        let before = hasher.groups.clone();
+        hasher.groups.extend(vec![[7; 32]; GROUPS_MAX - before.len() - 1]);
+        hasher.hasher = Hasher::new();
+        hasher.hasher.set_input_offset((GROUPS_MAX as u64 - 1) * MIB as u64);
+        hasher.update(&group);
+        hasher.update(&[1]);
+        assert_eq!((hasher.groups.len(), hasher.group_log2), (GROUPS_MAX / 2, 21));
+        assert_eq!(hasher.groups[0], merge(&before[..2]));
+        assert_eq!(hasher.count(), ((GROUPS_MAX * MIB) + 1) as u64);
+    }
+
+    #[test]
+    fn a_manifest_comes_back_from_the_wire_and_from_disk() {
+        let manifest = hash(&content(3 * MIB + 5)).2.unwrap();
+        let head = Head::parse(&manifest.info()).unwrap();
+        assert_eq!(head.body_len(), 4 * 32);
+        assert_eq!(Manifest::from_body(head, &manifest.body()), Some(manifest.clone()));
+        assert_eq!(Manifest::from_disk(&manifest.to_disk()), Some(manifest));
+    }
+
+    #[test]
+    fn a_manifest_that_does_not_merge_to_its_root_is_refused() {
+        let manifest = hash(&content(3 * MIB + 5)).2.unwrap();
+        let whole = manifest.to_disk();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            let read = Manifest::from_disk(&bytes);
+            // The size may change within the last group; root and hashes may not.
+            assert!(
+                read.is_none_or(|m| m.groups == manifest.groups && m.root() == manifest.root())
+            );
+        }
+        assert!((0..whole.len()).all(|cut| Manifest::from_disk(&whole[..cut]).is_none()));
+    }
+
+    #[test]
+    fn wrong_groups_are_named_and_neighbours_joined() {
+        let mut bytes = content(5 * MIB + 10);
+        let right = hash(&bytes).2.unwrap();
+        for at in [MIB, 3 * MIB - 1, 5 * MIB + 9] {
+            bytes[at] ^= 1;
+        }
+        let found = hash(&bytes).2.unwrap();
+        let mib = MIB as u64;
+        assert_eq!(right.wrong(&found), [(mib, 2 * mib), (5 * mib, 10)]);
+        assert_eq!(right.wrong(&right), []);
+        let shorter = hash(&bytes[..4 * MIB]).2.unwrap();
+        assert_eq!(right.wrong(&shorter), [(0, 5 * mib + 10)]);
+    }
+
+    #[test]
+    fn what_announces_something_else_is_no_manifest() {
+        assert_eq!(Head::parse(b"\0\xa0"), None);
+        assert_eq!(Head::parse(b"name\0\xa0"), None);
+        let mut rng = fanfare_proto::rng::Rng::new(3);
+        let info = hash(&content(2 * MIB)).2.unwrap().info();
+        for _ in 0..10_000 {
+            let mut bytes = info.clone();
+            let at = rng.below(bytes.len() as u64) as usize;
+            bytes[at] = rng.next_u64() as u8;
+            let _ = Head::parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! What becomes of each object: announced, perhaps resumed, verified, mended, placed or failed.
+//!
+//! What an earlier attempt has left is claimed as if it had been received, and goes to the
+//! verifier like everything else: what proves wrong there is asked for. Nothing of it is asked for
+//! before, and nothing of it is trusted.
+
+use fanfare_proto::{AbortReason, ObjectKey, Session, StorageError, Time};
+
+use super::{ReceiveJob, record::OpenObject};
+use crate::{
+    announcement::{Announcement, Details},
+    event::{NodeEvent, ReceiveEvent},
+    file_storage::{FileStorage, Found},
+    manifest::{GROUP_LOG2_MIN, Head, Manifest},
+    name::SafeName,
+    outbox::Outbox,
+    receipt::Reason,
+    verify::{self, Fault, Job, Origin, Placed, Verdict},
+};
+
+/// How often wrong bytes are asked for again before an object is given up.
+const MENDED_MAX: u8 = 3;
+
+impl ReceiveJob {
+    pub(super) fn on_object(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        key: ObjectKey,
+        size: u64,
+        has_info: bool,
+        out: &mut Outbox,
+    ) {
+        let record = self.record_of(key);
+        record.gone = false;
+        record.open.insert(key, OpenObject::new(size, now));
+        self.update_status(session, key, false);
+        if !has_info {
+            out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name: None, size }));
+        }
+    }
+
+    pub(super) fn on_info(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        info: &[u8],
+        out: &mut Outbox,
+    ) {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
+        object.manifest = Head::parse(info).filter(|head| head.body_len() == object.size);
+        if object.manifest.is_some() {
+            return;
+        }
+        let announcement = Announcement::parse(info);
+        let (name, size) = (announcement.shown_name(), object.size);
+        object.announcement = Some(announcement.clone());
+        out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name, size }));
+        if let Some(details) = announcement.details.filter(|details| details.size == size) {
+            let found = self.claim(session, storage, key, &announcement.name, &details);
+            if let Err(error) = found {
+                self.fail(now, session, storage, key, verify::reason(error), out);
+                session.receiver().cancel(key, storage);
+            }
+        }
+        self.parts = storage.part_roots();
+    }
+
+    /// Looks for the file, or a part of it, and claims what there is.
+    fn claim(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        name: &[u8],
+        details: &Details,
+    ) -> Result<(), StorageError> {
+        let in_place = SafeName::parse(name)
+            .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
+        let found = if details.size > 1 << GROUP_LOG2_MIN {
+            storage.identify(key, (&details.root, name))?
+        } else {
+            Found::Nothing
+        };
+        let origin = match found {
+            Found::Part => Origin::Kept,
+            Found::Nothing if in_place => Origin::Elsewhere,
+            Found::Nothing => return Ok(()),
+            Found::Shared(other) => {
+                let mut receiver = session.receiver();
+                for (offset, len) in receiver.ranges(other).unwrap_or_default() {
+                    receiver.have(key, offset, len, storage);
+                }
+                return Ok(());
+            }
+        };
+        // It may be complete already, with its verification still to come.
+        let complete = session.receiver().progress(key).is_none_or(|bytes| bytes == details.size);
+        if complete {
+            return Ok(());
+        }
+        if let Some(object) = self.record_of(key).open.get_mut(&key) {
+            object.origin = origin;
+            session.receiver().have(key, 0, details.size, storage);
+        }
+        Ok(())
+    }
+
+    pub(super) fn on_completed(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        size: u64,
+        out: &mut Outbox,
+    ) {
+        let new = || OpenObject::new(size, now);
+        let object = self.record_of(key).open.entry(key).or_insert_with(new);
+        if let Some(head) = object.manifest.clone() {
+            return self.on_manifest(now, session, storage, key, head, out);
+        }
+        if let Some(placed) = object.placed.take() {
+            return self.on_placed(now, session, storage, key, placed, out);
+        }
+        object.verifying = true;
+        let (announcement, origin) = (object.announcement.clone(), object.origin);
+        let details = announcement.as_ref().and_then(|a| a.details.as_ref());
+        let manifest = details.and_then(|details| storage.manifest(&details.root));
+        match storage.finished(key) {
+            Some(part) => {
+                let overwrite = self.options.overwrite;
+                let job = Job { key, part, announcement, overwrite, manifest, origin };
+                self.waiting.push_back(job);
+                self.submit();
+                self.update_status(session, key, false);
+            }
+            None => self.fail(now, session, storage, key, Reason::DiskError, out),
+        }
+    }
+
+    fn on_manifest(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        head: Head,
+        out: &mut Outbox,
+    ) {
+        let body = storage.take_small(key).unwrap_or_default();
+        let Some(manifest) = Manifest::from_body(head, &body) else {
+            return self.fail(now, session, storage, key, Reason::HashMismatch, out);
+        };
+        storage.learn(manifest);
+        self.parts = storage.part_roots();
+        let record = self.record_of(key);
+        record.open.remove(&key);
+        record.holdings.insert(key.object, *blake3::hash(&body).as_bytes());
+        self.update_status(session, key, false);
+        session.receiver().confirm(key);
+        self.remind(now, session, key);
+    }
+
+    fn submit(&mut self) {
+        while let Some(job) = self.waiting.pop_front() {
+            if let Some(job) = self.verifier.submit(job) {
+                return self.waiting.push_front(job);
+            }
+        }
+    }
+
+    pub(super) fn on_aborted(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        reason: AbortReason,
+        out: &mut Outbox,
+    ) {
+        let reason = match reason {
+            AbortReason::Storage(error) => verify::reason(error),
+            AbortReason::Squelched | AbortReason::SenderGone | AbortReason::Window => {
+                Reason::Aborted
+            }
+            // Only what has failed here is cancelled.
+            AbortReason::Cancelled => return,
+        };
+        let foreign = self.options.from.is_some_and(|from| from != key.sender);
+        if foreign {
+            self.record_of(key).open.remove(&key);
+        } else {
+            self.fail(now, session, storage, key, reason, out);
+        }
+    }
+
+    /// The verifier may have finished something.
+    pub(crate) fn on_wake(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        while let Some(Verdict { key, result }) = self.verifier.poll() {
+            self.last_news = now;
+            match result {
+                Ok(placed) => self.on_placed(now, session, storage, key, placed, out),
+                Err(Fault::Wrong(runs)) => self.mend(now, session, storage, key, &runs, out),
+                Err(Fault::Failed(reason)) => self.fail(now, session, storage, key, reason, out),
+            }
+        }
+        self.submit();
+    }
+
+    /// Asks for what proved wrong, or was never there.
+    fn mend(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        runs: &[(u64, u64)],
+        out: &mut Outbox,
+    ) {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else {
+            storage.settle(key, false);
+            return;
+        };
+        let origin = std::mem::replace(&mut object.origin, Origin::Received);
+        let (name, size) = (object.name(), object.size);
+        let wrong: u64 = runs.iter().map(|(_, len)| len).sum();
+        object.verifying = false;
+        let event = match origin {
+            Origin::Received => {
+                object.mended += 1;
+                if object.mended > MENDED_MAX {
+                    storage.distrust(key);
+                    return self.fail(now, session, storage, key, Reason::HashMismatch, out);
+                }
+                Some(ReceiveEvent::Mending { key, name, bytes: wrong })
+            }
+            Origin::Kept => Some(ReceiveEvent::Resumed { key, name, bytes: size - wrong, size }),
+            Origin::Elsewhere => None,
+        };
+        out.push_all(event.map(NodeEvent::Receive));
+        storage.reopen(key);
+        let mut receiver = session.receiver();
+        let asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));
+        if asked {
+            self.update_status(session, key, false);
+        } else {
+            // Its sender has gone meanwhile. The next one finds what is here.
+            self.fail(now, session, storage, key, Reason::Aborted, out);
+        }
+    }
+
+    fn on_placed(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        placed: Placed,
+        out: &mut Outbox,
+    ) {
+        for other in storage.settle(key, true) {
+            self.hand_on(session, storage, other, &placed);
+        }
+        self.parts = storage.part_roots();
+        let record = self.record_of(key);
+        let begun = record.open.remove(&key).map_or(now, |object| object.begun);
+        record.holdings.insert(key.object, placed.hash);
+        record.settled_bytes += placed.size;
+        if placed.name_rejected.is_some() {
+            record.fail(key, Reason::NameRejected);
+        }
+        self.report.files += 1;
+        self.report.bytes += placed.size;
+        // The content first: the confirmation may let an acknowledgement go at once.
+        self.update_status(session, key, placed.name_rejected.is_some());
+        session.receiver().confirm(key);
+        self.remind(now, session, key);
+        let elapsed = now.since(begun);
+        out.push(NodeEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
+    }
+
+    /// Another sender's object is the same file, which is in its place now.
+    fn hand_on(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        other: ObjectKey,
+        placed: &Placed,
+    ) {
+        let Some(object) = self.record_of(other).open.get_mut(&other) else { return };
+        // What is being verified finds the file by itself.
+        if !object.verifying {
+            object.placed = Some(Placed { already: true, ..placed.clone() });
+            session.receiver().have(other, 0, placed.size, storage);
+        }
+    }
+
+    pub(super) fn fail(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        reason: Reason,
+        out: &mut Outbox,
+    ) {
+        storage.settle(key, false);
+        self.parts = storage.part_roots();
+        let record = self.record_of(key);
+        let object = record.open.remove(&key);
+        record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
+        record.fail(key, reason);
+        self.report.failures.push((key, reason));
+        self.update_status(session, key, true);
+        self.remind(now, session, key);
+        let name = object.and_then(|object| object.name());
+        out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+    }
+}
