@@ -34,6 +34,7 @@ const QUEUE: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) key: ObjectKey,
+    pub(crate) size: u64,
     pub(crate) part: PartFile,
     pub(crate) announcement: Option<Announcement>,
     pub(crate) overwrite: bool,
@@ -165,8 +166,8 @@ fn try_verify(directory: &Directory, mut job: Job) -> Result<Placed, Fault> {
         return Ok(placed);
     }
     let details = job.announcement.as_ref().and_then(|a| a.details.clone());
-    if let Some(details) = details.as_ref().filter(|_| job.origin == Origin::Elsewhere) {
-        return Err(Fault::Wrong(vec![(0, details.size)]));
+    if job.origin == Origin::Elsewhere {
+        return Err(Fault::Wrong(vec![(0, job.size)]));
     }
     job.part.file.rewind().map_err(|e| disk(&e))?;
     let hashed = source::hash(&mut job.part.file, &mut |_| {}).map_err(|e| disk(&e))?;
@@ -309,6 +310,7 @@ mod tests {
                     object: ObjectTransportId(9),
                 },
                 part: PartFile { file, name: part, failed: None, lasting: false },
+                size: content.len() as u64,
                 manifest: None,
                 origin: Origin::Received,
                 announcement: Some(Announcement { name: name.to_vec(), details }),

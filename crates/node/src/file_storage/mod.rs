@@ -91,6 +91,11 @@ impl FileStorage {
         self.parts.as_mut().map_or(Ok(Found::Nothing), |parts| parts.identify(key, root_and_name))
     }
 
+    /// Whether `key` may be the file of which a part is here, judged by its size.
+    pub(crate) fn may_resume(&self, key: ObjectKey, size: u64) -> bool {
+        self.parts.as_ref().is_some_and(|parts| parts.has(key) && parts.has_size(size))
+    }
+
     /// A manifest has come: parts of its root are kept from now on.
     pub(crate) fn learn(&mut self, manifest: Manifest) {
         if let Some(parts) = &mut self.parts {

@@ -84,6 +84,11 @@ impl Parts {
         self.of.contains_key(&key)
     }
 
+    /// Whether a part of that size is kept, or under way.
+    pub(super) fn has_size(&self, size: u64) -> bool {
+        self.kept.has_size(size)
+    }
+
     pub(super) fn roots(&self) -> Vec<u8> {
         self.kept.roots()
     }
@@ -142,8 +147,7 @@ impl Parts {
         (root, file_name): (&[u8; 32], &[u8]),
     ) -> Result<Found, StorageError> {
         let name = part_name(root);
-        let movable =
-            |part: &mut Part| part.root.is_none() && !part.sealed && part.incoming.can_move();
+        let movable = |part: &mut Part| part.root.is_none() && part.incoming.can_move();
         if !self.part(key).is_some_and(|part| movable(part)) {
             return Ok(Found::Nothing);
         }
@@ -184,6 +188,7 @@ impl Parts {
             own.incoming.move_to(&mut part.incoming)?;
         }
         self.directory.remove(&own.incoming.name);
+        part.sealed |= own.sealed;
         let other = part.keys.first().copied();
         part.keys.insert(key);
         self.of.insert(key, name.to_owned());
@@ -191,11 +196,14 @@ impl Parts {
     }
 
     fn resume(&mut self, key: ObjectKey, name: String, mut incoming: Incoming) -> io::Result<()> {
+        let mut sealed = false;
         if let Some(mut own) = self.take(key) {
+            sealed = own.sealed;
             own.incoming.move_to(&mut incoming)?;
             self.directory.remove(&own.incoming.name);
         }
-        self.parts.insert(name.clone(), Part::new(incoming, key));
+        let part = Part { sealed, ..Part::new(incoming, key) };
+        self.parts.insert(name.clone(), part);
         self.of.insert(key, name);
         Ok(())
     }

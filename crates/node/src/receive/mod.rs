@@ -124,7 +124,7 @@ impl ReceiveJob {
             Event::ObjectNew { key, size, has_info, .. } => {
                 self.last_news = now;
                 self.parts = storage.part_roots();
-                self.on_object(now, session, *key, *size, *has_info, out);
+                self.on_object(now, session, storage, *key, (*size, *has_info), out);
             }
             Event::ObjectInfo { key, info } => {
                 self.on_info(now, session, storage, *key, info, out);

@@ -26,14 +26,24 @@ impl ReceiveJob {
         &mut self,
         now: Time,
         session: &mut Session,
+        storage: &mut FileStorage,
         key: ObjectKey,
-        size: u64,
-        has_info: bool,
+        (size, has_info): (u64, bool),
         out: &mut Outbox,
     ) {
+        let mut object = OpenObject::new(size, now);
+        // Whether it is the one whose part is here, NORM_INFO tells. Were it asked for meanwhile,
+        // it would be sent.
+        let may_resume = has_info && storage.may_resume(key, size);
+        if may_resume {
+            object.origin = Origin::Elsewhere;
+        }
         let record = self.record_of(key);
         record.gone = false;
-        record.open.insert(key, OpenObject::new(size, now));
+        record.open.insert(key, object);
+        if may_resume {
+            session.receiver().have(key, 0, size, storage);
+        }
         self.update_status(session, key, false);
         if !has_info {
             out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name: None, size }));
@@ -66,6 +76,7 @@ impl ReceiveJob {
             }
         }
         self.parts = storage.part_roots();
+        self.update_status(session, key, false);
     }
 
     /// Looks for the file, or a part of it, and claims what there is.
@@ -84,26 +95,29 @@ impl ReceiveJob {
         } else {
             Found::Nothing
         };
-        let origin = match found {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return Ok(()) };
+        let claimed = object.origin != Origin::Received;
+        let mut receiver = session.receiver();
+        object.origin = match found {
             Found::Part => Origin::Kept,
-            Found::Nothing if in_place => Origin::Elsewhere,
-            Found::Nothing => return Ok(()),
-            Found::Shared(other) => {
-                let mut receiver = session.receiver();
+            Found::Shared(_) if claimed && storage.manifest(&details.root).is_some() => {
+                Origin::Kept
+            }
+            Found::Shared(other) if !claimed => {
                 for (offset, len) in receiver.ranges(other).unwrap_or_default() {
                     receiver.have(key, offset, len, storage);
                 }
                 return Ok(());
             }
+            Found::Nothing if !in_place => return Ok(()),
+            Found::Nothing | Found::Shared(_) => Origin::Elsewhere,
         };
-        // It may be complete already, with its verification still to come.
-        let complete = session.receiver().progress(key).is_none_or(|bytes| bytes == details.size);
-        if complete {
-            return Ok(());
-        }
-        if let Some(object) = self.record_of(key).open.get_mut(&key) {
-            object.origin = origin;
-            session.receiver().have(key, 0, details.size, storage);
+        // It may have come whole already, with its verification still ahead.
+        let complete = receiver.progress(key).is_none_or(|bytes| bytes == details.size);
+        if complete && !claimed {
+            object.origin = Origin::Received;
+        } else {
+            receiver.have(key, 0, details.size, storage);
         }
         Ok(())
     }
@@ -132,7 +146,7 @@ impl ReceiveJob {
         match storage.finished(key) {
             Some(part) => {
                 let overwrite = self.options.overwrite;
-                let job = Job { key, part, announcement, overwrite, manifest, origin };
+                let job = Job { key, size, part, announcement, overwrite, manifest, origin };
                 self.waiting.push_back(job);
                 self.submit();
                 self.update_status(session, key, false);
