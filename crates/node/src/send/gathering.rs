@@ -43,30 +43,37 @@ pub(super) enum Decision {
 pub(super) struct Gathering {
     until: Time,
     /// Others may still answer until then.
-    settled: Option<Time>,
+    settles: Option<Time>,
+    settled: bool,
 }
 
 impl Gathering {
     pub(super) fn new(now: Time, wait: Duration) -> Self {
-        Self { until: now + wait, settled: None }
+        Self { until: now + wait, settles: None, settled: false }
     }
 
     /// The first receiver answered. Others need about as long for their way and their backoff.
     pub(super) fn on_answer(&mut self, now: Time, grtt: Duration) {
-        self.settled.get_or_insert(now + (grtt * 3).min(SETTLE_MAX));
+        self.settles.get_or_insert(now + (grtt * 3).min(SETTLE_MAX));
     }
 
     /// `names`: of all receivers heard so far, where they have one.
     pub(super) fn decide<'a>(
-        &self,
+        &mut self,
         now: Time,
         expect: &Expect,
         names: impl Iterator<Item = Option<&'a str>> + Clone,
     ) -> Decision {
         let anyone = names.clone().next().is_some();
+        self.settled |= self.settles.is_some_and(|settles| settles <= now);
         let all_here = match expect {
-            Expect::Anyone => self.settled.is_some_and(|settled| settled <= now),
-            Expect::Count(count) => names.count() >= *count,
+            Expect::Anyone => self.settled,
+            // Receivers of ours are first heard by their answer to a probe, like plain ones: the
+            // answer to the roll, which tells them apart, is given time to follow.
+            Expect::Count(count) => {
+                names.clone().flatten().count() >= *count
+                    || (self.settled && names.count() >= *count)
+            }
             Expect::Names(wanted) => {
                 wanted.iter().all(|name| names.clone().any(|n| n == Some(name.as_str())))
             }
@@ -80,11 +87,9 @@ impl Gathering {
     }
 
     /// When [`Self::decide`] may decide otherwise without anybody answering.
-    pub(super) fn next_timeout(&self, expect: &Expect) -> Time {
-        match (expect, self.settled) {
-            (Expect::Anyone, Some(settled)) => settled.min(self.until),
-            _ => self.until,
-        }
+    pub(super) fn next_timeout(&self) -> Time {
+        let settles = self.settles.filter(|_| !self.settled);
+        settles.unwrap_or(self.until).min(self.until)
     }
 }
 
@@ -114,8 +119,9 @@ mod tests {
     fn waiting_for_a_number_of_receivers_costs_no_wake_ups_between_answers() {
         let mut gathering = Gathering::new(Time::ZERO, Duration::from_secs(10));
         gathering.on_answer(at(100), Duration::from_millis(50));
-        assert_eq!(gathering.next_timeout(&Expect::Count(2)), at(10_000));
-        assert_eq!(gathering.next_timeout(&Expect::Anyone), at(250));
+        assert_eq!(gathering.next_timeout(), at(250));
+        gathering.decide(at(250), &Expect::Count(2), [Some("a")].into_iter());
+        assert_eq!(gathering.next_timeout(), at(10_000));
     }
 
     #[test]
@@ -131,6 +137,12 @@ mod tests {
         assert_eq!(decide(5_000, &names, &[Some("a"), None], true), Decision::Wait);
         assert_eq!(decide(300, &names, &[Some("b"), Some("a")], true), Decision::Start);
         assert_eq!(decide(10_000, &names, &[Some("a")], true), Decision::Start);
-        assert_eq!(decide(300, &Expect::Count(2), &[None, None], true), Decision::Start);
+        assert_eq!(decide(120, &Expect::Count(2), &[Some("a"), Some("b")], true), Decision::Start);
+    }
+
+    #[test]
+    fn who_has_no_name_yet_is_given_time_to_say_it() {
+        assert_eq!(decide(120, &Expect::Count(2), &[Some("a"), None], true), Decision::Wait);
+        assert_eq!(decide(300, &Expect::Count(2), &[Some("a"), None], true), Decision::Start);
     }
 }

@@ -261,7 +261,7 @@ impl SendJob {
         while let Some(key) = storage.take_unreadable() {
             self.queue.withdraw(key, session);
         }
-        match &self.phase {
+        match &mut self.phase {
             Phase::Gathering(gathering) => {
                 match gathering.decide(now, &self.options.expect, self.peers.names()) {
                     Decision::Wait => {}
@@ -364,7 +364,7 @@ impl SendJob {
     /// When [`Self::on_timeout`] has something to do.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         match &self.phase {
-            Phase::Gathering(gathering) => Some(gathering.next_timeout(&self.options.expect)),
+            Phase::Gathering(gathering) => Some(gathering.next_timeout()),
             Phase::Sending => Some(self.next_progress),
             Phase::Leaving(_, until) => Some(*until),
             Phase::Done(_) => None,
