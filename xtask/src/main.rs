@@ -1,5 +1,6 @@
 //! Repository tasks: `cargo xtask ci` is all of CI, each step also runs alone.
 
+mod crash;
 mod no_io;
 mod packages;
 mod step;
@@ -18,6 +19,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   tidy      the house rules that a program can check
   no-io     wire, fec and proto build without an operating system
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
+  crash     not in ci: kill sender or receiver and resume, [--rounds 20] [--seed 1]
   interop   against NRL's NORM in network namespaces (root; quick matrix)";
 
 fn cargo(name: &'static str, args: &'static [&'static str]) -> Step {
@@ -105,6 +107,9 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
+    if task == "crash" {
+        return crash::run(&std::env::args().skip(2).collect::<Vec<_>>());
+    }
     let chosen: Vec<Step> = match task.as_str() {
         "ci" => steps(),
         name => steps().into_iter().filter(|step| step.name == name).collect(),

@@ -3,7 +3,10 @@
 use std::{fs::File, io, os::unix::fs::FileExt};
 
 use fanfare_proto::{ObjectKey, StorageError};
-use rustix::{fs::FallocateFlags, io::Errno};
+use rustix::{
+    fs::{FallocateFlags, FlockOperation},
+    io::Errno,
+};
 
 use crate::{directory::Directory, name::PART_PREFIX};
 
@@ -60,6 +63,9 @@ impl Incoming {
         }
         let name = format!("{PART_PREFIX}{}-{}-{}.part", key.sender, key.instance, key.object);
         let file = directory.create(&name).map_err(|error| super::storage_error(&error))?;
+        // Tells another receiver in this directory that it is in use; where there are no locks,
+        // they had better not share one.
+        let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
         let incoming = Self::new(name, file, size, Some(Vec::new()));
         if !may_be_there && let Err(error) = incoming.reserve() {
             directory.remove(&incoming.name);
@@ -71,6 +77,7 @@ impl Incoming {
     /// Opens a part that an earlier attempt has left.
     pub(super) fn resume(directory: &Directory, name: String, size: u64) -> io::Result<Self> {
         let file = directory.open_own(&name)?;
+        let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
         if file.metadata()?.len() > size {
             file.set_len(size)?;
         }

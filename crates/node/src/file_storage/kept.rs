@@ -7,6 +7,8 @@ use std::{
     sync::Arc,
 };
 
+use rustix::fs::FlockOperation;
+
 use crate::{
     directory::Directory,
     manifest::{MANIFEST_MAX, Manifest},
@@ -15,6 +17,8 @@ use crate::{
 
 const PART: &str = ".part";
 const MANIFEST: &str = ".manifest";
+/// A manifest that was being saved.
+const UNSAVED: &str = ".manifest.new";
 /// A manifest's head and its length, on disk: more than they take.
 const HEAD_MAX: u64 = 256;
 /// Manifests in memory; others are read again from disk.
@@ -46,6 +50,11 @@ impl Kept {
                 _ => directory.remove(name),
             }
         }
+        let untrusted = |name: &&String| {
+            let stem = name.strip_suffix(PART).or_else(|| name.strip_suffix(UNSAVED));
+            stem.is_some_and(|stem| !own.contains_key(&format!("{stem}{MANIFEST}")))
+        };
+        own.keys().filter(untrusted).for_each(|name| remove_unless_in_use(&directory, name));
         Self { directory, parts, fresh: BTreeMap::new() }
     }
 
@@ -104,6 +113,15 @@ impl Kept {
     }
 }
 
+/// What a crash has left without a manifest is of no use. Another receiver may be at work in the
+/// same directory: whoever writes to a part holds its lock.
+fn remove_unless_in_use(directory: &Directory, name: &str) {
+    let Ok(file) = directory.open_own(name) else { return };
+    if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        directory.remove(name);
+    }
+}
+
 /// Removes all parts that earlier runs have left.
 pub(crate) fn discard_parts(directory: &Directory) {
     let ours = |name: &String| name.ends_with(PART) || name.ends_with(MANIFEST);
@@ -142,6 +160,19 @@ mod tests {
         let mut hasher = GroupHasher::default();
         hasher.update(&vec![5; 3 << 20]);
         Arc::new(hasher.finish().2.unwrap())
+    }
+
+    #[test]
+    fn a_part_that_cannot_be_trusted_is_removed_unless_somebody_writes_to_it() {
+        let scratch = Scratch::new();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
+        let left = [".fanfare-1-2-3.part", ".fanfare-00000000000000ff.manifest.new"];
+        left.iter().for_each(|name| std::fs::write(scratch.path().join(name), "x").unwrap());
+        let busy = directory.create(".fanfare-1-2-4.part").unwrap();
+        rustix::fs::flock(&busy, FlockOperation::LockExclusive).unwrap();
+        Kept::scan(directory.clone());
+        let names: Vec<String> = directory.own().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, [".fanfare-1-2-4.part"]);
     }
 
     #[test]

@@ -45,10 +45,7 @@ struct Small {
 impl FileStorage {
     /// A store that receives into `directory`, from one sender only if one is named.
     pub(crate) fn receiving(directory: Arc<Directory>, only_from: Option<NodeId>) -> Self {
-        let mut store = Self::default();
-        store.parts = Some(Parts::new(directory));
-        store.only_from = only_from;
-        store
+        Self { parts: Some(Parts::new(directory)), only_from, ..Self::default() }
     }
 
     /// Makes a file readable under `key`.

@@ -148,7 +148,7 @@ impl Parts {
     ) -> Result<Found, StorageError> {
         let name = part_name(root);
         let movable = |part: &mut Part| part.root.is_none() && part.incoming.can_move();
-        if !self.part(key).is_some_and(|part| movable(part)) {
+        if !self.part(key).is_some_and(movable) {
             return Ok(Found::Nothing);
         }
         if let Some(part) = self.parts.get(&name) {
