@@ -113,8 +113,13 @@ impl Round<'_> {
         }
         let mounted = Mounted::new(&left, self.scratch.join("left"))?;
         let inbox = mounted.inbox()?;
-        if let Verdict::Differs { size } = self.payload.check(&inbox) {
-            return Ok(Some(format!("a wrong file of {size} bytes under its final name")));
+        match self.payload.check(&inbox) {
+            Verdict::Differs { size } => {
+                return Ok(Some(format!("a wrong file of {size} bytes under its final name")));
+            }
+            // It was finished and safe just before: there is nothing to take up again.
+            Verdict::Same => return Ok(None),
+            Verdict::Absent => {}
         }
         let wire = self.transfer(&inbox, |_| Ok(()))?;
         if self.payload.check(&inbox) != Verdict::Same {
