@@ -123,6 +123,8 @@ pub(crate) struct ReceiptLine {
     pub(crate) file: String,
     pub(crate) hash: String,
     pub(crate) bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<u64>,
     pub(crate) seconds: f64,
 }
 
@@ -271,6 +273,7 @@ impl Line {
             file: receipt.file.clone(),
             hash: hex(&receipt.hash),
             bytes: receipt.bytes,
+            files: receipt.files,
             seconds: rounded(receipt.elapsed.as_secs_f64()),
         })
     }

@@ -2,6 +2,7 @@
 //!
 //! - `send`, `recv`, `demo`, `doctor`, `generate`: a file per command
 //! - `net_args`, `units`: what they read; `progress`, `json`: what they show
+//! - `plain_receivers`, `skipped`: what `send` warns of once
 //! - `exit`, `interrupt`: how they end
 
 use std::{ffi::OsString, process::ExitCode};
@@ -15,10 +16,12 @@ mod generate;
 mod interrupt;
 mod json;
 mod net_args;
+mod plain_receivers;
 mod progress;
 mod recv;
 mod send;
 mod send_args;
+mod skipped;
 mod units;
 
 use exit::{Exit, Failure};

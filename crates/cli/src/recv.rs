@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use fanfare_node::{
-    Node, NodeEvent, ReceiveEvent, ReceiveOptions, Until,
+    Conflict, Node, NodeEvent, ReceiveEvent, ReceiveOptions, Until,
     event::{Finished, ReceiveEnd, ReceiveReport},
     proto::{FeedbackPath, JoinPolicy, ReceiverConfig},
     receipt::Reason,
@@ -47,12 +47,15 @@ pub(crate) struct RecvArgs {
     /// Send NACKs to the sender alone instead of the group
     #[arg(long)]
     unicast_nack: bool,
-    /// Replace files that are there already
+    /// Replace files that are there already; without this the new one becomes NAME.1
     #[arg(long)]
     overwrite: bool,
     /// Remove what earlier attempts have left of unfinished files, instead of using it
     #[arg(long)]
     discard_parts: bool,
+    /// Keep files that are there already; where the new one differs, the sender is told
+    #[arg(long, conflicts_with = "overwrite")]
+    keep: bool,
     /// Create DIR
     #[arg(long)]
     create_dirs: bool,
@@ -132,13 +135,23 @@ impl RecvArgs {
         let from = self.from.as_deref().map(|id| parse_node_id("from", id)).transpose()?;
         Ok(ReceiveOptions {
             name: self.net.name(),
-            overwrite: self.overwrite,
+            conflict: self.conflict(),
             create_dirs: self.create_dirs,
             discard_parts: self.discard_parts,
             from,
             until,
             timeout,
         })
+    }
+}
+
+impl RecvArgs {
+    fn conflict(&self) -> Conflict {
+        match (self.overwrite, self.keep) {
+            (true, _) => Conflict::Overwrite,
+            (false, true) => Conflict::Keep,
+            (false, false) => Conflict::KeepBoth,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use fanfare_node::{
-    Expect, Gathering, Node, NodeEvent, SendEvent, Sources,
+    Expect, Gathering, Node, NodeEvent, Packing, SendEvent, Sources,
     event::{Finished, Outcome, SendEnd, SendProgress, SendReport},
 };
 
@@ -16,8 +16,10 @@ use crate::{
     exit::{Exit, Failure},
     interrupt,
     json::{Line, Resuming, Sending, Start},
+    plain_receivers::PlainReceivers,
     progress::Output,
     send_args::{SendArgs, SendPlan},
+    skipped::Skipped,
     units,
 };
 
@@ -36,10 +38,11 @@ fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
     let SendPlan { options, rate, builder } = args.plan()?;
     Sources::check(&args.paths)?;
     builder.check()?;
-    let mut receipts = Receipts::open(args)?;
+    let receipts = Receipts::open(args)?;
     let sources = gather(args, output)?;
     args.check_carousel(sources.files.len())?;
-    let (files, bytes) = (sources.files.len() as u64, sources.bytes);
+    let (files, objects, bytes) = (sources.file_count(), sources.files.len() as u64, sources.bytes);
+    let mut watched = Watched { receipts, plain: PlainReceivers::new(sources.has_packs()) };
     let (expect, wait) = (options.expect.clone(), options.wait);
     let node = builder.send(sources, options).build()?;
     interrupt::stop_on_interrupt(node.stopper());
@@ -47,7 +50,7 @@ fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
         group: node.group().to_string(),
         node_id: node.id().0,
         interface: node.interface().map(|interface| interface.name.clone()),
-        objects: Some(files),
+        objects: Some(objects),
         bytes: Some(bytes),
         dir: None,
     }));
@@ -56,32 +59,42 @@ fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
     let size = units::size(bytes);
     output.text(&format!("sending {what}, {size}, to {}{on} at {rate}", node.group()));
     let group = node.group();
-    watch(&node, output, &mut receipts);
+    watch(&node, output, &mut watched);
     output.clear();
     let finished = node.finish();
-    receipts.close()?;
+    watched.receipts.close()?;
     Ok(conclude(output, finished, &expect, &format!("{group} in {}", units::seconds(wait))))
 }
 
 fn gather(args: &SendArgs, output: &Output) -> Result<Sources, Failure> {
+    let mut skipped = Skipped::default();
     let mut report = |gathering: Gathering<'_>| match gathering {
         Gathering::Hashed(bytes) => output.spin(format!("hashing: {}", units::size(bytes))),
-        Gathering::SkippedLink(path) => {
-            let message = format!("'{}' is a symbolic link and not sent", path.display());
-            output.warn("source.skipped", message);
-        }
-        Gathering::SkippedOther(path) => {
-            let message = format!("'{}' is no file and not sent", path.display());
-            output.warn("source.skipped", message);
-        }
+        Gathering::SkippedLink(path) => skipped.links.add(path),
+        Gathering::SkippedOther(path) => skipped.others.add(path),
     };
-    Ok(Sources::gather(&args.paths, &args.stdin_name, &mut report)?)
+    // What a receiver has already is left out object by object: better the files themselves.
+    let packing = if args.no_pack || args.sync { Packing::Never } else { Packing::Small };
+    let sources = Sources::gather_with(&args.paths, &args.stdin_name, packing, &mut report)?;
+    skipped.warn(output);
+    Ok(sources)
 }
 
-fn watch(node: &Node, output: &Output, receipts: &mut Receipts) {
+/// What is kept while watching.
+struct Watched {
+    receipts: Receipts,
+    plain: PlainReceivers,
+}
+
+fn watch(node: &Node, output: &Output, watched: &mut Watched) {
     loop {
         match node.next_event(POLL) {
-            Ok(NodeEvent::Send(event)) => show(&event, output, receipts),
+            Ok(NodeEvent::Send(event)) => {
+                if let Some(message) = watched.plain.on_event(&event) {
+                    output.warn("packs.unreadable", message);
+                }
+                show(&event, output, &mut watched.receipts);
+            }
             Ok(NodeEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
             }

@@ -44,7 +44,7 @@ pub(crate) struct SendArgs {
     carousel: u32,
     /// Receivers have most of it: announce everything, send only what is asked for
     #[arg(long, conflicts_with = "one_way")]
-    sync: bool,
+    pub(crate) sync: bool,
     /// Bits per second of everything sent, such as 64k, 10M, 1G
     #[arg(long, default_value = "10M", allow_hyphen_values = true)]
     rate: String,
@@ -60,6 +60,10 @@ pub(crate) struct SendArgs {
     /// Parity symbols sent with each block unasked
     #[arg(long, default_value_t = 0, value_name = "N")]
     parity: u16,
+    /// Make every file an object of its own, for plain NORM receivers; empty directories are not
+    /// sent then
+    #[arg(long)]
+    pub(crate) no_pack: bool,
     /// Name of standard input at the receivers
     #[arg(long, default_value = "stdin", value_name = "NAME")]
     pub(crate) stdin_name: String,
@@ -200,12 +204,12 @@ impl SendArgs {
     }
 
     /// A carousel goes round among what receivers keep in view.
-    pub(crate) fn check_carousel(&self, files: usize) -> Result<(), Failure> {
-        if self.carousel == 0 || files <= CAROUSEL_MAX {
+    pub(crate) fn check_carousel(&self, objects: usize) -> Result<(), Failure> {
+        if self.carousel == 0 || objects <= CAROUSEL_MAX {
             return Ok(());
         }
         let text = format!(
-            "carousel ({}): {files} files, and receivers keep {CAROUSEL_MAX} in view. \
+            "carousel ({}): {objects} objects, and receivers keep {CAROUSEL_MAX} in view. \
              Pack them into one file",
             self.carousel
         );

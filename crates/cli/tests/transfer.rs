@@ -79,8 +79,14 @@ fn more_files_than_receivers_keep_in_view_all_arrive() {
         stage.file(&format!("out/many/{n:04}"), n % 50);
     }
     let receivers = ["a", "b"].map(|name| stage.recv(name, &["--once"]));
-    let sent =
-        stage.send(&[stage.path("out/many"), "--expect=2".into(), "--rate=20M".into()]).expect(0);
+    let sent = stage
+        .send(&[
+            stage.path("out/many"),
+            "--expect=2".into(),
+            "--rate=20M".into(),
+            "--no-pack".into(),
+        ])
+        .expect(0);
     assert_eq!(sent.all("receipt").len(), 3000);
     for (receiver, name) in receivers.into_iter().zip(["a", "b"]) {
         assert_eq!(receiver.end().expect(0).result()["files"], 1500);

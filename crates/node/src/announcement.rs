@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! relative name, UTF-8 | NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 3: mode, 4: mtime}
+//!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 8: "pack", 9: files}
 //! ```
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
 //! NRL's senders, which give only a name, are understood.
@@ -38,13 +39,35 @@ pub struct Details {
     /// Time of last change, seconds since 1970.
     #[n(4)]
     pub mtime: Option<i64>,
+    /// What kind of object it is; `None`: one file.
+    #[n(8)]
+    pub kind: Option<String>,
+    /// Files in it, if it is a pack.
+    #[n(9)]
+    pub files: Option<u64>,
 }
+
+/// The kind of an object that holds many files.
+const PACK: &str = "pack";
 
 impl Details {
     /// Details in the present format.
     #[must_use]
     pub fn new(size: u64, root: [u8; 32], mode: Option<u32>, mtime: Option<i64>) -> Self {
-        Self { version: VERSION, size, root, mode, mtime }
+        Self { version: VERSION, size, root, mode, mtime, kind: None, files: None }
+    }
+
+    /// Details of a pack of so many files.
+    #[must_use]
+    pub fn of_pack(size: u64, root: [u8; 32], files: u64) -> Self {
+        let kind = Some(PACK.to_owned());
+        Self { kind, files: Some(files), ..Self::new(size, root, None, None) }
+    }
+
+    /// Whether it is a pack.
+    #[must_use]
+    pub fn is_pack(&self) -> bool {
+        self.kind.as_deref() == Some(PACK)
     }
 }
 
@@ -97,6 +120,17 @@ mod tests {
             details: Some(Details::new(0, [0; 32], None, None)),
         };
         assert_eq!(Announcement::parse(&bare.encode()), bare);
+    }
+
+    #[test]
+    fn a_pack_has_no_name_for_a_reader_of_c_strings() {
+        let details = Some(Details::of_pack(1 << 22, [7; 32], 4096));
+        let pack = Announcement { name: Vec::new(), details };
+        assert_eq!(pack.encode()[0], 0);
+        let back = Announcement::parse(&pack.encode());
+        assert!(back.details.as_ref().unwrap().is_pack());
+        assert_eq!((back, pack.shown_name()), (pack, None));
+        assert!(!announced().details.unwrap().is_pack());
     }
 
     #[test]

@@ -16,10 +16,10 @@ use rustix::{
     io::Errno,
 };
 
-use crate::name::SafeName;
-
-/// Tries to find a free `name.1`, `name.2`, … before giving up.
-const SUFFIX_MAX: u32 = 9999;
+use crate::{
+    name::SafeName,
+    placement::{Conflict, Finished, Place},
+};
 
 /// Why files cannot be received into a directory.
 #[derive(Debug)]
@@ -81,6 +81,11 @@ impl Directory {
         Ok(directory)
     }
 
+    /// The directory itself.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
     /// Bytes that this user may still write here.
     pub(crate) fn free(&self) -> u64 {
         rustix::fs::fstatvfs(&self.fd).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
@@ -136,13 +141,11 @@ impl Directory {
     /// A received file that has `size` bytes, for reading.
     pub(crate) fn open_received(&self, name: &SafeName, size: u64) -> Option<File> {
         let (directories, file) = name.split();
-        let mut at: Option<OwnedFd> = None;
-        for directory in directories {
-            let parent = at.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-            at = Some(open_beneath(parent, directory, flags, Mode::empty()).ok()?);
-        }
-        let parent = at.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
+        let parent = match directories {
+            [] => None,
+            directories => Some(self.find(directories).ok()?),
+        };
+        let parent = parent.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
         // A pipe under that name must not hold us up.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
         let file = File::from(open_beneath(parent, file, flags, Mode::empty()).ok()?);
@@ -155,42 +158,43 @@ impl Directory {
         let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
     }
 
-    /// Gives the finished file `part` its final name and makes that durable. Unless `overwrite`, a
-    /// file of that name stays and the new one becomes `name.1` or the next free number.
+    /// Gives the finished file `part` its final name and makes that durable; with it, whether an
+    /// equal file was there. `None`: `conflict` says that another one of that name stays. In the
+    /// last two cases `part` is as it was.
     pub(crate) fn place(
         &self,
         part: &str,
         name: &SafeName,
-        overwrite: bool,
-    ) -> io::Result<SafeName> {
+        conflict: Conflict,
+        (size, hash): (u64, &[u8; 32]),
+    ) -> io::Result<Option<(SafeName, bool)>> {
         let (directories, file) = name.split();
-        let parent = self.descend(directories)?;
+        let parent = self.descend(directories, true)?;
         let parent = parent.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
-        if overwrite {
-            match rustix::fs::renameat(&self.fd, part, parent, file) {
-                // A directory stands there: it is not what was meant to be replaced.
-                Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {}
-                done => return durable(parent, done).map(|()| name.clone()),
-            }
-        }
-        for number in 0..=SUFFIX_MAX {
-            let candidate = if number == 0 { file.to_owned() } else { format!("{file}.{number}") };
-            match rename_new(self.fd.as_fd(), part, parent, &candidate) {
-                Err(Errno::EXIST) => {}
-                done => return durable(parent, done).map(|()| name.with_file(candidate)),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
+        let finished = Finished { directory: self.fd.as_fd(), part, size, hash };
+        let (file, already) = match finished.place(parent, file, conflict)? {
+            Place::New(file) => (file, false),
+            Place::Equal(file) => (file, true),
+            Place::Taken => return Ok(None),
+        };
+        rustix::fs::fsync(parent)?;
+        Ok(Some((name.with_file(file), already)))
     }
 
-    /// Opens the directories one below the other, creating those that are missing.
-    fn descend(&self, directories: &[String]) -> io::Result<Option<OwnedFd>> {
+    /// Opens the directories one below the other, creating those that are missing, `durable` or
+    /// until the next sync only. `None`: there are none, it is this directory.
+    pub(crate) fn descend(
+        &self,
+        directories: &[String],
+        durable: bool,
+    ) -> io::Result<Option<OwnedFd>> {
         let mut at: Option<OwnedFd> = None;
         for name in directories {
             let parent = at.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
             let mode = Mode::RWXU | Mode::RWXG | Mode::RWXO;
             match rustix::fs::mkdirat(parent, name.as_str(), mode) {
-                Ok(()) => rustix::fs::fsync(parent)?,
+                Ok(()) if durable => rustix::fs::fsync(parent)?,
+                Ok(()) => {}
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
             }
@@ -199,10 +203,19 @@ impl Directory {
         }
         Ok(at)
     }
+
+    /// Opens directories one below the other, as long as they are there.
+    pub(crate) fn find(&self, directories: &[String]) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let (first, rest) = directories.split_first().ok_or(Errno::INVAL)?;
+        let first = open_beneath(self.fd.as_fd(), first, flags, Mode::empty());
+        rest.iter()
+            .try_fold(first?, |at, name| open_beneath(at.as_fd(), name, flags, Mode::empty()))
+    }
 }
 
 /// Opens one name in a directory without following links.
-fn open_beneath(
+pub(crate) fn open_beneath(
     directory: BorrowedFd<'_>,
     name: &str,
     flags: OFlags,
@@ -219,7 +232,7 @@ fn open_beneath(
 }
 
 /// Renames without replacing; by a hard link where the file system cannot.
-fn rename_new(
+pub(crate) fn rename_new(
     from_directory: BorrowedFd<'_>,
     from: &str,
     to_directory: BorrowedFd<'_>,
@@ -233,12 +246,6 @@ fn rename_new(
         }
         other => other,
     }
-}
-
-fn durable(directory: BorrowedFd<'_>, renamed: Result<(), Errno>) -> io::Result<()> {
-    renamed?;
-    rustix::fs::fsync(directory)?;
-    Ok(())
 }
 
 /// Permission bits for a received file: as announced, less what this process's umask takes away
@@ -263,6 +270,24 @@ mod tests {
     fn part(directory: &Directory, content: &str) -> &'static str {
         directory.create(".fanfare-x.part").unwrap().write_all(content.as_bytes()).unwrap();
         ".fanfare-x.part"
+    }
+
+    fn place(
+        directory: &Directory,
+        content: &str,
+        text: &str,
+        conflict: Conflict,
+    ) -> io::Result<Option<String>> {
+        let part = part(directory, content);
+        let hash = *blake3::hash(content.as_bytes()).as_bytes();
+        let what = (content.len() as u64, &hash);
+        let placed = directory.place(part, &name(text), conflict, what);
+        directory.remove(part);
+        placed.map(|placed| placed.map(|(name, _)| name.to_string()))
+    }
+
+    fn placed(directory: &Directory, content: &str, name: &str, conflict: Conflict) -> String {
+        place(directory, content, name, conflict).unwrap().unwrap()
     }
 
     fn name(text: &str) -> SafeName {
@@ -291,10 +316,7 @@ mod tests {
         let scratch = Scratch::new();
         let directory = Directory::open(scratch.path(), false).unwrap();
         let placed: Vec<String> = ["one", "two", "three"]
-            .map(|content| {
-                let part = part(&directory, content);
-                directory.place(part, &name("d/f"), false).unwrap().to_string()
-            })
+            .map(|content| placed(&directory, content, "d/f", Conflict::KeepBoth))
             .into();
         assert_eq!(placed, ["d/f", "d/f.1", "d/f.2"]);
         assert_eq!(std::fs::read_to_string(scratch.path().join("d/f")).unwrap(), "one");
@@ -307,10 +329,34 @@ mod tests {
         let directory = Directory::open(scratch.path(), false).unwrap();
         std::fs::write(scratch.path().join("f"), "old").unwrap();
         std::fs::create_dir_all(scratch.path().join("d/x")).unwrap();
-        directory.place(part(&directory, "new"), &name("f"), true).unwrap();
+        placed(&directory, "new", "f", Conflict::Overwrite);
         assert_eq!(std::fs::read_to_string(scratch.path().join("f")).unwrap(), "new");
-        let placed = directory.place(part(&directory, "new"), &name("d"), true).unwrap();
-        assert_eq!(placed.to_string(), "d.1");
+        assert_eq!(placed(&directory, "new", "d", Conflict::Overwrite), "d.1");
+    }
+
+    #[test]
+    fn an_equal_file_is_left_alone_whatever_the_policy() {
+        let scratch = Scratch::new();
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        std::fs::write(scratch.path().join("f"), "same").unwrap();
+        let before = std::fs::metadata(scratch.path().join("f")).unwrap();
+        for conflict in [Conflict::KeepBoth, Conflict::Overwrite, Conflict::Keep] {
+            assert_eq!(placed(&directory, "same", "f", conflict), "f");
+        }
+        let after = std::fs::metadata(scratch.path().join("f")).unwrap();
+        use std::os::unix::fs::MetadataExt;
+        assert_eq!((before.ino(), before.mtime_nsec()), (after.ino(), after.mtime_nsec()));
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_there_stays_when_it_is_to_be_kept() {
+        let scratch = Scratch::new();
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        std::fs::write(scratch.path().join("f"), "old").unwrap();
+        assert_eq!(place(&directory, "new", "f", Conflict::Keep).unwrap(), None);
+        assert_eq!(std::fs::read_to_string(scratch.path().join("f")).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
     }
 
     #[test]
@@ -318,15 +364,14 @@ mod tests {
         let (scratch, outside) = (Scratch::new(), Scratch::new());
         let directory = Directory::open(scratch.path(), false).unwrap();
         std::os::unix::fs::symlink(outside.path(), scratch.path().join("d")).unwrap();
-        assert!(directory.place(part(&directory, "x"), &name("d/f"), true).is_err());
+        assert!(place(&directory, "x", "d/f", Conflict::Overwrite).is_err());
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
         // A link in the file's own place is replaced or kept, never followed.
         let target = outside.path().join("target");
         std::fs::write(&target, "kept").unwrap();
         std::os::unix::fs::symlink(&target, scratch.path().join("f")).unwrap();
-        let placed = directory.place(part(&directory, "x"), &name("f"), false).unwrap();
-        assert_eq!(placed.to_string(), "f.1");
-        directory.place(part(&directory, "x"), &name("f"), true).unwrap();
+        assert_eq!(placed(&directory, "x", "f", Conflict::KeepBoth), "f.1");
+        assert_eq!(placed(&directory, "y", "f", Conflict::Overwrite), "f");
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
     }
 

@@ -115,6 +115,8 @@ pub struct Receipt {
     pub hash: [u8; 32],
     /// Its size.
     pub bytes: u64,
+    /// Files in it, when it is a pack.
+    pub files: Option<u64>,
     /// Since data began to flow.
     pub elapsed: Duration,
 }
@@ -267,7 +269,7 @@ pub enum ReceiveEvent {
         /// Since the object began.
         elapsed: Duration,
     },
-    /// An object could not be had.
+    /// An object, or a file of a pack, could not be had.
     Failed {
         /// Which.
         key: ObjectKey,
@@ -316,7 +318,7 @@ pub struct ReceiveReport {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Objects that could not be had.
+    /// Objects, and files of packs, that could not be had.
     pub failures: Vec<(ObjectKey, Reason)>,
 }
 

@@ -29,7 +29,9 @@
 //!
 //! # Map, in reading order
 //! - [`Node`], [`NodeBuilder`]: built, watched, stopped; [`event`]: what it tells.
-//! - [`source`]: files to be sent; `send`: from the roll call to the receipts.
+//! - [`source`]: files to be sent, found by `gatherer` and `walk`; `send`: from the roll call to the
+//!   receipts.
+//! - `pack`: many small files as one object; `placement`: where a file of the same name is already.
 //! - [`name`], [`announcement`], [`receipt`]: what travels besides the bytes.
 //! - `receive`, `verify`, `directory`: from an announcement to a file on disk.
 //! - `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
@@ -42,11 +44,15 @@ pub mod doctor;
 mod driver;
 pub mod event;
 mod file_storage;
+mod gatherer;
 pub mod invitation;
 pub mod manifest;
 pub mod name;
 mod node;
 mod outbox;
+mod pack;
+mod placement;
+mod read_at;
 pub mod receipt;
 mod receive;
 #[cfg(test)]
@@ -55,6 +61,7 @@ mod send;
 pub mod source;
 mod verify;
 mod waker;
+mod walk;
 
 pub use builder::{BuildError, NodeBuilder};
 pub use directory::DirectoryError;
@@ -63,7 +70,8 @@ pub use fanfare_proto as proto;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
 pub use fanfare_wire::FieldSize;
 pub use node::{Node, Stopper};
+pub use placement::Conflict;
 pub use receive::{ReceiveOptions, Until};
 pub use send::{EnqueueFailed, Expect, SendOptions};
-pub use source::{Gathering, SourceError, SourceFile, Sources};
+pub use source::{Gathering, Packing, SourceError, SourceFile, Sources};
 pub use verify::Placed;

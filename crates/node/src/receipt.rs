@@ -82,6 +82,9 @@ pub enum Reason {
     /// The sender could not repair it any more, or was gone.
     #[n(6)]
     Aborted,
+    /// Another file of that name is there, and its user wants to keep it.
+    #[n(7)]
+    Conflict,
 }
 
 impl Reason {
@@ -95,6 +98,7 @@ impl Reason {
             Self::NameRejected => "name-rejected",
             Self::Refused => "refused",
             Self::Aborted => "aborted",
+            Self::Conflict => "conflict",
         }
     }
     /// Whether the object is missing at the receiver.

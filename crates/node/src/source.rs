@@ -10,9 +10,14 @@ use std::{
     sync::Arc,
 };
 
+use fanfare_proto::ObjectKind;
+
 use crate::{
     announcement::{Announcement, Details},
+    gatherer::Gatherer,
     manifest::{GroupHasher, Manifest},
+    pack::{Finished, Packed},
+    read_at::ReadAt,
 };
 
 /// Bytes read at once for hashing and spooling: enough for BLAKE3's widest kernel.
@@ -33,19 +38,29 @@ pub struct SourceFile {
     pub manifest: Option<Arc<Manifest>>,
     mode: Option<u32>,
     stamp: Stamp,
-    /// Kept open only where there is no path to open again: descriptors are few, files many.
-    spooled: Option<Arc<File>>,
+    content: Content,
+}
+
+/// Where the bytes of an object are.
+#[derive(Debug, Clone)]
+enum Content {
+    /// In the file at its path.
+    File,
+    /// In a file that has no path to open again, and is kept open.
+    Spooled(Arc<File>),
+    /// In many files.
+    Pack(Arc<Packed>),
 }
 
 /// What changes when somebody writes to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    size: u64,
+pub(crate) struct Stamp {
+    pub(crate) size: u64,
     mtime: (i64, i64),
 }
 
 impl Stamp {
-    fn of(meta: &Metadata) -> Self {
+    pub(crate) fn of(meta: &Metadata) -> Self {
         Self { size: meta.size(), mtime: (meta.mtime(), meta.mtime_nsec()) }
     }
 }
@@ -54,6 +69,10 @@ impl SourceFile {
     /// What NORM_INFO says of it.
     #[must_use]
     pub fn announcement(&self) -> Announcement {
+        if let Content::Pack(pack) = &self.content {
+            let details = Details::of_pack(self.size, self.root, pack.files());
+            return Announcement { name: Vec::new(), details: Some(details) };
+        }
         let mtime = self.mode.map(|_| self.stamp.mtime.0);
         Announcement {
             name: self.name.clone().into_bytes(),
@@ -61,24 +80,51 @@ impl SourceFile {
         }
     }
 
-    /// Whether the file is still what was hashed, as far as size and times tell.
+    /// Files in it, when it is a pack.
+    #[must_use]
+    pub fn packed_files(&self) -> Option<u64> {
+        match &self.content {
+            Content::Pack(pack) => Some(pack.files()),
+            Content::File | Content::Spooled(_) => None,
+        }
+    }
+
+    /// Files are files on the wire; a pack is data, so that plain receivers of files let it be.
+    pub(crate) fn kind(&self) -> ObjectKind {
+        if self.packed_files().is_some() { ObjectKind::Data } else { ObjectKind::File }
+    }
+
+    /// The file that changed, when [`Self::is_unchanged`] says so: itself, or one in the pack.
+    #[must_use]
+    pub fn changed_path(&self) -> PathBuf {
+        match &self.content {
+            Content::Pack(pack) => pack.changed().unwrap_or(&self.path).clone(),
+            Content::File | Content::Spooled(_) => self.path.clone(),
+        }
+    }
+
+    /// Whether the file is still what was hashed, as far as size and times tell. The files of a
+    /// pack are looked at whenever they are read.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
-        let meta = match &self.spooled {
-            Some(file) => file.metadata(),
-            None => std::fs::metadata(&self.path),
+        let meta = match &self.content {
+            Content::Pack(pack) => return pack.changed().is_none(),
+            Content::Spooled(file) => file.metadata(),
+            Content::File => std::fs::metadata(&self.path),
         };
         meta.is_ok_and(|meta| Stamp::of(&meta) == self.stamp)
     }
 
-    /// The file for reading; `None` when it is no longer what was hashed.
-    pub(crate) fn open(&self) -> Option<Arc<File>> {
-        if let Some(file) = &self.spooled {
-            return Some(file.clone());
+    /// The content for reading; `None` when it is no longer what was hashed.
+    pub(crate) fn open(&self) -> Option<Arc<dyn ReadAt>> {
+        match &self.content {
+            Content::Pack(pack) => return Some(pack.clone()),
+            Content::Spooled(file) => return Some(file.clone()),
+            Content::File => {}
         }
         let file = File::open(&self.path).ok()?;
         let unchanged = Stamp::of(&file.metadata().ok()?) == self.stamp;
-        unchanged.then(|| Arc::new(file))
+        unchanged.then(|| Arc::new(file) as Arc<dyn ReadAt>)
     }
 }
 
@@ -144,32 +190,55 @@ pub enum Gathering<'a> {
     Hashed(u64),
 }
 
-/// Files to be sent, in order.
+/// Objects to be sent, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// The files.
+    /// The objects: files, and packs of small ones.
     pub files: VecDeque<SourceFile>,
     /// Their bytes.
     pub bytes: u64,
+    packs: u64,
+}
+
+/// Whether small files travel together. Plain NORM receivers cannot unpack them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Packing {
+    /// Files below 64 KiB in packs, where there are at least 16 of them.
+    #[default]
+    Small,
+    /// Every file is an object. Empty directories are not sent then.
+    Never,
 }
 
 impl Sources {
     /// Walks and hashes `paths`: files, directories (whose own name becomes the first part of the
     /// names in them; entries sorted, links skipped) and `-`, standard input under `stdin_name`.
+    /// Many small files are packed.
     pub fn gather(
         paths: &[PathBuf],
         stdin_name: &str,
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
+        Self::gather_with(paths, stdin_name, Packing::default(), report)
+    }
+
+    /// As [`Self::gather`], with or without packs.
+    pub fn gather_with(
+        paths: &[PathBuf],
+        stdin_name: &str,
+        packing: Packing,
+        report: &mut dyn FnMut(Gathering<'_>),
+    ) -> Result<Self, SourceError> {
         Self::check(paths)?;
-        let mut sources = Self::default();
+        let mut gatherer = Gatherer::new(packing, report);
         for path in paths {
             if is_stdin(path) {
-                sources.push_spooled(stdin_name, &mut io::stdin().lock(), report)?;
+                gatherer.take_input(stdin_name, &mut io::stdin().lock())?;
             } else {
-                sources.push_path(path, report)?;
+                gatherer.take_path(path)?;
             }
         }
+        let sources = gatherer.finish()?;
         if sources.files.is_empty() { Err(SourceError::Nothing) } else { Ok(sources) }
     }
 
@@ -178,62 +247,37 @@ impl Sources {
         paths.iter().filter(|path| !is_stdin(path)).try_for_each(|path| check_readable(path))
     }
 
-    fn push_path(
-        &mut self,
-        path: &Path,
-        report: &mut dyn FnMut(Gathering<'_>),
-    ) -> Result<(), SourceError> {
-        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
-        let meta = std::fs::metadata(path).map_err(unreadable)?;
-        // `.` and `..` have a name only once resolved.
-        let named = match path.file_name() {
-            Some(name) => PathBuf::from(name),
-            None => path.canonicalize().map_err(unreadable)?.file_name().unwrap_or_default().into(),
-        };
-        let name = named.to_str().ok_or_else(|| SourceError::NotUtf8(path.to_owned()))?.to_owned();
-        if meta.is_file() {
-            self.push_file(path, name, report)
-        } else if meta.is_dir() {
-            self.push_directory(path, &name, report)
-        } else {
-            Err(SourceError::NotAFile(path.to_owned()))
-        }
+    /// How many files are sent, those in packs counted each.
+    #[must_use]
+    pub fn file_count(&self) -> u64 {
+        self.files.iter().map(|file| file.packed_files().unwrap_or(1)).sum()
     }
 
-    /// Depth first with a stack, so that deep trees cost no call stack.
-    fn push_directory(
-        &mut self,
-        path: &Path,
-        name: &str,
-        report: &mut dyn FnMut(Gathering<'_>),
-    ) -> Result<(), SourceError> {
-        let mut stack = vec![(path.to_owned(), name.to_owned())];
-        while let Some((path, name)) = stack.pop() {
-            let unreadable = |error| SourceError::Unreadable(path.clone(), error);
-            let meta = std::fs::symlink_metadata(&path).map_err(unreadable)?;
-            // The directory that was named itself may be a link.
-            if meta.is_symlink() && name.contains('/') {
-                report(Gathering::SkippedLink(&path));
-            } else if meta.is_file() {
-                self.push_file(&path, name, report)?;
-            } else if meta.is_dir() || meta.is_symlink() {
-                let mut entries = Vec::new();
-                for entry in std::fs::read_dir(&path).map_err(unreadable)? {
-                    let entry = entry.map_err(unreadable)?.file_name();
-                    let part =
-                        entry.to_str().ok_or_else(|| SourceError::NotUtf8(path.join(&entry)))?;
-                    entries.push((path.join(part), join(&name, part)));
-                }
-                entries.sort_by(|a, b| b.1.cmp(&a.1));
-                stack.append(&mut entries);
-            } else {
-                report(Gathering::SkippedOther(&path));
-            }
-        }
-        Ok(())
+    /// Whether there are packs, which plain NORM receivers cannot unpack.
+    #[must_use]
+    pub fn has_packs(&self) -> bool {
+        self.packs > 0
     }
 
-    fn push_file(
+    /// Adds a pack after the others.
+    pub(crate) fn push_pack(&mut self, finished: Finished) {
+        let Finished { pack, size, root } = finished;
+        self.packs += 1;
+        self.bytes += size;
+        self.files.push_back(SourceFile {
+            path: pack.first_path(),
+            name: format!("pack {}", self.packs),
+            size,
+            root,
+            manifest: None,
+            mode: None,
+            stamp: Stamp { size, mtime: (0, 0) },
+            content: Content::Pack(Arc::new(pack)),
+        });
+    }
+
+    /// Adds a file as an object of its own.
+    pub(crate) fn push_file(
         &mut self,
         path: &Path,
         name: String,
@@ -246,7 +290,7 @@ impl Sources {
     }
 
     /// Keeps everything from `input` in a temporary file that has no name, and takes that.
-    fn push_spooled(
+    pub(crate) fn push_spooled(
         &mut self,
         name: &str,
         input: &mut dyn Read,
@@ -278,9 +322,9 @@ impl Sources {
         let (root, size, manifest) = (hashed.root, hashed.size, hashed.manifest.map(Arc::new));
         let path = path.to_owned();
         // Only what was spooled has no permissions of its own, and no path.
-        let spooled = mode.is_none().then(|| Arc::new(file));
+        let content = if mode.is_none() { Content::Spooled(Arc::new(file)) } else { Content::File };
         // A file that grew while it was hashed is noticed by its stamp at the end.
-        let file = SourceFile { path, name, size, root, manifest, mode, stamp, spooled };
+        let file = SourceFile { path, name, size, root, manifest, mode, stamp, content };
         self.files.push_back(file);
         self.bytes += size;
         Ok(())
@@ -299,10 +343,6 @@ fn check_readable(path: &Path) -> Result<(), SourceError> {
         return Err(SourceError::NotAFile(path.to_owned()));
     }
     File::open(path).map(|_| ()).map_err(unreadable)
-}
-
-fn join(directory: &str, part: &str) -> String {
-    format!("{directory}/{part}")
 }
 
 /// What reading a file to its end tells of it.

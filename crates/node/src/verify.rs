@@ -17,11 +17,13 @@ use fanfare_proto::{ObjectKey, StorageError};
 use rustix::fs::{Timespec, Timestamps};
 
 use crate::{
-    announcement::Announcement,
+    announcement::{Announcement, Details},
     directory::{Directory, permissions},
     file_storage::PartFile,
     manifest::Manifest,
     name::{NameError, SafeName},
+    pack::{self, Unpacked},
+    placement::Conflict,
     receipt::Reason,
     source::{self, Hashed},
     waker::Waker,
@@ -37,7 +39,7 @@ pub(crate) struct Job {
     pub(crate) size: u64,
     pub(crate) part: PartFile,
     pub(crate) announcement: Option<Announcement>,
-    pub(crate) overwrite: bool,
+    pub(crate) conflict: Conflict,
     /// By which wrong groups are named.
     pub(crate) manifest: Option<Arc<Manifest>>,
     pub(crate) origin: Origin,
@@ -80,11 +82,30 @@ pub struct Placed {
     pub name_rejected: Option<NameError>,
 }
 
+/// An object on disk: a file, or the files of a pack.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// BLAKE3 hash of the object.
+    pub(crate) hash: [u8; 32],
+    /// Its bytes.
+    pub(crate) size: u64,
+    pub(crate) files: Vec<Placed>,
+    /// Files of a pack that are not in their place, by the names they have in it.
+    pub(crate) failures: Vec<(String, Reason)>,
+}
+
+impl From<Placed> for Held {
+    fn from(placed: Placed) -> Self {
+        let (hash, size) = (placed.hash, placed.size);
+        Self { hash, size, files: vec![placed], failures: Vec::new() }
+    }
+}
+
 /// What became of a [`Job`].
 #[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) key: ObjectKey,
-    pub(crate) result: Result<Placed, Fault>,
+    pub(crate) result: Result<Held, Fault>,
 }
 
 /// The thread that verifies.
@@ -141,29 +162,30 @@ impl Drop for Verifier {
 
 /// Hash, compare, sync, rename, sync the directory: in this order, so that a file under its final
 /// name is never wrong, whenever the power fails.
-fn verify(directory: &Directory, job: Job) -> Result<Placed, Fault> {
+fn verify(directory: &Directory, job: Job) -> Result<Held, Fault> {
     let (part, lasting) = (job.part.name.clone(), job.part.lasting);
     let mendable = job.origin != Origin::Received || job.manifest.is_some();
-    let placed = try_verify(directory, job);
-    let given_up = match &placed {
-        Ok(placed) => placed.already,
+    let held = try_verify(directory, job);
+    let given_up = match &held {
+        Ok(held) => held.files.iter().all(|placed| placed.already),
         Err(Fault::Wrong(_)) => !mendable,
+        Err(Fault::Failed(Reason::Conflict)) => true,
         Err(Fault::Failed(_)) => !lasting,
     };
     if given_up {
         directory.remove(&part);
     }
-    placed
+    held
 }
 
-fn try_verify(directory: &Directory, mut job: Job) -> Result<Placed, Fault> {
+fn try_verify(directory: &Directory, mut job: Job) -> Result<Held, Fault> {
     if let Some(error) = job.part.failed {
         return Err(Fault::Failed(reason(error)));
     }
     if job.origin != Origin::Received
         && let Some(placed) = find_placed(directory, &job)
     {
-        return Ok(placed);
+        return Ok(placed.into());
     }
     let details = job.announcement.as_ref().and_then(|a| a.details.clone());
     if job.origin == Origin::Elsewhere {
@@ -174,10 +196,13 @@ fn try_verify(directory: &Directory, mut job: Job) -> Result<Placed, Fault> {
     if details.as_ref().is_some_and(|d| d.root != hashed.root || d.size != hashed.size) {
         return Err(wrong(&job, &hashed));
     }
+    if details.as_ref().is_some_and(Details::is_pack) {
+        return unpack(directory, job, &hashed).map_err(Fault::Failed);
+    }
     if job.origin == Origin::Received
         && let Some(placed) = find_placed(directory, &job)
     {
-        return Ok(placed);
+        return Ok(placed.into());
     }
     place(directory, job, &hashed)
 }
@@ -206,8 +231,8 @@ fn wrong(job: &Job, found: &Hashed) -> Fault {
     }
 }
 
-fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Placed, Fault> {
-    let Job { key, part: PartFile { file, name: part, .. }, announcement, overwrite, .. } = job;
+fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault> {
+    let Job { key, part: PartFile { file, name: part, .. }, announcement, conflict, .. } = job;
     let Hashed { root: hash, size, .. } = *hashed;
     let details = announcement.as_ref().and_then(|a| a.details.as_ref());
     set_properties(&file, details.and_then(|d| d.mode), details.and_then(|d| d.mtime))
@@ -215,7 +240,7 @@ fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Placed, Fau
     rustix::fs::fsync(&file).map_err(|errno| disk(&errno.into()))?;
     let (name, name_rejected) = choose_name(key, announcement.as_ref(), &hash);
     let verified = details.is_some();
-    let place = |name: &SafeName| directory.place(&part, name, overwrite);
+    let place = |name: &SafeName| directory.place(&part, name, conflict, (size, &hash));
     let (name, name_rejected) = match place(&name) {
         Ok(name) => (name, name_rejected),
         // A link, or a file where the name needs a directory, stands in the way.
@@ -224,7 +249,23 @@ fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Placed, Fau
         }
         Err(error) => return Err(disk(&error)),
     };
-    Ok(Placed { name, size, hash, verified, already: false, name_rejected })
+    let (name, already) = name.ok_or(Fault::Failed(Reason::Conflict))?;
+    Ok(Placed { name, size, hash, verified, already, name_rejected }.into())
+}
+
+/// The same for a pack, with two syncs for all of its files.
+fn unpack(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Reason> {
+    let Hashed { root: hash, size, .. } = *hashed;
+    let sync = || rustix::fs::syncfs(directory.as_fd()).map_err(|e| disk_reason(&e.into()));
+    let conflict = job.conflict;
+    let staged = pack::stage(directory, job.key, &job.part.file, size)?;
+    // Before the sync: what is gone need not be written to the disk.
+    directory.remove(&job.part.name);
+    drop(job);
+    sync()?;
+    let Unpacked { files, failures } = staged.place(conflict);
+    sync()?;
+    Ok(Held { hash, size, files, failures })
 }
 
 fn choose_name(
@@ -241,7 +282,7 @@ fn choose_name(
     }
 }
 
-fn unnamed(hash: &[u8; 32]) -> SafeName {
+pub(crate) fn unnamed(hash: &[u8; 32]) -> SafeName {
     let hex = blake3::Hash::from_bytes(*hash).to_hex();
     SafeName::own(format!("unnamed-{}", &hex[..16]))
 }
@@ -257,7 +298,7 @@ fn set_properties(file: &File, mode: Option<u32>, mtime: Option<i64>) -> io::Res
     Ok(())
 }
 
-fn is_in_the_way(error: &io::Error) -> bool {
+pub(crate) fn is_in_the_way(error: &io::Error) -> bool {
     use rustix::io::Errno;
     // openat2 says XDEV where a path would leave the directory.
     let in_the_way = [Errno::NOTDIR, Errno::LOOP, Errno::EXIST, Errno::NAMETOOLONG, Errno::XDEV];
@@ -275,10 +316,14 @@ pub(crate) fn reason(error: StorageError) -> Reason {
 }
 
 fn disk(error: &io::Error) -> Fault {
-    Fault::Failed(match error.kind() {
+    Fault::Failed(disk_reason(error))
+}
+
+pub(crate) fn disk_reason(error: &io::Error) -> Reason {
+    match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Reason::DiskFull,
         _ => Reason::DiskError,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -288,7 +333,7 @@ mod tests {
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;
-    use crate::{announcement::Details, scratch::Scratch};
+    use crate::scratch::Scratch;
 
     fn run(
         scratch: &Scratch,
@@ -314,9 +359,10 @@ mod tests {
                 manifest: None,
                 origin: Origin::Received,
                 announcement: Some(Announcement { name: name.to_vec(), details }),
-                overwrite: false,
+                conflict: Conflict::KeepBoth,
             },
         )
+        .map(|held| held.files[0].clone())
     }
 
     fn entries(scratch: &Scratch) -> Vec<String> {

@@ -24,6 +24,7 @@ use parts::Parts;
 use crate::{
     directory::Directory,
     manifest::{MANIFEST_MAX, Manifest},
+    read_at::ReadAt,
 };
 
 /// The store of one node.
@@ -48,8 +49,8 @@ impl FileStorage {
         Self { parts: Some(Parts::new(directory)), only_from, ..Self::default() }
     }
 
-    /// Makes a file readable under `key`.
-    pub(crate) fn add_source(&mut self, key: ObjectKey, file: Arc<std::fs::File>) {
+    /// Makes a file, or a pack, readable under `key`.
+    pub(crate) fn add_source(&mut self, key: ObjectKey, file: Arc<dyn ReadAt>) {
         self.outgoing.add(key, file);
     }
 

@@ -2,12 +2,12 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    fs::File,
-    os::unix::fs::FileExt,
     sync::Arc,
 };
 
 use fanfare_proto::{ObjectKey, StorageError};
+
+use crate::read_at::ReadAt;
 
 /// Bytes read at once: more than a block of 128 segments, so that a block costs one call.
 const WINDOW_BYTES: usize = 256 << 10;
@@ -17,7 +17,7 @@ const WINDOWS: usize = 4;
 /// Files by object, and the parts of them read last.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
-    files: BTreeMap<ObjectKey, Arc<File>>,
+    files: BTreeMap<ObjectKey, Arc<dyn ReadAt>>,
     /// Objects that no file holds: manifests.
     small: BTreeMap<ObjectKey, Vec<u8>>,
     /// Most recently used last.
@@ -41,7 +41,7 @@ impl Window {
 }
 
 impl Outgoing {
-    pub(super) fn add(&mut self, key: ObjectKey, file: Arc<File>) {
+    pub(super) fn add(&mut self, key: ObjectKey, file: Arc<dyn ReadAt>) {
         self.files.insert(key, file);
     }
 

@@ -4,6 +4,8 @@
 //! verifier like everything else: what proves wrong there is asked for. Nothing of it is asked for
 //! before, and nothing of it is trusted.
 
+use std::time::Duration;
+
 use fanfare_proto::{AbortReason, ObjectKey, Session, StorageError, Time};
 
 use super::{ReceiveJob, record::OpenObject};
@@ -15,7 +17,7 @@ use crate::{
     name::SafeName,
     outbox::Outbox,
     receipt::Reason,
-    verify::{self, Fault, Job, Origin, Placed, Verdict},
+    verify::{self, Fault, Held, Job, Origin, Placed, Verdict},
 };
 
 /// How often wrong bytes are asked for again before an object is given up.
@@ -68,7 +70,7 @@ impl ReceiveJob {
         let (name, size) = (announcement.shown_name(), object.size);
         object.announcement = Some(announcement.clone());
         out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name, size }));
-        if let Some(details) = announcement.details.filter(|details| details.size == size) {
+        if let Some(details) = announcement.details.filter(|d| d.size == size && !d.is_pack()) {
             let found = self.claim(session, storage, key, &announcement.name, &details);
             if let Err(error) = found {
                 self.fail(now, session, storage, key, verify::reason(error), out);
@@ -137,7 +139,7 @@ impl ReceiveJob {
             return self.on_manifest(now, session, storage, key, head, out);
         }
         if let Some(placed) = object.placed.take() {
-            return self.on_placed(now, session, storage, key, placed, out);
+            return self.on_held(now, session, storage, key, placed.into(), out);
         }
         object.verifying = true;
         let (announcement, origin) = (object.announcement.clone(), object.origin);
@@ -145,8 +147,8 @@ impl ReceiveJob {
         let manifest = details.and_then(|details| storage.manifest(&details.root));
         match storage.finished(key) {
             Some(part) => {
-                let overwrite = self.options.overwrite;
-                let job = Job { key, size, part, announcement, overwrite, manifest, origin };
+                let conflict = self.options.conflict;
+                let job = Job { key, size, part, announcement, conflict, manifest, origin };
                 self.waiting.push_back(job);
                 self.submit();
                 self.update_status(session, key, false);
@@ -222,9 +224,15 @@ impl ReceiveJob {
         while let Some(Verdict { key, result }) = self.verifier.poll() {
             self.last_news = now;
             match result {
-                Ok(placed) => self.on_placed(now, session, storage, key, placed, out),
+                Ok(held) => self.on_held(now, session, storage, key, held, out),
                 Err(Fault::Wrong(runs)) => self.mend(now, session, storage, key, &runs, out),
-                Err(Fault::Failed(reason)) => self.fail(now, session, storage, key, reason, out),
+                Err(Fault::Failed(reason)) => {
+                    if reason == Reason::Conflict {
+                        // It is not wanted: nothing of it is kept.
+                        storage.distrust(key);
+                    }
+                    self.fail(now, session, storage, key, reason, out);
+                }
             }
         }
         self.submit();
@@ -272,34 +280,54 @@ impl ReceiveJob {
         }
     }
 
-    fn on_placed(
+    fn on_held(
         &mut self,
         now: Time,
         session: &mut Session,
         storage: &mut FileStorage,
         key: ObjectKey,
-        placed: Placed,
+        held: Held,
         out: &mut Outbox,
     ) {
-        for other in storage.settle(key, true) {
-            self.hand_on(session, storage, other, &placed);
+        let lacking = held.failures.first().map(|(_, reason)| *reason);
+        for other in storage.settle(key, lacking.is_none()) {
+            // Parts are shared by single files only.
+            if let [placed] = &held.files[..] {
+                self.hand_on(session, storage, other, placed);
+            }
         }
         self.parts = storage.part_roots();
+        let renamed = held.files.iter().any(|placed| placed.name_rejected.is_some());
         let record = self.record_of(key);
         let begun = record.open.remove(&key).map_or(now, |object| object.begun);
-        record.holdings.insert(key.object, placed.hash);
-        record.settled_bytes += placed.size;
-        if placed.name_rejected.is_some() {
+        match lacking {
+            None => record.holdings.insert(key.object, held.hash),
+            Some(reason) => record.fail(key, reason),
+        }
+        if renamed {
             record.fail(key, Reason::NameRejected);
         }
-        self.report.files += 1;
-        self.report.bytes += placed.size;
+        record.settled_bytes += held.size;
         // The content first: the confirmation may let an acknowledgement go at once.
-        self.update_status(session, key, placed.name_rejected.is_some());
-        session.receiver().confirm(key);
+        self.update_status(session, key, renamed || lacking.is_some());
+        if lacking.is_none() {
+            session.receiver().confirm(key);
+        }
         self.remind(now, session, key);
-        let elapsed = now.since(begun);
-        out.push(NodeEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
+        self.tell_files(key, now.since(begun), held, out);
+    }
+
+    fn tell_files(&mut self, key: ObjectKey, elapsed: Duration, held: Held, out: &mut Outbox) {
+        for placed in held.files {
+            self.report.files += 1;
+            self.report.bytes += placed.size;
+            out.push(NodeEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
+        }
+        for (name, reason) in held.failures {
+            self.report.failures.push((key, reason));
+            let name = Announcement { name: name.into_bytes(), details: None }.shown_name();
+            out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+        }
     }
 
     /// Another sender's object is the same file, which is in its place now.

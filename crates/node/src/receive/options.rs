@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use fanfare_proto::NodeId;
 
+use crate::placement::Conflict;
+
 /// When receiving is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Until {
@@ -21,8 +23,8 @@ pub enum Until {
 pub struct ReceiveOptions {
     /// What this receiver calls itself. Default empty.
     pub name: String,
-    /// Replace files that are there already. Default false: the new one becomes `name.1`.
-    pub overwrite: bool,
+    /// What to do where a file of the same name is already. Default to keep both.
+    pub conflict: Conflict,
     /// Create the directory. Default false.
     pub create_dirs: bool,
     /// Remove what earlier attempts have left of unfinished files. Default false: it is used.

@@ -216,6 +216,7 @@ impl SendJob {
                 file: object.file.name.clone(),
                 hash: object.file.root,
                 bytes: object.file.size,
+                files: object.file.packed_files(),
                 elapsed: now.since(self.started),
             })));
         }

@@ -6,7 +6,6 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    fs::File,
     path::PathBuf,
     sync::Arc,
 };
@@ -18,6 +17,7 @@ use fanfare_proto::{
 use crate::{
     file_storage::FileStorage,
     manifest::Manifest,
+    read_at::ReadAt,
     receipt::Holdings,
     source::{SourceFile, Sources},
 };
@@ -147,7 +147,7 @@ impl Queue {
                     pass: FirstPass::Whole,
                 },
                 None => NewObject {
-                    kind: ObjectKind::File,
+                    kind: file.kind(),
                     size: file.size,
                     info: Some(file.announcement().encode()),
                     pass: self.economy.pass_of(&file.root),
@@ -177,7 +177,7 @@ impl Queue {
             self.total -= 1 + u64::from(self.has_manifest(&file) && !self.manifest_sent);
             self.files -= 1;
             self.manifest_sent = false;
-            self.changed.push(file.path);
+            self.changed.push(file.changed_path());
         }
         // The watermark before was not taken for the last one: it is asked for once more.
         if self.to_come.is_empty() {
@@ -202,7 +202,7 @@ impl Queue {
     fn take(
         &mut self,
         key: ObjectKey,
-        open: Arc<File>,
+        open: Arc<dyn ReadAt>,
         pass: FirstPass,
         storage: &mut FileStorage,
     ) {
@@ -276,8 +276,9 @@ impl Queue {
     /// Takes back an object whose file changed; receivers are told.
     pub(super) fn withdraw(&mut self, key: ObjectKey, session: &mut Session) {
         let Some(object) = self.sent.iter().find(|object| object.key == key) else { return };
-        if !self.changed.contains(&object.file.path) {
-            self.changed.push(object.file.path.clone());
+        let path = object.file.changed_path();
+        if !self.changed.contains(&path) {
+            self.changed.push(path);
             session.sender().cancel(key.object);
         }
     }
@@ -285,8 +286,8 @@ impl Queue {
     /// Files that were changed after they had been sent.
     pub(super) fn check_all(&mut self) {
         for object in &self.sent {
-            if !object.file.is_unchanged() && !self.changed.contains(&object.file.path) {
-                self.changed.push(object.file.path.clone());
+            if !object.file.is_unchanged() && !self.changed.contains(&object.file.changed_path()) {
+                self.changed.push(object.file.changed_path());
             }
         }
     }
@@ -305,7 +306,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::{scratch::Scratch, source::Packing};
     use fanfare_proto::{NodeId, SenderConfig, SessionConfig};
 
     fn session() -> Session {
@@ -320,7 +321,8 @@ mod tests {
     fn files(scratch: &Scratch, count: usize) -> Sources {
         let path = |n: usize| scratch.path().join(format!("{n:03}"));
         (0..count).for_each(|n| std::fs::write(path(n), n.to_string()).unwrap());
-        Sources::gather(&(0..count).map(path).collect::<Vec<_>>(), "", &mut |_| {}).unwrap()
+        let paths: Vec<PathBuf> = (0..count).map(path).collect();
+        Sources::gather_with(&paths, "", Packing::Never, &mut |_| {}).unwrap()
     }
 
     #[test]

@@ -1,0 +1,109 @@
+//! Trees of many small files from one process to others over loopback multicast.
+
+mod support;
+
+use std::{collections::BTreeMap, path::Path};
+
+use support::{Stage, entries};
+
+/// Every file below `root` with its content; directories end with a slash.
+fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut stack = vec![(root.to_owned(), String::new())];
+    while let Some((path, name)) = stack.pop() {
+        for entry in std::fs::read_dir(&path).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{name}{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                found.insert(format!("{name}/"), Vec::new());
+                stack.push((entry.path(), format!("{name}/")));
+            } else {
+                found.insert(name, std::fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// Files of 0 to 3 KB, one of 100 KB, and an empty directory; the bytes of all.
+fn make_tree(stage: &Stage, files: usize) -> usize {
+    for n in 0..files {
+        stage.file(&format!("out/t/{}/{}/{n:05}", n % 7, n % 11), n * 37 % 3072);
+    }
+    stage.file("out/t/large", 100_000);
+    std::fs::create_dir_all(stage.path("out/t/nothing/here")).unwrap();
+    (0..files).map(|n| n * 37 % 3072).sum::<usize>() + 100_000
+}
+
+#[test]
+fn three_thousand_small_files_arrive_at_two_receivers_through_loss() {
+    // Loss 5 % at each of two receivers.
+    let stage = Stage::new();
+    let content = make_tree(&stage, 3000);
+    let receivers = ["a", "b"].map(|name| stage.recv(name, &["--once", "--test-drop", "0.05"]));
+    let sent =
+        stage.send(&[stage.path("out/t"), "--expect=2".into(), "--rate=50M".into()]).expect(0);
+    let packed: u64 = sent.all("receipt").iter().filter_map(|line| line["files"].as_u64()).sum();
+    assert_eq!(packed, 2 * 3000);
+    for (receiver, name) in receivers.into_iter().zip(["a", "b"]) {
+        let received = receiver.end().expect(0);
+        assert_eq!(received.result()["files"], 3001);
+        assert_eq!(received.result()["bytes"], content);
+        assert_eq!(received.all("file").len(), 3001);
+        assert_eq!(entries(&stage.path(name)), ["t"]);
+        assert!(tree(&stage.path(name).join("t")) == tree(&stage.path("out/t")));
+    }
+}
+
+#[test]
+fn small_files_cost_less_than_five_percent_on_the_wire() {
+    let stage = Stage::new();
+    let content = make_tree(&stage, 3000);
+    let receiver = stage.recv("a", &["--once"]);
+    let sent = stage.send(&[stage.path("out/t"), "--rate=50M".into()]).expect(0);
+    receiver.end().expect(0);
+    let result = sent.result();
+    // What a busy machine loses and has repaired is not what is measured here.
+    let wire = result["wire_bytes"].as_u64().unwrap() - result["repair_bytes"].as_u64().unwrap();
+    let overhead = wire as f64 / content as f64 - 1.0;
+    assert!(overhead < 0.05, "{:.2} %", overhead * 100.0);
+}
+
+#[test]
+fn a_tree_that_is_there_already_is_not_written_again() {
+    let stage = Stage::new();
+    make_tree(&stage, 50);
+    for policy in ["--overwrite", "--keep", "--once"] {
+        let receiver = stage.recv("a", &["--once", policy][usize::from(policy == "--once")..]);
+        stage.send(&[stage.path("out/t"), "--rate=50M".into()]).expect(0);
+        assert_eq!(receiver.end().expect(0).result()["files"], 51);
+        assert!(tree(&stage.path("a/t")) == tree(&stage.path("out/t")));
+    }
+}
+
+#[test]
+fn files_to_be_kept_that_differ_are_a_conflict_and_the_sender_is_told() {
+    let stage = Stage::new();
+    make_tree(&stage, 50);
+    stage.file("a/t/3/3/00003", 7);
+    stage.file("a/t/large", 7);
+    let receiver = stage.recv("a", &["--once", "--keep"]);
+    let sent = stage.send(&[stage.path("out/t"), "--rate=50M".into()]).expect(3);
+    assert!(sent.all("reported").iter().all(|line| line["reason"] == "conflict"));
+    let received = receiver.end().expect(3);
+    let names: Vec<&str> =
+        received.all("failed").iter().map(|line| line["name"].as_str().unwrap()).collect();
+    assert!(names.len() == 2 && names.contains(&"t/3/3/00003") && names.contains(&"t/large"));
+    assert_eq!(received.result()["files"], 49);
+    assert_eq!(std::fs::metadata(stage.path("a/t/3/3/00003")).unwrap().len(), 7);
+}
+
+#[test]
+fn without_packs_every_file_is_an_object() {
+    let stage = Stage::new();
+    make_tree(&stage, 40);
+    let receiver = stage.recv("a", &["--once"]);
+    let sent = stage.send(&[stage.path("out/t"), "--no-pack".into(), "--rate=50M".into()]);
+    assert_eq!(sent.expect(0).all("receipt").len(), 41);
+    assert_eq!(receiver.end().expect(0).result()["files"], 41);
+}

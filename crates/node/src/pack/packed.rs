@@ -1,0 +1,113 @@
+//! A pack to be sent: its index in memory, its content where it always was, in the files.
+
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
+
+use crate::{read_at::ReadAt, source::Stamp};
+
+/// What was named to be sent, and the name receivers give it.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) path: PathBuf,
+    pub(crate) name: String,
+}
+
+impl Root {
+    /// Where the file of this name is.
+    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
+        match name.strip_prefix(self.name.as_str()).and_then(|rest| rest.strip_prefix('/')) {
+            Some(rest) => self.path.join(rest),
+            None => self.path.clone(),
+        }
+    }
+}
+
+/// A file in a pack. There may be a million of them: about 60 bytes, and the name.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) root: Arc<Root>,
+    pub(super) name: Box<str>,
+    pub(super) stamp: Stamp,
+    /// Where its bytes end in the pack's content.
+    pub(super) end: u32,
+}
+
+impl Member {
+    fn path(&self) -> PathBuf {
+        self.root.path_of(&self.name)
+    }
+}
+
+/// A pack, read from its files. Each is opened when it is read and must then be what it was when
+/// it was hashed; empty ones are not looked at again.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    /// Header and index.
+    head: Vec<u8>,
+    members: Vec<Member>,
+    /// The first file that was found to be another.
+    changed: OnceLock<PathBuf>,
+}
+
+impl Packed {
+    pub(super) fn new(head: Vec<u8>, members: Vec<Member>) -> Self {
+        Self { head, members, changed: OnceLock::new() }
+    }
+
+    /// Files in it.
+    pub(crate) fn files(&self) -> u64 {
+        self.members.len() as u64
+    }
+
+    /// A file that is no longer what was hashed, once one was found while reading.
+    pub(crate) fn changed(&self) -> Option<&PathBuf> {
+        self.changed.get()
+    }
+
+    /// Where its first file is, for messages.
+    pub(crate) fn first_path(&self) -> PathBuf {
+        self.members.first().map_or_else(PathBuf::new, Member::path)
+    }
+
+    fn read_content(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let at = self.members.partition_point(|member| u64::from(member.end) <= offset);
+        let Some(member) = self.members.get(at) else { return Ok(0) };
+        let left = u64::from(member.end) - offset;
+        let inside = member.stamp.size - left;
+        let len = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        read_unchanged(member, &mut into[..len], inside).inspect_err(|_| {
+            let _ = self.changed.set(member.path());
+        })?;
+        Ok(len)
+    }
+}
+
+impl ReadAt for Packed {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let head = usize::try_from(offset).ok().and_then(|offset| self.head.get(offset..));
+        match head.filter(|head| !head.is_empty()) {
+            Some(head) => {
+                let len = into.len().min(head.len());
+                into[..len].copy_from_slice(&head[..len]);
+                Ok(len)
+            }
+            None => self.read_content(into, offset - self.head.len() as u64),
+        }
+    }
+}
+
+/// The stamp is looked at after reading: whoever wrote in between has left a trace in it.
+fn read_unchanged(member: &Member, into: &mut [u8], offset: u64) -> io::Result<()> {
+    let file = File::open(member.path())?;
+    file.read_exact_at(into, offset)?;
+    if Stamp::of(&file.metadata()?) == member.stamp {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::InvalidData.into())
+    }
+}

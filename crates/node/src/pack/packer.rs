@@ -1,0 +1,151 @@
+//! Small files gathered into packs.
+//!
+//! A file is read once, here, into the content of the pack that is being filled; when the pack is
+//! full it is hashed as one stream and the content let go. To send it, the files are read again.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::unix::fs::MetadataExt,
+    path::Path,
+    sync::Arc,
+};
+
+use super::{
+    HEADER_BYTES, header,
+    index::Writer,
+    packed::{Member, Packed, Root},
+};
+use crate::source::Stamp;
+
+/// Files from this size on are objects of their own: a header for each costs them nothing.
+const SMALL_BYTES: u64 = 64 << 10;
+/// Content of a full pack. Long enough that packs are few, short enough that a receiver which
+/// loses one in the end loses little.
+const CONTENT_MAX: usize = 4 << 20;
+/// Files of a full pack.
+const FILES_MAX: usize = 4096;
+/// A pack is closed when its index has come so far; half of what receivers take.
+const INDEX_MAX: usize = 512 << 10;
+/// Fewer small files than this are sent one by one, as plain NORM receivers can take them.
+const WORTHWHILE: usize = 16;
+/// A file that changes while it is read is read again so many times.
+const TRIES: usize = 3;
+
+/// A pack that is ready, with its hash.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) pack: Packed,
+    /// Bytes of the whole object.
+    pub(crate) size: u64,
+    /// BLAKE3 hash of the whole object.
+    pub(crate) root: [u8; 32],
+}
+
+/// Whether a file went into a pack.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// It did, with so many bytes.
+    Yes(u64),
+    /// It is too large, or changes faster than it is read: send it as an object of its own.
+    No,
+}
+
+/// What is left at the end.
+#[derive(Debug)]
+pub(crate) enum Rest {
+    /// The last pack; none where nothing is left.
+    Pack(Option<Finished>),
+    /// Too few files for a pack, by root and name; and a pack of empty directories, if there are.
+    Files(Vec<(Arc<Root>, Box<str>)>, Option<Finished>),
+}
+
+/// Fills one pack after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Packer {
+    index: Writer,
+    members: Vec<Member>,
+    content: Vec<u8>,
+    directories: Vec<(Box<str>, u32, i64)>,
+    /// Bytes of the names of those.
+    directory_bytes: usize,
+    /// One pack was full before: there are many small files.
+    many: bool,
+}
+
+impl Packer {
+    /// Takes a file if it is small.
+    pub(crate) fn take(&mut self, root: &Arc<Root>, path: &Path, name: &str) -> io::Result<Taken> {
+        for _ in 0..TRIES {
+            let mut file = File::open(path)?;
+            let meta = file.metadata()?;
+            if meta.size() >= SMALL_BYTES {
+                return Ok(Taken::No);
+            }
+            let start = self.content.len();
+            (&mut file).take(SMALL_BYTES).read_to_end(&mut self.content)?;
+            let size = (self.content.len() - start) as u64;
+            let stamp = Stamp::of(&file.metadata()?);
+            if size == stamp.size && stamp == Stamp::of(&meta) {
+                self.index.push(name, size, meta.mode() & 0o777, meta.mtime());
+                let end = self.content.len() as u32;
+                self.members.push(Member { root: root.clone(), name: name.into(), stamp, end });
+                return Ok(Taken::Yes(size));
+            }
+            self.content.truncate(start);
+        }
+        Ok(Taken::No)
+    }
+
+    /// Takes a directory that has nothing in it.
+    pub(crate) fn take_directory(&mut self, name: &str, mode: u32, mtime: i64) {
+        self.directories.push((format!("{name}/").into(), mode, mtime));
+        self.directory_bytes += name.len();
+    }
+
+    /// The pack, when it is full.
+    pub(crate) fn full(&mut self) -> Option<Finished> {
+        let room = CONTENT_MAX - CONTENT_MAX.min(self.content.len());
+        let full = room < SMALL_BYTES as usize
+            || self.index.len() + self.directories.len() >= FILES_MAX
+            || self.index.bytes() + self.directory_bytes >= INDEX_MAX;
+        self.many |= full;
+        full.then(|| self.close())
+    }
+
+    fn is_worthwhile(&self) -> bool {
+        self.many || self.members.len() >= WORTHWHILE
+    }
+
+    /// What is left at the end.
+    pub(crate) fn finish(mut self) -> Rest {
+        if self.is_worthwhile() {
+            let empty = self.members.is_empty() && self.directories.is_empty();
+            return Rest::Pack((!empty).then(|| self.close()));
+        }
+        let files = std::mem::take(&mut self.members).into_iter();
+        let files = files.map(|member| (member.root, member.name)).collect();
+        self.content.clear();
+        self.index = Writer::default();
+        Rest::Files(files, (!self.directories.is_empty()).then(|| self.close()))
+    }
+
+    fn close(&mut self) -> Finished {
+        let mut index = std::mem::take(&mut self.index);
+        for (name, mode, mtime) in self.directories.drain(..) {
+            index.push(&name, 0, mode, mtime);
+        }
+        self.directory_bytes = 0;
+        let index = index.finish();
+        let mut head = Vec::with_capacity(HEADER_BYTES + index.len());
+        head.extend_from_slice(&header(index.len()));
+        head.extend_from_slice(&index);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&head).update(&self.content);
+        let root = hasher.finalize().into();
+        self.content.clear();
+        let mut members = std::mem::take(&mut self.members);
+        members.shrink_to_fit();
+        Finished { pack: Packed::new(head, members), size: hasher.count(), root }
+    }
+}

@@ -1,0 +1,388 @@
+//! A pack that was received and verified as a whole becomes files on disk.
+//!
+//! First every file is written under a name of our own; then one sync for all of them; then each
+//! gets its name; then one more sync. So a file under its final name is never wrong, whenever the
+//! power fails, and a pack costs two syncs instead of two for each of its files.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    os::{fd::AsFd, unix::fs::FileExt},
+};
+
+use fanfare_proto::ObjectKey;
+
+use super::{
+    HEADER_BYTES,
+    index::{self, Entry},
+    parents::Parents,
+    parse_header,
+    staging::{Staging, set_mtime},
+};
+use crate::{
+    directory::Directory,
+    name::{NameError, SafeName},
+    placement::{Conflict, Finished, Place},
+    receipt::Reason,
+    verify::{Placed, disk_reason as disk, is_in_the_way, unnamed},
+};
+
+/// Bytes copied at once.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// What became of the files of a pack.
+#[derive(Debug, Default)]
+pub(crate) struct Unpacked {
+    /// Files in their place.
+    pub(crate) files: Vec<Placed>,
+    /// Files that are not, by the names they have in the pack.
+    pub(crate) failures: Vec<(String, Reason)>,
+}
+
+/// A pack whose files are written, but neither synced nor named.
+#[derive(Debug)]
+pub(crate) struct Staged<'a> {
+    directory: &'a Directory,
+    staging: Staging<'a>,
+    files: Vec<StagedFile>,
+}
+
+#[derive(Debug)]
+struct StagedFile {
+    entry: Entry,
+    name: Result<SafeName, NameError>,
+    hash: [u8; 32],
+    /// An equal one is in its place already, and nothing was written.
+    is_there: bool,
+}
+
+/// Writes the files of the pack `part`, of `size` bytes, whose hash is right.
+pub(crate) fn stage<'a>(
+    directory: &'a Directory,
+    key: ObjectKey,
+    part: &File,
+    size: u64,
+) -> Result<Staged<'a>, Reason> {
+    let (entries, mut offset) = read_index(part, size)?;
+    let staging = Staging::create(directory, key).map_err(|e| disk(&e))?;
+    let mut existing = Parents::existing(directory);
+    let mut files = Vec::with_capacity(entries.len());
+    let mut buffer = Vec::new();
+    for (number, entry) in entries.into_iter().enumerate() {
+        let source = Source { part, offset, size: entry.size };
+        offset += entry.size;
+        let name = SafeName::parse(entry.name.trim_end_matches('/').as_bytes());
+        let mut file = StagedFile { entry, name, hash: [0; 32], is_there: false };
+        if !file.is_directory() {
+            source
+                .stage(&staging, number, &mut file, &mut existing, &mut buffer)
+                .map_err(|e| disk(&e))?;
+        }
+        files.push(file);
+    }
+    Ok(Staged { directory, staging, files })
+}
+
+/// The entries, and where the content begins. A pack that is not what it says is refused.
+fn read_index(part: &File, size: u64) -> Result<(Vec<Entry>, u64), Reason> {
+    let read = |buffer: &mut [u8], offset: usize| match part.read_exact_at(buffer, offset as u64) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Reason::Refused),
+        other => other.map_err(|e| disk(&e)),
+    };
+    let mut header = [0; HEADER_BYTES];
+    read(&mut header, 0)?;
+    let length = parse_header(&header).ok_or(Reason::Refused)?;
+    let head = (HEADER_BYTES + length) as u64;
+    let content = size.checked_sub(head).ok_or(Reason::Refused)?;
+    let mut bytes = vec![0; length];
+    read(&mut bytes, HEADER_BYTES)?;
+    let entries = index::parse(&bytes, content).map_err(|_| Reason::Refused)?;
+    Ok((entries, head))
+}
+
+/// Where the bytes of a file are in the pack.
+struct Source<'a> {
+    part: &'a File,
+    offset: u64,
+    size: u64,
+}
+
+impl Source<'_> {
+    fn stage(
+        &self,
+        staging: &Staging<'_>,
+        number: usize,
+        file: &mut StagedFile,
+        existing: &mut Parents<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let may_be_there = file.name.as_ref().is_ok_and(|name| {
+            let (directories, last) = name.split();
+            let parent = existing.get(directories);
+            parent.is_ok_and(|parent| crate::placement::has_size(parent, last, self.size))
+        });
+        if may_be_there {
+            file.hash = self.copy(None, buffer)?;
+            file.is_there = file.is_there_in(existing);
+        }
+        if !file.is_there {
+            let mut out = staging.file(&number.to_string(), file.entry.mode)?;
+            file.hash = self.copy(Some(&mut out), buffer)?;
+            set_mtime(&out, file.entry.mtime);
+        }
+        Ok(())
+    }
+
+    /// Hashes, and writes where there is something to write to.
+    fn copy(&self, mut out: Option<&mut File>, buffer: &mut Vec<u8>) -> io::Result<[u8; 32]> {
+        let mut hasher = blake3::Hasher::new();
+        let mut done = 0;
+        while done < self.size {
+            let len = (self.size - done).min(COPY_BYTES) as usize;
+            buffer.resize(len, 0);
+            self.part.read_exact_at(buffer, self.offset + done)?;
+            hasher.update(buffer);
+            if let Some(out) = &mut out {
+                out.write_all(buffer)?;
+            }
+            done += len as u64;
+        }
+        Ok(hasher.finalize().into())
+    }
+}
+
+impl StagedFile {
+    fn is_directory(&self) -> bool {
+        self.entry.name.ends_with('/')
+    }
+
+    fn is_there_in(&self, existing: &mut Parents<'_>) -> bool {
+        let Ok(name) = &self.name else { return false };
+        let (directories, last) = name.split();
+        let parent = existing.get(directories);
+        parent.is_ok_and(|p| crate::placement::equals(p, last, self.entry.size, &self.hash))
+    }
+
+    fn placed(&self, name: SafeName, already: bool, name_rejected: Option<NameError>) -> Placed {
+        let (size, hash) = (self.entry.size, self.hash);
+        Placed { name, size, hash, verified: true, already, name_rejected }
+    }
+}
+
+impl Staged<'_> {
+    /// Gives the files their names. To be called after a sync, and followed by one.
+    pub(crate) fn place(self, conflict: Conflict) -> Unpacked {
+        let mut unpacked = Unpacked::default();
+        let mut parents = Parents::created(self.directory);
+        for (number, file) in self.files.iter().enumerate() {
+            let outcome = if file.is_directory() {
+                make_directory(&mut parents, file).map(|()| None)
+            } else {
+                place_file(&mut parents, &self.staging, (number, file), conflict).map(Some)
+            };
+            match outcome {
+                Ok(placed) => unpacked.files.extend(placed),
+                Err(reason) => unpacked.failures.push((file.entry.name.clone(), reason)),
+            }
+        }
+        unpacked
+    }
+}
+
+/// A directory that cannot be made as it was named is no loss: nothing was in it.
+fn make_directory(parents: &mut Parents<'_>, file: &StagedFile) -> Result<(), Reason> {
+    let Ok(name) = &file.name else { return Ok(()) };
+    let (directories, last) = name.split();
+    let path = [directories, &[last.to_owned()]].concat();
+    match parents.get(&path) {
+        Err(error) if !is_in_the_way(&error) => Err(disk(&error)),
+        _ => Ok(()),
+    }
+}
+
+fn place_file(
+    parents: &mut Parents<'_>,
+    staging: &Staging<'_>,
+    (number, file): (usize, &StagedFile),
+    conflict: Conflict,
+) -> Result<Placed, Reason> {
+    let own = || unnamed(&file.hash);
+    let (name, rejected) = match &file.name {
+        Ok(name) if file.is_there => return Ok(file.placed(name.clone(), true, None)),
+        Ok(name) => (name.clone(), None),
+        Err(error) => (own(), Some(*error)),
+    };
+    let number = number.to_string();
+    let (size, hash) = (file.entry.size, &file.hash);
+    let finished = Finished { directory: staging.as_fd(), part: &number, size, hash };
+    let mut place = |name: &SafeName| {
+        let (directories, last) = name.split();
+        finished.place(parents.get(directories)?, last, conflict)
+    };
+    let (name, rejected, place) = match place(&name) {
+        // A link, or a file where the name needs a directory, stands in the way.
+        Err(error) if is_in_the_way(&error) => {
+            let place = place(&own());
+            (own(), Some(NameError::Relative), place)
+        }
+        place => (name, rejected, place),
+    };
+    match place.map_err(|e| disk(&e))? {
+        Place::New(last) => Ok(file.placed(name.with_file(last), false, rejected)),
+        Place::Equal(last) => Ok(file.placed(name.with_file(last), true, rejected)),
+        Place::Taken => Err(Reason::Conflict),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Seek, path::Path};
+
+    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+
+    use super::*;
+    use crate::{
+        pack::{header, index::Writer},
+        scratch::Scratch,
+    };
+
+    const KEY: ObjectKey =
+        ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(9) };
+
+    fn pack(files: &[(&str, &str)]) -> Vec<u8> {
+        let mut index = Writer::default();
+        files.iter().for_each(|(name, content)| index.push(name, content.len() as u64, 0o640, 77));
+        let index = index.finish();
+        let content: String = files.iter().map(|(_, content)| *content).collect();
+        [&header(index.len())[..], &index, content.as_bytes()].concat()
+    }
+
+    fn try_run(scratch: &Scratch, pack: &[u8], conflict: Conflict) -> Result<Unpacked, Reason> {
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        let mut part = directory.create(".fanfare-t.part").unwrap();
+        directory.remove(".fanfare-t.part");
+        part.write_all(pack).unwrap();
+        part.rewind().unwrap();
+        stage(&directory, KEY, &part, pack.len() as u64).map(|staged| staged.place(conflict))
+    }
+
+    fn run(scratch: &Scratch, files: &[(&str, &str)], conflict: Conflict) -> Unpacked {
+        try_run(scratch, &pack(files), conflict).unwrap()
+    }
+
+    fn names(unpacked: &Unpacked) -> Vec<String> {
+        unpacked.files.iter().map(|file| file.name.to_string()).collect()
+    }
+
+    fn entries(path: &Path) -> Vec<String> {
+        let name = |e: io::Result<std::fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
+        let mut names: Vec<String> = std::fs::read_dir(path).unwrap().map(name).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_and_empty_directories_come_out_with_their_permissions_and_times() {
+        use std::os::unix::fs::MetadataExt;
+        let scratch = Scratch::new();
+        let files = [("t/a", "one"), ("t/d/b", ""), ("t/e/", ""), ("z", "two")];
+        let unpacked = run(&scratch, &files, Conflict::KeepBoth);
+        assert_eq!(names(&unpacked), ["t/a", "t/d/b", "z"]);
+        assert_eq!(entries(scratch.path()), ["t", "z"]);
+        assert_eq!(entries(&scratch.path().join("t")), ["a", "d", "e"]);
+        let meta = std::fs::metadata(scratch.path().join("t/a")).unwrap();
+        assert_eq!((meta.size(), meta.mtime(), meta.mode() & 0o777), (3, 77, 0o640));
+        assert_eq!(unpacked.files[0].hash, *blake3::hash(b"one").as_bytes());
+        assert_eq!(std::fs::read(scratch.path().join("z")).unwrap(), b"two");
+    }
+
+    #[test]
+    fn hostile_names_stay_inside_under_names_of_their_content_and_the_others_go_on() {
+        let hostile = ["../../etc/passwd", "/abs", "CON", "a\u{202e}b", "a//b", "", ".fanfare-x"];
+        for name in hostile {
+            let scratch = Scratch::new();
+            let unpacked =
+                run(&scratch, &[("fine", "1"), (name, "bad"), ("too", "2")], Conflict::Overwrite);
+            let own = unnamed(blake3::hash(b"bad").as_bytes()).to_string();
+            assert_eq!(names(&unpacked), ["fine", &own, "too"]);
+            assert!(unpacked.files[1].name_rejected.is_some() && unpacked.failures.is_empty());
+            assert_eq!(entries(scratch.path()), ["fine", "too", own.as_str()]);
+        }
+        let scratch = Scratch::new();
+        run(&scratch, &[("../up/", ""), ("//", "")], Conflict::Overwrite);
+        assert_eq!(entries(scratch.path()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_planted_link_leads_nowhere() {
+        let (scratch, outside) = (Scratch::new(), Scratch::new());
+        std::os::unix::fs::symlink(outside.path(), scratch.path().join("d")).unwrap();
+        let unpacked = run(&scratch, &[("d/f", "x"), ("d/e/", "")], Conflict::Overwrite);
+        assert!(unpacked.files[0].name_rejected.is_some());
+        assert_eq!(entries(outside.path()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_pack_that_is_not_what_it_says_is_refused_and_leaves_nothing() {
+        let scratch = Scratch::new();
+        let whole = pack(&[("a", "one"), ("b", "two")]);
+        for broken in [&whole[..whole.len() - 1], &[&whole[..], b"x"].concat(), &whole[..5], b""] {
+            let result = try_run(&scratch, broken, Conflict::KeepBoth);
+            assert_eq!(result.unwrap_err(), Reason::Refused);
+        }
+        let mut endless = whole.clone();
+        endless[8..12].copy_from_slice(&u32::MAX.to_be_bytes());
+        assert_eq!(try_run(&scratch, &endless, Conflict::KeepBoth).unwrap_err(), Reason::Refused);
+        assert_eq!(entries(scratch.path()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_file_follows_the_policy_and_equal_ones_are_left_alone() {
+        let files = [("other", "new"), ("same", "same")];
+        let cases: [(Conflict, &[&str], &[&str], &str); 3] = [
+            (Conflict::KeepBoth, &["other.1", "same"], &["other", "other.1", "same"], "old"),
+            (Conflict::Overwrite, &["other", "same"], &["other", "same"], "new"),
+            (Conflict::Keep, &["same"], &["other", "same"], "old"),
+        ];
+        for (conflict, placed, there, content) in cases {
+            let scratch = Scratch::new();
+            std::fs::write(scratch.path().join("other"), "old").unwrap();
+            std::fs::write(scratch.path().join("same"), "same").unwrap();
+            let before = std::fs::metadata(scratch.path().join("same")).unwrap();
+            let unpacked = run(&scratch, &files, conflict);
+            assert_eq!(
+                (names(&unpacked), entries(scratch.path())),
+                (strings(placed), strings(there))
+            );
+            assert_eq!(std::fs::read_to_string(scratch.path().join("other")).unwrap(), content);
+            let after = std::fs::metadata(scratch.path().join("same")).unwrap();
+            assert_eq!(before.modified().unwrap(), after.modified().unwrap());
+            let kept: &[(String, Reason)] = &[("other".to_owned(), Reason::Conflict)];
+            assert_eq!(unpacked.failures, if conflict == Conflict::Keep { kept } else { &[] });
+        }
+    }
+
+    fn strings(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn one_name_twice_in_a_pack_is_two_files() {
+        let scratch = Scratch::new();
+        let unpacked = run(&scratch, &[("f", "1"), ("f", "2"), ("f", "1")], Conflict::KeepBoth);
+        assert_eq!(names(&unpacked), ["f", "f.1", "f"]);
+    }
+
+    #[test]
+    fn what_an_earlier_run_left_behind_gives_way() {
+        let scratch = Scratch::new();
+        let left = scratch
+            .path()
+            .join(format!(".fanfare-{}-{}-{}.pack", KEY.sender, KEY.instance, KEY.object));
+        std::fs::create_dir(&left).unwrap();
+        std::fs::write(left.join("0"), "old").unwrap();
+        run(&scratch, &[("f", "new")], Conflict::KeepBoth);
+        assert_eq!(entries(scratch.path()), ["f"]);
+        assert_eq!(std::fs::read(scratch.path().join("f")).unwrap(), b"new");
+    }
+}

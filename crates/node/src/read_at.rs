@@ -1,0 +1,16 @@
+//! What an object to be sent is read from: a file, or the files of a pack.
+
+use std::{fmt::Debug, fs::File, io, os::unix::fs::FileExt};
+
+/// Bytes at offsets.
+pub(crate) trait ReadAt: Debug + Send + Sync {
+    /// Reads some bytes from `offset` on, none at the end; an error when they are no longer those
+    /// that were hashed.
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
+}
+
+impl ReadAt for File {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, into, offset)
+    }
+}
