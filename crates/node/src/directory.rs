@@ -81,6 +81,11 @@ impl Directory {
         Ok(directory)
     }
 
+    /// A directory of our own that is open already.
+    pub(crate) fn from_own(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
     /// The directory itself.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -246,6 +251,17 @@ pub(crate) fn rename_new(
         }
         other => other,
     }
+}
+
+/// Renames a directory without replacing anything, not even an empty one. Fails where the file
+/// system cannot say so.
+pub(crate) fn rename_directory_new(
+    from_directory: BorrowedFd<'_>,
+    from: &str,
+    to_directory: BorrowedFd<'_>,
+    to: &str,
+) -> Result<(), Errno> {
+    rustix::fs::renameat_with(from_directory, from, to_directory, to, RenameFlags::NOREPLACE)
 }
 
 /// Permission bits for a received file: as announced, less what this process's umask takes away

@@ -11,8 +11,9 @@
 //! - `index`: names, sizes, permissions and times, each beside the one before
 //! - `packer`: small files gathered into packs; `packed`: a pack that is read from its files
 //! - `unpack`: a verified pack becomes files on disk; `staging`: where they wait until
-//!   synced; `parents`: the directories they go to
+//!   synced; `parents`: the directories they go to; `graft`: new directories as a whole
 
+mod graft;
 mod index;
 mod packed;
 mod packer;

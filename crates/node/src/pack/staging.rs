@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd},
 };
 
 use fanfare_proto::ObjectKey;
@@ -17,12 +17,15 @@ use crate::{
     name::PART_PREFIX,
 };
 
+/// Deepest tree in it: no name is deeper.
+const DEPTH_MAX: usize = 16;
+
 /// A directory that nobody else may enter.
 #[derive(Debug)]
 pub(super) struct Staging<'a> {
     parent: &'a Directory,
     name: String,
-    fd: OwnedFd,
+    own: Directory,
 }
 
 impl<'a> Staging<'a> {
@@ -35,32 +38,49 @@ impl<'a> Staging<'a> {
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let fd = open_beneath(parent.as_fd(), &name, flags, Mode::empty())?;
-        let staging = Self { parent, name, fd };
+        let staging = Self { parent, name, own: Directory::from_own(fd) };
         if left_over {
             staging.empty();
         }
         Ok(staging)
     }
 
-    /// Creates a file with these permissions, less what the umask takes away.
-    pub(super) fn file(&self, name: &str, mode: u32) -> io::Result<File> {
+    /// The directory itself.
+    pub(super) fn directory(&self) -> &Directory {
+        &self.own
+    }
+
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.own.as_fd()
+    }
+
+    /// Creates a file with these permissions, less what the umask takes away, in a directory
+    /// within this one.
+    pub(super) fn file(parent: BorrowedFd<'_>, name: &str, mode: u32) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::from_bits_truncate((mode & 0o777) | 0o600);
-        Ok(File::from(rustix::fs::openat(&self.fd, name, flags, mode)?))
+        Ok(File::from(rustix::fs::openat(parent, name, flags, mode)?))
     }
 
     fn empty(&self) {
-        let Ok(entries) = Dir::read_from(&self.fd) else { return };
-        for entry in entries.flatten() {
-            // The two dots cannot be unlinked.
-            let _ = rustix::fs::unlinkat(&self.fd, entry.file_name(), AtFlags::empty());
-        }
+        empty(self.own.as_fd(), DEPTH_MAX);
     }
 }
 
-impl AsFd for Staging<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+/// Removes everything in a directory that only we write to.
+fn empty(directory: BorrowedFd<'_>, depth: usize) {
+    let Ok(entries) = Dir::read_from(directory) else { return };
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        let unlinked = rustix::fs::unlinkat(directory, name, AtFlags::empty());
+        if name == "." || name == ".." || unlinked.is_ok() || depth == 0 {
+            continue;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        if let Ok(inner) = open_beneath(directory, name, flags, Mode::empty()) {
+            empty(inner.as_fd(), depth - 1);
+            let _ = rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR);
+        }
     }
 }
 

@@ -7,13 +7,14 @@
 use std::{
     fs::File,
     io::{self, Write},
-    os::{fd::AsFd, unix::fs::FileExt},
+    os::unix::fs::FileExt,
 };
 
 use fanfare_proto::ObjectKey;
 
 use super::{
     HEADER_BYTES,
+    graft::Grafts,
     index::{self, Entry},
     parents::Parents,
     parse_header,
@@ -44,7 +45,19 @@ pub(crate) struct Unpacked {
 pub(crate) struct Staged<'a> {
     directory: &'a Directory,
     staging: Staging<'a>,
+    grafts: Grafts,
     files: Vec<StagedFile>,
+}
+
+/// Where a file is until it is placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// In the staging directory, its name its number.
+    Number,
+    /// In this directory under way, under its own name.
+    Graft(usize),
+    /// An equal one is in its place already, and nothing was written.
+    Place,
 }
 
 #[derive(Debug)]
@@ -52,8 +65,7 @@ struct StagedFile {
     entry: Entry,
     name: Result<SafeName, NameError>,
     hash: [u8; 32],
-    /// An equal one is in its place already, and nothing was written.
-    is_there: bool,
+    at: At,
 }
 
 /// Writes the files of the pack `part`, of `size` bytes, whose hash is right.
@@ -65,22 +77,25 @@ pub(crate) fn stage<'a>(
 ) -> Result<Staged<'a>, Reason> {
     let (entries, mut offset) = read_index(part, size)?;
     let staging = Staging::create(directory, key).map_err(|e| disk(&e))?;
-    let mut existing = Parents::existing(directory);
+    let mut stager = Stager {
+        existing: Parents::existing(directory),
+        grafts: Grafts::default(),
+        inside: Parents::created(staging.directory()),
+        buffer: Vec::new(),
+    };
     let mut files = Vec::with_capacity(entries.len());
-    let mut buffer = Vec::new();
     for (number, entry) in entries.into_iter().enumerate() {
         let source = Source { part, offset, size: entry.size };
         offset += entry.size;
         let name = SafeName::parse(entry.name.trim_end_matches('/').as_bytes());
-        let mut file = StagedFile { entry, name, hash: [0; 32], is_there: false };
+        let mut file = StagedFile { entry, name, hash: [0; 32], at: At::Number };
         if !file.is_directory() {
-            source
-                .stage(&staging, number, &mut file, &mut existing, &mut buffer)
-                .map_err(|e| disk(&e))?;
+            stager.stage(&source, number, &mut file).map_err(|e| disk(&e))?;
         }
         files.push(file);
     }
-    Ok(Staged { directory, staging, files })
+    let grafts = stager.grafts;
+    Ok(Staged { directory, staging, grafts, files })
 }
 
 /// The entries, and where the content begins. A pack that is not what it says is refused.
@@ -107,32 +122,63 @@ struct Source<'a> {
     size: u64,
 }
 
-impl Source<'_> {
+/// What the files of a pack have in common while they are written.
+struct Stager<'a> {
+    existing: Parents<'a>,
+    grafts: Grafts,
+    /// Directories in the staging directory.
+    inside: Parents<'a>,
+    buffer: Vec<u8>,
+}
+
+impl Stager<'_> {
     fn stage(
-        &self,
-        staging: &Staging<'_>,
+        &mut self,
+        source: &Source<'_>,
         number: usize,
         file: &mut StagedFile,
-        existing: &mut Parents<'_>,
-        buffer: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let may_be_there = file.name.as_ref().is_ok_and(|name| {
-            let (directories, last) = name.split();
-            let parent = existing.get(directories);
-            parent.is_ok_and(|parent| crate::placement::has_size(parent, last, self.size))
-        });
-        if may_be_there {
-            file.hash = self.copy(None, buffer)?;
-            file.is_there = file.is_there_in(existing);
+        if self.may_be_there(file) {
+            file.hash = source.copy(None, &mut self.buffer)?;
+            if file.is_there_in(&mut self.existing) {
+                file.at = At::Place;
+                return Ok(());
+            }
         }
-        if !file.is_there {
-            let mut out = staging.file(&number.to_string(), file.entry.mode)?;
-            file.hash = self.copy(Some(&mut out), buffer)?;
-            set_mtime(&out, file.entry.mtime);
-        }
+        let mut out = self.create(number, file)?;
+        file.hash = source.copy(Some(&mut out), &mut self.buffer)?;
+        set_mtime(&out, file.entry.mtime);
         Ok(())
     }
 
+    fn may_be_there(&mut self, file: &StagedFile) -> bool {
+        file.name.as_ref().is_ok_and(|name| {
+            let (directories, last) = name.split();
+            let parent = self.existing.get(directories);
+            parent.is_ok_and(|parent| crate::placement::has_size(parent, last, file.entry.size))
+        })
+    }
+
+    /// In a new directory where there is to be one; but two files of one name, and whatever else
+    /// fails there, are a matter for placing them one by one.
+    fn create(&mut self, number: usize, file: &mut StagedFile) -> io::Result<File> {
+        let mode = file.entry.mode;
+        let name = file.name.as_ref().ok();
+        if let Some((name, graft)) =
+            name.and_then(|name| Some((name, self.grafts.of(name, &mut self.existing)?)))
+        {
+            let (directories, last) = self.grafts.inside(graft, name);
+            let out = self.inside.get(&directories);
+            if let Ok(out) = out.and_then(|parent| Staging::file(parent, &last, mode)) {
+                file.at = At::Graft(graft);
+                return Ok(out);
+            }
+        }
+        Staging::file(self.inside.get(&[])?, &number.to_string(), mode)
+    }
+}
+
+impl Source<'_> {
     /// Hashes, and writes where there is something to write to.
     fn copy(&self, mut out: Option<&mut File>, buffer: &mut Vec<u8>) -> io::Result<[u8; 32]> {
         let mut hasher = blake3::Hasher::new();
@@ -173,12 +219,18 @@ impl Staged<'_> {
     /// Gives the files their names. To be called after a sync, and followed by one.
     pub(crate) fn place(self, conflict: Conflict) -> Unpacked {
         let mut unpacked = Unpacked::default();
-        let mut parents = Parents::created(self.directory);
+        let mut placer = Placer {
+            grafted: self.grafts.place(&self.staging, self.directory),
+            grafts: &self.grafts,
+            parents: Parents::created(self.directory),
+            inside: Parents::existing(self.staging.directory()),
+            conflict,
+        };
         for (number, file) in self.files.iter().enumerate() {
             let outcome = if file.is_directory() {
-                make_directory(&mut parents, file).map(|()| None)
+                make_directory(&mut placer.parents, file).map(|()| None)
             } else {
-                place_file(&mut parents, &self.staging, (number, file), conflict).map(Some)
+                placer.place(number, file).map(Some)
             };
             match outcome {
                 Ok(placed) => unpacked.files.extend(placed),
@@ -200,33 +252,75 @@ fn make_directory(parents: &mut Parents<'_>, file: &StagedFile) -> Result<(), Re
     }
 }
 
-fn place_file(
-    parents: &mut Parents<'_>,
-    staging: &Staging<'_>,
-    (number, file): (usize, &StagedFile),
+/// What the files of a pack have in common while they are placed.
+struct Placer<'a> {
+    grafts: &'a Grafts,
+    /// Those that are in their place, with everything in them.
+    grafted: Vec<bool>,
+    parents: Parents<'a>,
+    /// Directories in the staging directory.
+    inside: Parents<'a>,
     conflict: Conflict,
-) -> Result<Placed, Reason> {
-    let own = || unnamed(&file.hash);
-    let (name, rejected) = match &file.name {
-        Ok(name) if file.is_there => return Ok(file.placed(name.clone(), true, None)),
-        Ok(name) => (name.clone(), None),
-        Err(error) => (own(), Some(*error)),
-    };
-    let number = number.to_string();
-    let (size, hash) = (file.entry.size, &file.hash);
-    let finished = Finished { directory: staging.as_fd(), part: &number, size, hash };
-    let mut place = |name: &SafeName| {
-        let (directories, last) = name.split();
-        finished.place(parents.get(directories)?, last, conflict)
-    };
-    let (name, rejected, place) = match place(&name) {
-        // A link, or a file where the name needs a directory, stands in the way.
-        Err(error) if is_in_the_way(&error) => {
-            let place = place(&own());
-            (own(), Some(NameError::Relative), place)
+}
+
+impl Placer<'_> {
+    fn place(&mut self, number: usize, file: &StagedFile) -> Result<Placed, Reason> {
+        let own = || unnamed(&file.hash);
+        let name = match &file.name {
+            Err(error) => return self.rename(number, file, &own(), Some(*error)),
+            Ok(name) => name,
+        };
+        match file.at {
+            At::Place => return Ok(file.placed(name.clone(), true, None)),
+            At::Graft(graft) if self.grafted[graft] => {
+                return Ok(file.placed(name.clone(), false, None));
+            }
+            At::Graft(_) | At::Number => {}
         }
-        place => (name, rejected, place),
-    };
+        match self.try_rename(number, file, name) {
+            // A link, or a file where the name needs a directory, stands in the way.
+            Err(error) if is_in_the_way(&error) => {
+                self.rename(number, file, &own(), Some(NameError::Relative))
+            }
+            place => placed(file, name, place, None),
+        }
+    }
+
+    fn rename(
+        &mut self,
+        number: usize,
+        file: &StagedFile,
+        name: &SafeName,
+        rejected: Option<NameError>,
+    ) -> Result<Placed, Reason> {
+        let place = self.try_rename(number, file, name);
+        placed(file, name, place, rejected)
+    }
+
+    fn try_rename(
+        &mut self,
+        number: usize,
+        file: &StagedFile,
+        name: &SafeName,
+    ) -> io::Result<Place> {
+        let (from, part) = match (file.at, &file.name) {
+            (At::Graft(graft), Ok(own)) => self.grafts.inside(graft, own),
+            _ => (Vec::new(), number.to_string()),
+        };
+        let directory = self.inside.get(&from)?;
+        let (size, hash) = (file.entry.size, &file.hash);
+        let finished = Finished { directory, part: &part, size, hash };
+        let (directories, last) = name.split();
+        finished.place(self.parents.get(directories)?, last, self.conflict)
+    }
+}
+
+fn placed(
+    file: &StagedFile,
+    name: &SafeName,
+    place: io::Result<Place>,
+    rejected: Option<NameError>,
+) -> Result<Placed, Reason> {
     match place.map_err(|e| disk(&e))? {
         Place::New(last) => Ok(file.placed(name.with_file(last), false, rejected)),
         Place::Equal(last) => Ok(file.placed(name.with_file(last), true, rejected)),
@@ -367,6 +461,33 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_that_appears_meanwhile_keeps_what_it_has() {
+        let scratch = Scratch::new();
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        let part = pack(&[("d/e/f", "new"), ("d/e/g", "new"), ("d/h", "new")]);
+        let mut file = directory.create(".fanfare-t.part").unwrap();
+        directory.remove(".fanfare-t.part");
+        file.write_all(&part).unwrap();
+        let staged = stage(&directory, KEY, &file, part.len() as u64).unwrap();
+        std::fs::create_dir_all(scratch.path().join("d/e")).unwrap();
+        std::fs::write(scratch.path().join("d/e/f"), "old").unwrap();
+        let unpacked = staged.place(Conflict::KeepBoth);
+        assert_eq!(names(&unpacked), ["d/e/f.1", "d/e/g", "d/h"]);
+        assert_eq!(std::fs::read(scratch.path().join("d/e/f")).unwrap(), b"old");
+        assert_eq!(entries(scratch.path()), ["d"]);
+    }
+
+    #[test]
+    fn one_name_twice_in_a_new_directory_is_two_files() {
+        let scratch = Scratch::new();
+        let files = [("d/f", "1"), ("d/f", "2"), ("d/f/x", "3")];
+        let unpacked = run(&scratch, &files, Conflict::KeepBoth);
+        let own = unnamed(blake3::hash(b"3").as_bytes()).to_string();
+        assert_eq!(names(&unpacked), ["d/f", "d/f.1", &own]);
+        assert_eq!(entries(scratch.path()), ["d", &own]);
+    }
+
+    #[test]
     fn one_name_twice_in_a_pack_is_two_files() {
         let scratch = Scratch::new();
         let unpacked = run(&scratch, &[("f", "1"), ("f", "2"), ("f", "1")], Conflict::KeepBoth);
@@ -381,6 +502,8 @@ mod tests {
             .join(format!(".fanfare-{}-{}-{}.pack", KEY.sender, KEY.instance, KEY.object));
         std::fs::create_dir(&left).unwrap();
         std::fs::write(left.join("0"), "old").unwrap();
+        std::fs::create_dir_all(left.join("d0/e")).unwrap();
+        std::fs::write(left.join("d0/e/f"), "old").unwrap();
         run(&scratch, &[("f", "new")], Conflict::KeepBoth);
         assert_eq!(entries(scratch.path()), ["f"]);
         assert_eq!(std::fs::read(scratch.path().join("f")).unwrap(), b"new");
