@@ -15,6 +15,9 @@ const SEGMENT_MIN: u16 = 128;
 /// Repetitions of the last flush when nobody is asked: the GRTT is not known then, and the cautious
 /// first guess of it makes twenty of them take ten seconds.
 const ONE_WAY_FLUSHES: u32 = 5;
+/// Requests to a receiver before it is given up: a second at the shortest interval of 20 ms. With
+/// NORM's twenty, one whose disk blocks it for half a second would be lost.
+const REQUESTS: u32 = 50;
 /// Symbols of a block in GF(2^8) and GF(2^16).
 const BLOCK_MAX_8: u32 = 255;
 const BLOCK_MAX_16: u32 = 65535;
@@ -98,7 +101,7 @@ impl SendArgs {
             segment_size: self.segment_size()?,
             fec: self.fec_config()?,
             rate,
-            robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { defaults.robust_factor },
+            robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { REQUESTS },
             ..defaults
         };
         let builder = self.net.builder()?.sender_config(config);
