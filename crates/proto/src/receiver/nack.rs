@@ -81,7 +81,8 @@ impl NackCycle {
         // it to the rest; otherwise all would speak when the sender's advertisements fail.
         let late = timing.grtt * timing.backoff.saturating_sub(1);
         let leave = self.path == NackPath::Sender && timing.backoff > 1 && backoff > late;
-        if leave && !self.insists() {
+        // Once in a row: a sender that flushes for two seconds must hear us before it gives up.
+        if leave && self.unheeded == 0 {
             self.unheeded += 1;
             self.hold_off(now, Duration::ZERO);
             return false;
