@@ -11,6 +11,7 @@ use crate::cell::{
 const ALL: &[Direction] = &[OURS_TO_NRL, NRL_TO_OURS, OURS_TO_OURS, NRL_TO_NRL];
 const MIXED: &[Direction] = &[OURS_TO_NRL, NRL_TO_OURS];
 const NO_CONTROL: &[Direction] = &[OURS_TO_NRL, NRL_TO_OURS, OURS_TO_OURS];
+const NRL_SENDS: &[Direction] = &[NRL_TO_OURS];
 const OURS_SENDS: &[Direction] = &[OURS_TO_NRL, OURS_TO_OURS];
 
 /// Every cell, in the order of the table.
@@ -97,7 +98,7 @@ fn feedback() -> Vec<(Conditions, &'static [Direction], bool)> {
         (new("unicast-nack").unicast(), OURS_SENDS, SHORT).lossy(10, 10),
         // Not in the short list: NRL's sender gives up after two seconds of flushes, in which now
         // and then every one of our few unicast NACKs is lost.
-        (new("unicast-nack").unicast(), &[NRL_TO_OURS], FULL).lossy(10, 10),
+        (new("unicast-nack").unicast(), NRL_SENDS, FULL).lossy(10, 10),
         (new("unicast-nack-x3").unicast().receivers(3), ALL, FULL).lossy(10, 10),
         (new("flush-only").no_acks(), MIXED, FULL).lossy(10, 10),
         (new("late-join").size(4_000_000).receivers(3).late(), ALL, FULL),
