@@ -1,6 +1,6 @@
 //! What a session is told once, at its start. Each field says its unit, its default and its cost.
 
-use crate::{rate::Bitrate, time::Duration};
+use crate::{congestion::CongestionControl, rate::Bitrate, time::Duration};
 use fanfare_fec::Matrix;
 use fanfare_wire::{FecId, FieldSize, InstanceId, NodeId};
 
@@ -99,7 +99,10 @@ pub struct SenderConfig {
     pub fec: FecConfig,
     /// When EXT_FTI travels.
     pub fti: FtiMode,
-    /// Rate of everything sent, in UDP payload. Default 10 Mbit/s: safe on any LAN, stated to users.
+    /// What decides the rate. Default: nothing but `rate`.
+    pub congestion: CongestionControl,
+    /// Rate of everything sent, in UDP payload; the most, where `congestion` decides. Default 10
+    /// Mbit/s: safe on any LAN, stated to users.
     pub rate: Bitrate,
     /// Longest burst at line speed, as time at `rate`. Default 1 ms; at least one message.
     pub burst: Duration,
@@ -139,6 +142,7 @@ impl Default for SenderConfig {
             segment_size: 1400,
             fec: FecConfig::default(),
             fti: FtiMode::Always,
+            congestion: CongestionControl::Fixed,
             rate: Bitrate::mbps(10),
             burst: Duration::from_millis(1),
             backoff_factor: 4,

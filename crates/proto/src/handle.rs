@@ -1,6 +1,7 @@
 //! Commands of the application to a session: what to send, what was received for good.
 
 use crate::{
+    congestion::Reason,
     context::context,
     enqueue::{EnqueueError, NewObject},
     rate::Bitrate,
@@ -92,6 +93,12 @@ impl SenderHandle<'_> {
     #[must_use]
     pub fn rate(&self) -> Bitrate {
         self.session.sender.as_ref().map(Sender::rate).unwrap_or_default()
+    }
+
+    /// Why the rate is what it is.
+    #[must_use]
+    pub fn rate_reason(&self) -> Reason {
+        self.session.sender.as_ref().map_or(Reason::Set, Sender::reason)
     }
 
     /// The GRTT at present, as advertised.

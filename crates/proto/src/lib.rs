@@ -56,6 +56,7 @@ pub use config::{
     AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
+pub use congestion::CongestionControl;
 pub use datagram::{Destination, Ecn, RecvMeta, Transmit};
 pub use enqueue::{EnqueueError, FirstPass, NewObject};
 pub use event::{AbortReason, Event, WatermarkOutcome};

@@ -144,7 +144,7 @@ impl Session {
         (datagrams > 0).then_some(Transmit {
             destination: Destination::Group,
             segment_size,
-            ecn: None,
+            ecn: self.sender.as_ref().and_then(Sender::ecn),
         })
     }
 

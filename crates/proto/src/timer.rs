@@ -5,6 +5,8 @@
 pub enum Timer {
     /// The next message may go.
     Pace,
+    /// A rate controller's own time has come.
+    Rate,
     /// Repair requests have been collected long enough.
     RepairAggregate,
     /// Repair requests count again.

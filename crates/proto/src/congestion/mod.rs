@@ -1,21 +1,126 @@
-//! What decides the sender's rate. One controller per file; `fixed` is the first.
+//! What decides the sender's rate. One controller per file, behind [`RateController`]:
+//!
+//! - `fixed`: the rate that was asked for.
+//! - `norm`: NORM-CC, TCP-friendly multicast (RFC 5740 5.5.2, RFC 4654).
+//!
+//! The sender tells its receivers how to measure ([`Mode`], EXT_MODE in CMD(CC)); a plain NORM
+//! receiver does as RFC 5740 says, and every controller can live with that.
 
 pub mod fixed;
+pub mod norm;
 
 use crate::{
+    config::SenderConfig,
+    datagram::Ecn,
     rate::Bitrate,
     time::{Duration, Time},
 };
-use fanfare_wire::{NodeId, ext::CcFlags};
+use alloc::{boxed::Box, vec::Vec};
+use fanfare_wire::{
+    NodeId,
+    ext::{CcFlags, ExtMode, ExtPath},
+};
 
 pub use fixed::Fixed;
+pub use norm::Norm;
 
-/// What one receiver reported (EXT_CC in an ACK or NACK).
+/// Which controller a sender uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CongestionControl {
+    /// The configured rate, whatever happens.
+    #[default]
+    Fixed,
+    /// NORM-CC: as a TCP flow would; loss is congestion.
+    Norm,
+}
+
+impl CongestionControl {
+    /// Its controller.
+    pub(crate) fn start(self, config: &SenderConfig, now: Time) -> Box<dyn RateController> {
+        match self {
+            Self::Fixed => Box::new(Fixed::new(config.rate)),
+            Self::Norm => Box::new(Norm::new(now, Limits::of(config), Mode::Norm)),
+        }
+    }
+}
+
+/// Bounds of a controller's rate.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Never less: one segment a second, or a segment per GRTT where that is longer (as NRL).
+    pub min: Bitrate,
+    /// Never more: what the application set.
+    pub max: Bitrate,
+    /// Bytes of a full segment, for equations that count in packets.
+    pub segment: usize,
+    /// What the round trip is reckoned at before it was measured.
+    pub rtt: Duration,
+}
+
+impl Limits {
+    fn of(config: &SenderConfig) -> Self {
+        let segment = usize::from(config.segment_size);
+        let rtt = config.grtt_initial;
+        let min = Bitrate::bps(segment as u64 * 8).min(config.rate);
+        Self { min, max: config.rate, segment, rtt }
+    }
+
+    /// Within the bounds.
+    #[must_use]
+    pub fn clamp(&self, rate: Bitrate) -> Bitrate {
+        rate.clamp(self.min.min(self.max), self.max)
+    }
+}
+
+/// What receivers are asked to take for congestion (EXT_MODE).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Any loss, any mark: RFC 5740, and every plain NORM receiver.
+    #[default]
+    Norm,
+    /// Marks alone (NORM-CCE).
+    Ecn,
+    /// Loss that is not isolated, and marks (NORM-CCL).
+    LossTolerant,
+    /// As `Norm`, with a path report beside it.
+    Path,
+}
+
+impl Mode {
+    /// Of its number on the wire.
+    #[must_use]
+    pub fn of(ext: Option<ExtMode>) -> Self {
+        match ext.map(|ext| ext.mode) {
+            Some(ExtMode::ECN) => Self::Ecn,
+            Some(ExtMode::LOSS_TOLERANT) => Self::LossTolerant,
+            Some(ExtMode::PATH) => Self::Path,
+            _ => Self::Norm,
+        }
+    }
+
+    /// As it travels; RFC 5740's own way needs no word.
+    #[must_use]
+    pub fn to_wire(self) -> Option<ExtMode> {
+        let mode = match self {
+            Self::Norm => return None,
+            Self::Ecn => ExtMode::ECN,
+            Self::LossTolerant => ExtMode::LOSS_TOLERANT,
+            Self::Path => ExtMode::PATH,
+        };
+        Some(ExtMode { mode })
+    }
+}
+
+/// What one receiver reported (EXT_CC, EXT_PATH in an ACK or NACK).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Feedback {
     /// Who.
     pub node: NodeId,
-    /// Round-trip time measured by this sender from the echoed probe, when it could be.
+    /// `cc_sequence` of the probe that it heard last.
+    pub cc_sequence: u16,
+    /// Round-trip time that this very message tells.
+    pub sample: Option<Duration>,
+    /// The same, smoothed over its messages.
     pub rtt: Option<Duration>,
     /// Loss event fraction, 0 to 1.
     pub loss: f64,
@@ -23,14 +128,100 @@ pub struct Feedback {
     pub rate: Bitrate,
     /// Its flags.
     pub flags: CcFlags,
+    /// What it measured of its path, when it was asked ([`Mode::Path`]).
+    pub path: Option<ExtPath>,
+}
+
+/// What a probe finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probing {
+    /// As advertised.
+    pub grtt: Duration,
+    /// `cc_sequence` of the probe.
+    pub cc_sequence: u16,
+    /// Data or repairs were sent since the last probe: silence of receivers tells something.
+    pub sending: bool,
+}
+
+/// Why the rate is what it is, for the user.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reason {
+    /// It was set, or what was set is reached.
+    Set,
+    /// Nothing was heard yet, or not for long.
+    NoFeedback,
+    /// Growing until something limits it.
+    Start,
+    /// Loss on the way to this receiver: its loss event fraction.
+    Loss(NodeId, f64),
+    /// Routers mark what goes to this receiver: share of messages.
+    Marks(NodeId, f64),
+    /// Messages to this receiver wait in a queue so long.
+    Queue(NodeId, Duration),
+    /// No more arrives at this receiver.
+    Path(NodeId),
 }
 
 /// A single-rate controller: told what happens, asked for the rate.
 pub trait RateController: core::fmt::Debug + Send {
     /// A receiver reported.
     fn on_feedback(&mut self, now: Time, feedback: &Feedback);
+    /// A probe goes out.
+    fn on_probe(&mut self, now: Time, probing: &Probing) {
+        let _ = (now, probing);
+    }
+    /// A message of `bytes` goes out.
+    fn on_sent(&mut self, now: Time, bytes: usize) {
+        let _ = (now, bytes);
+    }
+    /// A receiver does not count any more.
+    fn on_left(&mut self, now: Time, node: NodeId) {
+        let _ = (now, node);
+    }
     /// The application set a rate (a cap for controllers that have their own mind).
     fn on_rate_set(&mut self, now: Time, rate: Bitrate);
+    /// The time that [`Self::next_timeout`] named has come.
+    fn on_timeout(&mut self, now: Time) {
+        let _ = now;
+    }
+    /// When something happens by the clock.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
     /// The rate to send at now.
     fn rate(&self) -> Bitrate;
+    /// Why.
+    fn reason(&self) -> Reason {
+        Reason::Set
+    }
+    /// How receivers are to measure; `None`: they need not answer probes at all.
+    fn mode(&self) -> Option<Mode> {
+        None
+    }
+    /// How often to probe while sending; `None` as configured.
+    fn probe_interval(&self, grtt: Duration) -> Option<Duration> {
+        let _ = grtt;
+        None
+    }
+    /// Receivers that are to answer each probe at once, the limiting one first, with CLR or PLR.
+    fn limiting(&self) -> Vec<(NodeId, CcFlags)> {
+        Vec::new()
+    }
+    /// How messages are to be marked.
+    fn ecn(&self) -> Option<Ecn> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_that_is_not_known_is_rfc_5740s() {
+        assert_eq!(Mode::of(Some(ExtMode { mode: 200 })), Mode::Norm);
+        for mode in [Mode::Norm, Mode::Ecn, Mode::LossTolerant, Mode::Path] {
+            assert_eq!(Mode::of(mode.to_wire()), mode);
+        }
+    }
 }

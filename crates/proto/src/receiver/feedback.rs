@@ -3,6 +3,7 @@
 use super::{loss::equation_rate, timing::Timing};
 use crate::{
     backoff::random_backoff,
+    congestion::Mode,
     rng::Rng,
     time::{Duration, Time},
     timer::Timer,
@@ -39,6 +40,8 @@ pub(crate) struct Feedback {
     probe: Option<Probe>,
     /// EXT_RATE was heard: the sender wants EXT_CC in NACKs, too.
     wanted: bool,
+    /// How the sender wants it measured.
+    mode: Mode,
     /// RTT as the sender told it.
     rtt: Option<Duration>,
     limiting: bool,
@@ -52,6 +55,7 @@ impl Feedback {
             unicast,
             probe: None,
             wanted: false,
+            mode: Mode::default(),
             rtt: None,
             limiting: false,
             due: None,
@@ -79,6 +83,7 @@ impl Feedback {
         }
         let Some(rate) = cc.extensions.rate() else { return };
         self.wanted = true;
+        self.mode = Mode::of(cc.extensions.mode());
         if self.limiting || self.unicast {
             self.due = Some(now);
         } else if self.due.is_none() && now >= self.holdoff {
@@ -137,6 +142,11 @@ impl Feedback {
 
     pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
         self.due.map(|at| (at, Timer::CcFeedback))
+    }
+
+    /// How the sender wants it measured.
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// Whether NACKs should carry EXT_CC.

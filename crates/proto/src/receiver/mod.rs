@@ -28,6 +28,7 @@ mod needs;
 mod object;
 mod objects;
 mod overheard;
+mod path;
 mod position;
 mod receive_rate;
 mod remote_sender;

@@ -14,6 +14,7 @@ use super::{
     nack::{NackCycle, NackPath},
     objects::Objects,
     overheard::Overheard,
+    path::PathMeter,
     position::{ObjectIndex, Position, Track},
     receive_rate::ReceiveRate,
     request::Coding,
@@ -23,6 +24,7 @@ use super::{
 };
 use crate::{
     config::FeedbackPath,
+    congestion::Mode,
     context::Context,
     datagram::{Ecn, RecvMeta},
     event::{AbortReason, Event},
@@ -55,6 +57,7 @@ pub(super) struct RemoteSender {
     pub(super) feedback: Feedback,
     pub(super) loss: LossMeter,
     pub(super) rate: ReceiveRate,
+    pub(super) path: PathMeter,
     pub(super) coding: Option<Coding>,
     pub(super) decoder: Decoder,
     pub(super) inactivity: Inactivity,
@@ -89,6 +92,7 @@ impl RemoteSender {
             feedback: Feedback::new(local.unicast),
             loss: LossMeter::new(),
             rate: ReceiveRate::new(),
+            path: PathMeter::default(),
             coding: None,
             decoder: Decoder::new(local.config.matrix),
             inactivity: Inactivity::new(now, local.config.robust_factor),
@@ -194,8 +198,12 @@ impl RemoteSender {
         let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
         let marked = meta.ecn == Some(Ecn::Ce);
         let events = self.loss.events();
-        ctx.stats.lost +=
+        let lost =
             self.loss.on_message(now, sender.sequence, marked, PathState { rtt, rate, size });
+        ctx.stats.lost += lost;
+        if self.feedback.mode() == Mode::Path {
+            self.path.on_message(now, bytes, lost, marked, rtt);
+        }
         if self.loss.events() > events {
             self.feedback.on_loss_event(now);
         }
@@ -312,6 +320,9 @@ impl RemoteSender {
     }
 
     fn on_data(&mut self, ctx: &mut Context<'_>, local: &Local, data: &Data<'_>) {
+        if let Some(time) = data.extensions.time() {
+            self.path.on_stamp(ctx.now, time);
+        }
         let fec_id = data.payload_id.fec_id;
         let fti = data.extensions.fti(fec_id);
         let field = self.field(data.object_transport_id, fec_id, fti.as_ref());

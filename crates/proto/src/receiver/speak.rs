@@ -9,8 +9,8 @@ use super::{
     request::{self, Coding},
 };
 use crate::{
-    config::FeedbackPath, context::Context, datagram::Destination, roll_call::STATUS_ACK,
-    time::Time,
+    config::FeedbackPath, congestion::Mode, context::Context, datagram::Destination,
+    roll_call::STATUS_ACK, time::Time,
 };
 use alloc::vec::Vec;
 use fanfare_wire::{
@@ -109,13 +109,25 @@ impl RemoteSender {
     }
 
     fn encode_nack(&self, now: Time, local: &Local, requests: &[u8], out: &mut Vec<u8>) {
+        let path = self.path_report();
         let nack = Nack {
             feedback: self.fields(now, local),
-            extensions: Extensions::default(),
+            extensions: extension_area(&path),
             requests: RepairRequests::default(),
         };
         let cc = self.feedback.report(self.measured(), &self.timing);
         nack.encode(self.feedback.is_wanted().then_some(&cc), requests, out);
+    }
+
+    /// EXT_PATH, when the sender wants it and there is something to tell.
+    fn path_report(&self) -> Vec<u8> {
+        let mut area = Vec::new();
+        if self.feedback.mode() == Mode::Path
+            && let Some(report) = self.path.report()
+        {
+            report.append(&mut area);
+        }
+        area
     }
 
     /// ACK(FLUSH) and ACK(CC) carry EXT_CC, ACK(FLUSH) the application's bytes as well.
@@ -129,7 +141,8 @@ impl RemoteSender {
             AckKind::Application(..) => (None, None),
         };
         let feedback = self.fields(now, local);
-        let ack = Ack { feedback, kind, ack_id: 0, extensions: Extensions::default() };
+        let path = if cc.is_some() { self.path_report() } else { Vec::new() };
+        let ack = Ack { feedback, kind, ack_id: 0, extensions: extension_area(&path) };
         ack.encode(cc, app, out);
     }
 
@@ -143,4 +156,9 @@ impl RemoteSender {
             grtt_response: self.feedback.grtt_response(now),
         }
     }
+}
+
+/// An extension of our own, if there is one, as what an encoder takes.
+fn extension_area(bytes: &[u8]) -> Extensions<'_> {
+    Extensions::parse(bytes).unwrap_or_default()
 }

@@ -10,12 +10,12 @@ use crate::{
     time::Time,
 };
 use alloc::vec::Vec;
-use fanfare_wire::{Ack, AckKind, Nack, NodeId, ext::ExtCc, header::FeedbackFields};
+use fanfare_wire::{Ack, AckKind, Nack, NodeId, ext::Extensions, header::FeedbackFields};
 
 impl Sender {
     /// A receiver asks for repair.
     pub(crate) fn on_nack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, nack: &Nack<'_>) {
-        if !self.hear(ctx, meta, &nack.feedback, nack.extensions.cc(), Heard::Nack) {
+        if !self.hear(ctx, meta, &nack.feedback, &nack.extensions, Heard::Nack) {
             return;
         }
         ctx.stats.nacks_received += 1;
@@ -85,7 +85,7 @@ impl Sender {
 
     /// A receiver acknowledges, reports, or answers the roll.
     pub(crate) fn on_ack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, ack: &Ack<'_>) {
-        if !self.hear(ctx, meta, &ack.feedback, ack.extensions.cc(), Heard::Ack) {
+        if !self.hear(ctx, meta, &ack.feedback, &ack.extensions, Heard::Ack) {
             return;
         }
         let node = ack.feedback.source_id;
@@ -121,7 +121,7 @@ impl Sender {
         ctx: &mut Context<'_>,
         meta: &RecvMeta,
         feedback: &FeedbackFields,
-        cc: Option<ExtCc>,
+        extensions: &Extensions<'_>,
         heard: Heard,
     ) -> bool {
         self.now = self.now.max(ctx.now);
@@ -141,9 +141,10 @@ impl Sender {
             self.grtt.on_sample(self.now, rtt);
         }
         let node = feedback.source_id;
+        let (cc, path) = (extensions.cc(), extensions.path());
         let noted = self
             .receivers
-            .on_report(self.now, &Report { node, source: meta.source, heard, rtt, cc });
+            .on_report(self.now, &Report { node, source: meta.source, heard, rtt, cc, path });
         if noted.full {
             ctx.stats.drop(DropReason::TooManyReceivers);
         }

@@ -42,8 +42,9 @@ mod tests;
 
 use crate::{
     config::{FtiMode, SenderConfig},
-    congestion::{Fixed, RateController},
+    congestion::{RateController, Reason},
     context::Context,
+    datagram::Ecn,
     enqueue::{EnqueueError, FirstPass, NewObject},
     event::{Event, EventQueue},
     rate::Bitrate,
@@ -97,6 +98,8 @@ pub(crate) struct Sender {
     ticked: Option<Time>,
     sequence: Sequence,
     controller: Box<dyn RateController>,
+    /// Data was sent since the last probe.
+    active: bool,
     /// GRTT as it travels, and what that stands for.
     advertised: (QuantizedRtt, Duration),
     /// Receivers may be waiting until then by a GRTT much longer than the present one: what goes
@@ -149,7 +152,8 @@ impl Sender {
             now,
             ticked: None,
             sequence: Sequence(0),
-            controller: Box::new(Fixed::new(config.rate)),
+            controller: config.congestion.start(&config, now),
+            active: false,
             advertised: (QuantizedRtt(0), Duration::ZERO),
             patience: now,
             held: false,
@@ -297,6 +301,7 @@ impl Sender {
     pub(crate) fn evict(&mut self, now: Time, node: NodeId) {
         self.now = self.now.max(now);
         self.service.evict(node);
+        self.controller.on_left(self.now, node);
         self.watermark.remove(node);
         self.receivers.forget_recent(node);
         self.roll.on_answer(node);
@@ -318,6 +323,16 @@ impl Sender {
         self.now = self.now.max(now);
         self.controller.on_rate_set(self.now, rate);
         self.advertise_grtt();
+    }
+
+    /// Why the rate is what it is.
+    pub(crate) fn reason(&self) -> Reason {
+        self.controller.reason()
+    }
+
+    /// How messages are to be marked.
+    pub(crate) fn ecn(&self) -> Option<Ecn> {
+        self.controller.ecn()
     }
 
     /// The rate at present.

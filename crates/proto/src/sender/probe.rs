@@ -49,11 +49,19 @@ impl Probe {
         self.sequence
     }
 
-    /// A probe goes out now: its `cc_sequence` and clock.
-    pub(super) fn on_sent(&mut self, now: Time, grtt: Duration) -> (u16, SendTime) {
+    /// A probe goes out now: its `cc_sequence` and clock. The next follows after `interval` where
+    /// the rate hangs on it.
+    pub(super) fn on_sent(
+        &mut self,
+        now: Time,
+        grtt: Duration,
+        interval: Option<Duration>,
+    ) -> (u16, SendTime) {
         self.sequence = self.sequence.wrapping_add(1);
         self.sent = self.sent.saturating_add(1);
-        self.interval = if self.sent < FIRST_PROBES {
+        self.interval = if let Some(interval) = interval {
+            interval
+        } else if self.sent < FIRST_PROBES {
             grtt
         } else {
             let (min, max) = self.bounds;
@@ -101,7 +109,7 @@ mod tests {
         let mut intervals = alloc::vec::Vec::new();
         for _ in 0..16 {
             let now = probe.due_at();
-            probe.on_sent(now, ms(100));
+            probe.on_sent(now, ms(100), None);
             intervals.push(probe.due_at().since(now));
         }
         assert_eq!(intervals[..5], [ms(100), ms(100), ms(100), ms(1000), ms(1500)]);
@@ -111,7 +119,7 @@ mod tests {
     #[test]
     fn an_echo_tells_the_round_trip_time() {
         let mut probe = probe();
-        let (_, clock) = probe.on_sent(Time::ZERO, ms(100));
+        let (_, clock) = probe.on_sent(Time::ZERO, ms(100), None);
         assert_ne!((clock.seconds, clock.micros), (0, 0));
         assert_eq!(probe.rtt(Time::ZERO + ms(30), clock, ms(1000)), Some(ms(30)));
     }
@@ -119,7 +127,7 @@ mod tests {
     #[test]
     fn echoes_of_the_future_of_no_probe_and_of_long_ago_tell_nothing() {
         let mut probe = probe();
-        let (_, early) = probe.on_sent(Time::ZERO + ms(500), ms(100));
+        let (_, early) = probe.on_sent(Time::ZERO + ms(500), ms(100), None);
         assert_eq!(probe.rtt(Time::ZERO + ms(400), early, ms(1000)), None);
         assert_eq!(probe.rtt(Time::ZERO + ms(2000), early, ms(1000)), None);
         let before = SendTime { seconds: 1, micros: 300_000 };

@@ -12,7 +12,7 @@ use core::net::SocketAddr;
 use fanfare_wire::{
     NodeId, QuantizedLoss, QuantizedRate, QuantizedRtt,
     cmd::CcNode,
-    ext::{CcFlags, ExtCc},
+    ext::{CcFlags, ExtCc, ExtPath},
 };
 
 /// Receivers remembered; feedback of others is served, but they are not known by name.
@@ -37,6 +37,7 @@ pub(super) struct Report {
     pub(super) heard: Heard,
     pub(super) rtt: Option<Duration>,
     pub(super) cc: Option<ExtCc>,
+    pub(super) path: Option<ExtPath>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -89,17 +90,22 @@ impl Receivers {
             heard: now,
         });
         receiver.on_report(now, report);
-        let feedback = report.cc.map(|cc| receiver.feedback(report.node, cc));
+        let feedback = report.cc.map(|cc| receiver.feedback(report, cc));
         if self.recent.len() < NODES_PER_PROBE && !self.recent.contains(&report.node) {
             self.recent.push(report.node);
         }
         Noted { new, full: false, feedback }
     }
 
-    /// The list of the next probe: who was heard since the last one.
-    pub(super) fn take_recent(&mut self) -> Vec<CcNode> {
+    /// The list of the next probe: those that limit the rate, then who was heard since the last
+    /// one, as far as there is room.
+    pub(super) fn take_recent(&mut self, limiting: &[(NodeId, CcFlags)]) -> Vec<CcNode> {
         let recent = core::mem::take(&mut self.recent);
-        recent.into_iter().filter_map(|node| self.known.get(&node)?.cc_node(node)).collect()
+        let others = recent.iter().filter(|node| !limiting.iter().any(|(n, _)| n == *node));
+        let others = others.map(|node| (*node, CcFlags::default()));
+        let listed = limiting.iter().copied().chain(others);
+        let item = |(node, flags)| Some(self.known.get(&node)?.cc_node(node, flags));
+        listed.filter_map(item).flatten().take(NODES_PER_PROBE).collect()
     }
 
     /// The next probe does not tell about `node`.
@@ -157,19 +163,24 @@ impl Receiver {
         }
     }
 
-    fn feedback(&self, node: NodeId, cc: ExtCc) -> Feedback {
+    fn feedback(&self, report: &Report, cc: ExtCc) -> Feedback {
         Feedback {
-            node,
+            node: report.node,
+            cc_sequence: cc.cc_sequence,
+            sample: report.rtt,
             rtt: self.rtt,
             loss: self.loss.to_fraction(),
             rate: Bitrate::from_bytes_per_second(cc.rate.to_bytes_per_second()),
             flags: cc.flags,
+            path: report.path,
         }
     }
 
-    fn cc_node(&self, node: NodeId) -> Option<CcNode> {
+    /// What a probe tells of it: nothing before its RTT was measured.
+    fn cc_node(&self, node: NodeId, flags: CcFlags) -> Option<CcNode> {
         let rtt = QuantizedRtt::from_nanos(nanos(self.rtt?));
-        Some(CcNode { node, flags: CcFlags(CcFlags::RTT), rtt, rate: self.rate })
+        let flags = CcFlags(flags.0 | CcFlags::RTT);
+        Some(CcNode { node, flags, rtt, rate: self.rate })
     }
 }
 
@@ -191,7 +202,7 @@ mod tests {
         };
         let source = SocketAddr::from(([10, 0, 0, 1], 1));
         let rtt = Some(Duration::from_millis(20));
-        Report { node: NodeId(node), source, heard, rtt, cc: Some(cc) }
+        Report { node: NodeId(node), source, heard, rtt, cc: Some(cc), path: None }
     }
 
     #[test]
@@ -219,8 +230,11 @@ mod tests {
         for node in 1..=9 {
             receivers.on_report(Time::ZERO, &report(node, Heard::Ack, 0));
         }
-        assert_eq!(receivers.take_recent().len(), 5);
-        assert!(receivers.take_recent().is_empty());
+        let limiting = (NodeId(8), CcFlags(CcFlags::CLR));
+        let listed = receivers.take_recent(&[limiting]);
+        assert_eq!(listed.iter().map(|item| item.node.0).collect::<Vec<_>>(), [8, 1, 2, 3, 4]);
+        assert!(listed[0].flags.has(CcFlags::CLR | CcFlags::RTT));
+        assert!(receivers.take_recent(&[]).is_empty());
     }
 
     #[test]

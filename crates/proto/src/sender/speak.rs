@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     config::FtiMode,
+    congestion::{Mode, Probing},
     context::Context,
     event::Event,
     roll_call,
@@ -21,7 +22,7 @@ use fanfare_wire::{
     Data, FecPayloadId, GroupSize, Info, ObjectFlags, ObjectTransportId, QuantizedRate,
     RepairRequests, SourceBlockNumber,
     cmd::{Application, Cc, CcNodes, Eot, Flush, NodeIds, ObjectIds, RepairAdv, Squelch},
-    ext::Extensions,
+    ext::{ExtMode, ExtTime, Extensions},
     header::SenderFields,
 };
 
@@ -53,6 +54,7 @@ impl Sender {
             if self.speak(ctx, turn, out) {
                 self.sequence = self.sequence.next();
                 self.pace.on_sent(self.now, out.len() - start, rate);
+                self.controller.on_sent(self.now, out.len() - start);
                 return true;
             }
             out.truncate(start);
@@ -130,14 +132,19 @@ impl Sender {
     fn speak_probe(&mut self, out: &mut Vec<u8>) {
         self.grtt.on_probe(self.now);
         self.advertise_grtt();
-        let (cc_sequence, send_time) = self.probe.on_sent(self.now, self.grtt());
-        let nodes = self.receivers.take_recent();
+        let interval = self.controller.probe_interval(self.grtt());
+        let (cc_sequence, send_time) = self.probe.on_sent(self.now, self.grtt(), interval);
+        let sending = core::mem::take(&mut self.active);
+        let probing = Probing { grtt: self.grtt(), cc_sequence, sending };
+        self.controller.on_probe(self.now, &probing);
+        let nodes = self.receivers.take_recent(&self.controller.limiting());
         let rate = self.controller.rate().as_bytes_per_second();
+        let mode = self.controller.mode().and_then(Mode::to_wire).map(ExtMode::to_bytes);
         let message = Cc {
             sender: self.fields(),
             cc_sequence,
             send_time,
-            extensions: Extensions::default(),
+            extensions: own_extension(&mode),
             nodes: CcNodes::default(),
         };
         message.encode(Some(QuantizedRate::from_bytes_per_second(rate)), &nodes, out);
@@ -235,12 +242,14 @@ impl Sender {
         let block_len = object.block_len(block);
         let symbol = number.map_or_else(|symbol| symbol, |(number, _)| block_len + number);
         let fti = self.coding.fti(object.partition.object_size);
+        let stamped = self.controller.mode() == Some(Mode::Path);
+        let time = stamped.then(|| ExtTime::of_micros(self.now.as_nanos() / 1_000).to_bytes());
         let message = Data {
             sender,
             flags: flags(object, piece.purpose),
             object_transport_id: object.key.object,
             payload_id: self.coding.payload_id(block, block_len, symbol),
-            extensions: Extensions::default(),
+            extensions: own_extension(&time),
             payload: &[],
         };
         message.encode_header((self.config.fti == FtiMode::Always).then_some(&fti), out);
@@ -270,6 +279,7 @@ impl Sender {
     fn on_piece_sent(&mut self, ctx: &mut Context<'_>, ordinal: u64, piece: Piece) {
         self.flush.on_sent(self.now);
         self.service.on_busy(self.now);
+        self.active = true;
         let Some(object) = self.cache.get_mut(ordinal) else { return };
         let block = match piece.part {
             Part::Info => 0,
@@ -286,6 +296,12 @@ impl Sender {
         count(ctx.stats, piece);
         self.cache.refresh(ordinal);
     }
+}
+
+/// An extension of our own, if there is one, as what an encoder takes.
+fn own_extension(bytes: &Option<[u8; 4]>) -> Extensions<'_> {
+    let area = bytes.as_ref().map_or(&[][..], |bytes| &bytes[..]);
+    Extensions::parse(area).unwrap_or_default()
 }
 
 fn count(stats: &mut Stats, piece: Piece) {

@@ -104,10 +104,10 @@ impl Sender {
     }
 
     /// What happens by the clock without a message. [`Self::tick`] leaves none of them due.
-    fn silent_timers(&self) -> [Option<(Time, Timer)>; 6] {
+    fn silent_timers(&self) -> [Option<(Time, Timer)>; 7] {
         let when = |at: Option<Time>, timer| at.map(|at| (at, timer));
         if self.eot.has_begun() {
-            return [None; 6];
+            return [None; 7];
         }
         [
             when(self.repair.next_timeout(self.cycle_timing()), Timer::RepairAggregate),
@@ -116,6 +116,7 @@ impl Sender {
             when(self.watermark.next_timeout(), Timer::Flush),
             when(self.cache.next_timeout(self.quiet(), self.config.repair_window), Timer::Cache),
             (!self.closing.is_empty()).then_some((self.now, Timer::Cache)),
+            when(self.controller.next_timeout(), Timer::Rate),
         ]
     }
 
@@ -123,6 +124,9 @@ impl Sender {
     pub(super) fn tick(&mut self, ctx: &mut Context<'_>) {
         let now = self.now;
         self.ticked = Some(now);
+        if self.controller.next_timeout().is_some_and(|at| at <= now) {
+            self.controller.on_timeout(now);
+        }
         self.grtt.poll(now);
         self.advertise_grtt();
         if let Some(demand) = self.repair.poll_activation(now, self.cycle_timing()) {

@@ -11,12 +11,18 @@
 pub mod app_ack;
 pub mod cc;
 pub mod fti;
+pub mod mode;
+pub mod path;
 pub mod rate;
+pub mod time;
 
 pub use app_ack::AppAck;
 pub use cc::{CcFlags, ExtCc};
 pub use fti::Fti;
+pub use mode::ExtMode;
+pub use path::ExtPath;
 pub use rate::ExtRate;
+pub use time::ExtTime;
 
 use crate::{FecId, WireError};
 use alloc::vec::Vec;
@@ -146,6 +152,21 @@ impl<'a> Extensions<'a> {
     pub fn rate(&self) -> Option<ExtRate> {
         ExtRate::read(self.find(ExtRate::HET)?)
     }
+    /// How receivers are to measure (EXT_MODE).
+    #[must_use]
+    pub fn mode(&self) -> Option<ExtMode> {
+        ExtMode::read(self.find(ExtMode::HET)?)
+    }
+    /// What a receiver measured of its path (EXT_PATH); `None` also when it has another length.
+    #[must_use]
+    pub fn path(&self) -> Option<ExtPath> {
+        ExtPath::read(self.find(ExtPath::HET)?)
+    }
+    /// When the message was sent (EXT_TIME).
+    #[must_use]
+    pub fn time(&self) -> Option<ExtTime> {
+        ExtTime::read(self.find(ExtTime::HET)?)
+    }
     /// Application bytes of a watermark or its acknowledgement (NRL's APP_ACK), zero-padded to a word.
     #[must_use]
     pub fn app_ack(&self) -> Option<AppAck<'a>> {
@@ -179,6 +200,7 @@ impl fmt::Display for Extensions<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::QuantizedRate;
     use alloc::vec;
 
     #[test]
@@ -222,6 +244,30 @@ mod tests {
         assert_eq!(area, [65, 2, b'a', b'b', b'c', 0, 0, 0]);
         let extensions = Extensions::parse(&area).expect("well formed");
         assert_eq!(extensions.app_ack().map(|e| e.content), Some(&b"abc\0\0\0"[..]));
+    }
+
+    #[test]
+    fn our_own_extensions_read_as_they_were_written() {
+        let path = ExtPath {
+            delivered: QuantizedRate(0x1234),
+            queue_micros: 70_000,
+            standing_micros: 5,
+            lost: ExtPath::share(0.1),
+            marked: ExtPath::share(1.0),
+            bottleneck: QuantizedRate::ZERO,
+        };
+        let (mode, time) = (ExtMode { mode: ExtMode::PATH }, ExtTime::of_micros((7 << 24) + 9));
+        let mut area = Vec::new();
+        path.append(&mut area);
+        mode.append(&mut area);
+        time.append(&mut area);
+        let extensions = Extensions::parse(&area).expect("well formed");
+        assert_eq!((extensions.path(), extensions.mode()), (Some(path), Some(mode)));
+        assert_eq!(extensions.time().map(ExtTime::micros), Some(9));
+        assert!((path.loss() - 0.1).abs() < 1e-4 && path.marks() == 1.0);
+        let mut short = vec![ExtPath::HET, 2];
+        short.resize(8, 0);
+        assert_eq!(Extensions::parse(&short).expect("well formed").path(), None);
     }
 
     #[test]
