@@ -1,12 +1,17 @@
 //! What decides the sender's rate. One controller per file, behind [`RateController`]:
 //!
 //! - `fixed`: the rate that was asked for.
-//! - `norm`: NORM-CC, TCP-friendly multicast (RFC 5740 5.5.2, RFC 4654).
+//! - `norm`: NORM-CC, TCP-friendly multicast (RFC 5740 5.5.2, RFC 4654); `candidates`: which
+//!   receiver limits it. `ecn` (CCE) and `loss_tolerant` (CCL): the same with receivers that take
+//!   other things for congestion.
 //!
 //! The sender tells its receivers how to measure ([`Mode`], EXT_MODE in CMD(CC)); a plain NORM
 //! receiver does as RFC 5740 says, and every controller can live with that.
 
+mod candidates;
+pub(crate) mod ecn;
 pub mod fixed;
+pub(crate) mod loss_tolerant;
 pub mod norm;
 
 use crate::{
@@ -32,6 +37,10 @@ pub enum CongestionControl {
     Fixed,
     /// NORM-CC: as a TCP flow would; loss is congestion.
     Norm,
+    /// NORM-CCE: routers' marks are congestion, loss is not.
+    Ecn,
+    /// NORM-CCL: loss is congestion unless it is isolated.
+    LossTolerant,
 }
 
 impl CongestionControl {
@@ -40,6 +49,8 @@ impl CongestionControl {
         match self {
             Self::Fixed => Box::new(Fixed::new(config.rate)),
             Self::Norm => Box::new(Norm::new(now, Limits::of(config), Mode::Norm)),
+            Self::Ecn => Box::new(ecn::controller(now, Limits::of(config))),
+            Self::LossTolerant => Box::new(Norm::new(now, Limits::of(config), Mode::LossTolerant)),
         }
     }
 }
@@ -132,6 +143,14 @@ pub struct Feedback {
     pub path: Option<ExtPath>,
 }
 
+/// The rate in bytes a second that TCP would have: RFC 5740 5.5.2.
+pub(crate) fn equation_rate(size: f64, rtt: Duration, loss: f64) -> f64 {
+    let rtt = rtt.as_secs_f64().max(1e-6);
+    let p = loss.clamp(1e-9, 1.0);
+    let root = libm::sqrt(2.0 * p / 3.0);
+    size / (rtt * (root + 12.0 * p * libm::sqrt(3.0 * p / 8.0) * (1.0 + 32.0 * p * p)))
+}
+
 /// What a probe finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probing {
@@ -216,6 +235,16 @@ pub trait RateController: core::fmt::Debug + Send {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_equation_gives_tcps_rate() {
+        // 1460 B, 100 ms, 1 %: 1.22 s/(R sqrt p) less the timeout term.
+        let rate = equation_rate(1460.0, Duration::from_millis(100), 0.01);
+        assert!((130_000.0..178_000.0).contains(&rate), "{rate}");
+        // A line of ERA's published trace (appendix C of its thesis), bit/s.
+        let traced = 8.0 * equation_rate(512.0, Duration::from_millis(50), 4.0 / 832.0);
+        assert!((traced - 1_386_939.507_304_453_8).abs() < 1e-3, "{traced}");
+    }
 
     #[test]
     fn a_mode_that_is_not_known_is_rfc_5740s() {

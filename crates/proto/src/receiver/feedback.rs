@@ -1,9 +1,9 @@
 //! Congestion control feedback and RTT echo (RFC 5740 5.5.1, 5.5.2.2).
 
-use super::{loss::equation_rate, timing::Timing};
+use super::timing::Timing;
 use crate::{
     backoff::random_backoff,
-    congestion::Mode,
+    congestion::{Mode, equation_rate},
     rng::Rng,
     time::{Duration, Time},
     timer::Timer,

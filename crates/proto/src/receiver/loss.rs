@@ -1,9 +1,12 @@
 //! Loss event fraction as TFMCC wants it (RFC 5740 5.5.2.2, RFC 4654 2.3, RFC 5348 5.4).
 //!
 //! Losses within one RTT are one event. The fraction is the inverse of the weighted mean number of
-//! messages between events.
+//! messages between events. What makes an event is for the sender to say ([`Mode`]).
 
-use crate::time::{Duration, Time};
+use crate::{
+    congestion::{Mode, ecn, loss_tolerant::Confirmation},
+    time::{Duration, Time},
+};
 use fanfare_wire::Sequence;
 
 /// A gap wider than this is a break in the sequence, not a loss.
@@ -12,6 +15,9 @@ const GAP_MAX: i32 = 100;
 const TOLERANCE_MAX: u32 = 20;
 /// RFC 5348 5.4: weights of the last eight loss intervals, newest first.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+/// RFC 5348 5.5: old intervals count less, but never less than half, while the present one is more
+/// than twice their mean.
+const DISCOUNT_MIN: f64 = 0.5;
 
 /// What the first loss event needs to know: it ends slow start.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +40,8 @@ pub(crate) struct LossMeter {
     /// Messages since the last event, then the intervals before it, newest first.
     intervals: [f64; 9],
     events: u64,
+    mode: Mode,
+    confirmation: Confirmation,
 }
 
 impl LossMeter {
@@ -45,11 +53,17 @@ impl LossMeter {
             event: None,
             intervals: [0.0; 9],
             events: 0,
+            mode: Mode::default(),
+            confirmation: Confirmation::default(),
         }
     }
 
-    /// A message arrived; `marked` when a router marked it as congestion experienced, which counts
-    /// as a loss does (RFC 3168). Returns the messages found missing.
+    /// The sender says what makes an event.
+    pub(crate) fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+    }
+
+    /// A message arrived; `marked` when a router marked it as congestion experienced. Returns the messages found missing.
     pub(crate) fn on_message(
         &mut self,
         now: Time,
@@ -76,10 +90,26 @@ impl LossMeter {
                 self.advance(step)
             }
         };
-        if lost > 0 || marked {
+        if self.is_event(now, lost, marked, path.rtt) {
             self.event(now, path);
         }
         lost
+    }
+
+    /// A mark counts as a loss does (RFC 3168) where loss counts.
+    fn is_event(&mut self, now: Time, lost: u64, marked: bool, rtt: Duration) -> bool {
+        match self.mode {
+            Mode::Norm | Mode::Path => lost > 0 || marked,
+            Mode::Ecn => ecn::is_event(lost, marked),
+            Mode::LossTolerant => self.confirmation.is_event(now, lost, marked, rtt),
+        }
+    }
+
+    fn window(&self, rtt: Duration) -> Duration {
+        match self.mode {
+            Mode::Ecn => ecn::window(rtt),
+            Mode::Norm | Mode::Path | Mode::LossTolerant => rtt,
+        }
     }
 
     fn late(&mut self, by: u32) {
@@ -105,7 +135,7 @@ impl LossMeter {
     }
 
     fn event(&mut self, now: Time, path: PathState) {
-        if self.event.is_some_and(|event| now.since(event) < path.rtt) {
+        if self.event.is_some_and(|event| now.since(event) < self.window(path.rtt)) {
             return;
         }
         self.event = Some(now);
@@ -128,14 +158,24 @@ impl LossMeter {
             return 0.0;
         }
         let known = (self.events as usize).min(8);
-        let mean = |intervals: &[f64]| {
-            let sum: f64 = intervals.iter().zip(WEIGHTS).map(|(i, w)| i * w).sum();
-            sum / WEIGHTS[..intervals.len()].iter().sum::<f64>()
-        };
-        let closed = mean(&self.intervals[1..=known]);
-        let open = mean(&self.intervals[..known]);
+        let closed = weighted_mean(&self.intervals[1..=known]);
+        let discount = (2.0 * closed / self.intervals[0].max(1.0)).clamp(DISCOUNT_MIN, 1.0);
+        let open = self.mean_with_open(known, discount);
         1.0 / closed.max(open).max(1.0)
     }
+
+    /// The open interval counts in full, those before it discounted.
+    fn mean_with_open(&self, known: usize, discount: f64) -> f64 {
+        let older = &self.intervals[1..known];
+        let weight: f64 = WEIGHTS[1..known].iter().sum::<f64>() * discount;
+        let sum: f64 = older.iter().zip(&WEIGHTS[1..]).map(|(i, w)| i * w).sum::<f64>() * discount;
+        (self.intervals[0] * WEIGHTS[0] + sum) / (WEIGHTS[0] + weight)
+    }
+}
+
+fn weighted_mean(intervals: &[f64]) -> f64 {
+    let sum: f64 = intervals.iter().zip(WEIGHTS).map(|(i, w)| i * w).sum();
+    sum / WEIGHTS[..intervals.len()].iter().sum::<f64>()
 }
 
 /// RFC 4654 2.3.4: the fraction at which the control equation gives about half the rate at which
@@ -148,14 +188,6 @@ fn first_fraction(messages: f64, path: PathState) -> f64 {
     }
     let ratio = path.size / carried;
     (1.5 * ratio * ratio).clamp(1e-9, counted)
-}
-
-/// The rate in bytes a second that TCP would have: RFC 5740 5.5.2.
-pub(crate) fn equation_rate(size: f64, rtt: Duration, loss: f64) -> f64 {
-    let rtt = rtt.as_secs_f64().max(1e-6);
-    let p = loss.clamp(1e-9, 1.0);
-    let root = libm::sqrt(2.0 * p / 3.0);
-    size / (rtt * (root + 12.0 * p * libm::sqrt(3.0 * p / 8.0) * (1.0 + 32.0 * p * p)))
 }
 
 #[cfg(test)]
@@ -215,9 +247,31 @@ mod tests {
     }
 
     #[test]
-    fn the_equation_gives_tcps_rate() {
-        // 1460 B, 100 ms, 1 %: 1.22 s/(R sqrt p) less the timeout term.
-        let rate = equation_rate(1460.0, Duration::from_millis(100), 0.01);
-        assert!((130_000.0..178_000.0).contains(&rate), "{rate}");
+    fn without_loss_for_long_the_past_counts_less() {
+        let (meter, _) = heard((0..8_000).filter(|n| *n > 1_000 || n % 100 != 99));
+        // Ten intervals of 100 and an open one of 6,900: undiscounted 1/1,233.
+        assert!(meter.fraction() < 1.0 / 1_800.0, "1/{}", 1.0 / meter.fraction());
+    }
+
+    #[test]
+    fn only_marks_are_events_when_the_sender_says_so() {
+        let mut meter = LossMeter::new();
+        meter.set_mode(Mode::Ecn);
+        for (ms, sequence) in (0..500).filter(|n| n % 10 != 9).enumerate() {
+            let now = Time::ZERO + Duration::from_millis(ms as u64);
+            meter.on_message(now, Sequence(sequence), sequence == 300, PATH);
+        }
+        assert_eq!(meter.events(), 1);
+    }
+
+    #[test]
+    fn an_isolated_loss_is_no_event_when_the_sender_says_so() {
+        let mut meter = LossMeter::new();
+        meter.set_mode(Mode::LossTolerant);
+        for (ms, sequence) in (0..500).filter(|n| ![100, 200, 201].contains(n)).enumerate() {
+            let now = Time::ZERO + Duration::from_millis(ms as u64);
+            meter.on_message(now, Sequence(sequence), false, PATH);
+        }
+        assert_eq!(meter.events(), 1);
     }
 }

@@ -198,6 +198,7 @@ impl RemoteSender {
         let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
         let marked = meta.ecn == Some(Ecn::Ce);
         let events = self.loss.events();
+        self.loss.set_mode(self.feedback.mode());
         let lost =
             self.loss.on_message(now, sender.sequence, marked, PathState { rtt, rate, size });
         ctx.stats.lost += lost;
