@@ -90,7 +90,9 @@ impl LossMeter {
                 self.advance(step)
             }
         };
-        if self.is_event(now, lost, marked, path.rtt) {
+        let open = self.event.is_some_and(|event| now.since(event) < self.window(path.rtt));
+        // What falls into an event's window belongs to it, and makes nobody suspect another.
+        if !open && self.is_event(now, lost, marked, path.rtt) {
             self.event(now, path);
         }
         lost
@@ -135,9 +137,6 @@ impl LossMeter {
     }
 
     fn event(&mut self, now: Time, path: PathState) {
-        if self.event.is_some_and(|event| now.since(event) < self.window(path.rtt)) {
-            return;
-        }
         self.event = Some(now);
         self.events += 1;
         if self.events == 1 {
