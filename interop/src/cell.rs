@@ -98,11 +98,18 @@ pub struct Conditions {
     pub arrival: Arrival,
     /// Sending rate in bit/s.
     pub rate_bps: u64,
+    /// NORM-CC decides the rate, `rate_bps` is the most.
+    pub congestion_control: bool,
+    /// Rate of the line to each receiver in bit/s, with a queue of [`LINE_QUEUE_MS`].
+    pub line_bps: Option<u64>,
     /// Segment size in bytes.
     pub segment: u16,
     /// Most seconds from the sender's start to the last receiver's last byte.
     pub limit_seconds: u64,
 }
+
+/// How long a packet waits at most in the queue before a line.
+pub const LINE_QUEUE_MS: u64 = 200;
 
 /// One experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +147,8 @@ impl Conditions {
             acks: true,
             arrival: Arrival::Early,
             rate_bps: 20_000_000,
+            congestion_control: false,
+            line_bps: None,
             segment: 1400,
             limit_seconds: 40,
         }
@@ -218,6 +227,13 @@ impl Conditions {
     #[must_use]
     pub fn segment(mut self, segment: u16) -> Self {
         self.segment = segment;
+        self
+    }
+
+    /// A line of this rate to each receiver, and NORM-CC to find it.
+    #[must_use]
+    pub fn line_kbps(mut self, rate: u64) -> Self {
+        (self.line_bps, self.congestion_control) = (Some(rate * 1_000), true);
         self
     }
 
