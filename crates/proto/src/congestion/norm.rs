@@ -41,7 +41,7 @@ pub struct Norm {
     /// No receiver that limits has seen loss.
     starting: bool,
     candidates: Candidates,
-    /// Mean bytes of a message.
+    /// Mean bytes of a message with a full segment.
     size: f64,
     /// Mean square root of the limiting receiver's round trip, seconds.
     root: Option<f64>,
@@ -151,8 +151,11 @@ impl RateController for Norm {
         }
     }
 
+    /// Commands are short and few: the equation is about the messages that fill the line.
     fn on_sent(&mut self, _now: Time, bytes: usize) {
-        self.size += SIZE_WEIGHT * (bytes as f64 - self.size);
+        if bytes >= self.limits.segment {
+            self.size += SIZE_WEIGHT * (bytes as f64 - self.size);
+        }
     }
 
     fn on_left(&mut self, _now: Time, node: NodeId) {
