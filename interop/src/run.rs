@@ -188,7 +188,7 @@ impl Experiment<'_> {
                 // It waits for all it expects; the latecomer comes only after it has begun.
                 command.args(["--wait", if c.arrival == Arrival::Late { "3s" } else { "20s" }]);
                 command.args(["--rate", &c.rate_bps.to_string()]);
-                command.args(["--cc", if c.congestion_control { "norm" } else { "fixed" }]);
+                command.args(["--cc", c.congestion_control]);
                 command.args(["--fec", &format!("{}:{}", c.fec.data, c.fec.parity)]);
                 command.args(["--parity", &c.fec.proactive.to_string(), "--no-gso"]);
                 command.args(["--fec-id", &c.fec.id.to_string()]);
@@ -208,7 +208,7 @@ impl Experiment<'_> {
         let c = &self.cell.conditions;
         let mut command = self.peers.nrl.command(host, "send", GROUP, PORT);
         command.args(["--rate", &c.rate_bps.to_string(), "--grtt", NRL_GRTT]);
-        if c.congestion_control {
+        if c.congestion_control != "fixed" {
             command.arg("--cc");
         }
         command.args(["--ndata", &c.fec.data.to_string(), "--nparity", &c.fec.parity.to_string()]);
