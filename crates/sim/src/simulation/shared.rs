@@ -4,20 +4,32 @@ use super::{Happening, Simulation};
 use crate::{
     fabric::{Fabric, Step},
     flow::{Running, Side},
+    link::Traces,
     network::{Delivery, Host},
     packet::{FlowId, Packet, Payload, Target},
     plan::Plan,
     topology::{Place, PlaceNumber},
 };
 use fanfare_proto::{Destination, Duration, Ecn, Time};
+use std::rc::Rc;
 
 impl Simulation {
     /// The shared network of a plan that has hops.
-    pub(super) fn fabric_of(plan: &Plan) -> Option<Fabric> {
+    pub(super) fn fabric_of(plan: &Plan, traces: &Rc<Traces>) -> Option<Fabric> {
+        let mut edges = plan.hops.clone();
+        for (medium, number) in plan.media.iter().zip(0..) {
+            edges.extend(medium.edges(number));
+        }
+        if edges.is_empty() {
+            return None;
+        }
         let groups: Vec<u8> = plan.hosts.iter().map(|host| host.group).collect();
-        let warm = Time::ZERO + plan.warm_up;
-        let fabric = || Fabric::new(&groups, &plan.hops, plan.membership, plan.seed, warm);
-        (!plan.hops.is_empty()).then(fabric)
+        let chance = (plan.seed, Time::ZERO + plan.warm_up);
+        let mut fabric = Fabric::new(&groups, &edges, plan.membership, chance, traces);
+        for (medium, number) in plan.media.iter().zip(0..) {
+            fabric.share_air(number, medium);
+        }
+        Some(fabric)
     }
 
     /// Enters the beginnings and ends of background flows.
