@@ -10,6 +10,7 @@
 //! - [`agenda`]: what happens when.
 //! - `node`: drives one session; [`content`]: objects' bytes, computed rather than stored.
 //! - `simulation`: the run itself.
+//! - [`tcp`]: flows to compete with.
 //! - [`traffic`], [`report`], [`table`], `trace`: what came of it.
 //!
 //! # The guide
@@ -25,6 +26,7 @@ pub mod plan;
 pub mod report;
 mod simulation;
 pub mod table;
+pub mod tcp;
 mod trace;
 pub mod traffic;
 
