@@ -12,6 +12,7 @@
 //! - [`agenda`]: what happens when.
 //! - `node`: drives one session by its `clock`; [`content`]: objects' bytes, computed rather than stored.
 //! - `simulation`: the run itself.
+//! - [`tcp`]: flows to compete with.
 //! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
 //!   `time_series`, `trace`: what came of it.
 //!
@@ -40,6 +41,7 @@ pub mod report;
 pub mod series;
 mod simulation;
 pub mod table;
+pub mod tcp;
 mod time_series;
 pub mod topology;
 mod trace;

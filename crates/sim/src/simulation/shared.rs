@@ -1,6 +1,6 @@
 //! The run over a topology: packets of sessions and of background flows on shared hops.
 
-use super::{Happening, Simulation};
+use super::{Happening, Simulation, fnv};
 use crate::{
     fabric::{Fabric, Step},
     flow::{Running, Side},
@@ -86,6 +86,8 @@ impl Simulation {
         let Some((place, packet)) = arrived else { return };
         match packet.flow {
             FlowId::Background(number) => {
+                let words = [self.now.as_nanos(), u64::from(place.0), packet.bytes as u64];
+                self.hash = fnv(self.hash, words);
                 if let Some(side) = self.flows[usize::from(number)].on_packet(self.now, &packet) {
                     self.settle_flow(number, side);
                 }
