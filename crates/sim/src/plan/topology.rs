@@ -6,6 +6,7 @@ use crate::{
     flow::Flow,
     hop::Hop,
     link::Link,
+    medium::Medium,
     network::Host,
     topology::{Edge, Place, Router},
 };
@@ -66,6 +67,12 @@ impl Plan {
     pub fn wire(self, a: impl Into<Place>, b: impl Into<Place>, hop: impl Into<Hop>) -> Self {
         let (a, b, hop) = (a.into(), b.into(), hop.into());
         self.hop(a, b, hop).hop(b, a, hop)
+    }
+    /// A radio medium; the n-th one's air is `Place::Medium(n)`.
+    #[must_use]
+    pub fn medium(mut self, medium: Medium) -> Self {
+        self.media.push(medium);
+        self
     }
     /// How long the network takes to learn who is in a group. Default at once.
     #[must_use]
