@@ -6,7 +6,7 @@
 //! list of them, [`run`] carries one out, [`matrix`] all of them, [`report`] writes the table,
 //! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss,
 //! [`congestion`] fills a narrow line, [`power`] fails the power
-//! of a receiver.
+//! of a receiver, [`tcp`] compares the simulator's TCP with this kernel's.
 //!
 //! Needs root and the packages that [`tool::PACKAGES`] names; installs nothing itself.
 
@@ -26,4 +26,5 @@ pub mod process;
 pub mod report;
 pub mod run;
 pub mod scratch;
+pub mod tcp;
 pub mod tool;

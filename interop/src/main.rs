@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use fanfare_interop::cell::{Cell, Conditions, Direction, NRL_TO_NRL, OURS_TO_OURS};
@@ -15,7 +16,7 @@ use fanfare_interop::nrl::Nrl;
 use fanfare_interop::report::{self, Head};
 use fanfare_interop::run::{self, Options, Peers};
 use fanfare_interop::tool::{self, ToolError};
-use fanfare_interop::{cells, decode, lab, power, scratch};
+use fanfare_interop::{cells, decode, lab, power, scratch, tcp};
 
 /// Runs our program against NRL's NORM in network namespaces. Needs root.
 #[derive(Parser)]
@@ -38,6 +39,8 @@ enum Verb {
     /// Fail the power of a receiver at many moments of a transfer: its disk must be safe to come
     /// back to.
     Power(PowerArguments),
+    /// Compare the simulator's TCP with this kernel's; a full run writes docs/tcp-model.md.
+    Tcp(TcpArguments),
     /// Remove namespaces and scratch files that a killed run has left behind.
     Cleanup,
 }
@@ -131,6 +134,25 @@ struct PowerArguments {
     size: u64,
 }
 
+#[derive(Args)]
+struct TcpArguments {
+    /// Seconds of a run.
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+    /// Runs of each condition with loss.
+    #[arg(long, default_value_t = 4)]
+    runs: u64,
+    /// Runs at a time.
+    #[arg(long, default_value_t = 6)]
+    jobs: usize,
+    /// Only conditions whose name contains this; a name is "CUBIC 10 Mbit/s 100 ms 1 %".
+    #[arg(long)]
+    filter: Option<String>,
+    /// Where the page goes [default: docs/tcp-model.md for a full run, else nowhere].
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
 fn main() -> ExitCode {
     tool::stop_on_signal();
     let done = match Arguments::parse().verb {
@@ -139,6 +161,7 @@ fn main() -> ExitCode {
         Verb::Congestion(arguments) => run_congestion(&arguments),
         Verb::Decode(arguments) => run_decode(&arguments),
         Verb::Power(arguments) => run_power(&arguments),
+        Verb::Tcp(arguments) => run_tcp(&arguments),
         Verb::Cleanup => run_cleanup(),
     };
     match done {
@@ -160,12 +183,16 @@ fn peers() -> Result<Peers, ToolError> {
 }
 
 fn head(peers: &Peers) -> Result<Head, ToolError> {
+    Ok(Head { command: command(), date: today()?, nrl_version: peers.nrl.version.clone() })
+}
+
+fn command() -> String {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    Ok(Head {
-        command: format!("cargo run -p fanfare-interop -- {}", words.join(" ")),
-        date: tool::output("date", &["-u", "+%F"])?.trim().to_owned(),
-        nrl_version: peers.nrl.version.clone(),
-    })
+    format!("cargo run -p fanfare-interop -- {}", words.join(" "))
+}
+
+fn today() -> Result<String, ToolError> {
+    Ok(tool::output("date", &["-u", "+%F"])?.trim().to_owned())
 }
 
 fn run_matrix(arguments: &MatrixArguments) -> Result<bool, ToolError> {
@@ -282,6 +309,33 @@ fn run_decode(arguments: &DecodeArguments) -> Result<bool, ToolError> {
     }
     println!("transfer: {}", outcome.failure.as_deref().unwrap_or("complete"));
     Ok(decoded.complaints.is_empty() && absent.is_empty() && outcome.failure.is_none())
+}
+
+fn run_tcp(arguments: &TcpArguments) -> Result<bool, ToolError> {
+    for program in ["ip", "ethtool"] {
+        lab::require(program)?;
+    }
+    let plan = tcp::Plan {
+        time: Duration::from_secs(arguments.seconds.max(1)),
+        runs: arguments.runs.max(1),
+        jobs: arguments.jobs,
+    };
+    let wanted = |conditions: &tcp::Conditions| {
+        arguments.filter.as_ref().is_none_or(|text| conditions.name().contains(text.as_str()))
+    };
+    let chosen: Vec<_> = tcp::Plan::conditions().into_iter().filter(wanted).collect();
+    let rows = tcp::compare(&plan, &chosen, |conditions, model, kernel| {
+        let name = conditions.name();
+        println!("{name}: model {:.0}, kernel {:.0} kbit/s", model / 1e3, kernel / 1e3);
+    })?;
+    rows.iter().for_each(|row| println!("{}", tcp::page::line(row)));
+    let default = arguments.filter.is_none().then(|| PathBuf::from("docs/tcp-model.md"));
+    if let Some(path) = arguments.out.clone().or(default) {
+        let kernel = tool::output("uname", &["-r"])?;
+        let page = tcp::page::page(&command(), &today()?, kernel.trim(), &plan, &rows);
+        write(&path, &page)?;
+    }
+    Ok(!rows.is_empty())
 }
 
 fn run_cleanup() -> Result<bool, ToolError> {

@@ -11,6 +11,7 @@ pub const PACKAGES: &[(&str, &str)] = &[
     ("ip", "iproute2"),
     ("nft", "nftables"),
     ("ethtool", "ethtool"),
+    ("uname", "coreutils"),
     ("c++", "g++ and libnorm-dev"),
     ("dumpcap", "wireshark-common"),
     ("tshark", "tshark"),

@@ -37,6 +37,9 @@ pub struct Config {
     pub loss_detection: LossDetection,
     /// Whether CUBIC may leave slow start before a loss, as Linux's does. Default true.
     pub hystart: bool,
+    /// Whether CUBIC on a short path grows as fast as Reno once it is beyond the window of the last
+    /// loss (RFC 9438 4.3). Linux (6.18) does not, and is up to a fifth slower there. Default false.
+    pub reno_beyond_last_loss: bool,
     /// Whether congestion marks take the place of drops (RFC 3168). Default false.
     pub ecn: bool,
     /// Segments in flight at first. Default 10 (RFC 6928).
@@ -58,6 +61,7 @@ impl Default for Config {
             algorithm: Algorithm::Cubic,
             loss_detection: LossDetection::RackTlp,
             hystart: true,
+            reno_beyond_last_loss: false,
             ecn: false,
             initial_window: 10,
             receive_window: 6 << 20,

@@ -20,6 +20,8 @@ pub(super) struct Cubic {
     /// The window at the last loss.
     prior: f64,
     epoch: Option<Epoch>,
+    /// From the configuration.
+    reno_beyond: bool,
 }
 
 /// Congestion avoidance since the last loss.
@@ -41,6 +43,12 @@ impl Epoch {
 }
 
 impl Cubic {
+    /// Before any loss; `reno_beyond`:
+    /// [`Config::reno_beyond_last_loss`](super::Config::reno_beyond_last_loss).
+    pub(super) fn new(reno_beyond: bool) -> Self {
+        Self { reno_beyond, ..Self::default() }
+    }
+
     /// What to add to the window for `acked` segments.
     pub(super) fn increase(&mut self, now: Time, rtt: Duration, window: f64, acked: f64) -> f64 {
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin(now, window));
@@ -51,8 +59,8 @@ impl Cubic {
         if self.w_max == 0.0 {
             step = step.max(acked * UNPROVEN_GROWTH);
         }
-        // RFC 9438 4.3: beyond the window of the last loss, as Reno itself.
-        let alpha = if epoch.reno >= self.prior { 1.0 } else { ALPHA };
+        let beyond = self.reno_beyond && epoch.reno >= self.prior;
+        let alpha = if beyond { 1.0 } else { ALPHA };
         epoch.reno += alpha * acked / window;
         if epoch.window_at(age) < epoch.reno {
             step = step.max(epoch.reno - window);
@@ -73,7 +81,7 @@ impl Cubic {
 
     /// After a timeout the cubic begins flat, at the window where slow start ends (RFC 9438 4.8).
     pub(super) fn on_timeout(&mut self) {
-        *self = Self { prior: self.prior, ..Self::default() };
+        *self = Self { prior: self.prior, ..Self::new(self.reno_beyond) };
     }
 
     fn begin(&self, now: Time, window: f64) -> Epoch {
@@ -129,13 +137,15 @@ mod tests {
 
     #[test]
     fn on_a_short_path_it_grows_as_reno_with_its_decrease_would() {
-        let mut cubic = Cubic::default();
-        let window = cubic.decrease(20.0);
-        let rtt = Duration::from_millis(10);
-        let after = windows(&mut cubic, window, rtt, 1)[0];
-        // 6 / 0.529 round trips back to 20, the rest of the hundred at one segment each.
-        let reno = 20.0 + (100.0 - 6.0 / ALPHA);
-        assert!((after - reno).abs() < 6.0, "{after} against {reno}");
+        let after = |reno_beyond| {
+            let mut cubic = Cubic::new(reno_beyond);
+            let window = cubic.decrease(20.0);
+            windows(&mut cubic, window, Duration::from_millis(10), 1)[0]
+        };
+        // A hundred round trips from 14 at 0.529 segments each; or so until 20, then at one each.
+        let (linux, rfc) = (14.0 + 100.0 * ALPHA, 20.0 + (100.0 - 6.0 / ALPHA));
+        assert!((after(false) - linux).abs() < 3.0, "{} against {linux}", after(false));
+        assert!((after(true) - rfc).abs() < 6.0, "{} against {rfc}", after(true));
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Window {
         let initial = f64::from(config.initial_window.max(1));
         let growth = match config.algorithm {
             Algorithm::Reno => Growth::Reno,
-            Algorithm::Cubic => Growth::Cubic(Cubic::default()),
+            Algorithm::Cubic => Growth::Cubic(Cubic::new(config.reno_beyond_last_loss)),
         };
         Self { segments: initial, ssthresh: f64::INFINITY, initial, growth }
     }
