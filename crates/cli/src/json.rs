@@ -439,7 +439,8 @@ mod tests {
         let name = |line: &&str| line.split('"').nth(3).unwrap_or_default().to_owned();
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
-                   warning error result";
+                   warning error result \
+                   waiting slow evicted";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

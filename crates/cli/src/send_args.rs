@@ -252,13 +252,15 @@ impl SendArgs {
     }
 
     /// A carousel goes round among what receivers keep in view.
-    pub(crate) fn check_carousel(&self, objects: usize) -> Result<(), Failure> {
+    /// Between two ways the hashes of large files are objects, too.
+    pub(crate) fn check_carousel(&self, files: usize, hashed: usize) -> Result<(), Failure> {
+        let objects = if self.one_way { files } else { files + hashed };
         if self.carousel == 0 || objects <= CAROUSEL_MAX {
             return Ok(());
         }
         let text = format!(
-            "carousel ({}): {objects} objects, and receivers keep {CAROUSEL_MAX} in view. \
-             Pack them into one file",
+            "carousel ({}): a round has {objects} objects, and receivers keep {CAROUSEL_MAX} in \
+             view. Leave out --no-pack and --sync, or pack the files into one",
             self.carousel
         );
         Err(Failure::usage("carousel.invalid", text))

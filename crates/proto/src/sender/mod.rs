@@ -190,7 +190,7 @@ impl Sender {
     ) -> Result<ObjectKey, EnqueueError> {
         self.now = self.now.max(now);
         if self.eot.is_asked() {
-            return Err(EnqueueError::NotASender);
+            return Err(EnqueueError::Closed);
         }
         let NewObject { kind, size, info, pass } = object;
         let max = usize::from(self.coding.segment_size);
