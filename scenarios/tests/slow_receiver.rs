@@ -65,6 +65,30 @@ fn the_others_acknowledge_before_the_deferred_one_is_served() {
 }
 
 #[test]
+fn an_evicted_receiver_is_told_and_asks_no_more() {
+    // loss 1 %, 1 % and 50 %, delay 5 ms, seed 4; evicted at 1 s, the roll is called every 2 s
+    let report = beside_a_slow_one(4)
+        .at(ms(1), Change::RollCall(SENDER, secs(2)))
+        .at(secs(1), Change::Evict(SENDER, SLOW))
+        .run();
+    let told = report.host(SLOW).events.iter().find_map(|(at, event)| match event {
+        Event::Evicted { .. } => Some(*at),
+        _ => None,
+    });
+    let soon = told.is_some_and(|at| at < Time::ZERO + ms(3_500));
+    report.check(soon, &format!("it learns of it soon: {told:?}"));
+    let ignored = report.host(SENDER).sum(|s| s.dropped(DropReason::Evicted));
+    report.check(ignored < 20, &format!("{ignored} of its messages come too late"));
+    let others = [Host(1), Host(2)].map(|host| {
+        report.events(host, |e| match e {
+            Event::Evicted { .. } => Some(()),
+            _ => None,
+        })
+    });
+    report.check(others.iter().all(Vec::is_empty), "nobody else is told so");
+}
+
+#[test]
 fn an_evicted_receiver_is_no_longer_waited_for() {
     // loss 1 %, 1 % and 50 %, delay 5 ms, seed 3; evicted at 1 s
     let report = beside_a_slow_one(3).at(secs(1), Change::Evict(SENDER, SLOW)).run();

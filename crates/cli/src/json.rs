@@ -1,9 +1,9 @@
 //! Events as JSON, one object per line; the schema is docs/json-events.md.
 
 use fanfare_node::{
-    Placed,
+    Placed, SlowVerdict,
     event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
-    proto::{NodeId, ObjectKey},
+    proto::{Bitrate, NodeId, ObjectKey},
     receipt::Reason,
 };
 use serde::{Deserialize, Serialize};
@@ -13,12 +13,15 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Line {
     Start(Start),
+    Waiting(Waiting),
     Sending(Sending),
     Resuming(Resuming),
     Receiver(Receiver),
     Progress(Progress),
     Receipt(ReceiptLine),
     Reported(Reported),
+    Slow(SlowLine),
+    Evicted(Evicted),
     Sender(Sender),
     Object(Object),
     Resumed(Resumed),
@@ -44,6 +47,32 @@ pub(crate) struct Start {
     pub(crate) bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dir: Option<String>,
+}
+
+/// Receivers are waited for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Waiting {
+    pub(crate) receivers: u64,
+    pub(crate) expected: u64,
+    pub(crate) missing: Vec<String>,
+}
+
+/// A receiver gets less than it should, or enough again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SlowLine {
+    pub(crate) id: u32,
+    pub(crate) name: Option<String>,
+    pub(crate) verdict: String,
+    pub(crate) rate_bps: u64,
+}
+
+/// A sender goes on without this receiver.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Evicted {
+    pub(crate) sender: u32,
 }
 
 /// Data begins to flow.
@@ -89,6 +118,10 @@ pub(crate) struct Receiver {
     pub(crate) id: u32,
     pub(crate) name: Option<String>,
     pub(crate) state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) free: Option<u64>,
 }
 
 /// How far it is: a sender's, or a receiver's.
@@ -243,7 +276,18 @@ pub(crate) struct OutcomeLine {
 impl Line {
     pub(crate) fn receiver(view: &ReceiverView) -> Self {
         let state = view.state.map_or("plain", |state| state.name()).to_owned();
-        Self::Receiver(Receiver { id: view.id.0, name: view.name.clone(), state })
+        let source = view.source.map(|source| source.to_string());
+        let (id, name, free) = (view.id.0, view.name.clone(), view.free);
+        Self::Receiver(Receiver { id, name, state, source, free })
+    }
+
+    pub(crate) fn slow(view: &ReceiverView, verdict: SlowVerdict, rate: Bitrate) -> Self {
+        Self::Slow(SlowLine {
+            id: view.id.0,
+            name: view.name.clone(),
+            verdict: verdict.name().to_owned(),
+            rate_bps: rate.as_bps(),
+        })
     }
 
     pub(crate) fn send_progress(p: &SendProgress) -> Self {
@@ -395,7 +439,8 @@ mod tests {
         let name = |line: &&str| line.split('"').nth(3).unwrap_or_default().to_owned();
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
-                   warning error result";
+                   warning error result \
+                   waiting slow evicted";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

@@ -19,6 +19,7 @@ mod net_args;
 mod plain_receivers;
 mod progress;
 mod recv;
+mod roster;
 mod send;
 mod send_args;
 mod skipped;

@@ -59,7 +59,13 @@ mod tests {
     use super::*;
 
     fn heard(state: Option<State>) -> SendEvent {
-        SendEvent::Receiver(ReceiverView { id: NodeId(7), name: None, state })
+        SendEvent::Receiver(ReceiverView {
+            id: NodeId(7),
+            name: None,
+            state,
+            source: None,
+            free: None,
+        })
     }
 
     const STARTED: SendEvent = SendEvent::Started { receivers: 1 };

@@ -17,7 +17,7 @@ use fanfare_node::{
 use crate::{
     exit::{Exit, Failure},
     interrupt,
-    json::{Failed, Gone, Line, Mending, Object, Resumed, Sender, Start},
+    json::{Evicted, Failed, Gone, Line, Mending, Object, Resumed, Sender, Start},
     net_args::{NetArgs, parse_node_id},
     progress::{Output, OutputArgs},
     units,
@@ -230,6 +230,13 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
                 name: name.clone(),
                 reason: reason.name().to_owned(),
             }));
+        }
+        ReceiveEvent::Evicted { id } => {
+            output.text(&format!(
+                "warning: sender {id} goes on without this receiver: too little of what it sends \
+                 arrives here"
+            ));
+            output.event(&Line::Evicted(Evicted { sender: id.0 }));
         }
         ReceiveEvent::SenderGone { id, said } => {
             output.event(&Line::Gone(Gone { id: id.0, said: *said }));

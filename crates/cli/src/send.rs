@@ -8,16 +8,17 @@ use std::{
 };
 
 use fanfare_node::{
-    Expect, Gathering, Node, NodeEvent, Packing, SendEvent, Sources,
+    Expect, Gathering, Node, NodeEvent, Packing, SendEvent, SlowVerdict, Sources,
     event::{Finished, Outcome, SendEnd, SendProgress, SendReport},
 };
 
 use crate::{
     exit::{Exit, Failure},
     interrupt,
-    json::{Line, Resuming, Sending, Start},
+    json::{Line, Resuming, Sending, Start, Waiting},
     plain_receivers::PlainReceivers,
     progress::Output,
+    roster::Roster,
     send_args::{SendArgs, SendPlan},
     skipped::Skipped,
     units,
@@ -40,9 +41,14 @@ fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
     builder.check()?;
     let receipts = Receipts::open(args)?;
     let sources = gather(args, output)?;
-    args.check_carousel(sources.files.len())?;
+    let hashed = sources.files.iter().filter(|file| file.manifest.is_some()).count();
+    args.check_carousel(sources.files.len(), hashed)?;
     let (files, objects, bytes) = (sources.file_count(), sources.files.len() as u64, sources.bytes);
-    let mut watched = Watched { receipts, plain: PlainReceivers::new(sources.has_packs()) };
+    let mut watched = Watched {
+        receipts,
+        plain: PlainReceivers::new(sources.has_packs()),
+        roster: Roster::default(),
+    };
     let (expect, wait) = (options.expect.clone(), options.wait);
     let node = builder.send(sources, options).build()?;
     interrupt::stop_on_interrupt(node.stopper());
@@ -84,6 +90,7 @@ fn gather(args: &SendArgs, output: &Output) -> Result<Sources, Failure> {
 struct Watched {
     receipts: Receipts,
     plain: PlainReceivers,
+    roster: Roster,
 }
 
 fn watch(node: &Node, output: &Output, watched: &mut Watched) {
@@ -92,6 +99,9 @@ fn watch(node: &Node, output: &Output, watched: &mut Watched) {
             Ok(NodeEvent::Send(event)) => {
                 if let Some(message) = watched.plain.on_event(&event) {
                     output.warn("packs.unreadable", message);
+                }
+                if let SendEvent::Receiver(view) = &event {
+                    watched.roster.on_receiver(view, output);
                 }
                 show(&event, output, &mut watched.receipts);
             }
@@ -112,6 +122,18 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
         SendEvent::Receiver(view) => {
             output.event(&Line::receiver(view));
             output.spin(format!("{} {}", view.label(), view.state.map_or("", |s| s.name())));
+        }
+        SendEvent::Waiting { receivers, expected, missing } => {
+            let (receivers, expected) = (*receivers as u64, *expected as u64);
+            let names = missing.join(", ");
+            let names = if missing.is_empty() { String::new() } else { format!(": {names}") };
+            output.spin(format!("{receivers} here, waiting for {expected}{names}"));
+            output.event(&Line::Waiting(Waiting { receivers, expected, missing: missing.clone() }));
+        }
+        SendEvent::Slow { receiver, verdict, rate } => {
+            output.event(&Line::slow(receiver, *verdict, *rate));
+            let (label, then) = (receiver.label(), consequence(*verdict));
+            output.text(&format!("receiver {label} gets {rate}: {then}"));
         }
         SendEvent::Started { receivers } => {
             output.event(&Line::Sending(Sending { receivers: *receivers as u64 }));
@@ -134,6 +156,14 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
             output.text(&format!("receiver {receiver}: '{name}': {}", reason.name()));
         }
         SendEvent::SourceChanged(_) => {}
+    }
+}
+
+fn consequence(verdict: SlowVerdict) -> &'static str {
+    match verdict {
+        SlowVerdict::Deferred => "it is served after the others",
+        SlowVerdict::Restored => "it is served as the others again",
+        SlowVerdict::Evicted => "it is given up",
     }
 }
 

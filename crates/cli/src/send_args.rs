@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use fanfare_node::{
-    Expect, FieldSize, NodeBuilder, SendOptions,
+    Expect, FieldSize, NodeBuilder, SendOptions, Slow,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
 };
 
@@ -45,6 +45,13 @@ pub(crate) struct SendArgs {
     /// Send everything N times more
     #[arg(long, default_value_t = 0, value_name = "N")]
     carousel: u32,
+    /// Receivers that get less than the others: wait for them, serve them last, or give them up
+    #[arg(long, value_enum, default_value = "keep")]
+    slow: SlowPolicy,
+    /// Receivers are slow that get less than this rate [default with --slow tail: half of what the
+    /// middle one gets]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    min_rate: Option<String>,
     /// Receivers have most of it: announce everything, send only what is asked for
     #[arg(long, conflicts_with = "one_way")]
     pub(crate) sync: bool,
@@ -106,6 +113,14 @@ impl From<Cc> for CongestionControl {
     }
 }
 
+/// `--slow`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SlowPolicy {
+    Keep,
+    Tail,
+    Evict,
+}
+
 /// The options, understood.
 #[derive(Debug)]
 pub(crate) struct SendPlan {
@@ -141,6 +156,7 @@ impl SendArgs {
             accept_plain: self.accept_plain,
             carousel: self.carousel,
             sync: self.sync,
+            slow: self.slow(rate)?,
             name: self.net.name(),
         };
         Ok(SendPlan { options, rate, builder })
@@ -167,6 +183,35 @@ impl SendArgs {
             Err(wrong("a name is empty"))
         } else {
             Ok(Expect::Names(names))
+        }
+    }
+
+    fn slow(&self, rate: Bitrate) -> Result<Slow, Failure> {
+        let given = self.min_rate.as_deref().unwrap_or_default();
+        let wrong =
+            |value: &str, why: &str| Failure::usage("slow.invalid", format!("{value}: {why}"));
+        let least = match &self.min_rate {
+            Some(text) => Some(units::rate_of("min-rate", text)?),
+            None => None,
+        };
+        let value = format!("min-rate ({given})");
+        match (self.slow, least) {
+            (SlowPolicy::Keep, Some(_)) => {
+                Err(wrong(&value, "nobody is put off or out. Add --slow tail or --slow evict"))
+            }
+            (_, Some(least)) if least >= rate => {
+                let why = format!("nobody gets as much at a rate of {rate}. Give a lower one");
+                Err(wrong(&value, &why))
+            }
+            (SlowPolicy::Evict | SlowPolicy::Tail, _) if self.one_way => {
+                Err(wrong("slow", "nobody is heard with --one-way. Leave one of them out"))
+            }
+            (SlowPolicy::Keep, None) => Ok(Slow::Keep),
+            (SlowPolicy::Tail, min_rate) => Ok(Slow::Tail { min_rate }),
+            (SlowPolicy::Evict, Some(min_rate)) => Ok(Slow::Evict { min_rate }),
+            (SlowPolicy::Evict, None) => {
+                Err(wrong("slow (evict)", "below which rate is not said. Add --min-rate RATE"))
+            }
         }
     }
 
@@ -235,13 +280,15 @@ impl SendArgs {
     }
 
     /// A carousel goes round among what receivers keep in view.
-    pub(crate) fn check_carousel(&self, objects: usize) -> Result<(), Failure> {
+    /// Between two ways the hashes of large files are objects, too.
+    pub(crate) fn check_carousel(&self, files: usize, hashed: usize) -> Result<(), Failure> {
+        let objects = if self.one_way { files } else { files + hashed };
         if self.carousel == 0 || objects <= CAROUSEL_MAX {
             return Ok(());
         }
         let text = format!(
-            "carousel ({}): {objects} objects, and receivers keep {CAROUSEL_MAX} in view. \
-             Pack them into one file",
+            "carousel ({}): a round has {objects} objects, and receivers keep {CAROUSEL_MAX} in \
+             view. Leave out --no-pack and --sync, or pack the files into one",
             self.carousel
         );
         Err(Failure::usage("carousel.invalid", text))
@@ -285,6 +332,21 @@ mod tests {
         assert_eq!(expect("a, b").unwrap(), Expect::Names(vec!["a".into(), "b".into()]));
         assert!(expect("0").is_err() && expect("a,,b").is_err());
         assert!(text(&["--expect", "1", "--one-way"]).contains("--one-way"));
+    }
+
+    #[test]
+    fn a_least_rate_and_what_to_do_below_it_belong_together() {
+        let slow = |args: &[&str]| plan(args).map(|plan| plan.options.slow);
+        assert_eq!(slow(&[]).unwrap(), Slow::Keep);
+        assert_eq!(slow(&["--slow", "tail"]).unwrap(), Slow::Tail { min_rate: None });
+        let min_rate = Bitrate::mbps(2);
+        let evict = slow(&["--slow", "evict", "--min-rate", "2M"]).unwrap();
+        assert_eq!(evict, Slow::Evict { min_rate });
+        assert!(text(&["--min-rate", "2M"]).contains("--slow tail"));
+        assert!(text(&["--slow", "evict"]).contains("--min-rate"));
+        assert!(text(&["--slow", "tail", "--min-rate", "10M"]).contains("a lower one"));
+        assert!(text(&["--slow", "tail", "--one-way"]).contains("--one-way"));
+        assert!(text(&["--slow", "tail", "--min-rate", "fast"]).contains("min-rate (fast)"));
     }
 
     #[test]

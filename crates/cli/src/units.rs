@@ -8,7 +8,12 @@ use crate::exit::Failure;
 
 /// Reads `64k`, `10M`, `1.5G` or plain bits per second.
 pub(crate) fn rate(text: &str) -> Result<Bitrate, Failure> {
-    if text == "auto" {
+    rate_of("rate", text)
+}
+
+/// The same for the option `what`.
+pub(crate) fn rate_of(what: &str, text: &str) -> Result<Bitrate, Failure> {
+    if text == "auto" && what == "rate" {
         return Err(Failure::usage(
             "rate.auto",
             "rate (auto): comes with congestion control, which this version does not have. \
@@ -16,7 +21,8 @@ pub(crate) fn rate(text: &str) -> Result<Bitrate, Failure> {
         ));
     }
     let wrong = |why: &str| {
-        let text = format!("rate ({text}): {why}. Write bits per second as 64k, 10M, 1G or 64000");
+        let text =
+            format!("{what} ({text}): {why}. Write bits per second as 64k, 10M, 1G or 64000");
         Failure::usage("rate.invalid", text)
     };
     let (number, factor) = match text.char_indices().next_back() {

@@ -365,20 +365,21 @@ impl NodeBuilder {
             _ => None,
         };
         let about = (About::new(id, self.sender.instance_id), self.sender.segment_size);
+        let (to_driver, commands) = sync_channel(16);
+        let (to_application, events) = sync_channel(EVENTS);
+        let mut outbox = Outbox::new(to_application);
         let start_sending = |(sources, options)| {
-            SendJob::start(now, &mut session, &mut storage, sources, options, about)
+            SendJob::start(now, &mut session, &mut storage, sources, options, about, &mut outbox)
         };
         let send = self.send.map(start_sending).transpose().map_err(BuildError::Enqueue)?;
         let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
-        let (to_driver, commands) = sync_channel(16);
-        let (to_application, events) = sync_channel(EVENTS);
         let driver = Driver {
             clock,
             session,
             storage,
             send,
             receive,
-            outbox: Outbox::new(to_application),
+            outbox,
             commands,
             waker: waker.clone(),
             outgoing: Outgoing::new(&endpoint, usize::from(self.sender.segment_size) + HEADER_MAX),

@@ -6,6 +6,7 @@ use fanfare_proto::{Bitrate, NodeId, ObjectKey, Stats};
 
 use crate::{
     receipt::{Reason, State},
+    send::SlowVerdict,
     verify::Placed,
 };
 
@@ -33,6 +34,24 @@ pub enum NodeEvent {
 pub enum SendEvent {
     /// A receiver was heard for the first time, or is in another state.
     Receiver(ReceiverView),
+    /// Receivers are waited for: told at the start, and whenever one is new or in another state.
+    Waiting {
+        /// Heard so far.
+        receivers: usize,
+        /// How many are expected.
+        expected: usize,
+        /// Expected by name and not heard.
+        missing: Vec<String>,
+    },
+    /// A receiver gets less than it should, or enough again.
+    Slow {
+        /// Which receiver.
+        receiver: ReceiverView,
+        /// What becomes of it.
+        verdict: SlowVerdict,
+        /// What it gets, of what is sent now.
+        rate: Bitrate,
+    },
     /// Data begins to flow.
     Started {
         /// Receivers heard so far.
@@ -71,6 +90,10 @@ pub struct ReceiverView {
     pub name: Option<String>,
     /// What it is doing; `None` for plain NORM receivers.
     pub state: Option<State>,
+    /// Where its feedback comes from.
+    pub source: Option<SocketAddr>,
+    /// Bytes free on its disk; `None` for plain NORM receivers.
+    pub free: Option<u64>,
 }
 
 impl ReceiverView {
@@ -94,7 +117,8 @@ pub struct SendProgress {
     pub repair_bytes: u64,
     /// All bytes sent, headers of UDP and below not counted.
     pub wire_bytes: u64,
-    /// The receiver with the highest loss, and that loss as a fraction.
+    /// Of the receivers that are still to be served, the one that lately lost most, and that loss as
+    /// a fraction.
     pub limiting: Option<(ReceiverView, f64)>,
     /// Receivers that hold everything.
     pub complete: usize,
@@ -137,6 +161,8 @@ pub enum Outcome {
     },
     /// It fell silent.
     Unanswered,
+    /// It got less than the least rate, and was given up.
+    Evicted,
     /// Its user stopped it.
     Left,
     /// The sender was stopped first.
@@ -152,6 +178,7 @@ impl Outcome {
             Self::Unverified => "unverified",
             Self::Partial { .. } => "partial",
             Self::Unanswered => "unanswered",
+            Self::Evicted => "evicted",
             Self::Left => "left",
             Self::Interrupted => "interrupted",
         }
@@ -167,7 +194,8 @@ pub struct ReceiverResult {
     pub source: Option<SocketAddr>,
     /// How it ended.
     pub outcome: Outcome,
-    /// Loss as a fraction, as it reported last.
+    /// Loss as a fraction, as it reported last: of messages, by its count; of a plain NORM receiver,
+    /// its loss event fraction.
     pub loss: f64,
     /// NACKs heard from it.
     pub nacks: u64,
@@ -277,6 +305,11 @@ pub enum ReceiveEvent {
         name: Option<String>,
         /// Why.
         reason: Reason,
+    },
+    /// A sender goes on without this receiver: too little of what it sends arrives here.
+    Evicted {
+        /// Its node id.
+        id: NodeId,
     },
     /// A sender said good-bye, or was not heard for long.
     SenderGone {

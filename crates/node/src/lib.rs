@@ -72,6 +72,6 @@ pub use fanfare_wire::FieldSize;
 pub use node::{Node, Stopper};
 pub use placement::Conflict;
 pub use receive::{ReceiveOptions, Until};
-pub use send::{EnqueueFailed, Expect, SendOptions};
+pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
 pub use source::{Gathering, Packing, SourceError, SourceFile, Sources};
 pub use verify::Placed;

@@ -34,6 +34,8 @@ pub struct NewObject {
 pub enum EnqueueError {
     /// The session does not send.
     NotASender,
+    /// It has been told to say good-bye.
+    Closed,
     /// The object needs more than 48 bits of size, or more blocks than can be numbered.
     TooLarge { size: u64, max: u64 },
     /// INFO is longer than a segment.
@@ -47,6 +49,7 @@ impl core::fmt::Display for EnqueueError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::NotASender => write!(f, "this session has no sender"),
+            Self::Closed => write!(f, "this sender has been told to say good-bye"),
             Self::TooLarge { size, max } => write!(f, "object of {size} bytes, at most {max} fit"),
             Self::InfoTooLong { bytes, max } => {
                 write!(f, "info of {bytes} bytes, one segment holds {max}")

@@ -25,6 +25,9 @@ pub enum Event {
     ObjectCompleted { key: ObjectKey, size: u64 },
     /// Receiving: it will not be completed.
     ObjectAborted { key: ObjectKey, reason: AbortReason },
+    /// Receiving: it says that it goes on without this receiver ([`crate::SenderHandle::evict`]).
+    /// What comes still counts, but nothing is asked of it any more.
+    Evicted { sender: NodeId },
     /// Receiving: an application command of a sender.
     Command { sender: NodeId, content: Vec<u8> },
 

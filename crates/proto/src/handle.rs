@@ -65,7 +65,7 @@ impl SenderHandle<'_> {
 
     /// Goes on without `node`, for good: nothing it says counts any more, no watermark waits for
     /// it, and [`Self::receivers`] marks it as evicted. It may still receive; other receivers'
-    /// repairs serve it, too.
+    /// repairs serve it, too. While the roll is called, receivers of ours are told, and ask no more.
     pub fn evict(&mut self, node: NodeId) {
         self.with(|s, now| s.evict(now, node));
     }

@@ -66,7 +66,7 @@ pub use fanfare_wire::{
 };
 pub use handle::{ReceiverHandle, SenderHandle};
 pub use rate::Bitrate;
-pub use report::ReceiverReport;
+pub use report::{ReceiverReport, Reception};
 pub use session::Session;
 pub use stats::{DropReason, Stats};
 pub use storage::{MemoryStorage, ObjectKey, ObjectKind, Storage, StorageError};

@@ -3,12 +3,16 @@
 //! Ours, not RFC 5740's. The call is a CMD(APPLICATION), the answer an ACK of an application type;
 //! NRL's nodes pass the first to their application and ignore the second. Receivers already known
 //! are named in the call and keep silent; the others answer at a random time within `spread`, so
-//! that their answers do not collide.
+//! that their answers do not collide. The first of those named are told that they are given up.
 //!
 //! ```text
-//! "FNFR" | version 1 (8) | reserved (8) | spread ms (16) | nodes (16) | content bytes (16)
+//! "FNFR" | version 1 (8) | given up (8) | spread ms (16) | nodes (16) | content bytes (16)
 //! node id (32) … | content
 //! ```
+//!
+//! A sender that calls the roll also learns how much arrives: after a NACK, at most once a second,
+//! a receiver of ours sends an ACK of another application type, with the number of the sender's
+//! messages that have arrived so far (32, wraps).
 
 use crate::time::Duration;
 use alloc::vec::Vec;
@@ -16,6 +20,8 @@ use fanfare_wire::NodeId;
 
 /// ACK type of a receiver's status. RFC 5740 4.3.2 leaves 16 to 255 to applications.
 pub(crate) const STATUS_ACK: u8 = 16;
+/// ACK type of a receiver's count of messages.
+pub(crate) const RECEPTION_ACK: u8 = 17;
 const MAGIC: [u8; 4] = *b"FNFR";
 const VERSION: u8 = 1;
 const HEADER: usize = 12;
@@ -26,6 +32,7 @@ pub(crate) struct RollCall<'a> {
     /// Receivers answer within this time.
     pub(crate) spread: Duration,
     known: &'a [u8],
+    given_up: usize,
     /// What the sender says along with it.
     pub(crate) content: &'a [u8],
 }
@@ -42,6 +49,7 @@ impl<'a> RollCall<'a> {
         Some(Self {
             spread: Duration::from_millis(number(6) as u64),
             known: command.get(HEADER..nodes_end)?,
+            given_up: usize::from(header[5]),
             content: command.get(nodes_end..nodes_end + number(10))?,
         })
     }
@@ -50,12 +58,18 @@ impl<'a> RollCall<'a> {
     pub(crate) fn knows(&self, node: NodeId) -> bool {
         self.known.chunks_exact(4).any(|id| id == node.0.to_be_bytes())
     }
+
+    /// Whether the sender goes on without `node`.
+    pub(crate) fn gives_up(&self, node: NodeId) -> bool {
+        self.known.chunks_exact(4).take(self.given_up).any(|id| id == node.0.to_be_bytes())
+    }
 }
 
-/// Appends a roll call of at most `max` bytes to `out`: as many `known` nodes as fit are named.
+/// Appends a roll call of at most `max` bytes to `out`: as many `known` nodes as fit are named, the
+/// first `given_up` of them as such.
 pub(crate) fn encode(
     spread: Duration,
-    known: &[NodeId],
+    (known, given_up): (&[NodeId], usize),
     content: &[u8],
     max: usize,
     out: &mut Vec<u8>,
@@ -66,7 +80,8 @@ pub(crate) fn encode(
     let known = &known[..known.len().min(room).min(usize::from(u16::MAX))];
     let number = |n: usize| u16::try_from(n).unwrap_or(u16::MAX).to_be_bytes();
     out.extend_from_slice(&MAGIC);
-    out.extend_from_slice(&[VERSION, 0]);
+    let given_up = u8::try_from(given_up.min(known.len())).unwrap_or(u8::MAX);
+    out.extend_from_slice(&[VERSION, given_up]);
     out.extend_from_slice(&number(usize::try_from(spread.as_millis()).unwrap_or(usize::MAX)));
     out.extend_from_slice(&number(known.len()));
     out.extend_from_slice(&number(content.len()));
@@ -80,7 +95,7 @@ mod tests {
 
     fn call(known: &[NodeId], max: usize) -> Vec<u8> {
         let mut out = Vec::new();
-        encode(Duration::from_millis(250), known, b"hello", max, &mut out);
+        encode(Duration::from_millis(250), (known, 1), b"hello", max, &mut out);
         out
     }
 
@@ -89,6 +104,7 @@ mod tests {
         let bytes = call(&[NodeId(7), NodeId(9)], 1400);
         let parsed = RollCall::parse(&bytes).unwrap();
         assert!(parsed.knows(NodeId(9)) && !parsed.knows(NodeId(8)));
+        assert!(parsed.gives_up(NodeId(7)) && !parsed.gives_up(NodeId(9)));
         assert_eq!((parsed.spread, parsed.content), (Duration::from_millis(250), &b"hello"[..]));
     }
 

@@ -137,6 +137,9 @@ impl ReceiveJob {
                 self.on_aborted(now, session, storage, *key, *reason, out);
             }
             Event::SenderEnded { sender } => self.on_gone(*sender, true, out),
+            Event::Evicted { sender } => {
+                out.push(NodeEvent::Receive(ReceiveEvent::Evicted { id: *sender }));
+            }
             Event::SenderInactive { sender } => self.on_gone(*sender, false, out),
             _ => {}
         }

@@ -4,6 +4,7 @@
 //! - `gathering`: who must have answered before data flows
 //! - `peers`: the receivers and how it stands with each
 //! - `queue`: objects with the core and to come
+//! - `slow`: who gets less than the others, and what is done about it
 //!
 //! A [`SendJob`] lives in the driver's thread and has no clock and no socket of its own.
 
@@ -11,19 +12,24 @@ mod gathering;
 mod options;
 mod peers;
 mod queue;
+mod slow;
 
 use std::time::Duration;
 
-use fanfare_proto::{Event, NodeId, Session, Time, WatermarkOutcome};
+use fanfare_proto::{Event, NodeId, ReceiverReport, Session, Time, WatermarkOutcome};
 pub use gathering::Expect;
 use gathering::{Decision, Gathering};
 use options::check_announcements;
 pub use options::{EnqueueFailed, SendOptions};
 use peers::{News, Peers};
 use queue::{Economy, Queue};
+pub use slow::{Slow, SlowVerdict};
+use slow::{SlowReceivers, loss_of};
 
 use crate::{
-    event::{NodeEvent, Outcome, Receipt, SendEnd, SendEvent, SendProgress, SendReport},
+    event::{
+        NodeEvent, Outcome, Receipt, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport,
+    },
     file_storage::FileStorage,
     invitation::Invitation,
     outbox::Outbox,
@@ -34,6 +40,11 @@ use crate::{
 /// The roll is called this often while nothing else is to be done, and while data flows.
 const ROLL_GATHERING: Duration = Duration::from_millis(500);
 const ROLL_SENDING: Duration = Duration::from_secs(2);
+/// A report of loss limits so long, and twenty GRTT: who loses nothing any more says nothing.
+const LIMITING: Duration = Duration::from_secs(5);
+const LIMITING_GRTT: u32 = 20;
+/// After giving a receiver up: time to tell it before leaving.
+const NOTICE: Duration = Duration::from_secs(1);
 /// Progress is told this often.
 const PROGRESS: Duration = Duration::from_millis(200);
 /// Longest good-bye.
@@ -61,6 +72,9 @@ pub(crate) struct SendJob {
     started: Time,
     ended: Option<Time>,
     next_progress: Time,
+    slow: SlowReceivers,
+    /// Not leaving before.
+    stay: Time,
     segment_size: u64,
 }
 
@@ -73,6 +87,7 @@ impl SendJob {
         sources: Sources,
         options: SendOptions,
         (about, segment_size): (About, u16),
+        out: &mut Outbox,
     ) -> Result<Self, EnqueueFailed> {
         check_announcements(&sources, segment_size)?;
         let gathering = Gathering::new(now, options.wait);
@@ -85,11 +100,14 @@ impl SendJob {
             started: now,
             ended: None,
             next_progress: now,
+            slow: SlowReceivers::new(options.slow),
+            stay: now,
             segment_size: u64::from(segment_size),
             options,
         };
         session.sender().hold(!job.options.one_way);
         job.call_roll(session, ROLL_GATHERING);
+        job.tell_waiting(out);
         // Otherwise it depends on who answers how they are sent.
         if job.options.one_way {
             job.queue.set_economy(Economy { sync: job.options.sync, ..Economy::default() });
@@ -243,11 +261,56 @@ impl SendJob {
         // both have been seen.
         for view in self.peers.take_changed() {
             out.push(NodeEvent::Send(SendEvent::Receiver(view)));
+            self.tell_waiting(out);
         }
         self.advance(now, session, storage, out);
         if now >= self.next_progress && matches!(self.phase, Phase::Sending) {
             self.next_progress = now + PROGRESS;
-            out.push(NodeEvent::Send(SendEvent::Progress(self.progress(session))));
+            self.judge(now, session, out);
+            out.push(NodeEvent::Send(SendEvent::Progress(self.progress(now, session))));
+        }
+    }
+
+    /// Who is still waited for.
+    fn tell_waiting(&self, out: &mut Outbox) {
+        if matches!(self.phase, Phase::Gathering(_)) && self.options.expect != Expect::Anyone {
+            out.push(NodeEvent::Send(SendEvent::Waiting {
+                receivers: self.peers.len(),
+                expected: self.options.expect.count().unwrap_or(0),
+                missing: self.missing(),
+            }));
+        }
+    }
+
+    fn missing(&self) -> Vec<String> {
+        match &self.options.expect {
+            Expect::Names(names) => self.peers.missing(names),
+            Expect::Anyone | Expect::Count(_) => Vec::new(),
+        }
+    }
+
+    /// What is known of those still to be served.
+    fn open_reports(&self, session: &mut Session) -> Vec<ReceiverReport> {
+        let mut reports = session.sender().receivers();
+        reports.retain(|report| self.peers.is_open(report.node));
+        reports
+    }
+
+    /// Puts slow receivers off, or out.
+    fn judge(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
+        let (rate, reports) = (session.sender().rate(), self.open_reports(session));
+        for (node, verdict, rate) in self.slow.judge(rate, &reports) {
+            match verdict {
+                SlowVerdict::Deferred => session.sender().defer(node, true),
+                SlowVerdict::Restored => session.sender().defer(node, false),
+                SlowVerdict::Evicted => {
+                    session.sender().evict(node);
+                    self.peers.settle(now, node, Outcome::Evicted);
+                    self.stay = now + NOTICE;
+                }
+            }
+            let receiver = self.peers.view(node);
+            out.push(NodeEvent::Send(SendEvent::Slow { receiver, verdict, rate }));
         }
     }
 
@@ -317,7 +380,8 @@ impl SendJob {
         }
         let nobody_left = (open.is_empty() && !self.options.one_way) || self.queue.total == 0;
         let all_sent = self.options.one_way && self.queue.is_passed() && session.sender().is_idle();
-        if nobody_left || all_sent || (self.queue.is_followed() && open.is_empty()) {
+        let over = nobody_left || all_sent || (self.queue.is_followed() && open.is_empty());
+        if over && now >= self.stay {
             let end = self.end();
             self.leave(now, session, end);
         }
@@ -377,14 +441,20 @@ impl SendJob {
         (stats.parity_repair_sent + stats.explicit_repair_sent) * self.segment_size
     }
 
-    fn progress(&self, session: &mut Session) -> SendProgress {
-        let limiting = session
-            .sender()
-            .receivers()
-            .into_iter()
-            .filter(|report| report.loss > 0.0)
-            .max_by(|a, b| a.loss.total_cmp(&b.loss))
-            .map(|report| (self.peers.view(report.node), report.loss));
+    /// Of those still to be served, who loses most, by what it said lately.
+    fn limiting(&self, now: Time, session: &mut Session) -> Option<(ReceiverView, f64)> {
+        let fresh = LIMITING + session.sender().grtt() * LIMITING_GRTT;
+        let losses = self.open_reports(session).into_iter().filter_map(|report| {
+            let said = report.reception.map_or(report.heard, |reception| reception.until);
+            let loss = loss_of(&report);
+            (loss > 0.0 && now.since(said) < fresh).then_some((report.node, loss))
+        });
+        let (node, loss) = losses.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        Some((self.peers.view(node), loss))
+    }
+
+    fn progress(&self, now: Time, session: &mut Session) -> SendProgress {
+        let limiting = self.limiting(now, session);
         SendProgress {
             sent_bytes: session.sender().progress(),
             total_bytes: self.queue.bytes,
@@ -406,21 +476,12 @@ impl SendJob {
         self.report_as(end, &reports, session)
     }
 
-    fn report_as(
-        &self,
-        end: SendEnd,
-        reports: &[fanfare_proto::ReceiverReport],
-        session: &Session,
-    ) -> SendReport {
-        let missing = match &self.options.expect {
-            Expect::Names(names) => self.peers.missing(names),
-            Expect::Anyone | Expect::Count(_) => Vec::new(),
-        };
+    fn report_as(&self, end: SendEnd, reports: &[ReceiverReport], session: &Session) -> SendReport {
         let ended = self.ended.unwrap_or(self.started);
         SendReport {
             end,
             receivers: self.peers.results(self.started, reports, |id| self.queue.name_of(id)),
-            missing,
+            missing: self.missing(),
             expected: self.options.expect.count(),
             changed: self.queue.changed.clone(),
             objects: self.queue.files,

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use fanfare_proto::EnqueueError;
 
-use super::Expect;
+use super::{Expect, slow::Slow};
 use crate::source::{SourceFile, Sources};
 
 /// 48 bits of size travel.
@@ -27,6 +27,8 @@ pub struct SendOptions {
     /// Receivers are expected to have most of it: announce everything and send only what is asked
     /// for. Default false.
     pub sync: bool,
+    /// What is done about receivers that get less than the others. Default they are kept.
+    pub slow: Slow,
     /// What the sender calls itself. Default empty.
     pub name: String,
 }
@@ -40,6 +42,7 @@ impl Default for SendOptions {
             accept_plain: false,
             carousel: 0,
             sync: false,
+            slow: Slow::Keep,
             name: String::new(),
         }
     }

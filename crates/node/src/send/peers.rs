@@ -8,6 +8,7 @@ use std::{
 
 use fanfare_proto::{NodeId, ReceiverReport, Time};
 
+use super::slow::loss_of;
 use crate::{
     event::{Outcome, ReceiverResult, ReceiverView},
     receipt::{About, Reason, State, Status},
@@ -20,6 +21,8 @@ pub(super) struct Peer {
     state: Option<State>,
     source: Option<SocketAddr>,
     outcome: Option<(Outcome, Time)>,
+    /// Bytes free on its disk.
+    free: Option<u64>,
     /// Objects it holds, by its last status.
     held: u64,
     /// Beginnings of roots of which it has a part.
@@ -70,6 +73,7 @@ impl Peers {
             peer.name.as_ref() != Some(&status.name) || peer.state != Some(status.state);
         peer.name = Some(status.name.clone());
         peer.state = Some(status.state);
+        peer.free = Some(status.free);
         peer.parts = status.part_roots().collect();
         if status.about == Some(about) {
             peer.held = status.held;
@@ -131,11 +135,16 @@ impl Peers {
         self.peers.contains_key(&node)
     }
 
-    /// Whether somebody of each name holds everything.
+    /// Whether each of these names holds everything: somebody of that name does, and whoever else
+    /// bears it does too, or has fallen silent or left (such as to be started anew).
     pub(super) fn are_complete(&self, names: &[String]) -> bool {
-        let complete = |peer: &Peer| matches!(peer.outcome, Some((Outcome::Complete, _)));
         let holds = |name: &String| {
-            self.peers.values().any(|peer| peer.name.as_ref() == Some(name) && complete(peer))
+            let namesakes = || self.peers.values().filter(|peer| peer.name.as_ref() == Some(name));
+            let outcome = |peer: &Peer| peer.outcome.as_ref().map(|(outcome, _)| outcome.clone());
+            let complete = |peer: &Peer| outcome(peer) == Some(Outcome::Complete);
+            let gone =
+                |peer: &Peer| matches!(outcome(peer), Some(Outcome::Unanswered | Outcome::Left));
+            namesakes().any(complete) && namesakes().all(|peer| complete(peer) || gone(peer))
         };
         names.iter().all(holds)
     }
@@ -175,6 +184,8 @@ impl Peers {
             id: node,
             name: peer.and_then(|p| p.name.clone()),
             state: peer.and_then(|p| p.state),
+            source: peer.and_then(|p| p.source),
+            free: peer.and_then(|p| p.free),
         }
     }
 
@@ -198,7 +209,7 @@ impl Peers {
                 view: self.view(*node),
                 source: peer.source,
                 outcome,
-                loss: report.map_or(0.0, |report| report.loss),
+                loss: report.map_or(0.0, loss_of),
                 nacks: report.map_or(0, |report| report.nacks),
                 elapsed: at.since(started).max(Duration::ZERO),
             }
@@ -278,6 +289,22 @@ mod tests {
         leaving.state = State::Leaving;
         assert!(hear(&mut peers, &leaving).settled);
         assert_eq!(peers.open(), []);
+    }
+
+    #[test]
+    fn of_two_receivers_with_one_name_both_must_hold_everything_unless_one_is_gone() {
+        let ends = |other: Outcome| {
+            let mut peers = Peers::default();
+            for node in [NODE, NodeId(8)] {
+                peers.on_status(Time::ZERO, node, &status(0, &[]), about(), 3);
+            }
+            peers.settle(Time::ZERO, NODE, Outcome::Complete);
+            peers.settle(Time::ZERO, NodeId(8), other);
+            peers.are_complete(&["a".to_owned()])
+        };
+        assert!(ends(Outcome::Complete) && ends(Outcome::Left) && ends(Outcome::Unanswered));
+        assert!(!ends(Outcome::Evicted));
+        assert!(!ends(Outcome::Partial { held: 1, failures: BTreeMap::new() }));
     }
 
     #[test]

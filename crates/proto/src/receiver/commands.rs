@@ -53,14 +53,27 @@ impl RemoteSender {
 
     /// The roll call is ours to answer; all else is the application's.
     fn on_application(&mut self, ctx: &mut Context<'_>, local: &Local, command: &Application<'_>) {
-        match RollCall::parse(command.content) {
-            Some(call) if local.has_status => {
-                self.status.on_roll_call(ctx.now, &call, local.node_id, ctx.rng);
-            }
-            Some(_) => {}
-            None => {
-                let content = command.content.to_vec();
-                ctx.events.push(Event::Command { sender: self.id, content });
+        let Some(call) = RollCall::parse(command.content) else {
+            let content = command.content.to_vec();
+            return ctx.events.push(Event::Command { sender: self.id, content });
+        };
+        self.reception.on_roll_call();
+        self.heed_eviction(ctx, call.gives_up(local.node_id));
+        if local.has_status {
+            self.status.on_roll_call(ctx.now, &call, local.node_id, ctx.rng);
+        }
+    }
+
+    /// Whether the sender says that it goes on without us. Every roll call that does not say so
+    /// takes it back.
+    fn heed_eviction(&mut self, ctx: &mut Context<'_>, said: bool) {
+        if !said {
+            self.eviction.contradict();
+            self.evicted = false;
+        } else if !self.evicted {
+            self.evicted = self.eviction.hear(ctx.now, (), self.timing.grtt, |(), ()| true);
+            if self.evicted {
+                ctx.events.push(Event::Evicted { sender: self.id });
             }
         }
     }

@@ -8,7 +8,7 @@
 //!   what is here;
 //! - [`stored`]: what the driver says of bytes in storage;
 //! - [`needs`], [`overheard`], [`request`], [`nack`]: what is missing, and asking for it;
-//! - [`ack`], [`watermark`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`timing`], [`inactivity`]: the
+//! - [`ack`], [`watermark`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`reception`], [`timing`], [`inactivity`]: the
 //!   other things a sender wants to know, and when;
 //! - [`speak`]: the messages themselves.
 
@@ -31,6 +31,7 @@ mod overheard;
 mod path;
 mod position;
 mod receive_rate;
+mod reception;
 mod remote_sender;
 mod request;
 mod runs;

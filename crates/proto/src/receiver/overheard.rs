@@ -153,7 +153,8 @@ impl Overheard {
 
     /// Whether what others asked of a block serves one that lacks `erasures` symbols and would ask
     /// for `wanted`: the same symbols, or as many, when the sender still has `fresh` parity to
-    /// answer with (it answers by count then, RFC 5740 5.4.2).
+    /// answer with (it answers by count then, RFC 5740 5.4.2). Requests for the whole block do not
+    /// count: they are those of a late joiner, which the sender may put off.
     pub(crate) fn has_symbols(
         &self,
         object: ObjectIndex,
@@ -162,9 +163,6 @@ impl Overheard {
         fresh: bool,
         wanted: &[(u16, u16)],
     ) -> bool {
-        if self.blocks_left(object, block, block).next().is_none() {
-            return true;
-        }
         let Some(asked) = self.symbols.get(&(object, block)) else { return false };
         let same = wanted.iter().all(|&(first, last)| {
             asked.ids.gaps(u64::from(first), u64::from(last) + 1).next().is_none()
@@ -260,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_block_or_object_covers_its_symbols() {
+    fn a_whole_block_or_object_covers_the_info_but_does_not_silence_who_lacks_a_few_symbols() {
         let object = ObjectTransportId(0);
         let block = heard(false, |writer| {
             writer.item(RepairLevel(RepairLevel::BLOCK), object, id(3, 0));
@@ -268,8 +266,12 @@ mod tests {
         let whole = heard(false, |writer| {
             writer.item(RepairLevel(RepairLevel::OBJECT), object, id(0, 0));
         });
-        assert!(block.has_symbols(NEAR, 3, 9, false, &[(0, 8)]));
-        assert!(whole.has_symbols(NEAR, 3, 9, false, &[(0, 8)]) && whole.has_info(NEAR));
+        assert!(!block.has_symbols(NEAR, 3, 9, false, &[(0, 8)]));
+        assert!(!whole.has_symbols(NEAR, 3, 9, false, &[(0, 8)]) && whole.has_info(NEAR));
+        assert_eq!(
+            block.blocks_left(NEAR, 3, 3).count() + whole.blocks_left(NEAR, 3, 3).count(),
+            0
+        );
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::{
     path::PathMeter,
     position::{ObjectIndex, Position, Track},
     receive_rate::ReceiveRate,
+    reception::Reception,
     request::Coding,
     squelch::Squelched,
     status::Status,
@@ -58,6 +59,7 @@ pub(super) struct RemoteSender {
     pub(super) loss: LossMeter,
     pub(super) rate: ReceiveRate,
     pub(super) path: PathMeter,
+    pub(super) reception: Reception,
     pub(super) coding: Option<Coding>,
     pub(super) decoder: Decoder,
     pub(super) inactivity: Inactivity,
@@ -66,6 +68,9 @@ pub(super) struct RemoteSender {
     pub(super) end: Confirmation<()>,
     /// It has said good-bye: nothing can be asked of it any more.
     pub(super) gone: bool,
+    pub(super) eviction: Confirmation<()>,
+    /// It goes on without us: asking it would only silence others.
+    pub(super) evicted: bool,
     announced: bool,
 }
 
@@ -93,6 +98,7 @@ impl RemoteSender {
             loss: LossMeter::new(),
             rate: ReceiveRate::new(),
             path: PathMeter::default(),
+            reception: Reception::default(),
             coding: None,
             decoder: Decoder::new(local.config.matrix),
             inactivity: Inactivity::new(now, local.config.robust_factor),
@@ -100,6 +106,8 @@ impl RemoteSender {
             jump: Confirmation::default(),
             end: Confirmation::default(),
             gone: false,
+            eviction: Confirmation::default(),
+            evicted: false,
             announced: false,
         }
     }
@@ -193,6 +201,7 @@ impl RemoteSender {
         let now = ctx.now;
         self.heard = now;
         self.inactivity.on_message(now);
+        self.reception.on_message();
         let rtt = self.feedback.path_rtt(&self.timing);
         self.rate.on_message(now, bytes, rtt);
         let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
@@ -414,7 +423,7 @@ impl RemoteSender {
     /// Begins a NACK cycle if something before `limit` is missing.
     pub(super) fn want(&mut self, now: Time, rng: &mut Rng, local: &Local, limit: Position) {
         let Some(objects) = &self.objects else { return };
-        if local.config.silent || objects.first_need() >= limit {
+        if local.config.silent || self.evicted || objects.first_need() >= limit {
             return;
         }
         if self.nack.on_need(now, limit, &self.timing, rng) {
@@ -445,7 +454,7 @@ impl RemoteSender {
     /// A silent receiver only watches for silence.
     pub(super) fn next_timeout(&self, silent: bool) -> Option<(Time, Timer)> {
         let inactivity = self.inactivity.next_timeout(self.timing.grtt);
-        if silent {
+        if silent || self.evicted {
             return inactivity;
         }
         [
@@ -453,6 +462,7 @@ impl RemoteSender {
             self.ack.next_timeout(),
             self.status.next_timeout(),
             self.feedback.next_timeout(),
+            self.reception.next_timeout(),
             inactivity,
         ]
         .into_iter()

@@ -1,4 +1,4 @@
-//! What this receiver says to one sender: NACK, ACK(FLUSH), ACK(CC), status, in that order.
+//! What this receiver says to one sender: NACK, ACK(FLUSH), ACK(CC), status, count, in that order.
 
 use super::{
     Local,
@@ -9,8 +9,12 @@ use super::{
     request::{self, Coding},
 };
 use crate::{
-    config::FeedbackPath, congestion::Mode, context::Context, datagram::Destination,
-    roll_call::STATUS_ACK, time::Time,
+    config::FeedbackPath,
+    congestion::Mode,
+    context::Context,
+    datagram::Destination,
+    roll_call::{RECEPTION_ACK, STATUS_ACK},
+    time::Time,
 };
 use alloc::vec::Vec;
 use fanfare_wire::{
@@ -26,11 +30,15 @@ impl RemoteSender {
         status: &[u8],
         out: &mut Vec<u8>,
     ) -> Option<Destination> {
+        if self.evicted {
+            return None;
+        }
         if let Some(limit) = self.nack.due(ctx.now)
             && self.poll_nack(ctx, local, limit, out)
         {
             return Some(self.destination(local));
         }
+        let count;
         let ack = if let Some(reached) = self.ack.poll(ctx.now) {
             AckKind::Flush(FlushAck {
                 object_transport_id: reached.object.id(),
@@ -40,6 +48,9 @@ impl RemoteSender {
             AckKind::Cc
         } else if self.status.poll(ctx.now) {
             AckKind::Application(STATUS_ACK, status)
+        } else if let Some(arrived) = self.reception.poll(ctx.now) {
+            count = arrived;
+            AckKind::Application(RECEPTION_ACK, &count)
         } else {
             return None;
         };
@@ -88,6 +99,7 @@ impl RemoteSender {
         ctx.stats.nacks_sent += 1;
         self.nack.sent(now, self.rate.interval());
         self.feedback.on_nack_sent(now, &self.timing);
+        self.reception.on_nack_sent(now);
         true
     }
 

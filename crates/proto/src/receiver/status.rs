@@ -65,7 +65,7 @@ mod tests {
 
     fn answers(known: &[NodeId]) -> Option<Time> {
         let mut call = Vec::new();
-        roll_call::encode(Duration::from_millis(250), known, b"", 100, &mut call);
+        roll_call::encode(Duration::from_millis(250), (known, 0), b"", 100, &mut call);
         let mut status = Status::default();
         let call = RollCall::parse(&call).unwrap();
         status.on_roll_call(Time::ZERO, &call, NodeId(7), &mut Rng::new(1));

@@ -25,6 +25,17 @@ impl BlockRanges {
         self.ranges.range(..=block).next_back().is_some_and(|(_, end)| block < *end)
     }
 
+    /// Whether there are more than `count` blocks.
+    pub(super) fn exceeds(&self, count: u32) -> bool {
+        let lens = self.iter().map(|(first, end)| end - first);
+        let mut left = count;
+        lens.into_iter().any(|len| {
+            let over = len > left;
+            left = left.saturating_sub(len);
+            over
+        })
+    }
+
     /// The ranges `(first, end)` in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         self.ranges.iter().map(|(first, end)| (*first, *end))

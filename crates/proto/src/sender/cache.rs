@@ -3,7 +3,7 @@
 //! An object's ordinal counts all objects of this sender and never wraps; its low 16 bits are the
 //! object transport id.
 
-use super::object::TransmitObject;
+use super::object::{LONG_REPAIR, TransmitObject};
 use crate::time::{Duration, Time};
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -33,10 +33,15 @@ pub(super) struct Cache {
     objects: BTreeMap<u64, TransmitObject>,
     next: u64,
     max: usize,
-    /// Objects whose pass is under way or to come.
-    new: BTreeSet<u64>,
+    /// Objects whose pass is under way or to come, and how many passes each has had.
+    new: BTreeMap<u64, u32>,
+    /// The same by passes, then ordinal: a carousel goes round all objects before it begins anew,
+    /// and what was never sent goes first.
+    turns: BTreeSet<(u32, u64)>,
     /// Objects with repairs to be sent.
     repairs: BTreeSet<u64>,
+    /// Those of them of which more than whole blocks is wanted.
+    urgent: BTreeSet<u64>,
     /// An object found no room: purge as soon as one may go.
     wanted: bool,
 }
@@ -47,8 +52,10 @@ impl Cache {
             objects: BTreeMap::new(),
             next: FIRST,
             max: max.clamp(1, OBJECTS_LIMIT),
-            new: BTreeSet::new(),
+            new: BTreeMap::new(),
+            turns: BTreeSet::new(),
             repairs: BTreeSet::new(),
+            urgent: BTreeSet::new(),
             wanted: false,
         }
     }
@@ -61,7 +68,7 @@ impl Cache {
     /// Takes an object in, under [`Self::next_id`]. The caller has made room.
     pub(super) fn push(&mut self, object: TransmitObject) {
         self.objects.insert(self.next, object);
-        self.new.insert(self.next);
+        self.refresh(self.next);
         self.next += 1;
         self.wanted = false;
     }
@@ -136,8 +143,7 @@ impl Cache {
 
     /// Whether the first pass of an object is under way or to come.
     pub(super) fn has_first_pass(&self) -> bool {
-        let first = |ordinal: &u64| self.objects.get(ordinal).is_some_and(|o| o.sent.is_none());
-        self.new.iter().any(first)
+        self.turns.first().is_some_and(|(passes, _)| *passes == 0)
     }
 
     pub(super) fn has_repair(&self) -> bool {
@@ -145,29 +151,49 @@ impl Cache {
     }
 
     pub(super) fn first_new(&self) -> Option<u64> {
-        self.new.first().copied()
+        self.turns.first().map(|(_, ordinal)| *ordinal)
     }
 
     pub(super) fn first_repair(&self) -> Option<u64> {
-        self.repairs.first().copied()
+        let lowest = self.repairs.first().copied()?;
+        let long = self.objects.get(&lowest).is_some_and(TransmitObject::has_long_repair);
+        let urgent = self.urgent.first().copied();
+        Some(urgent.filter(|_| long || self.repairs.len() > LONG_REPAIR as usize).unwrap_or(lowest))
     }
 
     /// Whether everything up to and including `ordinal` was sent and repaired as asked.
     pub(super) fn is_past(&self, ordinal: u64) -> bool {
-        let after = |set: &BTreeSet<u64>| set.first().is_none_or(|first| *first > ordinal);
-        after(&self.new) && after(&self.repairs)
+        let after = |first: Option<&u64>| first.is_none_or(|first| *first > ordinal);
+        after(self.new.first_key_value().map(|(first, _)| first)) && after(self.repairs.first())
     }
 
     /// Notes what `ordinal` has to send, after a change.
     pub(super) fn refresh(&mut self, ordinal: u64) {
         let object = self.objects.get(&ordinal);
-        let (new, repair) = object.map_or((false, false), |o| (o.has_new(), o.has_repair()));
-        for (set, pending) in [(&mut self.new, new), (&mut self.repairs, repair)] {
+        let passes = object.filter(|object| object.has_new()).map(TransmitObject::passes);
+        let repair = object.is_some_and(TransmitObject::has_repair);
+        let urgent = object.is_some_and(TransmitObject::has_urgent_repair);
+        self.turn(ordinal, passes);
+        for (set, pending) in [(&mut self.repairs, repair), (&mut self.urgent, urgent)] {
             if pending {
                 set.insert(ordinal);
             } else {
                 set.remove(&ordinal);
             }
+        }
+    }
+
+    /// Puts an object where its next pass has its turn, or takes it from there.
+    fn turn(&mut self, ordinal: u64, passes: Option<u32>) {
+        if self.new.get(&ordinal).copied() == passes {
+            return;
+        }
+        if let Some(before) = self.new.remove(&ordinal) {
+            self.turns.remove(&(before, ordinal));
+        }
+        if let Some(passes) = passes {
+            self.new.insert(ordinal, passes);
+            self.turns.insert((passes, ordinal));
         }
     }
 
@@ -286,6 +312,32 @@ pub(super) mod tests {
         cache.get_mut(first).unwrap().requeue();
         cache.refresh(first);
         assert!(cache.has_new() && !cache.has_first_pass());
+    }
+
+    #[test]
+    fn a_carousel_goes_round_all_objects_and_lets_new_ones_in() {
+        let coding = coding(4, 2, 0);
+        let mut cache = cache(&coding, &[10, 10], Time::ZERO);
+        for id in 0..2 {
+            let Found::Cached(ordinal) = cache.find(ObjectTransportId(id)) else { panic!() };
+            (0..2).for_each(|_| cache.get_mut(ordinal).unwrap().requeue());
+        }
+        let mut order = Vec::new();
+        while let Some(ordinal) = cache.first_new() {
+            let object = cache.get_mut(ordinal).unwrap();
+            order.push(object.key.object.0);
+            assert!(object.pop_new(&coding).is_some());
+            object.on_sent(Time::ZERO);
+            cache.refresh(ordinal);
+            if order.len() == 3 {
+                let id = cache.next_id();
+                let key = ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: id };
+                let partition = coding.partition(10).unwrap();
+                cache.push(TransmitObject::new(Time::ZERO, key, ObjectKind::Data, partition, None));
+            }
+        }
+        assert_eq!(order, [0, 1, 0, 2, 1, 0, 1]);
+        assert!(cache.is_past(u64::MAX) && cache.turns.is_empty());
     }
 
     #[test]

@@ -70,6 +70,16 @@ impl Demand {
         }
     }
 
+    /// Leaves nothing of blocks that were sent before and of which the asker has next to nothing.
+    pub(super) fn strip_again(&mut self, cache: &Cache) {
+        for (ordinal, wanted) in &mut self.objects {
+            if let Some(object) = cache.get(*ordinal) {
+                object.strip_again(wanted);
+            }
+        }
+        self.objects.retain(|_, object| !object.is_empty());
+    }
+
     /// Leaves only what lies beyond `position` (ordinal and block sent last).
     pub(super) fn keep_ahead_of(&mut self, position: (u64, u32)) {
         let (ordinal, block) = position;

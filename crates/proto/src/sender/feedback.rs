@@ -6,11 +6,18 @@ use super::{
     receivers::{Heard, Report},
 };
 use crate::{
-    context::Context, datagram::RecvMeta, event::Event, roll_call::STATUS_ACK, stats::DropReason,
-    time::Time,
+    context::Context,
+    datagram::RecvMeta,
+    event::Event,
+    roll_call::{RECEPTION_ACK, STATUS_ACK},
+    stats::DropReason,
+    time::{Duration, Time},
 };
 use alloc::vec::Vec;
 use fanfare_wire::{Ack, AckKind, Nack, NodeId, ext::Extensions, header::FeedbackFields};
+
+/// Blocks that are asked for again wait when they are more than this part of what has been sent: who was there from the beginning is not held up by more than about 2 % then.
+const HISTORY_PART: u64 = 64;
 
 impl Sender {
     /// A receiver asks for repair.
@@ -23,11 +30,12 @@ impl Sender {
         if self.is_put_off(nack.feedback.source_id) {
             return self.defer_nack(ctx, nack);
         }
-        let reading = Reading::new(&nack.requests, &self.coding, &self.cache);
+        let mut reading = Reading::new(&nack.requests, &self.coding, &self.cache);
         (0..reading.ignored).for_each(|_| ctx.stats.drop(DropReason::RepairRequest));
         self.squelch.on_gone(&reading.gone);
         self.keep_wanted(&reading.demand);
-        if !reading.demand.is_empty() {
+        let put_off = self.put_off_history(ctx, &mut reading.demand);
+        if !put_off && !reading.demand.is_empty() {
             self.service.on_busy(self.now);
         }
         let timing = self.cycle_timing();
@@ -53,12 +61,36 @@ impl Sender {
     /// could ask for two NACK cycles ([`CYCLE_BEYOND_BACKOFF`]) since, have been served. Two: in
     /// the first they may have kept silent because they overheard one who is put off.
     fn is_put_off(&mut self, node: NodeId) -> bool {
-        if !self.service.is_deferred(node) {
+        self.service.is_deferred(node) && !self.serves_tail()
+    }
+
+    fn serves_tail(&mut self) -> bool {
+        let busy = self.cache.has_first_pass() || self.cache.has_repair();
+        let cycle = self.nack_cycle();
+        self.service.serves_tail(if busy { Time::ZERO } else { self.now }, cycle * 2)
+    }
+
+    /// A receiver's longest NACK cycle.
+    fn nack_cycle(&self) -> Duration {
+        self.grtt() * (2 * u32::from(self.backoff()) + CYCLE_BEYOND_BACKOFF)
+    }
+
+    /// Who comes late, or was away for long, asks for blocks that were sent before and of which it
+    /// has next to nothing: more of them than could be sent in one NACK cycle wait until the first
+    /// pass is done and the others have been served. What it loses now is repaired at once.
+    fn put_off_history(&mut self, ctx: &mut Context<'_>, demand: &mut Demand) -> bool {
+        let alone = self.unicast || self.receivers.len() < 2;
+        let asked =
+            |(ordinal, wanted): (&u64, _)| Some(self.cache.get(*ordinal)?.asked_again(wanted));
+        let again: u64 = demand.objects.iter().filter_map(asked).sum();
+        let at_once = self.controller.rate().bytes_in(self.nack_cycle());
+        if alone || again <= at_once.max(self.progress / HISTORY_PART) || self.serves_tail() {
             return false;
         }
-        let cycle = self.grtt() * (2 * u32::from(self.backoff()) + CYCLE_BEYOND_BACKOFF);
-        let busy = self.cache.has_first_pass() || self.cache.has_repair();
-        !self.service.serves_tail(if busy { Time::ZERO } else { self.now }, cycle * 2)
+        ctx.stats.drop(DropReason::Deferred);
+        self.flush.renew(self.now);
+        demand.strip_again(&self.cache);
+        true
     }
 
     /// Not served now. Nor remembered: the flushes that follow, and go on meanwhile, make the
@@ -104,6 +136,12 @@ impl Sender {
                 self.watermark.on_status(self.now, node);
                 self.roll.on_answer(node);
                 ctx.events.push(Event::ReceiverStatus { node, status: content.to_vec() });
+            }
+            AckKind::Application(RECEPTION_ACK, content) => {
+                if let Some(count) = content.first_chunk() {
+                    let (arrived, sent) = (u32::from_be_bytes(*count), self.messages);
+                    self.receivers.on_count(self.now, node, arrived, sent);
+                }
             }
             AckKind::Application(..) => {}
         }

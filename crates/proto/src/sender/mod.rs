@@ -8,8 +8,8 @@
 //! - `demand`: what a NACK asks; `repair`: the cycle that serves it; `advert`, `squelch`: what the
 //!   group is told about it; `share`: how repairs and new data share the rate.
 //! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye.
-//! - `grtt`, `probe`, `receivers`, `roll`: what is known of the group; `service`: who of it is put
-//!   off or out.
+//! - `grtt`, `probe`, `receivers`, `reception`, `roll`: what is known of the group; `service`: who of
+//!   it is put off or out.
 //! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words.
 //! - `feedback`: NACKs and ACKs, handed to the machines.
 
@@ -29,6 +29,7 @@ mod pace;
 mod parity;
 mod probe;
 mod receivers;
+mod reception;
 mod repair;
 mod roll;
 mod service;
@@ -97,6 +98,8 @@ pub(crate) struct Sender {
     /// When the machines were last told the time.
     ticked: Option<Time>,
     sequence: Sequence,
+    /// Messages sent.
+    messages: u64,
     controller: Box<dyn RateController>,
     /// Data was sent since the last probe.
     active: bool,
@@ -152,6 +155,7 @@ impl Sender {
             now,
             ticked: None,
             sequence: Sequence(0),
+            messages: 0,
             controller: config.congestion.start(&config, now),
             active: false,
             advertised: (QuantizedRtt(0), Duration::ZERO),
@@ -190,7 +194,7 @@ impl Sender {
     ) -> Result<ObjectKey, EnqueueError> {
         self.now = self.now.max(now);
         if self.eot.is_asked() {
-            return Err(EnqueueError::NotASender);
+            return Err(EnqueueError::Closed);
         }
         let NewObject { kind, size, info, pass } = object;
         let max = usize::from(self.coding.segment_size);
@@ -297,14 +301,14 @@ impl Sender {
         self.watermark.remove(node);
     }
 
-    /// No longer listens to `node`, and calls it on the roll no more.
+    /// No longer listens to `node`, and tells it so when it calls the roll.
     pub(crate) fn evict(&mut self, now: Time, node: NodeId) {
         self.now = self.now.max(now);
         self.service.evict(node);
         self.controller.on_left(self.now, node);
         self.watermark.remove(node);
         self.receivers.forget_recent(node);
-        self.roll.on_answer(node);
+        self.roll.give_up(self.now, node);
     }
 
     /// Serves `node` only after the first pass and the others, or as all others again.

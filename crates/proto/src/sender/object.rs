@@ -24,6 +24,11 @@ use fanfare_wire::SourceBlockNumber;
 /// again: a wasted repair round, not a loss.
 const BLOCKS_REMEMBERED: usize = 1 << 18;
 
+/// More whole blocks, or objects to be repaired, than this let those go first of which little is
+/// wanted: a late joiner has asked. Otherwise all go in order: receivers take a sender that goes back
+/// and forth for one that has passed what they lack, and ask again.
+pub(super) const LONG_REPAIR: u32 = 16;
+
 /// Requests for all of an object on demand that are answered with its INFO alone. Who asks so has
 /// mostly just missed the INFO, and asks for what it lacks once it knows the object; sending all
 /// would undo what the object is on demand for. A receiver that still does not know it after so
@@ -77,6 +82,8 @@ pub(super) struct TransmitObject {
     /// Requests for all of it that were answered with its INFO, since anyone knew what to ask for.
     info_answers: u8,
     info_pending: bool,
+    /// Passes it has had.
+    passes: u32,
     /// Whole passes still to come after this one (carousel).
     rounds: u32,
     /// The first pass ended then.
@@ -108,6 +115,7 @@ impl TransmitObject {
             cursor: (0, 0),
             on_demand: false,
             info_answers: 0,
+            passes: 0,
             rounds: 0,
             sent: None,
             active: now,
@@ -136,6 +144,11 @@ impl TransmitObject {
         self.info_pending || self.cursor.0 < self.partition.blocks
     }
 
+    /// Passes it has had before the one under way.
+    pub(super) fn passes(&self) -> u32 {
+        self.passes
+    }
+
     /// Whether anything of it has been sent.
     pub(super) fn has_begun(&self) -> bool {
         let symbols = self.cursor != (0, 0) && !self.on_demand;
@@ -156,6 +169,7 @@ impl TransmitObject {
     fn next_round(&mut self) {
         if !self.has_new() && self.rounds > 0 {
             self.rounds -= 1;
+            self.passes += 1;
             self.cursor = (0, 0);
             self.info_pending = self.info.is_some();
         }
@@ -199,6 +213,16 @@ impl TransmitObject {
         first
     }
 
+    /// Whether so many whole blocks are wanted that nobody who lacks little shall wait for them.
+    pub(super) fn has_long_repair(&self) -> bool {
+        self.repeats.exceeds(LONG_REPAIR)
+    }
+
+    /// Whether symbols of blocks were asked for, or INFO.
+    pub(super) fn has_urgent_repair(&self) -> bool {
+        self.info_repair || !self.pending.is_empty()
+    }
+
     /// Takes over what was asked for. Parts that the pass has yet to reach need no repair.
     pub(super) fn demand(&mut self, demand: &ObjectDemand, coding: &Coding) {
         self.info_repair |= demand.info && self.info.is_some() && !self.info_pending;
@@ -213,6 +237,41 @@ impl TransmitObject {
                 self.demand_block(*block, wanted, coding);
             }
         }
+    }
+
+    /// Bytes asked for of blocks that a pass has sent before and of which the asker has next to
+    /// nothing.
+    pub(super) fn asked_again(&self, demand: &ObjectDemand) -> u64 {
+        if self.on_demand {
+            return 0;
+        }
+        let most = demand.symbols.iter().filter(|(block, wanted)| self.is_most(**block, wanted));
+        let segments: u64 = most.map(|(_, wanted)| u64::from(wanted.need)).sum();
+        segments * u64::from(self.partition.segment_size) + self.blocks_again(demand)
+    }
+
+    fn blocks_again(&self, demand: &ObjectDemand) -> u64 {
+        let start = |block: u32| {
+            let span = self.partition.span(SourceBlockNumber(block.min(self.cursor.0)), 0);
+            span.map_or(self.partition.object_size, |(offset, _)| offset)
+        };
+        match demand.whole {
+            true => start(u32::MAX),
+            false => demand.blocks.iter().map(|(first, end)| start(end) - start(first)).sum(),
+        }
+    }
+
+    /// Whether more of `block` is asked for than is there. A late joiner asks so of blocks of which
+    /// it has seen others' repairs.
+    fn is_most(&self, block: u32, wanted: &BlockDemand) -> bool {
+        wanted.need > self.block_len(block) / 2
+    }
+
+    /// Takes out of `demand` what [`Self::asked_again`] counts.
+    pub(super) fn strip_again(&self, demand: &mut ObjectDemand) {
+        demand.whole = false;
+        demand.blocks = BlockRanges::default();
+        demand.symbols.retain(|block, wanted| !self.is_most(*block, wanted));
     }
 
     /// Whether a request for all of it is answered with its INFO ([`INFO_ANSWERS_MAX`]).
@@ -257,7 +316,8 @@ impl TransmitObject {
         self.blocks.entry(block).or_insert_with(|| TransmitBlock::new(proactive))
     }
 
-    /// Takes the lowest part that was asked for.
+    /// Takes the lowest part that was asked for; where many whole blocks are wanted, of blocks of
+    /// which little is wanted first.
     pub(super) fn pop_repair(&mut self, coding: &Coding) -> Option<Piece> {
         if self.info_repair {
             self.info_repair = false;
@@ -265,7 +325,7 @@ impl TransmitObject {
         }
         let lowest = self.pending.first().copied();
         if let Some(first) = self.repeats.first()
-            && lowest.is_none_or(|l| first <= l)
+            && lowest.is_none_or(|l| first <= l && !self.has_long_repair())
         {
             self.repeats.remove_first();
             let source = self.block_len(first);
@@ -331,6 +391,26 @@ mod tests {
     }
 
     #[test]
+    fn whole_blocks_count_as_asked_again_only_as_far_as_they_were_sent() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(75, None);
+        let mut wanted = ObjectDemand::default();
+        wanted.blocks.insert(0, 2);
+        wanted.symbols.insert(1, BlockDemand::named(0..2));
+        let whole = ObjectDemand { whole: true, ..Default::default() };
+        assert_eq!((object.asked_again(&wanted), object.asked_again(&whole)), (0, 0));
+        (0..5).for_each(|_| assert!(object.pop_new(&coding).is_some()));
+        assert_eq!((object.asked_again(&wanted), object.asked_again(&whole)), (40, 40));
+        pass(&mut object, &coding);
+        assert_eq!((object.asked_again(&wanted), object.asked_again(&whole)), (75, 75));
+        wanted.symbols.insert(0, BlockDemand::named(0..3));
+        assert_eq!(object.asked_again(&wanted), 75 + 30, "three of four are most");
+        object.strip_again(&mut wanted);
+        assert_eq!(wanted.symbols.keys().collect::<Vec<_>>(), [&1]);
+        assert_eq!(object.on_demand().asked_again(&whole), 0);
+    }
+
+    #[test]
     fn the_lowest_block_is_repaired_first() {
         let coding = coding(4, 2, 0);
         let mut object = object(120, None);
@@ -348,6 +428,20 @@ mod tests {
             })
             .collect();
         assert_eq!(blocks, [0, 1, 1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn who_lacks_little_does_not_wait_until_a_late_joiner_has_everything() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(1200, None);
+        pass(&mut object, &coding);
+        let mut demand = ObjectDemand::default();
+        demand.blocks.insert(0, 20);
+        demand.symbols.insert(25, BlockDemand::named(1..2));
+        object.demand(&demand, &coding);
+        let parts = repairs(&mut object, &coding);
+        assert_eq!(parts[0], Part::Parity { block: 25, number: 0, ahead: 1 });
+        assert_eq!((parts[1], parts.len()), (Part::Source { block: 0, symbol: 0 }, 81));
     }
 
     #[test]

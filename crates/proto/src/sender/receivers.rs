@@ -1,6 +1,6 @@
 //! Who has been heard, and what each reported.
 
-use super::service::Service;
+use super::{reception::Tally, service::Service};
 use crate::{
     congestion::Feedback,
     rate::Bitrate,
@@ -49,6 +49,7 @@ struct Receiver {
     rate: QuantizedRate,
     nacks: u64,
     heard: Time,
+    tally: Tally,
 }
 
 /// All receivers heard so far.
@@ -88,6 +89,7 @@ impl Receivers {
             rate: QuantizedRate(1),
             nacks: 0,
             heard: now,
+            tally: Tally::default(),
         });
         receiver.on_report(now, report);
         let feedback = report.cc.map(|cc| receiver.feedback(report, cc));
@@ -95,6 +97,13 @@ impl Receivers {
             self.recent.push(report.node);
         }
         Noted { new, full: false, feedback }
+    }
+
+    /// A receiver has counted `arrived` of the `sent` messages.
+    pub(super) fn on_count(&mut self, now: Time, node: NodeId, arrived: u32, sent: u64) {
+        if let Some(receiver) = self.known.get_mut(&node) {
+            receiver.tally.on_count(now, arrived, sent);
+        }
     }
 
     /// The list of the next probe: those that limit the rate, then who was heard since the last
@@ -137,6 +146,7 @@ impl Receivers {
             source: receiver.source,
             rtt: receiver.rtt,
             loss: receiver.loss.to_fraction(),
+            reception: receiver.tally.latest(),
             nacks: receiver.nacks,
             heard: receiver.heard,
             evicted: service.is_evicted(*node),

@@ -12,6 +12,10 @@ const ROUND_ANSWERS: u32 = 32;
 const SCALE_MAX: u32 = 64;
 /// Receivers remembered as known.
 const KNOWN_MAX: usize = 4096;
+/// Receivers told that they are given up; each call has a byte for their number.
+const GIVEN_UP_MAX: usize = 255;
+/// Calls in quick succession for those just given up: two must arrive to be believed.
+const URGENT_CALLS: u8 = 3;
 
 #[derive(Debug)]
 struct Call {
@@ -25,6 +29,8 @@ struct Call {
 pub(super) struct Roll {
     call: Option<Call>,
     known: BTreeSet<NodeId>,
+    given_up: Vec<NodeId>,
+    urgent: u8,
     /// First answers since the last call.
     answers: u32,
     scale: u32,
@@ -37,12 +43,15 @@ pub(super) struct Roll {
 pub(super) struct Round {
     pub(super) spread: Duration,
     pub(super) known: Vec<NodeId>,
+    /// The first so many of them are given up.
+    pub(super) given_up: usize,
 }
 
 impl Roll {
     pub(super) fn new() -> Self {
         let (known, named_last) = (BTreeSet::new(), NodeId::NONE);
-        Self { call: None, known, answers: 0, scale: 1, named_last }
+        let (given_up, urgent) = (Vec::new(), 0);
+        Self { call: None, known, given_up, urgent, answers: 0, scale: 1, named_last }
     }
 
     /// Calls every `interval` with the content from now on, or no more.
@@ -69,6 +78,18 @@ impl Roll {
         }
     }
 
+    /// A receiver is no longer served, and shall know it soon.
+    pub(super) fn give_up(&mut self, now: Time, node: NodeId) {
+        self.known.remove(&node);
+        if self.given_up.len() < GIVEN_UP_MAX && !self.given_up.contains(&node) {
+            self.given_up.push(node);
+            self.urgent = URGENT_CALLS;
+            if let Some(call) = &mut self.call {
+                call.next = call.next.min(now);
+            }
+        }
+    }
+
     pub(super) fn due_at(&self) -> Option<Time> {
         self.call.as_ref().map(|call| call.next)
     }
@@ -81,12 +102,18 @@ impl Roll {
             (self.scale / 2).max(1)
         };
         self.answers = 0;
+        let urgent = self.urgent > 0;
+        self.urgent = self.urgent.saturating_sub(1);
         let interval = self.call.as_mut().map_or(SPREAD_MIN, |call| {
-            call.next = now + call.interval;
+            let soon = backoff.max(SPREAD_MIN).min(call.interval);
+            call.next = now + if urgent { soon } else { call.interval };
             call.interval
         });
         let spread = (backoff.max(SPREAD_MIN) * self.scale).min(interval);
-        Round { spread, known: self.names(fit) }
+        let mut known: Vec<NodeId> = self.given_up.iter().take(fit).copied().collect();
+        let given_up = known.len();
+        known.extend(self.names(fit - given_up));
+        Round { spread, known, given_up }
     }
 
     fn names(&mut self, fit: usize) -> Vec<NodeId> {
@@ -119,7 +146,8 @@ mod tests {
         assert_eq!(roll.due_at(), Some(Time::ZERO));
         roll.on_answer(NodeId(7));
         let round = roll.on_sent(Time::ZERO, ms(200), 10);
-        assert_eq!(round, Round { spread: ms(200), known: alloc::vec![NodeId(7)] });
+        let known = alloc::vec![NodeId(7)];
+        assert_eq!(round, Round { spread: ms(200), known, given_up: 0 });
         assert_eq!(roll.due_at(), Some(Time::ZERO + ms(1000)));
         roll.set(Time::ZERO, None);
         assert_eq!(roll.due_at(), None);
@@ -131,6 +159,23 @@ mod tests {
         (0..40).for_each(|node| roll.on_answer(NodeId(node)));
         assert_eq!(roll.on_sent(Time::ZERO, ms(0), 10).spread, ms(100));
         assert_eq!(roll.on_sent(Time::ZERO, ms(0), 10).spread, ms(50));
+    }
+
+    #[test]
+    fn who_is_given_up_is_told_three_times_at_once_and_then_with_every_call() {
+        let mut roll = roll();
+        roll.on_answer(NodeId(3));
+        roll.on_answer(NodeId(7));
+        roll.on_sent(Time::ZERO, ms(80), 10);
+        roll.give_up(Time::ZERO + ms(5), NodeId(7));
+        let calls: Vec<(Time, Round)> = (0..5)
+            .map(|_| roll.due_at().map(|at| (at, roll.on_sent(at, ms(80), 10))).unwrap())
+            .collect();
+        let at: Vec<Time> = calls.iter().map(|(at, _)| *at).collect();
+        let expected = [5, 85, 165, 245, 1245].map(|millis| Time::ZERO + ms(millis));
+        assert_eq!(at, expected);
+        assert!(calls.iter().all(|(_, round)| round.known == [NodeId(7), NodeId(3)]));
+        assert!(calls.iter().all(|(_, round)| round.given_up == 1));
     }
 
     #[test]

@@ -53,6 +53,7 @@ impl Sender {
         while let Some(turn) = self.turn() {
             if self.speak(ctx, turn, out) {
                 self.sequence = self.sequence.next();
+                self.messages += 1;
                 self.pace.on_sent(self.now, out.len() - start, rate);
                 self.controller.on_sent(self.now, out.len() - start);
                 return true;
@@ -156,7 +157,8 @@ impl Sender {
         let backoff = self.grtt() * u32::from(self.backoff());
         let round = self.roll.on_sent(self.now, backoff, fit);
         let mut content = Vec::new();
-        roll_call::encode(round.spread, &round.known, self.roll.content(), max, &mut content);
+        let named = (&round.known[..], round.given_up);
+        roll_call::encode(round.spread, named, self.roll.content(), max, &mut content);
         let (sender, extensions) = (self.fields(), Extensions::default());
         Application { sender, extensions, content: &content }.encode(out);
     }

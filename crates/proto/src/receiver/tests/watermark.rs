@@ -138,7 +138,7 @@ fn a_roll_call_is_answered_once_there_is_a_status() {
     let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
     let mut call = |known: &[NodeId]| {
         let (mut content, mut out) = (Vec::new(), Vec::new());
-        roll_call::encode(Duration::from_millis(200), known, b"", 100, &mut content);
+        roll_call::encode(Duration::from_millis(200), (known, 0), b"", 100, &mut content);
         let sender = script.fields();
         Application { sender, extensions: Extensions::default(), content: &content }
             .encode(&mut out);

@@ -103,3 +103,16 @@ fn good_bye_is_said_after_the_flush_and_nothing_after_it() {
     hand.ask(2, 0, 8..9);
     assert!(hand.run(ms(1000)).is_empty());
 }
+
+#[test]
+fn after_good_bye_nothing_is_taken_and_too_large_an_object_never() {
+    let mut hand = Hand::new(config());
+    let object =
+        |size| NewObject { kind: ObjectKind::Data, size, info: None, pass: FirstPass::Whole };
+    let refused = hand.sender.enqueue(hand.now, object(1 << 48), &mut hand.events);
+    assert!(matches!(refused, Err(EnqueueError::TooLarge { size, .. }) if size == 1 << 48));
+    hand.sender.end(hand.now);
+    let refused = hand.sender.enqueue(hand.now, object(1), &mut hand.events);
+    assert_eq!(refused, Err(EnqueueError::Closed));
+    assert!(data(&hand.run(ms(300))).is_empty());
+}
