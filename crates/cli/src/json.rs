@@ -3,7 +3,7 @@
 use fanfare_node::{
     Placed, SlowVerdict,
     event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
-    proto::{Bitrate, NodeId, ObjectKey},
+    proto::{Bitrate, NodeId, ObjectKey, congestion::Reason as RateReason},
     receipt::Reason,
 };
 use serde::{Deserialize, Serialize};
@@ -138,6 +138,8 @@ pub(crate) enum Progress {
         receivers: u64,
         limiting: Option<String>,
         limiting_loss: Option<f64>,
+        rate_reason: String,
+        rate_limited_by: Option<String>,
     },
     Receive {
         bytes: u64,
@@ -301,6 +303,8 @@ impl Line {
             receivers: p.receivers as u64,
             limiting: p.limiting.as_ref().map(|(view, _)| view.label()),
             limiting_loss: p.limiting.as_ref().map(|(_, loss)| rounded(*loss)),
+            rate_reason: reason_name(p.reason.0).to_owned(),
+            rate_limited_by: p.reason.1.as_ref().map(ReceiverView::label),
         })
     }
 
@@ -412,6 +416,19 @@ fn rounded(value: f64) -> f64 {
 /// 64 hexadecimal digits.
 pub(crate) fn hex(hash: &[u8; 32]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Why the rate is what it is, in one word.
+fn reason_name(reason: RateReason) -> &'static str {
+    match reason {
+        RateReason::Set => "set",
+        RateReason::NoFeedback => "no-feedback",
+        RateReason::Start => "start",
+        RateReason::Loss(..) => "loss",
+        RateReason::Marks(..) => "marks",
+        RateReason::Queue(..) => "queue",
+        RateReason::Path(_) => "path",
+    }
 }
 
 #[cfg(test)]

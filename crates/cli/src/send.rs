@@ -9,7 +9,8 @@ use std::{
 
 use fanfare_node::{
     Expect, Gathering, Node, NodeEvent, Packing, SendEvent, SlowVerdict, Sources,
-    event::{Finished, Outcome, SendEnd, SendProgress, SendReport},
+    event::{Finished, Outcome, ReceiverView, SendEnd, SendProgress, SendReport},
+    proto::congestion::Reason as RateReason,
 };
 
 use crate::{
@@ -172,7 +173,27 @@ fn describe(p: &SendProgress) -> String {
         format!(", {} loses {:.1} %", view.label(), loss * 100.0)
     });
     let repair = (p.repair_bytes * 100).checked_div(p.wire_bytes).unwrap_or(0);
-    format!("{} done of {}, repair {repair} %{limiting}", p.complete, p.receivers)
+    let rate = limit(p).map_or_else(String::new, |why| format!(", {} {why}", p.rate));
+    format!("{} done of {}, repair {repair} %{limiting}{rate}", p.complete, p.receivers)
+}
+
+/// What holds the rate down, when something does.
+fn limit(p: &SendProgress) -> Option<String> {
+    let (reason, receiver) = &p.reason;
+    let who = receiver.as_ref().map(ReceiverView::label).unwrap_or_default();
+    Some(match reason {
+        RateReason::Set => return None,
+        RateReason::NoFeedback => "while nobody answers".to_owned(),
+        RateReason::Start => "and growing".to_owned(),
+        RateReason::Loss(_, share) => format!("limited by {who}: loss {:.1} %", share * 100.0),
+        RateReason::Marks(_, share) => {
+            format!("limited by {who}: {:.1} % marked by routers", share * 100.0)
+        }
+        RateReason::Queue(_, delay) => {
+            format!("limited by {who}: queue delay {} ms", delay.as_millis())
+        }
+        RateReason::Path(_) => format!("limited by {who}: no more arrives there"),
+    })
 }
 
 /// The last words, and the exit code.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-use fanfare_proto::{Bitrate, NodeId, ObjectKey, Stats};
+use fanfare_proto::{Bitrate, NodeId, ObjectKey, Stats, congestion::Reason as RateReason};
 
 use crate::{
     receipt::{Reason, State},
@@ -120,6 +120,8 @@ pub struct SendProgress {
     /// Of the receivers that are still to be served, the one that lately lost most, and that loss as
     /// a fraction.
     pub limiting: Option<(ReceiverView, f64)>,
+    /// Why the rate is what it is, and on whose account.
+    pub reason: (RateReason, Option<ReceiverView>),
     /// Receivers that hold everything.
     pub complete: usize,
     /// Receivers heard.

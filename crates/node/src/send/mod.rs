@@ -16,7 +16,10 @@ mod slow;
 
 use std::time::Duration;
 
-use fanfare_proto::{Event, NodeId, ReceiverReport, Session, Time, WatermarkOutcome};
+use fanfare_proto::{
+    Event, NodeId, ReceiverReport, Session, Time, WatermarkOutcome,
+    congestion::Reason as RateReason,
+};
 pub use gathering::Expect;
 use gathering::{Decision, Gathering};
 use options::check_announcements;
@@ -453,6 +456,11 @@ impl SendJob {
         Some((self.peers.view(node), loss))
     }
 
+    fn reason(&self, session: &mut Session) -> (RateReason, Option<ReceiverView>) {
+        let reason = session.sender().rate_reason();
+        (reason, reason.node().map(|node| self.peers.view(node)))
+    }
+
     fn progress(&self, now: Time, session: &mut Session) -> SendProgress {
         let limiting = self.limiting(now, session);
         SendProgress {
@@ -462,6 +470,7 @@ impl SendJob {
             repair_bytes: self.repair_bytes(session),
             wire_bytes: session.stats().bytes_sent,
             limiting,
+            reason: self.reason(session),
             complete: self.peers.complete(),
             receivers: self.peers.len(),
         }

@@ -181,6 +181,20 @@ pub enum Reason {
     Path(NodeId),
 }
 
+impl Reason {
+    /// The receiver that limits.
+    #[must_use]
+    pub fn node(&self) -> Option<NodeId> {
+        match self {
+            Self::Set | Self::NoFeedback | Self::Start => None,
+            Self::Loss(node, _)
+            | Self::Marks(node, _)
+            | Self::Queue(node, _)
+            | Self::Path(node) => Some(*node),
+        }
+    }
+}
+
 /// A single-rate controller: told what happens, asked for the rate.
 pub trait RateController: core::fmt::Debug + Send {
     /// A receiver reported.
