@@ -5,7 +5,7 @@
 //! repeats any run to the bit.
 //!
 //! # Map, in reading order
-//! - [`plan`]: what is to be simulated, in chained calls.
+//! - [`plan`]: what is to be simulated, in chained calls; [`scenario`]: the same from a file.
 //! - [`link`]: one direction of a path; [`network`]: who hears whom over which.
 //! - [`topology`]: a network of shared hops in its place; [`hop`] and [`queue`]: one of them;
 //!   [`medium`]: radio; [`packet`]: what travels; `port`, `fabric`: the same at work; [`flow`]: what else is there.
@@ -38,6 +38,7 @@ pub mod plan;
 mod port;
 pub mod queue;
 pub mod report;
+pub mod scenario;
 pub mod series;
 mod simulation;
 pub mod table;
@@ -60,6 +61,7 @@ pub use packet::FlowId;
 pub use plan::{Change, Object, Plan, Until};
 pub use queue::{Limit, Queue, Red};
 pub use report::{HostReport, Report};
+pub use scenario::Scenario;
 pub use series::Series;
 pub use table::Table;
 pub use topology::{Place, Router};

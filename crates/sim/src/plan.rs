@@ -18,6 +18,7 @@ use fanfare_proto::{
     Bitrate, Duration, FirstPass, NewObject, NodeId, ObjectKind, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
+use std::collections::BTreeMap;
 
 /// An object to send; its bytes follow from its key ([`crate::content`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,6 +148,7 @@ pub struct Plan {
     pub(crate) membership: MembershipLatency,
     pub(crate) flows: Vec<Flow>,
     pub(crate) warm_up: Duration,
+    pub(crate) labels: BTreeMap<Place, String>,
     pub(crate) hosts: Vec<HostPlan>,
     pub(crate) changes: Vec<(Duration, Change)>,
     pub(crate) until: Until,
@@ -179,6 +181,7 @@ impl Plan {
             membership: MembershipLatency::default(),
             flows: Vec::new(),
             warm_up: Duration::ZERO,
+            labels: BTreeMap::new(),
             hosts: Vec::new(),
             changes: Vec::new(),
             until: Until::Complete,

@@ -386,6 +386,7 @@ impl Simulation {
             hosts: self.nodes.into_iter().map(HostReport::of).collect(),
             traffic: self.traffic,
             paths: self.network.counts,
+            labels: self.plan.labels,
             hops: self.fabric.map(Fabric::into_reports).unwrap_or_default(),
             flows: self.flows.into_iter().map(|flow| flow.report).collect(),
             hash: self.hash,

@@ -106,6 +106,15 @@ pub enum FlowKind {
 }
 
 impl FlowKind {
+    /// Its name in files and tables.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Cbr { .. } => "cbr",
+            Self::OnOff { .. } => "on-off",
+            Self::Tcp { .. } => "tcp",
+        }
+    }
     /// TCP that always has more to send.
     #[must_use]
     pub fn tcp(config: Config) -> Self {

@@ -74,6 +74,17 @@ impl Plan {
         self.media.push(medium);
         self
     }
+    /// What reports call a place.
+    #[must_use]
+    pub fn labelled(mut self, place: impl Into<Place>, label: &str) -> Self {
+        self.labels.insert(place.into(), label.to_owned());
+        self
+    }
+    /// Whether a hop or a medium leads to a place.
+    pub(crate) fn reaches(&self, place: Place) -> bool {
+        self.hops.iter().any(|edge| edge.to == place)
+            || self.media.iter().any(|medium| medium.edges(0).any(|edge| edge.to == place))
+    }
     /// How long the network takes to learn who is in a group. Default at once.
     #[must_use]
     pub fn membership(mut self, latency: MembershipLatency) -> Self {
