@@ -77,7 +77,7 @@ impl ReceiveJob {
                 session.receiver().cancel(key, storage);
             }
         }
-        self.parts = storage.part_roots();
+        self.refresh_parts(session, storage);
         self.update_status(session, key, false);
     }
 
@@ -171,7 +171,7 @@ impl ReceiveJob {
             return self.fail(now, session, storage, key, Reason::HashMismatch, out);
         };
         storage.learn(manifest);
-        self.parts = storage.part_roots();
+        self.refresh_parts(session, storage);
         let record = self.record_of(key);
         record.open.remove(&key);
         record.holdings.insert(key.object, *blake3::hash(&body).as_bytes());
@@ -296,7 +296,7 @@ impl ReceiveJob {
                 self.hand_on(session, storage, other, placed);
             }
         }
-        self.parts = storage.part_roots();
+        self.refresh_parts(session, storage);
         let renamed = held.files.iter().any(|placed| placed.name_rejected.is_some());
         let record = self.record_of(key);
         let begun = record.open.remove(&key).map_or(now, |object| object.begun);
@@ -356,7 +356,7 @@ impl ReceiveJob {
         out: &mut Outbox,
     ) {
         storage.settle(key, false);
-        self.parts = storage.part_roots();
+        self.refresh_parts(session, storage);
         let record = self.record_of(key);
         let object = record.open.remove(&key);
         record.settled_bytes += object.as_ref().map_or(0, |object| object.size);

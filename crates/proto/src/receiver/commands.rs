@@ -54,10 +54,12 @@ impl RemoteSender {
     /// The roll call is ours to answer; all else is the application's.
     fn on_application(&mut self, ctx: &mut Context<'_>, local: &Local, command: &Application<'_>) {
         match RollCall::parse(command.content) {
-            Some(call) if local.has_status => {
-                self.status.on_roll_call(ctx.now, &call, local.node_id, ctx.rng);
+            Some(call) => {
+                self.speaks = true;
+                if local.has_status {
+                    self.status.on_roll_call(ctx.now, &call, local.node_id, ctx.rng);
+                }
             }
-            Some(_) => {}
             None => {
                 let content = command.content.to_vec();
                 ctx.events.push(Event::Command { sender: self.id, content });

@@ -226,6 +226,27 @@ impl RemoteSenders {
         true
     }
 
+    pub(crate) fn set_status_to(
+        &mut self,
+        now: Time,
+        rng: &mut Rng,
+        (sender, status): (NodeId, Vec<u8>),
+        announce: bool,
+    ) -> bool {
+        match self.senders.get_mut(&sender) {
+            Some(sender) if status.len() <= CONTENT_MAX => {
+                sender.own_status = Some(status);
+                self.local.has_status = true;
+                if announce {
+                    let delay = sender.timing.ack_delay(rng);
+                    sender.status.report(now + delay);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
     pub(crate) fn cancel(&mut self, ctx: &mut Context<'_>, key: ObjectKey) {
         if let Some((_, sender, object)) = self.find(key)
             && let Some(objects) = &mut sender.objects

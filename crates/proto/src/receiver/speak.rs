@@ -39,7 +39,7 @@ impl RemoteSender {
         } else if self.feedback.poll(ctx.now, &self.timing) {
             AckKind::Cc
         } else if self.status.poll(ctx.now) {
-            AckKind::Application(STATUS_ACK, status)
+            AckKind::Application(STATUS_ACK, self.own_status.as_deref().unwrap_or(status))
         } else {
             return None;
         };
