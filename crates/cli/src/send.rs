@@ -118,7 +118,7 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
         }
         SendEvent::Resuming { object, name } => {
             output.event(&Line::Resuming(Resuming { object: *object, file: name.clone() }));
-            output.text(&format!("resuming '{name}': every receiver has a part of it"));
+            output.text(&format!("resuming '{name}': every receiver has it, or a part of it"));
         }
         SendEvent::Progress(progress) => {
             output.event(&Line::send_progress(progress));

@@ -22,6 +22,7 @@ use crate::{
     directory::{Directory, DirectoryError},
     driver::{Driver, Outgoing, TestDrop},
     file_storage::{FileStorage, discard_parts},
+    ledger::{self, Ledger},
     node::{Node, Stopper},
     outbox::Outbox,
     receipt::About,
@@ -349,6 +350,7 @@ impl NodeBuilder {
         let discards = self.receive.as_ref().is_some_and(|(_, options)| options.discard_parts);
         if let Some(directory) = directory.as_ref().filter(|_| discards) {
             discard_parts(directory);
+            directory.remove(&ledger::file_name());
         }
         let from = self.receive.as_ref().and_then(|(_, options)| options.from);
         let mut storage = match &directory {
@@ -359,7 +361,9 @@ impl NodeBuilder {
         let receive = match (self.receive, directory) {
             (Some((_, options)), Some(directory)) => {
                 let parts = storage.part_roots();
-                let verifier = Verifier::start(directory.clone(), waker.clone())?;
+                let ledger = ledger::share(Ledger::open(directory.clone()));
+                let verifier = Verifier::start(directory.clone(), ledger.clone(), waker.clone())?;
+                let verifier = (verifier, ledger);
                 Some(ReceiveJob::start(now, &mut session, directory, verifier, options, parts))
             }
             _ => None,

@@ -116,6 +116,13 @@ impl Directory {
         Ok(File::from(open_beneath(self.fd.as_fd(), name, OFlags::RDWR, Mode::empty())?))
     }
 
+    /// Opens a file of our own for reading, and for writing at its end; creates it if need be.
+    pub(crate) fn open_to_append(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND;
+        let mode = Mode::RUSR | Mode::WUSR;
+        Ok(File::from(open_beneath(self.fd.as_fd(), name, flags, mode)?))
+    }
+
     /// Writes a file of our own for good, or not at all.
     pub(crate) fn save(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let new = format!("{name}.new");

@@ -38,7 +38,7 @@ pub enum SendEvent {
         /// Receivers heard so far.
         receivers: usize,
     },
-    /// Every receiver has a part of this file: only what they ask for is sent.
+    /// Every receiver has this file, or a part of it: only what they ask for is sent.
     Resuming {
         /// Object transport id.
         object: u16,

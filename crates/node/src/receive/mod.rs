@@ -10,7 +10,7 @@ mod record;
 mod reminder;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -24,8 +24,10 @@ use crate::{
     directory::Directory,
     event::{NodeEvent, ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport},
     file_storage::FileStorage,
+    ledger::{self, SharedLedger},
     outbox::Outbox,
     receipt::{About, State, Status},
+    root_set,
     verify::{Job, Verifier},
 };
 
@@ -38,6 +40,8 @@ const LINGER: Duration = Duration::from_secs(3);
 const QUIET: Duration = Duration::from_secs(4);
 /// Time for the last word when the user stops it.
 const FAREWELL: Duration = Duration::from_millis(300);
+/// Files remembered as told; an application may then hear of the same one again.
+const TOLD_MAX: usize = 1 << 20;
 /// Senders whose lives are remembered; the oldest give way.
 const RECORDS_MAX: usize = 256;
 
@@ -60,8 +64,11 @@ pub(crate) struct ReceiveJob {
     records: BTreeMap<(NodeId, InstanceId), Record>,
     /// For each sender that could not be told otherwise.
     reminders: BTreeMap<(NodeId, InstanceId), Reminder>,
+    ledger: SharedLedger,
     /// Beginnings of the roots of which parts are here, for the status.
     parts: Vec<u8>,
+    /// Files of which the application has heard, by name and hash.
+    told: BTreeSet<[u8; 8]>,
     phase: Phase,
     last_news: Time,
     last_heard: Time,
@@ -75,7 +82,7 @@ impl ReceiveJob {
         now: Time,
         session: &mut Session,
         directory: Arc<Directory>,
-        verifier: Verifier,
+        (verifier, ledger): (Verifier, SharedLedger),
         options: ReceiveOptions,
         parts: Vec<u8>,
     ) -> Self {
@@ -86,7 +93,9 @@ impl ReceiveJob {
             waiting: VecDeque::new(),
             records: BTreeMap::new(),
             reminders: BTreeMap::new(),
+            ledger,
             parts,
+            told: BTreeSet::new(),
             phase: Phase::Receiving,
             last_news: now,
             last_heard: now,
@@ -194,11 +203,9 @@ impl ReceiveJob {
     /// Tells the core what to say to this object's sender; at once when `announce`. Other senders
     /// are told nothing of it.
     fn update_status(&mut self, session: &mut Session, key: ObjectKey, announce: bool) {
-        let free = self.directory.free();
-        let name = self.options.name.clone();
         let about = About::new(key.sender, key.instance);
-        let parts = self.parts.clone();
-        let status = self.record_of(key).status(&name, free, about, parts).encode();
+        let ready = self.ready();
+        let status = self.record_of(key).status(ready, about).encode();
         let mut receiver = session.receiver();
         receiver.set_ack_content(key.sender, status.clone());
         receiver.set_status_to(key.sender, status, announce);
@@ -206,18 +213,20 @@ impl ReceiveJob {
 
     /// What whoever calls the roll is told before it has sent anything.
     fn update_ready(&self, session: &mut Session) {
+        session.receiver().set_status(self.ready().encode(), false);
+    }
+
+    fn ready(&self) -> Status {
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.parts = Some(self.parts.clone());
-        session.receiver().set_status(status.encode(), false);
+        status.whole = Some(root_set::encode(&ledger::lock(&self.ledger).roots()));
+        status
     }
 
     /// What is here has changed.
     fn refresh_parts(&mut self, session: &mut Session, storage: &FileStorage) {
-        let parts = storage.part_roots();
-        if parts != self.parts {
-            self.parts = parts;
-            self.update_ready(session);
-        }
+        self.parts = storage.part_roots();
+        self.update_ready(session);
     }
 
     /// Datagrams have arrived.

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use fanfare_proto::{AbortReason, ObjectKey, Session, StorageError, Time};
 
-use super::{ReceiveJob, record::OpenObject};
+use super::{ReceiveJob, TOLD_MAX, record::OpenObject};
 use crate::{
     announcement::{Announcement, Details},
     event::{NodeEvent, ReceiveEvent},
     file_storage::{FileStorage, Found},
+    ledger,
     manifest::{GROUP_LOG2_MIN, Head, Manifest},
     name::SafeName,
     outbox::Outbox,
     receipt::Reason,
+    root_set,
     verify::{self, Fault, Held, Job, Origin, Placed, Verdict},
 };
 
@@ -70,7 +72,7 @@ impl ReceiveJob {
         let (name, size) = (announcement.shown_name(), object.size);
         object.announcement = Some(announcement.clone());
         out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name, size }));
-        if let Some(details) = announcement.details.filter(|d| d.size == size && !d.is_pack()) {
+        if let Some(details) = announcement.details.filter(|d| d.size == size) {
             let found = self.claim(session, storage, key, &announcement.name, &details);
             if let Err(error) = found {
                 self.fail(now, session, storage, key, verify::reason(error), out);
@@ -90,9 +92,11 @@ impl ReceiveJob {
         name: &[u8],
         details: &Details,
     ) -> Result<(), StorageError> {
-        let in_place = SafeName::parse(name)
-            .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
-        let found = if details.size > 1 << GROUP_LOG2_MIN {
+        let listed = ledger::lock(&self.ledger).lists(&details.root, name);
+        let in_place = listed
+            || SafeName::parse(name)
+                .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
+        let found = if details.size > 1 << GROUP_LOG2_MIN && !details.is_pack() {
             storage.identify(key, (&details.root, name))?
         } else {
             Found::Nothing
@@ -319,6 +323,9 @@ impl ReceiveJob {
 
     fn tell_files(&mut self, key: ObjectKey, elapsed: Duration, held: Held, out: &mut Outbox) {
         for placed in held.files {
+            if !self.is_news(&placed) {
+                continue;
+            }
             self.report.files += 1;
             self.report.bytes += placed.size;
             out.push(NodeEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
@@ -328,6 +335,18 @@ impl ReceiveJob {
             let name = Announcement { name: name.into_bytes(), details: None }.shown_name();
             out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
         }
+    }
+
+    /// Whether the application has not heard of this file yet: another sender, or the same one
+    /// begun anew, may bring what it has heard of.
+    fn is_news(&mut self, placed: &Placed) -> bool {
+        if self.told.len() >= TOLD_MAX {
+            self.told.clear();
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&placed.hash).update(placed.name.to_string().as_bytes());
+        let is_first = self.told.insert(root_set::start(hasher.finalize().as_bytes()));
+        is_first || !placed.already
     }
 
     /// Another sender's object is the same file, which is in its place now.
