@@ -14,7 +14,7 @@ use std::{
 };
 
 use fanfare_proto::{ObjectKey, StorageError};
-use rustix::fs::{Timespec, Timestamps};
+use rustix::fs::{FallocateFlags, Timespec, Timestamps};
 
 use crate::{
     announcement::{Announcement, Details},
@@ -257,9 +257,14 @@ fn wrong(job: &Job, found: &Hashed) -> Fault {
 }
 
 fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault> {
-    let Job { key, part: PartFile { file, name: part, .. }, announcement, conflict, .. } = job;
+    let Job {
+        key, part: PartFile { file, name: part, .. }, announcement, conflict, manifest, ..
+    } = job;
     let Hashed { root: hash, size, .. } = *hashed;
     let details = announcement.as_ref().and_then(|a| a.details.as_ref());
+    if let Some(found) = hashed.manifest.as_ref().filter(|_| manifest.is_some()) {
+        punch(&file, &found.zero_runs());
+    }
     set_properties(&file, details.and_then(|d| d.mode), details.and_then(|d| d.mtime))
         .map_err(|e| disk(&e))?;
     rustix::fs::fsync(&file).map_err(|errno| disk(&errno.into()))?;
@@ -291,6 +296,16 @@ fn unpack(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Reas
     let Unpacked { files, failures } = staged.place(conflict);
     sync()?;
     Ok(Held { hash, size, files, failures })
+}
+
+/// Makes holes where there is nothing but zeros. Where the file system has none, they take room.
+fn punch(file: &File, zeros: &[(u64, u64)]) {
+    for (offset, len) in zeros {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        if rustix::fs::fallocate(file, flags, *offset, *len).is_err() {
+            return;
+        }
+    }
 }
 
 fn choose_name(

@@ -101,6 +101,7 @@ impl ReceiveJob {
         } else {
             Found::Nothing
         };
+        claim_zeros(session, storage, key, details);
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return Ok(()) };
         let claimed = object.origin != Origin::Received;
         let mut receiver = session.receiver();
@@ -257,6 +258,7 @@ impl ReceiveJob {
             return;
         };
         let origin = std::mem::replace(&mut object.origin, Origin::Received);
+        let details = object.announcement.as_ref().and_then(|a| a.details.clone());
         let (name, size) = (object.name(), object.size);
         let wrong: u64 = runs.iter().map(|(_, len)| len).sum();
         object.verifying = false;
@@ -276,6 +278,9 @@ impl ReceiveJob {
         storage.reopen(key);
         let mut receiver = session.receiver();
         let asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));
+        if let Some(details) = details.filter(|_| origin == Origin::Elsewhere) {
+            claim_zeros(session, storage, key, &details);
+        }
         if asked {
             self.update_status(session, key, false);
         } else {
@@ -385,5 +390,20 @@ impl ReceiveJob {
         self.remind(now, session, key);
         let name = object.and_then(|object| object.name());
         out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+    }
+}
+
+/// What its manifest says is all zeros need not travel: a part begins with nothing else. Should it
+/// not be so, its hash tells.
+fn claim_zeros(
+    session: &mut Session,
+    storage: &mut FileStorage,
+    key: ObjectKey,
+    details: &Details,
+) {
+    let Some(manifest) = storage.manifest(&details.root) else { return };
+    let mut receiver = session.receiver();
+    for (offset, len) in manifest.zero_runs() {
+        receiver.have(key, offset, len, storage);
     }
 }

@@ -142,14 +142,17 @@ impl Queue {
                     kind: file.kind(),
                     size: file.size,
                     info: Some(self.announcement_of(file).encode()),
-                    pass: self.pass_of(&file.root, all_have),
+                    pass: self.pass_of(file, all_have),
                 },
             };
             let pass = object.pass;
             match session.sender().enqueue(now, object) {
                 Ok(key) => match manifest {
                     Some(manifest) => self.take_manifest(key, &manifest, storage),
-                    None => self.take(key, open, pass, storage),
+                    None => {
+                        let resumed = pass == FirstPass::OnDemand && all_have(&file.root);
+                        self.take(key, open, resumed, storage);
+                    }
                 },
                 // Room comes with an event.
                 Err(EnqueueError::CacheFull { .. }) => return Ok(()),
@@ -159,8 +162,13 @@ impl Queue {
         Ok(())
     }
 
-    fn pass_of(&self, root: &[u8; 32], all_have: AllHave<'_>) -> FirstPass {
-        if self.economy.sync || all_have(root) { FirstPass::OnDemand } else { FirstPass::Whole }
+    fn pass_of(&self, file: &SourceFile, all_have: AllHave<'_>) -> FirstPass {
+        let sparse = self.economy.manifests && file.is_sparse();
+        if self.economy.sync || sparse || all_have(&file.root) {
+            FirstPass::OnDemand
+        } else {
+            FirstPass::Whole
+        }
     }
 
     fn announcement_of(&self, file: &SourceFile) -> Announcement {
@@ -207,14 +215,14 @@ impl Queue {
         &mut self,
         key: ObjectKey,
         open: Arc<dyn ReadAt>,
-        pass: FirstPass,
+        resumed: bool,
         storage: &mut FileStorage,
     ) {
         self.manifest_sent = false;
         if let Some(file) = self.to_come.pop_front() {
             storage.add_source(key, open);
             self.expected.insert(key.object, file.root);
-            if pass == FirstPass::OnDemand && !self.economy.sync {
+            if resumed && !self.economy.sync {
                 self.resuming.push((key, file.name.clone()));
             }
             self.sent.push(SentObject { key, file, is_manifest: false });
