@@ -13,7 +13,7 @@ use fanfare_node::{
 };
 
 use crate::{
-    exit::{Exit, Failure},
+    exit::{Exit, Failure, id_taken},
     interrupt,
     json::{Line, Resuming, Sending, Start},
     plain_receivers::PlainReceivers,
@@ -97,6 +97,9 @@ fn watch(node: &Node, output: &Output, watched: &mut Watched) {
             }
             Ok(NodeEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
+            }
+            Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
+                output.warn("node_id.taken", id_taken(id, own, other, new));
             }
             Ok(NodeEvent::Overrun { lost }) => {
                 output.warn("overrun", format!("{lost} events were lost"));

@@ -1,4 +1,5 @@
-//! More than one sender on a group, and others that are none.
+//! More than one sender on a group, or receiver in a directory; others that are none; two with one
+//! id.
 
 mod support;
 
@@ -88,4 +89,88 @@ fn a_doctor_on_the_group_is_no_sender() {
     let received = receiver.end().expect(6);
     assert!(received.all("sender").is_empty(), "{:#?}", received.events);
     assert!(received.all("gone").is_empty(), "{:#?}", received.events);
+}
+
+/// A receiver in the same directory as others, under another name.
+fn recv_as(stage: &Stage, name: &str, more: &[&str]) -> Running {
+    let dir = stage.path("in");
+    let args = [&[dir.to_str().unwrap(), "--create-dirs", "--name", name][..], more].concat();
+    let mut running = stage.start("recv", &args);
+    running.wait_for("start");
+    running
+}
+
+#[test]
+fn two_receivers_in_one_directory_do_each_other_no_harm() {
+    let stage = Stage::new();
+    stage.file("out/t/large", 6_000_000);
+    stage.file("out/t/d/other", 300_000);
+    (0..100).for_each(|n| drop(stage.file(&format!("out/t/small/{n}"), 1000 + n)));
+    let receivers = ["a", "b"].map(|name| recv_as(&stage, name, &["--once"]));
+    send(&stage, "out/t", &["--rate=80M", "--expect=a,b"]).end().expect(0);
+    for receiver in receivers {
+        assert!(receiver.end().expect(0).all("failed").is_empty());
+    }
+    for name in ["large", "d/other", "small/0", "small/99"] {
+        assert_same(&stage.path("out/t").join(name), &stage.path("in/t").join(name));
+    }
+    assert_eq!(entries(&stage.path("in")), ["t"]);
+    assert_eq!(entries(&stage.path("in/t")), ["d", "large", "small"]);
+    assert_eq!(entries(&stage.path("in/t/small")).len(), 100);
+}
+
+#[test]
+fn a_receiver_that_begins_beside_another_leaves_its_parts_alone() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 6_000_000);
+    let mut first = recv_as(&stage, "a", &["--once"]);
+    let sender = send(&stage, "out/f", &["--rate=15M"]);
+    first.wait_for_progress("bytes", 2_000_000);
+    let second = recv_as(&stage, "b", &["--once", "--discard-parts"]);
+    sender.end();
+    assert!(first.end().expect(0).all("failed").is_empty());
+    second.end().expect(0);
+    assert_same(&file, &stage.path("in/f"));
+    assert_eq!(entries(&stage.path("in")), ["f"]);
+}
+
+#[test]
+fn of_two_receivers_with_one_id_one_takes_another_and_both_get_everything() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 2_000_000);
+    let receivers = ["a", "b"].map(|name| stage.recv(name, &["--once", "--node-id=77"]));
+    let sent = send(&stage, "out/f", &["--rate=40M", "--expect=a,b"]).end().expect(0);
+    assert_eq!(sent.result()["complete"], 2);
+    let mut renamed = 0;
+    for (receiver, name) in receivers.into_iter().zip(["a", "b"]) {
+        let received = receiver.end().expect(0);
+        for warning in received.all("warning") {
+            let message = warning["message"].as_str().unwrap();
+            assert_eq!(warning["code"], "node_id.taken", "{message}");
+            assert!(
+                message.contains("77") && message.matches("127.0.0.1:").count() == 2,
+                "{message}"
+            );
+            renamed += usize::from(message.contains("this one is"));
+        }
+        assert_same(&file, &stage.path(name).join("f"));
+    }
+    assert_eq!(renamed, 1);
+}
+
+#[test]
+fn two_senders_with_one_id_both_say_so() {
+    let stage = Stage::new();
+    stage.file("one/f", 1_500_000);
+    stage.file("two/g", 1_500_000);
+    let receiver = stage.recv("in", &["--timeout=4s"]);
+    let mut senders = ["one/f", "two/g"]
+        .map(|file| send(&stage, file, &["--rate=4M", "--node-id=78", "--wait=3s"]));
+    for sender in &mut senders {
+        let warning = sender.wait_for("warning");
+        assert_eq!(warning["code"], "node_id.taken");
+        assert!(warning["message"].as_str().unwrap().contains("--node-id"), "{warning}");
+    }
+    senders.into_iter().for_each(|sender| drop(sender.end()));
+    receiver.end();
 }

@@ -25,6 +25,7 @@ use crate::{
     ledger::{self, Ledger},
     node::{Node, Stopper},
     outbox::Outbox,
+    pack,
     receipt::About,
     receive::{ReceiveJob, ReceiveOptions},
     send::{EnqueueFailed, SendJob, SendOptions},
@@ -324,8 +325,7 @@ impl NodeBuilder {
     }
 
     fn session_config(&mut self) -> SessionConfig {
-        // Never NONE (0) nor ANY (all ones).
-        let id = self.node_id.unwrap_or_else(|| NodeId(1 + (random() % 0xffff_fffe) as u32));
+        let id = self.node_id.unwrap_or_else(random_id);
         let instance = self.instance_id.unwrap_or_else(|| InstanceId(random() as u16));
         self.sender.instance_id = instance;
         SessionConfig {
@@ -361,6 +361,7 @@ impl NodeBuilder {
         let receive = match (self.receive, directory) {
             (Some((_, options)), Some(directory)) => {
                 let parts = storage.part_roots();
+                pack::remove_left_over(&directory);
                 let ledger = ledger::share(Ledger::open(directory.clone()));
                 let verifier = Verifier::start(directory.clone(), ledger.clone(), waker.clone())?;
                 let verifier = (verifier, ledger);
@@ -373,6 +374,9 @@ impl NodeBuilder {
             SendJob::start(now, &mut session, &mut storage, sources, options, about)
         };
         let send = self.send.map(start_sending).transpose().map_err(BuildError::Enqueue)?;
+        if let Ok(address) = endpoint.local_addr() {
+            session.set_address(address);
+        }
         let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
         let (to_driver, commands) = sync_channel(16);
         let (to_application, events) = sync_channel(EVENTS);
@@ -402,6 +406,11 @@ fn longest_segment(interface: &Interface, group: IpAddr) -> u32 {
     let ip_header = if group.is_ipv4() { 20 } else { 40 };
     let udp_header = 8;
     interface.mtu.saturating_sub(ip_header + udp_header + HEADER_MAX as u32)
+}
+
+/// Never NONE (0) nor ANY (all ones).
+pub(crate) fn random_id() -> NodeId {
+    NodeId(1 + (random() % 0xffff_fffe) as u32)
 }
 
 /// 64 bits that no other run has: the standard library seeds its hashes from the system.

@@ -22,6 +22,17 @@ pub enum NodeEvent {
         /// What the system says.
         why: String,
     },
+    /// Another node on the group has this node's id.
+    NodeIdTaken {
+        /// The id.
+        id: NodeId,
+        /// Where this node sends from.
+        own: SocketAddr,
+        /// Where the other one does.
+        other: SocketAddr,
+        /// The id that this node has taken instead, if it could.
+        new: Option<NodeId>,
+    },
     /// Of the sending side.
     Send(SendEvent),
     /// Of the receiving side.

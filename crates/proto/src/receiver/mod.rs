@@ -93,6 +93,10 @@ impl RemoteSenders {
         Self { local, senders: BTreeMap::new(), status: Vec::new() }
     }
 
+    pub(crate) fn set_node_id(&mut self, node_id: NodeId) {
+        self.local.node_id = node_id;
+    }
+
     /// INFO, DATA or CMD; `bytes` is the datagram's length.
     pub(crate) fn on_sender_message(
         &mut self,

@@ -32,6 +32,7 @@ impl RemoteSender {
             return Some(self.destination(local));
         }
         let ack = if let Some(reached) = self.ack.poll(ctx.now) {
+            ctx.stats.watermarks_acknowledged += 1;
             AckKind::Flush(FlushAck {
                 object_transport_id: reached.object.id(),
                 payload_id: reached.payload_id,
