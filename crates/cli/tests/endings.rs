@@ -194,7 +194,9 @@ fn a_file_that_changes_while_it_is_sent_leaves_an_older_one_at_receivers_as_it_w
     std::fs::write(&file, vec![7; 500_000]).unwrap();
     sender.end().expect(1);
     let failed = receiver.wait_for("failed");
-    assert_eq!((&failed["name"], &failed["reason"]), (&"f".into(), &"aborted".into()));
+    // Withdrawn before all of it had come, or after.
+    let reason = failed["reason"].as_str().unwrap();
+    assert!(failed["name"] == "f" && ["aborted", "hash-mismatch"].contains(&reason), "{failed}");
     receiver.interrupt();
     receiver.end().expect(130);
     assert_eq!(std::fs::read(stage.path("in/f")).unwrap(), before);

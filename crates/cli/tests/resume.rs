@@ -288,6 +288,26 @@ fn packs_that_have_come_do_not_travel_again_unless_a_file_of_them_has_changed() 
     panic!("all of it travelled twice");
 }
 
+/// Where this machine lets the test mount a file system of two megabytes.
+#[test]
+fn a_file_that_is_here_whole_needs_no_room_a_second_time() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 1_400_000);
+    let Some(_mount) = stage.small_file_system("in") else { return };
+    for already in [false, true] {
+        let receiver = stage.recv("in", &["--once"]);
+        send(&stage, &file, &["--rate=100M"]).end().expect(0);
+        let received = receiver.end().expect(0);
+        assert_eq!(received.all("file")[0]["already"] == true, already);
+    }
+    // Changed here, there is no room for it beside what is there.
+    std::fs::write(stage.path("in/f"), vec![1; 1_400_000]).unwrap();
+    let receiver = stage.recv("in", &["--once", "--overwrite"]);
+    let sent = send(&stage, &file, &["--rate=100M"]).end().expect(3);
+    assert_eq!(sent.all("reported")[0]["reason"], "disk-full");
+    receiver.end();
+}
+
 #[test]
 fn sync_reads_what_is_there_even_where_the_ledger_knows_it() {
     let stage = Stage::new();

@@ -363,6 +363,7 @@ impl NodeBuilder {
                 let parts = storage.part_roots();
                 pack::remove_left_over(&directory);
                 let ledger = ledger::share(Ledger::open(directory.clone()));
+                storage.consult(ledger.clone());
                 let verifier = Verifier::start(directory.clone(), ledger.clone(), waker.clone())?;
                 let verifier = (verifier, ledger);
                 Some(ReceiveJob::start(now, &mut session, directory, verifier, options, parts))

@@ -8,12 +8,12 @@
 //! synced: a record that the power takes away costs reading the file once more.
 //!
 //! ```text
-//! o <key: BLAKE3 of root and name, 16 bytes> <root, 8 bytes> <life of the sender> <files>
+//! o <key: BLAKE3 of root and name, 16 bytes> <root, 8 bytes> <life of the sender> <size> <files>
 //! f <BLAKE3> <size> <mtime> <its ns> <ctime> <its ns> <inode> <name>
 //! ```
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     fs::{File, Metadata},
     io::{Read, Write},
@@ -45,6 +45,8 @@ struct Record {
     key: Key,
     root: RootStart,
     life: String,
+    /// Of the object.
+    size: u64,
     /// Where it stands in the file.
     offset: u64,
     len: usize,
@@ -60,6 +62,7 @@ pub(crate) struct Ledger {
     records: Vec<Record>,
     /// The latest record of each key.
     by_key: BTreeMap<Key, usize>,
+    sizes: BTreeSet<u64>,
     /// Senders are told the roots from here on: those before have been passed.
     cursor: usize,
     /// Of the object recorded last that was new.
@@ -92,6 +95,7 @@ impl Ledger {
             end: 0,
             records: Vec::new(),
             by_key: BTreeMap::new(),
+            sizes: BTreeSet::new(),
             cursor: 0,
             life: String::new(),
         };
@@ -146,6 +150,7 @@ impl Ledger {
             let keys = self.records.iter().enumerate().map(|(at, record)| (record.key, at));
             self.by_key = keys.collect();
         }
+        self.sizes.insert(record.size);
         self.by_key.insert(record.key, self.records.len());
         self.records.push(record);
     }
@@ -170,6 +175,11 @@ impl Ledger {
     pub(crate) fn roots(&self) -> Vec<RootStart> {
         let from = self.cursor.min(self.records.len().saturating_sub(1));
         self.records.iter().skip(from).take(ROOTS_MAX).map(|record| record.root).collect()
+    }
+
+    /// Whether an object of so many bytes was received here: it may be the one that begins.
+    pub(crate) fn has_size(&self, size: u64) -> bool {
+        self.sizes.contains(&size)
     }
 
     /// Whether an object of this root and name was received here.
@@ -211,13 +221,13 @@ impl Ledger {
     pub(crate) fn record(
         &mut self,
         key: ObjectKey,
-        (root, name): (&[u8; 32], &[u8]),
+        (root, name, size): (&[u8; 32], &[u8], u64),
         files: &[Placed],
     ) {
         let life = format!("{}-{}", key.sender, key.instance);
         let is_new = files.iter().any(|placed| !placed.already);
         let key = key_of(root, name);
-        let head = Record { key, root: start(root), life, offset: 0, len: 0 };
+        let head = Record { key, root: start(root), life, size, offset: 0, len: 0 };
         let Some(text) = self.text_of(&head, files) else { return };
         let Some(file) = &mut self.file else { return };
         // Another receiver may have appended meanwhile: the record is where the file ended.
@@ -236,8 +246,8 @@ impl Ledger {
     }
 
     fn text_of(&self, head: &Record, files: &[Placed]) -> Option<String> {
-        let mut text =
-            format!("o {} {} {} {}\n", hex(&head.key), hex(&head.root), head.life, files.len());
+        let Record { key, root, life, size, .. } = head;
+        let mut text = format!("o {} {} {life} {size} {}\n", hex(key), hex(root), files.len());
         if files.is_empty() {
             return None;
         }
@@ -278,8 +288,9 @@ fn parse_head(line: &str) -> Option<(Record, usize)> {
     let mut fields = line.strip_suffix('\n')?.strip_prefix("o ")?.split(' ');
     let (key, root) = (parse_hex(fields.next()?)?, parse_hex(fields.next()?)?);
     let life = fields.next()?.to_owned();
+    let size = fields.next()?.parse().ok()?;
     let files = fields.next()?.parse().ok()?;
-    Some((Record { key, root, life, offset: 0, len: 0 }, files))
+    Some((Record { key, root, life, size, offset: 0, len: 0 }, files))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -337,7 +348,11 @@ mod tests {
 
     fn record(ledger: &mut Ledger, scratch: &Scratch, name: &str) -> Placed {
         let placed = place(scratch, name, name);
-        ledger.record(key(1), (&placed.hash, name.as_bytes()), std::slice::from_ref(&placed));
+        ledger.record(
+            key(1),
+            (&placed.hash, name.as_bytes(), placed.size),
+            std::slice::from_ref(&placed),
+        );
         placed
     }
 
@@ -350,6 +365,7 @@ mod tests {
         assert_eq!(found, [Placed { already: true, ..placed.clone() }]);
         assert!(ledger.find(&placed.hash, b"another name").is_none());
         assert_eq!(ledger.roots(), [start(&placed.hash)]);
+        assert!(ledger.has_size(6) && !ledger.has_size(7));
         // The same bytes, the same time of content: only the inode's own time tells.
         let path = scratch.path().join("a file");
         let before = std::fs::metadata(&path).unwrap();
@@ -366,7 +382,7 @@ mod tests {
         let scratch = Scratch::new();
         let mut ledger = Ledger::open(directory(&scratch));
         let files = ["x", "y", "z"].map(|name| place(&scratch, name, name));
-        ledger.record(key(1), (&root(1), b""), &files);
+        ledger.record(key(1), (&root(1), b"", 1), &files);
         assert_eq!(ledger.find(&root(1), b"").unwrap().len(), 3);
         std::fs::remove_file(scratch.path().join("y")).unwrap();
         assert!(ledger.find(&root(1), b"").is_none());
@@ -384,7 +400,7 @@ mod tests {
             assert!(Ledger::open(directory(&scratch)).find(&placed.hash, b"f").is_none());
             // What is appended to a torn ledger counts.
             let mut ledger = Ledger::open(directory(&scratch));
-            ledger.record(key(1), (&placed.hash, b"f"), std::slice::from_ref(&placed));
+            ledger.record(key(1), (&placed.hash, b"f", 1), std::slice::from_ref(&placed));
             assert!(Ledger::open(directory(&scratch)).find(&placed.hash, b"f").is_some(), "{cut}");
         }
         let mut rng = fanfare_proto::rng::Rng::new(1);
@@ -404,7 +420,7 @@ mod tests {
         let mut ledger = Ledger::open(directory(&scratch));
         for n in 0..2000 {
             let life = key(if n < 500 { 1 } else { 2 });
-            ledger.record(life, (&root(n), b"f"), std::slice::from_ref(&placed));
+            ledger.record(life, (&root(n), b"f", 1), std::slice::from_ref(&placed));
         }
         let mut ledger = Ledger::open(directory(&scratch));
         let told = |ledger: &Ledger| (ledger.roots()[0], ledger.roots().len());
@@ -435,7 +451,7 @@ mod tests {
         let mut ledger = Ledger::open(directory(&scratch));
         let placed = place(&scratch, "f", "f");
         while ledger.end < BYTES_WORTH_REWRITING {
-            ledger.record(key(1), (&root(1), b"f"), std::slice::from_ref(&placed));
+            ledger.record(key(1), (&root(1), b"f", 1), std::slice::from_ref(&placed));
         }
         let mut ledger = Ledger::open(directory(&scratch));
         assert!(ledger.end < 1000 && ledger.find(&root(1), b"f").is_some());

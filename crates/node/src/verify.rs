@@ -175,7 +175,7 @@ fn verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held
     if let (Ok(held), Some(announcement)) = (&held, &announcement)
         && let (Some(details), true) = (&announcement.details, held.failures.is_empty())
     {
-        let what = (&details.root, &announcement.name[..]);
+        let what = (&details.root, &announcement.name[..], held.size);
         ledger::lock(ledger).record(key, what, &held.files);
     }
     let given_up = match &held {

@@ -101,13 +101,23 @@ impl Parts {
         self.parts.get_mut(self.of.get(&key)?)
     }
 
-    pub(super) fn open(&mut self, key: ObjectKey, size: u64) -> Result<(), StorageError> {
-        let may_be_there = self.kept.has_size(size);
+    /// `known`: it may well be here whole.
+    pub(super) fn open(
+        &mut self,
+        key: ObjectKey,
+        size: u64,
+        known: bool,
+    ) -> Result<(), StorageError> {
+        let may_be_there = known || self.kept.has_size(size);
         let incoming = Incoming::create(&self.directory, key, size, may_be_there)?;
         let name = incoming.name.clone();
         self.of.insert(key, name.clone());
         self.parts.insert(name, Part::new(incoming, key));
         Ok(())
+    }
+
+    pub(super) fn reserve(&mut self, key: ObjectKey) -> Result<(), StorageError> {
+        self.part(key).map_or(Ok(()), |part| part.incoming.reserve())
     }
 
     pub(super) fn write(
@@ -320,6 +330,13 @@ impl Parts {
         if let Some(root) = self.part(key).and_then(|part| part.root) {
             self.directory.remove(&part_name(&root));
             self.forget(&root);
+        }
+    }
+
+    /// A file of this root is in its place. Its manifest is of no more use, unless it is for a part.
+    pub(super) fn forget_manifest(&mut self, root: &[u8; 32]) {
+        if self.directory.open_own(&part_name(root)).is_err() {
+            self.forget(root);
         }
     }
 

@@ -96,7 +96,9 @@ impl ReceiveJob {
         let in_place = listed
             || SafeName::parse(name)
                 .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
-        let found = if details.size > 1 << GROUP_LOG2_MIN && !details.is_pack() {
+        // What is here whole needs no part.
+        let may_have_part = details.size > 1 << GROUP_LOG2_MIN && !details.is_pack() && !listed;
+        let found = if may_have_part {
             storage.identify(key, (&details.root, name))?
         } else {
             Found::Nothing
@@ -276,6 +278,12 @@ impl ReceiveJob {
         };
         out.push_all(event.map(NodeEvent::Receive));
         storage.reopen(key);
+        // A file that was believed to be here whole has been given no room so far.
+        let reserved = if origin == Origin::Elsewhere { storage.reserve(key) } else { Ok(()) };
+        if let Err(error) = reserved {
+            session.receiver().cancel(key, storage);
+            return self.fail(now, session, storage, key, verify::reason(error), out);
+        }
         let mut receiver = session.receiver();
         let asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));
         if let Some(details) = details.filter(|_| origin == Origin::Elsewhere) {
@@ -304,6 +312,9 @@ impl ReceiveJob {
             if let [placed] = &held.files[..] {
                 self.hand_on(session, storage, other, placed);
             }
+        }
+        if held.size > 1 << GROUP_LOG2_MIN && lacking.is_none() {
+            storage.forget_manifest(&held.hash);
         }
         self.refresh_parts(session, storage);
         let renamed = held.files.iter().any(|placed| placed.name_rejected.is_some());
