@@ -69,11 +69,13 @@ impl Payload {
     }
 }
 
-/// Every entry directly below `directory`, sorted; an unreadable directory has none.
+/// Every entry directly below `directory` but a receiver's ledger, sorted; an unreadable directory
+/// has none.
 pub fn names_below(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| name != ".fanfare-ledger");
     names.sort();
     names
 }

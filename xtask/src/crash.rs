@@ -140,7 +140,7 @@ impl Round {
         let entries: io::Result<Vec<_>> =
             fs::read_dir(self.dir.join("in")).and_then(|entries| entries.collect());
         let names = entries.map_err(|e| e.to_string())?.into_iter().map(|entry| entry.file_name());
-        let left: Vec<_> = names.filter(|name| name != "f").collect();
+        let left: Vec<_> = names.filter(|name| name != "f" && name != ".fanfare-ledger").collect();
         if !left.is_empty() {
             return Err(format!("left over: {left:?}"));
         }

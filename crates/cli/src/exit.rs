@@ -1,8 +1,8 @@
 //! How the command ends: codes for programs, one line for people.
 
-use std::{fmt, process::ExitCode};
+use std::{fmt, net::SocketAddr, process::ExitCode};
 
-use fanfare_node::{BuildError, DirectoryError, OpenError, SourceError};
+use fanfare_node::{BuildError, DirectoryError, OpenError, SourceError, proto::NodeId};
 
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,20 @@ impl Failure {
     pub(crate) fn usage(code: &'static str, text: impl Into<String>) -> Self {
         Self::new(Exit::Usage, code, text)
     }
+}
+
+/// What to say of two nodes with one id.
+pub(crate) fn id_taken(
+    id: NodeId,
+    own: SocketAddr,
+    other: SocketAddr,
+    new: Option<NodeId>,
+) -> String {
+    let so = match new {
+        Some(new) => format!("this one is {} now", new.0),
+        None => "give one of them another --node-id, or none".to_owned(),
+    };
+    format!("node id {} is borne by {own} (this node) and by {other}: {so}", id.0)
 }
 
 impl fmt::Display for Failure {

@@ -15,7 +15,7 @@ use fanfare_node::{
 };
 
 use crate::{
-    exit::{Exit, Failure},
+    exit::{Exit, Failure, id_taken},
     interrupt,
     json::{Evicted, Failed, Gone, Line, Mending, Object, Resumed, Sender, Start},
     net_args::{NetArgs, parse_node_id},
@@ -161,6 +161,9 @@ fn watch(node: &Node, dir: &Path, output: &Output) {
             Ok(NodeEvent::Receive(event)) => show(&event, dir, output),
             Ok(NodeEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
+            }
+            Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
+                output.warn("node_id.taken", id_taken(id, own, other, new));
             }
             Ok(NodeEvent::Overrun { lost }) => {
                 output.warn("overrun", format!("{lost} events were lost"));

@@ -14,7 +14,7 @@ use fanfare_node::{
 };
 
 use crate::{
-    exit::{Exit, Failure},
+    exit::{Exit, Failure, id_taken},
     interrupt,
     json::{Line, Resuming, Sending, Start, Waiting},
     plain_receivers::PlainReceivers,
@@ -109,6 +109,9 @@ fn watch(node: &Node, output: &Output, watched: &mut Watched) {
             Ok(NodeEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
             }
+            Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
+                output.warn("node_id.taken", id_taken(id, own, other, new));
+            }
             Ok(NodeEvent::Overrun { lost }) => {
                 output.warn("overrun", format!("{lost} events were lost"));
             }
@@ -141,7 +144,7 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
         }
         SendEvent::Resuming { object, name } => {
             output.event(&Line::Resuming(Resuming { object: *object, file: name.clone() }));
-            output.text(&format!("resuming '{name}': every receiver has a part of it"));
+            output.text(&format!("resuming '{name}': every receiver has it, or a part of it"));
         }
         SendEvent::Progress(progress) => {
             output.event(&Line::send_progress(progress));

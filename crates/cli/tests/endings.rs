@@ -183,6 +183,27 @@ fn a_file_that_changes_while_it_is_sent_is_named_and_not_delivered() {
 }
 
 #[test]
+fn a_file_that_changes_while_it_is_sent_leaves_an_older_one_at_receivers_as_it_was() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 500_000);
+    stage.file("in/f", 1000);
+    let before = std::fs::read(stage.path("in/f")).unwrap();
+    let mut receiver = stage.recv("in", &["--overwrite", "--timeout=20s"]);
+    let mut sender = stage.start("send", &[file.as_os_str(), OsStr::new("--rate=4M")]);
+    sender.wait_for("sending");
+    std::fs::write(&file, vec![7; 500_000]).unwrap();
+    sender.end().expect(1);
+    let failed = receiver.wait_for("failed");
+    // Withdrawn before all of it had come, or after.
+    let reason = failed["reason"].as_str().unwrap();
+    assert!(failed["name"] == "f" && ["aborted", "hash-mismatch"].contains(&reason), "{failed}");
+    receiver.interrupt();
+    receiver.end().expect(130);
+    assert_eq!(std::fs::read(stage.path("in/f")).unwrap(), before);
+    assert_eq!(entries(&stage.path("in")), ["f"]);
+}
+
+#[test]
 fn an_interrupted_sender_tells_its_receivers_and_is_gone_within_two_seconds() {
     let stage = Stage::new();
     let file = stage.file("out/f", 5_000_000);

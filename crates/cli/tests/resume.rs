@@ -198,3 +198,140 @@ fn two_senders_of_one_file_at_once_make_one_file() {
     assert_same(&file, &stage.path("in/f"));
     assert_eq!(entries(&stage.path("in")), ["f"]);
 }
+
+/// A tree of three files, of which two have come when the sender is killed.
+fn two_of_three(stage: &Stage, receiver: &mut Running) -> PathBuf {
+    let sizes = [("1", 5_000_000), ("2", 300_000), ("3", 6_000_000)];
+    sizes.iter().for_each(|(name, size)| drop(stage.file(&format!("out/t/{name}"), *size)));
+    let tree = stage.path("out/t");
+    let sender = send(stage, &tree, &["--rate=60M"]);
+    receiver.wait_for("file");
+    receiver.wait_for("file");
+    sender.kill();
+    tree
+}
+
+#[track_caller]
+fn assert_third_alone_travelled(stage: &Stage, sent: &Ended) {
+    assert!(sent_bytes(sent) < 6_000_000 * 105 / 100 + 50_000, "{}", sent_bytes(sent));
+    assert_eq!(sent.all("receipt").len(), 3);
+    for name in ["1", "2", "3"] {
+        assert_same(&stage.path("out/t").join(name), &stage.path("in/t").join(name));
+    }
+    assert_eq!(entries(&stage.path("in/t")), ["1", "2", "3"]);
+}
+
+#[test]
+fn files_that_have_come_do_not_travel_again_when_the_sender_is_run_again() {
+    let stage = Stage::new();
+    let mut receiver = stage.recv("in", &["--count=3"]);
+    let tree = two_of_three(&stage, &mut receiver);
+    let sent = send(&stage, &tree, &["--rate=60M"]).end().expect(0);
+    let received = receiver.end().expect(0);
+    assert_third_alone_travelled(&stage, &sent);
+    // Each is told once, whichever of the sender's lives brought it.
+    assert_eq!(received.all("file").len(), 3);
+}
+
+#[test]
+fn files_that_have_come_do_not_travel_again_when_both_ends_are_run_again() {
+    let stage = Stage::new();
+    let mut receiver = stage.recv("in", &[]);
+    let tree = two_of_three(&stage, &mut receiver);
+    receiver.kill();
+    let receiver = stage.recv("in", &["--once"]);
+    let sent = send(&stage, &tree, &["--rate=60M"]).end().expect(0);
+    let received = receiver.end().expect(0);
+    assert_third_alone_travelled(&stage, &sent);
+    let files = received.all("file");
+    assert_eq!(files.iter().filter(|file| file["already"] == true).count(), 2);
+}
+
+#[test]
+fn where_one_has_all_and_another_a_part_only_what_the_second_lacks_travels() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", SIZE);
+    break_off(&stage, &file);
+    let whole = stage.recv("whole", &["--once"]);
+    send(&stage, &file, &["--rate=200M"]).end().expect(0);
+    whole.end().expect(0);
+    let receivers = ["in", "whole"].map(|name| stage.recv(name, &["--once"]));
+    let sent = send(&stage, &file, &["--rate=100M", "--expect=in,whole"]).end().expect(0);
+    let [part, whole] = receivers.map(|receiver| receiver.end().expect(0));
+    let lacking = SIZE as u64 - resumed(&part);
+    assert!(lacking < SIZE as u64 / 2 + SLACK, "{lacking}");
+    let limit = lacking * 105 / 100 + SIZE as u64 / 100;
+    assert!(sent_bytes(&sent) <= limit, "{} of {limit}", sent_bytes(&sent));
+    assert_eq!(whole.all("file")[0]["already"], true);
+    assert_same(&file, &stage.path("in/f"));
+}
+
+#[test]
+fn packs_that_have_come_do_not_travel_again_unless_a_file_of_them_has_changed() {
+    let stage = Stage::new();
+    (0..200).for_each(|n| drop(stage.file(&format!("out/t/{n}"), 30_000)));
+    let tree = stage.path("out/t");
+    for _ in 0..2 {
+        let receiver = stage.recv("in", &["--once"]);
+        let sent = send(&stage, &tree, &["--rate=100M"]).end().expect(0);
+        receiver.end().expect(0);
+        if sent_bytes(&sent) < 50_000 {
+            std::fs::write(stage.path("in/t/7"), "changed here").unwrap();
+            let receiver = stage.recv("in", &["--once", "--overwrite"]);
+            send(&stage, &tree, &["--rate=100M"]).end().expect(0);
+            receiver.end().expect(0);
+            assert_same(&stage.path("out/t/7"), &stage.path("in/t/7"));
+            return;
+        }
+        assert!(sent_bytes(&sent) > 6_000_000);
+    }
+    panic!("all of it travelled twice");
+}
+
+/// Where this machine lets the test mount a file system of two megabytes.
+#[test]
+fn a_file_that_is_here_whole_needs_no_room_a_second_time() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 1_400_000);
+    let Some(_mount) = stage.small_file_system("in") else { return };
+    for already in [false, true] {
+        let receiver = stage.recv("in", &["--once"]);
+        send(&stage, &file, &["--rate=100M"]).end().expect(0);
+        let received = receiver.end().expect(0);
+        assert_eq!(received.all("file")[0]["already"] == true, already);
+    }
+    // Changed here, there is no room for it beside what is there.
+    std::fs::write(stage.path("in/f"), vec![1; 1_400_000]).unwrap();
+    let receiver = stage.recv("in", &["--once", "--overwrite"]);
+    let sent = send(&stage, &file, &["--rate=100M"]).end().expect(3);
+    assert_eq!(sent.all("reported")[0]["reason"], "disk-full");
+    receiver.end();
+}
+
+#[test]
+fn sync_reads_what_is_there_even_where_the_ledger_knows_it() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 3_000_000);
+    let receiver = stage.recv("in", &["--once"]);
+    send(&stage, &file, &["--rate=100M"]).end().expect(0);
+    receiver.end().expect(0);
+    assert!(stage.path("in").join(support::LEDGER).exists());
+    // The ledger is made to say of the damaged file what it said of the right one.
+    let ledger = stage.path("in").join(support::LEDGER);
+    let told = std::fs::read_to_string(&ledger).unwrap();
+    std::fs::write(stage.path("in/f"), vec![1; 3_000_000]).unwrap();
+    let meta = std::fs::metadata(stage.path("in/f")).unwrap();
+    let line = told.lines().last().unwrap();
+    let mut fields: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    use std::os::unix::fs::MetadataExt;
+    let stamp = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
+    stamp.iter().enumerate().for_each(|(n, number)| fields[3 + n] = number.to_string());
+    std::fs::write(&ledger, told.replace(line, &fields.join(" "))).unwrap();
+    for (more, right) in [(&["--rate=100M"][..], false), (&["--rate=100M", "--sync"], true)] {
+        let receiver = stage.recv("in", &["--once", "--overwrite"]);
+        send(&stage, &file, more).end().expect(0);
+        receiver.end().expect(0);
+        let same = std::fs::read(&file).unwrap() == std::fs::read(stage.path("in/f")).unwrap();
+        assert_eq!(same, right);
+    }
+}

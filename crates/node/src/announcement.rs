@@ -1,7 +1,8 @@
 //! What a sender says of a file in its NORM_INFO.
 //!
 //! ```text
-//! relative name, UTF-8 | NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 3: mode, 4: mtime}
+//! relative name, UTF-8 | NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 3: mode, 4: mtime,
+//!                                        5: read it where you believe to have it}
 //!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 8: "pack", 9: files}
 //! ```
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
@@ -39,6 +40,9 @@ pub struct Details {
     /// Time of last change, seconds since 1970.
     #[n(4)]
     pub mtime: Option<i64>,
+    /// Where a receiver believes that it has it, it is to read it and make sure.
+    #[n(5)]
+    read: Option<bool>,
     /// What kind of object it is; `None`: one file.
     #[n(8)]
     pub kind: Option<String>,
@@ -54,7 +58,7 @@ impl Details {
     /// Details in the present format.
     #[must_use]
     pub fn new(size: u64, root: [u8; 32], mode: Option<u32>, mtime: Option<i64>) -> Self {
-        Self { version: VERSION, size, root, mode, mtime, kind: None, files: None }
+        Self { version: VERSION, size, root, mode, mtime, read: None, kind: None, files: None }
     }
 
     /// Details of a pack of so many files.
@@ -62,6 +66,18 @@ impl Details {
     pub fn of_pack(size: u64, root: [u8; 32], files: u64) -> Self {
         let kind = Some(PACK.to_owned());
         Self { kind, files: Some(files), ..Self::new(size, root, None, None) }
+    }
+
+    /// The same, to be read where a receiver believes that it has it.
+    #[must_use]
+    pub fn to_be_read(self) -> Self {
+        Self { read: Some(true), ..self }
+    }
+
+    /// Whether it is to be read even where a receiver believes that it has it.
+    #[must_use]
+    pub fn asks_to_read(&self) -> bool {
+        self.read == Some(true)
     }
 
     /// Whether it is a pack.
@@ -131,6 +147,14 @@ mod tests {
         assert!(back.details.as_ref().unwrap().is_pack());
         assert_eq!((back, pack.shown_name()), (pack, None));
         assert!(!announced().details.unwrap().is_pack());
+    }
+
+    #[test]
+    fn a_sender_may_ask_that_what_is_there_is_read() {
+        let mut asking = announced();
+        asking.details = asking.details.map(Details::to_be_read);
+        let back = Announcement::parse(&asking.encode()).details.unwrap();
+        assert!(back.asks_to_read() && !announced().details.unwrap().asks_to_read());
     }
 
     #[test]

@@ -22,8 +22,10 @@ use crate::{
     directory::{Directory, DirectoryError},
     driver::{Driver, Outgoing, TestDrop},
     file_storage::{FileStorage, discard_parts},
+    ledger::{self, Ledger},
     node::{Node, Stopper},
     outbox::Outbox,
+    pack,
     receipt::About,
     receive::{ReceiveJob, ReceiveOptions},
     send::{EnqueueFailed, SendJob, SendOptions},
@@ -323,8 +325,7 @@ impl NodeBuilder {
     }
 
     fn session_config(&mut self) -> SessionConfig {
-        // Never NONE (0) nor ANY (all ones).
-        let id = self.node_id.unwrap_or_else(|| NodeId(1 + (random() % 0xffff_fffe) as u32));
+        let id = self.node_id.unwrap_or_else(random_id);
         let instance = self.instance_id.unwrap_or_else(|| InstanceId(random() as u16));
         self.sender.instance_id = instance;
         SessionConfig {
@@ -349,6 +350,7 @@ impl NodeBuilder {
         let discards = self.receive.as_ref().is_some_and(|(_, options)| options.discard_parts);
         if let Some(directory) = directory.as_ref().filter(|_| discards) {
             discard_parts(directory);
+            directory.remove(&ledger::file_name());
         }
         let from = self.receive.as_ref().and_then(|(_, options)| options.from);
         let mut storage = match &directory {
@@ -359,7 +361,11 @@ impl NodeBuilder {
         let receive = match (self.receive, directory) {
             (Some((_, options)), Some(directory)) => {
                 let parts = storage.part_roots();
-                let verifier = Verifier::start(directory.clone(), waker.clone())?;
+                pack::remove_left_over(&directory);
+                let ledger = ledger::share(Ledger::open(directory.clone()));
+                storage.consult(ledger.clone());
+                let verifier = Verifier::start(directory.clone(), ledger.clone(), waker.clone())?;
+                let verifier = (verifier, ledger);
                 Some(ReceiveJob::start(now, &mut session, directory, verifier, options, parts))
             }
             _ => None,
@@ -372,6 +378,9 @@ impl NodeBuilder {
             SendJob::start(now, &mut session, &mut storage, sources, options, about, &mut outbox)
         };
         let send = self.send.map(start_sending).transpose().map_err(BuildError::Enqueue)?;
+        if let Ok(address) = endpoint.local_addr() {
+            session.set_address(address);
+        }
         let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
         let driver = Driver {
             clock,
@@ -399,6 +408,11 @@ fn longest_segment(interface: &Interface, group: IpAddr) -> u32 {
     let ip_header = if group.is_ipv4() { 20 } else { 40 };
     let udp_header = 8;
     interface.mtu.saturating_sub(ip_header + udp_header + HEADER_MAX as u32)
+}
+
+/// Never NONE (0) nor ANY (all ones).
+pub(crate) fn random_id() -> NodeId {
+    NodeId(1 + (random() % 0xffff_fffe) as u32)
 }
 
 /// 64 bits that no other run has: the standard library seeds its hashes from the system.

@@ -6,18 +6,20 @@
 use std::{
     fmt,
     fs::File,
+    hash::{BuildHasher, RandomState},
     io::{self, Write},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
+use fanfare_proto::ObjectKey;
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags},
     io::Errno,
 };
 
 use crate::{
-    name::SafeName,
+    name::{PART_PREFIX, SafeName},
     placement::{Conflict, Finished, Place},
 };
 
@@ -58,6 +60,8 @@ impl std::error::Error for DirectoryError {}
 #[derive(Debug)]
 pub(crate) struct Directory {
     fd: OwnedFd,
+    /// In the names of files under way, so that receivers in one directory do not share them.
+    token: u32,
 }
 
 impl Directory {
@@ -74,8 +78,8 @@ impl Directory {
                 Errno::NOTDIR => DirectoryError::NotADirectory(path.to_owned()),
                 other => not_writable(other.into()),
             })?;
-        let directory = Self { fd };
-        let probe = format!("{}probe-{}", crate::name::PART_PREFIX, std::process::id());
+        let directory = Self::from_own(fd);
+        let probe = format!("{}probe-{}", PART_PREFIX, std::process::id());
         directory.create(&probe).map_err(not_writable)?;
         directory.remove(&probe);
         Ok(directory)
@@ -83,7 +87,9 @@ impl Directory {
 
     /// A directory of our own that is open already.
     pub(crate) fn from_own(fd: OwnedFd) -> Self {
-        Self { fd }
+        // The standard library seeds its hashes from the system.
+        let token = RandomState::new().hash_one(std::process::id()) as u32;
+        Self { fd, token }
     }
 
     /// The directory itself.
@@ -94,6 +100,12 @@ impl Directory {
     /// Bytes that this user may still write here.
     pub(crate) fn free(&self) -> u64 {
         rustix::fs::fstatvfs(&self.fd).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
+    }
+
+    /// The name of something under way that nobody else has.
+    pub(crate) fn own_name(&self, key: ObjectKey, ending: &str) -> String {
+        let ObjectKey { sender, instance, object } = key;
+        format!("{PART_PREFIX}{:08x}-{sender}-{instance}-{object}{ending}", self.token)
     }
 
     /// Creates a file of our own directly in the directory, readable by nobody else. One left over
@@ -116,6 +128,13 @@ impl Directory {
         Ok(File::from(open_beneath(self.fd.as_fd(), name, OFlags::RDWR, Mode::empty())?))
     }
 
+    /// Opens a file of our own for reading, and for writing at its end; creates it if need be.
+    pub(crate) fn open_to_append(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND;
+        let mode = Mode::RUSR | Mode::WUSR;
+        Ok(File::from(open_beneath(self.fd.as_fd(), name, flags, mode)?))
+    }
+
     /// Writes a file of our own for good, or not at all.
     pub(crate) fn save(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let new = format!("{name}.new");
@@ -131,12 +150,24 @@ impl Directory {
         Ok(rustix::fs::renameat(&self.fd, from, &self.fd, to)?)
     }
 
+    /// The same, unless somebody has that name already.
+    pub(crate) fn rename_own_new(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(rename_new(self.fd.as_fd(), from, self.fd.as_fd(), to)?)
+    }
+
+    /// Whether `file` has this name here.
+    pub(crate) fn is_named(&self, file: &File, name: &str) -> bool {
+        let found = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
+        let own = rustix::fs::fstat(file);
+        matches!((found, own), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
+    }
+
     /// Files of our own, and the bytes of each.
     pub(crate) fn own(&self) -> Vec<(String, u64)> {
         let Ok(entries) = rustix::fs::Dir::read_from(&self.fd) else { return Vec::new() };
         let own = |entry: rustix::fs::DirEntry| {
             let name = entry.file_name().to_str().ok()?.to_owned();
-            let ours = name.starts_with(crate::name::PART_PREFIX);
+            let ours = name.starts_with(PART_PREFIX);
             let stat = rustix::fs::statat(&self.fd, &name, AtFlags::SYMLINK_NOFOLLOW);
             Some((name, u64::try_from(stat.ok()?.st_size).ok()?)).filter(|_| ours)
         };

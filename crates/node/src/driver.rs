@@ -11,6 +11,7 @@ use fanfare_proto::{
 use fanfare_udp::{Endpoint, Via};
 
 use crate::{
+    builder::random_id,
     clock::Clock,
     event::{Finished, NodeEvent},
     file_storage::FileStorage,
@@ -154,7 +155,7 @@ impl Driver {
     }
 
     fn run_jobs(&mut self, now: Time) {
-        let Self { session, storage, send, receive, outbox, .. } = self;
+        let Self { session, storage, send, receive, outbox, endpoint, .. } = self;
         if let Some(job) = receive {
             job.on_wake(now, session, storage, outbox);
         }
@@ -164,6 +165,9 @@ impl Driver {
             }
             if let Some(job) = receive {
                 job.on_event(now, session, storage, &event, outbox);
+            }
+            if let Event::NodeIdTaken { source, acknowledged } = event {
+                outbox.push_all(give_way(session, endpoint, source, acknowledged));
             }
             if let Event::ObjectPurged { key } = event {
                 // Withdrawn objects leave no other trace.
@@ -269,6 +273,21 @@ impl Driver {
         self.outbox.close();
         finished
     }
+}
+
+/// Two nodes with one id: who has acknowledged something keeps it, since senders know it by that;
+/// where neither has, the lower address does.
+fn give_way(
+    session: &mut Session,
+    endpoint: &Endpoint,
+    other: SocketAddr,
+    acknowledged: bool,
+) -> Option<NodeEvent> {
+    let (id, own) = (session.node_id(), endpoint.local_addr().ok()?);
+    let settled = session.stats().watermarks_acknowledged > 0;
+    let gives_way = !settled && (acknowledged || own > other);
+    let new = Some(random_id()).filter(|new| gives_way && session.set_node_id(*new));
+    Some(NodeEvent::NodeIdTaken { id, own, other, new })
 }
 
 fn ecn_of(ecn: fanfare_udp::Ecn) -> Ecn {

@@ -23,6 +23,17 @@ pub enum NodeEvent {
         /// What the system says.
         why: String,
     },
+    /// Another node on the group has this node's id.
+    NodeIdTaken {
+        /// The id.
+        id: NodeId,
+        /// Where this node sends from.
+        own: SocketAddr,
+        /// Where the other one does.
+        other: SocketAddr,
+        /// The id that this node has taken instead, if it could.
+        new: Option<NodeId>,
+    },
     /// Of the sending side.
     Send(SendEvent),
     /// Of the receiving side.
@@ -57,7 +68,7 @@ pub enum SendEvent {
         /// Receivers heard so far.
         receivers: usize,
     },
-    /// Every receiver has a part of this file: only what they ask for is sent.
+    /// Every receiver has this file, or a part of it: only what they ask for is sent.
     Resuming {
         /// Object transport id.
         object: u16,

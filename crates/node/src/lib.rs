@@ -33,7 +33,8 @@
 //!   receipts.
 //! - `pack`: many small files as one object; `placement`: where a file of the same name is already.
 //! - [`name`], [`announcement`], [`receipt`]: what travels besides the bytes.
-//! - `receive`, `verify`, `directory`: from an announcement to a file on disk.
+//! - `receive`, `verify`, `directory`: from an announcement to a file on disk; `ledger`, `root_set`:
+//!   what is known to be there already, and telling senders of it.
 //! - `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
 
 pub mod announcement;
@@ -46,6 +47,7 @@ pub mod event;
 mod file_storage;
 mod gatherer;
 pub mod invitation;
+mod ledger;
 pub mod manifest;
 pub mod name;
 mod node;
@@ -55,6 +57,7 @@ mod placement;
 mod read_at;
 pub mod receipt;
 mod receive;
+mod root_set;
 #[cfg(test)]
 mod scratch;
 mod send;

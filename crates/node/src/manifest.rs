@@ -7,9 +7,14 @@
 //! It travels as a data object right before its file: the hashes one after the other, and as
 //! NORM_INFO
 //! ```text
-//! NUL | CBOR map {0: version, 1: "manifest", 2: root, 3: size, 4: log2 of bytes in a group}
+//! NUL | CBOR map {0: version, 1: "manifest", 2: root, 3: size, 4: log2 of bytes in a group,
+//!                 5: some groups are all zeros}
 //! ```
-//! so that whoever takes NORM_INFO for a name sees an empty one. On disk it is that and the hashes.
+//! where 5 says that a bit for each group follows the hashes, lowest first, set where the group is
+//! all zeros: it need not travel, and becomes a hole. Like all that is held from before, it is
+//! claimed and then hashed.
+//!
+//! Whoever takes NORM_INFO for a name sees an empty one. On disk it is that and the hashes.
 
 use std::ops::Range;
 
@@ -27,8 +32,8 @@ pub(crate) const GROUP_LOG2_MIN: u8 = 20;
 const GROUP_LOG2_MAX: u8 = 47;
 /// Most groups: even, and their hashes together at most 256 KiB. A larger file has larger groups.
 const GROUPS_MAX: usize = 8192;
-/// Longest manifest, bytes.
-pub(crate) const MANIFEST_MAX: u64 = (GROUPS_MAX * HASH) as u64;
+/// Longest manifest, bytes: hashes, and a bit for each.
+pub(crate) const MANIFEST_MAX: u64 = (GROUPS_MAX * HASH + GROUPS_MAX / 8) as u64;
 const HASH: usize = 32;
 
 /// Hashes of the groups of one file.
@@ -36,6 +41,8 @@ const HASH: usize = 32;
 pub struct Manifest {
     head: Head,
     groups: Vec<ChainingValue>,
+    /// Which groups are all zeros; empty when none is.
+    zeros: Vec<bool>,
 }
 
 /// What a manifest says of itself ahead of its hashes.
@@ -52,6 +59,8 @@ pub struct Head {
     size: u64,
     #[n(4)]
     group_log2: u8,
+    #[n(5)]
+    zeros: Option<bool>,
 }
 
 impl Head {
@@ -73,7 +82,8 @@ impl Head {
     /// Bytes of the hashes.
     #[must_use]
     pub fn body_len(&self) -> u64 {
-        self.count() * HASH as u64
+        let bits = if self.zeros == Some(true) { self.count().div_ceil(8) } else { 0 };
+        self.count() * HASH as u64 + bits
     }
 }
 
@@ -84,8 +94,13 @@ impl Manifest {
         if body.len() as u64 != head.body_len() {
             return None;
         }
-        let groups: Vec<ChainingValue> = body.as_chunks::<HASH>().0.to_vec();
-        (merge_all(&groups)? == head.root).then_some(Self { head, groups })
+        let count = usize::try_from(head.count()).ok()?;
+        let (hashes, bits) = body.split_at_checked(count * HASH)?;
+        let groups: Vec<ChainingValue> = hashes.as_chunks::<HASH>().0.to_vec();
+        let has_bits = !bits.is_empty();
+        let zeros = (0..count).filter(|_| has_bits).map(|n| bits[n / 8] >> (n % 8) & 1 == 1);
+        let zeros = zeros.collect();
+        (merge_all(&groups)? == head.root).then_some(Self { head, groups, zeros })
     }
 
     /// The NORM_INFO that announces it.
@@ -100,7 +115,19 @@ impl Manifest {
     /// The bytes of its object.
     #[must_use]
     pub fn body(&self) -> Vec<u8> {
-        self.groups.concat()
+        let mut body = self.groups.concat();
+        let bits = self
+            .zeros
+            .chunks(8)
+            .map(|bits| bits.iter().rev().fold(0, |byte, is_zero| byte << 1 | u8::from(*is_zero)));
+        body.extend(bits);
+        body
+    }
+
+    /// Runs of bytes (offset, length) that are all zeros, as far as it says so.
+    #[must_use]
+    pub fn zero_runs(&self) -> Vec<(u64, u64)> {
+        self.runs(self.zeros.iter().enumerate().filter(|(_, zero)| **zero).map(|(n, _)| n))
     }
 
     /// How it stands on disk: length of the head, head, hashes.
@@ -135,14 +162,18 @@ impl Manifest {
     /// Runs of bytes (offset, length) whose hashes are not those of `other`, the same file as found.
     #[must_use]
     pub fn wrong(&self, other: &Self) -> Vec<(u64, u64)> {
-        let group = 1 << self.head.group_log2;
         if other.head.size != self.head.size || other.head.group_log2 != self.head.group_log2 {
             return vec![(0, self.head.size)];
         }
+        let pairs = self.groups.iter().zip(&other.groups).enumerate();
+        self.runs(pairs.filter(|(_, (a, b))| a != b).map(|(number, _)| number))
+    }
+
+    /// Groups, neighbours joined, as (offset, length).
+    fn runs(&self, numbers: impl Iterator<Item = usize>) -> Vec<(u64, u64)> {
+        let group = 1 << self.head.group_log2;
         let mut runs: Vec<Range<u64>> = Vec::new();
-        for (number, _) in
-            self.groups.iter().zip(&other.groups).enumerate().filter(|(_, (a, b))| a != b)
-        {
+        for number in numbers {
             let start = number as u64 * group;
             let end = (start + group).min(self.head.size);
             match runs.last_mut() {
@@ -186,11 +217,21 @@ pub struct GroupHasher {
     group_log2: u8,
     hasher: Hasher,
     groups: Vec<ChainingValue>,
+    /// Which of them are all zeros.
+    zeros: Vec<bool>,
+    /// The group under way is, so far.
+    is_zero: bool,
 }
 
 impl Default for GroupHasher {
     fn default() -> Self {
-        Self { group_log2: GROUP_LOG2_MIN, hasher: Hasher::new(), groups: Vec::new() }
+        Self {
+            group_log2: GROUP_LOG2_MIN,
+            hasher: Hasher::new(),
+            groups: Vec::new(),
+            zeros: Vec::new(),
+            is_zero: true,
+        }
     }
 }
 
@@ -206,6 +247,7 @@ impl GroupHasher {
             let take = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
             let (now, later) = bytes.split_at(take);
             self.hasher.update(now);
+            self.is_zero = self.is_zero && is_zero(now);
             bytes = later;
         }
     }
@@ -223,9 +265,12 @@ impl GroupHasher {
     /// Only called with more bytes to come.
     fn close_group(&mut self) {
         self.groups.push(self.hasher.finalize_non_root());
+        self.zeros.push(std::mem::replace(&mut self.is_zero, true));
         if self.groups.len() == GROUPS_MAX {
             let pair = |pair: &[ChainingValue]| merge(pair);
             self.groups = self.groups.chunks(2).map(pair).collect();
+            let both = |pair: &[bool]| pair.iter().all(|zero| *zero);
+            self.zeros = self.zeros.chunks(2).map(both).collect();
             self.group_log2 += 1;
         }
         self.hasher = Hasher::new();
@@ -240,6 +285,9 @@ impl GroupHasher {
             return (self.hasher.finalize().into(), size, None);
         }
         self.groups.push(self.hasher.finalize_non_root());
+        self.zeros.push(self.is_zero);
+        let any = self.zeros.contains(&true);
+        let zeros = if any { self.zeros } else { Vec::new() };
         let root = merge_all(&self.groups).unwrap_or_default();
         let head = Head {
             version: VERSION,
@@ -247,9 +295,15 @@ impl GroupHasher {
             root,
             size,
             group_log2: self.group_log2,
+            zeros: any.then_some(true),
         };
-        (root, size, Some(Manifest { head, groups: self.groups }))
+        (root, size, Some(Manifest { head, groups: self.groups, zeros }))
     }
+}
+
+/// Looks at 4 KiB at a time, without a branch within them.
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.chunks(4096).all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0)
 }
 
 #[cfg(test)]
@@ -292,6 +346,7 @@ mod tests {
         hasher.groups.push(hasher.groups[0]);
         let before = hasher.groups.clone();
         hasher.groups.extend(vec![[7; 32]; GROUPS_MAX - before.len() - 1]);
+        hasher.zeros = vec![false; GROUPS_MAX - 1];
         hasher.hasher = Hasher::new();
         hasher.hasher.set_input_offset((GROUPS_MAX as u64 - 1) * MIB as u64);
         hasher.update(&group);
@@ -339,6 +394,23 @@ mod tests {
         assert_eq!(right.wrong(&right), []);
         let shorter = hash(&bytes[..4 * MIB]).2.unwrap();
         assert_eq!(right.wrong(&shorter), [(0, 5 * mib + 10)]);
+    }
+
+    #[test]
+    fn groups_of_zeros_are_named_and_come_back_from_the_wire() {
+        let mut bytes = vec![0; 11 * MIB + 5];
+        bytes[3 * MIB] = 1;
+        bytes[8 * MIB - 1] = 1;
+        let manifest = hash(&bytes).2.unwrap();
+        let mib = MIB as u64;
+        let runs = [(0, 3 * mib), (4 * mib, 3 * mib), (8 * mib, 3 * mib + 5)];
+        assert_eq!(manifest.zero_runs(), runs);
+        let head = Head::parse(&manifest.info()).unwrap();
+        assert_eq!(head.body_len(), 12 * 32 + 2);
+        assert_eq!(Manifest::from_body(head.clone(), &manifest.body()), Some(manifest.clone()));
+        assert_eq!(Manifest::from_disk(&manifest.to_disk()), Some(manifest.clone()));
+        assert_eq!(Manifest::from_body(head, &manifest.body()[..12 * 32]), None);
+        assert!(hash(&content(3 * MIB)).2.unwrap().zero_runs().is_empty());
     }
 
     #[test]

@@ -10,6 +10,8 @@ use blake3::Hasher;
 use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 use minicbor::{Decode, Encode};
 
+use crate::root_set;
+
 const VERSION: u8 = 1;
 /// What fits into an acknowledgement beside the other extensions of its header.
 const STATUS_MAX: usize = 960;
@@ -18,8 +20,8 @@ const NAME_MAX: usize = 64;
 /// Most failures named; 7 bytes each at worst, so that a status stays within its bound.
 const FAILURES_MAX: usize = 100;
 
-/// CBOR around the roots of parts: key, type and a length of 16 bits.
-const PARTS_HEAD: usize = 4;
+/// CBOR around roots: key, type and a length of 16 bits.
+const ROOTS_HEAD: usize = 4;
 
 /// What a receiver is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
@@ -166,6 +168,9 @@ pub struct Status {
     /// First 8 bytes of the roots of which it has a part, one after the other, as many as fit.
     #[cbor(n(8), with = "minicbor::bytes")]
     pub parts: Option<Vec<u8>>,
+    /// Roots that it has whole, as a set that may hold a few others too (`root_set`).
+    #[cbor(n(9), with = "minicbor::bytes")]
+    pub whole: Option<Vec<u8>>,
 }
 
 impl Status {
@@ -182,6 +187,7 @@ impl Status {
             failures: Vec::new(),
             free,
             parts: None,
+            whole: None,
         }
     }
 
@@ -190,21 +196,31 @@ impl Status {
         self.parts.as_deref().unwrap_or_default().as_chunks().0.iter().copied()
     }
 
-    /// At most 960 bytes: failures and parts that do not fit are left out.
+    /// Whether it says that it has this root, whole or in part.
+    #[must_use]
+    pub fn claims(&self, root: &[u8; 32]) -> bool {
+        let start = root_set::start(root);
+        let whole = self.whole.as_deref().unwrap_or_default();
+        root_set::contains(whole, &start) || self.part_roots().any(|part| part == start)
+    }
+
+    /// At most 960 bytes: failures, whole roots and parts that do not fit are left out.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut status = self.clone();
         status.name = printable(&self.name);
         status.failures.truncate(FAILURES_MAX);
-        let parts = status.parts.take();
+        let (parts, whole) = (status.parts.take(), status.whole.take());
         let mut bytes = Vec::new();
         let _ = minicbor::encode(&status, &mut bytes);
-        if let Some(mut parts) = parts.filter(|parts| !parts.is_empty()) {
-            parts.truncate(STATUS_MAX.saturating_sub(bytes.len() + PARTS_HEAD) / 8 * 8);
-            status.parts = Some(parts);
-            bytes.clear();
-            let _ = minicbor::encode(&status, &mut bytes);
-        }
+        let mut room = STATUS_MAX.saturating_sub(bytes.len() + 2 * ROOTS_HEAD);
+        // A set cannot be cut, a list can.
+        status.whole = whole.filter(|whole| !whole.is_empty() && whole.len() <= room);
+        room -= status.whole.as_ref().map_or(0, Vec::len);
+        status.parts = parts.map(|parts| parts[..parts.len().min(room / 8 * 8)].to_vec());
+        status.parts.take_if(|parts| parts.is_empty());
+        bytes.clear();
+        let _ = minicbor::encode(&status, &mut bytes);
         debug_assert!(bytes.len() <= STATUS_MAX);
         bytes
     }
@@ -340,6 +356,24 @@ mod tests {
         let parsed = Status::parse(&bytes).unwrap();
         assert_eq!(parsed.failures.len(), FAILURES_MAX);
         assert!(parsed.part_roots().count() > 0 && parsed.part_roots().all(|root| root == [7; 8]));
+    }
+
+    #[test]
+    fn roots_that_it_has_whole_or_in_part_are_claimed_and_others_are_not() {
+        let root = |n: u32| *blake3::hash(&n.to_be_bytes()).as_bytes();
+        let starts: Vec<_> =
+            (0..root_set::ROOTS_MAX as u32).map(|n| root_set::start(&root(n))).collect();
+        let mut status = Status::ready(&"n".repeat(64), u64::MAX);
+        status.whole = Some(root_set::encode(&starts));
+        status.parts = Some(root(10_000)[..8].repeat(5000));
+        let bytes = status.encode();
+        assert!(bytes.len() <= STATUS_MAX);
+        let parsed = Status::parse(&bytes).unwrap();
+        assert!(
+            parsed.claims(&root(0)) && parsed.claims(&root(383)) && parsed.claims(&root(10_000))
+        );
+        assert!((20_000..20_010).any(|n| !parsed.claims(&root(n))));
+        assert!(parsed.part_roots().count() >= 16);
     }
 
     #[test]

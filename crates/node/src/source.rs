@@ -20,6 +20,9 @@ use crate::{
     read_at::ReadAt,
 };
 
+/// A file of which this share is zeros is sent on demand. That costs a few round trips, for the
+/// requests; a quarter of a file that is long enough to have groups saves more.
+const SPARSE_SHARE: u64 = 4;
 /// Bytes read at once for hashing and spooling: enough for BLAKE3's widest kernel.
 const READ_BYTES: usize = 1 << 20;
 
@@ -87,6 +90,13 @@ impl SourceFile {
             Content::Pack(pack) => Some(pack.files()),
             Content::File | Content::Spooled(_) => None,
         }
+    }
+
+    /// Whether so much of it is zeros, by whole groups, that receivers had better ask for the rest.
+    pub(crate) fn is_sparse(&self) -> bool {
+        let runs = self.manifest.as_ref().map(|manifest| manifest.zero_runs()).unwrap_or_default();
+        let zeros: u64 = runs.iter().map(|(_, len)| len).sum();
+        zeros >= self.size / SPARSE_SHARE && zeros > 0
     }
 
     /// Files are files on the wire; a pack is data, so that plain receivers of files let it be.

@@ -14,12 +14,13 @@ use std::{
 };
 
 use fanfare_proto::{ObjectKey, StorageError};
-use rustix::fs::{Timespec, Timestamps};
+use rustix::fs::{FallocateFlags, Timespec, Timestamps};
 
 use crate::{
     announcement::{Announcement, Details},
     directory::{Directory, permissions},
     file_storage::PartFile,
+    ledger::{self, SharedLedger},
     manifest::Manifest,
     name::{NameError, SafeName},
     pack::{self, Unpacked},
@@ -118,7 +119,11 @@ pub(crate) struct Verifier {
 
 impl Verifier {
     /// Starts the thread; it wakes the driver for each verdict.
-    pub(crate) fn start(directory: Arc<Directory>, waker: Waker) -> io::Result<Self> {
+    pub(crate) fn start(
+        directory: Arc<Directory>,
+        ledger: SharedLedger,
+        waker: Waker,
+    ) -> io::Result<Self> {
         let (jobs, queue) = sync_channel::<Job>(QUEUE);
         // Verdicts are small, and no more of them wait than objects were in view.
         let (results, verdicts) = std::sync::mpsc::channel();
@@ -126,7 +131,7 @@ impl Verifier {
             std::thread::Builder::new().name("fanfare-verify".into()).spawn(move || {
                 for job in queue {
                     let key = job.key;
-                    let result = verify(&directory, job);
+                    let result = verify(&directory, &ledger, job);
                     if results.send(Verdict { key, result }).is_err() {
                         return;
                     }
@@ -162,10 +167,17 @@ impl Drop for Verifier {
 
 /// Hash, compare, sync, rename, sync the directory: in this order, so that a file under its final
 /// name is never wrong, whenever the power fails.
-fn verify(directory: &Directory, job: Job) -> Result<Held, Fault> {
+fn verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held, Fault> {
     let (part, lasting) = (job.part.name.clone(), job.part.lasting);
     let mendable = job.origin != Origin::Received || job.manifest.is_some();
-    let held = try_verify(directory, job);
+    let (key, announcement) = (job.key, job.announcement.clone());
+    let held = try_verify(directory, ledger, job);
+    if let (Ok(held), Some(announcement)) = (&held, &announcement)
+        && let (Some(details), true) = (&announcement.details, held.failures.is_empty())
+    {
+        let what = (&details.root, &announcement.name[..], held.size);
+        ledger::lock(ledger).record(key, what, &held.files);
+    }
     let given_up = match &held {
         Ok(held) => held.files.iter().all(|placed| placed.already),
         Err(Fault::Wrong(_)) => !mendable,
@@ -178,9 +190,14 @@ fn verify(directory: &Directory, job: Job) -> Result<Held, Fault> {
     held
 }
 
-fn try_verify(directory: &Directory, mut job: Job) -> Result<Held, Fault> {
+fn try_verify(directory: &Directory, ledger: &SharedLedger, mut job: Job) -> Result<Held, Fault> {
     if let Some(error) = job.part.failed {
         return Err(Fault::Failed(reason(error)));
+    }
+    if job.origin != Origin::Received
+        && let Some(held) = find_listed(ledger, &job)
+    {
+        return Ok(held);
     }
     if job.origin != Origin::Received
         && let Some(placed) = find_placed(directory, &job)
@@ -205,6 +222,14 @@ fn try_verify(directory: &Directory, mut job: Job) -> Result<Held, Fault> {
         return Ok(placed.into());
     }
     place(directory, job, &hashed)
+}
+
+/// What the ledger knows to be here, unless its sender wants it read.
+fn find_listed(ledger: &SharedLedger, job: &Job) -> Option<Held> {
+    let announcement = job.announcement.as_ref()?;
+    let details = announcement.details.as_ref().filter(|details| !details.asks_to_read())?;
+    let files = ledger::lock(ledger).find(&details.root, &announcement.name)?;
+    Some(Held { hash: details.root, size: job.size, files, failures: Vec::new() })
 }
 
 /// The same file, where it would be put.
@@ -232,9 +257,14 @@ fn wrong(job: &Job, found: &Hashed) -> Fault {
 }
 
 fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault> {
-    let Job { key, part: PartFile { file, name: part, .. }, announcement, conflict, .. } = job;
+    let Job {
+        key, part: PartFile { file, name: part, .. }, announcement, conflict, manifest, ..
+    } = job;
     let Hashed { root: hash, size, .. } = *hashed;
     let details = announcement.as_ref().and_then(|a| a.details.as_ref());
+    if let Some(found) = hashed.manifest.as_ref().filter(|_| manifest.is_some()) {
+        punch(&file, &found.zero_runs());
+    }
     set_properties(&file, details.and_then(|d| d.mode), details.and_then(|d| d.mtime))
         .map_err(|e| disk(&e))?;
     rustix::fs::fsync(&file).map_err(|errno| disk(&errno.into()))?;
@@ -266,6 +296,16 @@ fn unpack(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Reas
     let Unpacked { files, failures } = staged.place(conflict);
     sync()?;
     Ok(Held { hash, size, files, failures })
+}
+
+/// Makes holes where there is nothing but zeros. Where the file system has none, they take room.
+fn punch(file: &File, zeros: &[(u64, u64)]) {
+    for (offset, len) in zeros {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        if rustix::fs::fallocate(file, flags, *offset, *len).is_err() {
+            return;
+        }
+    }
 }
 
 fn choose_name(
@@ -346,8 +386,11 @@ mod tests {
         let mut file = directory.create(&part).unwrap();
         file.write_all(content).unwrap();
         let details = root.map(|root| Details::new(content.len() as u64, root, None, Some(1)));
+        let directory = Arc::new(directory);
+        let ledger = ledger::share(ledger::Ledger::open(directory.clone()));
         verify(
             &directory,
+            &ledger,
             Job {
                 key: ObjectKey {
                     sender: NodeId(1),
@@ -368,7 +411,8 @@ mod tests {
     fn entries(scratch: &Scratch) -> Vec<String> {
         let entry =
             |e: io::Result<std::fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
-        std::fs::read_dir(scratch.path()).unwrap().map(entry).collect()
+        let names = std::fs::read_dir(scratch.path()).unwrap().map(entry);
+        names.filter(|name| *name != ledger::file_name()).collect()
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
     vec::IntoIter,
 };
 
-use crate::source::SourceError;
+use crate::{name::PART_PREFIX, source::SourceError};
 
 /// Something in a tree, with its path here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,9 @@ impl Walk {
     fn enter(&mut self, path: PathBuf, name: String) -> Result<Option<Found>, SourceError> {
         let mut entries = Vec::new();
         for entry in std::fs::read_dir(&path).map_err(|e| unreadable(&path, e))? {
-            entries.push(entry_of(&path, entry)?);
+            // What a receiver in this directory keeps for itself; no other takes such a name.
+            let entry = entry_of(&path, entry)?;
+            entries.extend(Some(entry).filter(|(name, _)| !name.starts_with(PART_PREFIX)));
         }
         if entries.is_empty() {
             return Ok(Some(Found::EmptyDirectory(path, name)));
@@ -140,6 +142,16 @@ mod tests {
                 file("z"),
             ]
         );
+    }
+
+    #[test]
+    fn what_a_receiver_keeps_for_itself_is_not_sent() {
+        let scratch = Scratch::new();
+        std::fs::write(scratch.path().join(".fanfare-0123.part"), "x").unwrap();
+        std::fs::write(scratch.path().join(".fanfare"), "x").unwrap();
+        let found: Vec<Found> =
+            Walk::new(scratch.path(), "t").unwrap().map(Result::unwrap).collect();
+        assert_eq!(found, [Found::File(scratch.path().join(".fanfare"), "t/.fanfare".into())]);
     }
 
     #[test]

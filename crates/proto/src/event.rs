@@ -9,6 +9,9 @@ use fanfare_wire::{InstanceId, NodeId, ObjectTransportId};
 #[allow(missing_docs, reason = "each variant's doc names its fields")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
+    /// Somebody else at `source` bears this node's id. Told once for each address, and once more
+    /// when that one has `acknowledged` a watermark under it.
+    NodeIdTaken { source: SocketAddr, acknowledged: bool },
     /// Receiving: a sender was heard and confirmed as one.
     SenderNew { sender: NodeId, instance: InstanceId, source: SocketAddr },
     /// Receiving: the sender began a new life; objects of the old one are aborted.

@@ -158,12 +158,21 @@ impl ReceiverHandle<'_> {
         self.session.receiver.as_mut().is_some_and(|r| r.set_ack_content(sender, content))
     }
 
-    /// What to answer when the roll is called, at most 960 bytes. Also sent once now, to every
-    /// sender in view, when `announce` is set: for news that cannot wait, such as a failure.
+    /// What to answer when the roll is called, at most 960 bytes. When `announce` is set, every
+    /// sender in view is told its status once now: for news that cannot wait.
     pub fn set_status(&mut self, status: Vec<u8>, announce: bool) -> bool {
         let session = &mut *self.session;
         let (now, rng) = (session.now, &mut session.rng);
         session.receiver.as_mut().is_some_and(|r| r.set_status(now, rng, status, announce))
+    }
+
+    /// What this sender is told instead, for as long as it lives: a status speaks of one sender's
+    /// objects. False when it is not in view.
+    pub fn set_status_to(&mut self, sender: NodeId, status: Vec<u8>, announce: bool) -> bool {
+        let session = &mut *self.session;
+        let (now, rng) = (session.now, &mut session.rng);
+        let receiver = session.receiver.as_mut();
+        receiver.is_some_and(|r| r.set_status_to(now, rng, (sender, status), announce))
     }
 
     /// The driver holds `len` bytes of the object at `offset` already, from an earlier attempt: the

@@ -39,6 +39,7 @@ pub mod enqueue;
 pub mod event;
 mod fti;
 pub mod handle;
+mod namesake;
 pub mod partition;
 pub mod rate;
 mod receiver;

@@ -9,6 +9,7 @@ use crate::{
     datagram::{Destination, RecvMeta, Transmit},
     event::{Event, EventQueue},
     handle::{ReceiverHandle, SenderHandle},
+    namesake::Namesakes,
     receiver::RemoteSenders,
     rng::Rng,
     sender::Sender,
@@ -18,7 +19,8 @@ use crate::{
     timer::Timer,
 };
 use alloc::vec::Vec;
-use fanfare_wire::{Message, NodeId};
+use core::net::SocketAddr;
+use fanfare_wire::{AckKind, Message, NodeId};
 
 /// Longest batch of one [`Transmit`]: what fits in one UDP datagram, and so in one GSO call.
 const BATCH_BYTES: usize = 65_000;
@@ -33,6 +35,7 @@ pub struct Session {
     pub(crate) receiver: Option<RemoteSenders>,
     pub(crate) events: EventQueue,
     pub(crate) stats: Stats,
+    namesakes: Namesakes,
     /// A message that did not fit into the batch before.
     stash: Vec<u8>,
 }
@@ -53,6 +56,7 @@ impl Session {
             receiver,
             events: EventQueue::new(events_max),
             stats: Stats::default(),
+            namesakes: Namesakes::default(),
             stash: Vec::new(),
         }
     }
@@ -73,9 +77,38 @@ impl Session {
             Err(error) => return self.stats.malformed(error),
         };
         if message.source_id() == self.node_id {
+            self.hear_own_id(&meta, &message);
             return self.stats.drop(DropReason::Own);
         }
         self.dispatch(&meta, &message, datagram.len(), storage);
+    }
+
+    fn hear_own_id(&mut self, meta: &RecvMeta, message: &Message<'_>) {
+        let acknowledged =
+            matches!(message, Message::Ack(ack) if matches!(ack.kind, AckKind::Flush(_)));
+        if self.namesakes.hear(meta.source, acknowledged) {
+            self.events.push(Event::NodeIdTaken { source: meta.source, acknowledged });
+        }
+    }
+
+    /// Where this node's datagrams come from, as others see it: its id at another address is then
+    /// told as [`Event::NodeIdTaken`].
+    pub fn set_address(&mut self, own: SocketAddr) {
+        self.namesakes.set_address(own);
+    }
+
+    /// Takes another id; false for a sender, whose id is part of what it has sent. Senders know a
+    /// receiver by its id: one that has acknowledged something had better keep it.
+    pub fn set_node_id(&mut self, node_id: NodeId) -> bool {
+        if self.sender.is_some() {
+            return false;
+        }
+        self.node_id = node_id;
+        self.namesakes.clear();
+        if let Some(receiver) = &mut self.receiver {
+            receiver.set_node_id(node_id);
+        }
+        true
     }
 
     fn dispatch(

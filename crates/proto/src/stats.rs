@@ -112,6 +112,8 @@ pub struct Stats {
     pub nacks_received: u64,
     /// ACKs sent.
     pub acks_sent: u64,
+    /// Of those, acknowledgements of watermarks.
+    pub watermarks_acknowledged: u64,
     /// Datagrams received, before parsing.
     pub datagrams_received: u64,
     /// Their bytes.

@@ -260,11 +260,15 @@ pub(crate) fn assert_same(a: &Path, b: &Path) {
     assert!(read(a) == read(b), "{} and {} differ", a.display(), b.display());
 }
 
-/// Names of everything in a directory, sorted.
+/// What a receiver remembers of what it has received.
+pub(crate) const LEDGER: &str = ".fanfare-ledger";
+
+/// Names of everything in a directory but the ledger, sorted.
 pub(crate) fn entries(path: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(path)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != LEDGER)
         .collect();
     names.sort();
     names

@@ -8,7 +8,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{directory::Directory, name::PART_PREFIX};
+use crate::directory::Directory;
 
 /// Consecutive bytes gathered before they are written. Writes below 64 KiB cost a third of the
 /// disk's rate; above 256 KiB nothing is gained.
@@ -61,7 +61,7 @@ impl Incoming {
         if !may_be_there && directory.free() < size {
             return Err(StorageError::Full);
         }
-        let name = format!("{PART_PREFIX}{}-{}-{}.part", key.sender, key.instance, key.object);
+        let name = directory.own_name(key, ".part");
         let file = directory.create(&name).map_err(|error| super::storage_error(&error))?;
         // Tells another receiver in this directory that it is in use; where there are no locks,
         // they had better not share one.
@@ -74,10 +74,16 @@ impl Incoming {
         Ok(incoming)
     }
 
-    /// Opens a part that an earlier attempt has left.
+    /// Opens a part that an earlier attempt has left; `WouldBlock` when another receiver is at work
+    /// in it.
     pub(super) fn resume(directory: &Directory, name: String, size: u64) -> io::Result<Self> {
         let file = directory.open_own(&name)?;
-        let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+        let busy = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .is_err_and(|errno| errno == Errno::WOULDBLOCK);
+        // Before it was locked it may have become a file.
+        if busy || !directory.is_named(&file, &name) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         if file.metadata()?.len() > size {
             file.set_len(size)?;
         }

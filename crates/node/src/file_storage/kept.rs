@@ -2,7 +2,7 @@
 //! checked by. A part without a manifest is not trusted, and not kept.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{Read, Take},
     sync::Arc,
 };
@@ -103,12 +103,12 @@ impl Kept {
         self.parts.insert(start(root), size);
     }
 
-    /// The file is whole, or not wanted: nothing of it is kept. Returns the name of the manifest,
-    /// to be removed after it may have been saved.
+    /// The file is whole, or not wanted. Returns the name of the manifest, to be removed after it
+    /// may have been saved. The part is not removed: once it is a file, another receiver in this
+    /// directory may have begun one of that name.
     pub(super) fn forget(&mut self, root: &[u8; 32]) -> String {
         self.parts.remove(&start(root));
         self.fresh.remove(root);
-        self.directory.remove(&part_name(root));
         manifest_name(root)
     }
 }
@@ -122,11 +122,18 @@ fn remove_unless_in_use(directory: &Directory, name: &str) {
     }
 }
 
-/// Removes all parts that earlier runs have left.
+/// Removes all parts that earlier runs have left, unless another receiver is at work in them.
 pub(crate) fn discard_parts(directory: &Directory) {
-    let ours = |name: &String| name.ends_with(PART) || name.ends_with(MANIFEST);
-    let names = directory.own().into_iter().map(|(name, _)| name);
-    names.filter(ours).for_each(|name| directory.remove(&name));
+    let own = || directory.own().into_iter().map(|(name, _)| name);
+    own().filter(|name| name.ends_with(PART)).for_each(|name| {
+        remove_unless_in_use(directory, &name);
+    });
+    let left: BTreeSet<String> = own().collect();
+    let alone = |name: &&String| {
+        let stem = name.strip_suffix(MANIFEST);
+        stem.is_some_and(|stem| !left.contains(&format!("{stem}{PART}")))
+    };
+    left.iter().filter(alone).for_each(|name| directory.remove(name));
 }
 
 fn start(root: &[u8; 32]) -> [u8; 8] {

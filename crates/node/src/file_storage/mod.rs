@@ -23,6 +23,7 @@ use parts::Parts;
 
 use crate::{
     directory::Directory,
+    ledger::{self, SharedLedger},
     manifest::{MANIFEST_MAX, Manifest},
     read_at::ReadAt,
 };
@@ -35,6 +36,7 @@ pub(crate) struct FileStorage {
     /// Data objects short enough to be manifests, in memory until it is known what they are.
     small: BTreeMap<ObjectKey, Small>,
     only_from: Option<NodeId>,
+    ledger: Option<SharedLedger>,
 }
 
 #[derive(Debug)]
@@ -47,6 +49,11 @@ impl FileStorage {
     /// A store that receives into `directory`, from one sender only if one is named.
     pub(crate) fn receiving(directory: Arc<Directory>, only_from: Option<NodeId>) -> Self {
         Self { parts: Some(Parts::new(directory)), only_from, ..Self::default() }
+    }
+
+    /// What is here whole already needs no room a second time.
+    pub(crate) fn consult(&mut self, ledger: SharedLedger) {
+        self.ledger = Some(ledger);
     }
 
     /// Makes a file, or a pack, readable under `key`.
@@ -73,7 +80,7 @@ impl FileStorage {
     pub(crate) fn finished(&mut self, key: ObjectKey) -> Option<PartFile> {
         if let Some(bytes) = self.take_small(key) {
             // Data that is no manifest: a plain sender's.
-            self.parts.as_mut()?.open(key, bytes.len() as u64).ok()?;
+            self.parts.as_mut()?.open(key, bytes.len() as u64, false).ok()?;
             self.parts.as_mut()?.write(key, 0, &bytes).ok()?;
             self.parts.as_mut()?.close(key, true);
         }
@@ -94,6 +101,11 @@ impl FileStorage {
         self.parts.as_ref().is_some_and(|parts| parts.has(key) && parts.has_size(size))
     }
 
+    /// Takes the room for all of an object.
+    pub(crate) fn reserve(&mut self, key: ObjectKey) -> Result<(), StorageError> {
+        self.parts.as_mut().map_or(Ok(()), |parts| parts.reserve(key))
+    }
+
     /// A manifest has come: parts of its root are kept from now on.
     pub(crate) fn learn(&mut self, manifest: Manifest) {
         if let Some(parts) = &mut self.parts {
@@ -109,6 +121,13 @@ impl FileStorage {
     /// Beginnings of the roots of all parts that are kept, for the status.
     pub(crate) fn part_roots(&self) -> Vec<u8> {
         self.parts.as_ref().map(Parts::roots).unwrap_or_default()
+    }
+
+    /// A file of this root is in its place.
+    pub(crate) fn forget_manifest(&mut self, root: &[u8; 32]) {
+        if let Some(parts) = &mut self.parts {
+            parts.forget_manifest(root);
+        }
     }
 
     /// Not all of it was right: it is written to again.
@@ -158,7 +177,8 @@ impl Storage for FileStorage {
             self.small.insert(key, Small { size, bytes: Vec::new() });
             return Ok(());
         }
-        parts.open(key, size)
+        let known = self.ledger.as_ref().is_some_and(|known| ledger::lock(known).has_size(size));
+        parts.open(key, size, known)
     }
 
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {

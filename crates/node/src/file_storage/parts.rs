@@ -101,13 +101,23 @@ impl Parts {
         self.parts.get_mut(self.of.get(&key)?)
     }
 
-    pub(super) fn open(&mut self, key: ObjectKey, size: u64) -> Result<(), StorageError> {
-        let may_be_there = self.kept.has_size(size);
+    /// `known`: it may well be here whole.
+    pub(super) fn open(
+        &mut self,
+        key: ObjectKey,
+        size: u64,
+        known: bool,
+    ) -> Result<(), StorageError> {
+        let may_be_there = known || self.kept.has_size(size);
         let incoming = Incoming::create(&self.directory, key, size, may_be_there)?;
         let name = incoming.name.clone();
         self.of.insert(key, name.clone());
         self.parts.insert(name, Part::new(incoming, key));
         Ok(())
+    }
+
+    pub(super) fn reserve(&mut self, key: ObjectKey) -> Result<(), StorageError> {
+        self.part(key).map_or(Ok(()), |part| part.incoming.reserve())
     }
 
     pub(super) fn write(
@@ -165,8 +175,17 @@ impl Parts {
                 self.resume(key, name, incoming).map_err(|e| storage_error(&e))?;
                 Found::Part
             }
-            _ => {
-                self.rename(key, name).map_err(|e| storage_error(&e))?;
+            // Another receiver in this directory has the same file under way: each has its own.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return self.keep_own(key);
+            }
+            found => {
+                if found.is_ok() {
+                    self.directory.remove(&name);
+                }
+                if !self.rename(key, name).map_err(|e| storage_error(&e))? {
+                    return self.keep_own(key);
+                }
                 Found::Nothing
             }
         };
@@ -208,16 +227,27 @@ impl Parts {
         Ok(())
     }
 
-    fn rename(&mut self, key: ObjectKey, name: String) -> io::Result<()> {
-        let Some(mut part) = self.take(key) else { return Ok(()) };
-        let renamed = self.directory.rename_own(&part.incoming.name, &name);
+    /// A part that is of no use to a later attempt.
+    fn keep_own(&mut self, key: ObjectKey) -> Result<Found, StorageError> {
+        self.part(key).map_or(Ok(()), |part| part.incoming.reserve())?;
+        Ok(Found::Nothing)
+    }
+
+    /// False when somebody else was faster.
+    fn rename(&mut self, key: ObjectKey, name: String) -> io::Result<bool> {
+        let Some(part) = self.part(key) else { return Ok(true) };
+        let own = part.incoming.name.clone();
+        match self.directory.rename_own_new(&own, &name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            renamed => renamed?,
+        }
+        let Some(mut part) = self.take(key) else { return Ok(true) };
         // Room was not reserved where an earlier part might have taken its place.
         let reserved = part.incoming.reserve();
         part.incoming.settle_as(name.clone());
         self.parts.insert(name.clone(), part);
         self.of.insert(key, name);
-        renamed?;
-        reserved.map_err(|error| match error {
+        reserved.map(|()| true).map_err(|error| match error {
             StorageError::Full => io::ErrorKind::StorageFull.into(),
             StorageError::Refused | StorageError::Failed => io::ErrorKind::Other.into(),
         })
@@ -298,7 +328,15 @@ impl Parts {
 
     pub(super) fn distrust(&mut self, key: ObjectKey) {
         if let Some(root) = self.part(key).and_then(|part| part.root) {
+            self.directory.remove(&part_name(&root));
             self.forget(&root);
+        }
+    }
+
+    /// A file of this root is in its place. Its manifest is of no more use, unless it is for a part.
+    pub(super) fn forget_manifest(&mut self, root: &[u8; 32]) {
+        if self.directory.open_own(&part_name(root)).is_err() {
+            self.forget(root);
         }
     }
 

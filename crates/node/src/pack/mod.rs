@@ -23,6 +23,7 @@ mod unpack;
 
 pub(crate) use packed::{Packed, Root};
 pub(crate) use packer::{Finished, Packer, Rest, Taken};
+pub(crate) use staging::remove_left_over;
 pub(crate) use unpack::{Unpacked, stage};
 
 /// First bytes of every pack.

@@ -8,15 +8,13 @@ use std::{
 
 use fanfare_proto::ObjectKey;
 use rustix::{
-    fs::{AtFlags, Dir, Mode, OFlags, Timespec, Timestamps},
+    fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, Timespec, Timestamps},
     io::Errno,
 };
 
-use crate::{
-    directory::{Directory, open_beneath},
-    name::PART_PREFIX,
-};
+use crate::directory::{Directory, open_beneath};
 
+const ENDING: &str = ".pack";
 /// Deepest tree in it: no name is deeper.
 const DEPTH_MAX: usize = 16;
 
@@ -29,15 +27,17 @@ pub(super) struct Staging<'a> {
 }
 
 impl<'a> Staging<'a> {
-    /// Creates it for this object. What an earlier run left behind is removed.
+    /// Creates it for this object.
     pub(super) fn create(parent: &'a Directory, key: ObjectKey) -> io::Result<Self> {
-        let name = format!("{PART_PREFIX}{}-{}-{}.pack", key.sender, key.instance, key.object);
+        let name = parent.own_name(key, ENDING);
         let left_over = match rustix::fs::mkdirat(parent.as_fd(), &name, Mode::RWXU) {
             Err(Errno::EXIST) => true,
             made => made.map(|()| false)?,
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let fd = open_beneath(parent.as_fd(), &name, flags, Mode::empty())?;
+        // Tells other receivers in this directory that it is in use.
+        let _ = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive);
         let staging = Self { parent, name, own: Directory::from_own(fd) };
         if left_over {
             staging.empty();
@@ -64,6 +64,18 @@ impl<'a> Staging<'a> {
 
     fn empty(&self) {
         empty(self.own.as_fd(), DEPTH_MAX);
+    }
+}
+
+/// Removes what crashes have left, unless another receiver is at work in it.
+pub(crate) fn remove_left_over(directory: &Directory) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    for (name, _) in directory.own().into_iter().filter(|(name, _)| name.ends_with(ENDING)) {
+        let Ok(fd) = open_beneath(directory.as_fd(), &name, flags, Mode::empty()) else { continue };
+        if rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            empty(fd.as_fd(), DEPTH_MAX);
+            let _ = rustix::fs::unlinkat(directory.as_fd(), &name, AtFlags::REMOVEDIR);
+        }
     }
 }
 

@@ -495,17 +495,21 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_left_behind_gives_way() {
+    fn what_a_crash_left_behind_is_removed_unless_somebody_is_at_work_in_it() {
         let scratch = Scratch::new();
-        let left = scratch
-            .path()
-            .join(format!(".fanfare-{}-{}-{}.pack", KEY.sender, KEY.instance, KEY.object));
-        std::fs::create_dir(&left).unwrap();
-        std::fs::write(left.join("0"), "old").unwrap();
-        std::fs::create_dir_all(left.join("d0/e")).unwrap();
-        std::fs::write(left.join("d0/e/f"), "old").unwrap();
-        run(&scratch, &[("f", "new")], Conflict::KeepBoth);
-        assert_eq!(entries(scratch.path()), ["f"]);
-        assert_eq!(std::fs::read(scratch.path().join("f")).unwrap(), b"new");
+        let left = [".fanfare-1-2-3.pack", ".fanfare-1-2-4.pack"].map(|n| scratch.path().join(n));
+        for left in &left {
+            std::fs::create_dir_all(left.join("d0/e")).unwrap();
+            std::fs::write(left.join("0"), "old").unwrap();
+            std::fs::write(left.join("d0/e/f"), "old").unwrap();
+        }
+        let busy = File::open(&left[1]).unwrap();
+        rustix::fs::flock(&busy, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        crate::pack::remove_left_over(&directory);
+        assert_eq!(entries(scratch.path()), [".fanfare-1-2-4.pack"]);
+        drop(busy);
+        crate::pack::remove_left_over(&directory);
+        assert_eq!(entries(scratch.path()), Vec::<String>::new());
     }
 }

@@ -10,7 +10,7 @@ mod record;
 mod reminder;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -24,8 +24,10 @@ use crate::{
     directory::Directory,
     event::{NodeEvent, ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport},
     file_storage::FileStorage,
+    ledger::{self, SharedLedger},
     outbox::Outbox,
     receipt::{About, State, Status},
+    root_set,
     verify::{Job, Verifier},
 };
 
@@ -38,6 +40,8 @@ const LINGER: Duration = Duration::from_secs(3);
 const QUIET: Duration = Duration::from_secs(4);
 /// Time for the last word when the user stops it.
 const FAREWELL: Duration = Duration::from_millis(300);
+/// Files remembered as told; an application may then hear of the same one again.
+const TOLD_MAX: usize = 1 << 20;
 /// Senders whose lives are remembered; the oldest give way.
 const RECORDS_MAX: usize = 256;
 
@@ -58,9 +62,13 @@ pub(crate) struct ReceiveJob {
     /// Whole files for which the verifier had no room.
     waiting: VecDeque<Job>,
     records: BTreeMap<(NodeId, InstanceId), Record>,
-    reminder: Option<Reminder>,
+    /// For each sender that could not be told otherwise.
+    reminders: BTreeMap<(NodeId, InstanceId), Reminder>,
+    ledger: SharedLedger,
     /// Beginnings of the roots of which parts are here, for the status.
     parts: Vec<u8>,
+    /// Files of which the application has heard, by name and hash.
+    told: BTreeSet<[u8; 8]>,
     phase: Phase,
     last_news: Time,
     last_heard: Time,
@@ -74,21 +82,20 @@ impl ReceiveJob {
         now: Time,
         session: &mut Session,
         directory: Arc<Directory>,
-        verifier: Verifier,
+        (verifier, ledger): (Verifier, SharedLedger),
         options: ReceiveOptions,
         parts: Vec<u8>,
     ) -> Self {
-        let mut status = Status::ready(&options.name, directory.free());
-        status.parts = Some(parts.clone());
-        session.receiver().set_status(status.encode(), false);
-        Self {
+        let job = Self {
             options,
             directory,
             verifier,
             waiting: VecDeque::new(),
             records: BTreeMap::new(),
-            reminder: None,
+            reminders: BTreeMap::new(),
+            ledger,
             parts,
+            told: BTreeSet::new(),
             phase: Phase::Receiving,
             last_news: now,
             last_heard: now,
@@ -100,7 +107,9 @@ impl ReceiveJob {
                 bytes: 0,
                 failures: Vec::new(),
             },
-        }
+        };
+        job.update_ready(session);
+        job
     }
 
     /// An event of the session.
@@ -123,7 +132,7 @@ impl ReceiveJob {
             }
             Event::ObjectNew { key, size, has_info, .. } => {
                 self.last_news = now;
-                self.parts = storage.part_roots();
+                self.refresh_parts(session, storage);
                 self.on_object(now, session, storage, *key, (*size, *has_info), out);
             }
             Event::ObjectInfo { key, info } => {
@@ -174,29 +183,53 @@ impl ReceiveJob {
         let record = self.record_of(key);
         if record.is_settled() && record.has_failed() {
             self.update_status(session, key, true);
-            self.reminder = Some(Reminder::new(now, key));
+            self.reminders.insert((key.sender, key.instance), Reminder::new(now, key));
         }
     }
 
-    fn repeat_reminder(&mut self, now: Time, session: &mut Session) {
-        let Some(reminder) = self.reminder.filter(|reminder| reminder.at <= now) else { return };
-        let gone = self.record_of(reminder.about).gone;
-        self.reminder = reminder.again(now).filter(|_| !gone);
-        if self.reminder.is_some() {
-            self.update_status(session, reminder.about, true);
+    fn repeat_reminders(&mut self, now: Time, session: &mut Session) {
+        let due = |reminder: &&Reminder| reminder.at <= now;
+        let due: Vec<Reminder> = self.reminders.values().filter(due).copied().collect();
+        for reminder in due {
+            let about = reminder.about;
+            let gone = self.record_of(about).gone;
+            match reminder.again(now).filter(|_| !gone) {
+                Some(again) => {
+                    self.reminders.insert((about.sender, about.instance), again);
+                    self.update_status(session, about, true);
+                }
+                None => drop(self.reminders.remove(&(about.sender, about.instance))),
+            }
         }
     }
 
-    /// Tells the core what to say to this object's sender; at once when `announce`.
+    /// Tells the core what to say to this object's sender; at once when `announce`. Other senders
+    /// are told nothing of it.
     fn update_status(&mut self, session: &mut Session, key: ObjectKey, announce: bool) {
-        let free = self.directory.free();
-        let name = self.options.name.clone();
         let about = About::new(key.sender, key.instance);
-        let parts = self.parts.clone();
-        let status = self.record_of(key).status(&name, free, about, parts).encode();
+        let ready = self.ready();
+        let status = self.record_of(key).status(ready, about).encode();
         let mut receiver = session.receiver();
         receiver.set_ack_content(key.sender, status.clone());
-        receiver.set_status(status, announce);
+        receiver.set_status_to(key.sender, status, announce);
+    }
+
+    /// What whoever calls the roll is told before it has sent anything.
+    fn update_ready(&self, session: &mut Session) {
+        session.receiver().set_status(self.ready().encode(), false);
+    }
+
+    fn ready(&self) -> Status {
+        let mut status = Status::ready(&self.options.name, self.directory.free());
+        status.parts = Some(self.parts.clone());
+        status.whole = Some(root_set::encode(&ledger::lock(&self.ledger).roots()));
+        status
+    }
+
+    /// What is here has changed.
+    fn refresh_parts(&mut self, session: &mut Session, storage: &FileStorage) {
+        self.parts = storage.part_roots();
+        self.update_ready(session);
     }
 
     /// Datagrams have arrived.
@@ -213,7 +246,7 @@ impl ReceiveJob {
         out: &mut Outbox,
     ) {
         storage.sync(now);
-        self.repeat_reminder(now, session);
+        self.repeat_reminders(now, session);
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS;
             let progress = self.progress(session);
@@ -294,7 +327,11 @@ impl ReceiveJob {
         storage.keep_partials();
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.state = State::Leaving;
-        session.receiver().set_status(status.encode(), true);
+        let (status, mut receiver) = (status.encode(), session.receiver());
+        for (sender, _) in self.records.keys() {
+            receiver.set_status_to(*sender, status.clone(), false);
+        }
+        receiver.set_status(status, true);
         let farewell = if self.records.is_empty() { Duration::ZERO } else { FAREWELL };
         self.phase = Phase::Lingering(ReceiveEnd::Interrupted, now + farewell);
     }
@@ -308,7 +345,7 @@ impl ReceiveJob {
         let may_end_quietly =
             self.options.until == Until::SenderEnded && self.is_settled_with_something();
         let quiet = may_end_quietly.then(|| self.last_heard + QUIET);
-        let reminder = self.reminder.map(|reminder| reminder.at);
+        let reminder = self.reminders.values().map(|reminder| reminder.at).min();
         let timeout = [timeout, quiet, reminder].into_iter().flatten().min();
         match self.phase {
             // Nobody in view: nothing to report, no need to wake.

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use fanfare_proto::{AbortReason, ObjectKey, Session, StorageError, Time};
 
-use super::{ReceiveJob, record::OpenObject};
+use super::{ReceiveJob, TOLD_MAX, record::OpenObject};
 use crate::{
     announcement::{Announcement, Details},
     event::{NodeEvent, ReceiveEvent},
     file_storage::{FileStorage, Found},
+    ledger,
     manifest::{GROUP_LOG2_MIN, Head, Manifest},
     name::SafeName,
     outbox::Outbox,
     receipt::Reason,
+    root_set,
     verify::{self, Fault, Held, Job, Origin, Placed, Verdict},
 };
 
@@ -70,14 +72,14 @@ impl ReceiveJob {
         let (name, size) = (announcement.shown_name(), object.size);
         object.announcement = Some(announcement.clone());
         out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name, size }));
-        if let Some(details) = announcement.details.filter(|d| d.size == size && !d.is_pack()) {
+        if let Some(details) = announcement.details.filter(|d| d.size == size) {
             let found = self.claim(session, storage, key, &announcement.name, &details);
             if let Err(error) = found {
                 self.fail(now, session, storage, key, verify::reason(error), out);
                 session.receiver().cancel(key, storage);
             }
         }
-        self.parts = storage.part_roots();
+        self.refresh_parts(session, storage);
         self.update_status(session, key, false);
     }
 
@@ -90,13 +92,18 @@ impl ReceiveJob {
         name: &[u8],
         details: &Details,
     ) -> Result<(), StorageError> {
-        let in_place = SafeName::parse(name)
-            .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
-        let found = if details.size > 1 << GROUP_LOG2_MIN {
+        let listed = ledger::lock(&self.ledger).lists(&details.root, name);
+        let in_place = listed
+            || SafeName::parse(name)
+                .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
+        // What is here whole needs no part.
+        let may_have_part = details.size > 1 << GROUP_LOG2_MIN && !details.is_pack() && !listed;
+        let found = if may_have_part {
             storage.identify(key, (&details.root, name))?
         } else {
             Found::Nothing
         };
+        claim_zeros(session, storage, key, details);
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return Ok(()) };
         let claimed = object.origin != Origin::Received;
         let mut receiver = session.receiver();
@@ -171,7 +178,7 @@ impl ReceiveJob {
             return self.fail(now, session, storage, key, Reason::HashMismatch, out);
         };
         storage.learn(manifest);
-        self.parts = storage.part_roots();
+        self.refresh_parts(session, storage);
         let record = self.record_of(key);
         record.open.remove(&key);
         record.holdings.insert(key.object, *blake3::hash(&body).as_bytes());
@@ -253,6 +260,7 @@ impl ReceiveJob {
             return;
         };
         let origin = std::mem::replace(&mut object.origin, Origin::Received);
+        let details = object.announcement.as_ref().and_then(|a| a.details.clone());
         let (name, size) = (object.name(), object.size);
         let wrong: u64 = runs.iter().map(|(_, len)| len).sum();
         object.verifying = false;
@@ -270,8 +278,17 @@ impl ReceiveJob {
         };
         out.push_all(event.map(NodeEvent::Receive));
         storage.reopen(key);
+        // A file that was believed to be here whole has been given no room so far.
+        let reserved = if origin == Origin::Elsewhere { storage.reserve(key) } else { Ok(()) };
+        if let Err(error) = reserved {
+            session.receiver().cancel(key, storage);
+            return self.fail(now, session, storage, key, verify::reason(error), out);
+        }
         let mut receiver = session.receiver();
         let asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));
+        if let Some(details) = details.filter(|_| origin == Origin::Elsewhere) {
+            claim_zeros(session, storage, key, &details);
+        }
         if asked {
             self.update_status(session, key, false);
         } else {
@@ -296,7 +313,10 @@ impl ReceiveJob {
                 self.hand_on(session, storage, other, placed);
             }
         }
-        self.parts = storage.part_roots();
+        if held.size > 1 << GROUP_LOG2_MIN && lacking.is_none() {
+            storage.forget_manifest(&held.hash);
+        }
+        self.refresh_parts(session, storage);
         let renamed = held.files.iter().any(|placed| placed.name_rejected.is_some());
         let record = self.record_of(key);
         let begun = record.open.remove(&key).map_or(now, |object| object.begun);
@@ -319,6 +339,9 @@ impl ReceiveJob {
 
     fn tell_files(&mut self, key: ObjectKey, elapsed: Duration, held: Held, out: &mut Outbox) {
         for placed in held.files {
+            if !self.is_news(&placed) {
+                continue;
+            }
             self.report.files += 1;
             self.report.bytes += placed.size;
             out.push(NodeEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
@@ -328,6 +351,18 @@ impl ReceiveJob {
             let name = Announcement { name: name.into_bytes(), details: None }.shown_name();
             out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
         }
+    }
+
+    /// Whether the application has not heard of this file yet: another sender, or the same one
+    /// begun anew, may bring what it has heard of.
+    fn is_news(&mut self, placed: &Placed) -> bool {
+        if self.told.len() >= TOLD_MAX {
+            self.told.clear();
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&placed.hash).update(placed.name.to_string().as_bytes());
+        let is_first = self.told.insert(root_set::start(hasher.finalize().as_bytes()));
+        is_first || !placed.already
     }
 
     /// Another sender's object is the same file, which is in its place now.
@@ -356,7 +391,7 @@ impl ReceiveJob {
         out: &mut Outbox,
     ) {
         storage.settle(key, false);
-        self.parts = storage.part_roots();
+        self.refresh_parts(session, storage);
         let record = self.record_of(key);
         let object = record.open.remove(&key);
         record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
@@ -366,5 +401,20 @@ impl ReceiveJob {
         self.remind(now, session, key);
         let name = object.and_then(|object| object.name());
         out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+    }
+}
+
+/// What its manifest says is all zeros need not travel: a part begins with nothing else. Should it
+/// not be so, its hash tells.
+fn claim_zeros(
+    session: &mut Session,
+    storage: &mut FileStorage,
+    key: ObjectKey,
+    details: &Details,
+) {
+    let Some(manifest) = storage.manifest(&details.root) else { return };
+    let mut receiver = session.receiver();
+    for (offset, len) in manifest.zero_runs() {
+        receiver.have(key, offset, len, storage);
     }
 }

@@ -103,15 +103,14 @@ impl Record {
         }
     }
 
-    /// What to tell its sender.
-    pub(super) fn status(&mut self, name: &str, free: u64, about: About, parts: Vec<u8>) -> Status {
-        let mut status = Status::ready(name, free);
+    /// What to tell its sender; `ready` is what any sender is told.
+    pub(super) fn status(&mut self, ready: Status, about: About) -> Status {
+        let mut status = ready;
         status.state = self.state();
         status.about = Some(about);
         status.held = self.holdings.len();
         status.digest = self.holdings.digest();
         status.failures.clone_from(&self.failures);
-        status.parts = Some(parts);
         status
     }
 }
@@ -131,7 +130,7 @@ mod tests {
     }
 
     fn state(record: &mut Record) -> State {
-        record.status("a", 0, About::new(NodeId(1), InstanceId(1)), Vec::new()).state
+        record.status(Status::ready("a", 0), About::new(NodeId(1), InstanceId(1))).state
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl SendJob {
         // Otherwise it depends on who answers how they are sent.
         if job.options.one_way {
             job.queue.set_economy(Economy { sync: job.options.sync, ..Economy::default() });
-            let filled = job.queue.fill(now, session, storage);
+            let filled = job.queue.fill(now, session, storage, &|_| false);
             filled.map_err(|(path, error)| EnqueueFailed { path, error })?;
         }
         Ok(job)
@@ -350,11 +350,8 @@ impl SendJob {
     fn begin(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
         self.phase = Phase::Sending;
         self.started = now;
-        self.queue.set_economy(Economy {
-            manifests: self.peers.has_ours(),
-            sync: self.options.sync,
-            parts: self.peers.common_parts(),
-        });
+        self.queue
+            .set_economy(Economy { manifests: self.peers.has_ours(), sync: self.options.sync });
         self.call_roll(session, ROLL_SENDING);
         session.sender().hold(false);
         let receivers = self.peers.len();
@@ -369,7 +366,8 @@ impl SendJob {
         out: &mut Outbox,
     ) {
         // An object that the code cannot cut; names and sizes were checked before the start.
-        if let Err((path, _)) = self.queue.fill(now, session, storage) {
+        let (queue, peers) = (&mut self.queue, &self.peers);
+        if let Err((path, _)) = queue.fill(now, session, storage, &|root| peers.all_have(root)) {
             self.queue.changed.push(path);
             return self.leave(now, session, SendEnd::Partial);
         }

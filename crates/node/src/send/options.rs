@@ -5,7 +5,10 @@ use std::{fmt, path::PathBuf, time::Duration};
 use fanfare_proto::EnqueueError;
 
 use super::{Expect, slow::Slow};
-use crate::source::{SourceFile, Sources};
+use crate::{
+    announcement::Details,
+    source::{SourceFile, Sources},
+};
 
 /// 48 bits of size travel.
 const OBJECT_MAX: u64 = (1 << 48) - 1;
@@ -77,7 +80,10 @@ pub(super) fn check_announcements(
         return Err(EnqueueFailed { path: file.path.clone(), error });
     }
     for file in &sources.files {
-        let bytes = file.announcement().encode().len();
+        // As it is announced with `sync`, where it is longest.
+        let mut announcement = file.announcement();
+        announcement.details = announcement.details.map(Details::to_be_read);
+        let bytes = announcement.encode().len();
         if bytes > max {
             let error = EnqueueError::InfoTooLong { bytes, max };
             return Err(EnqueueFailed { path: file.path.clone(), error });

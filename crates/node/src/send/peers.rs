@@ -25,8 +25,8 @@ pub(super) struct Peer {
     free: Option<u64>,
     /// Objects it holds, by its last status.
     held: u64,
-    /// Beginnings of roots of which it has a part.
-    parts: BTreeSet<[u8; 8]>,
+    /// What it said last.
+    status: Option<Status>,
     /// Its name or state has been told to nobody yet.
     changed: bool,
     /// What it said of objects, so far.
@@ -74,7 +74,7 @@ impl Peers {
         peer.name = Some(status.name.clone());
         peer.state = Some(status.state);
         peer.free = Some(status.free);
-        peer.parts = status.part_roots().collect();
+        peer.status = Some(status.clone());
         if status.about == Some(about) {
             peer.held = status.held;
             for failure in &status.failures {
@@ -118,12 +118,12 @@ impl Peers {
         self.peers.iter().filter_map(open).collect()
     }
 
-    /// Roots of which every receiver heard so far has a part.
-    pub(super) fn common_parts(&self) -> BTreeSet<[u8; 8]> {
-        let mut peers = self.peers.values();
-        let mut common = peers.next().map(|peer| peer.parts.clone()).unwrap_or_default();
-        peers.for_each(|peer| common.retain(|root| peer.parts.contains(root)));
-        common
+    /// Whether everybody who is still served says that it has this root, whole or in part. A plain
+    /// NORM receiver cannot say so.
+    pub(super) fn all_have(&self, root: &[u8; 32]) -> bool {
+        let mut served = self.peers.values().filter(|peer| peer.outcome.is_none()).peekable();
+        let has = |peer: &Peer| peer.status.as_ref().is_some_and(|status| status.claims(root));
+        served.peek().is_some() && served.all(has)
     }
 
     /// Whether a receiver of ours is among them.
@@ -240,7 +240,7 @@ mod tests {
     use fanfare_proto::InstanceId;
 
     use super::*;
-    use crate::receipt::Failure;
+    use crate::{receipt::Failure, root_set};
 
     const NODE: NodeId = NodeId(7);
 
@@ -305,6 +305,24 @@ mod tests {
         assert!(ends(Outcome::Complete) && ends(Outcome::Left) && ends(Outcome::Unanswered));
         assert!(!ends(Outcome::Evicted));
         assert!(!ends(Outcome::Partial { held: 1, failures: BTreeMap::new() }));
+    }
+
+    #[test]
+    fn what_one_has_whole_and_another_in_part_all_have() {
+        let root = *blake3::hash(b"x").as_bytes();
+        let mut peers = Peers::default();
+        assert!(!peers.all_have(&root), "nobody is not all");
+        let mut whole = status(0, &[]);
+        whole.whole = Some(root_set::encode(&[root_set::start(&root)]));
+        let mut part = status(0, &[]);
+        part.parts = Some(root[..8].to_vec());
+        peers.on_status(Time::ZERO, NodeId(7), &whole, about(), 3);
+        peers.on_status(Time::ZERO, NodeId(8), &part, about(), 3);
+        assert!(peers.all_have(&root) && !peers.all_have(&[1; 32]));
+        peers.on_heard(NodeId(9), SocketAddr::from(([127, 0, 0, 1], 1)));
+        assert!(!peers.all_have(&root), "a plain receiver cannot say so");
+        peers.settle(Time::ZERO, NodeId(9), Outcome::Unanswered);
+        assert!(peers.all_have(&root));
     }
 
     #[test]

@@ -4,17 +4,14 @@
 //! them have acknowledged: watermarks in the middle hold the sender back. The next half is
 //! enqueued while the half before is being acknowledged, so that the line never idles.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use fanfare_proto::{
     EnqueueError, FirstPass, NewObject, ObjectKey, ObjectKind, ObjectTransportId, Session, Time,
 };
 
 use crate::{
+    announcement::{Announcement, Details},
     file_storage::FileStorage,
     manifest::Manifest,
     read_at::ReadAt,
@@ -41,16 +38,10 @@ pub(super) struct Economy {
     pub(super) manifests: bool,
     /// Receivers are expected to have most of everything.
     pub(super) sync: bool,
-    /// Beginnings of roots of which every receiver has a part.
-    pub(super) parts: BTreeSet<[u8; 8]>,
 }
 
-impl Economy {
-    fn pass_of(&self, root: &[u8; 32]) -> FirstPass {
-        let held = root.first_chunk().is_some_and(|start| self.parts.contains(start));
-        if self.sync || held { FirstPass::OnDemand } else { FirstPass::Whole }
-    }
-}
+/// Whether everybody says of a root that it is there, whole or in part.
+pub(super) type AllHave<'a> = &'a dyn Fn(&[u8; 32]) -> bool;
 
 /// All objects of one sending.
 #[derive(Debug)]
@@ -65,7 +56,7 @@ pub(super) struct Queue {
     /// Digests what a receiver of everything holds.
     pub(super) expected: Holdings,
     economy: Economy,
-    /// Files that go on demand because all have a part of them, not yet told to the user.
+    /// Files that go on demand because all have them, or a part, not yet told to the user.
     resuming: Vec<(ObjectKey, String)>,
     /// The manifest of the next file has been enqueued.
     manifest_sent: bool,
@@ -130,6 +121,7 @@ impl Queue {
         now: Time,
         session: &mut Session,
         storage: &mut FileStorage,
+        all_have: AllHave<'_>,
     ) -> Result<(), (PathBuf, EnqueueError)> {
         let ahead_of = if self.one_way { self.passed } else { self.followed };
         while self.enqueued() < ahead_of + 2 * HALF {
@@ -149,15 +141,18 @@ impl Queue {
                 None => NewObject {
                     kind: file.kind(),
                     size: file.size,
-                    info: Some(file.announcement().encode()),
-                    pass: self.economy.pass_of(&file.root),
+                    info: Some(self.announcement_of(file).encode()),
+                    pass: self.pass_of(file, all_have),
                 },
             };
             let pass = object.pass;
             match session.sender().enqueue(now, object) {
                 Ok(key) => match manifest {
                     Some(manifest) => self.take_manifest(key, &manifest, storage),
-                    None => self.take(key, open, pass, storage),
+                    None => {
+                        let resumed = pass == FirstPass::OnDemand && all_have(&file.root);
+                        self.take(key, open, resumed, storage);
+                    }
                 },
                 // Room comes with an event.
                 Err(EnqueueError::CacheFull { .. }) => return Ok(()),
@@ -165,6 +160,23 @@ impl Queue {
             }
         }
         Ok(())
+    }
+
+    fn pass_of(&self, file: &SourceFile, all_have: AllHave<'_>) -> FirstPass {
+        let sparse = self.economy.manifests && file.is_sparse();
+        if self.economy.sync || sparse || all_have(&file.root) {
+            FirstPass::OnDemand
+        } else {
+            FirstPass::Whole
+        }
+    }
+
+    fn announcement_of(&self, file: &SourceFile) -> Announcement {
+        let mut announcement = file.announcement();
+        if self.economy.sync {
+            announcement.details = announcement.details.map(Details::to_be_read);
+        }
+        announcement
     }
 
     fn owes_manifest(&self) -> bool {
@@ -203,14 +215,14 @@ impl Queue {
         &mut self,
         key: ObjectKey,
         open: Arc<dyn ReadAt>,
-        pass: FirstPass,
+        resumed: bool,
         storage: &mut FileStorage,
     ) {
         self.manifest_sent = false;
         if let Some(file) = self.to_come.pop_front() {
             storage.add_source(key, open);
             self.expected.insert(key.object, file.root);
-            if pass == FirstPass::OnDemand && !self.economy.sync {
+            if resumed && !self.economy.sync {
                 self.resuming.push((key, file.name.clone()));
             }
             self.sent.push(SentObject { key, file, is_manifest: false });
@@ -330,7 +342,8 @@ mod tests {
         let scratch = Scratch::new();
         let (mut session, mut storage) = (session(), FileStorage::default());
         let mut queue = Queue::new(files(&scratch, 300), 0, false);
-        queue.fill(Time::ZERO, &mut session, &mut storage).unwrap();
+        let nobody = |_: &[u8; 32]| false;
+        queue.fill(Time::ZERO, &mut session, &mut storage, &nobody).unwrap();
         assert!(queue.wants_watermark());
         queue.on_watermark_set();
         assert!(!queue.is_last_watermark(), "an answer now is no receipt");
@@ -339,7 +352,7 @@ mod tests {
             std::fs::write(scratch.path().join(format!("{n:03}")), "changed").unwrap();
         });
         queue.followed = HALF;
-        queue.fill(Time::ZERO, &mut session, &mut storage).unwrap();
+        queue.fill(Time::ZERO, &mut session, &mut storage, &nobody).unwrap();
         assert_eq!((queue.total, queue.changed.len()), (256, 44));
         assert!(!queue.is_last_watermark());
         queue.on_watermark_done();
@@ -361,9 +374,8 @@ mod tests {
         let root = sources.files[0].root;
         let (mut session, mut storage) = (session(), FileStorage::default());
         let mut queue = Queue::new(sources, 0, false);
-        let parts = BTreeSet::from([*root.first_chunk().unwrap()]);
-        queue.set_economy(Economy { manifests: true, sync: false, parts });
-        queue.fill(Time::ZERO, &mut session, &mut storage).unwrap();
+        queue.set_economy(Economy { manifests: true, sync: false });
+        queue.fill(Time::ZERO, &mut session, &mut storage, &|r| *r == root).unwrap();
         let manifests: Vec<bool> = queue.sent.iter().map(|object| object.is_manifest).collect();
         assert_eq!(manifests, [true, false, false]);
         assert_eq!((queue.total, queue.files, queue.manifests()), (3, 2, 1));

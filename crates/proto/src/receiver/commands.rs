@@ -57,6 +57,7 @@ impl RemoteSender {
             let content = command.content.to_vec();
             return ctx.events.push(Event::Command { sender: self.id, content });
         };
+        self.speaks = true;
         self.reception.on_roll_call();
         self.heed_eviction(ctx, call.gives_up(local.node_id));
         if local.has_status {

@@ -95,6 +95,10 @@ impl RemoteSenders {
         Self { local, senders: BTreeMap::new(), status: Vec::new() }
     }
 
+    pub(crate) fn set_node_id(&mut self, node_id: NodeId) {
+        self.local.node_id = node_id;
+    }
+
     /// INFO, DATA or CMD; `bytes` is the datagram's length.
     pub(crate) fn on_sender_message(
         &mut self,
@@ -226,6 +230,27 @@ impl RemoteSenders {
             }
         }
         true
+    }
+
+    pub(crate) fn set_status_to(
+        &mut self,
+        now: Time,
+        rng: &mut Rng,
+        (sender, status): (NodeId, Vec<u8>),
+        announce: bool,
+    ) -> bool {
+        match self.senders.get_mut(&sender) {
+            Some(sender) if status.len() <= CONTENT_MAX => {
+                sender.own_status = Some(status);
+                self.local.has_status = true;
+                if announce {
+                    let delay = sender.timing.ack_delay(rng);
+                    sender.status.report(now + delay);
+                }
+                true
+            }
+            _ => false,
+        }
     }
 
     pub(crate) fn cancel(&mut self, ctx: &mut Context<'_>, key: ObjectKey) {

@@ -55,6 +55,8 @@ pub(super) struct RemoteSender {
     pub(super) ack: WatermarkAck,
     pub(super) ack_content: Vec<u8>,
     pub(super) status: Status,
+    /// What it is told instead of what all are told.
+    pub(super) own_status: Option<Vec<u8>>,
     pub(super) feedback: Feedback,
     pub(super) loss: LossMeter,
     pub(super) rate: ReceiveRate,
@@ -71,6 +73,8 @@ pub(super) struct RemoteSender {
     pub(super) eviction: Confirmation<()>,
     /// It goes on without us: asking it would only silence others.
     pub(super) evicted: bool,
+    /// It has said more than commands of some application: it sends objects, or is about to.
+    pub(super) speaks: bool,
     announced: bool,
 }
 
@@ -94,6 +98,7 @@ impl RemoteSender {
             ack: WatermarkAck::default(),
             ack_content: Vec::new(),
             status: Status::default(),
+            own_status: None,
             feedback: Feedback::new(local.unicast),
             loss: LossMeter::new(),
             rate: ReceiveRate::new(),
@@ -108,6 +113,7 @@ impl RemoteSender {
             gone: false,
             eviction: Confirmation::default(),
             evicted: false,
+            speaks: false,
             announced: false,
         }
     }
@@ -136,6 +142,7 @@ impl RemoteSender {
             self.end.contradict();
             self.gone = false;
         }
+        self.speaks |= !matches!(message, Message::Cmd(Cmd::Application(_)));
         match message {
             Message::Info(info) => self.on_info(ctx, local, info),
             Message::Data(data) => self.on_data(ctx, local, data),
@@ -178,13 +185,15 @@ impl RemoteSender {
         let ack_content = core::mem::take(&mut self.ack_content);
         let announced = self.announced;
         *self = Self { ack_content, announced, ..Self::new(local, ctx.now, meta, sender) };
-        let instance = sender.instance_id;
-        ctx.events.push(Event::SenderReset { sender: self.id, instance });
+        if announced {
+            let instance = sender.instance_id;
+            ctx.events.push(Event::SenderReset { sender: self.id, instance });
+        }
     }
 
     /// Tells the driver of the sender, once it is more than one stray datagram.
     fn announce(&mut self, ctx: &mut Context<'_>, now: bool) {
-        if !self.announced && (now || self.guard.is_established()) {
+        if !self.announced && self.speaks && (now || self.guard.is_established()) {
             self.announced = true;
             let Identity { source, instance } = self.guard.pinned();
             ctx.events.push(Event::SenderNew { sender: self.id, instance, source });
@@ -437,6 +446,8 @@ impl RemoteSender {
         }
         match self.inactivity.on_timeout(ctx.now, self.timing.grtt) {
             None => {}
+            // Nobody has heard of it.
+            Some(Silence::Inactive) if !self.announced => {}
             Some(Silence::Inactive) => {
                 ctx.events.push(Event::SenderInactive { sender: self.id });
             }

@@ -40,6 +40,7 @@ impl RemoteSender {
         }
         let count;
         let ack = if let Some(reached) = self.ack.poll(ctx.now) {
+            ctx.stats.watermarks_acknowledged += 1;
             AckKind::Flush(FlushAck {
                 object_transport_id: reached.object.id(),
                 payload_id: reached.payload_id,
@@ -47,7 +48,7 @@ impl RemoteSender {
         } else if self.feedback.poll(ctx.now, &self.timing) {
             AckKind::Cc
         } else if self.status.poll(ctx.now) {
-            AckKind::Application(STATUS_ACK, status)
+            AckKind::Application(STATUS_ACK, self.own_status.as_deref().unwrap_or(status))
         } else if let Some(arrived) = self.reception.poll(ctx.now) {
             count = arrived;
             AckKind::Application(RECEPTION_ACK, &count)

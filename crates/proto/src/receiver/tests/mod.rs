@@ -3,6 +3,7 @@
 mod complete;
 mod confirm;
 mod repair;
+mod status;
 mod stored;
 mod watermark;
 
@@ -13,6 +14,7 @@ use crate::{
     datagram::{Destination, RecvMeta},
     event::{Event, EventQueue},
     rng::Rng,
+    roll_call,
     stats::Stats,
     storage::{MemoryStorage, ObjectKey},
     time::{Duration, Time},
@@ -24,7 +26,7 @@ use fanfare_fec::{Code, Field, Matrix};
 use fanfare_wire::{
     Data, EncodingSymbolId, FecId, FecPayloadId, FieldSize, Info, InstanceId, Message, NodeId,
     ObjectFlags, ObjectTransportId, QuantizedRtt, RepairForm, Sequence, SourceBlockNumber,
-    cmd::{Eot, Flush, NodeIds, ObjectIds, Squelch},
+    cmd::{Application, Eot, Flush, NodeIds, ObjectIds, Squelch},
     ext::{Extensions, Fti},
     fec::RawPayloadId,
     header::SenderFields,
@@ -37,6 +39,7 @@ pub(super) const GRTT: Duration = Duration::from_millis(50);
 
 /// The sender's side, as far as a receiver sees it: blocks of 4 + 2, segments of 10 bytes.
 pub(super) struct Script {
+    pub(super) id: NodeId,
     pub(super) instance: u16,
     pub(super) sequence: u16,
     pub(super) with_fti: bool,
@@ -48,14 +51,14 @@ pub(super) fn content(object: u16, size: usize) -> Vec<u8> {
 
 impl Script {
     pub(super) fn new() -> Self {
-        Self { instance: 1, sequence: 0, with_fti: true }
+        Self { id: SENDER, instance: 1, sequence: 0, with_fti: true }
     }
 
     pub(super) fn fields(&mut self) -> SenderFields {
         self.sequence = self.sequence.wrapping_add(1);
         SenderFields {
             sequence: Sequence(self.sequence),
-            source_id: SENDER,
+            source_id: self.id,
             instance_id: InstanceId(self.instance),
             grtt: QuantizedRtt::from_nanos(GRTT.as_nanos() as u64),
             backoff: 4,
@@ -148,6 +151,19 @@ impl Script {
         };
         squelch.encode(&[], &mut out);
         out
+    }
+
+    pub(super) fn application(&mut self, content: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let sender = self.fields();
+        Application { sender, extensions: Extensions::default(), content }.encode(&mut out);
+        out
+    }
+
+    pub(super) fn roll_call(&mut self, known: &[NodeId]) -> Vec<u8> {
+        let mut content = Vec::new();
+        roll_call::encode(Duration::from_millis(200), (known, 0), b"", 100, &mut content);
+        self.application(&content)
     }
 
     pub(super) fn end(&mut self) -> Vec<u8> {

@@ -3,13 +3,12 @@
 use super::{GRTT, RECEIVER, Rig, SENDER, Script, key, raw};
 use crate::{
     config::{AckPolicy, FeedbackPath, ReceiverConfig},
-    roll_call,
     time::{Duration, Time},
 };
 use alloc::vec::Vec;
 use fanfare_wire::{
     Message, NodeId, QuantizedRate,
-    cmd::{Application, Cc, CcNodes},
+    cmd::{Cc, CcNodes},
     ext::{CcFlags, Extensions},
     header::SendTime,
 };
@@ -131,27 +130,4 @@ fn a_probe_without_a_rate_is_not_answered() {
     rig.hear(&probe(&mut script, None));
     rig.pass(Duration::from_secs(1));
     assert!(rig.sent.is_empty());
-}
-
-#[test]
-fn a_roll_call_is_answered_once_there_is_a_status() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
-    let mut call = |known: &[NodeId]| {
-        let (mut content, mut out) = (Vec::new(), Vec::new());
-        roll_call::encode(Duration::from_millis(200), (known, 0), b"", 100, &mut content);
-        let sender = script.fields();
-        Application { sender, extensions: Extensions::default(), content: &content }
-            .encode(&mut out);
-        out
-    };
-    rig.hear(&call(&[]));
-    rig.pass(Duration::from_secs(1));
-    assert!(rig.sent.is_empty());
-    assert!(rig.senders.set_status(rig.now, &mut rig.rng, b"here".to_vec(), true));
-    rig.pass(Duration::from_secs(1));
-    rig.hear(&call(&[]));
-    rig.pass(Duration::from_secs(1));
-    rig.hear(&call(&[RECEIVER]));
-    rig.pass(Duration::from_secs(1));
-    assert_eq!(rig.acks(), ["16 here", "16 here"]);
 }
