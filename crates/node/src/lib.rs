@@ -39,7 +39,9 @@
 pub mod announcement;
 mod builder;
 mod clock;
+mod descriptors;
 mod directory;
+mod disk;
 pub mod doctor;
 mod driver;
 pub mod event;

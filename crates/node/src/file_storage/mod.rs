@@ -20,6 +20,9 @@ pub(crate) use kept::discard_parts;
 use outgoing::Outgoing;
 pub(crate) use parts::Found;
 use parts::Parts;
+use syncer::Syncer;
+#[cfg(test)]
+pub(crate) use syncer::inline::Backlog;
 
 use crate::{
     directory::Directory,
@@ -46,7 +49,17 @@ struct Small {
 impl FileStorage {
     /// A store that receives into `directory`, from one sender only if one is named.
     pub(crate) fn receiving(directory: Arc<Directory>, only_from: Option<NodeId>) -> Self {
-        Self { parts: Some(Parts::new(directory)), only_from, ..Self::default() }
+        let syncer = Syncer::start(directory.clone());
+        Self::receiving_by(directory, only_from, syncer)
+    }
+
+    /// The same, synced by `syncer`.
+    pub(crate) fn receiving_by(
+        directory: Arc<Directory>,
+        only_from: Option<NodeId>,
+        syncer: Syncer,
+    ) -> Self {
+        Self { parts: Some(Parts::new(directory, syncer)), only_from, ..Self::default() }
     }
 
     /// Makes a file, or a pack, readable under `key`.
@@ -224,8 +237,6 @@ fn storage_error(error: &io::Error) -> StorageError {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Seek;
-
     use fanfare_proto::{InstanceId, ObjectTransportId};
 
     use super::*;
@@ -257,10 +268,10 @@ mod tests {
             store.write(key(1), offset as u64, bytes).unwrap();
         }
         store.close(key(1), true);
-        let mut part = store.finished(key(1)).unwrap();
+        let part = store.finished(key(1)).unwrap();
         assert!(part.failed.is_none());
-        part.file.rewind().unwrap();
-        let hashed = crate::source::hash(&mut part.file, &mut |_| {}).unwrap();
+        let mut reader = crate::disk::Reader::new(part.file.handle());
+        let hashed = crate::source::hash(&mut reader, &mut |_| {}).unwrap();
         assert_eq!((hashed.root, hashed.size), (*blake3::hash(&content).as_bytes(), 300_000));
     }
 
