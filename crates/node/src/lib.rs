@@ -39,6 +39,8 @@
 pub mod announcement;
 mod builder;
 mod clock;
+#[cfg(test)]
+mod crash_safety;
 mod descriptors;
 mod directory;
 mod disk;

@@ -105,8 +105,8 @@ pub(crate) struct Metadata {
     pub(crate) is_file: bool,
     /// Bytes.
     pub(crate) len: u64,
-    /// Names that it has.
-    pub(crate) links: u64,
+    /// It has another name besides.
+    pub(crate) is_linked_twice: bool,
 }
 
 impl dyn FileHandle + '_ {

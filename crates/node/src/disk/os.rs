@@ -110,7 +110,7 @@ impl FileHandle for File {
         let stat = rustix::fs::fstat(self)?;
         let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
         let len = u64::try_from(stat.st_size).unwrap_or(0);
-        Ok(Metadata { is_file, len, links: u64::from(stat.st_nlink) })
+        Ok(Metadata { is_file, len, is_linked_twice: stat.st_nlink > 1 })
     }
 
     fn lock(&self) -> Result<(), Errno> {

@@ -83,7 +83,7 @@ impl Incoming {
         let file = directory.open_own(&name)?;
         let _ = file.handle().lock();
         let found = file.handle().metadata()?;
-        if found.links > 1 {
+        if found.is_linked_twice {
             // A crash between giving it its final name and taking this one: it is in its place,
             // and writing to it would change what is there.
             directory.remove(&name);
