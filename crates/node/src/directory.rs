@@ -9,10 +9,7 @@ use std::{
     fs::File,
     io,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use rustix::{
@@ -70,8 +67,8 @@ pub(crate) struct Directory {
     /// Directories below it whose names are on disk for good: whoever made them, we have synced.
     durable: Mutex<BTreeSet<Vec<String>>>,
     /// A sync of a directory has failed: what is in it may be gone with the power, and no later
-    /// sync will say so.
-    lost: AtomicBool,
+    /// sync will say so. Held while one runs, so that nobody else's succeeds before that is known.
+    lost: Mutex<bool>,
 }
 
 impl Directory {
@@ -97,7 +94,7 @@ impl Directory {
 
     /// A directory that is open already.
     pub(crate) fn over(handle: Box<dyn DirectoryHandle>) -> Self {
-        Self { handle, durable: Mutex::default(), lost: AtomicBool::new(false) }
+        Self { handle, durable: Mutex::default(), lost: Mutex::new(false) }
     }
 
     /// The directory itself.
@@ -153,13 +150,12 @@ impl Directory {
 
     /// A directory whose sync has failed once is not believed again.
     fn sync_entries(&self, of: &dyn DirectoryHandle) -> io::Result<()> {
-        if self.lost.load(Ordering::Relaxed) {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if *lost {
             return Err(Errno::IO.into());
         }
         let synced = of.sync();
-        if synced.is_err() {
-            self.lost.store(true, Ordering::Relaxed);
-        }
+        *lost = synced.is_err();
         Ok(synced?)
     }
 

@@ -34,6 +34,8 @@
 //! - `pack`: many small files as one object; `placement`: where a file of the same name is already.
 //! - [`name`], [`announcement`], [`receipt`]: what travels besides the bytes.
 //! - `receive`, `verify`, `directory`: from an announcement to a file on disk.
+//! - `disk`: what receiving asks of a file system, and a simulated one that loses power;
+//!   `descriptors`: the real one's, for packs.
 //! - `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
 
 pub mod announcement;

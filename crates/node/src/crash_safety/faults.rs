@@ -49,12 +49,14 @@ fn after_a_failed_sync_nothing_is_reported_that_the_disk_does_not_hold() {
             }
             failed += 1;
             assert_eq!((&outcome.failed[..], outcome.held.len()), (&[Reason::DiskError][..], 0));
+            let left = fs.state();
+            assert!(left.faults.read_only || left.seen.paths().is_empty(), "sync {sync}: {left:?}");
             // The user starts it again, without a reboot: what memory shows is not the disk.
-            let killed = fs.state().kill();
+            let killed = left.kill();
             let mut tally = Tally::default();
             let done = recover(&case, killed, 0, &mut Rng::new(sync), &mut tally);
             assert_eq!(done, Ok(()), "sync {sync}");
-            let rebooted = powerless(&case, &fs.state());
+            let rebooted = powerless(&case, &left);
             assert_eq!(recover(&case, rebooted, 0, &mut Rng::new(sync), &mut tally), Ok(()));
         }
         assert!(failed >= 3, "{failed}");

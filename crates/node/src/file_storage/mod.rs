@@ -240,7 +240,13 @@ mod tests {
     use fanfare_proto::{InstanceId, ObjectTransportId};
 
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::{
+        disk::{
+            Open,
+            simulated::{SimFs, State},
+        },
+        scratch::Scratch,
+    };
 
     fn key(object: u16) -> ObjectKey {
         ObjectKey { sender: NodeId(7), instance: InstanceId(1), object: ObjectTransportId(object) }
@@ -309,6 +315,31 @@ mod tests {
         store.keep_partials();
         drop(store);
         assert_eq!(entries(&scratch), 1);
+    }
+
+    #[test]
+    fn a_part_that_is_a_second_name_of_a_finished_file_is_not_written_to() {
+        // What a crash leaves where files are renamed by a link and an unlink.
+        let content = vec![5; 2 << 20];
+        let mut hasher = crate::manifest::GroupHasher::default();
+        hasher.update(&content);
+        let (root, size, manifest) = hasher.finish();
+        let fs = SimFs::new(State::new(1));
+        let (disk, part) = (fs.root(), kept::part_name(&root));
+        disk.open("f", Open::Create).unwrap().write_all_at(&content, 0).unwrap();
+        disk.link("f", &*disk, &part).unwrap();
+        let saved = part.replace(".part", ".manifest");
+        let saved = disk.open(&saved, Open::Create).unwrap();
+        saved.write_all_at(&manifest.unwrap().to_disk(), 0).unwrap();
+
+        let directory = Arc::new(Directory::over(fs.root()));
+        let mut store = FileStorage::receiving(directory, None);
+        assert!(store.manifest(&root).is_some());
+        store.open(key(1), ObjectKind::File, size).unwrap();
+        store.write(key(1), 0, b"wrong").unwrap();
+        assert_eq!(store.identify(key(1), (&root, b"f")), Ok(Found::Nothing));
+        store.settle(key(1), false);
+        assert_eq!(*fs.state().seen.paths()["f"], content);
     }
 
     #[test]
