@@ -33,7 +33,11 @@ fn no_crash_leaves_a_wrong_file_or_takes_one_that_was_reported() {
             }
             match play_and_crash(seed, CRASHES_PER_CASE) {
                 Ok(more) => tally = tally.add(more),
-                Err(why) => wrong.push(format!("seed {seed}: {why}")),
+                Err(why) => {
+                    // At once: the others may take minutes.
+                    println!("seed {seed}: {why}");
+                    wrong.push(format!("seed {seed}: {why}"));
+                }
             }
         }
     };

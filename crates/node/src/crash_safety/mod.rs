@@ -96,7 +96,7 @@ fn recover(
     let fs = SimFs::new(left);
     let again = crashes > 0 && rng.chance(0.2);
     if again {
-        fs.record(1);
+        fs.record(case.step());
     }
     let mut complete = false;
     for _ in 0..LIVES {
@@ -130,7 +130,7 @@ fn recover(
 fn play_and_crash(seed: u64, crashes: usize) -> Result<Tally, String> {
     let mut rng = Rng::new(seed);
     let case = Case::random(&mut rng);
-    let snapshots = play(&case, 1, &mut rng)?;
+    let snapshots = play(&case, case.step(), &mut rng)?;
     let mut tally = Tally { crashes: crashes as u64, ..Tally::default() };
     for number in 0..crashes {
         let at = number * snapshots.len() / crashes;
