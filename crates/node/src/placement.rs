@@ -59,6 +59,8 @@ impl<D: AsDirectory> Finished<'_, D> {
             let candidate = if number == 0 { file.to_owned() } else { format!("{file}.{number}") };
             match rename_new(from, self.part, parent, &candidate) {
                 Err(Errno::EXIST) => {}
+                // Gone: another object of the same part has become this file, or the next one.
+                Err(Errno::NOENT) if parent.file_size(&candidate).is_some() => {}
                 done => return Ok(done.map(|()| Place::New(candidate))?),
             }
             if equals(parent, &candidate, self.size, self.hash) {

@@ -125,6 +125,18 @@ fn two_senders_of_one_file_share_its_part_and_both_hear_that_it_is_held() {
     let outcome = live(&case, &fs);
     assert!(outcome.is_complete(&case), "{outcome:?}");
     assert_eq!(fs.state().seen.paths().keys().collect::<Vec<_>>(), ["d/f"]);
+
+    // The same where another file has the name.
+    let old = vec![("f".to_owned(), vec![1; 10])];
+    let mut case = Case { old, ..case };
+    case.files[0].name = "f".to_owned();
+    let fs = SimFs::new(case.disk(1));
+    for seed in 0..8 {
+        let mut rng = Rng::new(seed);
+        let outcome = Life::new(&case, &fs, &mut rng).run(CALM, None, &mut rng);
+        assert!(outcome.is_complete(&case), "{outcome:?}");
+        assert_eq!(fs.state().seen.paths().keys().collect::<Vec<_>>(), ["f", "f.1"]);
+    }
 }
 
 #[test]

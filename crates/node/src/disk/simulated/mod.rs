@@ -185,6 +185,7 @@ impl DirectoryHandle for SimDirectory {
         if !self.fs.look(|state| state.faults.renames_new) {
             return Err(Errno::INVAL);
         }
+        self.child(from).ok_or(Errno::NOENT)?;
         let target = number(to)?;
         if self.fs.look(|state| state.seen.child(target, name)).is_some() {
             return Err(Errno::EXIST);
