@@ -3,6 +3,7 @@
 mod crash;
 mod no_io;
 mod packages;
+mod simulated_crash;
 mod step;
 mod tidy;
 
@@ -19,7 +20,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   tidy      the house rules that a program can check
   no-io     wire, fec and proto build without an operating system
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
-  crash     not in ci: kill sender or receiver and resume, [--rounds 20] [--seed 1]
+  crash     not in ci: kill sender or receiver and resume, [--rounds 20] [--seed 1];
+            or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
   interop   against NRL's NORM in network namespaces (root; quick matrix)";
 
 fn cargo(name: &'static str, args: &'static [&'static str]) -> Step {
@@ -108,7 +110,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     if task == "crash" {
-        return crash::run(&std::env::args().skip(2).collect::<Vec<_>>());
+        let args: Vec<String> = std::env::args().skip(2).collect();
+        return simulated_crash::run(&args).unwrap_or_else(|| crash::run(&args));
     }
     let chosen: Vec<Step> = match task.as_str() {
         "ci" => steps(),

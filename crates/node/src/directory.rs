@@ -4,24 +4,30 @@
 //! from the network nor a link planted meanwhile leads out.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     fs::File,
     hash::{BuildHasher, RandomState},
-    io::{self, Write},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    io,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use fanfare_proto::ObjectKey;
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags},
+    fs::{CWD, Mode, OFlags},
     io::Errno,
 };
 
+pub(crate) use crate::{descriptors::rename_directory_new, disk::open_beneath};
 use crate::{
+    disk::{self, DirectoryHandle, FileHandle, Open, OwnFile},
     name::{PART_PREFIX, SafeName},
     placement::{Conflict, Finished, Place},
 };
+
+/// Directories remembered as durable. Beyond it they are synced once more.
+const DURABLE_MAX: usize = 4096;
 
 /// Why files cannot be received into a directory.
 #[derive(Debug)]
@@ -59,9 +65,14 @@ impl std::error::Error for DirectoryError {}
 /// An open directory that takes files.
 #[derive(Debug)]
 pub(crate) struct Directory {
-    fd: OwnedFd,
+    handle: Box<dyn DirectoryHandle>,
     /// In the names of files under way, so that receivers in one directory do not share them.
     token: u32,
+    /// Directories below it whose names are on disk for good: whoever made them, we have synced.
+    durable: Mutex<BTreeSet<Vec<String>>>,
+    /// A sync of a directory has failed: what is in it may be gone with the power, and no later
+    /// sync will say so. Held while one runs, so that nobody else's succeeds before that is known.
+    lost: Mutex<bool>,
 }
 
 impl Directory {
@@ -69,7 +80,7 @@ impl Directory {
     pub(crate) fn open(path: &Path, create: bool) -> Result<Self, DirectoryError> {
         let not_writable = |source| DirectoryError::NotWritable(path.to_owned(), source);
         if create {
-            std::fs::create_dir_all(path).map_err(not_writable)?;
+            create_durably(path).map_err(not_writable)?;
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd =
@@ -78,28 +89,28 @@ impl Directory {
                 Errno::NOTDIR => DirectoryError::NotADirectory(path.to_owned()),
                 other => not_writable(other.into()),
             })?;
-        let directory = Self::from_own(fd);
+        let directory = Self::over(Box::new(fd));
         let probe = format!("{}probe-{}", PART_PREFIX, std::process::id());
-        directory.create(&probe).map_err(not_writable)?;
+        directory.create_own(&probe).map_err(not_writable)?;
         directory.remove(&probe);
         Ok(directory)
     }
 
-    /// A directory of our own that is open already.
-    pub(crate) fn from_own(fd: OwnedFd) -> Self {
+    /// A directory that is open already.
+    pub(crate) fn over(handle: Box<dyn DirectoryHandle>) -> Self {
         // The standard library seeds its hashes from the system.
         let token = RandomState::new().hash_one(std::process::id()) as u32;
-        Self { fd, token }
+        Self { handle, token, durable: Mutex::default(), lost: Mutex::new(false) }
     }
 
     /// The directory itself.
-    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+    pub(crate) fn handle(&self) -> &dyn DirectoryHandle {
+        &*self.handle
     }
 
     /// Bytes that this user may still write here.
     pub(crate) fn free(&self) -> u64 {
-        rustix::fs::fstatvfs(&self.fd).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
+        self.handle.free()
     }
 
     /// The name of something under way that nobody else has.
@@ -110,88 +121,95 @@ impl Directory {
 
     /// Creates a file of our own directly in the directory, readable by nobody else. One left over
     /// by an earlier run gives way.
-    pub(crate) fn create(&self, name: &str) -> io::Result<File> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let opened = match open_beneath(self.fd.as_fd(), name, flags, mode) {
+    pub(crate) fn create_own(&self, name: &str) -> io::Result<Arc<OwnFile>> {
+        let opened = match self.handle.open(name, Open::Create) {
             Err(Errno::EXIST) => {
                 self.remove(name);
-                open_beneath(self.fd.as_fd(), name, flags, mode)
+                self.handle.open(name, Open::Create)
             }
             other => other,
         };
-        Ok(File::from(opened?))
+        Ok(OwnFile::new(opened?))
     }
 
     /// Opens a file of our own that is there.
-    pub(crate) fn open_own(&self, name: &str) -> io::Result<File> {
-        Ok(File::from(open_beneath(self.fd.as_fd(), name, OFlags::RDWR, Mode::empty())?))
-    }
-
-    /// Opens a file of our own for reading, and for writing at its end; creates it if need be.
-    pub(crate) fn open_to_append(&self, name: &str) -> io::Result<File> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND;
-        let mode = Mode::RUSR | Mode::WUSR;
-        Ok(File::from(open_beneath(self.fd.as_fd(), name, flags, mode)?))
+    pub(crate) fn open_own(&self, name: &str) -> io::Result<Arc<OwnFile>> {
+        Ok(OwnFile::new(self.handle.open(name, Open::Write)?))
     }
 
     /// Writes a file of our own for good, or not at all.
     pub(crate) fn save(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let new = format!("{name}.new");
-        let mut file = self.create(&new)?;
-        file.write_all(bytes)?;
-        rustix::fs::fsync(&file)?;
+        let file = self.create_own(&new)?;
+        let written = file.handle().write_all_at(bytes, 0).and_then(|()| file.sync());
+        if let Err(errno) = written {
+            self.remove(&new);
+            return Err(errno.into());
+        }
         self.rename_own(&new, name)?;
-        Ok(rustix::fs::fsync(&self.fd)?)
+        self.sync()
     }
 
-    /// Gives a file of our own another name of our own.
+    /// Gives a file of our own another name of our own, durable with the next sync.
     pub(crate) fn rename_own(&self, from: &str, to: &str) -> io::Result<()> {
-        Ok(rustix::fs::renameat(&self.fd, from, &self.fd, to)?)
+        Ok(self.handle.rename(from, &*self.handle, to)?)
+    }
+
+    /// Makes the names of our own files durable.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.sync_entries(&*self.handle)
+    }
+
+    /// A directory whose sync has failed once is not believed again.
+    fn sync_entries(&self, of: &dyn DirectoryHandle) -> io::Result<()> {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if *lost {
+            return Err(Errno::IO.into());
+        }
+        let synced = of.sync();
+        *lost = synced.is_err();
+        Ok(synced?)
     }
 
     /// The same, unless somebody has that name already.
     pub(crate) fn rename_own_new(&self, from: &str, to: &str) -> io::Result<()> {
-        Ok(rename_new(self.fd.as_fd(), from, self.fd.as_fd(), to)?)
+        Ok(disk::rename_new(&*self.handle, from, &*self.handle, to)?)
     }
 
     /// Whether `file` has this name here.
-    pub(crate) fn is_named(&self, file: &File, name: &str) -> bool {
-        let found = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
-        let own = rustix::fs::fstat(file);
-        matches!((found, own), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
+    pub(crate) fn is_named(&self, file: &OwnFile, name: &str) -> bool {
+        let found = self.handle.open(name, Open::Read).and_then(|found| found.metadata());
+        matches!((found, file.handle().metadata()), (Ok(a), Ok(b)) if a.number == b.number)
     }
 
     /// Files of our own, and the bytes of each.
     pub(crate) fn own(&self) -> Vec<(String, u64)> {
-        let Ok(entries) = rustix::fs::Dir::read_from(&self.fd) else { return Vec::new() };
-        let own = |entry: rustix::fs::DirEntry| {
-            let name = entry.file_name().to_str().ok()?.to_owned();
-            let ours = name.starts_with(PART_PREFIX);
-            let stat = rustix::fs::statat(&self.fd, &name, AtFlags::SYMLINK_NOFOLLOW);
-            Some((name, u64::try_from(stat.ok()?.st_size).ok()?)).filter(|_| ours)
-        };
-        entries.filter_map(Result::ok).filter_map(own).collect()
+        let mut names = self.handle.list().unwrap_or_default();
+        names.retain(|name| name.starts_with(PART_PREFIX));
+        let with_size = |name: String| Some((self.handle.file_size(&name)?, name));
+        names.into_iter().filter_map(with_size).map(|(size, name)| (name, size)).collect()
     }
 
     /// A received file that has `size` bytes, for reading.
-    pub(crate) fn open_received(&self, name: &SafeName, size: u64) -> Option<File> {
+    pub(crate) fn open_received(&self, name: &SafeName, size: u64) -> Option<Arc<dyn FileHandle>> {
         let (directories, file) = name.split();
-        let parent = match directories {
-            [] => None,
-            directories => Some(self.find(directories).ok()?),
-        };
-        let parent = parent.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
-        // A pipe under that name must not hold us up.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-        let file = File::from(open_beneath(parent, file, flags, Mode::empty()).ok()?);
-        file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == size).then_some(file)
+        let parent = self.enter(directories).ok()?;
+        let file = self.or_self(parent.as_deref()).open(file, Open::Read).ok()?;
+        file.metadata().is_ok_and(|meta| meta.is_file && meta.len == size).then_some(file)
+    }
+
+    /// Makes a received file durable that is there already: whoever put it there may have been
+    /// killed before syncing it.
+    pub(crate) fn make_durable(&self, name: &SafeName, file: &dyn FileHandle) -> io::Result<()> {
+        file.sync()?;
+        let parent = self.enter_durably(name.split().0, false)?;
+        self.sync_entries(self.or_self(parent.as_deref()))
     }
 
     /// Removes a file of our own.
     pub(crate) fn remove(&self, name: &str) {
         // Gone already is as good.
-        let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
+        let _ = self.handle.unlink(name);
     }
 
     /// Gives the finished file `part` its final name and makes that durable; with it, whether an
@@ -205,94 +223,88 @@ impl Directory {
         (size, hash): (u64, &[u8; 32]),
     ) -> io::Result<Option<(SafeName, bool)>> {
         let (directories, file) = name.split();
-        let parent = self.descend(directories, true)?;
-        let parent = parent.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
-        let finished = Finished { directory: self.fd.as_fd(), part, size, hash };
+        let parent = self.enter_durably(directories, true)?;
+        let parent = self.or_self(parent.as_deref());
+        let finished = Finished { directory: self.handle(), part, size, hash };
         let (file, already) = match finished.place(parent, file, conflict)? {
             Place::New(file) => (file, false),
             Place::Equal(file) => (file, true),
             Place::Taken => return Ok(None),
         };
-        rustix::fs::fsync(parent)?;
+        self.sync_entries(parent)?;
         Ok(Some((name.with_file(file), already)))
     }
 
-    /// Opens the directories one below the other, creating those that are missing, `durable` or
-    /// until the next sync only. `None`: there are none, it is this directory.
-    pub(crate) fn descend(
-        &self,
-        directories: &[String],
-        durable: bool,
-    ) -> io::Result<Option<OwnedFd>> {
-        let mut at: Option<OwnedFd> = None;
+    fn or_self<'a>(&'a self, below: Option<&'a dyn DirectoryHandle>) -> &'a dyn DirectoryHandle {
+        below.unwrap_or(&*self.handle)
+    }
+
+    /// Opens directories one below the other, as long as they are there. `None`: there are none,
+    /// it is this directory.
+    fn enter(&self, directories: &[String]) -> Result<Option<Box<dyn DirectoryHandle>>, Errno> {
+        let mut at: Option<Box<dyn DirectoryHandle>> = None;
         for name in directories {
-            let parent = at.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
-            let mode = Mode::RWXU | Mode::RWXG | Mode::RWXO;
-            match rustix::fs::mkdirat(parent, name.as_str(), mode) {
-                Ok(()) if durable => rustix::fs::fsync(parent)?,
-                Ok(()) => {}
-                Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-            at = Some(open_beneath(parent, name, flags, Mode::empty())?);
+            at = Some(self.or_self(at.as_deref()).enter(name)?);
         }
         Ok(at)
     }
 
-    /// Opens directories one below the other, as long as they are there.
-    pub(crate) fn find(&self, directories: &[String]) -> Result<OwnedFd, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let (first, rest) = directories.split_first().ok_or(Errno::INVAL)?;
-        let first = open_beneath(self.fd.as_fd(), first, flags, Mode::empty());
-        rest.iter()
-            .try_fold(first?, |at, name| open_beneath(at.as_fd(), name, flags, Mode::empty()))
-    }
-}
-
-/// Opens one name in a directory without following links.
-pub(crate) fn open_beneath(
-    directory: BorrowedFd<'_>,
-    name: &str,
-    flags: OFlags,
-    mode: Mode,
-) -> Result<OwnedFd, Errno> {
-    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match rustix::fs::openat2(directory, name, flags, mode, resolve) {
-        // Kernels before 5.6 and some sandboxes lack it. The name is one part without a slash, so
-        // that O_NOFOLLOW alone says the same.
-        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(directory, name, flags, mode),
-        other => other,
-    }
-}
-
-/// Renames without replacing; by a hard link where the file system cannot.
-pub(crate) fn rename_new(
-    from_directory: BorrowedFd<'_>,
-    from: &str,
-    to_directory: BorrowedFd<'_>,
-    to: &str,
-) -> Result<(), Errno> {
-    let flags = RenameFlags::NOREPLACE;
-    match rustix::fs::renameat_with(from_directory, from, to_directory, to, flags) {
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            rustix::fs::linkat(from_directory, from, to_directory, to, AtFlags::empty())?;
-            rustix::fs::unlinkat(from_directory, from, AtFlags::empty())
+    /// The same, making those that are missing if asked to, and the names of all of them durable:
+    /// one that is there may have been made a moment ago by a process that was killed.
+    fn enter_durably(
+        &self,
+        directories: &[String],
+        create: bool,
+    ) -> io::Result<Option<Box<dyn DirectoryHandle>>> {
+        let mut at: Option<Box<dyn DirectoryHandle>> = None;
+        for (depth, name) in directories.iter().enumerate() {
+            let parent = self.or_self(at.as_deref());
+            let made = create && make_directory(parent, name)?;
+            let path = &directories[..=depth];
+            if made || !self.durable().contains(path) {
+                self.sync_entries(parent)?;
+                self.note_durable(path);
+            }
+            at = Some(parent.enter(name)?);
         }
-        other => other,
+        Ok(at)
+    }
+
+    fn durable(&self) -> std::sync::MutexGuard<'_, BTreeSet<Vec<String>>> {
+        self.durable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_durable(&self, path: &[String]) {
+        let mut durable = self.durable();
+        if durable.len() >= DURABLE_MAX {
+            durable.clear();
+        }
+        durable.insert(path.to_vec());
     }
 }
 
-/// Renames a directory without replacing anything, not even an empty one. Fails where the file
-/// system cannot say so.
-pub(crate) fn rename_directory_new(
-    from_directory: BorrowedFd<'_>,
-    from: &str,
-    to_directory: BorrowedFd<'_>,
-    to: &str,
-) -> Result<(), Errno> {
-    rustix::fs::renameat_with(from_directory, from, to_directory, to, RenameFlags::NOREPLACE)
+/// False when there was something of that name.
+fn make_directory(parent: &dyn DirectoryHandle, name: &str) -> Result<bool, Errno> {
+    match parent.make_directory(name) {
+        Err(Errno::EXIST) => Ok(false),
+        made => made.map(|()| true),
+    }
+}
+
+/// Creates a directory and those above it that are missing, for good.
+fn create_durably(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    let above = path.parent().unwrap_or(Path::new(""));
+    create_durably(above)?;
+    match std::fs::create_dir(path) {
+        // Somebody else was faster.
+        Err(_) if path.is_dir() => {}
+        made => made?,
+    }
+    let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+    File::open(above)?.sync_all()
 }
 
 /// Permission bits for a received file: as announced, less what this process's umask takes away
@@ -315,7 +327,8 @@ mod tests {
     use crate::scratch::Scratch;
 
     fn part(directory: &Directory, content: &str) -> &'static str {
-        directory.create(".fanfare-x.part").unwrap().write_all(content.as_bytes()).unwrap();
+        let part = directory.create_own(".fanfare-x.part").unwrap();
+        part.handle().write_all_at(content.as_bytes(), 0).unwrap();
         ".fanfare-x.part"
     }
 

@@ -205,7 +205,7 @@ impl Ledger {
         let size: u64 = fields.next()?.parse().ok()?;
         let (times, name) = split_name(fields.next()?)?;
         let name = SafeName::parse(name.as_bytes()).ok()?;
-        let meta = self.directory.open_received(&name, size)?.metadata().ok()?;
+        let meta = self.directory.open_received(&name, size)?.as_os()?.metadata().ok()?;
         (times == stamp(&meta)).then_some(Placed {
             name,
             size,
@@ -256,7 +256,8 @@ impl Ledger {
             if placed.name_rejected.is_some() {
                 return None;
             }
-            let meta = self.directory.open_received(&placed.name, placed.size)?.metadata().ok()?;
+            let file = self.directory.open_received(&placed.name, placed.size)?;
+            let meta = file.as_os()?.metadata().ok()?;
             let (hash, times) = (blake3::Hash::from_bytes(placed.hash).to_hex(), stamp(&meta));
             // Writing into memory cannot fail.
             let _ = writeln!(text, "f {hash} {} {times} {}", placed.size, placed.name);

@@ -1,13 +1,10 @@
 //! What happens where a file of the same name is already.
 
-use std::{fs::File, io, os::fd::BorrowedFd};
+use std::io;
 
-use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags},
-    io::Errno,
-};
+use rustix::io::Errno;
 
-use crate::directory::{open_beneath, rename_new};
+use crate::disk::{AsDirectory, Open, Reader, rename_new};
 
 /// Tries to find a free `name.1`, `name.2`, … before giving up.
 const SUFFIX_MAX: u32 = 9999;
@@ -27,9 +24,9 @@ pub enum Conflict {
 
 /// A finished file under a name of our own, to be placed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finished<'a> {
+pub(crate) struct Finished<'a, D> {
     /// The directory it is in.
-    pub(crate) directory: BorrowedFd<'a>,
+    pub(crate) directory: D,
     /// Its name there.
     pub(crate) part: &'a str,
     /// Bytes.
@@ -49,18 +46,21 @@ pub(crate) enum Place {
     Taken,
 }
 
-impl Finished<'_> {
+impl<D: AsDirectory> Finished<'_, D> {
     /// Gives it the name `file` in `parent`, as far as `conflict` lets it.
     pub(crate) fn place(
         self,
-        parent: BorrowedFd<'_>,
+        parent: impl AsDirectory,
         file: &str,
         conflict: Conflict,
     ) -> io::Result<Place> {
+        let (from, parent) = (self.directory.as_directory(), parent.as_directory());
         for number in 0..=SUFFIX_MAX {
             let candidate = if number == 0 { file.to_owned() } else { format!("{file}.{number}") };
-            match rename_new(self.directory, self.part, parent, &candidate) {
+            match rename_new(from, self.part, parent, &candidate) {
                 Err(Errno::EXIST) => {}
+                // Gone: another object of the same part has become this file, or the next one.
+                Err(Errno::NOENT) if parent.file_size(&candidate).is_some() => {}
                 done => return Ok(done.map(|()| Place::New(candidate))?),
             }
             if equals(parent, &candidate, self.size, self.hash) {
@@ -70,7 +70,7 @@ impl Finished<'_> {
                 Conflict::KeepBoth => {}
                 Conflict::Keep => return Ok(Place::Taken),
                 Conflict::Overwrite => {
-                    match rustix::fs::renameat(self.directory, self.part, parent, &candidate) {
+                    match from.rename(self.part, parent, &candidate) {
                         // A directory stands there: it is not what was meant to be replaced.
                         Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {}
                         done => return Ok(done.map(|()| Place::New(candidate))?),
@@ -83,21 +83,17 @@ impl Finished<'_> {
 }
 
 /// Whether a regular file of this size is there.
-pub(crate) fn has_size(parent: BorrowedFd<'_>, name: &str, size: u64) -> bool {
-    rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| {
-        FileType::from_raw_mode(stat.st_mode).is_file() && u64::try_from(stat.st_size) == Ok(size)
-    })
+pub(crate) fn has_size(parent: impl AsDirectory, name: &str, size: u64) -> bool {
+    parent.as_directory().file_size(name) == Some(size)
 }
 
 /// Whether a file with this content is there, and on disk.
-pub(crate) fn equals(parent: BorrowedFd<'_>, name: &str, size: u64, hash: &[u8; 32]) -> bool {
-    // Opening a pipe would wait for its other end.
+pub(crate) fn equals(parent: impl AsDirectory, name: &str, size: u64, hash: &[u8; 32]) -> bool {
+    let parent = parent.as_directory();
     if !has_size(parent, name, size) {
         return false;
     }
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-    let Ok(fd) = open_beneath(parent, name, flags, Mode::empty()) else { return false };
-    let mut file = File::from(fd);
-    let equal = crate::source::hash(&mut file, &mut |_| {}).is_ok_and(|found| found.root == *hash);
-    equal && file.sync_all().is_ok()
+    let Ok(file) = parent.open(name, Open::Read) else { return false };
+    let found = crate::source::hash(&mut Reader::new(&*file), &mut |_| {});
+    found.is_ok_and(|found| found.root == *hash) && file.sync().is_ok()
 }

@@ -4,8 +4,7 @@
 //! what comes out of it as [`Placed`] may be acknowledged.
 
 use std::{
-    fs::File,
-    io::{self, Seek},
+    io,
     sync::{
         Arc,
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
@@ -14,11 +13,11 @@ use std::{
 };
 
 use fanfare_proto::{ObjectKey, StorageError};
-use rustix::fs::{FallocateFlags, Timespec, Timestamps};
 
 use crate::{
     announcement::{Announcement, Details},
     directory::{Directory, permissions},
+    disk::{FileHandle, Reader},
     file_storage::PartFile,
     ledger::{self, SharedLedger},
     manifest::Manifest,
@@ -109,12 +108,27 @@ pub(crate) struct Verdict {
     pub(crate) result: Result<Held, Fault>,
 }
 
-/// The thread that verifies.
+/// Who verifies.
 #[derive(Debug)]
 pub(crate) struct Verifier {
-    jobs: Option<SyncSender<Job>>,
-    verdicts: Receiver<Verdict>,
-    thread: Option<JoinHandle<()>>,
+    lane: Lane,
+}
+
+#[derive(Debug)]
+enum Lane {
+    /// A thread.
+    Thread {
+        jobs: Option<SyncSender<Job>>,
+        verdicts: Receiver<Verdict>,
+        thread: Option<JoinHandle<()>>,
+    },
+    /// Whoever asks for the next verdict.
+    #[cfg(test)]
+    Inline {
+        directory: Arc<Directory>,
+        ledger: SharedLedger,
+        jobs: std::collections::VecDeque<Job>,
+    },
 }
 
 impl Verifier {
@@ -130,45 +144,75 @@ impl Verifier {
         let thread =
             std::thread::Builder::new().name("fanfare-verify".into()).spawn(move || {
                 for job in queue {
-                    let key = job.key;
-                    let result = verify(&directory, &ledger, job);
-                    if results.send(Verdict { key, result }).is_err() {
+                    if results.send(judge(&directory, &ledger, job)).is_err() {
                         return;
                     }
                     waker.wake();
                 }
             })?;
-        Ok(Self { jobs: Some(jobs), verdicts, thread: Some(thread) })
+        Ok(Self { lane: Lane::Thread { jobs: Some(jobs), verdicts, thread: Some(thread) } })
+    }
+
+    /// The same without a thread: a job is done when its verdict is asked for.
+    #[cfg(test)]
+    pub(crate) fn inline(directory: Arc<Directory>, ledger: SharedLedger) -> Self {
+        let jobs = std::collections::VecDeque::new();
+        Self { lane: Lane::Inline { directory, ledger, jobs } }
     }
 
     /// Hands a job over, and back when the queue is full.
-    pub(crate) fn submit(&self, job: Job) -> Option<Job> {
-        match self.jobs.as_ref()?.try_send(job) {
-            Ok(()) => None,
-            Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) => Some(job),
+    pub(crate) fn submit(&mut self, job: Job) -> Option<Job> {
+        match &mut self.lane {
+            Lane::Thread { jobs, .. } => match jobs.as_ref()?.try_send(job) {
+                Ok(()) => None,
+                Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) => Some(job),
+            },
+            #[cfg(test)]
+            Lane::Inline { jobs, .. } if jobs.len() >= QUEUE => Some(job),
+            #[cfg(test)]
+            Lane::Inline { jobs, .. } => {
+                jobs.push_back(job);
+                None
+            }
         }
     }
 
     /// The next verdict, if there is one.
-    pub(crate) fn poll(&self) -> Option<Verdict> {
-        self.verdicts.try_recv().ok()
+    pub(crate) fn poll(&mut self) -> Option<Verdict> {
+        match &mut self.lane {
+            Lane::Thread { verdicts, .. } => verdicts.try_recv().ok(),
+            #[cfg(test)]
+            Lane::Inline { directory, ledger, jobs } => {
+                jobs.pop_front().map(|job| judge(directory, ledger, job))
+            }
+        }
     }
 }
 
 impl Drop for Verifier {
     /// Files handed over are still finished: they are whole.
     fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        match &mut self.lane {
+            Lane::Thread { jobs, thread, .. } => {
+                *jobs = None;
+                if let Some(thread) = thread.take() {
+                    let _ = thread.join();
+                }
+            }
+            #[cfg(test)]
+            Lane::Inline { .. } => while self.poll().is_some() {},
         }
     }
+}
+
+fn judge(directory: &Directory, ledger: &SharedLedger, job: Job) -> Verdict {
+    Verdict { key: job.key, result: verify(directory, ledger, job) }
 }
 
 /// Hash, compare, sync, rename, sync the directory: in this order, so that a file under its final
 /// name is never wrong, whenever the power fails.
 fn verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held, Fault> {
-    let (part, lasting) = (job.part.name.clone(), job.part.lasting);
+    let (part, lasting, file) = (job.part.name.clone(), job.part.lasting, job.part.file.clone());
     let mendable = job.origin != Origin::Received || job.manifest.is_some();
     let (key, announcement) = (job.key, job.announcement.clone());
     let held = try_verify(directory, ledger, job);
@@ -182,7 +226,7 @@ fn verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held
         Ok(held) => held.files.iter().all(|placed| placed.already),
         Err(Fault::Wrong(_)) => !mendable,
         Err(Fault::Failed(Reason::Conflict)) => true,
-        Err(Fault::Failed(_)) => !lasting,
+        Err(Fault::Failed(_)) => !lasting || file.is_lost(),
     };
     if given_up {
         directory.remove(&part);
@@ -190,7 +234,7 @@ fn verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held
     held
 }
 
-fn try_verify(directory: &Directory, ledger: &SharedLedger, mut job: Job) -> Result<Held, Fault> {
+fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held, Fault> {
     if let Some(error) = job.part.failed {
         return Err(Fault::Failed(reason(error)));
     }
@@ -208,8 +252,8 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, mut job: Job) -> Res
     if job.origin == Origin::Elsewhere {
         return Err(Fault::Wrong(vec![(0, job.size)]));
     }
-    job.part.file.rewind().map_err(|e| disk(&e))?;
-    let hashed = source::hash(&mut job.part.file, &mut |_| {}).map_err(|e| disk(&e))?;
+    let mut reader = Reader::new(job.part.file.handle());
+    let hashed = source::hash(&mut reader, &mut |_| {}).map_err(|e| disk(&e))?;
     if details.as_ref().is_some_and(|d| d.root != hashed.root || d.size != hashed.size) {
         return Err(wrong(&job, &hashed));
     }
@@ -237,13 +281,13 @@ fn find_placed(directory: &Directory, job: &Job) -> Option<Placed> {
     let announcement = job.announcement.as_ref()?;
     let details = announcement.details.as_ref()?;
     let name = SafeName::parse(&announcement.name).ok()?;
-    let mut file = directory.open_received(&name, details.size)?;
-    let hashed = source::hash(&mut file, &mut |_| {}).ok()?;
+    let file = directory.open_received(&name, details.size)?;
+    let hashed = source::hash(&mut Reader::new(&*file), &mut |_| {}).ok()?;
     if hashed.root != details.root {
         return None;
     }
     // It will be acknowledged as on disk for good.
-    rustix::fs::fsync(&file).ok()?;
+    directory.make_durable(&name, &*file).ok()?;
     let (size, hash) = (hashed.size, hashed.root);
     Some(Placed { name, size, hash, verified: true, already: true, name_rejected: None })
 }
@@ -263,11 +307,11 @@ fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault
     let Hashed { root: hash, size, .. } = *hashed;
     let details = announcement.as_ref().and_then(|a| a.details.as_ref());
     if let Some(found) = hashed.manifest.as_ref().filter(|_| manifest.is_some()) {
-        punch(&file, &found.zero_runs());
+        punch(file.handle(), &found.zero_runs());
     }
-    set_properties(&file, details.and_then(|d| d.mode), details.and_then(|d| d.mtime))
-        .map_err(|e| disk(&e))?;
-    rustix::fs::fsync(&file).map_err(|errno| disk(&errno.into()))?;
+    let mode = permissions(details.and_then(|d| d.mode));
+    let set = file.handle().set_properties(mode, details.and_then(|d| d.mtime));
+    set.and_then(|()| file.sync()).map_err(|errno| disk(&errno.into()))?;
     let (name, name_rejected) = choose_name(key, announcement.as_ref(), &hash);
     let verified = details.is_some();
     let place = |name: &SafeName| directory.place(&part, name, conflict, (size, &hash));
@@ -288,7 +332,8 @@ fn unpack(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Reas
     let Hashed { root: hash, size, .. } = *hashed;
     let sync = || rustix::fs::syncfs(directory.as_fd()).map_err(|e| disk_reason(&e.into()));
     let conflict = job.conflict;
-    let staged = pack::stage(directory, job.key, &job.part.file, size)?;
+    let part = job.part.file.handle().as_os().ok_or(Reason::DiskError)?;
+    let staged = pack::stage(directory, job.key, part, size)?;
     // Before the sync: what is gone need not be written to the disk.
     directory.remove(&job.part.name);
     drop(job);
@@ -299,10 +344,9 @@ fn unpack(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Reas
 }
 
 /// Makes holes where there is nothing but zeros. Where the file system has none, they take room.
-fn punch(file: &File, zeros: &[(u64, u64)]) {
+fn punch(file: &dyn FileHandle, zeros: &[(u64, u64)]) {
     for (offset, len) in zeros {
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        if rustix::fs::fallocate(file, flags, *offset, *len).is_err() {
+        if file.punch(*offset, *len).is_err() {
             return;
         }
     }
@@ -325,17 +369,6 @@ fn choose_name(
 pub(crate) fn unnamed(hash: &[u8; 32]) -> SafeName {
     let hex = blake3::Hash::from_bytes(*hash).to_hex();
     SafeName::own(format!("unnamed-{}", &hex[..16]))
-}
-
-fn set_properties(file: &File, mode: Option<u32>, mtime: Option<i64>) -> io::Result<()> {
-    rustix::fs::fchmod(file, permissions(mode))?;
-    if let Some(seconds) = mtime {
-        let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
-        // A time that this file system cannot hold is no reason to lose the file.
-        let _ =
-            rustix::fs::futimens(file, &Timestamps { last_access: time, last_modification: time });
-    }
-    Ok(())
 }
 
 pub(crate) fn is_in_the_way(error: &io::Error) -> bool {
@@ -368,8 +401,6 @@ pub(crate) fn disk_reason(error: &io::Error) -> Reason {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;
@@ -383,8 +414,8 @@ mod tests {
     ) -> Result<Placed, Fault> {
         let directory = Directory::open(scratch.path(), false).unwrap();
         let part = ".fanfare-t.part".to_owned();
-        let mut file = directory.create(&part).unwrap();
-        file.write_all(content).unwrap();
+        let file = directory.create_own(&part).unwrap();
+        file.handle().write_all_at(content, 0).unwrap();
         let details = root.map(|root| Details::new(content.len() as u64, root, None, Some(1)));
         let directory = Arc::new(directory);
         let ledger = ledger::share(ledger::Ledger::open(directory.clone()));

@@ -1,14 +1,15 @@
 //! One file being received.
 
-use std::{fs::File, io, os::unix::fs::FileExt};
+use std::{io, sync::Arc};
 
 use fanfare_proto::{ObjectKey, StorageError};
-use rustix::{
-    fs::{FallocateFlags, FlockOperation},
-    io::Errno,
-};
+use rustix::io::Errno;
 
-use crate::directory::Directory;
+use super::syncer::Task;
+use crate::{
+    directory::Directory,
+    disk::{self, OwnFile},
+};
 
 /// Consecutive bytes gathered before they are written. Writes below 64 KiB cost a third of the
 /// disk's rate; above 256 KiB nothing is gained.
@@ -24,25 +25,27 @@ const COPY_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Incoming {
     pub(super) name: String,
-    file: File,
+    file: Arc<OwnFile>,
     size: u64,
     gathered: Vec<u8>,
     gathered_at: u64,
     /// What has been written (start, end), until it is known whose part it is.
     runs: Option<Vec<(u64, u64)>>,
     unsynced: u64,
-    /// Bytes could not be written at the end.
-    failed: Option<StorageError>,
+    /// Its name is durable, or need not be: what is not known to be anybody's is not kept.
+    named: bool,
+    /// Bytes could not be written: they are gone, and it will not be whole.
+    failed: Option<Errno>,
 }
 
 /// A file that was received whole, not yet under its final name.
 #[derive(Debug)]
 pub(crate) struct PartFile {
-    /// The file; where it is read from next is not said.
-    pub(crate) file: File,
+    /// The file.
+    pub(crate) file: Arc<OwnFile>,
     /// Its name in the directory.
     pub(crate) name: String,
-    /// The last bytes could not be written.
+    /// Some bytes could not be written.
     pub(crate) failed: Option<StorageError>,
     /// It stays on disk when it proves wrong: there is a manifest to mend it by.
     pub(crate) lasting: bool,
@@ -62,10 +65,10 @@ impl Incoming {
             return Err(StorageError::Full);
         }
         let name = directory.own_name(key, ".part");
-        let file = directory.create(&name).map_err(|error| super::storage_error(&error))?;
+        let file = directory.create_own(&name).map_err(|error| super::storage_error(&error))?;
         // Tells another receiver in this directory that it is in use; where there are no locks,
         // they had better not share one.
-        let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+        let _ = file.handle().lock();
         let incoming = Self::new(name, file, size, Some(Vec::new()));
         if !may_be_there && let Err(error) = incoming.reserve() {
             directory.remove(&incoming.name);
@@ -78,21 +81,36 @@ impl Incoming {
     /// in it.
     pub(super) fn resume(directory: &Directory, name: String, size: u64) -> io::Result<Self> {
         let file = directory.open_own(&name)?;
-        let busy = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
-            .is_err_and(|errno| errno == Errno::WOULDBLOCK);
+        let busy = file.handle().lock() == Err(Errno::WOULDBLOCK);
         // Before it was locked it may have become a file.
         if busy || !directory.is_named(&file, &name) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        if file.metadata()?.len() > size {
-            file.set_len(size)?;
+        let found = file.handle().metadata()?;
+        if found.is_linked_twice {
+            // A crash between giving it its final name and taking this one: it is in its place,
+            // and writing to it would change what is there.
+            directory.remove(&name);
+            return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(Self::new(name, file, size, None))
+        if found.len > size {
+            file.handle().set_len(size)?;
+        }
+        Ok(Self { named: false, ..Self::new(name, file, size, None) })
     }
 
-    fn new(name: String, file: File, size: u64, runs: Option<Vec<(u64, u64)>>) -> Self {
-        let (gathered, gathered_at) = (Vec::new(), 0);
-        Self { name, file, size, gathered, gathered_at, runs, unsynced: 0, failed: None }
+    fn new(name: String, file: Arc<OwnFile>, size: u64, runs: Option<Vec<(u64, u64)>>) -> Self {
+        Self {
+            name,
+            file,
+            size,
+            gathered: Vec::new(),
+            gathered_at: 0,
+            runs,
+            unsynced: 0,
+            named: true,
+            failed: None,
+        }
     }
 
     /// Bytes of the whole file.
@@ -102,12 +120,21 @@ impl Incoming {
 
     /// Reserves the room for all of it.
     pub(super) fn reserve(&self) -> Result<(), StorageError> {
-        reserve(&self.file, self.size).map_err(|error| super::storage_error(&error))
+        let reserved = disk::reserve(self.file.handle(), self.size);
+        reserved.map_err(|errno| super::storage_error(&errno.into()))
+    }
+
+    /// A sync of it has failed: what memory shows of it may not be on the disk, now or ever.
+    pub(super) fn is_lost(&self) -> bool {
+        self.file.is_lost()
     }
 
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if offset.saturating_add(bytes.len() as u64) > self.size {
             return Err(io::ErrorKind::InvalidInput.into());
+        }
+        if let Some(errno) = self.failed.or(self.is_lost().then_some(Errno::IO)) {
+            return Err(errno.into());
         }
         let next = self.gathered_at + self.gathered.len() as u64;
         if offset != next || self.gathered.len() + bytes.len() > GATHER_BYTES {
@@ -123,7 +150,7 @@ impl Incoming {
         if offset < end && offset.saturating_add(into.len() as u64) > self.gathered_at {
             self.flush()?;
         }
-        self.file.read_exact_at(into, offset)
+        self.file.handle().read_exact_at(into, offset)
     }
 
     pub(super) fn flush(&mut self) -> io::Result<()> {
@@ -131,12 +158,13 @@ impl Incoming {
             return Ok(());
         }
         let (start, len) = (self.gathered_at, self.gathered.len() as u64);
-        let written = self.file.write_all_at(&self.gathered, start);
+        let written = self.file.handle().write_all_at(&self.gathered, start);
+        self.failed = self.failed.or(written.err());
         self.gathered_at += len;
         self.gathered.clear();
         self.unsynced += len;
         self.note(start, start + len);
-        written
+        Ok(written?)
     }
 
     fn note(&mut self, start: u64, end: u64) {
@@ -159,6 +187,7 @@ impl Incoming {
     pub(super) fn settle_as(&mut self, name: String) {
         self.name = name;
         self.runs = None;
+        self.named = false;
     }
 
     /// Copies what has been written to another part of the same file.
@@ -169,8 +198,8 @@ impl Incoming {
             while at < end {
                 let len = COPY_BYTES.min(end - at);
                 let mut bytes = vec![0; len as usize];
-                self.file.read_exact_at(&mut bytes, at)?;
-                other.file.write_all_at(&bytes, at)?;
+                self.file.handle().read_exact_at(&mut bytes, at)?;
+                other.file.handle().write_all_at(&bytes, at)?;
                 at += len;
             }
             other.unsynced += end - start;
@@ -183,33 +212,29 @@ impl Incoming {
         self.unsynced >= SYNC_BYTES
     }
 
-    /// Hands what has been written to `sync`, if there is anything.
-    pub(super) fn sync_by(&mut self, sync: impl FnOnce(&File) -> bool) {
+    /// Hands what has been written to `submit`, if there is anything.
+    pub(super) fn sync_by(&mut self, submit: impl FnOnce(Task) -> bool) {
         // A failure shows again when the object is written or closed.
         let _ = self.flush();
-        if self.unsynced > 0 && sync(&self.file) {
+        if self.unsynced == 0 && self.named {
+            return;
+        }
+        let (file, part) = (self.file.clone(), self.name.clone());
+        if submit(Task::Sync { file, part, name: !self.named }) {
             self.unsynced = 0;
+            self.named = true;
         }
     }
 
     /// All has been received.
     pub(super) fn close(&mut self) {
-        self.failed = self.flush().err().map(|error| super::storage_error(&error));
+        // A failure is remembered.
+        let _ = self.flush();
     }
 
     /// The file for the verifier.
-    pub(super) fn part_file(&self, lasting: bool) -> io::Result<PartFile> {
-        let file = self.file.try_clone()?;
-        Ok(PartFile { file, name: self.name.clone(), failed: self.failed, lasting })
-    }
-}
-
-fn reserve(file: &File, size: u64) -> io::Result<()> {
-    if size == 0 {
-        return Ok(());
-    }
-    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => file.set_len(size),
-        other => Ok(other?),
+    pub(super) fn part_file(&self, lasting: bool) -> PartFile {
+        let failed = self.failed.map(|errno| super::storage_error(&errno.into()));
+        PartFile { file: self.file.clone(), name: self.name.clone(), failed, lasting }
     }
 }

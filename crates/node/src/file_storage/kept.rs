@@ -3,14 +3,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{Read, Take},
+    io::Read,
     sync::Arc,
 };
 
-use rustix::fs::FlockOperation;
-
 use crate::{
     directory::Directory,
+    disk::Reader,
     manifest::{MANIFEST_MAX, Manifest},
     name::PART_PREFIX,
 };
@@ -93,8 +92,8 @@ impl Kept {
         }
         let file = self.directory.open_own(&manifest_name(root)).ok()?;
         let mut bytes = Vec::new();
-        let mut file: Take<_> = file.take(MANIFEST_MAX + HEAD_MAX);
-        file.read_to_end(&mut bytes).ok()?;
+        let reader = Reader::new(file.handle());
+        reader.take(MANIFEST_MAX + HEAD_MAX).read_to_end(&mut bytes).ok()?;
         Manifest::from_disk(&bytes).filter(|manifest| manifest.root() == *root).map(Arc::new)
     }
 
@@ -117,7 +116,7 @@ impl Kept {
 /// same directory: whoever writes to a part holds its lock.
 fn remove_unless_in_use(directory: &Directory, name: &str) {
     let Ok(file) = directory.open_own(name) else { return };
-    if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+    if file.handle().lock().is_ok() {
         directory.remove(name);
     }
 }
@@ -175,8 +174,8 @@ mod tests {
         let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
         let left = [".fanfare-1-2-3.part", ".fanfare-00000000000000ff.manifest.new"];
         left.iter().for_each(|name| std::fs::write(scratch.path().join(name), "x").unwrap());
-        let busy = directory.create(".fanfare-1-2-4.part").unwrap();
-        rustix::fs::flock(&busy, FlockOperation::LockExclusive).unwrap();
+        let busy = directory.create_own(".fanfare-1-2-4.part").unwrap();
+        busy.handle().lock().unwrap();
         Kept::scan(directory.clone());
         let names: Vec<String> = directory.own().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".fanfare-1-2-4.part"]);

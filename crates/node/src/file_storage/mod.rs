@@ -20,6 +20,9 @@ pub(crate) use kept::discard_parts;
 use outgoing::Outgoing;
 pub(crate) use parts::Found;
 use parts::Parts;
+use syncer::Syncer;
+#[cfg(test)]
+pub(crate) use syncer::inline::Backlog;
 
 use crate::{
     directory::Directory,
@@ -48,7 +51,17 @@ struct Small {
 impl FileStorage {
     /// A store that receives into `directory`, from one sender only if one is named.
     pub(crate) fn receiving(directory: Arc<Directory>, only_from: Option<NodeId>) -> Self {
-        Self { parts: Some(Parts::new(directory)), only_from, ..Self::default() }
+        let syncer = Syncer::start(directory.clone());
+        Self::receiving_by(directory, only_from, syncer)
+    }
+
+    /// The same, synced by `syncer`.
+    pub(crate) fn receiving_by(
+        directory: Arc<Directory>,
+        only_from: Option<NodeId>,
+        syncer: Syncer,
+    ) -> Self {
+        Self { parts: Some(Parts::new(directory, syncer)), only_from, ..Self::default() }
     }
 
     /// What is here whole already needs no room a second time.
@@ -244,12 +257,16 @@ fn storage_error(error: &io::Error) -> StorageError {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Seek;
-
     use fanfare_proto::{InstanceId, ObjectTransportId};
 
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::{
+        disk::{
+            Open,
+            simulated::{SimFs, State},
+        },
+        scratch::Scratch,
+    };
 
     fn key(object: u16) -> ObjectKey {
         ObjectKey { sender: NodeId(7), instance: InstanceId(1), object: ObjectTransportId(object) }
@@ -277,10 +294,10 @@ mod tests {
             store.write(key(1), offset as u64, bytes).unwrap();
         }
         store.close(key(1), true);
-        let mut part = store.finished(key(1)).unwrap();
+        let part = store.finished(key(1)).unwrap();
         assert!(part.failed.is_none());
-        part.file.rewind().unwrap();
-        let hashed = crate::source::hash(&mut part.file, &mut |_| {}).unwrap();
+        let mut reader = crate::disk::Reader::new(part.file.handle());
+        let hashed = crate::source::hash(&mut reader, &mut |_| {}).unwrap();
         assert_eq!((hashed.root, hashed.size), (*blake3::hash(&content).as_bytes(), 300_000));
     }
 
@@ -318,6 +335,31 @@ mod tests {
         store.keep_partials();
         drop(store);
         assert_eq!(entries(&scratch), 1);
+    }
+
+    #[test]
+    fn a_part_that_is_a_second_name_of_a_finished_file_is_not_written_to() {
+        // What a crash leaves where files are renamed by a link and an unlink.
+        let content = vec![5; 2 << 20];
+        let mut hasher = crate::manifest::GroupHasher::default();
+        hasher.update(&content);
+        let (root, size, manifest) = hasher.finish();
+        let fs = SimFs::new(State::new(1));
+        let (disk, part) = (fs.root(), kept::part_name(&root));
+        disk.open("f", Open::Create).unwrap().write_all_at(&content, 0).unwrap();
+        disk.link("f", &*disk, &part).unwrap();
+        let saved = part.replace(".part", ".manifest");
+        let saved = disk.open(&saved, Open::Create).unwrap();
+        saved.write_all_at(&manifest.unwrap().to_disk(), 0).unwrap();
+
+        let directory = Arc::new(Directory::over(fs.root()));
+        let mut store = FileStorage::receiving(directory, None);
+        assert!(store.manifest(&root).is_some());
+        store.open(key(1), ObjectKind::File, size).unwrap();
+        store.write(key(1), 0, b"wrong").unwrap();
+        assert_eq!(store.identify(key(1), (&root, b"f")), Ok(Found::Nothing));
+        store.settle(key(1), false);
+        assert_eq!(*fs.state().seen.paths()["f"], content);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::{
     incoming::{Incoming, PartFile},
     kept::{Kept, part_name},
     storage_error,
-    syncer::Syncer,
+    syncer::{Syncer, Task},
 };
 use crate::{directory::Directory, manifest::Manifest};
 
@@ -60,7 +60,7 @@ impl Part {
 pub(super) struct Parts {
     directory: Arc<Directory>,
     kept: Kept,
-    syncer: Option<Syncer>,
+    syncer: Syncer,
     parts: BTreeMap<String, Part>,
     of: BTreeMap<ObjectKey, String>,
     keep_partials: bool,
@@ -68,10 +68,10 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(directory: Arc<Directory>) -> Self {
+    pub(super) fn new(directory: Arc<Directory>, syncer: Syncer) -> Self {
         Self {
             kept: Kept::scan(directory.clone()),
-            syncer: Syncer::start(directory.clone()),
+            syncer,
             directory,
             parts: BTreeMap::new(),
             of: BTreeMap::new(),
@@ -126,7 +126,6 @@ impl Parts {
         offset: u64,
         bytes: &[u8],
     ) -> Result<(), StorageError> {
-        let syncer = self.syncer.as_ref();
         let part = self.of.get(&key).and_then(|name| self.parts.get_mut(name));
         let part = part.ok_or(StorageError::Failed)?;
         if part.sealed {
@@ -135,7 +134,7 @@ impl Parts {
         }
         part.incoming.write(offset, bytes).map_err(|error| storage_error(&error))?;
         if part.incoming.wants_sync() {
-            part.incoming.sync_by(|file| syncer.is_some_and(|syncer| syncer.sync(file)));
+            part.incoming.sync_by(|task| self.syncer.submit(task));
         }
         Ok(())
     }
@@ -260,7 +259,7 @@ impl Parts {
     pub(super) fn learn(&mut self, manifest: Arc<Manifest>) {
         let (root, size) = (manifest.root(), manifest.size());
         if let Some((name, bytes)) = self.kept.learn(manifest)
-            && !self.syncer.as_ref().is_some_and(|s| s.save(name.clone(), bytes.clone()))
+            && !self.syncer.submit(Task::Save(name.clone(), bytes.clone()))
         {
             // Without it the part is of no use later; now it still is.
             let _ = self.directory.save(&name, &bytes);
@@ -273,7 +272,7 @@ impl Parts {
     pub(super) fn finished(&mut self, key: ObjectKey) -> Option<PartFile> {
         let root = self.part(key)?.root;
         let lasting = root.is_some_and(|root| self.kept.manifest(&root).is_some());
-        self.part(key)?.incoming.part_file(lasting).ok()
+        Some(self.part(key)?.incoming.part_file(lasting))
     }
 
     pub(super) fn reopen(&mut self, key: ObjectKey) {
@@ -314,14 +313,18 @@ impl Parts {
 
     /// Nobody receives into this part any more.
     fn leave(&mut self, mut part: Part, placed: bool) {
-        let lasting = part.root.filter(|root| self.kept.has(root));
+        let lost = part.incoming.is_lost();
+        let lasting = part.root.filter(|root| !lost && self.kept.has(root));
+        if lost {
+            // Read back from memory it looks right; nobody may trust it.
+            part.root.iter().for_each(|root| self.forget(root));
+        }
         match (lasting, placed) {
             (_, true) => part.root.iter().for_each(|root| self.forget(root)),
             (Some(_), false) => {
-                let syncer = self.syncer.as_ref();
-                part.incoming.sync_by(|file| syncer.is_some_and(|syncer| syncer.sync(file)));
+                part.incoming.sync_by(|task| self.syncer.submit(task));
             }
-            (None, false) if self.keep_partials => drop(part.incoming.flush()),
+            (None, false) if self.keep_partials && !lost => drop(part.incoming.flush()),
             (None, false) => self.directory.remove(&part.incoming.name),
         }
     }
@@ -342,7 +345,7 @@ impl Parts {
 
     fn forget(&mut self, root: &[u8; 32]) {
         let manifest = self.kept.forget(root);
-        if !self.syncer.as_ref().is_some_and(|syncer| syncer.remove(manifest.clone())) {
+        if !self.syncer.submit(Task::Remove(manifest.clone())) {
             self.directory.remove(&manifest);
         }
     }
@@ -357,9 +360,8 @@ impl Parts {
             return;
         }
         self.next_sync = now + SYNC_INTERVAL;
-        let syncer = self.syncer.as_ref();
         for part in self.parts.values_mut() {
-            part.incoming.sync_by(|file| syncer.is_some_and(|syncer| syncer.sync(file)));
+            part.incoming.sync_by(|task| self.syncer.submit(task));
         }
     }
 }

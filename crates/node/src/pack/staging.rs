@@ -12,7 +12,10 @@ use rustix::{
     io::Errno,
 };
 
-use crate::directory::{Directory, open_beneath};
+use crate::{
+    directory::{Directory, open_beneath},
+    name::PART_PREFIX,
+};
 
 const ENDING: &str = ".pack";
 /// Deepest tree in it: no name is deeper.
@@ -70,7 +73,8 @@ impl<'a> Staging<'a> {
 /// Removes what crashes have left, unless another receiver is at work in it.
 pub(crate) fn remove_left_over(directory: &Directory) {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-    for (name, _) in directory.own().into_iter().filter(|(name, _)| name.ends_with(ENDING)) {
+    let ours = |name: &String| name.starts_with(PART_PREFIX) && name.ends_with(ENDING);
+    for name in directory.handle().list().unwrap_or_default().into_iter().filter(ours) {
         let Ok(fd) = open_beneath(directory.as_fd(), &name, flags, Mode::empty()) else { continue };
         if rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive).is_ok() {
             empty(fd.as_fd(), DEPTH_MAX);

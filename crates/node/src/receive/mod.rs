@@ -336,6 +336,12 @@ impl ReceiveJob {
         self.phase = Phase::Lingering(ReceiveEnd::Interrupted, now + farewell);
     }
 
+    /// Objects held, of all senders, manifests among them.
+    #[cfg(test)]
+    pub(crate) fn objects_held(&self) -> u64 {
+        self.records.values().map(|record| record.holdings.len()).sum()
+    }
+
     pub(crate) fn is_done(&self) -> bool {
         matches!(self.phase, Phase::Done(_))
     }

@@ -1,0 +1,183 @@
+//! What is sent, what is there before, and under what weather.
+
+use std::sync::Arc;
+
+use fanfare_proto::rng::Rng;
+
+use crate::{
+    announcement::{Announcement, Details},
+    disk::simulated::{Faults, State},
+    manifest::{GroupHasher, Manifest},
+    placement::Conflict,
+};
+
+/// A file to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct Sent {
+    pub(super) name: String,
+    pub(super) content: Arc<Vec<u8>>,
+    pub(super) root: [u8; 32],
+    pub(super) manifest: Option<Manifest>,
+}
+
+impl Sent {
+    pub(super) fn new(name: &str, content: Vec<u8>) -> Self {
+        let mut hasher = GroupHasher::default();
+        hasher.update(&content);
+        let (root, _, manifest) = hasher.finish();
+        Self { name: name.to_owned(), content: Arc::new(content), root, manifest }
+    }
+
+    /// Its NORM_INFO; a plain sender gives a name only.
+    pub(super) fn info(&self, plain: bool) -> Vec<u8> {
+        if plain {
+            return self.name.clone().into_bytes();
+        }
+        let details = Details::new(self.content.len() as u64, self.root, Some(0o644), Some(1));
+        Announcement { name: self.name.clone().into_bytes(), details: Some(details) }.encode()
+    }
+}
+
+/// What happens on the way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weather {
+    /// Of datagrams to the receiver.
+    pub(super) loss: f64,
+    /// Of the first datagrams with content.
+    pub(super) corruption: f64,
+    /// Of turns in which the syncer does something.
+    pub(super) syncing: f64,
+}
+
+pub(super) const CALM: Weather = Weather { loss: 0.0, corruption: 0.0, syncing: 1.0 };
+
+/// One reception.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub(super) files: Vec<Sent>,
+    /// Senders of the same files.
+    pub(super) senders: u64,
+    /// They are not ours, and announce no hash.
+    pub(super) plain: bool,
+    /// Files that are there before, durable.
+    pub(super) old: Vec<(String, Vec<u8>)>,
+    pub(super) conflict: Conflict,
+    pub(super) faults: Faults,
+    pub(super) weather: Weather,
+    /// Datagrams after which the user stops it, and starts it again.
+    pub(super) stopped_after: Option<u64>,
+    /// How small a piece of data survives.
+    pub(super) sector: u64,
+}
+
+impl Case {
+    /// One file under a calm sky.
+    pub(super) fn of(name: &str, content: Vec<u8>) -> Self {
+        Self {
+            files: vec![Sent::new(name, content)],
+            senders: 1,
+            plain: false,
+            old: Vec::new(),
+            conflict: Conflict::KeepBoth,
+            faults: Faults::default(),
+            weather: CALM,
+            stopped_after: None,
+            sector: 512,
+        }
+    }
+
+    /// Anything that may happen.
+    pub(super) fn random(rng: &mut Rng) -> Self {
+        let large = rng.chance(0.06);
+        let count = if large { 1 } else { 1 + rng.below(3) };
+        let mut case = Self { files: Vec::new(), ..Self::of("", Vec::new()) };
+        for number in 0..count {
+            let directory = ["", "d/", "d/e/", "g/"][rng.below(4) as usize];
+            let size = if large { (1 << 20) + rng.below(5 << 18) } else { rng.below(3000) };
+            let name = format!("{directory}f{number}");
+            case.files.push(Sent::new(&name, content(rng, size as usize)));
+        }
+        case.senders = 1 + u64::from(rng.chance(0.2));
+        case.plain = !large && rng.chance(0.15);
+        if rng.chance(0.4) {
+            case.conflict = [Conflict::Overwrite, Conflict::KeepBoth][rng.below(2) as usize];
+            let Some(file) = case.files.iter().find(|file| !file.name.contains('/')) else {
+                return case;
+            };
+            let equal = rng.chance(0.2);
+            let old = if equal { file.content.to_vec() } else { content(rng, file.content.len()) };
+            case.old.push((file.name.clone(), old));
+        }
+        case.faults.reserves = rng.chance(0.8);
+        case.faults.renames_new = rng.chance(0.8);
+        case.faults.sync = rng.chance(0.2).then(|| rng.below(10));
+        case.faults.write = rng.chance(0.1).then(|| rng.below(10));
+        case.weather = Weather {
+            loss: if rng.chance(0.5) { 0.1 } else { 0.0 },
+            corruption: if large { 0.02 } else { 0.0 },
+            syncing: [0.05, 0.5, 1.0][rng.below(3) as usize],
+        };
+        case.stopped_after = rng.chance(0.3).then(|| rng.below(if large { 200 } else { 10 }));
+        case.sector = if large || rng.chance(0.2) { 4096 } else { 512 };
+        case
+    }
+
+    /// Steps between two that may crash: each copies a large file.
+    pub(super) fn step(&self) -> usize {
+        if self.files.iter().any(|file| file.manifest.is_some()) { 5 } else { 1 }
+    }
+
+    pub(super) fn disk(&self, seed: u64) -> State {
+        let mut state = State::new(seed);
+        self.old.iter().for_each(|(name, content)| state.put(name, content.clone()));
+        state.faults = self.faults.clone();
+        state
+    }
+
+    /// Nothing wrong stands under a final name (I1), and what was reported is there (I2).
+    pub(super) fn check(&self, state: &State) -> Result<(), String> {
+        let paths = state.seen.paths();
+        for (path, content) in paths.iter().filter(|(path, _)| !path.starts_with(".fanfare-")) {
+            if !self.may_be(path, content) {
+                return Err(format!("'{path}' has {} wrong bytes", content.len()));
+            }
+        }
+        for (name, old) in &self.old {
+            let stays = self.conflict != Conflict::Overwrite;
+            match paths.get(name) {
+                None => return Err(format!("'{name}' was there and is gone")),
+                Some(content) if stays && **content != *old => {
+                    return Err(format!("'{name}' was there and is another"));
+                }
+                Some(_) => {}
+            }
+        }
+        for report in &state.reports {
+            let sent = self.files.iter().find(|file| file.root == report.hash);
+            if paths.get(&report.name) != sent.map(|sent| &sent.content) {
+                return Err(format!("'{}' was reported and is not there", report.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn may_be(&self, path: &str, content: &[u8]) -> bool {
+        let old = self.old.iter().any(|(name, old)| name == path && **old == *content);
+        // An equal file that cannot be synced counts as another, and gets company.
+        let numbered = !self.old.is_empty() || self.faults.sync.is_some();
+        old || self.files.iter().any(|file| {
+            let rest = path.strip_prefix(&file.name);
+            let beside = rest.is_some_and(|r| r.is_empty() || (numbered && r.starts_with('.')));
+            beside && *file.content == *content
+        })
+    }
+}
+
+pub(super) fn content(rng: &mut Rng, size: usize) -> Vec<u8> {
+    let mut content = Vec::with_capacity(size + 8);
+    while content.len() < size {
+        content.extend_from_slice(&rng.next_u64().to_be_bytes());
+    }
+    content.truncate(size);
+    content
+}

@@ -1,0 +1,212 @@
+//! What receiving asks of a file system, and nothing else of it.
+//!
+//! A received file is promised to be on disk for good, and that promise rests on a handful of calls
+//! and on their order. They are written down here, so that the same code runs on a real disk and on
+//! a simulated one that loses power between any two of them.
+//!
+//! - `os`: the real one; no step follows a link
+//! - `own_file`: a file of our own, whose failed sync is never forgotten
+//! - `simulated`: the one that crashes, in tests
+
+mod os;
+mod own_file;
+#[cfg(test)]
+pub(crate) mod simulated;
+
+use std::{
+    fmt::Debug,
+    fs::File,
+    io::{self, Read},
+    os::fd::BorrowedFd,
+    sync::Arc,
+};
+
+pub(crate) use os::open_beneath;
+pub(crate) use own_file::OwnFile;
+use rustix::{fs::Mode, io::Errno};
+
+/// An open directory. Names are one part, without a slash; nothing follows links.
+pub(crate) trait DirectoryHandle: Debug + Send + Sync {
+    /// By which its file system knows it.
+    fn id(&self) -> DirectoryId<'_>;
+    /// Opens a file in it.
+    fn open(&self, name: &str, how: Open) -> Result<Arc<dyn FileHandle>, Errno>;
+    /// Opens a directory in it.
+    fn enter(&self, name: &str) -> Result<Box<dyn DirectoryHandle>, Errno>;
+    /// Makes a directory in it.
+    fn make_directory(&self, name: &str) -> Result<(), Errno>;
+    /// Gives the file `from` the name `name` in `to`, in place of what has it.
+    fn rename(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno>;
+    /// The same where nothing has that name. INVAL or NOSYS: this file system cannot.
+    fn rename_new(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno>;
+    /// Gives the file one more name, where nothing has it.
+    fn link(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno>;
+    /// Takes a name from a file.
+    fn unlink(&self, name: &str) -> Result<(), Errno>;
+    /// Names in it.
+    fn list(&self) -> Result<Vec<String>, Errno>;
+    /// Bytes of the regular file of that name; `None`: there is none.
+    fn file_size(&self, name: &str) -> Option<u64>;
+    /// Bytes that this user may still write.
+    fn free(&self) -> u64;
+    /// Makes its entries durable.
+    fn sync(&self) -> Result<(), Errno>;
+}
+
+/// How a file system knows an open directory, where two of them take part in a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum DirectoryId<'a> {
+    /// The system's descriptor.
+    Descriptor(BorrowedFd<'a>),
+    /// A simulated one's number.
+    #[cfg(test)]
+    Number(u64),
+}
+
+/// How to open a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Open {
+    /// A new one, readable by nobody else, to read and write.
+    Create,
+    /// One that is there, to read and write.
+    Write,
+    /// One that is there, to read. What is no file must not hold us up.
+    Read,
+}
+
+/// An open file.
+pub(crate) trait FileHandle: Debug + Send + Sync {
+    /// Reads some bytes from `offset` on, none at the end.
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize, Errno>;
+    /// Writes some bytes to `offset`.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<usize, Errno>;
+    /// Cuts it, or lengthens it with a hole.
+    fn set_len(&self, len: u64) -> Result<(), Errno>;
+    /// Gives it at least that length and the room for it. OPNOTSUPP: this file system cannot.
+    fn reserve(&self, len: u64) -> Result<(), Errno>;
+    /// Makes a hole where there is nothing but zeros. OPNOTSUPP: this file system cannot.
+    fn punch(&self, offset: u64, len: u64) -> Result<(), Errno>;
+    /// Makes content, length and properties durable, but not its name.
+    fn sync(&self) -> Result<(), Errno>;
+    /// Makes content and length durable.
+    fn sync_data(&self) -> Result<(), Errno>;
+    /// What it is.
+    fn metadata(&self) -> Result<Metadata, Errno>;
+    /// Locks it against other openings, as long as it is open; an error when it is locked.
+    fn lock(&self) -> Result<(), Errno>;
+    /// Sets permissions and, where this file system can hold it, the time of last change.
+    fn set_properties(&self, mode: Mode, mtime: Option<i64>) -> Result<(), Errno>;
+    /// The system's file; `None` of a simulated one.
+    fn as_os(&self) -> Option<&File>;
+}
+
+/// What an open file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Metadata {
+    /// It is a regular file.
+    pub(crate) is_file: bool,
+    /// Bytes.
+    pub(crate) len: u64,
+    /// It has another name besides.
+    pub(crate) is_linked_twice: bool,
+    /// By which its file system knows it, whatever its name.
+    pub(crate) number: u64,
+}
+
+impl dyn FileHandle + '_ {
+    /// Writes all of `bytes`.
+    pub(crate) fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            match self.write_at(bytes, offset) {
+                Ok(0) => return Err(Errno::IO),
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    offset += count as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills all of `into`.
+    pub(crate) fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+        let mut filled = 0;
+        while filled < into.len() {
+            match self.read_at(&mut into[filled..], offset + filled as u64) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => filled += count,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file from one end to the other.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    file: &'a dyn FileHandle,
+    at: u64,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(file: &'a dyn FileHandle) -> Self {
+        Self { file, at: 0 }
+    }
+}
+
+impl Read for Reader<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(into, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// What is, or stands for, an open directory.
+pub(crate) trait AsDirectory {
+    /// The directory.
+    fn as_directory(&self) -> &dyn DirectoryHandle;
+}
+
+impl AsDirectory for BorrowedFd<'_> {
+    fn as_directory(&self) -> &dyn DirectoryHandle {
+        self
+    }
+}
+
+impl AsDirectory for &dyn DirectoryHandle {
+    fn as_directory(&self) -> &dyn DirectoryHandle {
+        *self
+    }
+}
+
+/// Renames without replacing; by a hard link where the file system cannot.
+pub(crate) fn rename_new(
+    from_directory: &dyn DirectoryHandle,
+    from: &str,
+    to_directory: &dyn DirectoryHandle,
+    to: &str,
+) -> Result<(), Errno> {
+    match from_directory.rename_new(from, to_directory, to) {
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            from_directory.link(from, to_directory, to)?;
+            from_directory.unlink(from)
+        }
+        other => other,
+    }
+}
+
+/// Reserves room where the file system can, or makes a hole.
+pub(crate) fn reserve(file: &dyn FileHandle, size: u64) -> Result<(), Errno> {
+    if size == 0 {
+        return Ok(());
+    }
+    match file.reserve(size) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => file.set_len(size),
+        other => other,
+    }
+}
