@@ -84,7 +84,7 @@ impl Scenario {
     /// The plan with this seed.
     #[must_use]
     pub fn plan(&self, seed: u64) -> Plan {
-        Plan { seed, ..self.plan.clone() }
+        Plan { seed, from_file: true, ..self.plan.clone() }
     }
 }
 
