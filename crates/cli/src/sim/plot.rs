@@ -2,10 +2,11 @@
 
 use fanfare_sim::{Report, Scenario, Series, series::STEP};
 use plotters::{
+    chart::SeriesLabelPosition,
     coord::Shift,
     prelude::{
-        ChartBuilder, DrawingArea, IntoDrawingArea, LineSeries, Palette, Palette99, PathElement,
-        SVGBackend, WHITE,
+        ChartBuilder, DrawingArea, IntoDrawingArea, LineSeries, PathElement, RGBColor, SVGBackend,
+        WHITE,
     },
     style::Color,
 };
@@ -14,6 +15,17 @@ use plotters::{
 const SIZE: (u32, u32) = (1000, 640);
 /// Lines in one diagram; more cannot be told apart.
 const LINES_MAX: usize = 12;
+/// Colours that differ for colour-blind eyes too (Okabe and Ito 2008), without their yellow, which
+/// is too light for a line; then again.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+];
 /// Points in a line: more than pixels show nothing.
 const POINTS_MAX: usize = 400;
 
@@ -102,15 +114,22 @@ fn panel(area: &Area<'_>, what: &str, lines: &[Line]) -> Result<(), DrawError> {
         .bold_line_style(light)
         .x_desc("seconds")
         .y_desc(what)
+        .x_label_formatter(&|x| format!("{x}"))
+        .y_label_formatter(&|y| format!("{y}"))
         .draw()?;
     for (number, line) in lines.iter().enumerate() {
-        let colour = Palette99::pick(number).to_rgba();
+        let colour = COLOURS[number % COLOURS.len()];
         let series = LineSeries::new(line.points.iter().copied(), colour.stroke_width(2));
         let sample = move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2));
         chart.draw_series(series)?.label(&line.name).legend(sample);
     }
     let background = WHITE.mix(0.8);
-    chart.configure_series_labels().background_style(background).border_style(light).draw()?;
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .background_style(background)
+        .border_style(light)
+        .draw()?;
     Ok(())
 }
 
