@@ -36,7 +36,7 @@ fn every_file_is_understood_and_named_as_it_says() {
 
 #[test]
 fn transfers_with_an_end_reach_it() {
-    for name in ["small", "radio", "outage"] {
+    for name in ["small", "radio", "outage", "thousand"] {
         run(name).0.check_complete();
     }
 }
@@ -69,5 +69,8 @@ fn an_outage_is_felt() {
     let (report, _) = run("outage");
     let hop = |name: &str| report.hops.iter().find(|hop| report.hop_name(hop) == name).unwrap();
     report.check(hop("sender-trunk").down > 0, "the trunk was cut");
+    let lost: u64 = report.hops.iter().map(|hop| hop.lost).sum();
+    report.check(report.paths.lost == lost, "losses of hops are in the sum");
+    report.check(report.to_string().ends_with("sim run outage.toml --seed 1 --seeds 1"), "again");
     report.check(hop("trunk-r1").lost > 0 && report.hosts[2].lives.len() == 2, "loss and crash");
 }

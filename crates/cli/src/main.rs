@@ -1,6 +1,6 @@
 //! The command `fanfare`: the same bytes on many machines, and who has them.
 //!
-//! - `send`, `recv`, `demo`, `doctor`, `generate`: a file per command
+//! - `send`, `recv`, `demo`, `doctor`, `sim`, `generate`: a file per command
 //! - `net_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `plain_receivers`, `skipped`: what `send` warns of once
 //! - `exit`, `interrupt`: how they end
@@ -22,6 +22,7 @@ mod recv;
 mod roster;
 mod send;
 mod send_args;
+mod sim;
 mod skipped;
 mod units;
 
@@ -42,6 +43,7 @@ enum Command {
     Recv(recv::RecvArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
+    Sim(sim::SimArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Recv(args) => recv::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Sim(args) => sim::run(&args),
         Command::Generate(args) => generate::run(&args),
     }
     .into()

@@ -101,7 +101,7 @@ impl HopReport {
         self.bytes_of.entry(packet.flow).or_default().add(now, packet.bytes as u64);
     }
 
-    /// Share of the rate that was used in a window; zero without a rate.
+    /// Share of the rate, as it was at the end, that was used in a window; zero without a rate.
     #[must_use]
     pub fn utilisation(&self, window: &Range<Duration>) -> f64 {
         self.rate.map_or(0.0, |rate| self.bytes.bps(window) / rate.as_bps().max(1) as f64)

@@ -14,6 +14,7 @@
 //! - `simulation`: the run itself.
 //! - [`tcp`]: flows to compete with.
 //! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
+//!   [`metrics`], [`statistics`],
 //!   `time_series`, `trace`: what came of it.
 //!
 //! # The guide
@@ -31,6 +32,7 @@ pub mod hop;
 pub mod hop_report;
 pub mod link;
 pub mod medium;
+pub mod metrics;
 pub mod network;
 mod node;
 pub mod packet;
@@ -41,6 +43,7 @@ pub mod report;
 pub mod scenario;
 pub mod series;
 mod simulation;
+pub mod statistics;
 pub mod table;
 pub mod tcp;
 mod time_series;
@@ -63,6 +66,7 @@ pub use queue::{Limit, Queue, Red};
 pub use report::{HostReport, Report};
 pub use scenario::Scenario;
 pub use series::Series;
+pub use statistics::Summary;
 pub use table::Table;
 pub use topology::{Place, Router};
 pub use traffic::{Count, Kind, Traffic};

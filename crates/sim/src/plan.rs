@@ -149,6 +149,8 @@ pub struct Plan {
     pub(crate) flows: Vec<Flow>,
     pub(crate) warm_up: Duration,
     pub(crate) labels: BTreeMap<Place, String>,
+    /// It comes from a file, not from a test.
+    pub(crate) from_file: bool,
     pub(crate) hosts: Vec<HostPlan>,
     pub(crate) changes: Vec<(Duration, Change)>,
     pub(crate) until: Until,
@@ -182,6 +184,7 @@ impl Plan {
             flows: Vec::new(),
             warm_up: Duration::ZERO,
             labels: BTreeMap::new(),
+            from_file: false,
             hosts: Vec::new(),
             changes: Vec::new(),
             until: Until::Complete,

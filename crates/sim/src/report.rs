@@ -90,6 +90,8 @@ pub struct Report {
     pub traffic: Traffic,
     /// What paths did.
     pub paths: PathCounts,
+    /// The plan came from a scenario file.
+    pub from_file: bool,
     /// What the plan calls places.
     pub labels: BTreeMap<Place, String>,
     /// Each hop of a topology, in the order of the plan.
@@ -305,6 +307,9 @@ impl fmt::Display for Report {
             self.nacks_per_loss_event()
         )?;
         self.trace.iter().take(TRACE_ROWS).try_for_each(|line| writeln!(f, "{line}"))?;
-        write!(f, "again: FANFARE_SEED={seed} cargo test -p fanfare-scenarios {name}")
+        match self.from_file {
+            true => write!(f, "again: fanfare sim run {name}.toml --seed {seed} --seeds 1"),
+            false => write!(f, "again: FANFARE_SEED={seed} cargo test -p fanfare-scenarios {name}"),
+        }
     }
 }

@@ -376,6 +376,12 @@ impl Simulation {
 
     fn report(self) -> Report {
         let complete = self.is_complete();
+        let mut paths = self.network.counts;
+        let hops = self.fabric.map(Fabric::into_reports).unwrap_or_default();
+        for hop in &hops {
+            paths.lost += hop.lost;
+            paths.queue_full += hop.dropped;
+        }
         let offers = self.nodes.iter().flat_map(|node| node.offers.iter().cloned()).collect();
         Report {
             seed: self.plan.seed,
@@ -385,9 +391,10 @@ impl Simulation {
             offers,
             hosts: self.nodes.into_iter().map(HostReport::of).collect(),
             traffic: self.traffic,
-            paths: self.network.counts,
+            paths,
             labels: self.plan.labels,
-            hops: self.fabric.map(Fabric::into_reports).unwrap_or_default(),
+            hops,
+            from_file: self.plan.from_file,
             flows: self.flows.into_iter().map(|flow| flow.report).collect(),
             hash: self.hash,
             trace: self.trace,

@@ -66,16 +66,24 @@ pub(crate) struct Topology {
     numbers: BTreeMap<Place, PlaceNumber>,
     /// For each hop: from, to, delay.
     hops: Vec<(PlaceNumber, PlaceNumber, Duration)>,
+    /// For each place, the hops that begin there.
+    leaving: Vec<Vec<HopNumber>>,
 }
 
 impl Topology {
     pub(crate) fn new(hosts: u16, edges: &[Edge]) -> Self {
-        let mut topology = Self { places: Vec::new(), numbers: BTreeMap::new(), hops: Vec::new() };
+        let mut topology = Self {
+            places: Vec::new(),
+            numbers: BTreeMap::new(),
+            hops: Vec::new(),
+            leaving: Vec::new(),
+        };
         (0..hosts).for_each(|n| {
             topology.number(Place::Host(Host(n)));
         });
         for edge in edges {
             let (from, to) = (topology.number(edge.from), topology.number(edge.to));
+            topology.leaving[usize::from(from.0)].push(topology.hops.len());
             topology.hops.push((from, to, edge.hop.link.delay));
         }
         topology
@@ -86,6 +94,7 @@ impl Topology {
         let number = *self.numbers.entry(place).or_insert(next);
         if number == next {
             self.places.push(place);
+            self.leaving.push(Vec::new());
         }
         number
     }
@@ -108,13 +117,14 @@ impl Topology {
         let mut open = BTreeSet::from([(Duration::ZERO, 0, source)]);
         best[usize::from(source.0)] = (Duration::ZERO, 0);
         while let Some((delay, count, at)) = open.pop_first() {
-            for (number, (from, to, length)) in self.hops.iter().enumerate() {
-                let reach = (delay + *length, count + 1);
+            for number in &self.leaving[usize::from(at.0)] {
+                let (_, to, length) = self.hops[*number];
+                let reach = (delay + length, count + 1);
                 let known = &mut best[usize::from(to.0)];
-                if *from == at && reach < *known {
+                if reach < *known {
                     *known = reach;
-                    by[usize::from(to.0)] = Some(number);
-                    open.insert((reach.0, reach.1, *to));
+                    by[usize::from(to.0)] = Some(*number);
+                    open.insert((reach.0, reach.1, to));
                 }
             }
         }

@@ -76,10 +76,15 @@ impl Scenario {
         scenario.filter(|_| list.is_empty()).ok_or(list)
     }
 
+    /// Whether a run is meant to end with every receiver having everything.
+    #[must_use]
+    pub fn ends_complete(&self) -> bool {
+        self.plan.until != Until::Limit
+    }
     /// The plan with this seed.
     #[must_use]
     pub fn plan(&self, seed: u64) -> Plan {
-        Plan { seed, ..self.plan.clone() }
+        Plan { seed, from_file: true, ..self.plan.clone() }
     }
 }
 

@@ -1,0 +1,107 @@
+//! `fanfare sim`: the same seed prints the same bytes, mistakes end with 2, files come out.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+fn sim(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fanfare"));
+    command.arg("sim").args(args).output().expect("fanfare runs")
+}
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+/// A directory of this test's own.
+fn directory(name: &str) -> PathBuf {
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&dir).unwrap();
+    dir
+}
+fn file(name: &str) -> String {
+    format!("{}/../../scenarios/files/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_same_seeds_print_the_same_bytes_on_any_number_of_threads() {
+    let run = |jobs| sim(&["run", &file("small"), "--seeds", "3", "--json", "--jobs", jobs]);
+    let (one, two) = (run("1"), run("2"));
+    assert_eq!((one.status.code(), text(&one.stdout)), (Some(0), text(&two.stdout)));
+    let lines: Vec<String> = text(&one.stdout).lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), 5);
+    for (line, event) in lines.iter().zip(["scenario", "seed", "seed", "seed", "result"]) {
+        assert!(line.starts_with(&format!("{{\"event\":\"{event}\"")), "{line}");
+    }
+    assert!(lines[4].contains("\"complete\":3") && lines[4].contains("\"ci95\":"), "{}", lines[4]);
+    let other = sim(&["run", &file("small"), "--seeds", "3", "--json", "--seed", "9"]);
+    assert_ne!(text(&other.stdout), text(&one.stdout));
+}
+
+#[test]
+fn every_mistake_in_a_file_is_told_and_ends_with_2() {
+    let path = directory("mistakes").join("wrong.toml");
+    fs::write(&path, "[scenario]\nname = \"w\"\nduration = \"5\"\n[[nod]]\nname = \"a\"\n")
+        .unwrap();
+    for command in ["run", "check"] {
+        let out = sim(&[command, path.to_str().unwrap()]);
+        assert_eq!(out.status.code(), Some(2));
+        let told = text(&out.stderr);
+        let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert!(lines.iter().any(|line| line.contains("line 3: scenario.duration (5)")), "{told}");
+        assert!(lines.iter().any(|line| line.contains("line 4: file (nod)")), "{told}");
+        assert!(told.contains("Did you mean node?"), "{told}");
+    }
+    let out = sim(&["run", "no-such.toml", "--json"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stdout).contains("\"code\":\"scenario.unreadable\""));
+    assert!(text(&out.stdout).ends_with("{\"event\":\"result\",\"ok\":false,\"exit\":2}\n"));
+}
+
+#[test]
+fn figures_time_series_and_a_plot_are_written_where_they_are_wanted() {
+    let dir = directory("files");
+    let plot = dir.join("plot.svg");
+    let out = sim(&[
+        "run",
+        &file("dumbbell"),
+        "--seeds",
+        "1",
+        "--csv",
+        dir.to_str().unwrap(),
+        "--plot",
+        plot.to_str().unwrap(),
+    ]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    assert!(text(&out.stdout).contains("goodput_sum_bps"), "{}", text(&out.stdout));
+    let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap();
+    assert!(read("metrics.csv").starts_with("seed,figure,value\n1,"));
+    // 40 s in steps of 100 ms: two directions of the bottleneck; two receivers and a TCP flow.
+    assert_eq!(read("hops.csv").lines().count(), 1 + 2 * 400);
+    assert_eq!(read("goodput.csv").lines().count(), 1 + 3 * 400);
+    assert!(read("plot.svg").starts_with("<svg"));
+    let refused = sim(&["run", &file("small"), "--seeds", "1", "--plot", "/proc/no/plot.svg"]);
+    assert_eq!(refused.status.code(), Some(5), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn a_run_that_should_complete_and_does_not_is_a_partial_success() {
+    let path = directory("partial").join("deaf.toml");
+    let small = fs::read_to_string(file("small")).unwrap();
+    let deaf = small.replace(
+        "[[flow]]\nkind = \"fanfare-send\"",
+        "[[link]]\nfrom = \"*\"\nto = \"r7\"\nup = false\n[[flow]]\nkind = \"fanfare-send\"",
+    );
+    fs::write(&path, deaf.replace("\"60s\"", "\"5s\"")).unwrap();
+    let out = sim(&["run", path.to_str().unwrap(), "--seeds", "2"]);
+    assert_eq!(out.status.code(), Some(3), "{}", text(&out.stdout));
+    assert!(text(&out.stderr).contains("2 of 2 seeds did not complete"), "{}", text(&out.stderr));
+}
+
+#[test]
+fn the_files_of_a_directory_are_listed_with_what_they_are_about() {
+    let dir = format!("{}/../../scenarios/files", env!("CARGO_MANIFEST_DIR"));
+    let out = sim(&["list", &dir]);
+    let listed = text(&out.stdout);
+    assert!(out.status.success() && listed.contains("small.toml  30 receivers"), "{listed}");
+}

@@ -1,0 +1,94 @@
+//! The figures of a run, by name: what is compared over seeds. docs/simulation.md explains each.
+
+use crate::{fairness::jain_index, hop_report::HopReport, report::Report, traffic::Kind};
+use core::ops::Range;
+use fanfare_proto::{Duration, Time};
+
+/// Receivers and hops that get rows of their own; of more, only sums are told.
+const ROWS_MAX: usize = 24;
+
+/// A figure and its name: `goodput_bps`, or `goodput_bps:r1` of one of many.
+pub type Metric = (String, f64);
+
+impl Report {
+    /// All figures. Rates and delays are of `window`, or of what of it was run.
+    #[must_use]
+    pub fn metrics(&self, window: &Range<Duration>) -> Vec<Metric> {
+        let window = window.start..window.end.min(self.ended.since(Time::ZERO));
+        let mut metrics = self.transfer_metrics();
+        metrics.extend(self.goodput_metrics(&window));
+        let busy = self.hops.iter().filter(|hop| hop.rate.is_some() && hop.carried > 0);
+        metrics.extend(busy.take(ROWS_MAX).flat_map(|hop| self.hop_metrics(hop, &window)));
+        metrics
+    }
+
+    fn transfer_metrics(&self) -> Vec<Metric> {
+        if self.offers.is_empty() {
+            return Vec::new();
+        }
+        let named = |name: &str, value| (name.to_owned(), value);
+        vec![
+            named("complete", f64::from(u8::from(self.complete))),
+            named("completion_s", self.last_completion().as_secs_f64()),
+            named("data_ratio", self.data_ratio()),
+            named("nacks", self.traffic.of(Kind::Nack).messages as f64),
+            named("nacks_per_loss_event", self.nacks_per_loss_event()),
+        ]
+    }
+
+    fn goodput_metrics(&self, window: &Range<Duration>) -> Vec<Metric> {
+        let shares = self.goodput_series();
+        let bps: Vec<f64> = shares.iter().map(|(_, series)| series.bps(window)).collect();
+        let mut metrics = vec![
+            (String::from("goodput_sum_bps"), bps.iter().sum()),
+            (String::from("jain"), jain_index(&bps)),
+        ];
+        if shares.len() <= ROWS_MAX {
+            let names = shares.iter().map(|(name, _)| format!("goodput_bps:{name}"));
+            metrics.extend(names.zip(bps));
+        }
+        metrics
+    }
+
+    fn hop_metrics(&self, hop: &HopReport, window: &Range<Duration>) -> Vec<Metric> {
+        let name = self.hop_name(hop);
+        let ms = |share| hop.delay.percentile(share).as_secs_f64() * 1e3;
+        vec![
+            (format!("utilisation:{name}"), hop.utilisation(window)),
+            (format!("queue_p50_ms:{name}"), ms(0.5)),
+            (format!("queue_p95_ms:{name}"), ms(0.95)),
+            (format!("queue_p99_ms:{name}"), ms(0.99)),
+            (format!("drop_share:{name}"), hop.drop_share(window)),
+            (format!("marks:{name}"), hop.marks.sum(window) as f64),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flow, FlowKind, Link, Object, Plan, Router, Until};
+    use fanfare_proto::{Bitrate, SenderConfig};
+
+    #[test]
+    fn a_transfer_tells_its_completion_and_a_shared_road_its_queues() {
+        let window = Duration::ZERO..Duration::from_secs(60);
+        let plan = Plan::new(1).sender(SenderConfig::default()).receivers(2);
+        let metrics = plan.send(Object::data(10_000)).run().metrics(&window);
+        let names: Vec<&str> = metrics.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(metrics[0], (String::from("complete"), 1.0));
+        assert!(names.contains(&"goodput_bps:host2") && !names.iter().any(|n| n.contains("queue")));
+
+        let cbr = FlowKind::Cbr { rate: Bitrate::kbps(500), bytes: 1000 };
+        let line = Link::default().rate(Bitrate::mbps(1), 64 << 10);
+        let report = Plan::new(1)
+            .wire(Router(0), Router(1), line)
+            .flow(Flow::new(Router(0), Router(1), cbr))
+            .until(Until::Limit, Duration::from_secs(10))
+            .run();
+        let metrics = report.metrics(&window);
+        let used = metrics.iter().find(|(name, _)| name == "utilisation:router0-router1");
+        assert!(used.is_some_and(|(_, used)| (used - 0.5).abs() < 0.01), "{metrics:?}");
+        assert!(!metrics.iter().any(|(name, _)| name == "complete"), "{metrics:?}");
+    }
+}
