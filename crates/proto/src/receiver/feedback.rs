@@ -123,8 +123,8 @@ impl Feedback {
         }
     }
 
-    /// A new loss event: the limiting receiver says so at once.
-    pub(crate) fn on_loss_event(&mut self, now: Time) {
+    /// A new loss event, or a queue that jumps: the limiting receiver says so at once.
+    pub(crate) fn on_news(&mut self, now: Time) {
         if self.limiting && self.wanted {
             self.due = Some(now);
         }
@@ -169,6 +169,14 @@ impl Feedback {
     /// The window of one loss event: this receiver's RTT where known.
     pub(crate) fn path_rtt(&self, timing: &Timing) -> Duration {
         self.rtt.unwrap_or(timing.grtt)
+    }
+
+    /// What TCP would send there, bytes a second; 0 while nothing was lost.
+    pub(crate) fn tcp_rate(&self, measured: Measured, timing: &Timing) -> f64 {
+        if measured.loss <= 0.0 {
+            return 0.0;
+        }
+        equation_rate(measured.size, self.path_rtt(timing), measured.loss)
     }
 
     /// What the path would bear, bytes a second, and the flags that say how it was found.

@@ -206,7 +206,7 @@ impl RemoteSender {
             self.path.on_message(now, bytes, lost, marked, rtt);
         }
         if self.loss.events() > events {
-            self.feedback.on_loss_event(now);
+            self.feedback.on_news(now);
         }
     }
 
@@ -323,6 +323,9 @@ impl RemoteSender {
     fn on_data(&mut self, ctx: &mut Context<'_>, local: &Local, data: &Data<'_>) {
         if let Some(time) = data.extensions.time() {
             self.path.on_stamp(ctx.now, time);
+            if self.path.take_jump() {
+                self.feedback.on_news(ctx.now);
+            }
         }
         let fec_id = data.payload_id.fec_id;
         let fti = data.extensions.fti(fec_id);

@@ -108,7 +108,7 @@ impl RemoteSender {
         request::encode(coding, &self.overheard, needs_before(objects, limit))
     }
 
-    fn encode_nack(&self, now: Time, local: &Local, requests: &[u8], out: &mut Vec<u8>) {
+    fn encode_nack(&mut self, now: Time, local: &Local, requests: &[u8], out: &mut Vec<u8>) {
         let path = self.path_report();
         let nack = Nack {
             feedback: self.fields(now, local),
@@ -120,10 +120,11 @@ impl RemoteSender {
     }
 
     /// EXT_PATH, when the sender wants it and there is something to tell.
-    fn path_report(&self) -> Vec<u8> {
+    fn path_report(&mut self) -> Vec<u8> {
         let mut area = Vec::new();
+        let tcp = self.feedback.tcp_rate(self.measured(), &self.timing);
         if self.feedback.mode() == Mode::Path
-            && let Some(report) = self.path.report()
+            && let Some(report) = self.path.report(tcp)
         {
             report.append(&mut area);
         }
@@ -131,7 +132,11 @@ impl RemoteSender {
     }
 
     /// ACK(FLUSH) and ACK(CC) carry EXT_CC, ACK(FLUSH) the application's bytes as well.
-    fn encode_ack(&self, now: Time, local: &Local, kind: AckKind<'_>, out: &mut Vec<u8>) {
+    fn encode_ack(&mut self, now: Time, local: &Local, kind: AckKind<'_>, out: &mut Vec<u8>) {
+        let path = match kind {
+            AckKind::Application(..) => Vec::new(),
+            AckKind::Cc | AckKind::Flush(_) => self.path_report(),
+        };
         let cc = self.feedback.report(self.measured(), &self.timing);
         let (cc, app) = match kind {
             AckKind::Cc => (Some(&cc), None),
@@ -141,7 +146,6 @@ impl RemoteSender {
             AckKind::Application(..) => (None, None),
         };
         let feedback = self.fields(now, local);
-        let path = if cc.is_some() { self.path_report() } else { Vec::new() };
         let ack = Ack { feedback, kind, ack_id: 0, extensions: extension_area(&path) };
         ack.encode(cc, app, out);
     }

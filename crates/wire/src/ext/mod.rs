@@ -255,6 +255,7 @@ mod tests {
             lost: ExtPath::share(0.1),
             marked: ExtPath::share(1.0),
             bottleneck: QuantizedRate::ZERO,
+            tcp: QuantizedRate(0x2345),
         };
         let (mode, time) = (ExtMode { mode: ExtMode::PATH }, ExtTime::of_micros((7 << 24) + 9));
         let mut area = Vec::new();

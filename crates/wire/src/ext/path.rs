@@ -11,7 +11,7 @@
 //! +-------------------------------+-------------------------------+
 //! |     lost, of 65535            |       marked, of 65535        |
 //! +-------------------------------+-------------------------------+
-//! |   bottleneck rate, 0 unknown  |           reserved            |
+//! |   bottleneck rate, 0 unknown  |      TCP's rate, 0 no loss    |
 //! +-------------------------------+-------------------------------+
 //! ```
 
@@ -37,6 +37,9 @@ pub struct ExtPath {
     /// Bytes a second that the narrowest link passes, as trains of messages tell;
     /// [`QuantizedRate::ZERO`] when not known.
     pub bottleneck: QuantizedRate,
+    /// Bytes a second that TCP would have at the loss events seen (RFC 5740 5.5.2);
+    /// [`QuantizedRate::ZERO`] while there were none.
+    pub tcp: QuantizedRate,
 }
 
 impl ExtPath {
@@ -73,6 +76,7 @@ impl ExtPath {
             lost: short(10),
             marked: short(12),
             bottleneck: QuantizedRate(short(14)),
+            tcp: QuantizedRate(short(16)),
         })
     }
 
@@ -85,6 +89,6 @@ impl ExtPath {
         out.extend_from_slice(&self.lost.to_be_bytes());
         out.extend_from_slice(&self.marked.to_be_bytes());
         out.extend_from_slice(&self.bottleneck.0.to_be_bytes());
-        out.extend_from_slice(&[0; 2]);
+        out.extend_from_slice(&self.tcp.0.to_be_bytes());
     }
 }

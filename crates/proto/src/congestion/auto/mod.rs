@@ -1,0 +1,325 @@
+//! `auto`: rate by what the slowest receiver's path does to messages, above all how long they queue.
+
+mod law;
+mod probes;
+mod random_loss;
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
+
+use super::{
+    Feedback, Limits, Mode, Probing, RateController, Reason,
+    candidates::{Candidate, Candidates},
+};
+use crate::{
+    datagram::Ecn,
+    rate::Bitrate,
+    receiver::span,
+    time::{Duration, Time},
+};
+use alloc::vec::Vec;
+use fanfare_wire::{
+    NodeId, QuantizedRate,
+    ext::{CcFlags, ExtPath},
+};
+use probes::Probes;
+use random_loss::RandomLoss;
+
+/// RFC 6928's initial window, in the first round trip.
+const FIRST_MESSAGES: f64 = 10.0;
+/// Growth in a round trip without a queue: the first step, and the most.
+const GROWTH_FIRST: f64 = 0.03;
+const GROWTH_MAX: f64 = 0.25;
+/// At the start, until a queue is seen.
+const GROWTH_START: f64 = 1.0;
+/// Messages arrive less than that share of the allowed rate: the application limits.
+const USED: f64 = 0.8;
+/// The drain: at this share of the rate.
+const DRAIN: f64 = 0.7;
+
+/// What the limiting receiver's path does.
+#[derive(Debug, Clone, Copy)]
+struct View {
+    /// Bytes a second that left the bottleneck or were lost.
+    passed: f64,
+    /// Seconds.
+    standing: f64,
+    queue: f64,
+    rtt: f64,
+    lost: f64,
+    marked: f64,
+    bottleneck: Option<f64>,
+    tcp: Option<f64>,
+}
+
+impl View {
+    fn of(path: &ExtPath, rtt: Duration) -> Self {
+        let delivered = path.delivered.to_bytes_per_second();
+        let known =
+            |rate: QuantizedRate| (rate != QuantizedRate::ZERO).then(|| rate.to_bytes_per_second());
+        Self {
+            passed: delivered / (1.0 - path.loss()).max(0.01),
+            standing: f64::from(path.standing_micros) / 1e6,
+            queue: f64::from(path.queue_micros) / 1e6,
+            rtt: rtt.as_secs_f64().max(1e-6),
+            lost: path.loss(),
+            marked: path.marks(),
+            bottleneck: known(path.bottleneck),
+            tcp: known(path.tcp),
+        }
+    }
+}
+
+/// Letting the queue run empty, so that all who share it see the path's own delay.
+#[derive(Debug, Clone, Copy)]
+struct Drain {
+    next: Option<Time>,
+    from: Time,
+    until: Time,
+    on: bool,
+}
+
+/// The controller.
+#[derive(Debug)]
+pub struct Auto {
+    limits: Limits,
+    size: f64,
+    /// Bytes a second, without the drain.
+    rate: f64,
+    starting: bool,
+    growth: f64,
+    grown: Time,
+    candidates: Candidates,
+    probes: Probes,
+    random: RandomLoss,
+    drain: Drain,
+    grtt: Duration,
+    last: Option<View>,
+    reason: Reason,
+}
+
+impl Auto {
+    /// Starts with ten segments in the first round trip.
+    #[must_use]
+    pub fn new(now: Time, limits: Limits) -> Self {
+        let size = limits.segment as f64;
+        let mut auto = Self {
+            size,
+            rate: FIRST_MESSAGES * size / limits.rtt.as_secs_f64().max(1e-3),
+            starting: true,
+            growth: 0.0,
+            grown: now,
+            candidates: Candidates::default(),
+            probes: Probes::new(now),
+            random: RandomLoss::default(),
+            drain: Drain { next: None, from: now, until: now, on: false },
+            grtt: limits.rtt,
+            last: None,
+            reason: Reason::NoFeedback,
+            limits,
+        };
+        auto.set(now, auto.rate);
+        auto
+    }
+
+    fn set(&mut self, now: Time, rate: f64) {
+        self.probes.on_rate(now, self.rate());
+        self.rate = self.limits.clamp(Bitrate::from_bytes_per_second(rate)).as_bytes_per_second();
+    }
+
+    fn wanted(&self, rate: f64, rtt: f64) -> f64 {
+        law::wanted_delay(rate / self.size, rtt)
+    }
+
+    /// The limiting receiver reported.
+    fn steer(&mut self, now: Time, node: NodeId, sequence: u16, view: View) {
+        let rtt = Duration::from_secs_f64(view.rtt);
+        let Some((sent, used)) = self.probes.find(sequence, rtt) else { return };
+        self.last = Some(view);
+        let interval = self.interval();
+        let drained = self.drain.from < sent + interval && sent < self.drain.until + rtt + interval;
+        let base = if used < USED || drained { self.rate } else { view.passed };
+        let wanted = self.wanted(base, view.rtt);
+        let messages = (view.passed * view.rtt / self.size).max(4.0);
+        let queued = view.standing > wanted;
+        let news = messages * (interval.as_secs_f64() / view.rtt).min(1.0);
+        let hard = self.random.on_report(news, view.lost, queued);
+        if self.starting {
+            return self.start(now, view, base, hard, used >= USED);
+        }
+        let mut rate = base * law::change(view.standing, wanted, view.rtt);
+        if view.queue < wanted / 2.0 && used >= USED && !drained && view.marked == 0.0 {
+            if now.since(self.grown) >= rtt {
+                self.grown = now;
+                self.growth = (self.growth * 2.0).clamp(GROWTH_FIRST, GROWTH_MAX);
+            }
+            rate = base * (1.0 + self.growth);
+            rate = rate.min(view.bottleneck.unwrap_or(rate).max(base));
+        } else {
+            self.growth = 0.0;
+            self.grown = now;
+        }
+        if queued {
+            rate *= 1.0 - self.random.beyond(messages, view.lost);
+            self.reason = Reason::Queue(node, Duration::from_secs_f64(view.standing));
+        } else {
+            self.reason = Reason::Path(node);
+        }
+        if hard {
+            rate *= 0.85;
+            self.reason = Reason::Loss(node, view.lost);
+        }
+        rate *= 1.0 - view.marked / 2.0;
+        if drained {
+            rate = rate.min(self.rate);
+        }
+        self.set(now, rate);
+        self.plan_drain(now, rtt);
+    }
+
+    fn start(&mut self, now: Time, view: View, base: f64, hard: bool, used: bool) {
+        let wanted = self.wanted(base, view.rtt).max(view.rtt / 8.0);
+        if hard || view.standing > wanted || view.marked > 0.0 {
+            self.starting = false;
+            self.set(now, base * law::change(view.standing, self.wanted(base, view.rtt), view.rtt));
+            return;
+        }
+        if used {
+            let mut rate = base * (1.0 + GROWTH_START);
+            if let Some(bottleneck) = view.bottleneck
+                && rate > bottleneck
+            {
+                rate = bottleneck.max(base);
+                self.starting = false;
+            }
+            self.set(now, rate.max(self.rate));
+        }
+        self.reason = Reason::Start;
+    }
+
+    fn plan_drain(&mut self, now: Time, rtt: Duration) {
+        if self.drain.next.is_none() {
+            self.drain.next = Some(now + span(rtt));
+        }
+    }
+
+    fn drain_for(&self) -> Duration {
+        let Some(view) = self.last else { return Duration::ZERO };
+        Duration::from_secs_f64(
+            (view.standing / (1.0 - DRAIN) + view.rtt / 4.0).min(2.0 * view.rtt),
+        )
+    }
+
+    fn interval(&self) -> Duration {
+        let rtt = self.candidates.first().map_or(self.grtt, |clr| clr.rtt.min(self.grtt));
+        let packets = Bitrate::from_bytes_per_second(self.rate).time_for(4 * self.limits.segment);
+        (rtt / 2).max(packets.min(rtt))
+    }
+
+    fn judge(&self, now: Time, feedback: &Feedback) -> Candidate {
+        let rtt = feedback.rtt.unwrap_or(self.grtt);
+        let rate = match feedback.path {
+            Some(path) => {
+                let view = View::of(&path, rtt);
+                let wanted = self.wanted(view.passed, view.rtt);
+                Bitrate::from_bytes_per_second(
+                    view.passed * law::change(view.standing, wanted, view.rtt),
+                )
+            }
+            None => feedback.rate,
+        };
+        Candidate {
+            node: feedback.node,
+            rate,
+            rtt,
+            loss: feedback.loss,
+            starting: false,
+            heard: now,
+            probes: 0,
+        }
+    }
+}
+
+impl RateController for Auto {
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        let limiting = self.candidates.on_report(self.judge(now, feedback));
+        if !limiting {
+            return;
+        }
+        self.candidates.reconsider();
+        let Some(clr) = self.candidates.first().copied() else { return };
+        if clr.node != feedback.node {
+            return;
+        }
+        match feedback.path {
+            Some(path) => {
+                self.steer(now, clr.node, feedback.cc_sequence, View::of(&path, clr.rtt));
+            }
+            None => self.set(now, clr.rate.as_bytes_per_second()),
+        }
+    }
+
+    fn on_probe(&mut self, now: Time, probing: &Probing) {
+        self.probes.on_rate(now, self.rate());
+        self.probes.on_probe(now, probing.cc_sequence);
+        self.grtt = probing.grtt;
+        self.candidates.on_probe(now, probing.grtt);
+    }
+
+    fn on_sent(&mut self, _now: Time, bytes: usize) {
+        self.probes.on_sent(bytes);
+        self.size += 0.01 * (bytes as f64 - self.size);
+    }
+
+    fn on_left(&mut self, _now: Time, node: NodeId) {
+        self.candidates.remove(node);
+    }
+
+    fn on_rate_set(&mut self, now: Time, rate: Bitrate) {
+        self.limits.max = rate;
+        self.set(now, self.rate);
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.probes.on_rate(now, self.rate());
+        if self.drain.on && now >= self.drain.until {
+            self.drain.on = false;
+            let rtt = self.candidates.first().map_or(self.grtt, |clr| clr.rtt);
+            self.drain.next = Some(now + span(rtt));
+        } else if self.drain.next.is_some_and(|next| next <= now) {
+            let until = now + self.drain_for();
+            self.drain = Drain { next: None, from: now, until, on: true };
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        if self.drain.on { Some(self.drain.until) } else { self.drain.next }
+    }
+
+    fn rate(&self) -> Bitrate {
+        let factor = if self.drain.on { DRAIN } else { 1.0 };
+        Bitrate::from_bytes_per_second(self.rate * factor)
+    }
+
+    fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    fn mode(&self) -> Option<Mode> {
+        Some(Mode::Path)
+    }
+
+    fn probe_interval(&self, _grtt: Duration) -> Option<Duration> {
+        Some(self.interval())
+    }
+
+    fn limiting(&self) -> Vec<(NodeId, CcFlags)> {
+        self.candidates.named()
+    }
+
+    fn ecn(&self) -> Option<Ecn> {
+        Some(Ecn::Ect0)
+    }
+}

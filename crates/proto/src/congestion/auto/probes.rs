@@ -1,0 +1,64 @@
+//! What was sent between probes: a report speaks of messages of a round trip ago.
+
+use crate::{
+    rate::Bitrate,
+    time::{Duration, Time},
+};
+use alloc::collections::VecDeque;
+
+/// Probes remembered: reports older than that are of no use.
+const PROBES_MAX: usize = 64;
+
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    sequence: u16,
+    at: Time,
+    sent: u64,
+    allowed: f64,
+}
+
+/// Bytes sent, and bytes that might have been.
+#[derive(Debug)]
+pub(super) struct Probes {
+    marks: VecDeque<Mark>,
+    sent: u64,
+    allowed: f64,
+    since: Time,
+}
+
+impl Probes {
+    pub(super) fn new(now: Time) -> Self {
+        Self { marks: VecDeque::new(), sent: 0, allowed: 0.0, since: now }
+    }
+
+    pub(super) fn on_sent(&mut self, bytes: usize) {
+        self.sent += bytes as u64;
+    }
+
+    /// The rate was `rate` until now.
+    pub(super) fn on_rate(&mut self, now: Time, rate: Bitrate) {
+        self.allowed += rate.as_bytes_per_second() * now.since(self.since).as_secs_f64();
+        self.since = self.since.max(now);
+    }
+
+    /// A probe goes out.
+    pub(super) fn on_probe(&mut self, now: Time, sequence: u16) {
+        if self.marks.len() == PROBES_MAX {
+            self.marks.pop_front();
+        }
+        let (sent, allowed) = (self.sent, self.allowed);
+        self.marks.push_back(Mark { sequence, at: now, sent, allowed });
+    }
+
+    /// When the probe that a report names was sent, and which share of the rate was used in about
+    /// `span` before.
+    pub(super) fn find(&self, sequence: u16, span: Duration) -> Option<(Time, f64)> {
+        let at = self.marks.iter().rposition(|mark| mark.sequence == sequence)?;
+        let end = self.marks[at];
+        let before = |mark: &&Mark| mark.at + span <= end.at;
+        let begin = self.marks.iter().take(at).rev().find(before).or(self.marks.front())?;
+        let allowed = end.allowed - begin.allowed;
+        let used = if allowed > 0.0 { (end.sent - begin.sent) as f64 / allowed } else { 1.0 };
+        Some((end.at, used))
+    }
+}
