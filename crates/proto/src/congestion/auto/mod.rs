@@ -37,7 +37,7 @@ const GROWTH_START: f64 = 1.0;
 /// Messages arrive less than that share of the allowed rate: the application limits.
 const USED: f64 = 0.8;
 /// The drain: at this share of the rate.
-const DRAIN: f64 = 0.7;
+const DRAIN: f64 = 0.5;
 
 /// What the limiting receiver's path does.
 #[derive(Debug, Clone, Copy)]
@@ -97,6 +97,7 @@ pub struct Auto {
     drain: Drain,
     grtt: Duration,
     last: Option<View>,
+    mean: f64,
     reason: Reason,
 }
 
@@ -117,6 +118,7 @@ impl Auto {
             drain: Drain { next: None, from: now, until: now, on: false },
             grtt: limits.rtt,
             last: None,
+            mean: 0.0,
             reason: Reason::NoFeedback,
             limits,
         };
@@ -140,9 +142,10 @@ impl Auto {
         self.last = Some(view);
         let interval = self.interval();
         let drained = self.drain.from < sent + interval && sent < self.drain.until + rtt + interval;
-        let base = if used < USED || drained { self.rate } else { view.passed };
-        let wanted = self.wanted(base, view.rtt);
         let messages = (view.passed * view.rtt / self.size).max(4.0);
+        let passed = view.passed * (1.0 - self.random.beyond(messages, view.lost));
+        let base = if used < USED || drained { self.rate.min(passed / DRAIN) } else { passed };
+        let wanted = self.wanted(base, view.rtt);
         let queued = view.standing > wanted;
         let news = messages * (interval.as_secs_f64() / view.rtt).min(1.0);
         let hard = self.random.on_report(news, view.lost, queued);
@@ -155,14 +158,13 @@ impl Auto {
                 self.grown = now;
                 self.growth = (self.growth * 2.0).clamp(GROWTH_FIRST, GROWTH_MAX);
             }
-            rate = base * (1.0 + self.growth);
+            rate = rate.max(base * (1.0 + self.growth));
             rate = rate.min(view.bottleneck.unwrap_or(rate).max(base));
         } else {
             self.growth = 0.0;
             self.grown = now;
         }
         if queued {
-            rate *= 1.0 - self.random.beyond(messages, view.lost);
             self.reason = Reason::Queue(node, Duration::from_secs_f64(view.standing));
         } else {
             self.reason = Reason::Path(node);
@@ -177,6 +179,9 @@ impl Auto {
         }
         self.set(now, rate);
         self.plan_drain(now, rtt);
+        if !drained {
+            self.join_drain(now, view.standing, wanted, rtt);
+        }
     }
 
     fn start(&mut self, now: Time, view: View, base: f64, hard: bool, used: bool) {
@@ -208,8 +213,17 @@ impl Auto {
     fn drain_for(&self) -> Duration {
         let Some(view) = self.last else { return Duration::ZERO };
         Duration::from_secs_f64(
-            (view.standing / (1.0 - DRAIN) + view.rtt / 4.0).min(2.0 * view.rtt),
+            (view.standing / (1.0 - DRAIN) + view.rtt / 2.0).min(2.0 * view.rtt),
         )
+    }
+
+    /// The queue has fallen without our doing: others let it drain.
+    fn join_drain(&mut self, now: Time, standing: f64, wanted: f64, rtt: Duration) {
+        let fell = standing < self.mean / 2.0 && self.mean > wanted / 2.0;
+        if fell && now.since(self.drain.until) > span(rtt) / 4 && !self.drain.on {
+            self.drain.next = Some(now);
+        }
+        self.mean += 0.1 * (standing - self.mean);
     }
 
     fn interval(&self) -> Duration {
@@ -257,7 +271,10 @@ impl RateController for Auto {
             Some(path) => {
                 self.steer(now, clr.node, feedback.cc_sequence, View::of(&path, clr.rtt));
             }
-            None => self.set(now, clr.rate.as_bytes_per_second()),
+            None if feedback.rate > self.limits.min => {
+                self.set(now, clr.rate.as_bytes_per_second());
+            }
+            None => {}
         }
     }
 

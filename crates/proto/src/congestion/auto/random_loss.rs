@@ -2,6 +2,10 @@
 
 /// Weight of a message in the share once so many were counted.
 const MEMORY: f64 = 1000.0;
+/// Messages that are taken to have come through before any was counted.
+const PRIOR: f64 = 50.0;
+/// No more than this is taken for random: a link that loses a quarter needs more than a controller.
+const SHARE_MAX: f64 = 0.25;
 /// The share may be that much greater than was found before it looks like congestion: chance, and
 /// a share that was learned from too few.
 const MARGIN: f64 = 0.05;
@@ -24,7 +28,8 @@ impl RandomLoss {
         self.excess = (self.excess + messages * (lost - expected)).max(0.0);
         if !queued {
             self.counted = (self.counted + messages).min(MEMORY);
-            self.share += (lost - self.share) * (messages / self.counted.max(1.0)).min(1.0);
+            self.share += (lost - self.share) * (messages / (self.counted + PRIOR)).min(1.0);
+            self.share = self.share.min(SHARE_MAX);
         }
         let surprised = self.excess > SURPRISE;
         if surprised {
