@@ -256,6 +256,7 @@ mod tests {
             marked: ExtPath::share(1.0),
             bottleneck: QuantizedRate::ZERO,
             tcp: QuantizedRate(0x2345),
+            pace: ExtPath::quantized_pace(0.9),
         };
         let (mode, time) = (ExtMode { mode: ExtMode::PATH }, ExtTime::of_micros((7 << 24) + 9));
         let mut area = Vec::new();

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
-//! |   het = 66    |    hel = 5    |       delivered rate          |
+//! |   het = 66    |    hel = 6    |       delivered rate          |
 //! +---------------+---------------+-------------------------------+
 //! |                 queueing delay, microseconds                  |
 //! +---------------------------------------------------------------+
@@ -13,6 +13,8 @@
 //! +-------------------------------+-------------------------------+
 //! |   bottleneck rate, 0 unknown  |      TCP's rate, 0 no loss    |
 //! +-------------------------------+-------------------------------+
+//! |    pace, 4096 as it was sent  |           reserved            |
+//! +-------------------------------+-------------------------------+
 //! ```
 
 use crate::QuantizedRate;
@@ -20,6 +22,8 @@ use alloc::vec::Vec;
 
 /// A share in sixteen bits.
 const WHOLE: f64 = 65_535.0;
+/// The pace of a queue that neither grows nor shrinks.
+const SAME: f64 = 4096.0;
 
 /// What one receiver measured over about the last round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,18 +44,30 @@ pub struct ExtPath {
     /// Bytes a second that TCP would have at the loss events seen (RFC 5740 5.5.2);
     /// [`QuantizedRate::ZERO`] while there were none.
     pub tcp: QuantizedRate,
+    /// The pace of arrivals to that of sending, of 4096: less while a queue grows.
+    pub pace: u16,
 }
 
 impl ExtPath {
     /// Header extension type.
     pub const HET: u8 = 66;
     /// Bytes on the wire.
-    pub const LEN: usize = 20;
+    pub const LEN: usize = 24;
 
     /// A share as it travels.
     #[must_use]
     pub fn share(part: f64) -> u16 {
         (part.clamp(0.0, 1.0) * WHOLE + 0.5) as u16
+    }
+    /// A pace as it travels.
+    #[must_use]
+    pub fn quantized_pace(pace: f64) -> u16 {
+        (pace * SAME + 0.5) as u16
+    }
+    /// The pace of arrivals to that of sending.
+    #[must_use]
+    pub fn to_pace(&self) -> f64 {
+        f64::from(self.pace) / SAME
     }
     /// Share of messages lost, 0 to 1.
     #[must_use]
@@ -66,7 +82,7 @@ impl ExtPath {
 
     /// From the bytes behind type and length.
     pub(super) fn read(content: &[u8]) -> Option<Self> {
-        let content: &[u8; 18] = content.try_into().ok()?;
+        let content: &[u8; 22] = content.try_into().ok()?;
         let short = |at: usize| u16::from_be_bytes([content[at], content[at + 1]]);
         let long = |at: usize| u32::from(short(at)) << 16 | u32::from(short(at + 2));
         Some(Self {
@@ -77,6 +93,7 @@ impl ExtPath {
             marked: short(12),
             bottleneck: QuantizedRate(short(14)),
             tcp: QuantizedRate(short(16)),
+            pace: short(18),
         })
     }
 
@@ -90,5 +107,7 @@ impl ExtPath {
         out.extend_from_slice(&self.marked.to_be_bytes());
         out.extend_from_slice(&self.bottleneck.0.to_be_bytes());
         out.extend_from_slice(&self.tcp.0.to_be_bytes());
+        out.extend_from_slice(&self.pace.to_be_bytes());
+        out.extend_from_slice(&[0; 2]);
     }
 }

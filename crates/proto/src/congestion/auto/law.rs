@@ -5,14 +5,17 @@
 
 use libm::sqrt;
 
-/// Messages of its own that a flow keeps in the queue. One would do to keep a link busy; at 1
-/// Mbit/s ten flows with one and a half see 176 ms, of which the error of a message is a tenth.
+/// The delay that a flow of [`REFERENCE`] messages a second wants; others by the root of their rate,
+/// the slower the longer. At 1 Mbit/s one flow keeps 4 of its messages queued and ten keep 1.3
+/// each, 16 % of a second: the error of one message is a tenth of it. At 1 Gbit/s it is 1.6 ms,
+/// which receivers still measure. Growing with the rate instead, a flow alone would queue
+/// everything; not growing, a fast one nothing that could be measured.
+const DELAY: f64 = 0.05;
+const REFERENCE: f64 = 85.0;
+/// But no more than this share of the round trip, nor less than a message and a half: short paths
+/// have short queues, and to keep a link busy takes one.
+const SHARE: f64 = 0.25;
 const OWN: f64 = 1.5;
-/// From this rate on, in messages a second, a flow keeps more, with the root of the rate: at 1
-/// Gbit/s one and a half are 18 µs, which no receiver can measure; 44 are half a millisecond.
-const OWN_RATE: f64 = 100.0;
-/// But no more than this share of what is on the way, so that short paths do not queue for long.
-const OWN_SHARE: f64 = 0.25;
 /// How much of the excess delay one round trip takes away. A report is one and a half round trips
 /// old when it counts: with a gain of 0.3 the loop comes to rest without swinging.
 const GAIN: f64 = 0.3;
@@ -22,8 +25,7 @@ const LEAST: f64 = 0.5;
 /// The queueing delay in seconds at which a flow of `rate` messages a second rests.
 pub(crate) fn wanted_delay(rate: f64, rtt: f64) -> f64 {
     let rate = rate.max(1e-3);
-    let own = OWN * sqrt(rate / OWN_RATE).max(1.0);
-    own.min((OWN_SHARE * rate * rtt).max(OWN)) / rate
+    (DELAY * sqrt(REFERENCE / rate)).min(SHARE * rtt).max(OWN / rate).min(rtt)
 }
 
 /// By which factor the rate should change when messages queue for `queue` seconds.

@@ -29,8 +29,7 @@ use random_loss::RandomLoss;
 
 /// RFC 6928's initial window, in the first round trip.
 const FIRST_MESSAGES: f64 = 10.0;
-/// Growth in a round trip without a queue: the first step, and the most.
-const GROWTH_FIRST: f64 = 0.03;
+/// Growth in a round trip without a queue: the most.
 const GROWTH_MAX: f64 = 0.25;
 /// At the start, until a queue is seen.
 const GROWTH_START: f64 = 1.0;
@@ -39,11 +38,15 @@ const USED: f64 = 0.8;
 /// The drain: at this share of the rate.
 const DRAIN: f64 = 0.5;
 
+/// Round trips after a drain in which an empty queue says nothing.
+const SETTLE: u32 = 5;
+
 /// What the limiting receiver's path does.
 #[derive(Debug, Clone, Copy)]
 struct View {
     /// Bytes a second that left the bottleneck or were lost.
     passed: f64,
+    pace: f64,
     /// Seconds.
     standing: f64,
     queue: f64,
@@ -60,6 +63,7 @@ impl View {
         let known =
             |rate: QuantizedRate| (rate != QuantizedRate::ZERO).then(|| rate.to_bytes_per_second());
         Self {
+            pace: path.to_pace(),
             passed: delivered / (1.0 - path.loss()).max(0.01),
             standing: f64::from(path.standing_micros) / 1e6,
             queue: f64::from(path.queue_micros) / 1e6,
@@ -89,7 +93,8 @@ pub struct Auto {
     /// Bytes a second, without the drain.
     rate: f64,
     starting: bool,
-    growth: f64,
+    /// Round trips without a queue.
+    idle: u32,
     grown: Time,
     candidates: Candidates,
     probes: Probes,
@@ -110,7 +115,7 @@ impl Auto {
             size,
             rate: FIRST_MESSAGES * size / limits.rtt.as_secs_f64().max(1e-3),
             starting: true,
-            growth: 0.0,
+            idle: 0,
             grown: now,
             candidates: Candidates::default(),
             probes: Probes::new(now),
@@ -138,13 +143,15 @@ impl Auto {
     /// The limiting receiver reported.
     fn steer(&mut self, now: Time, node: NodeId, sequence: u16, view: View) {
         let rtt = Duration::from_secs_f64(view.rtt);
-        let Some((sent, used)) = self.probes.find(sequence, rtt) else { return };
-        self.last = Some(view);
+        let Some(past) = self.probes.find(sequence, rtt) else { return };
+        let (sent, used) = (past.until, past.used);
         let interval = self.interval();
         let drained = self.drain.from < sent + interval && sent < self.drain.until + rtt + interval;
-        let messages = (view.passed * view.rtt / self.size).max(4.0);
-        let passed = view.passed * (1.0 - self.random.beyond(messages, view.lost));
-        let base = if used < USED || drained { self.rate.min(passed / DRAIN) } else { passed };
+        let messages = (past.rate * view.rtt / self.size).max(4.0);
+        let kept = 1.0 - self.random.beyond(messages, view.lost);
+        let passed = past.rate * view.pace.min(1.2) * kept;
+        self.last = Some(View { passed, ..view });
+        let base = if used < USED || drained { self.rate * kept } else { passed };
         let wanted = self.wanted(base, view.rtt);
         let queued = view.standing > wanted;
         let news = messages * (interval.as_secs_f64() / view.rtt).min(1.0);
@@ -153,15 +160,18 @@ impl Auto {
             return self.start(now, view, base, hard, used >= USED);
         }
         let mut rate = base * law::change(view.standing, wanted, view.rtt);
-        if view.queue < wanted / 2.0 && used >= USED && !drained && view.marked == 0.0 {
+        if view.queue < wanted / 4.0 && used >= USED && !drained && view.marked == 0.0 && now > self.drain.until + rtt * SETTLE {
             if now.since(self.grown) >= rtt {
                 self.grown = now;
-                self.growth = (self.growth * 2.0).clamp(GROWTH_FIRST, GROWTH_MAX);
+                self.idle += 1;
             }
-            rate = rate.max(base * (1.0 + self.growth));
+            let message = self.size / view.rtt;
+            let step = (base * law::change(0.0, wanted, view.rtt) - base).max(0.3 * message);
+            let doubled = f64::from(1u32 << self.idle.saturating_sub(1).min(16));
+            rate = rate.max(base + (step * doubled).min(base.max(message) * GROWTH_MAX));
             rate = rate.min(view.bottleneck.unwrap_or(rate).max(base));
-        } else {
-            self.growth = 0.0;
+        } else if !drained && view.queue >= wanted / 4.0 {
+            self.idle = 0;
             self.grown = now;
         }
         if queued {
@@ -220,7 +230,7 @@ impl Auto {
     /// The queue has fallen without our doing: others let it drain.
     fn join_drain(&mut self, now: Time, standing: f64, wanted: f64, rtt: Duration) {
         let fell = standing < self.mean / 2.0 && self.mean > wanted / 2.0;
-        if fell && now.since(self.drain.until) > span(rtt) / 4 && !self.drain.on {
+        if fell && now.since(self.drain.until) > span(rtt) / 2 && !self.drain.on {
             self.drain.next = Some(now);
         }
         self.mean += 0.1 * (standing - self.mean);
@@ -237,9 +247,11 @@ impl Auto {
         let rate = match feedback.path {
             Some(path) => {
                 let view = View::of(&path, rtt);
-                let wanted = self.wanted(view.passed, view.rtt);
+                let past = self.probes.find(feedback.cc_sequence, rtt);
+                let passed = past.map_or(view.passed, |past| past.rate * view.pace);
+                let wanted = self.wanted(passed, view.rtt);
                 Bitrate::from_bytes_per_second(
-                    view.passed * law::change(view.standing, wanted, view.rtt),
+                    passed * law::change(view.standing, wanted, view.rtt),
                 )
             }
             None => feedback.rate,
@@ -307,6 +319,9 @@ impl RateController for Auto {
             self.drain.next = Some(now + span(rtt));
         } else if self.drain.next.is_some_and(|next| next <= now) {
             let until = now + self.drain_for();
+            if let Some(view) = self.last {
+                self.rate = self.rate.min(view.passed.max(self.rate / 2.0));
+            }
             self.drain = Drain { next: None, from: now, until, on: true };
         }
     }

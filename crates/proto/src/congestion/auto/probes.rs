@@ -17,6 +17,15 @@ struct Mark {
     allowed: f64,
 }
 
+/// What was sent before a probe.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Past {
+    pub(super) until: Time,
+    /// Bytes a second that might have been sent, and which share of them was.
+    pub(super) rate: f64,
+    pub(super) used: f64,
+}
+
 /// Bytes sent, and bytes that might have been.
 #[derive(Debug)]
 pub(super) struct Probes {
@@ -50,15 +59,18 @@ impl Probes {
         self.marks.push_back(Mark { sequence, at: now, sent, allowed });
     }
 
-    /// When the probe that a report names was sent, and which share of the rate was used in about
-    /// `span` before.
-    pub(super) fn find(&self, sequence: u16, span: Duration) -> Option<(Time, f64)> {
+    /// What was sent in about `span` before the probe that a report names.
+    pub(super) fn find(&self, sequence: u16, span: Duration) -> Option<Past> {
         let at = self.marks.iter().rposition(|mark| mark.sequence == sequence)?;
         let end = self.marks[at];
         let before = |mark: &&Mark| mark.at + span <= end.at;
         let begin = self.marks.iter().take(at).rev().find(before).or(self.marks.front())?;
+        let seconds = end.at.since(begin.at).as_secs_f64();
         let allowed = end.allowed - begin.allowed;
-        let used = if allowed > 0.0 { (end.sent - begin.sent) as f64 / allowed } else { 1.0 };
-        Some((end.at, used))
+        if seconds <= 0.0 || allowed <= 0.0 {
+            return None;
+        }
+        let used = (end.sent - begin.sent) as f64 / allowed;
+        Some(Past { until: end.at, rate: allowed / seconds, used })
     }
 }

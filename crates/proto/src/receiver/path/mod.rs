@@ -97,6 +97,7 @@ impl PathMeter {
             marked: ExtPath::share(seen.marked),
             bottleneck: QuantizedRate::from_bytes_per_second(self.pairs.rate()),
             tcp: QuantizedRate::from_bytes_per_second(tcp),
+            pace: ExtPath::quantized_pace(seen.pace),
         })
     }
 }

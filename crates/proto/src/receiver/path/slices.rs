@@ -24,6 +24,11 @@ struct Slice {
     stamped: u64,
     standing: f64,
     groups: u64,
+    /// Sums of arrival time (since the end of what is summed), its square, and its product with
+    /// the queueing delay: for the trend.
+    time: f64,
+    square: f64,
+    product: f64,
 }
 
 /// What a report tells.
@@ -34,6 +39,8 @@ pub(super) struct Seen {
     /// Mean and least queueing delay, seconds.
     pub(super) queue: f64,
     pub(super) standing: f64,
+    /// The pace of arrivals to that of sending.
+    pub(super) pace: f64,
     /// Shares of messages.
     pub(super) lost: f64,
     pub(super) marked: f64,
@@ -79,8 +86,12 @@ impl Slices {
     /// It queued for so many seconds.
     pub(super) fn on_queue(&mut self, queue: f64) {
         let slice = &mut self.slices[0];
+        let time = slice.ended.since(slice.begun).as_secs_f64();
         slice.queued += queue;
         slice.stamped += 1;
+        slice.time += time;
+        slice.square += time * time;
+        slice.product += time * queue;
         let (count, least) = &mut self.group;
         *least = if *count == 0 { queue } else { least.min(queue) };
         *count += 1;
@@ -106,7 +117,7 @@ impl Slices {
             if enough && end.since(sum.begun) >= rtt {
                 break;
             }
-            sum.add(slice);
+            sum.add(slice, end);
         }
         let span = end.since(sum.begun).as_secs_f64();
         if sum.messages < 2 || span <= 0.0 || sum.stamped == 0 {
@@ -118,6 +129,7 @@ impl Slices {
             delivered: sum.bytes as f64 / span,
             queue,
             standing,
+            pace: 1.0 - sum.trend(),
             lost: sum.lost as f64 / (sum.lost + sum.messages) as f64,
             marked: sum.marked as f64 / sum.messages as f64,
         })
@@ -125,7 +137,8 @@ impl Slices {
 }
 
 impl Slice {
-    fn add(&mut self, older: &Self) {
+    /// Takes in an older slice; times count from `end`.
+    fn add(&mut self, older: &Self, end: Time) {
         self.begun = older.begun;
         self.messages += older.messages;
         self.bytes += older.bytes;
@@ -135,5 +148,19 @@ impl Slice {
         self.stamped += older.stamped;
         self.standing += older.standing;
         self.groups += older.groups;
+        let (count, shift) = (older.stamped as f64, -end.since(older.begun).as_secs_f64());
+        self.time += older.time + count * shift;
+        self.square += older.square + 2.0 * shift * older.time + count * shift * shift;
+        self.product += older.product + shift * older.queued;
+    }
+
+    /// Seconds of queue that a second of arrivals adds: the slope of the line of least squares.
+    fn trend(&self) -> f64 {
+        let count = self.stamped as f64;
+        let spread = count * self.square - self.time * self.time;
+        if self.stamped < 3 || spread <= 1e-18 {
+            return 0.0;
+        }
+        ((count * self.product - self.time * self.queued) / spread).clamp(-3.0, 0.95)
     }
 }
