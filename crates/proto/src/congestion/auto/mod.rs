@@ -38,6 +38,10 @@ const USED: f64 = 0.8;
 /// The drain: at this share of the rate.
 const DRAIN: f64 = 0.5;
 
+/// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
+const LOWERED: f64 = 0.7;
+/// So much loss is never only random.
+const LOST_MAX: f64 = 0.25;
 /// Round trips after a drain in which an empty queue says nothing.
 const SETTLE: u32 = 5;
 
@@ -103,6 +107,7 @@ pub struct Auto {
     grtt: Duration,
     last: Option<View>,
     mean: f64,
+    lowered: Time,
     reason: Reason,
 }
 
@@ -124,6 +129,7 @@ impl Auto {
             grtt: limits.rtt,
             last: None,
             mean: 0.0,
+            lowered: now,
             reason: Reason::NoFeedback,
             limits,
         };
@@ -148,19 +154,28 @@ impl Auto {
         let interval = self.interval();
         let drained = self.drain.from < sent + interval && sent < self.drain.until + rtt + interval;
         let messages = (past.rate * view.rtt / self.size).max(4.0);
-        let kept = 1.0 - self.random.beyond(messages, view.lost);
-        let passed = past.rate * view.pace.min(1.2) * kept;
+        let wanted = self.wanted(past.rate, view.rtt);
+        let queued = view.standing > wanted;
+        let kept = if queued || view.lost > LOST_MAX {
+            1.0 - self.random.beyond(messages, view.lost)
+        } else {
+            1.0
+        };
+        let pace = if queued { view.pace.min(1.2) } else { view.pace.min(1.0) };
+        let passed = past.rate * pace * kept;
         self.last = Some(View { passed, ..view });
         let base = if used < USED || drained { self.rate * kept } else { passed };
-        let wanted = self.wanted(base, view.rtt);
-        let queued = view.standing > wanted;
         let news = messages * (interval.as_secs_f64() / view.rtt).min(1.0);
-        let hard = self.random.on_report(news, view.lost, queued);
+        let lowered = sent > self.lowered + rtt;
+        let hard = self.random.on_report(news, view.lost, lowered);
+        if hard {
+            self.lowered = now;
+        }
         if self.starting {
             return self.start(now, view, base, hard, used >= USED);
         }
         let mut rate = base * law::change(view.standing, wanted, view.rtt);
-        if view.queue < wanted / 4.0 && used >= USED && !drained && view.marked == 0.0 && now > self.drain.until + rtt * SETTLE {
+        if view.queue < wanted / 4.0 && used >= USED && !drained && view.marked == 0.0 && view.pace < 1.05 && now > self.drain.until + rtt * SETTLE {
             if now.since(self.grown) >= rtt {
                 self.grown = now;
                 self.idle += 1;
@@ -180,11 +195,11 @@ impl Auto {
             self.reason = Reason::Path(node);
         }
         if hard {
-            rate *= 0.85;
+            rate *= LOWERED;
             self.reason = Reason::Loss(node, view.lost);
         }
         rate *= 1.0 - view.marked / 2.0;
-        if drained {
+        if drained || self.random.is_trying() {
             rate = rate.min(self.rate);
         }
         self.set(now, rate);
@@ -196,12 +211,15 @@ impl Auto {
 
     fn start(&mut self, now: Time, view: View, base: f64, hard: bool, used: bool) {
         let wanted = self.wanted(base, view.rtt).max(view.rtt / 8.0);
-        if hard || view.standing > wanted || view.marked > 0.0 {
+        if view.standing > wanted || view.marked > 0.0 {
             self.starting = false;
             self.set(now, base * law::change(view.standing, self.wanted(base, view.rtt), view.rtt));
             return;
         }
-        if used {
+        if hard {
+            return self.set(now, base * LOWERED);
+        }
+        if used && !self.random.is_trying() {
             let mut rate = base * (1.0 + GROWTH_START);
             if let Some(bottleneck) = view.bottleneck
                 && rate > bottleneck
