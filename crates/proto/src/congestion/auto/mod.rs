@@ -39,7 +39,10 @@ const USED: f64 = 0.8;
 const DRAIN: f64 = 0.5;
 
 /// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
-const LOWERED: f64 = 0.7;
+const LOWERED: f64 = 0.6;
+/// Arrivals that outpace what is sent by this come from a queue that runs empty: its end is not
+/// known before it is reached.
+const DRAINING: f64 = 1.02;
 /// So much loss is never only random.
 const LOST_MAX: f64 = 0.25;
 /// Round trips after a drain in which an empty queue says nothing.
@@ -166,7 +169,7 @@ impl Auto {
         self.last = Some(View { passed, ..view });
         let base = if used < USED || drained { self.rate * kept } else { passed };
         let news = messages * (interval.as_secs_f64() / view.rtt).min(1.0);
-        let lowered = sent > self.lowered + rtt;
+        let lowered = sent > self.lowered + rtt * 2;
         let hard = self.random.on_report(news, view.lost, lowered);
         if hard {
             self.lowered = now;
@@ -174,8 +177,12 @@ impl Auto {
         if self.starting {
             return self.start(now, view, base, hard, used >= USED);
         }
-        let mut rate = base * law::change(view.standing, wanted, view.rtt);
-        if view.queue < wanted / 4.0 && used >= USED && !drained && view.marked == 0.0 && view.pace < 1.05 && now > self.drain.until + rtt * SETTLE {
+        let mut change = law::change(view.standing, wanted, view.rtt);
+        if view.pace > DRAINING {
+            change = change.min(1.0);
+        }
+        let mut rate = base * change;
+        if view.queue < wanted / 4.0 && used >= USED && !drained && view.marked == 0.0 && view.pace < DRAINING && now > self.drain.until + rtt * SETTLE {
             if now.since(self.grown) >= rtt {
                 self.grown = now;
                 self.idle += 1;

@@ -2,10 +2,10 @@
 //!
 //! More loss than is known to be random is congestion until a lower rate has not lessened it.
 
-/// Messages in whose course the share falls to what is seen.
-const MEMORY: f64 = 300.0;
+/// Messages in whose course the share falls, and rises, to what is seen.
+const MEMORY: (f64, f64) = (400.0, 1000.0);
 /// No more than this is taken for random: a link that loses a quarter needs more than a controller.
-const SHARE_MAX: f64 = 0.25;
+const SHARE_MAX: f64 = 0.2;
 /// The share may be that much greater than is known, times its root, before it looks like
 /// congestion; and never less than half a percent.
 const MARGIN: f64 = 0.15;
@@ -40,9 +40,9 @@ impl RandomLoss {
             }
             return false;
         }
-        if lost < self.share {
-            self.share += (lost - self.share) * (messages / MEMORY).min(1.0);
-        }
+        let memory = if lost < self.share { MEMORY.0 } else { MEMORY.1 };
+        self.share += (lost - self.share) * (messages / memory).min(1.0);
+        self.share = self.share.min(SHARE_MAX);
         let margin = MARGIN_MIN.max(MARGIN * libm::sqrt(self.share));
         self.excess = (self.excess + messages * (lost - self.share - margin)).max(0.0);
         if self.excess <= SURPRISE {
