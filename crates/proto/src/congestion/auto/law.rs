@@ -3,32 +3,33 @@
 //! Flows that share a queue see the same delay. The delay that a flow wants falls with its rate, so
 //! the one that has more slows down while the one that has less does not: they meet.
 
-use libm::sqrt;
+use libm::{log, sqrt};
 
-/// The delay that a flow of [`REFERENCE`] messages a second wants; others by the root of their rate,
-/// the slower the longer. At 1 Mbit/s one flow keeps 4 of its messages queued and ten keep 1.3
-/// each, 16 % of a second: the error of one message is a tenth of it. At 1 Gbit/s it is 1.6 ms,
-/// which receivers still measure. Growing with the rate instead, a flow alone would queue
-/// everything; not growing, a fast one nothing that could be measured.
-const DELAY: f64 = 0.05;
+/// Messages of its own that a flow keeps in the queue at least. Less than one is enough to keep a
+/// link busy together with others; alone it takes one.
+const OWN: f64 = 0.7;
+/// What a flow of [`REFERENCE`] messages a second would keep queued, and others by the root of their
+/// rate: from 230 messages a second on that is more than [`OWN`]. At 1 Gbit/s [`OWN`] would be 8 µs,
+/// which no receiver can measure; this is 160.
+const DELAY: f64 = 0.005;
 const REFERENCE: f64 = 85.0;
-/// But no more than this share of the round trip, nor less than a message and a half: short paths
-/// have short queues, and to keep a link busy takes one.
-const SHARE: f64 = 0.25;
-const OWN: f64 = 1.5;
 /// How much of the excess delay one round trip takes away. A report is one and a half round trips
 /// old when it counts: with a gain of 0.3 the loop comes to rest without swinging.
 const GAIN: f64 = 0.3;
+/// What one round trip does to a share that is not fair, as the mean delay of late tells.
+const SHARE_GAIN: f64 = 0.03;
 /// One report lowers the rate to no less than this share of what arrives.
 const LEAST: f64 = 0.5;
 
 /// The queueing delay in seconds at which a flow of `rate` messages a second rests.
-pub(crate) fn wanted_delay(rate: f64, rtt: f64) -> f64 {
+pub(crate) fn wanted_delay(rate: f64) -> f64 {
     let rate = rate.max(1e-3);
-    (DELAY * sqrt(REFERENCE / rate)).min(SHARE * rtt).max(OWN / rate).min(rtt)
+    (DELAY * sqrt(REFERENCE / rate)).max(OWN / rate)
 }
 
-/// By which factor the rate should change when messages queue for `queue` seconds.
-pub(crate) fn change(queue: f64, wanted: f64, rtt: f64) -> f64 {
-    (1.0 + GAIN * (wanted - queue) / rtt.max(1e-6)).clamp(LEAST, 1.0 + GAIN)
+/// By which factor the rate should change when messages queue for `queue` seconds, and did for
+/// `mean` of late.
+pub(crate) fn change(queue: f64, mean: f64, wanted: f64, rtt: f64) -> f64 {
+    let share = SHARE_GAIN * log(wanted / mean.max(1e-9)).clamp(-1.0, 1.0);
+    (1.0 + GAIN * (wanted - queue) / rtt.max(1e-6) + share).clamp(LEAST, 1.0 + GAIN)
 }

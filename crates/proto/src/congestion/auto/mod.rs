@@ -145,8 +145,8 @@ impl Auto {
         self.rate = self.limits.clamp(Bitrate::from_bytes_per_second(rate)).as_bytes_per_second();
     }
 
-    fn wanted(&self, rate: f64, rtt: f64) -> f64 {
-        law::wanted_delay(rate / self.size, rtt)
+    fn wanted(&self, rate: f64) -> f64 {
+        law::wanted_delay(rate / self.size)
     }
 
     /// The limiting receiver reported.
@@ -157,7 +157,7 @@ impl Auto {
         let interval = self.interval();
         let drained = self.drain.from < sent + interval && sent < self.drain.until + rtt + interval;
         let messages = (past.rate * view.rtt / self.size).max(4.0);
-        let wanted = self.wanted(past.rate, view.rtt);
+        let wanted = self.wanted(past.rate);
         let queued = view.standing > wanted;
         let kept = if queued || view.lost > LOST_MAX {
             1.0 - self.random.beyond(messages, view.lost)
@@ -177,7 +177,7 @@ impl Auto {
         if self.starting {
             return self.start(now, view, base, hard, used >= USED);
         }
-        let mut change = law::change(view.standing, wanted, view.rtt);
+        let mut change = law::change(view.standing, self.mean, wanted, view.rtt);
         if view.pace > DRAINING {
             change = change.min(1.0);
         }
@@ -188,7 +188,7 @@ impl Auto {
                 self.idle += 1;
             }
             let message = self.size / view.rtt;
-            let step = (base * law::change(0.0, wanted, view.rtt) - base).max(0.3 * message);
+            let step = (base * law::change(0.0, wanted, wanted, view.rtt) - base).max(0.3 * message);
             let doubled = f64::from(1u32 << self.idle.saturating_sub(1).min(16));
             rate = rate.max(base + (step * doubled).min(base.max(message) * GROWTH_MAX));
             rate = rate.min(view.bottleneck.unwrap_or(rate).max(base));
@@ -213,14 +213,16 @@ impl Auto {
         self.plan_drain(now, rtt);
         if !drained {
             self.join_drain(now, view.standing, wanted, rtt);
+            let weight = (interval.as_secs_f64() / view.rtt).min(1.0) * 0.1;
+            self.mean += weight * (view.standing - self.mean);
         }
     }
 
     fn start(&mut self, now: Time, view: View, base: f64, hard: bool, used: bool) {
-        let wanted = self.wanted(base, view.rtt).max(view.rtt / 8.0);
+        let wanted = self.wanted(base).max(view.rtt / 8.0);
         if view.standing > wanted || view.marked > 0.0 {
             self.starting = false;
-            self.set(now, base * law::change(view.standing, self.wanted(base, view.rtt), view.rtt));
+            self.set(now, base * law::change(view.standing, self.wanted(base), self.wanted(base), view.rtt));
             return;
         }
         if hard {
@@ -258,7 +260,6 @@ impl Auto {
         if fell && now.since(self.drain.until) > span(rtt) / 2 && !self.drain.on {
             self.drain.next = Some(now);
         }
-        self.mean += 0.1 * (standing - self.mean);
     }
 
     fn interval(&self) -> Duration {
@@ -274,9 +275,9 @@ impl Auto {
                 let view = View::of(&path, rtt);
                 let past = self.probes.find(feedback.cc_sequence, rtt);
                 let passed = past.map_or(view.passed, |past| past.rate * view.pace);
-                let wanted = self.wanted(passed, view.rtt);
+                let wanted = self.wanted(passed);
                 Bitrate::from_bytes_per_second(
-                    passed * law::change(view.standing, wanted, view.rtt),
+                    passed * law::change(view.standing, wanted, wanted, view.rtt),
                 )
             }
             None => feedback.rate,
