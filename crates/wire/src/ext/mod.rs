@@ -257,6 +257,7 @@ mod tests {
             bottleneck: QuantizedRate::ZERO,
             tcp: QuantizedRate(0x2345),
             pace: ExtPath::quantized_pace(0.9),
+            base: ExtPath::quantized_base(-0.3),
         };
         let (mode, time) = (ExtMode { mode: ExtMode::PATH }, ExtTime::of_micros((7 << 24) + 9));
         let mut area = Vec::new();

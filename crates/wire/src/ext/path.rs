@@ -13,7 +13,7 @@
 //! +-------------------------------+-------------------------------+
 //! |   bottleneck rate, 0 unknown  |      TCP's rate, 0 no loss    |
 //! +-------------------------------+-------------------------------+
-//! |    pace, 4096 as it was sent  |           reserved            |
+//! |    pace, 4096 as it was sent  |   least delay, 16 us mod 2^16 |
 //! +-------------------------------+-------------------------------+
 //! ```
 
@@ -46,6 +46,9 @@ pub struct ExtPath {
     pub tcp: QuantizedRate,
     /// The pace of arrivals to that of sending, of 4096: less while a queue grows.
     pub pace: u16,
+    /// The least delay of late, in units of [`Self::BASE_UNIT`]: clocks differ, so that only its
+    /// changes tell, modulo 2^16.
+    pub base: u16,
 }
 
 impl ExtPath {
@@ -53,6 +56,9 @@ impl ExtPath {
     pub const HET: u8 = 66;
     /// Bytes on the wire.
     pub const LEN: usize = 24;
+
+    /// Seconds in a unit of the least delay.
+    pub const BASE_UNIT: f64 = 16e-6;
 
     /// A share as it travels.
     #[must_use]
@@ -63,6 +69,16 @@ impl ExtPath {
     #[must_use]
     pub fn quantized_pace(pace: f64) -> u16 {
         (pace * SAME + 0.5) as u16
+    }
+    /// A least delay as it travels.
+    #[must_use]
+    pub fn quantized_base(seconds: f64) -> u16 {
+        (seconds / Self::BASE_UNIT) as i64 as u16
+    }
+    /// By how many seconds the least delay has fallen since `before` was measured.
+    #[must_use]
+    pub fn fell_since(&self, before: u16) -> f64 {
+        f64::from(before.wrapping_sub(self.base) as i16) * Self::BASE_UNIT
     }
     /// The pace of arrivals to that of sending.
     #[must_use]
@@ -94,6 +110,7 @@ impl ExtPath {
             bottleneck: QuantizedRate(short(14)),
             tcp: QuantizedRate(short(16)),
             pace: short(18),
+            base: short(20),
         })
     }
 
@@ -108,6 +125,6 @@ impl ExtPath {
         out.extend_from_slice(&self.bottleneck.0.to_be_bytes());
         out.extend_from_slice(&self.tcp.0.to_be_bytes());
         out.extend_from_slice(&self.pace.to_be_bytes());
-        out.extend_from_slice(&[0; 2]);
+        out.extend_from_slice(&self.base.to_be_bytes());
     }
 }

@@ -60,6 +60,7 @@ struct View {
     rtt: f64,
     lost: f64,
     marked: f64,
+    base: u16,
     bottleneck: Option<f64>,
     tcp: Option<f64>,
 }
@@ -77,6 +78,7 @@ impl View {
             rtt: rtt.as_secs_f64().max(1e-6),
             lost: path.loss(),
             marked: path.marks(),
+            base: path.base,
             bottleneck: known(path.bottleneck),
             tcp: known(path.tcp),
         }
@@ -90,6 +92,11 @@ struct Drain {
     from: Time,
     until: Time,
     on: bool,
+    /// How many times as long as needed: more while it finds the path shorter than was thought.
+    depth: u32,
+    /// Least delay as reported last, and by how much it has fallen since the last drain.
+    base: Option<u16>,
+    fell: f64,
 }
 
 /// The controller.
@@ -128,7 +135,15 @@ impl Auto {
             candidates: Candidates::default(),
             probes: Probes::new(now),
             random: RandomLoss::default(),
-            drain: Drain { next: None, from: now, until: now, on: false },
+            drain: Drain {
+                next: None,
+                from: now,
+                until: now,
+                on: false,
+                depth: 1,
+                base: None,
+                fell: 0.0,
+            },
             grtt: limits.rtt,
             last: None,
             mean: 0.0,
@@ -210,7 +225,7 @@ impl Auto {
             rate = rate.min(self.rate);
         }
         self.set(now, rate);
-        self.plan_drain(now, rtt);
+        self.plan_drain(now, &view, wanted);
         if !drained {
             self.join_drain(now, view.standing, wanted, rtt);
             let weight = (interval.as_secs_f64() / view.rtt).min(1.0) * 0.1;
@@ -219,9 +234,11 @@ impl Auto {
     }
 
     fn start(&mut self, now: Time, view: View, base: f64, hard: bool, used: bool) {
+        let rtt = Duration::from_secs_f64(view.rtt);
         let wanted = self.wanted(base).max(view.rtt / 8.0);
         if view.standing > wanted || view.marked > 0.0 {
             self.starting = false;
+            self.drain.next = Some(now + rtt * 4);
             self.set(now, base * law::change(view.standing, self.wanted(base), self.wanted(base), view.rtt));
             return;
         }
@@ -235,22 +252,39 @@ impl Auto {
             {
                 rate = bottleneck.max(base);
                 self.starting = false;
+                self.drain.next = Some(now + rtt * 4);
             }
             self.set(now, rate.max(self.rate));
         }
         self.reason = Reason::Start;
     }
 
-    fn plan_drain(&mut self, now: Time, rtt: Duration) {
-        if self.drain.next.is_none() {
-            self.drain.next = Some(now + span(rtt));
+    fn plan_drain(&mut self, now: Time, view: &View, wanted: f64) {
+        let rtt = Duration::from_secs_f64(view.rtt);
+        let before = self.drain.base.replace(view.base).unwrap_or(view.base);
+        self.drain.fell += (f64::from(before.wrapping_sub(view.base) as i16)
+            * ExtPath::BASE_UNIT)
+            .max(0.0);
+        if self.drain.on {
+            return;
         }
+        let usual = self.drain.until + span(rtt);
+        let mut next = self.drain.next.unwrap_or(usual);
+        if self.drain.fell > wanted / 4.0 {
+            self.drain.fell = 0.0;
+            self.drain.depth = (self.drain.depth * 2).min(4);
+            next = next.min((self.drain.until + rtt * 3).max(now));
+        } else if now > self.drain.until + rtt * 3 && next >= usual {
+            self.drain.depth = 1;
+        }
+        self.drain.next = Some(next);
     }
 
     fn drain_for(&self) -> Duration {
         let Some(view) = self.last else { return Duration::ZERO };
         Duration::from_secs_f64(
-            (view.standing / (1.0 - DRAIN) + view.rtt / 2.0).min(2.0 * view.rtt),
+            (view.standing / (1.0 - DRAIN) + view.rtt / 2.0 * f64::from(self.drain.depth))
+                .min(2.0 * view.rtt),
         )
     }
 
@@ -348,7 +382,7 @@ impl RateController for Auto {
             if let Some(view) = self.last {
                 self.rate = self.rate.min(view.passed.max(self.rate / 2.0));
             }
-            self.drain = Drain { next: None, from: now, until, on: true };
+            self.drain = Drain { next: None, from: now, until, on: true, fell: 0.0, ..self.drain };
         }
     }
 

@@ -98,6 +98,7 @@ impl PathMeter {
             bottleneck: QuantizedRate::from_bytes_per_second(self.pairs.rate()),
             tcp: QuantizedRate::from_bytes_per_second(tcp),
             pace: ExtPath::quantized_pace(seen.pace),
+            base: ExtPath::quantized_base(self.base.least()),
         })
     }
 }
