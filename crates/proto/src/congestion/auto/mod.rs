@@ -29,6 +29,8 @@ use random_loss::RandomLoss;
 
 /// RFC 6928's initial window, in the first round trip.
 const FIRST_MESSAGES: f64 = 10.0;
+/// No less than this in a round trip, as TCP: with less, what is reported is too old to be of use.
+const LEAST_MESSAGES: f64 = 1.0;
 /// Growth in a round trip without a queue: the most.
 const GROWTH_MAX: f64 = 0.25;
 /// At the start, until a queue is seen.
@@ -43,8 +45,8 @@ const LOWERED: f64 = 0.6;
 /// Arrivals that outpace what is sent by this come from a queue that runs empty: its end is not
 /// known before it is reached.
 const DRAINING: f64 = 1.02;
-/// So much loss is never only random.
-const LOST_MAX: f64 = 0.25;
+/// What loss alone takes from the rate in a round trip, beside that.
+const KEPT_LESS: f64 = 0.2;
 /// Round trips after a drain in which an empty queue says nothing.
 const SETTLE: u32 = 5;
 
@@ -157,6 +159,8 @@ impl Auto {
 
     fn set(&mut self, now: Time, rate: f64) {
         self.probes.on_rate(now, self.rate());
+        let rtt = self.candidates.first().map_or(self.limits.rtt, |clr| clr.rtt);
+        let rate = rate.max(LEAST_MESSAGES * self.size / rtt.as_secs_f64().max(1e-6));
         self.rate = self.limits.clamp(Bitrate::from_bytes_per_second(rate)).as_bytes_per_second();
     }
 
@@ -174,11 +178,7 @@ impl Auto {
         let messages = (past.rate * view.rtt / self.size).max(4.0);
         let wanted = self.wanted(past.rate);
         let queued = view.standing > wanted;
-        let kept = if queued || view.lost > LOST_MAX {
-            1.0 - self.random.beyond(messages, view.lost)
-        } else {
-            1.0
-        };
+        let kept = 1.0 - self.random.beyond().min(KEPT_LESS);
         let pace = if queued { view.pace.min(1.2) } else { view.pace.min(1.0) };
         let passed = past.rate * pace * kept;
         self.last = Some(View { passed, ..view });
@@ -190,7 +190,7 @@ impl Auto {
             self.lowered = now;
         }
         if self.starting {
-            return self.start(now, view, base, hard, used >= USED);
+            return self.start(now, view, base, (hard, kept), used >= USED);
         }
         let mut change = law::change(view.standing, self.mean, wanted, view.rtt);
         if view.pace > DRAINING {
@@ -233,10 +233,10 @@ impl Auto {
         }
     }
 
-    fn start(&mut self, now: Time, view: View, base: f64, hard: bool, used: bool) {
+    fn start(&mut self, now: Time, view: View, base: f64, (hard, kept): (bool, f64), used: bool) {
         let rtt = Duration::from_secs_f64(view.rtt);
         let wanted = self.wanted(base).max(view.rtt / 8.0);
-        if view.standing > wanted || view.marked > 0.0 {
+        if view.standing > wanted || view.marked > 0.0 || kept < 1.0 {
             self.starting = false;
             self.drain.next = Some(now + rtt * 4);
             self.set(now, base * law::change(view.standing, self.wanted(base), self.wanted(base), view.rtt));

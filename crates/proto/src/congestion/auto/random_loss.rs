@@ -2,10 +2,15 @@
 //!
 //! More loss than is known to be random is congestion until a lower rate has not lessened it.
 
+use libm::sqrt;
+
 /// Messages in whose course the share falls, and rises, to what is seen.
 const MEMORY: (f64, f64) = (400.0, 1000.0);
-/// No more than this is taken for random: a link that loses a quarter needs more than a controller.
-const SHARE_MAX: f64 = 0.2;
+/// What is taken for random when no lower rate helped yet, or one, two, three in a row: who begins
+/// beside others in a full queue loses much at first, whatever he does alone.
+const SHARES_MAX: [f64; 4] = [0.12, 0.2, 0.35, 0.5];
+/// A lower rate helped when less than this share of the loss is left.
+const HELPED: f64 = 0.7;
 /// The share may be that much greater than is known, times its root, before it looks like
 /// congestion; and never less than half a percent.
 const MARGIN: f64 = 0.15;
@@ -15,42 +20,67 @@ const MARGIN_MIN: f64 = 0.005;
 const SURPRISE: f64 = 8.0;
 /// Messages after which a lower rate's loss is known.
 const PROBATION: f64 = 60.0;
+/// Messages over which the present loss is averaged.
+const RECENT: f64 = 30.0;
 
 /// The share lost at random, and a test of what goes beyond.
 #[derive(Debug, Default)]
 pub(super) struct RandomLoss {
     share: f64,
+    recent: f64,
     excess: f64,
-    /// Messages seen at a lower rate, while that is tried, and how many of them were lost.
-    trial: Option<(f64, f64)>,
+    trial: Option<Trial>,
+    /// Lower rates in a row that did not help.
+    vain: usize,
+}
+
+/// What is seen at a lower rate.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    messages: f64,
+    lost: f64,
+    /// Share lost before.
+    before: f64,
 }
 
 impl RandomLoss {
     /// Of `messages` a share was lost; `lowered` when they were sent after the rate was lowered.
     /// True when there is too much loss for chance: lower the rate.
     pub(super) fn on_report(&mut self, messages: f64, lost: f64, lowered: bool) -> bool {
-        if let Some((seen, missing)) = &mut self.trial {
+        self.recent += (lost - self.recent) * (messages / RECENT).min(1.0);
+        if let Some(trial) = &mut self.trial {
             if lowered {
-                *seen += messages;
-                *missing += messages * lost;
-            }
-            if *seen >= PROBATION {
-                self.share = self.share.max(*missing / *seen).min(SHARE_MAX);
-                self.trial = None;
+                trial.messages += messages;
+                trial.lost += messages * lost;
+                self.judge();
             }
             return false;
         }
         let memory = if lost < self.share { MEMORY.0 } else { MEMORY.1 };
         self.share += (lost - self.share) * (messages / memory).min(1.0);
-        self.share = self.share.min(SHARE_MAX);
-        let margin = MARGIN_MIN.max(MARGIN * libm::sqrt(self.share));
+        self.share = self.share.min(self.limit());
+        let margin = MARGIN_MIN.max(MARGIN * sqrt(self.share));
         self.excess = (self.excess + messages * (lost - self.share - margin)).max(0.0);
         if self.excess <= SURPRISE {
             return false;
         }
         self.excess = 0.0;
-        self.trial = Some((0.0, 0.0));
+        self.trial = Some(Trial { messages: 0.0, lost: 0.0, before: self.recent });
         true
+    }
+
+    /// Whether the lower rate has helped, when that is known.
+    fn judge(&mut self) {
+        let Some(trial) = self.trial.filter(|trial| trial.messages >= PROBATION) else { return };
+        let left = trial.lost / trial.messages;
+        let vain = left > HELPED * trial.before;
+        self.vain = if vain { (self.vain + 1).min(SHARES_MAX.len() - 1) } else { 0 };
+        self.share = self.share.max(left).min(self.limit());
+        self.trial = None;
+    }
+
+    fn limit(&self) -> f64 {
+        SHARES_MAX[self.vain]
     }
 
     /// Whether a lower rate is being tried.
@@ -58,10 +88,10 @@ impl RandomLoss {
         self.trial.is_some()
     }
 
-    /// How much of a loss in `messages` is more than chance explains: two deviations above.
-    pub(super) fn beyond(&self, messages: f64, lost: f64) -> f64 {
+    /// How much of the present loss is more than chance explains: two deviations above.
+    pub(super) fn beyond(&self) -> f64 {
         let p = self.share;
-        let chance = 2.0 * libm::sqrt(p * (1.0 - p) / messages.max(1.0)) + 1.0 / messages.max(1.0);
-        (lost - p - chance).max(0.0)
+        let chance = 2.0 * sqrt(p * (1.0 - p) / RECENT) + 1.0 / RECENT;
+        (self.recent - p - chance).max(0.0)
     }
 }

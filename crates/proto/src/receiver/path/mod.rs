@@ -25,8 +25,8 @@ const JUMP_MIN: Duration = Duration::from_millis(1);
 /// Measures one sender's path.
 #[derive(Debug, Default)]
 pub(crate) struct PathMeter {
-    /// Last stamp, unwrapped, in microseconds.
-    sent: Option<u64>,
+    /// Last stamp, unwrapped, in microseconds, and when it came.
+    sent: Option<(u64, Time)>,
     /// Bytes of the present message, and how many were missing before it.
     message: (usize, u64),
     rtt: Duration,
@@ -56,7 +56,7 @@ impl PathMeter {
 
     /// It was stamped at sending.
     pub(crate) fn on_stamp(&mut self, now: Time, time: ExtTime) {
-        let sent = self.unwrap(time);
+        let sent = self.unwrap(now, time);
         let delay = now.as_nanos() as f64 / 1e9 - sent as f64 / 1e6;
         let queue = delay - self.base.on_delay(now, delay, self.rtt);
         self.slices.on_queue(queue);
@@ -69,13 +69,15 @@ impl PathMeter {
         }
     }
 
-    /// The stamp's clock wraps every 16.8 s: the nearest to the last one is meant.
-    fn unwrap(&mut self, time: ExtTime) -> u64 {
+    /// The stamp's clock wraps every 16.8 s: what is nearest to the time passed since the last one
+    /// is meant.
+    fn unwrap(&mut self, now: Time, time: ExtTime) -> u64 {
         let modulus = u64::from(ExtTime::MODULUS);
-        let last = self.sent.unwrap_or(modulus);
-        let step = (u64::from(time.micros()) + modulus - last % modulus) % modulus;
-        let sent = if step < modulus / 2 { last + step } else { last + step - modulus };
-        self.sent = Some(sent.max(last));
+        let (last, heard) = self.sent.unwrap_or((modulus + u64::from(time.micros()), now));
+        let expected = last + now.since(heard).as_micros() as u64;
+        let ahead = (u64::from(time.micros()) + modulus - expected % modulus) % modulus;
+        let sent = if ahead < modulus / 2 { expected + ahead } else { expected + ahead - modulus };
+        self.sent = Some((sent, now));
         sent
     }
 
