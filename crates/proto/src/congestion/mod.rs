@@ -228,6 +228,11 @@ pub trait RateController: core::fmt::Debug + Send {
         let _ = grtt;
         None
     }
+    /// Whether the two messages after a probe are to go back to back: how far apart they arrive
+    /// tells the narrowest link's rate.
+    fn pairs(&self) -> bool {
+        false
+    }
     /// Receivers that are to answer each probe at once, the limiting one first, with CLR or PLR.
     fn limiting(&self) -> Vec<(NodeId, CcFlags)> {
         Vec::new()

@@ -31,10 +31,14 @@ use random_loss::RandomLoss;
 const FIRST_MESSAGES: f64 = 10.0;
 /// No less than this in a round trip, as TCP: with less, what is reported is too old to be of use.
 const LEAST_MESSAGES: f64 = 1.0;
-/// Growth in a round trip without a queue: the most.
-const GROWTH_MAX: f64 = 0.25;
+/// Two messages go back to back after a probe when so many go between two probes.
+const PAIR_MESSAGES: f64 = 6.0;
+/// Growth per round trip after so many half round trips without a queue.
+const GROWTH: [f64; 5] = [0.0, 0.05, 0.12, 0.25, 0.5];
 /// At the start, until a queue is seen.
 const GROWTH_START: f64 = 1.0;
+/// The same where pairs of messages tell of more room than that.
+const GROWTH_ROOM: f64 = 3.0;
 /// Messages arrive less than that share of the allowed rate: the application limits.
 const USED: f64 = 0.8;
 /// The drain: at this share of the rate.
@@ -198,14 +202,13 @@ impl Auto {
         }
         let mut rate = base * change;
         if view.queue < wanted / 4.0 && used >= USED && !drained && view.marked == 0.0 && view.pace < DRAINING && now > self.drain.until + rtt * SETTLE {
-            if now.since(self.grown) >= rtt {
+            if self.idle == 0 || now.since(self.grown) >= rtt / 2 {
                 self.grown = now;
                 self.idle += 1;
             }
             let message = self.size / view.rtt;
-            let step = (base * law::change(0.0, wanted, wanted, view.rtt) - base).max(0.3 * message);
-            let doubled = f64::from(1u32 << self.idle.saturating_sub(1).min(16));
-            rate = rate.max(base + (step * doubled).min(base.max(message) * GROWTH_MAX));
+            let at = (self.idle as usize).min(GROWTH.len()) - 1;
+            rate = rate.max(base + (base * GROWTH[at]).max(0.3 * message));
             rate = rate.min(view.bottleneck.unwrap_or(rate).max(base));
         } else if !drained && view.queue >= wanted / 4.0 {
             self.idle = 0;
@@ -246,7 +249,9 @@ impl Auto {
             return self.set(now, base * LOWERED);
         }
         if used && !self.random.is_trying() {
-            let mut rate = base * (1.0 + GROWTH_START);
+            let room = view.bottleneck.is_some_and(|b| b > base * (1.0 + GROWTH_START));
+            let growth = if room { GROWTH_ROOM } else { GROWTH_START };
+            let mut rate = base * (1.0 + growth);
             if let Some(bottleneck) = view.bottleneck
                 && rate > bottleneck
             {
@@ -297,7 +302,11 @@ impl Auto {
     }
 
     fn interval(&self) -> Duration {
-        let rtt = self.candidates.first().map_or(self.grtt, |clr| clr.rtt.min(self.grtt));
+        let Some(clr) = self.candidates.first() else {
+            let rate = Bitrate::from_bytes_per_second(self.rate);
+            return rate.time_for(3 * self.limits.segment);
+        };
+        let rtt = clr.rtt.min(self.grtt);
         let packets = Bitrate::from_bytes_per_second(self.rate).time_for(4 * self.limits.segment);
         (rtt / 2).max(packets.min(rtt))
     }
@@ -405,6 +414,11 @@ impl RateController for Auto {
 
     fn probe_interval(&self, _grtt: Duration) -> Option<Duration> {
         Some(self.interval())
+    }
+
+    fn pairs(&self) -> bool {
+        let interval = self.interval().as_secs_f64();
+        self.starting || self.rate * interval >= PAIR_MESSAGES * self.size
     }
 
     fn limiting(&self) -> Vec<(NodeId, CcFlags)> {

@@ -306,6 +306,10 @@ impl Model {
             Kind::Tcp(tcp) => {
                 let fresh = tcp.send(now);
                 out.extend((0..fresh).map(|_| (SIZE, None)));
+                if tcp.idle_until <= now {
+                    tcp.idle_until = now + Duration::from_millis(500);
+                    again = Some(tcp.idle_until);
+                }
             }
             Kind::Auto(sender) => {
                 sender.poll(now, &mut out);
@@ -402,7 +406,8 @@ impl Sender {
             }
             self.owed += bytes;
             self.begun = begun;
-            self.pair = if probe.is_some() { 2 } else { self.pair.saturating_sub(1) };
+            let pair = if self.control.pairs() { 2 } else { 0 };
+            self.pair = if probe.is_some() { pair } else { self.pair.saturating_sub(1) };
             self.control.on_sent(now, bytes);
             out.push((bytes, probe));
         }

@@ -88,9 +88,9 @@ impl RandomLoss {
         self.trial.is_some()
     }
 
-    /// How much of the present loss is more than chance explains: two deviations above.
+    /// How much of the present loss is too much whether random or not: two deviations above.
     pub(super) fn beyond(&self) -> f64 {
-        let p = self.share;
+        let p = self.share.max(SHARES_MAX[0]);
         let chance = 2.0 * sqrt(p * (1.0 - p) / RECENT) + 1.0 / RECENT;
         (self.recent - p - chance).max(0.0)
     }

@@ -133,3 +133,106 @@ fn explore_trace() {
         println!("{t:6.2} backlog {:6.1}{flows}", model.backlog() * 1e3);
     }
 }
+
+/// Runs to `end` in steps and returns delivered bit/s of `flow` in each.
+fn course(model: &mut Model, flow: usize, (from, end, step): (f64, f64, f64)) -> Vec<(f64, f64)> {
+    let mut course = Vec::new();
+    let mut t = from;
+    let mut before = model.seen[flow].delivered;
+    while t < end {
+        t += step;
+        model.run(at(t));
+        let now = model.seen[flow].delivered;
+        course.push((t, (now - before) as f64 * SIZE as f64 * 8.0 / step));
+        before = now;
+    }
+    course
+}
+
+#[test]
+fn explore_dynamics() {
+    for (name, bps, rtt) in
+        [("sat", 1e6, 0.484), ("10M20", 1e7, 0.02), ("10M100", 1e7, 0.1), ("100M100", 1e8, 0.1)]
+    {
+        let warm = 60.0;
+        let limit = f64::max(1.0, 5.0 * rtt);
+        for (what, before, after, cross) in [
+            ("start", 1.0, 1.0, 0.0),
+            ("halved", 1.0, 0.5, 0.0),
+            ("doubled", 0.5, 1.0, 0.0),
+            ("cross in", 1.0, 1.0, 0.5),
+            ("cross out", 1.0, 1.0, -0.5),
+        ] {
+            for loss in [0.0, 0.01, 0.1] {
+            let mut link = path(bps, rtt, 1.0, loss);
+            link.rate = Bitrate::bps((bps * before) as u64);
+            let mut model = Model::new(link, 3);
+            let flow = model.auto(at(0.0), Bitrate::bps(bps as u64 * 20));
+            let change = if what == "start" { 0.0 } else { warm };
+            if cross > 0.0 {
+                model.constant(at(warm), at(1e6), Bitrate::bps((bps * cross) as u64));
+            }
+            if cross < 0.0 {
+                model.constant(at(1.0), at(warm), Bitrate::bps((bps * -cross) as u64));
+            }
+            model.change(at(warm), Bitrate::bps((bps * after) as u64));
+            model.run(at(change));
+            model.reset();
+            let share = bps * after - if cross > 0.0 { bps * cross } else { 0.0 };
+            let step = if bps < 2e6 { 0.25 } else { rtt.max(0.02) };
+            let mut flows = course(&mut model, flow, (change, change + 4.0 * limit, step));
+            // Delay to the receiver is not the controller's: half a round trip off.
+            let reached = flows.iter().find(|(t, r)| {
+                *t > change + rtt / 2.0 && (*r / share / (1.0 - loss)) >= 0.9 && *r / share <= 1.12
+            });
+            let lost: u64 = model.seen.iter().map(|s| s.overflowed).sum();
+            let sent: u64 = model.seen.iter().map(|s| s.sent).sum();
+            println!(
+                "{name:8} {what:9} loss {loss:4}: 90 % after {:.2} s = {:.1} rtt (limit {limit:.2}) lost {:.4} p99 queue {:.2} rtt last {:.2}",
+                reached.map_or(f64::NAN, |(t, _)| t - change),
+                reached.map_or(f64::NAN, |(t, _)| (t - change) / rtt),
+                lost as f64 / sent as f64,
+                percentile(&mut model.delays, 0.99) / rtt,
+                flows.pop().unwrap().1 / share
+            );
+            }
+        }
+    }
+}
+
+#[test]
+fn explore_tcp() {
+    for (name, bps, rtt) in [("sat", 1e6, 0.484), ("10M20", 1e7, 0.02), ("10M100", 1e7, 0.1)] {
+        let seconds = if bps < 2e6 { 400.0 } else { 100.0 };
+        for buffer in [0.5, 1.0, 2.0] {
+            for cubic in [true, false] {
+            for loss in [0.0, 0.01] {
+                let link = path(bps, rtt, buffer, loss);
+                let mut share = [0.0; 2];
+                let mut others = 0.0;
+                for (n, tcp) in [(0, 10), (1, 5)] {
+                    let mut model = Model::new(link.clone(), 5);
+                    for i in 0..10 {
+                        let start = at(0.37 * i as f64);
+                        if i % 2 == 0 || tcp == 10 {
+                            model.tcp(start, cubic);
+                        } else {
+                            model.auto(start, Bitrate::bps(bps as u64 * 20));
+                        }
+                    }
+                    model.run(at(seconds / 4.0));
+                    model.reset();
+                    model.run(at(seconds * 1.25));
+                    let sum = |odd| {
+                        let seen = model.seen.iter().enumerate().filter(|(i, _)| i % 2 == odd);
+                        seen.map(|(_, s)| s.delivered as f64).sum::<f64>() * SIZE as f64 * 8.0 / seconds / bps
+                    };
+                    share[n] = sum(0);
+                    others = sum(1);
+                }
+                println!("{name:8} cubic {cubic:5} buffer {buffer} loss {loss}: five TCP beside TCP {:.3} beside auto {:.3} ratio {:.2}; auto gets {others:.3}", share[0], share[1], share[1] / share[0]);
+            }
+            }
+        }
+    }
+}
