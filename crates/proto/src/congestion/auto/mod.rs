@@ -34,7 +34,9 @@ const LEAST_MESSAGES: f64 = 1.0;
 /// Two messages go back to back after a probe when so many go between two probes.
 const PAIR_MESSAGES: f64 = 6.0;
 /// Growth per round trip after so many half round trips without a queue.
-const GROWTH: [f64; 5] = [0.0, 0.05, 0.12, 0.25, 0.5];
+const GROWTH: [f64; 6] = [0.0, 0.02, 0.05, 0.12, 0.25, 0.5];
+/// Growth begins there when the link has become wider.
+const WIDER: u32 = 3;
 /// At the start, until a queue is seen.
 const GROWTH_START: f64 = 1.0;
 /// The same where pairs of messages tell of more room than that.
@@ -52,7 +54,7 @@ const DRAINING: f64 = 1.02;
 /// What loss alone takes from the rate in a round trip, beside that.
 const KEPT_LESS: f64 = 0.2;
 /// Round trips after a drain in which an empty queue says nothing.
-const SETTLE: u32 = 5;
+const SETTLE: u32 = 2;
 
 /// What the limiting receiver's path does.
 #[derive(Debug, Clone, Copy)]
@@ -123,6 +125,7 @@ pub struct Auto {
     grtt: Duration,
     last: Option<View>,
     mean: f64,
+    narrowest: f64,
     lowered: Time,
     reason: Reason,
 }
@@ -153,6 +156,7 @@ impl Auto {
             grtt: limits.rtt,
             last: None,
             mean: 0.0,
+            narrowest: 0.0,
             lowered: now,
             reason: Reason::NoFeedback,
             limits,
@@ -168,8 +172,8 @@ impl Auto {
         self.rate = self.limits.clamp(Bitrate::from_bytes_per_second(rate)).as_bytes_per_second();
     }
 
-    fn wanted(&self, rate: f64) -> f64 {
-        law::wanted_delay(rate / self.size)
+    fn wanted(&self, rate: f64, rtt: f64) -> f64 {
+        law::wanted_delay(rate / self.size, rtt)
     }
 
     /// The limiting receiver reported.
@@ -180,7 +184,7 @@ impl Auto {
         let interval = self.interval();
         let drained = self.drain.from < sent + interval && sent < self.drain.until + rtt + interval;
         let messages = (past.rate * view.rtt / self.size).max(4.0);
-        let wanted = self.wanted(past.rate);
+        let wanted = self.wanted(past.rate, view.rtt);
         let queued = view.standing > wanted;
         let kept = 1.0 - self.random.beyond().min(KEPT_LESS);
         let pace = if queued { view.pace.min(1.2) } else { view.pace.min(1.0) };
@@ -201,7 +205,11 @@ impl Auto {
             change = change.min(1.0);
         }
         let mut rate = base * change;
-        if view.queue < wanted / 4.0 && used >= USED && !drained && view.marked == 0.0 && view.pace < DRAINING && now > self.drain.until + rtt * SETTLE {
+        let wider = self.is_wider(&view);
+        if wider {
+            self.idle = self.idle.max(WIDER);
+        }
+        if view.queue < wanted / 4.0 && used >= USED && !drained && view.marked == 0.0 && view.pace < DRAINING && (wider || now > self.drain.until + rtt * SETTLE) {
             if self.idle == 0 || now.since(self.grown) >= rtt / 2 {
                 self.grown = now;
                 self.idle += 1;
@@ -229,7 +237,7 @@ impl Auto {
         }
         self.set(now, rate);
         self.plan_drain(now, &view, wanted);
-        if !drained {
+        if !drained && !wider {
             self.join_drain(now, view.standing, wanted, rtt);
             let weight = (interval.as_secs_f64() / view.rtt).min(1.0) * 0.1;
             self.mean += weight * (view.standing - self.mean);
@@ -238,11 +246,11 @@ impl Auto {
 
     fn start(&mut self, now: Time, view: View, base: f64, (hard, kept): (bool, f64), used: bool) {
         let rtt = Duration::from_secs_f64(view.rtt);
-        let wanted = self.wanted(base).max(view.rtt / 8.0);
+        let wanted = self.wanted(base, view.rtt).max(view.rtt / 8.0);
         if view.standing > wanted || view.marked > 0.0 || kept < 1.0 {
             self.starting = false;
             self.drain.next = Some(now + rtt * 4);
-            self.set(now, base * law::change(view.standing, self.wanted(base), self.wanted(base), view.rtt));
+            self.set(now, base * law::change(view.standing, self.wanted(base, view.rtt), self.wanted(base, view.rtt), view.rtt));
             return;
         }
         if hard {
@@ -285,6 +293,17 @@ impl Auto {
         self.drain.next = Some(next);
     }
 
+    /// The narrowest link passes more than it did.
+    fn is_wider(&mut self, view: &View) -> bool {
+        let Some(bottleneck) = view.bottleneck else { return false };
+        let wider = self.narrowest > 0.0 && bottleneck > self.narrowest * 1.25;
+        self.narrowest = match wider {
+            true => self.narrowest * 1.03,
+            false => bottleneck,
+        };
+        wider
+    }
+
     fn drain_for(&self) -> Duration {
         let Some(view) = self.last else { return Duration::ZERO };
         Duration::from_secs_f64(
@@ -296,7 +315,7 @@ impl Auto {
     /// The queue has fallen without our doing: others let it drain.
     fn join_drain(&mut self, now: Time, standing: f64, wanted: f64, rtt: Duration) {
         let fell = standing < self.mean / 2.0 && self.mean > wanted / 2.0;
-        if fell && now.since(self.drain.until) > span(rtt) / 2 && !self.drain.on {
+        if fell && now.since(self.drain.until) > span(rtt) / 4 * 3 && !self.drain.on {
             self.drain.next = Some(now);
         }
     }
@@ -318,7 +337,7 @@ impl Auto {
                 let view = View::of(&path, rtt);
                 let past = self.probes.find(feedback.cc_sequence, rtt);
                 let passed = past.map_or(view.passed, |past| past.rate * view.pace);
-                let wanted = self.wanted(passed);
+                let wanted = self.wanted(passed, view.rtt);
                 Bitrate::from_bytes_per_second(
                     passed * law::change(view.standing, wanted, wanted, view.rtt),
                 )

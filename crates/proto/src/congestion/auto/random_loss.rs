@@ -6,11 +6,9 @@ use libm::sqrt;
 
 /// Messages in whose course the share falls, and rises, to what is seen.
 const MEMORY: (f64, f64) = (400.0, 1000.0);
-/// What is taken for random when no lower rate helped yet, or one, two, three in a row: who begins
-/// beside others in a full queue loses much at first, whatever he does alone.
-const SHARES_MAX: [f64; 4] = [0.12, 0.2, 0.35, 0.5];
-/// A lower rate helped when less than this share of the loss is left.
-const HELPED: f64 = 0.7;
+/// No more than this is taken for random: who begins beside others in a full queue loses as much
+/// whatever he does alone.
+const SHARE_MAX: f64 = 0.15;
 /// The share may be that much greater than is known, times its root, before it looks like
 /// congestion; and never less than half a percent.
 const MARGIN: f64 = 0.15;
@@ -30,8 +28,6 @@ pub(super) struct RandomLoss {
     recent: f64,
     excess: f64,
     trial: Option<Trial>,
-    /// Lower rates in a row that did not help.
-    vain: usize,
 }
 
 /// What is seen at a lower rate.
@@ -39,8 +35,6 @@ pub(super) struct RandomLoss {
 struct Trial {
     messages: f64,
     lost: f64,
-    /// Share lost before.
-    before: f64,
 }
 
 impl RandomLoss {
@@ -58,29 +52,23 @@ impl RandomLoss {
         }
         let memory = if lost < self.share { MEMORY.0 } else { MEMORY.1 };
         self.share += (lost - self.share) * (messages / memory).min(1.0);
-        self.share = self.share.min(self.limit());
+        self.share = self.share.min(SHARE_MAX);
         let margin = MARGIN_MIN.max(MARGIN * sqrt(self.share));
         self.excess = (self.excess + messages * (lost - self.share - margin)).max(0.0);
         if self.excess <= SURPRISE {
             return false;
         }
         self.excess = 0.0;
-        self.trial = Some(Trial { messages: 0.0, lost: 0.0, before: self.recent });
+        self.trial = Some(Trial { messages: 0.0, lost: 0.0 });
         true
     }
 
-    /// Whether the lower rate has helped, when that is known.
+    /// What is lost at the lower rate too is random, once enough was seen.
     fn judge(&mut self) {
         let Some(trial) = self.trial.filter(|trial| trial.messages >= PROBATION) else { return };
         let left = trial.lost / trial.messages;
-        let vain = left > HELPED * trial.before;
-        self.vain = if vain { (self.vain + 1).min(SHARES_MAX.len() - 1) } else { 0 };
-        self.share = self.share.max(left).min(self.limit());
+        self.share = self.share.max(left).min(SHARE_MAX);
         self.trial = None;
-    }
-
-    fn limit(&self) -> f64 {
-        SHARES_MAX[self.vain]
     }
 
     /// Whether a lower rate is being tried.
@@ -90,7 +78,7 @@ impl RandomLoss {
 
     /// How much of the present loss is too much whether random or not: two deviations above.
     pub(super) fn beyond(&self) -> f64 {
-        let p = self.share.max(SHARES_MAX[0]);
+        let p = SHARE_MAX;
         let chance = 2.0 * sqrt(p * (1.0 - p) / RECENT) + 1.0 / RECENT;
         (self.recent - p - chance).max(0.0)
     }

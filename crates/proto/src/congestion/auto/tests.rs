@@ -121,6 +121,9 @@ fn explore_trace() {
     for n in 0..flows {
         model.auto(at(env("GAP", 0.37) * n as f64), Bitrate::bps(bps as u64 * 20));
     }
+    if env("CHANGE", 0.0) > 0.0 {
+        model.change(at(env("CHANGE", 0.0)), Bitrate::bps((bps * env("TIMES", 2.0)) as u64));
+    }
     let mut t = env("FROM", 0.0);
     while t < env("TO", 20.0) {
         t += rtt / 2.0;
@@ -128,7 +131,7 @@ fn explore_trace() {
         let flows: std::string::String = (0..flows.min(3)).map(|f| {
             let c = model.control(f);
             let v = c.last;
-            std::format!(" | {:7.3} of {:7.3} sees {:6.1} wants {:6.1} v {:.2} {}", model.rate(f) / 1e6, v.map_or(0.0, |v| v.passed * 8e-6), v.map_or(0.0, |v| v.standing * 1e3), v.map_or(0.0, |v| c.wanted(v.passed) * 1e3), f64::from(c.idle), if c.drain.on { "D" } else { " " })
+            std::format!(" | {:7.3} of {:7.3} sees {:6.1} wants {:6.1} v {:.2} {}", model.rate(f) / 1e6, v.map_or(0.0, |v| v.passed * 8e-6), v.map_or(0.0, |v| v.standing * 1e3), v.map_or(0.0, |v| c.wanted(v.passed, v.rtt) * 1e3), f64::from(c.idle), if c.drain.on { "D" } else { " " })
         }).collect();
         println!("{t:6.2} backlog {:6.1}{flows}", model.backlog() * 1e3);
     }
