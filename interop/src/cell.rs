@@ -98,11 +98,19 @@ pub struct Conditions {
     pub arrival: Arrival,
     /// Sending rate in bit/s.
     pub rate_bps: u64,
+    /// What decides the rate, `rate_bps` being the most, as our `--cc` names it; NRL's has NORM-CC
+    /// or nothing.
+    pub congestion_control: &'static str,
+    /// Rate of the line to each receiver in bit/s, with a queue of [`LINE_QUEUE_MS`].
+    pub line_bps: Option<u64>,
     /// Segment size in bytes.
     pub segment: u16,
     /// Most seconds from the sender's start to the last receiver's last byte.
     pub limit_seconds: u64,
 }
+
+/// How long a packet waits at most in the queue before a line.
+pub const LINE_QUEUE_MS: u64 = 200;
 
 /// One experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +148,8 @@ impl Conditions {
             acks: true,
             arrival: Arrival::Early,
             rate_bps: 20_000_000,
+            congestion_control: "fixed",
+            line_bps: None,
             segment: 1400,
             limit_seconds: 40,
         }
@@ -168,7 +178,15 @@ impl Conditions {
     /// Loss in whole percent: of what receivers get, and of what they answer.
     #[must_use]
     pub fn loss(mut self, inbound: u32, outbound: u32) -> Self {
-        self.loss = Loss { inbound_permille: inbound * 10, outbound_permille: outbound * 10 };
+        self.loss.inbound_permille = inbound * 10;
+        self.loss.outbound_permille = outbound * 10;
+        self
+    }
+
+    /// A share of what receivers get, in percent, is marked by a router; CCE decides the rate.
+    #[must_use]
+    pub fn marked(mut self, percent: u32) -> Self {
+        (self.loss.marked_permille, self.congestion_control) = (percent * 10, "ecn");
         self
     }
 
@@ -218,6 +236,13 @@ impl Conditions {
     #[must_use]
     pub fn segment(mut self, segment: u16) -> Self {
         self.segment = segment;
+        self
+    }
+
+    /// A line of this rate to each receiver, and NORM-CC to find it.
+    #[must_use]
+    pub fn line_kbps(mut self, rate: u64) -> Self {
+        (self.line_bps, self.congestion_control) = (Some(rate * 1_000), "norm");
         self
     }
 

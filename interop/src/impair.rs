@@ -15,6 +15,8 @@ pub struct Loss {
     pub inbound_permille: u32,
     /// Of what it sends.
     pub outbound_permille: u32,
+    /// Of what it receives and is ECN-capable: not lost, but marked as having met congestion.
+    pub marked_permille: u32,
 }
 
 /// What a host has sent.
@@ -39,7 +41,7 @@ impl Sent {
 /// When `nft` is missing or refuses.
 pub fn apply(host: &Host, loss: Loss) -> Result<(), ToolError> {
     lab::require("nft")?;
-    load(host.namespace(), &inbound_rules(loss.inbound_permille))?;
+    load(host.namespace(), &inbound_rules(loss))?;
     load(host.bridge(), &outbound_rules(&host.port(), loss.outbound_permille))
 }
 
@@ -72,12 +74,13 @@ fn load(namespace: &str, rules: &str) -> Result<(), ToolError> {
     tool::output_with_input("ip", &all, rules).map(drop)
 }
 
-fn inbound_rules(permille: u32) -> String {
+fn inbound_rules(loss: Loss) -> String {
     format!(
         "table netdev in_eth0\ndelete table netdev in_eth0\n\
          table netdev in_eth0 {{ chain c {{ type filter hook ingress device eth0 priority 0;\n\
-         {}\n}}\n}}\n",
-        drop_rule(permille)
+         {}\n{}\n}}\n}}\n",
+        drop_rule(loss.inbound_permille),
+        mark_rule(loss.marked_permille),
     )
 }
 
@@ -94,6 +97,13 @@ fn drop_rule(permille: u32) -> String {
     match permille {
         0 => String::new(),
         p => format!("meta l4proto udp numgen random mod 1000 < {p} counter drop"),
+    }
+}
+
+fn mark_rule(permille: u32) -> String {
+    match permille {
+        0 => String::new(),
+        p => format!("ip ecn ect0 numgen random mod 1000 < {p} ip ecn set ce"),
     }
 }
 

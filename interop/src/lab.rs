@@ -104,6 +104,18 @@ impl Host {
         format!("v{}", self.index)
     }
 
+    /// Limits what reaches this host to `rate` bit/s, with `queue_ms` of waiting room.
+    ///
+    /// # Errors
+    /// When the kernel has no token bucket filter.
+    pub fn limit_line(&self, rate: u64, queue_ms: u64) -> Result<(), ToolError> {
+        let (port, rate, queue) = (self.port(), format!("{rate}bit"), format!("{queue_ms}ms"));
+        // Two frames: less cannot pass, more would be a second queue.
+        let bucket = ["rate", &rate, "burst", "3100", "latency", &queue];
+        let place = ["-n", &self.bridge, "qdisc", "add", "dev", &port, "root", "tbf"];
+        tool::output("tc", &[&place[..], &bucket[..]].concat()).map(drop)
+    }
+
     /// The IPv4 address.
     pub fn address(&self) -> String {
         format!("10.77.0.{}", self.index + 1)

@@ -4,13 +4,15 @@
 //! loses and counts packets, [`process`] watches a program in a host, [`nrl`] and [`fanfare`] are
 //! the two peers, [`payload`] the files that travel and [`scratch`] where they lie, [`cell`] one experiment as data, [`cells`] the
 //! list of them, [`run`] carries one out, [`matrix`] all of them, [`report`] writes the table,
-//! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss, [`power`] fails the power
+//! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss,
+//! [`congestion`] fills a narrow line, [`power`] fails the power
 //! of a receiver.
 //!
 //! Needs root and the packages that [`tool::PACKAGES`] names; installs nothing itself.
 
 pub mod cell;
 pub mod cells;
+pub mod congestion;
 pub mod decode;
 pub mod efficiency;
 pub mod fanfare;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use fanfare_interop::cell::{Cell, Conditions, Direction, NRL_TO_NRL, OURS_TO_OURS};
+use fanfare_interop::congestion;
 use fanfare_interop::efficiency::{self, Plan};
 use fanfare_interop::fanfare::Fanfare;
 use fanfare_interop::matrix::{self, Status};
@@ -30,6 +31,8 @@ enum Verb {
     Matrix(MatrixArguments),
     /// Count bytes on the wire under loss; writes docs/efficiency.md.
     Efficiency(EfficiencyArguments),
+    /// Fill a narrow line with NORM-CC, ours and NRL's; writes docs/norm-cc.md.
+    Congestion(CongestionArguments),
     /// Capture a lossy run and let tshark decode every packet.
     Decode(DecodeArguments),
     /// Fail the power of a receiver at many moments of a transfer: its disk must be safe to come
@@ -93,6 +96,22 @@ struct EfficiencyArguments {
 }
 
 #[derive(Args)]
+struct CongestionArguments {
+    /// Size of the file in bytes.
+    #[arg(long, default_value_t = 4_000_000)]
+    size: u64,
+    /// The line's rate in kbit/s.
+    #[arg(long, default_value_t = 1_000)]
+    rate: u64,
+    /// Runs of each direction.
+    #[arg(long, default_value_t = 3)]
+    runs: u32,
+    /// Where the page goes; "-" for nowhere.
+    #[arg(long, default_value = "docs/norm-cc.md")]
+    out: PathBuf,
+}
+
+#[derive(Args)]
 struct DecodeArguments {
     /// Decode NRL's own traffic in place of ours: a check of the check.
     #[arg(long)]
@@ -117,6 +136,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().verb {
         Verb::Matrix(arguments) => run_matrix(&arguments),
         Verb::Efficiency(arguments) => run_efficiency(&arguments),
+        Verb::Congestion(arguments) => run_congestion(&arguments),
         Verb::Decode(arguments) => run_decode(&arguments),
         Verb::Power(arguments) => run_power(&arguments),
         Verb::Cleanup => run_cleanup(),
@@ -223,6 +243,18 @@ fn run_power(arguments: &PowerArguments) -> Result<bool, ToolError> {
         })?;
     println!("{} passed, {} failed", outcome.passed, outcome.failures.len());
     Ok(outcome.failures.is_empty())
+}
+
+fn run_congestion(arguments: &CongestionArguments) -> Result<bool, ToolError> {
+    lab::require("tc")?;
+    let CongestionArguments { size, rate, runs, .. } = *arguments;
+    let plan = congestion::Plan { size, kbps: rate, runs };
+    let peers = peers()?;
+    let lines = congestion::measure(&plan, &peers, |line| println!("{}", congestion::row(line)))?;
+    if arguments.out.as_os_str() != "-" {
+        write(&arguments.out, &congestion::page(&head(&peers)?, &plan, &lines))?;
+    }
+    Ok(congestion::holds(&lines) && lines.iter().all(|line| line.outcome.failure.is_none()))
 }
 
 fn run_decode(arguments: &DecodeArguments) -> Result<bool, ToolError> {

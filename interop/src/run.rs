@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::cell::{Arrival, Cell, Feedback, Party};
+use crate::cell::{Arrival, Cell, Feedback, LINE_QUEUE_MS, Party};
 use crate::fanfare::Fanfare;
 use crate::impair::{self, Loss, Sent};
 use crate::lab::{Family, Host, Lab};
@@ -68,6 +68,9 @@ pub fn run(cell: &Cell, peers: &Peers, options: &Options) -> Result<Outcome, Too
     impair::apply(sender_host, Loss::default())?;
     for host in receiver_hosts {
         impair::apply(host, cell.conditions.loss)?;
+        if let Some(rate) = cell.conditions.line_bps {
+            host.limit_line(rate, LINE_QUEUE_MS)?;
+        }
     }
     let capture =
         options.capture.as_deref().map(|to| start_capture(sender_host, to)).transpose()?;
@@ -185,6 +188,7 @@ impl Experiment<'_> {
                 // It waits for all it expects; the latecomer comes only after it has begun.
                 command.args(["--wait", if c.arrival == Arrival::Late { "3s" } else { "20s" }]);
                 command.args(["--rate", &c.rate_bps.to_string()]);
+                command.args(["--cc", c.congestion_control]);
                 command.args(["--fec", &format!("{}:{}", c.fec.data, c.fec.parity)]);
                 command.args(["--parity", &c.fec.proactive.to_string(), "--no-gso"]);
                 command.args(["--fec-id", &c.fec.id.to_string()]);
@@ -204,6 +208,9 @@ impl Experiment<'_> {
         let c = &self.cell.conditions;
         let mut command = self.peers.nrl.command(host, "send", GROUP, PORT);
         command.args(["--rate", &c.rate_bps.to_string(), "--grtt", NRL_GRTT]);
+        if c.congestion_control != "fixed" {
+            command.arg("--cc");
+        }
         command.args(["--ndata", &c.fec.data.to_string(), "--nparity", &c.fec.parity.to_string()]);
         command.args(["--auto-parity", &c.fec.proactive.to_string()]);
         command.args(["--fec-id", &c.fec.id.to_string()]);

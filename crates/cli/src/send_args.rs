@@ -2,10 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fanfare_node::{
     Expect, FieldSize, NodeBuilder, SendOptions,
-    proto::{Bitrate, FecConfig, FecId, SenderConfig},
+    proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
 };
 
 use crate::{exit::Failure, net_args::NetArgs, progress::OutputArgs, units};
@@ -51,6 +51,9 @@ pub(crate) struct SendArgs {
     /// Bits per second of everything sent, such as 64k, 10M, 1G
     #[arg(long, default_value = "10M", allow_hyphen_values = true)]
     rate: String,
+    /// What decides the rate; all but fixed take --rate for the most
+    #[arg(long, value_enum, default_value = "fixed")]
+    cc: Cc,
     /// Bytes of a full segment [default: 1400, or less where the link's packets are short]
     #[arg(long, value_name = "BYTES")]
     segment: Option<String>,
@@ -79,6 +82,30 @@ pub(crate) struct SendArgs {
     pub(crate) output: OutputArgs,
 }
 
+/// Rate controllers, as users name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Cc {
+    /// NORM-CC: as TCP would; loss is congestion
+    Norm,
+    /// NORM-CCE: routers' marks are congestion, loss is not
+    Ecn,
+    /// NORM-CCL: loss is congestion unless it is isolated
+    LossTolerant,
+    /// The rate given, whatever happens
+    Fixed,
+}
+
+impl From<Cc> for CongestionControl {
+    fn from(cc: Cc) -> Self {
+        match cc {
+            Cc::Norm => Self::Norm,
+            Cc::Ecn => Self::Ecn,
+            Cc::LossTolerant => Self::LossTolerant,
+            Cc::Fixed => Self::Fixed,
+        }
+    }
+}
+
 /// The options, understood.
 #[derive(Debug)]
 pub(crate) struct SendPlan {
@@ -101,6 +128,7 @@ impl SendArgs {
             segment_size: self.segment_size()?,
             fec: self.fec_config()?,
             rate,
+            congestion: self.cc.into(),
             robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { REQUESTS },
             ..defaults
         };

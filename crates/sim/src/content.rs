@@ -40,6 +40,8 @@ pub struct CheckedStorage {
     pub wrong_bytes: u64,
     /// Bytes written that were there already.
     pub rewritten_bytes: u64,
+    /// Bytes written that were not there yet.
+    pub new_bytes: u64,
 }
 
 /// One object that is being received: disjoint ranges, start to end.
@@ -136,6 +138,7 @@ impl Storage for Shelf<'_> {
         }
         let new = held.add(offset, offset + bytes.len() as u64);
         store.rewritten_bytes += bytes.len() as u64 - new;
+        store.new_bytes += new;
         Ok(())
     }
 

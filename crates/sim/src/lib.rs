@@ -7,10 +7,13 @@
 //! # Map, in reading order
 //! - [`plan`]: what is to be simulated, in chained calls.
 //! - [`link`]: one direction of a path; [`network`]: who hears whom over which.
+//! - [`topology`]: a network of shared hops in its place; [`hop`] and [`queue`]: one of them;
+//!   [`packet`]: what travels; `port`, `fabric`: the same at work; [`flow`]: what else is there.
 //! - [`agenda`]: what happens when.
 //! - `node`: drives one session; [`content`]: objects' bytes, computed rather than stored.
 //! - `simulation`: the run itself.
-//! - [`traffic`], [`report`], [`table`], `trace`: what came of it.
+//! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
+//!   `time_series`, `trace`: what came of it.
 //!
 //! # The guide
 #![doc = include_str!("../../../docs/simulation.md")]
@@ -18,20 +21,41 @@
 
 pub mod agenda;
 pub mod content;
+mod fabric;
+pub mod fairness;
+pub mod flow;
+pub mod histogram;
+pub mod hop;
+pub mod hop_report;
 pub mod link;
 pub mod network;
 mod node;
+pub mod packet;
 pub mod plan;
+mod port;
+pub mod queue;
 pub mod report;
+pub mod series;
 mod simulation;
 pub mod table;
+mod time_series;
+pub mod topology;
 mod trace;
 pub mod traffic;
 
+pub use fabric::MembershipLatency;
+pub use fairness::jain_index;
+pub use flow::{Flow, FlowKind, FlowReport};
+pub use hop::Hop;
+pub use hop_report::HopReport;
 pub use link::{Link, Loss};
 pub use network::{Host, Hosts};
 pub use node::{Completion, Offer};
+pub use packet::FlowId;
 pub use plan::{Change, Object, Plan, Until};
+pub use queue::{Limit, Queue, Red};
 pub use report::{HostReport, Report};
+pub use series::Series;
 pub use table::Table;
+pub use topology::{Place, Router};
 pub use traffic::{Count, Kind, Traffic};

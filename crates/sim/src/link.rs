@@ -126,6 +126,20 @@ impl Link {
             return Fate::Down;
         }
         let Some(left) = self.transmit(memory, now, bytes) else { return Fate::QueueFull };
+        self.propagate(memory, left, bytes, rng)
+    }
+
+    /// What becomes of a datagram whose last bit has left at `left`.
+    pub(crate) fn propagate(
+        &self,
+        memory: &mut LinkMemory,
+        left: Time,
+        bytes: usize,
+        rng: &mut Rng,
+    ) -> Fate {
+        if !self.up {
+            return Fate::Down;
+        }
         if self.loses(memory, rng) {
             return Fate::Lost;
         }

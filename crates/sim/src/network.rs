@@ -2,7 +2,7 @@
 
 use crate::link::{Arrival, Fate, Link, LinkMemory};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use fanfare_proto::{Destination, Time, rng::Rng};
+use fanfare_proto::{Destination, Ecn, Time, rng::Rng};
 use std::{collections::BTreeMap, rc::Rc};
 
 /// One simulated machine; the number of its entry in the plan.
@@ -84,6 +84,8 @@ pub struct Delivery {
     pub source: SocketAddr,
     /// Sent to one host alone.
     pub unicast: bool,
+    /// Its ECN mark.
+    pub ecn: Option<Ecn>,
     /// Whom it reaches, in ascending order.
     pub to: Vec<Host>,
     /// The datagram, shared by all that hear it.
@@ -265,7 +267,7 @@ struct Sending {
 impl Sending {
     fn delivery(&self, at: Time, to: Host, bytes: Rc<[u8]>, hash: u64) -> Delivery {
         let (source, unicast) = (self.from.address(), self.unicast);
-        Delivery { at, source, unicast, to: vec![to], bytes, hash }
+        Delivery { at, source, unicast, ecn: None, to: vec![to], bytes, hash }
     }
 }
 

@@ -5,10 +5,11 @@ use crate::{
     content::{CheckedStorage, Shelf},
     network::Host,
     plan::Object,
+    series::Series,
 };
 use fanfare_proto::{
-    Destination, Event, InstanceId, ObjectKey, ObjectKind, ObjectTransportId, RecvMeta, Session,
-    SessionConfig, Stats, Time,
+    Destination, Ecn, Event, InstanceId, ObjectKey, ObjectKind, ObjectTransportId, RecvMeta,
+    Session, SessionConfig, Stats, Time,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -48,7 +49,7 @@ pub struct Completion {
 }
 
 /// What a node wants to put on the network.
-pub(crate) type Output<'a> = dyn FnMut(Destination, &[u8]) + 'a;
+pub(crate) type Output<'a> = dyn FnMut(Destination, Option<Ecn>, &[u8]) + 'a;
 
 /// One node: a session, its storage, and what came of it.
 #[derive(Debug)]
@@ -68,6 +69,10 @@ pub(crate) struct Node {
     pub(crate) events: Vec<(Time, Event)>,
     /// One entry for each life that has ended.
     past: Vec<Stats>,
+    /// Bytes of objects that were new, over time.
+    pub(crate) received: Series,
+    /// How many of them are in it.
+    counted: u64,
     pub(crate) wakes: u64,
     last_wake: (Time, u32),
     /// The earliest wake that is on the agenda.
@@ -90,6 +95,8 @@ impl Node {
             done: BTreeSet::new(),
             events: Vec::new(),
             past: Vec::new(),
+            received: Series::default(),
+            counted: 0,
             wakes: 0,
             last_wake: (Time::ZERO, 0),
             planned: None,
@@ -231,8 +238,17 @@ impl Node {
             self.transmit(now, output);
             let purged = self.take_events(now, &mut news);
             if !purged || !self.enqueue(now) {
+                self.count_received(now);
                 return news;
             }
+        }
+    }
+
+    fn count_received(&mut self, now: Time) {
+        let new = self.storage.new_bytes - self.counted;
+        if new > 0 {
+            self.received.add(now, new);
+            self.counted += new;
         }
     }
 
@@ -243,7 +259,7 @@ impl Node {
         while let Some(batch) = session.poll_transmit(now, BATCH, &mut self.buffer, &mut shelf) {
             assert!(batch.segment_size > 0, "host {} at {now}: an empty datagram", self.host.0);
             for datagram in self.buffer.chunks(batch.segment_size) {
-                output(batch.destination, datagram);
+                output(batch.destination, batch.ecn, datagram);
                 sent += 1;
             }
             assert!(sent < STORM_DATAGRAMS, "host {} at {now}: sends without end", self.host.0);

@@ -1,10 +1,16 @@
 //! What is to be simulated: hosts, paths, and what changes when.
 
+mod topology;
+
 use crate::{
+    fabric::MembershipLatency,
+    flow::Flow,
+    hop::Hop,
     link::Link,
     network::{Host, Hosts},
     report::Report,
     simulation::Simulation,
+    topology::{Edge, Place},
 };
 use core::net::SocketAddr;
 use fanfare_proto::{
@@ -91,6 +97,8 @@ pub enum Change {
     Link(Hosts, Hosts, Link),
     /// What happens to datagrams of some hosts before the paths part changes.
     Uplink(Hosts, Link),
+    /// The hop from one place to another changes; its queue stays unless it is another.
+    Hop(Place, Place, Hop),
     /// A datagram from nobody in the plan: `source` may be anyone's address.
     Inject {
         /// Who hears it.
@@ -132,6 +140,10 @@ pub struct Plan {
     pub(crate) link: Link,
     pub(crate) links: Vec<(Hosts, Hosts, Link)>,
     pub(crate) uplinks: Vec<(Hosts, Link)>,
+    pub(crate) hops: Vec<Edge>,
+    pub(crate) membership: MembershipLatency,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) warm_up: Duration,
     pub(crate) hosts: Vec<HostPlan>,
     pub(crate) changes: Vec<(Duration, Change)>,
     pub(crate) until: Until,
@@ -157,6 +169,10 @@ impl Plan {
             link: Link::default(),
             links: Vec::new(),
             uplinks: Vec::new(),
+            hops: Vec::new(),
+            membership: MembershipLatency::default(),
+            flows: Vec::new(),
+            warm_up: Duration::ZERO,
             hosts: Vec::new(),
             changes: Vec::new(),
             until: Until::Complete,

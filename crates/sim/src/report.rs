@@ -1,13 +1,17 @@
 //! What came of a run. docs/simulation.md explains each column.
 
 use crate::{
+    flow::FlowReport,
+    hop_report::HopReport,
     network::{Host, PathCounts},
     node::{Completion, Node, Offer},
+    series::Series,
     table::Table,
+    topology::Place,
     traffic::{Kind, Traffic},
 };
-use core::fmt;
-use fanfare_proto::{Event, ObjectKey, Stats, Time};
+use core::{fmt, ops::Range};
+use fanfare_proto::{Duration, Event, ObjectKey, Stats, Time};
 
 /// Rows of hosts that are printed; the rest is in the sums.
 const HOST_ROWS: usize = 12;
@@ -29,6 +33,8 @@ pub struct HostReport {
     pub events: Vec<(Time, Event)>,
     /// Counters of each of its lives.
     pub lives: Vec<Stats>,
+    /// Bytes of objects it received, each once, over time.
+    pub received: Series,
     /// Times its timers woke it.
     pub wakes: u64,
     /// Bytes given to storage that were not the object's.
@@ -47,6 +53,7 @@ impl HostReport {
             wakes: node.wakes,
             wrong_bytes: node.storage().wrong_bytes,
             rewritten_bytes: node.storage().rewritten_bytes,
+            received: node.received,
             completions: node.completions,
             events: node.events,
         }
@@ -82,6 +89,10 @@ pub struct Report {
     pub traffic: Traffic,
     /// What paths did.
     pub paths: PathCounts,
+    /// Each hop of a topology, in the order of the plan.
+    pub hops: Vec<HopReport>,
+    /// Each background flow, in the order of the plan.
+    pub flows: Vec<FlowReport>,
     /// Of every delivery: time, hearer, bytes. Two runs are the same when it is the same.
     pub hash: u64,
     /// The first datagrams, when the plan asked for them.
@@ -124,6 +135,18 @@ impl Report {
     pub fn nacks_per_loss_event(&self) -> f64 {
         let nacks = self.traffic.of(Kind::Nack).messages as f64;
         nacks / self.traffic.loss_events().len().max(1) as f64
+    }
+
+    /// Bits of objects that a host received in each second of a window, each counted once.
+    #[must_use]
+    pub fn goodput(&self, host: Host, window: &Range<Duration>) -> f64 {
+        self.host(host).received.bps(window)
+    }
+    /// The hop from one place to another.
+    #[must_use]
+    pub fn hop(&self, from: impl Into<Place>, to: impl Into<Place>) -> Option<&HopReport> {
+        let (from, to) = (from.into(), to.into());
+        self.hops.iter().find(|hop| (hop.from, hop.to) == (from, to))
     }
 
     /// Fails, with everything that helps to find out why, unless `holds`.
@@ -199,6 +222,41 @@ impl Report {
         table
     }
 
+    fn hop_table(&self) -> Table {
+        let mut table = Table::new(&[
+            "hop", "carried", "dropped", "marked", "lost", "too big", "down", "q max", "q50 ms",
+            "q95 ms", "q99 ms",
+        ]);
+        let busy = |hop: &&HopReport| hop.rate.is_some() || hop.lost + hop.too_large > 0;
+        for hop in self.hops.iter().filter(busy).take(HOST_ROWS) {
+            let ms = |share| format!("{:.1}", hop.delay.percentile(share).as_secs_f64() * 1e3);
+            table.row([
+                format!("{}-{}", hop.from, hop.to),
+                hop.carried.to_string(),
+                hop.dropped.to_string(),
+                hop.marked.to_string(),
+                hop.lost.to_string(),
+                hop.too_large.to_string(),
+                hop.down.to_string(),
+                hop.most_packets.to_string(),
+                ms(0.5),
+                ms(0.95),
+                ms(0.99),
+            ]);
+        }
+        table
+    }
+
+    fn flow_table(&self) -> Table {
+        let mut table = Table::new(&["flow", "sent", "received B"]);
+        for (number, flow) in self.flows.iter().enumerate().take(HOST_ROWS) {
+            let received = flow.received.sum(&(Duration::ZERO..Duration::MAX));
+            let name = format!("{number} {}-{}", flow.from, flow.to);
+            table.row([name, flow.sent.to_string(), received.to_string()]);
+        }
+        table
+    }
+
     fn traffic_table(&self) -> Table {
         let mut table = Table::new(&["kind", "messages", "bytes"]);
         for kind in Kind::ALL {
@@ -222,6 +280,9 @@ impl fmt::Display for Report {
             writeln!(f, "and {} hosts more", self.hosts.len() - HOST_ROWS)?;
         }
         write!(f, "{}", self.traffic_table())?;
+        if !self.hops.is_empty() {
+            write!(f, "{}{}", self.hop_table(), self.flow_table())?;
+        }
         let p = &self.paths;
         writeln!(
             f,

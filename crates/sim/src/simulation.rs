@@ -1,7 +1,11 @@
 //! The run itself: takes what comes next from the agenda until the plan is fulfilled.
 
+mod shared;
+
 use crate::{
     agenda::Agenda,
+    fabric::{Fabric, Step},
+    flow::{Running, Side},
     network::{Delivery, Host, Hosts, Network},
     node::Node,
     plan::{Change, Plan, Until},
@@ -10,7 +14,7 @@ use crate::{
     traffic::{Kind, Traffic},
 };
 use core::net::SocketAddr;
-use fanfare_proto::{Destination, Duration, ObjectKey, RecvMeta, Time};
+use fanfare_proto::{Destination, Duration, Ecn, ObjectKey, RecvMeta, Time};
 use fanfare_wire::Message;
 use std::rc::Rc;
 
@@ -43,6 +47,10 @@ enum Happening {
     Wake(Host),
     Change(usize),
     Start(Host),
+    Step(Step),
+    FlowStart(u16),
+    FlowStop(u16),
+    FlowWake(u16, Side),
 }
 
 /// A run under way.
@@ -51,13 +59,16 @@ pub(crate) struct Simulation {
     now: Time,
     agenda: Agenda<Happening>,
     network: Network,
+    /// In a plan with hops, in the place of the network's paths.
+    fabric: Option<Fabric>,
+    flows: Vec<Running>,
     nodes: Vec<Node>,
     outstanding: usize,
     traffic: Traffic,
     trace: Vec<String>,
     hash: u64,
     last_data: Vec<Vec<u8>>,
-    outbox: Vec<(Destination, Vec<u8>)>,
+    outbox: Vec<(Destination, Option<Ecn>, Vec<u8>)>,
     news: bool,
 }
 
@@ -76,20 +87,26 @@ impl Simulation {
         for (number, (at, _)) in plan.changes.iter().enumerate() {
             agenda.push(Time::ZERO + *at, Happening::Change(number));
         }
-        Self {
+        let fabric = Self::fabric_of(&plan);
+        assert!(fabric.is_some() || plan.flows.is_empty(), "background flows need hops");
+        let mut simulation = Self {
             outstanding: plan.changes.len() + plan.hosts.len(),
             last_data: vec![Vec::new(); nodes.len()],
             plan,
             now: Time::ZERO,
             agenda,
             network,
+            fabric,
+            flows: Vec::new(),
             nodes,
             traffic: Traffic::default(),
             trace: Vec::new(),
             hash: FNV_OFFSET,
             outbox: Vec::new(),
             news: false,
-        }
+        };
+        simulation.plan_flows();
+        simulation
     }
 
     pub(crate) fn run(mut self) -> Report {
@@ -121,6 +138,10 @@ impl Simulation {
                 node.on_wake(self.now);
                 self.settle(host);
             }
+            Happening::Step(step) => self.on_step(step),
+            Happening::FlowStart(number) => self.start_flow(number),
+            Happening::FlowStop(number) => self.flows[usize::from(number)].stop(),
+            Happening::FlowWake(number, side) => self.wake_flow(number, side),
             Happening::Start(host) => {
                 self.outstanding -= 1;
                 self.start(host);
@@ -138,24 +159,40 @@ impl Simulation {
         self.hash = fnv(self.hash, [self.now.as_nanos(), u64::from(host.0), delivery.hash]);
         let node = &mut self.nodes[usize::from(host.0)];
         let unicast = delivery.unicast || node.config().unicast;
-        let meta = RecvMeta { source: delivery.source, ecn: None, unicast };
+        let meta = RecvMeta { source: delivery.source, ecn: delivery.ecn, unicast };
         node.on_datagram(self.now, meta, &delivery.bytes);
         self.settle(host);
     }
 
     fn start(&mut self, host: Host) {
-        self.network.set_up(host, true);
+        self.set_up(host, true);
         self.nodes[usize::from(host.0)].start(self.now);
         self.settle(host);
+    }
+
+    fn set_up(&mut self, host: Host, up: bool) {
+        self.network.set_up(host, up);
+        if let Some(fabric) = &mut self.fabric {
+            fabric.set_up(self.now, host, up);
+        }
+        self.enter_steps();
+    }
+    fn set_side(&mut self, hosts: Hosts, side: u8) {
+        self.network.set_side(hosts, side);
+        if let Some(fabric) = &mut self.fabric {
+            fabric.set_side(hosts, side);
+        }
     }
 
     /// Drains a node, sends what it has to say, and notes when it wants to be woken.
     fn settle(&mut self, host: Host) {
         let node = &mut self.nodes[usize::from(host.0)];
         let outbox = &mut self.outbox;
-        self.news |= node.drain(self.now, &mut |to, bytes| outbox.push((to, bytes.to_vec())));
-        for (to, bytes) in std::mem::take(&mut self.outbox) {
-            self.transmit(host, to, &bytes);
+        self.news |= node.drain(self.now, &mut |to, ecn, bytes| {
+            outbox.push((to, ecn, bytes.to_vec()));
+        });
+        for (to, ecn, bytes) in std::mem::take(&mut self.outbox) {
+            self.transmit(host, to, ecn, &bytes);
         }
         self.plan_wake(host);
     }
@@ -172,7 +209,7 @@ impl Simulation {
         }
     }
 
-    fn transmit(&mut self, from: Host, to: Destination, bytes: &[u8]) {
+    fn transmit(&mut self, from: Host, to: Destination, ecn: Option<Ecn>, bytes: &[u8]) {
         let message = Message::parse(bytes).ok();
         let kind = self.traffic.count(bytes.len(), message.as_ref());
         match &message {
@@ -184,7 +221,11 @@ impl Simulation {
         }
         self.note(from, kind, message.as_ref(), bytes.len());
         let hash = hash_bytes(bytes);
-        for delivery in self.network.send(self.now, from, to, bytes, hash) {
+        if self.fabric.is_some() {
+            return self.send_shared(from, to, ecn, bytes, hash);
+        }
+        for mut delivery in self.network.send(self.now, from, to, bytes, hash) {
+            delivery.ecn = ecn;
             self.agenda.push(delivery.at, Happening::Delivery(delivery));
         }
     }
@@ -208,13 +249,18 @@ impl Simulation {
         match change {
             Change::Start(host) => self.start(host),
             Change::Crash(host) => {
-                self.network.set_up(host, false);
+                self.set_up(host, false);
                 self.nodes[usize::from(host.0)].crash();
             }
-            Change::Partition(hosts) => self.network.set_side(hosts, 1),
-            Change::Heal => self.network.set_side(Hosts::All, 0),
+            Change::Partition(hosts) => self.set_side(hosts, 1),
+            Change::Heal => self.set_side(Hosts::All, 0),
             Change::Link(from, to, link) => self.network.set_link(from, to, link),
             Change::Uplink(from, link) => self.network.set_uplink(from, link),
+            Change::Hop(from, to, hop) => {
+                if let Some(fabric) = &mut self.fabric {
+                    fabric.set_hop(from, to, hop);
+                }
+            }
             Change::Inject { to, source, bytes } => self.inject(to, source, &bytes),
             Change::Tamper { like, to, source, patches } => {
                 let mut bytes = self.last_data[usize::from(like.0)].clone();
@@ -290,7 +336,8 @@ impl Simulation {
         let count = self.nodes.len() as u16;
         let to = (0..count).map(Host).filter(|host| to.contains(*host)).collect();
         let (bytes, hash) = (Rc::from(bytes), hash_bytes(bytes));
-        let delivery = Delivery { at: self.now, source, unicast: false, to, bytes, hash };
+        let delivery =
+            Delivery { at: self.now, source, unicast: false, ecn: None, to, bytes, hash };
         self.happen(Happening::Delivery(delivery));
     }
 
@@ -305,6 +352,7 @@ impl Simulation {
 
     fn is_complete(&self) -> bool {
         let offered: Vec<(Host, ObjectKey)> = self.offered();
+        let group = |number: u16| self.plan.hosts[usize::from(number)].group;
         self.outstanding == 0
             && !self.nodes.iter().any(Node::has_backlog)
             && self.nodes.iter().zip(0..).all(|(node, number)| {
@@ -312,7 +360,7 @@ impl Simulation {
                     || !node.receives()
                     || offered
                         .iter()
-                        .filter(|(from, _)| from.0 != number)
+                        .filter(|(from, _)| from.0 != number && group(from.0) == group(number))
                         .all(|(_, key)| node.has(*key))
             })
     }
@@ -338,6 +386,8 @@ impl Simulation {
             hosts: self.nodes.into_iter().map(HostReport::of).collect(),
             traffic: self.traffic,
             paths: self.network.counts,
+            hops: self.fabric.map(Fabric::into_reports).unwrap_or_default(),
+            flows: self.flows.into_iter().map(|flow| flow.report).collect(),
             hash: self.hash,
             trace: self.trace,
         }

@@ -16,9 +16,15 @@ use crate::{
 use alloc::vec::Vec;
 use fanfare_wire::{NodeId, ext::CcFlags};
 
-/// TFRC's first window (RFC 5348 4.2, RFC 3390): this many bytes in the first round trip. NRL
-/// begins with one segment a second and needs four seconds to a useful rate.
-const FIRST_WINDOW: f64 = 4380.0;
+/// TCP's first window (RFC 6928): this many segments in the first round trip. NRL begins with one
+/// a second and needs four seconds to a useful rate.
+const FIRST_WINDOW: f64 = 10.0;
+/// Probes that may go unanswered before the first answer: the first guess of the round trip may be
+/// short.
+const FIRST_PROBES: u32 = 4;
+/// Sending at less than this share of the rate, the sender has nothing to send: what arrives says
+/// nothing of the path then (RFC 5348 4.3).
+const DATA_LIMITED: f64 = 0.7;
 /// One report raises the rate by no more than this (NRL's value).
 const RAISE_MAX: f64 = 2.0;
 /// Bounds of the damper on short-term swings (NRL's values).
@@ -41,20 +47,45 @@ pub struct Norm {
     /// No receiver that limits has seen loss.
     starting: bool,
     candidates: Candidates,
-    /// Mean bytes of a message.
+    /// Mean bytes of a message with a full segment.
     size: f64,
     /// Mean square root of the limiting receiver's round trip, seconds.
     root: Option<f64>,
     /// The report last used: one probe is answered once.
     answered: Option<(NodeId, u16)>,
     grtt: Duration,
+    /// Probes without any receiver that limits.
+    unanswered: u32,
+    usage: Usage,
+}
+
+/// How much of the rate is used.
+#[derive(Debug)]
+struct Usage {
+    since: Time,
+    bytes: u64,
+    /// Too little to send, in the interval of probes before this one and in that before it: answers
+    /// that come now speak of both.
+    limited: [bool; 2],
+}
+
+impl Usage {
+    fn on_probe(&mut self, now: Time, rate: Bitrate) {
+        let possible = rate.bytes_in(now.since(self.since)) as f64;
+        self.limited = [(self.bytes as f64) < DATA_LIMITED * possible, self.limited[0]];
+        (self.since, self.bytes) = (now, 0);
+    }
+
+    fn is_limited(&self) -> bool {
+        self.limited != [false; 2]
+    }
 }
 
 impl Norm {
     /// Starts as TFRC does, with a guess of the round trip.
     #[must_use]
-    pub fn new(_now: Time, limits: Limits, mode: Mode) -> Self {
-        let start = FIRST_WINDOW / limits.rtt.as_secs_f64().max(1e-3);
+    pub fn new(now: Time, limits: Limits, mode: Mode) -> Self {
+        let start = FIRST_WINDOW * limits.segment as f64 / limits.rtt.as_secs_f64().max(1e-3);
         Self {
             rate: limits.clamp(Bitrate::from_bytes_per_second(start)),
             size: limits.segment as f64,
@@ -66,6 +97,8 @@ impl Norm {
             candidates: Candidates::default(),
             root: None,
             answered: None,
+            unanswered: 0,
+            usage: Usage { since: now, bytes: 0, limited: [false; 2] },
         }
     }
 
@@ -81,8 +114,9 @@ impl Norm {
         let rtt = feedback.rtt.unwrap_or(self.grtt);
         let equation = super::equation_rate(self.size, rtt, feedback.loss);
         let rate = match starting {
+            true if self.usage.is_limited() => feedback.rate.max(self.rate),
             true => feedback.rate,
-            false if feedback.flags.has(CcFlags::LIMIT) => {
+            false if feedback.flags.has(CcFlags::LIMIT) && !self.usage.is_limited() => {
                 Bitrate::from_bytes_per_second(equation).min(feedback.rate)
             }
             false => Bitrate::from_bytes_per_second(equation),
@@ -100,6 +134,9 @@ impl Norm {
         self.starting = false;
         if clr.rate < self.rate {
             self.rate = self.limits.clamp(clr.rate);
+            return;
+        }
+        if self.usage.is_limited() {
             return;
         }
         let most = self.rate.as_bytes_per_second() * RAISE_MAX;
@@ -138,10 +175,15 @@ impl RateController for Norm {
 
     fn on_probe(&mut self, now: Time, probing: &Probing) {
         self.grtt = probing.grtt;
+        self.usage.on_probe(now, self.rate);
         self.candidates.on_probe(now, probing.grtt);
         let silent = match self.candidates.first() {
-            None => true,
+            None => {
+                self.unanswered += 1;
+                self.unanswered > FIRST_PROBES
+            }
             Some(clr) => {
+                self.unanswered = FIRST_PROBES;
                 now.since(clr.heard) > self.grtt.max(clr.rtt) * SILENT_RTTS
                     && clr.probes > SILENT_RTTS
             }
@@ -151,8 +193,12 @@ impl RateController for Norm {
         }
     }
 
+    /// Commands are short and few: the equation is about the messages that fill the line.
     fn on_sent(&mut self, _now: Time, bytes: usize) {
-        self.size += SIZE_WEIGHT * (bytes as f64 - self.size);
+        self.usage.bytes += bytes as u64;
+        if bytes >= self.limits.segment {
+            self.size += SIZE_WEIGHT * (bytes as f64 - self.size);
+        }
     }
 
     fn on_left(&mut self, _now: Time, node: NodeId) {
@@ -235,7 +281,7 @@ mod tests {
 
     #[test]
     fn it_begins_with_a_few_segments_a_round_trip() {
-        assert_eq!(norm().rate(), Bitrate::bps(350_400));
+        assert_eq!(norm().rate(), Bitrate::kbps(800));
     }
 
     #[test]
@@ -284,7 +330,21 @@ mod tests {
         let probing = Probing { grtt: Duration::ZERO, cc_sequence: 1, sending: false };
         norm.on_probe(Time::ZERO, &probing);
         assert_eq!(norm.rate().as_bps(), start);
-        norm.on_probe(Time::ZERO, &Probing { sending: true, ..probing });
-        assert_eq!(norm.rate().as_bps(), start / 2);
+        for _ in 0..=FIRST_PROBES {
+            norm.on_probe(Time::ZERO, &Probing { sending: true, ..probing });
+        }
+        assert_eq!(norm.rate().as_bps(), start / 4, "twice after four probes, one without data");
+    }
+
+    #[test]
+    fn with_nothing_to_send_what_arrives_does_not_lower_the_rate() {
+        let mut norm = norm();
+        hear(&mut norm, feedback(1, 1, 0.0, 20_000, CcFlags::START));
+        let probing = Probing { grtt: Duration::from_millis(100), cc_sequence: 2, sending: false };
+        norm.on_probe(Time::ZERO + Duration::from_millis(100), &probing);
+        hear(&mut norm, feedback(1, 2, 0.0, 10, CcFlags::START));
+        assert_eq!(norm.rate(), Bitrate::mbps(20));
+        hear(&mut norm, feedback(1, 3, 0.0001, 10, CcFlags::LIMIT));
+        assert!(norm.rate() > Bitrate::mbps(9), "{}", norm.rate());
     }
 }

@@ -1,0 +1,147 @@
+//! Background flows: what else is on the road. A kind a file, all behind [`End`].
+
+mod cbr;
+mod on_off;
+mod running;
+
+pub use cbr::Cbr;
+pub use on_off::OnOff;
+pub(crate) use running::{Running, Side};
+
+use crate::{series::Series, topology::Place};
+use core::ops::Range;
+use fanfare_proto::{Bitrate, Duration, Ecn, Time, rng::Rng};
+use std::{any::Any, rc::Rc};
+
+/// A packet that an end wants to send.
+#[derive(Debug, Clone)]
+pub struct Outgoing {
+    /// Bytes on the wire, all headers included.
+    pub bytes: usize,
+    /// Mark to send with.
+    pub ecn: Option<Ecn>,
+    /// What the other end is told.
+    pub content: Rc<dyn Any>,
+}
+
+/// A packet that reaches an end.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    /// Bytes on the wire.
+    pub bytes: usize,
+    /// Its mark.
+    pub ecn: Option<Ecn>,
+    /// What the other end tells.
+    pub content: &'a dyn Any,
+}
+
+/// One end of a background flow: told what happens, asked what it wants to send.
+pub trait End: core::fmt::Debug {
+    /// A packet of the other end arrives.
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>);
+    /// The next packet that may go now. Asked again until there is none, after each packet that
+    /// arrived and when the time of [`Self::next_timeout`] has come.
+    fn poll_packet(&mut self, now: Time) -> Option<Outgoing>;
+    /// When it wants to be asked again.
+    fn next_timeout(&self) -> Option<Time>;
+    /// Bytes that its application has received so far.
+    fn delivered(&self) -> u64;
+}
+
+/// The receiving end of a flow that nobody answers.
+#[derive(Debug, Default)]
+pub struct Sink {
+    delivered: u64,
+}
+
+impl End for Sink {
+    fn on_packet(&mut self, _now: Time, packet: Incoming<'_>) {
+        self.delivered += packet.bytes.saturating_sub(crate::link::HEADER_BYTES) as u64;
+    }
+    fn poll_packet(&mut self, _now: Time) -> Option<Outgoing> {
+        None
+    }
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+    fn delivered(&self) -> u64 {
+        self.delivered
+    }
+}
+
+/// What a background flow is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FlowKind {
+    /// A constant rate.
+    Cbr {
+        /// On the wire, headers included.
+        rate: Bitrate,
+        /// Bytes of each packet on the wire.
+        bytes: usize,
+    },
+    /// A constant rate now and then.
+    OnOff {
+        /// While on.
+        rate: Bitrate,
+        /// Bytes of each packet on the wire.
+        bytes: usize,
+        /// Mean time on, exponential.
+        on: Duration,
+        /// Mean time off, exponential.
+        off: Duration,
+    },
+}
+
+/// A background flow, as a plan describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Flow {
+    /// Where it begins.
+    pub from: Place,
+    /// Where it ends.
+    pub to: Place,
+    /// What it is.
+    pub kind: FlowKind,
+    /// When it sends. Default always.
+    pub during: Range<Duration>,
+}
+
+impl Flow {
+    /// A flow of this kind all the time.
+    #[must_use]
+    pub fn new(from: impl Into<Place>, to: impl Into<Place>, kind: FlowKind) -> Self {
+        Self { from: from.into(), to: to.into(), kind, during: Duration::ZERO..Duration::MAX }
+    }
+    /// In this time only.
+    #[must_use]
+    pub fn during(self, during: Range<Duration>) -> Self {
+        Self { during, ..self }
+    }
+
+    /// Its two ends, at its start.
+    pub(crate) fn ends(&self, now: Time, seed: u64) -> [Box<dyn End>; 2] {
+        match self.kind {
+            FlowKind::Cbr { rate, bytes } => {
+                [Box::new(Cbr::new(rate, bytes, now)), Box::<Sink>::default()]
+            }
+            FlowKind::OnOff { rate, bytes, on, off } => {
+                let source = OnOff::new(Cbr::new(rate, bytes, now), on, off, now, Rng::new(seed));
+                [Box::new(source), Box::<Sink>::default()]
+            }
+        }
+    }
+}
+
+/// What came of a background flow.
+#[derive(Debug, Clone)]
+pub struct FlowReport {
+    /// Where it began.
+    pub from: Place,
+    /// Where it ended.
+    pub to: Place,
+    /// What it was.
+    pub kind: FlowKind,
+    /// Packets that its source sent.
+    pub sent: u64,
+    /// Bytes that the application at its end received.
+    pub received: Series,
+}

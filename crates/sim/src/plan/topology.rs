@@ -1,0 +1,88 @@
+//! Plans over a topology: hops that all routes share, and what else is on them.
+
+use super::Plan;
+use crate::{
+    fabric::MembershipLatency,
+    flow::Flow,
+    hop::Hop,
+    link::Link,
+    network::Host,
+    topology::{Edge, Place, Router},
+};
+use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
+
+impl Plan {
+    /// The classic test of sharing: `pairs` senders and receivers, each pair a group of its own,
+    /// with one bottleneck between them, the same in both directions.
+    ///
+    /// Pair n is [`Plan::sender_of`] and [`Plan::receiver_of`] n, in group n. Senders are joined to
+    /// router 0 and receivers to router 1 without delay or limit; `hop` and `wire` change that.
+    #[must_use]
+    pub fn dumbbell(seed: u64, pairs: u8, bottleneck: impl Into<Hop>) -> Self {
+        let access = Hop::from(Link::wire());
+        let mut plan = Self::new(seed).wire(Router(0), Router(1), bottleneck);
+        for pair in 0..pairs {
+            let (sender, receiver) = (Self::sender_of(pair), Self::receiver_of(pair));
+            let receives = Some(ReceiverConfig::default());
+            plan = plan
+                .sender(SenderConfig::default())
+                .host(SessionConfig { receiver: receives, ..SessionConfig::default() })
+                .group(sender, pair)
+                .group(receiver, pair)
+                .wire(sender, Router(0), access)
+                .wire(Router(1), receiver, access);
+        }
+        plan
+    }
+    /// The sending host of a dumbbell's pair.
+    #[must_use]
+    pub fn sender_of(pair: u8) -> Host {
+        Host(2 * u16::from(pair))
+    }
+    /// The receiving host of a dumbbell's pair.
+    #[must_use]
+    pub fn receiver_of(pair: u8) -> Host {
+        Host(2 * u16::from(pair) + 1)
+    }
+
+    /// A hop in one direction. A plan with hops has no other paths: what `link`, `path` and
+    /// `uplink` say does not count. The last word on two neighbours holds.
+    #[must_use]
+    pub fn hop(
+        mut self,
+        from: impl Into<Place>,
+        to: impl Into<Place>,
+        hop: impl Into<Hop>,
+    ) -> Self {
+        let edge = Edge { from: from.into(), to: to.into(), hop: hop.into() };
+        match self.hops.iter_mut().find(|e| (e.from, e.to) == (edge.from, edge.to)) {
+            Some(known) => *known = edge,
+            None => self.hops.push(edge),
+        }
+        self
+    }
+    /// A hop in each direction.
+    #[must_use]
+    pub fn wire(self, a: impl Into<Place>, b: impl Into<Place>, hop: impl Into<Hop>) -> Self {
+        let (a, b, hop) = (a.into(), b.into(), hop.into());
+        self.hop(a, b, hop).hop(b, a, hop)
+    }
+    /// How long the network takes to learn who is in a group. Default at once.
+    #[must_use]
+    pub fn membership(mut self, latency: MembershipLatency) -> Self {
+        self.membership = latency;
+        self
+    }
+    /// A background flow. It needs a topology.
+    #[must_use]
+    pub fn flow(mut self, flow: Flow) -> Self {
+        self.flows.push(flow);
+        self
+    }
+    /// Percentiles of queueing delay count from this time on, so that a slow start can be left out.
+    #[must_use]
+    pub fn warm_up(mut self, until: Duration) -> Self {
+        self.warm_up = until;
+        self
+    }
+}

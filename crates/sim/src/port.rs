@@ -1,0 +1,188 @@
+//! The near end of one hop at work: its queue, its line, and what became of what it sent.
+
+use crate::{
+    hop::Hop,
+    hop_report::HopReport,
+    link::{Fate, LinkMemory},
+    packet::{Packet, Payload},
+    queue::{Discipline, Queue},
+    topology::{Place, PlaceNumber},
+};
+use fanfare_proto::{Bitrate, Time, rng::Rng};
+
+/// One hop of a run.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub(crate) to: PlaceNumber,
+    hop: Hop,
+    queue: Box<dyn Discipline>,
+    /// The packet on the line.
+    sending: Option<Packet>,
+    memory: LinkMemory,
+    /// Of its own, so that one hop's losses do not depend on another's traffic.
+    rng: Rng,
+    warm: Time,
+    pub(crate) report: HopReport,
+}
+
+/// A packet that reaches the far end of a hop.
+#[derive(Debug)]
+pub(crate) struct Passage {
+    pub(crate) at: Time,
+    pub(crate) packet: Packet,
+}
+
+impl Port {
+    pub(crate) fn new(
+        ends: (Place, Place),
+        to: PlaceNumber,
+        hop: Hop,
+        seed: u64,
+        warm: Time,
+    ) -> Self {
+        Self {
+            to,
+            hop,
+            queue: built(hop.queue, hop.link.rate),
+            sending: None,
+            memory: LinkMemory::default(),
+            rng: Rng::new(seed),
+            warm,
+            report: HopReport::new(ends.0, ends.1, hop.link.rate),
+        }
+    }
+
+    /// Rate, delay and faults change from the next packet on. What waits goes on waiting, unless
+    /// another queue is put in its place: then it is lost.
+    pub(crate) fn change(&mut self, hop: Hop) {
+        if hop.queue != self.hop.queue || self.hop.link.rate.is_none() {
+            self.queue = built(hop.queue, hop.link.rate);
+        }
+        self.hop = hop;
+        self.report.rate = hop.link.rate;
+    }
+    pub(crate) fn is_sending(&self) -> bool {
+        self.sending.is_some()
+    }
+
+    /// A packet wants to pass. Without a rate it is on its way at once.
+    pub(crate) fn on_packet(&mut self, now: Time, mut packet: Packet, out: &mut Vec<Passage>) {
+        if !self.hop.link.up {
+            self.report.down += 1;
+        } else if packet.bytes > self.hop.mtu {
+            self.report.too_large += 1;
+        } else {
+            packet.entered = now;
+            match self.hop.link.rate {
+                Some(_) => self.enqueue(now, packet),
+                None => {
+                    self.report.on_line(now, &packet, self.warm);
+                    self.propagate(now, packet, out);
+                }
+            }
+        }
+    }
+
+    fn enqueue(&mut self, now: Time, packet: Packet) {
+        let verdict = self.queue.on_packet(now, packet, &mut self.rng);
+        if verdict.dropped.is_some() {
+            self.report.on_drop(now);
+        }
+        if verdict.marked {
+            self.report.on_mark(now);
+        }
+        self.report.on_queued(self.queue.packets(), self.queue.bytes());
+    }
+
+    /// Puts the next packet on the line, if one waits; gives when its last bit will have left.
+    pub(crate) fn poll_line(&mut self, now: Time) -> Option<Time> {
+        let packet = self.queue.poll_packet(now)?;
+        self.report.on_line(now, &packet, self.warm);
+        // A rate taken away while packets waited lets them out at once.
+        let time = self.hop.link.rate.map_or_else(Default::default, |r| r.time_for(packet.bytes));
+        self.sending = Some(packet);
+        Some(now + time)
+    }
+
+    /// The last bit of the packet on the line has left.
+    pub(crate) fn on_sent(&mut self, now: Time, out: &mut Vec<Passage>) {
+        if let Some(packet) = self.sending.take() {
+            self.propagate(now, packet, out);
+        }
+    }
+
+    fn propagate(&mut self, now: Time, packet: Packet, out: &mut Vec<Passage>) {
+        let bytes = match &packet.payload {
+            Payload::Datagram(bytes, _) => bytes.len(),
+            Payload::Background(_) => packet.bytes,
+        };
+        match self.hop.link.propagate(&mut self.memory, now, bytes, &mut self.rng) {
+            Fate::Arrives(first, second) => {
+                for arrival in core::iter::once(first).chain(second) {
+                    let mut packet = packet.clone();
+                    if arrival.flip.is_none_or(|bit| packet.corrupt(bit)) {
+                        out.push(Passage { at: arrival.at, packet });
+                    } else {
+                        self.report.lost += 1;
+                    }
+                }
+            }
+            Fate::Down => self.report.down += 1,
+            Fate::Lost | Fate::QueueFull => self.report.lost += 1,
+        }
+    }
+}
+
+/// A queue before a line without a rate never holds anything: its size does not matter.
+fn built(queue: Queue, rate: Option<Bitrate>) -> Box<dyn Discipline> {
+    queue.build(rate.unwrap_or(Bitrate::bps(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{link::Link, network::Host, queue::tests::packet, topology::Router};
+    use fanfare_proto::Duration;
+
+    fn port(hop: Hop) -> Port {
+        let ends = (Place::Host(Host(0)), Place::Router(Router(0)));
+        Port::new(ends, PlaceNumber(1), hop, 1, Time::ZERO)
+    }
+    fn megabit() -> Hop {
+        Hop::from(Link::wire().rate(Bitrate::mbps(1), 0)).queue(Queue::packets(2))
+    }
+
+    #[test]
+    fn packets_leave_one_after_the_other_at_the_rate() {
+        let (mut port, mut out) = (port(megabit()), Vec::new());
+        for _ in 0..4 {
+            port.on_packet(Time::ZERO, packet(0, 1250, None), &mut out);
+        }
+        assert_eq!((port.report.dropped, port.report.most_packets), (2, 2));
+        let mut now = Time::ZERO;
+        while let Some(at) = port.poll_line(now) {
+            now = at;
+            port.on_sent(now, &mut out);
+        }
+        let ms: Vec<u64> = out.iter().map(|p| p.at.as_nanos() / 1_000_000).collect();
+        assert_eq!(ms, [10, 20]);
+        assert_eq!(port.report.delay.percentile(1.0).as_millis(), 9);
+    }
+
+    #[test]
+    fn a_packet_above_the_mtu_and_one_for_a_hop_that_is_down_are_counted() {
+        let (mut port, mut out) = (port(megabit()), Vec::new());
+        port.on_packet(Time::ZERO, packet(0, 1501, None), &mut out);
+        port.change(Hop { link: Link::down(), ..megabit() });
+        port.on_packet(Time::ZERO, packet(0, 100, None), &mut out);
+        assert_eq!((port.report.too_large, port.report.down, out.len()), (1, 1, 0));
+    }
+
+    #[test]
+    fn another_rate_keeps_what_waits() {
+        let (mut port, mut out) = (port(megabit()), Vec::new());
+        port.on_packet(Time::ZERO, packet(0, 1250, None), &mut out);
+        port.change(Hop { link: Link::wire().rate(Bitrate::kbps(500), 0), ..megabit() });
+        assert_eq!(port.poll_line(Time::ZERO), Some(Time::ZERO + Duration::from_millis(20)));
+    }
+}

@@ -1,0 +1,62 @@
+//! A run over time as comma-separated values: a line for each 100 ms and each hop, host and flow.
+
+use crate::{
+    report::Report,
+    series::{STEP, Series},
+};
+use std::fmt::Write;
+
+impl Report {
+    /// Columns `time_s, hop, rate_bps, longest_queue_ms, drops, marks`: each hop with a rate.
+    #[must_use]
+    pub fn hops_csv(&self) -> String {
+        let mut csv = String::from("time_s,hop,rate_bps,longest_queue_ms,drops,marks\n");
+        for hop in self.hops.iter().filter(|hop| hop.rate.is_some()) {
+            for step in 0..self.steps() {
+                let name = format_args!("{}-{}", hop.from, hop.to);
+                let longest = hop.longest_us.at(step) as f64 / 1e3;
+                // Writing to a string cannot fail.
+                let _ = writeln!(
+                    csv,
+                    "{:.1},{name},{},{longest},{},{}",
+                    begin(step),
+                    bps(&hop.bytes, step),
+                    hop.drops.at(step),
+                    hop.marks.at(step)
+                );
+            }
+        }
+        csv
+    }
+    /// Columns `time_s, receiver, goodput_bps`: each host that receives, each background flow.
+    #[must_use]
+    pub fn goodput_csv(&self) -> String {
+        let mut csv = String::from("time_s,receiver,goodput_bps\n");
+        for (name, series) in self.goodput_series() {
+            for step in 0..self.steps() {
+                let _ = writeln!(csv, "{:.1},{name},{}", begin(step), bps(series, step));
+            }
+        }
+        csv
+    }
+    /// What receivers got over time: each host that receives, each background flow, by name.
+    #[must_use]
+    pub fn goodput_series(&self) -> Vec<(String, &Series)> {
+        let hosts = self.hosts.iter().filter(|host| host.receives);
+        let hosts = hosts.map(|host| (format!("host{}", host.host.0), &host.received));
+        let flows = self.flows.iter().enumerate();
+        hosts.chain(flows.map(|(n, flow)| (format!("flow{n}"), &flow.received))).collect()
+    }
+
+    /// Whole steps of the run.
+    fn steps(&self) -> usize {
+        (self.ended.as_nanos() / STEP.as_nanos() as u64) as usize
+    }
+}
+
+fn begin(step: usize) -> f64 {
+    step as f64 * STEP.as_secs_f64()
+}
+fn bps(series: &Series, step: usize) -> u64 {
+    (series.at(step) as f64 * 8.0 / STEP.as_secs_f64()) as u64
+}
