@@ -2,10 +2,10 @@
 
 use core::ops::Range;
 use fanfare_proto::{Bitrate, Duration, SenderConfig};
-use fanfare_scenarios::{chosen_seed, ms, secs};
+use fanfare_scenarios::{chosen_seed, ms, plan, secs};
 use fanfare_sim::{
-    Change, Flow, FlowKind, Hop, Host, Limit, Link, Object, Plan, Queue, Report, Router, Until,
-    jain_index,
+    Change, Flow, FlowKind, Hop, Host, Limit, Link, Object, Plan, Queue, Report, Router, TraceId,
+    Until, jain_index,
 };
 
 /// 1 Mbit/s, 50 ms one way.
@@ -107,6 +107,61 @@ fn one_datagram_feeds_a_whole_tree_over_a_thin_trunk() {
     let report = plan.send(Object::data(200_000)).run();
     report.check_complete();
     report.check(report.last_completion().as_secs_f64() < 4.0, "one copy on the trunk");
+}
+
+#[test]
+fn a_bottleneck_that_changes_its_rate_carries_the_new_one_at_once() {
+    let slow = Hop { link: megabit().link.rate(Bitrate::kbps(500), 0), ..megabit() };
+    let change = |hop| Change::Hop(Router(0).into(), Router(1).into(), hop);
+    let report =
+        pairs(1, 1_200, megabit()).at(secs(20), change(slow)).at(secs(30), change(megabit())).run();
+    let bytes = &report.hop(Router(0), Router(1)).unwrap().bytes;
+    let kbps = |from, to| (bytes.bps(&(secs(from)..secs(to))) / 1e3).round() as u64;
+    let rates = [kbps(10, 20), kbps(21, 30), kbps(31, 40)];
+    report.check(
+        [999..=1001, 499..=501, 999..=1001]
+            .iter()
+            .zip(rates)
+            .all(|(range, rate)| range.contains(&rate)),
+        &format!("{rates:?}"),
+    );
+}
+
+#[test]
+fn a_transfer_survives_a_partition_and_a_crash_on_a_shared_road() {
+    // 4 receivers, 5 % loss; from 1 s to 3 s nothing crosses, and host 2 starts afresh.
+    let hop = Hop { link: megabit().link.loss(0.05), ..megabit() };
+    let mut plan = Plan::new(chosen_seed().unwrap_or(1))
+        .sender(SenderConfig { rate: Bitrate::kbps(800), ..SenderConfig::default() })
+        .receivers(4)
+        .wire(Host(0), Router(0), hop)
+        .at(secs(1), Change::Partition(Host(0).into()))
+        .at(secs(3), Change::Heal)
+        .at(secs(1), Change::Crash(Host(2)))
+        .at(secs(4), Change::Start(Host(2)));
+    for n in 1..=4 {
+        plan = plan.wire(Router(0), Host(n), Link::default());
+    }
+    let report = plan.send(Object::data(300_000)).run();
+    report.check_complete();
+    report.check(report.hops[0].down > 0, "the partition was felt");
+}
+
+#[test]
+fn losses_come_as_they_were_recorded() {
+    // Every fourth datagram towards the receiver, and none back.
+    let trace = TraceId(0);
+    let report = plan(1)
+        .sender(SenderConfig::default())
+        .receivers(1)
+        .loss_trace(trace, vec![false, false, false, true])
+        .hop(Host(0), Host(1), Link::default().trace(trace))
+        .hop(Host(1), Host(0), Link::default())
+        .send(Object::data(100_000))
+        .run();
+    report.check_complete();
+    let hop = &report.hops[0];
+    report.check(hop.lost == hop.carried / 4 && hop.lost > 15, "a quarter, exactly");
 }
 
 #[test]

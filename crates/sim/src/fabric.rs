@@ -3,6 +3,8 @@
 use crate::{
     hop::Hop,
     hop_report::HopReport,
+    link::Traces,
+    medium::Medium,
     network::{Host, Hosts},
     packet::{Packet, Target},
     port::{Passage, Port},
@@ -10,7 +12,7 @@ use crate::{
 };
 use fanfare_proto::{Duration, Time};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     rc::Rc,
 };
 
@@ -55,6 +57,10 @@ type Tree = Rc<Vec<Vec<HopNumber>>>;
 pub(crate) struct Fabric {
     topology: Topology,
     ports: Vec<Port>,
+    /// Antennas of each half-duplex medium, in the order of their turns.
+    airs: Vec<VecDeque<HopNumber>>,
+    /// The half-duplex medium that a hop is an antenna of.
+    air_of: BTreeMap<HopNumber, usize>,
     hosts: Vec<Membership>,
     members: BTreeMap<u8, BTreeSet<PlaceNumber>>,
     latency: MembershipLatency,
@@ -67,22 +73,25 @@ pub(crate) struct Fabric {
 }
 
 impl Fabric {
-    /// The network of `edges` between hosts of these groups. Queueing delays count from `warm` on.
+    /// The network of a plan. Queueing delays count from `warm` on.
     pub(crate) fn new(
         groups: &[u8],
         edges: &[Edge],
         latency: MembershipLatency,
-        seed: u64,
-        warm: Time,
+        (seed, warm): (u64, Time),
+        traces: &Rc<Traces>,
     ) -> Self {
         let topology = Topology::new(groups.len() as u16, edges);
         let port = |(number, edge): (usize, &Edge)| {
             let to = topology.find(edge.to).unwrap_or(PlaceNumber(0));
             let seed = seed ^ (number as u64 + 1).wrapping_mul(HOP_SEED);
-            Port::new((edge.from, edge.to), to, edge.hop, seed, warm)
+            let port = Port::new((edge.from, edge.to), to, edge.hop, seed, warm);
+            port.with_traces(Rc::clone(traces))
         };
         Self {
             ports: edges.iter().enumerate().map(port).collect(),
+            airs: Vec::new(),
+            air_of: BTreeMap::new(),
             hosts: groups.iter().map(|&group| Membership { group, up: false, epoch: 0 }).collect(),
             members: BTreeMap::new(),
             latency,
@@ -91,6 +100,24 @@ impl Fabric {
             trees: BTreeMap::new(),
             passages: Vec::new(),
             steps: Vec::new(),
+        }
+    }
+
+    /// The hops of the `number`-th medium share its air.
+    pub(crate) fn share_air(&mut self, number: u16, medium: &Medium) {
+        let air = Place::Medium(number);
+        if medium.is_half_duplex() {
+            let antennas = (0..self.ports.len()).filter(|hop| self.ports[*hop].report.to == air);
+            let antennas: VecDeque<HopNumber> = antennas.collect();
+            self.air_of.extend(antennas.iter().map(|hop| (*hop, self.airs.len())));
+            self.airs.push(antennas);
+        }
+        for port in self.ports.iter_mut().filter(|port| port.report.from == air) {
+            for (from, loss) in medium.losses_to(port.report.to) {
+                if let Some(from) = self.topology.find(from) {
+                    port.lose_from(from, loss);
+                }
+            }
         }
     }
 
@@ -178,7 +205,10 @@ impl Fabric {
         }
     }
 
-    fn pass_on(&mut self, now: Time, at: PlaceNumber, packet: Packet) {
+    fn pass_on(&mut self, now: Time, at: PlaceNumber, mut packet: Packet) {
+        if !matches!(self.place(at), Place::Medium(_)) {
+            packet.before_air = at;
+        }
         let tree = self.tree(packet.source, packet.target);
         for &hop in &tree[usize::from(at.0)] {
             let port = &mut self.ports[hop];
@@ -193,11 +223,30 @@ impl Fabric {
     }
 
     fn start_line(&mut self, now: Time, hop: HopNumber) {
+        if let Some(air) = self.air_of.get(&hop) {
+            return self.start_air(now, *air);
+        }
         let port = &mut self.ports[hop];
         if !port.is_sending()
             && let Some(at) = port.poll_line(now)
         {
             self.steps.push((at, Step::Sent(hop)));
+        }
+    }
+
+    /// The next antenna that has something to send gets the air, when nobody has it.
+    fn start_air(&mut self, now: Time, air: usize) {
+        let antennas = &mut self.airs[air];
+        if antennas.iter().any(|hop| self.ports[*hop].is_sending()) {
+            return;
+        }
+        for turn in 0..antennas.len() {
+            let hop = antennas[turn];
+            if let Some(at) = self.ports[hop].poll_line(now) {
+                antennas.rotate_left(turn + 1);
+                self.steps.push((at, Step::Sent(hop)));
+                return;
+            }
         }
     }
 
@@ -246,7 +295,7 @@ mod tests {
         ends.extend((1..4).map(|n| (Router(1).into(), Host(n).into())));
         let edges: Vec<Edge> =
             ends.into_iter().map(|(from, to)| Edge { from, to, hop: line.into() }).collect();
-        let mut fabric = Fabric::new(&[0; 4], &edges, latency, 1, Time::ZERO);
+        let mut fabric = Fabric::new(&[0; 4], &edges, latency, (1, Time::ZERO), &Rc::default());
         (0..4).for_each(|n| fabric.set_up(Time::ZERO, Host(n), true));
         fabric
     }

@@ -5,13 +5,14 @@
 //! repeats any run to the bit.
 //!
 //! # Map, in reading order
-//! - [`plan`]: what is to be simulated, in chained calls.
+//! - [`plan`]: what is to be simulated, in chained calls; [`scenario`]: the same from a file.
 //! - [`link`]: one direction of a path; [`network`]: who hears whom over which.
 //! - [`topology`]: a network of shared hops in its place; [`hop`] and [`queue`]: one of them;
-//!   [`packet`]: what travels; `port`, `fabric`: the same at work; [`flow`]: what else is there.
+//!   [`medium`]: radio; [`packet`]: what travels; `port`, `fabric`: the same at work; [`flow`]: what else is there.
 //! - [`agenda`]: what happens when.
-//! - `node`: drives one session; [`content`]: objects' bytes, computed rather than stored.
+//! - `node`: drives one session by its `clock`; [`content`]: objects' bytes, computed rather than stored.
 //! - `simulation`: the run itself.
+//! - [`tcp`]: flows to compete with.
 //! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
 //!   `time_series`, `trace`: what came of it.
 //!
@@ -20,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agenda;
+mod clock;
 pub mod content;
 mod fabric;
 pub mod fairness;
@@ -28,6 +30,7 @@ pub mod histogram;
 pub mod hop;
 pub mod hop_report;
 pub mod link;
+pub mod medium;
 pub mod network;
 mod node;
 pub mod packet;
@@ -35,9 +38,11 @@ pub mod plan;
 mod port;
 pub mod queue;
 pub mod report;
+pub mod scenario;
 pub mod series;
 mod simulation;
 pub mod table;
+pub mod tcp;
 mod time_series;
 pub mod topology;
 mod trace;
@@ -48,13 +53,15 @@ pub use fairness::jain_index;
 pub use flow::{Flow, FlowKind, FlowReport};
 pub use hop::Hop;
 pub use hop_report::HopReport;
-pub use link::{Link, Loss};
+pub use link::{Link, Loss, TraceId};
+pub use medium::Medium;
 pub use network::{Host, Hosts};
 pub use node::{Completion, Offer};
 pub use packet::FlowId;
 pub use plan::{Change, Object, Plan, Until};
 pub use queue::{Limit, Queue, Red};
 pub use report::{HostReport, Report};
+pub use scenario::Scenario;
 pub use series::Series;
 pub use table::Table;
 pub use topology::{Place, Router};

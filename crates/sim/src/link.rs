@@ -1,6 +1,7 @@
 //! One direction of a path: what becomes of a datagram that enters it.
 
 use fanfare_proto::{Bitrate, Duration, Time, rng::Rng};
+use std::collections::BTreeMap;
 
 /// IPv4 and UDP headers: they occupy a link, though not the protocol's own count of its rate.
 pub const HEADER_BYTES: usize = 28;
@@ -20,6 +21,46 @@ pub enum Loss {
         /// Mean length of a burst, datagrams; at least 1.
         burst: f64,
     },
+    /// As recorded ([`crate::Plan::loss_trace`]), from its beginning and over and over.
+    Trace(TraceId),
+}
+
+/// The number of a loss trace of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TraceId(pub u16);
+
+/// Recorded losses: of consecutive datagrams, those that were lost.
+pub(crate) type Traces = BTreeMap<TraceId, Vec<bool>>;
+
+impl Loss {
+    /// Whether the next datagram is lost.
+    pub(crate) fn takes(self, memory: &mut LinkMemory, chance: &mut Chance<'_>) -> bool {
+        match self {
+            Self::None => false,
+            Self::Independent(p) => chance.rng.chance(p),
+            Self::Bursts { mean, burst } => {
+                let leave = 1.0 / burst.max(1.0);
+                // In balance: mean = enter / (enter + leave).
+                let enter = leave * mean / (1.0 - mean).max(f64::EPSILON);
+                let rng = &mut *chance.rng;
+                memory.bad = if memory.bad { !rng.chance(leave) } else { rng.chance(enter) };
+                memory.bad
+            }
+            Self::Trace(id) => {
+                let trace = chance.traces.get(&id).map_or(&[][..], Vec::as_slice);
+                let lost = trace.get(memory.position).copied().unwrap_or(false);
+                memory.position = (memory.position + 1) % trace.len().max(1);
+                lost
+            }
+        }
+    }
+}
+
+/// Where a link's fates come from.
+#[derive(Debug)]
+pub(crate) struct Chance<'a> {
+    pub(crate) rng: &'a mut Rng,
+    pub(crate) traces: &'a Traces,
 }
 
 /// What one direction of a path does. Plain data: a plan copies and changes it.
@@ -93,6 +134,11 @@ impl Link {
     pub fn bursts(self, mean: f64, burst: f64) -> Self {
         Self { loss: Loss::Bursts { mean, burst }, ..self }
     }
+    /// Datagrams lost as in a trace of the plan.
+    #[must_use]
+    pub fn trace(self, trace: TraceId) -> Self {
+        Self { loss: Loss::Trace(trace), ..self }
+    }
     /// With this line rate and queue.
     #[must_use]
     pub fn rate(self, rate: Bitrate, queue_bytes: u64) -> Self {
@@ -117,16 +163,22 @@ impl Link {
     /// Whether its fate depends on what passed before.
     #[must_use]
     pub(crate) fn remembers(&self) -> bool {
-        self.rate.is_some() || matches!(self.loss, Loss::Bursts { .. })
+        self.rate.is_some() || matches!(self.loss, Loss::Bursts { .. } | Loss::Trace(_))
     }
 
     /// What becomes of a datagram of `bytes` that enters at `now`.
-    pub fn carry(&self, memory: &mut LinkMemory, now: Time, bytes: usize, rng: &mut Rng) -> Fate {
+    pub(crate) fn carry(
+        &self,
+        memory: &mut LinkMemory,
+        now: Time,
+        bytes: usize,
+        chance: &mut Chance<'_>,
+    ) -> Fate {
         if !self.up {
             return Fate::Down;
         }
         let Some(left) = self.transmit(memory, now, bytes) else { return Fate::QueueFull };
-        self.propagate(memory, left, bytes, rng)
+        self.propagate(memory, left, bytes, chance)
     }
 
     /// What becomes of a datagram whose last bit has left at `left`.
@@ -135,14 +187,15 @@ impl Link {
         memory: &mut LinkMemory,
         left: Time,
         bytes: usize,
-        rng: &mut Rng,
+        chance: &mut Chance<'_>,
     ) -> Fate {
         if !self.up {
             return Fate::Down;
         }
-        if self.loses(memory, rng) {
+        if self.loss.takes(memory, chance) {
             return Fate::Lost;
         }
+        let rng = &mut *chance.rng;
         let first = self.arrival(left, bytes, rng);
         let second = happens(self.duplicate, rng).then(|| self.arrival(left, bytes, rng));
         Fate::Arrives(first, second)
@@ -157,20 +210,6 @@ impl Link {
         }
         memory.free_at = memory.free_at.max(now) + rate.time_for(bytes + HEADER_BYTES);
         Some(memory.free_at)
-    }
-
-    fn loses(&self, memory: &mut LinkMemory, rng: &mut Rng) -> bool {
-        match self.loss {
-            Loss::None => false,
-            Loss::Independent(p) => rng.chance(p),
-            Loss::Bursts { mean, burst } => {
-                let leave = 1.0 / burst.max(1.0);
-                // In balance: mean = enter / (enter + leave).
-                let enter = leave * mean / (1.0 - mean).max(f64::EPSILON);
-                memory.bad = if memory.bad { !rng.chance(leave) } else { rng.chance(enter) };
-                memory.bad
-            }
-        }
     }
 
     fn arrival(&self, left: Time, bytes: usize, rng: &mut Rng) -> Arrival {
@@ -199,6 +238,8 @@ pub struct LinkMemory {
     free_at: Time,
     /// In the bad state of the burst model.
     bad: bool,
+    /// The next datagram's place in the loss trace.
+    position: usize,
 }
 
 /// What becomes of a datagram.
@@ -229,7 +270,12 @@ mod tests {
 
     fn fates(link: Link, n: usize) -> Vec<Fate> {
         let (mut memory, mut rng) = (LinkMemory::default(), Rng::new(1));
-        (0..n).map(|_| link.carry(&mut memory, Time::ZERO, 972, &mut rng)).collect()
+        let traces = Traces::from([(TraceId(4), vec![false, true, true])]);
+        let mut carry = |_| {
+            let chance = &mut Chance { rng: &mut rng, traces: &traces };
+            link.carry(&mut memory, Time::ZERO, 972, chance)
+        };
+        (0..n).map(&mut carry).collect()
     }
     fn lost(fates: &[Fate]) -> usize {
         fates.iter().filter(|f| **f == Fate::Lost).count()
@@ -248,6 +294,14 @@ mod tests {
         let lost = lost(&fates);
         assert!((18_000..22_000).contains(&lost), "{lost}");
         assert!((7.0..9.0).contains(&(lost as f64 / starts as f64)), "{lost} in {starts}");
+    }
+
+    #[test]
+    fn a_trace_is_followed_over_and_over_and_one_that_is_not_there_loses_nothing() {
+        let fates = fates(Link::default().trace(TraceId(4)), 7);
+        let kept: Vec<bool> = fates.iter().map(|fate| *fate != Fate::Lost).collect();
+        assert_eq!(kept, [true, false, false, true, false, false, true]);
+        assert_eq!(lost(&self::fates(Link::default().trace(TraceId(5)), 7)), 0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Who hears whom: addresses, groups, partitions, and the fate of each datagram on each path.
 
-use crate::link::{Arrival, Fate, Link, LinkMemory};
+use crate::link::{Arrival, Chance, Fate, Link, LinkMemory, Traces};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use fanfare_proto::{Destination, Ecn, Time, rng::Rng};
 use std::{collections::BTreeMap, rc::Rc};
@@ -117,6 +117,7 @@ pub struct Network {
     uplinks: Vec<Rule>,
     memory: BTreeMap<(Host, Option<Host>), LinkMemory>,
     rng: Rng,
+    traces: Rc<Traces>,
     /// What paths did so far.
     pub counts: PathCounts,
 }
@@ -132,8 +133,13 @@ impl Network {
             uplinks: vec![rule(Link::wire())],
             memory: BTreeMap::new(),
             rng: Rng::new(seed),
+            traces: Rc::default(),
             counts: PathCounts::default(),
         }
+    }
+    /// With these loss traces.
+    pub(crate) fn set_traces(&mut self, traces: Rc<Traces>) {
+        self.traces = traces;
     }
     /// Adds a host to `group`; it is not up yet.
     pub fn add(&mut self, group: u8) -> Host {
@@ -229,7 +235,10 @@ impl Network {
             true => self.memory.entry(path).or_default(),
             false => &mut none,
         };
-        let fate = link.carry(memory, now, bytes, &mut self.rng);
+        let fate = {
+            let chance = &mut Chance { rng: &mut self.rng, traces: &self.traces };
+            link.carry(memory, now, bytes, chance)
+        };
         self.counts.lost += u64::from(fate == Fate::Lost);
         self.counts.queue_full += u64::from(fate == Fate::QueueFull);
         fate

@@ -2,9 +2,10 @@
 //! wants to be woken.
 
 use crate::{
+    clock::Clock,
     content::{CheckedStorage, Shelf},
     network::Host,
-    plan::Object,
+    plan::{HostPlan, Object},
     series::Series,
 };
 use fanfare_proto::{
@@ -56,6 +57,8 @@ pub(crate) type Output<'a> = dyn FnMut(Destination, Option<Ecn>, &[u8]) + 'a;
 pub(crate) struct Node {
     host: Host,
     config: SessionConfig,
+    /// What the session takes for the time.
+    clock: Clock,
     seed: u64,
     session: Option<Session>,
     storage: CheckedStorage,
@@ -80,10 +83,11 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub(crate) fn new(host: Host, config: SessionConfig, seed: u64) -> Self {
+    pub(crate) fn new(host: Host, plan: &HostPlan, seed: u64) -> Self {
         Self {
             host,
-            config,
+            config: plan.config.clone(),
+            clock: Clock::new(plan.drift_ppm),
             seed,
             session: None,
             storage: CheckedStorage::default(),
@@ -111,7 +115,7 @@ impl Node {
             sender.instance_id = InstanceId(sender.instance_id.0.wrapping_add(life as u16));
         }
         let seed = self.seed ^ (u64::from(self.host.0) + 1) << 20 ^ (life << 50);
-        self.session = Some(Session::new(config, seed, now));
+        self.session = Some(Session::new(config, seed, self.clock.shows(now)));
         self.storage.forget();
     }
 
@@ -148,6 +152,12 @@ impl Node {
         self.session.as_mut()
     }
 
+    /// When its session wants to be woken.
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        let (at, _) = self.session.as_ref()?.poll_timeout()?;
+        Some(self.clock.when(at))
+    }
+
     pub(crate) fn storage(&self) -> &CheckedStorage {
         &self.storage
     }
@@ -160,14 +170,14 @@ impl Node {
     pub(crate) fn on_datagram(&mut self, now: Time, meta: RecvMeta, bytes: &[u8]) {
         let Some(session) = &mut self.session else { return };
         let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
-        session.handle_datagram(now, meta, bytes, &mut shelf);
+        session.handle_datagram(self.clock.shows(now), meta, bytes, &mut shelf);
     }
 
     /// A wake from the agenda. It may be one that is no longer wanted; then nothing happens.
     pub(crate) fn on_wake(&mut self, now: Time) {
         let Some(session) = &mut self.session else { return };
         let Some((at, timer)) = session.poll_timeout() else { return };
-        if at > now {
+        if self.clock.when(at) > now {
             return;
         }
         self.wakes += 1;
@@ -181,7 +191,7 @@ impl Node {
             self.host.0
         );
         let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
-        session.handle_timeout(now, &mut shelf);
+        session.handle_timeout(self.clock.shows(now), &mut shelf);
     }
 
     /// Takes an object for sending, now or when the session has room.
@@ -221,7 +231,7 @@ impl Node {
         });
         if let (Some(key), Some(session)) = (begun.into_iter().nth(nth), &mut self.session) {
             self.storage.lose(key, offset, offset + len);
-            session.receiver().reject(now, key, offset, len);
+            session.receiver().reject(self.clock.shows(now), key, offset, len);
         }
     }
 
@@ -255,8 +265,8 @@ impl Node {
     fn transmit(&mut self, now: Time, output: &mut Output<'_>) {
         let Some(session) = &mut self.session else { return };
         let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
-        let mut sent = 0;
-        while let Some(batch) = session.poll_transmit(now, BATCH, &mut self.buffer, &mut shelf) {
+        let (local, mut sent) = (self.clock.shows(now), 0);
+        while let Some(batch) = session.poll_transmit(local, BATCH, &mut self.buffer, &mut shelf) {
             assert!(batch.segment_size > 0, "host {} at {now}: an empty datagram", self.host.0);
             for datagram in self.buffer.chunks(batch.segment_size) {
                 output(batch.destination, batch.ecn, datagram);
@@ -299,7 +309,7 @@ impl Node {
         let Some(session) = &mut self.session else { return false };
         let before = self.offers.len();
         while let Some(object) = self.backlog.pop_front() {
-            let Ok(key) = session.sender().enqueue(now, object.to_new()) else {
+            let Ok(key) = session.sender().enqueue(self.clock.shows(now), object.to_new()) else {
                 self.backlog.push_front(object);
                 break;
             };

@@ -53,6 +53,8 @@ pub struct Packet {
     /// When it entered the queue that it is in, or was in last.
     pub entered: Time,
     pub(crate) source: PlaceNumber,
+    /// The last place it was at that is not a medium's air.
+    pub(crate) before_air: PlaceNumber,
     pub(crate) target: Target,
     pub(crate) payload: Payload,
 }
@@ -72,6 +74,7 @@ impl Packet {
             ecn,
             entered: Time::ZERO,
             source: from.1,
+            before_air: from.1,
             target,
             payload: Payload::Datagram(bytes, hash),
         }

@@ -6,7 +6,8 @@ use crate::{
     fabric::MembershipLatency,
     flow::Flow,
     hop::Hop,
-    link::Link,
+    link::{Link, TraceId, Traces},
+    medium::Medium,
     network::{Host, Hosts},
     report::Report,
     simulation::Simulation,
@@ -17,6 +18,7 @@ use fanfare_proto::{
     Bitrate, Duration, FirstPass, NewObject, NodeId, ObjectKind, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
+use std::collections::BTreeMap;
 
 /// An object to send; its bytes follow from its key ([`crate::content`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,9 +143,12 @@ pub struct Plan {
     pub(crate) links: Vec<(Hosts, Hosts, Link)>,
     pub(crate) uplinks: Vec<(Hosts, Link)>,
     pub(crate) hops: Vec<Edge>,
+    pub(crate) media: Vec<Medium>,
+    pub(crate) traces: Traces,
     pub(crate) membership: MembershipLatency,
     pub(crate) flows: Vec<Flow>,
     pub(crate) warm_up: Duration,
+    pub(crate) labels: BTreeMap<Place, String>,
     pub(crate) hosts: Vec<HostPlan>,
     pub(crate) changes: Vec<(Duration, Change)>,
     pub(crate) until: Until,
@@ -157,6 +162,7 @@ pub(crate) struct HostPlan {
     pub(crate) config: SessionConfig,
     pub(crate) group: u8,
     pub(crate) start: Duration,
+    pub(crate) drift_ppm: i32,
 }
 
 impl Plan {
@@ -170,9 +176,12 @@ impl Plan {
             links: Vec::new(),
             uplinks: Vec::new(),
             hops: Vec::new(),
+            media: Vec::new(),
+            traces: Traces::new(),
             membership: MembershipLatency::default(),
             flows: Vec::new(),
             warm_up: Duration::ZERO,
+            labels: BTreeMap::new(),
             hosts: Vec::new(),
             changes: Vec::new(),
             until: Until::Complete,
@@ -205,7 +214,7 @@ impl Plan {
     pub fn host(mut self, config: SessionConfig) -> Self {
         let node_id = Self::node_id(Host(self.hosts.len() as u16));
         let config = SessionConfig { node_id, ..config };
-        self.hosts.push(HostPlan { config, group: 0, start: Duration::ZERO });
+        self.hosts.push(HostPlan { config, group: 0, start: Duration::ZERO, drift_ppm: 0 });
         self
     }
     /// The node id of a host.
@@ -238,6 +247,19 @@ impl Plan {
     #[must_use]
     pub fn joins(mut self, hosts: impl Into<Hosts>, at: Duration) -> Self {
         self.choose(hosts.into()).for_each(|host| host.start = at);
+        self
+    }
+    /// Lets the clocks of hosts added so far gain so many microseconds each second; a negative
+    /// number loses them.
+    #[must_use]
+    pub fn drift(mut self, hosts: impl Into<Hosts>, ppm: i32) -> Self {
+        self.choose(hosts.into()).for_each(|host| host.drift_ppm = ppm);
+        self
+    }
+    /// Recorded losses for links that name them: `true` is a datagram lost.
+    #[must_use]
+    pub fn loss_trace(mut self, id: TraceId, lost: Vec<bool>) -> Self {
+        self.traces.insert(id, lost);
         self
     }
     /// Every path that nothing else is said of.

@@ -3,12 +3,13 @@
 use crate::{
     hop::Hop,
     hop_report::HopReport,
-    link::{Fate, LinkMemory},
+    link::{Chance, Fate, LinkMemory, Loss, Traces},
     packet::{Packet, Payload},
     queue::{Discipline, Queue},
     topology::{Place, PlaceNumber},
 };
 use fanfare_proto::{Bitrate, Time, rng::Rng};
+use std::{collections::BTreeMap, rc::Rc};
 
 /// One hop of a run.
 #[derive(Debug)]
@@ -22,6 +23,9 @@ pub(crate) struct Port {
     /// Of its own, so that one hop's losses do not depend on another's traffic.
     rng: Rng,
     warm: Time,
+    traces: Rc<Traces>,
+    /// Loss by the place that a packet was at before the air.
+    losses: BTreeMap<PlaceNumber, (Loss, LinkMemory)>,
     pub(crate) report: HopReport,
 }
 
@@ -48,10 +52,19 @@ impl Port {
             memory: LinkMemory::default(),
             rng: Rng::new(seed),
             warm,
+            traces: Rc::default(),
+            losses: BTreeMap::new(),
             report: HopReport::new(ends.0, ends.1, hop.link.rate),
         }
     }
 
+    pub(crate) fn with_traces(self, traces: Rc<Traces>) -> Self {
+        Self { traces, ..self }
+    }
+    /// Packets that come from `from` over the air get lost like this.
+    pub(crate) fn lose_from(&mut self, from: PlaceNumber, loss: Loss) {
+        self.losses.insert(from, (loss, LinkMemory::default()));
+    }
     /// Rate, delay and faults change from the next packet on. What waits goes on waiting, unless
     /// another queue is put in its place: then it is lost.
     pub(crate) fn change(&mut self, hop: Hop) {
@@ -116,7 +129,13 @@ impl Port {
             Payload::Datagram(bytes, _) => bytes.len(),
             Payload::Background(_) => packet.bytes,
         };
-        match self.hop.link.propagate(&mut self.memory, now, bytes, &mut self.rng) {
+        let chance = &mut Chance { rng: &mut self.rng, traces: &self.traces };
+        let pair = self.losses.get_mut(&packet.before_air);
+        if pair.is_some_and(|(loss, memory)| loss.takes(memory, chance)) {
+            self.report.lost += 1;
+            return;
+        }
+        match self.hop.link.propagate(&mut self.memory, now, bytes, chance) {
             Fate::Arrives(first, second) => {
                 for arrival in core::iter::once(first).chain(second) {
                     let mut packet = packet.clone();

@@ -12,6 +12,7 @@ use crate::{
 };
 use core::{fmt, ops::Range};
 use fanfare_proto::{Duration, Event, ObjectKey, Stats, Time};
+use std::collections::BTreeMap;
 
 /// Rows of hosts that are printed; the rest is in the sums.
 const HOST_ROWS: usize = 12;
@@ -89,6 +90,8 @@ pub struct Report {
     pub traffic: Traffic,
     /// What paths did.
     pub paths: PathCounts,
+    /// What the plan calls places.
+    pub labels: BTreeMap<Place, String>,
     /// Each hop of a topology, in the order of the plan.
     pub hops: Vec<HopReport>,
     /// Each background flow, in the order of the plan.
@@ -141,6 +144,12 @@ impl Report {
     #[must_use]
     pub fn goodput(&self, host: Host, window: &Range<Duration>) -> f64 {
         self.host(host).received.bps(window)
+    }
+    /// What reports call a place: its label, or its number.
+    #[must_use]
+    pub fn label(&self, place: impl Into<Place>) -> String {
+        let place = place.into();
+        self.labels.get(&place).cloned().unwrap_or_else(|| place.to_string())
     }
     /// The hop from one place to another.
     #[must_use]
@@ -231,7 +240,7 @@ impl Report {
         for hop in self.hops.iter().filter(busy).take(HOST_ROWS) {
             let ms = |share| format!("{:.1}", hop.delay.percentile(share).as_secs_f64() * 1e3);
             table.row([
-                format!("{}-{}", hop.from, hop.to),
+                self.hop_name(hop),
                 hop.carried.to_string(),
                 hop.dropped.to_string(),
                 hop.marked.to_string(),
@@ -251,8 +260,7 @@ impl Report {
         let mut table = Table::new(&["flow", "sent", "received B"]);
         for (number, flow) in self.flows.iter().enumerate().take(HOST_ROWS) {
             let received = flow.received.sum(&(Duration::ZERO..Duration::MAX));
-            let name = format!("{number} {}-{}", flow.from, flow.to);
-            table.row([name, flow.sent.to_string(), received.to_string()]);
+            table.row([self.flow_name(number), flow.sent.to_string(), received.to_string()]);
         }
         table
     }

@@ -75,19 +75,21 @@ pub(crate) struct Simulation {
 impl Simulation {
     pub(crate) fn new(plan: Plan) -> Self {
         let mut network = Network::new(plan.seed, plan.link);
+        let traces = Rc::new(plan.traces.clone());
+        network.set_traces(Rc::clone(&traces));
         let mut agenda = Agenda::new();
         let mut nodes = Vec::new();
         for host_plan in &plan.hosts {
             let host = network.add(host_plan.group);
             agenda.push(Time::ZERO + host_plan.start, Happening::Start(host));
-            nodes.push(Node::new(host, host_plan.config.clone(), plan.seed));
+            nodes.push(Node::new(host, host_plan, plan.seed));
         }
         plan.links.iter().for_each(|(from, to, link)| network.set_link(*from, *to, *link));
         plan.uplinks.iter().for_each(|(from, link)| network.set_uplink(*from, *link));
         for (number, (at, _)) in plan.changes.iter().enumerate() {
             agenda.push(Time::ZERO + *at, Happening::Change(number));
         }
-        let fabric = Self::fabric_of(&plan);
+        let fabric = Self::fabric_of(&plan, &traces);
         assert!(fabric.is_some() || plan.flows.is_empty(), "background flows need hops");
         let mut simulation = Self {
             outstanding: plan.changes.len() + plan.hosts.len(),
@@ -199,9 +201,7 @@ impl Simulation {
 
     fn plan_wake(&mut self, host: Host) {
         let node = &mut self.nodes[usize::from(host.0)];
-        let Some((at, _)) = node.session().and_then(|session| session.poll_timeout()) else {
-            return;
-        };
+        let Some(at) = node.next_timeout() else { return };
         let at = at.max(self.now);
         if at < Time::FAR_FUTURE && node.planned.is_none_or(|planned| at < planned) {
             node.planned = Some(at);
@@ -386,6 +386,7 @@ impl Simulation {
             hosts: self.nodes.into_iter().map(HostReport::of).collect(),
             traffic: self.traffic,
             paths: self.network.counts,
+            labels: self.plan.labels,
             hops: self.fabric.map(Fabric::into_reports).unwrap_or_default(),
             flows: self.flows.into_iter().map(|flow| flow.report).collect(),
             hash: self.hash,

@@ -1,6 +1,7 @@
 //! A run over time as comma-separated values: a line for each 100 ms and each hop, host and flow.
 
 use crate::{
+    hop_report::HopReport,
     report::Report,
     series::{STEP, Series},
 };
@@ -13,7 +14,7 @@ impl Report {
         let mut csv = String::from("time_s,hop,rate_bps,longest_queue_ms,drops,marks\n");
         for hop in self.hops.iter().filter(|hop| hop.rate.is_some()) {
             for step in 0..self.steps() {
-                let name = format_args!("{}-{}", hop.from, hop.to);
+                let name = self.hop_name(hop);
                 let longest = hop.longest_us.at(step) as f64 / 1e3;
                 // Writing to a string cannot fail.
                 let _ = writeln!(
@@ -43,11 +44,23 @@ impl Report {
     #[must_use]
     pub fn goodput_series(&self) -> Vec<(String, &Series)> {
         let hosts = self.hosts.iter().filter(|host| host.receives);
-        let hosts = hosts.map(|host| (format!("host{}", host.host.0), &host.received));
+        let hosts = hosts.map(|host| (self.label(host.host), &host.received));
         let flows = self.flows.iter().enumerate();
-        hosts.chain(flows.map(|(n, flow)| (format!("flow{n}"), &flow.received))).collect()
+        hosts.chain(flows.map(|(n, flow)| (self.flow_name(n), &flow.received))).collect()
     }
 
+    /// What a hop is called in tables: `from-to`.
+    #[must_use]
+    pub fn hop_name(&self, hop: &HopReport) -> String {
+        format!("{}-{}", self.label(hop.from), self.label(hop.to))
+    }
+    /// What a background flow is called in tables: its number, kind and ends.
+    #[must_use]
+    pub fn flow_name(&self, number: usize) -> String {
+        let flow = &self.flows[number];
+        let (from, to) = (self.label(flow.from), self.label(flow.to));
+        format!("{}{number}:{from}-{to}", flow.kind.name())
+    }
     /// Whole steps of the run.
     fn steps(&self) -> usize {
         (self.ended.as_nanos() / STEP.as_nanos() as u64) as usize

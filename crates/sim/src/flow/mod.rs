@@ -3,12 +3,18 @@
 mod cbr;
 mod on_off;
 mod running;
+mod tcp;
 
 pub use cbr::Cbr;
 pub use on_off::OnOff;
 pub(crate) use running::{Running, Side};
+pub use tcp::{TcpSink, TcpSource};
 
-use crate::{series::Series, topology::Place};
+use crate::{
+    series::Series,
+    tcp::{Config, Source},
+    topology::Place,
+};
 use core::ops::Range;
 use fanfare_proto::{Bitrate, Duration, Ecn, Time, rng::Rng};
 use std::{any::Any, rc::Rc};
@@ -90,6 +96,30 @@ pub enum FlowKind {
         /// Mean time off, exponential.
         off: Duration,
     },
+    /// TCP.
+    Tcp {
+        /// Its algorithm and settings, at both ends.
+        config: Config,
+        /// What there is to send.
+        source: Source,
+    },
+}
+
+impl FlowKind {
+    /// Its name in files and tables.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Cbr { .. } => "cbr",
+            Self::OnOff { .. } => "on-off",
+            Self::Tcp { .. } => "tcp",
+        }
+    }
+    /// TCP that always has more to send.
+    #[must_use]
+    pub fn tcp(config: Config) -> Self {
+        Self::Tcp { config, source: Source::Greedy }
+    }
 }
 
 /// A background flow, as a plan describes it.
@@ -126,6 +156,9 @@ impl Flow {
             FlowKind::OnOff { rate, bytes, on, off } => {
                 let source = OnOff::new(Cbr::new(rate, bytes, now), on, off, now, Rng::new(seed));
                 [Box::new(source), Box::<Sink>::default()]
+            }
+            FlowKind::Tcp { config, source } => {
+                [Box::new(TcpSource::new(config, source)), Box::new(TcpSink::new(config))]
             }
         }
     }

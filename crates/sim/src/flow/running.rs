@@ -92,6 +92,7 @@ impl Running {
                 ecn: packet.ecn,
                 entered: now,
                 source,
+                before_air: source,
                 target: Target::Place(target),
                 payload: Payload::Background(packet.content),
             });

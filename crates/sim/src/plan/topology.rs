@@ -6,6 +6,7 @@ use crate::{
     flow::Flow,
     hop::Hop,
     link::Link,
+    medium::Medium,
     network::Host,
     topology::{Edge, Place, Router},
 };
@@ -66,6 +67,23 @@ impl Plan {
     pub fn wire(self, a: impl Into<Place>, b: impl Into<Place>, hop: impl Into<Hop>) -> Self {
         let (a, b, hop) = (a.into(), b.into(), hop.into());
         self.hop(a, b, hop).hop(b, a, hop)
+    }
+    /// A radio medium; the n-th one's air is `Place::Medium(n)`.
+    #[must_use]
+    pub fn medium(mut self, medium: Medium) -> Self {
+        self.media.push(medium);
+        self
+    }
+    /// What reports call a place.
+    #[must_use]
+    pub fn labelled(mut self, place: impl Into<Place>, label: &str) -> Self {
+        self.labels.insert(place.into(), label.to_owned());
+        self
+    }
+    /// Whether a hop or a medium leads to a place.
+    pub(crate) fn reaches(&self, place: Place) -> bool {
+        self.hops.iter().any(|edge| edge.to == place)
+            || self.media.iter().any(|medium| medium.edges(0).any(|edge| edge.to == place))
     }
     /// How long the network takes to learn who is in a group. Default at once.
     #[must_use]

@@ -139,6 +139,7 @@ pub(crate) mod tests {
             ecn,
             entered: Time::ZERO,
             source: PlaceNumber(0),
+            before_air: PlaceNumber(0),
             target: Target::Place(PlaceNumber(1)),
             payload: Payload::Background(Rc::new(())),
         }

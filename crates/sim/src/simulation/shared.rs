@@ -1,23 +1,35 @@
 //! The run over a topology: packets of sessions and of background flows on shared hops.
 
-use super::{Happening, Simulation};
+use super::{Happening, Simulation, fnv};
 use crate::{
     fabric::{Fabric, Step},
     flow::{Running, Side},
+    link::Traces,
     network::{Delivery, Host},
     packet::{FlowId, Packet, Payload, Target},
     plan::Plan,
     topology::{Place, PlaceNumber},
 };
 use fanfare_proto::{Destination, Duration, Ecn, Time};
+use std::rc::Rc;
 
 impl Simulation {
     /// The shared network of a plan that has hops.
-    pub(super) fn fabric_of(plan: &Plan) -> Option<Fabric> {
+    pub(super) fn fabric_of(plan: &Plan, traces: &Rc<Traces>) -> Option<Fabric> {
+        let mut edges = plan.hops.clone();
+        for (medium, number) in plan.media.iter().zip(0..) {
+            edges.extend(medium.edges(number));
+        }
+        if edges.is_empty() {
+            return None;
+        }
         let groups: Vec<u8> = plan.hosts.iter().map(|host| host.group).collect();
-        let warm = Time::ZERO + plan.warm_up;
-        let fabric = || Fabric::new(&groups, &plan.hops, plan.membership, plan.seed, warm);
-        (!plan.hops.is_empty()).then(fabric)
+        let chance = (plan.seed, Time::ZERO + plan.warm_up);
+        let mut fabric = Fabric::new(&groups, &edges, plan.membership, chance, traces);
+        for (medium, number) in plan.media.iter().zip(0..) {
+            fabric.share_air(number, medium);
+        }
+        Some(fabric)
     }
 
     /// Enters the beginnings and ends of background flows.
@@ -74,6 +86,8 @@ impl Simulation {
         let Some((place, packet)) = arrived else { return };
         match packet.flow {
             FlowId::Background(number) => {
+                let words = [self.now.as_nanos(), u64::from(place.0), packet.bytes as u64];
+                self.hash = fnv(self.hash, words);
                 if let Some(side) = self.flows[usize::from(number)].on_packet(self.now, &packet) {
                     self.settle_flow(number, side);
                 }

@@ -1,0 +1,95 @@
+//! A radio medium: what one node sends takes the air from all, and all may hear it.
+//!
+//! The air is modelled as a place of its own. A node's hop towards it is its antenna: a queue and
+//! the rate. On a half-duplex medium one antenna sends at a time, in turns by packet, without
+//! collisions: an ideal access control. From the air a packet goes to whom it is for, each pair of
+//! nodes with its own loss. A group's packet is sent once. Nodes do not relay for each other on one
+//! medium.
+
+use crate::{
+    hop::Hop,
+    link::{Link, Loss},
+    queue::Queue,
+    topology::{Edge, Place},
+};
+use fanfare_proto::{Bitrate, Duration};
+
+/// A radio medium, as a plan describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Medium {
+    nodes: Vec<Place>,
+    rate: Bitrate,
+    delay: Duration,
+    queue: Queue,
+    half_duplex: bool,
+    loss: Loss,
+    pairs: Vec<(Place, Place, Loss)>,
+}
+
+impl Medium {
+    /// Half duplex at this rate, no loss, no delay, 50 packets waiting at each node.
+    #[must_use]
+    pub fn new(rate: Bitrate) -> Self {
+        Self {
+            nodes: Vec::new(),
+            rate,
+            delay: Duration::ZERO,
+            queue: Queue::packets(50),
+            half_duplex: true,
+            loss: Loss::None,
+            pairs: Vec::new(),
+        }
+    }
+    /// With these nodes too.
+    #[must_use]
+    pub fn nodes<P: Into<Place>>(mut self, nodes: impl IntoIterator<Item = P>) -> Self {
+        self.nodes.extend(nodes.into_iter().map(Into::into));
+        self
+    }
+    /// With this delay from the last bit sent to the last bit heard.
+    #[must_use]
+    pub fn delay(self, delay: Duration) -> Self {
+        Self { delay, ..self }
+    }
+    /// With this queue at each node.
+    #[must_use]
+    pub fn queue(self, queue: Queue) -> Self {
+        Self { queue, ..self }
+    }
+    /// Each node has the rate for itself.
+    #[must_use]
+    pub fn full_duplex(self) -> Self {
+        Self { half_duplex: false, ..self }
+    }
+    /// Loss between any two nodes of which nothing else is said.
+    #[must_use]
+    pub fn loss(self, loss: Loss) -> Self {
+        Self { loss, ..self }
+    }
+    /// Loss from one node to another; the last word holds.
+    #[must_use]
+    pub fn pair(mut self, from: impl Into<Place>, to: impl Into<Place>, loss: Loss) -> Self {
+        self.pairs.push((from.into(), to.into(), loss));
+        self
+    }
+
+    pub(crate) fn is_half_duplex(&self) -> bool {
+        self.half_duplex
+    }
+    /// The hops of the `number`-th medium: to the air and from it.
+    pub(crate) fn edges(&self, number: u16) -> impl Iterator<Item = Edge> {
+        let air = Place::Medium(number);
+        self.nodes.iter().flat_map(move |&node| {
+            let antenna = Hop::from(Link::wire().rate(self.rate, 0)).queue(self.queue);
+            let heard = Hop::from(Link::wire().delay(self.delay));
+            [Edge { from: node, to: air, hop: antenna }, Edge { from: air, to: node, hop: heard }]
+        })
+    }
+    /// Loss from every other node to `to`.
+    pub(crate) fn losses_to(&self, to: Place) -> impl Iterator<Item = (Place, Loss)> {
+        self.nodes.iter().filter(move |from| **from != to).map(move |&from| {
+            let said = self.pairs.iter().rev().find(|(a, b, _)| (*a, *b) == (from, to));
+            (from, said.map_or(self.loss, |(_, _, loss)| *loss))
+        })
+    }
+}

@@ -1,0 +1,211 @@
+//! Reading a table of a scenario file: every mistake is noted with its line, and reading goes on.
+
+use super::{suggestion::suggest, units};
+use core::{cell::RefCell, fmt, ops::RangeInclusive};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+/// Something wrong in a scenario file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Its line, from 1.
+    pub line: usize,
+    /// `<what> (<value>): <why>. <what to do>`.
+    pub text: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.text)
+    }
+}
+
+/// All mistakes found so far.
+#[derive(Debug)]
+pub(super) struct Mistakes<'a> {
+    text: &'a str,
+    found: RefCell<Vec<(usize, String)>>,
+}
+
+impl<'a> Mistakes<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, found: RefCell::default() }
+    }
+    /// Notes one at a byte of the file.
+    pub(super) fn note(&self, at: usize, text: impl Into<String>) {
+        self.found.borrow_mut().push((at, text.into()));
+    }
+    /// All of them, in the order of the file.
+    pub(super) fn into_list(self) -> Vec<Mistake> {
+        let mut found = self.found.into_inner();
+        found.sort();
+        found.dedup();
+        let line = |at: usize| 1 + self.text.bytes().take(at).filter(|b| *b == b'\n').count();
+        found.into_iter().map(|(at, text)| Mistake { line: line(at), text }).collect()
+    }
+}
+
+/// One table: asked for its keys, then for those that nobody asked for.
+#[derive(Debug)]
+pub(super) struct Fields<'a> {
+    /// What it is called: `link`, `scenario`.
+    pub(super) name: &'a str,
+    /// Where it begins.
+    pub(super) at: usize,
+    table: &'a DeTable<'a>,
+    asked: RefCell<Vec<&'static str>>,
+    pub(super) mistakes: &'a Mistakes<'a>,
+}
+
+/// A value of a file and where it stands.
+pub(super) type Placed<T> = (T, usize);
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(
+        name: &'a str,
+        at: usize,
+        table: &'a DeTable<'a>,
+        mistakes: &'a Mistakes<'a>,
+    ) -> Self {
+        Self { name, at, table, asked: RefCell::default(), mistakes }
+    }
+
+    /// The value of a key.
+    pub(super) fn get(&self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.asked.borrow_mut().push(key);
+        self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
+    }
+    pub(super) fn has(&self, key: &'static str) -> bool {
+        self.get(key).is_some()
+    }
+    /// Notes that something is wrong with a key's value.
+    pub(super) fn wrong(&self, key: &str, value: &Spanned<DeValue<'_>>, why: impl fmt::Display) {
+        let shown = shown(value.get_ref());
+        let text = format!("{}.{key} ({shown}): {why}", self.name);
+        self.mistakes.note(value.span().start, text);
+    }
+    /// Notes that a key is missing unless there is a value.
+    pub(super) fn need<T>(&self, key: &'static str, value: Option<T>, example: &str) -> Option<T> {
+        if value.is_none() && !self.has(key) {
+            let text = format!("{} ({key}): is missing. Write {key} = {example}", self.name);
+            self.mistakes.note(self.at, text);
+        }
+        value
+    }
+
+    /// A value with a unit: text, or a bare number.
+    pub(super) fn read<T>(
+        &self,
+        key: &'static str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let value = self.get(key)?;
+        let read = scalar(value.get_ref()).map_or_else(
+            || Err(format!("a {} does not belong here", value.get_ref().type_str())),
+            parse,
+        );
+        read.map_err(|why| self.wrong(key, value, why)).ok()
+    }
+    pub(super) fn count(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
+        self.read(key, |text| units::count(text, range.clone()))
+    }
+    pub(super) fn text(&self, key: &'static str) -> Option<&'a str> {
+        let value = self.get(key)?;
+        let text = value.get_ref().as_str();
+        if text.is_none() {
+            self.wrong(key, value, "must be text. Put it in quotes");
+        }
+        text
+    }
+    pub(super) fn flag(&self, key: &'static str) -> Option<bool> {
+        let value = self.get(key)?;
+        let flag = value.get_ref().as_bool();
+        if flag.is_none() {
+            self.wrong(key, value, "must be true or false");
+        }
+        flag
+    }
+    /// One of these words.
+    pub(super) fn choice<T: Copy>(&self, key: &'static str, of: &[(&str, T)]) -> Option<T> {
+        let word = self.text(key)?;
+        let found = of.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+        if let (None, Some(value)) = (found, self.get(key)) {
+            let hint = suggest(word, of.iter().map(|(name, _)| *name));
+            self.wrong(key, value, format!("is not known. {hint}"));
+        }
+        found
+    }
+    /// A word, or a list of words.
+    pub(super) fn words(&self, key: &'static str) -> Option<Vec<Placed<&'a str>>> {
+        let value = self.get(key)?;
+        let one = |value: &'a Spanned<DeValue<'a>>| {
+            let word = value.get_ref().as_str();
+            if word.is_none() {
+                self.wrong(key, value, "must be text. Put it in quotes");
+            }
+            word.map(|word| (word, value.span().start))
+        };
+        Some(match value.get_ref().as_array() {
+            Some(list) => list.iter().filter_map(one).collect(),
+            None => one(value).into_iter().collect(),
+        })
+    }
+    /// A value with a unit, or a list of them.
+    pub(super) fn list<T>(
+        &self,
+        key: &'static str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Vec<T> {
+        let Some(value) = self.get(key) else { return Vec::new() };
+        let one = |value: &Spanned<DeValue<'_>>| {
+            let text = scalar(value.get_ref()).ok_or_else(|| String::from("is not a value"));
+            text.and_then(&parse).map_err(|why| self.wrong(key, value, why)).ok()
+        };
+        match value.get_ref().as_array() {
+            Some(list) => list.iter().filter_map(one).collect(),
+            None => one(value).into_iter().collect(),
+        }
+    }
+    /// A table inside.
+    pub(super) fn table(&self, key: &'static str) -> Option<Self> {
+        let value = self.get(key)?;
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.wrong(key, value, format!("must be a table such as {key} = {{ … }}"));
+        }
+        table.map(|table| Fields::new(key, value.span().start, table, self.mistakes))
+    }
+
+    /// Notes the keys that nobody asked for.
+    pub(super) fn finish(&self) {
+        let asked = self.asked.borrow();
+        for (key, _) in self.table {
+            let word: &str = key.get_ref();
+            if !asked.contains(&word) {
+                let hint = suggest(word, asked.iter().copied());
+                let text = format!("{} ({word}): has no such key. {hint}", self.name);
+                self.mistakes.note(key.span().start, text);
+            }
+        }
+    }
+}
+
+/// Text and numbers as they stand in the file.
+pub(super) fn scalar<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
+    match value {
+        DeValue::String(text) => Some(text),
+        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str()),
+        DeValue::Float(number) => Some(number.as_str()),
+        _ => None,
+    }
+}
+
+fn shown(value: &DeValue<'_>) -> String {
+    match (scalar(value), value.as_bool()) {
+        (Some(text), _) => text.to_owned(),
+        (_, Some(flag)) => flag.to_string(),
+        _ => value.type_str().to_owned(),
+    }
+}

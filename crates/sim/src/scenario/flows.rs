@@ -1,0 +1,164 @@
+//! `[[flow]]`: who sends what to whom.
+
+use super::{fields::Fields, nodes::Nodes, units};
+use crate::{
+    flow::FlowKind,
+    plan::Object,
+    tcp::{Algorithm, Config, Source},
+};
+use fanfare_proto::{Duration, FecConfig, FeedbackPath, JoinPolicy, ReceiverConfig, SenderConfig};
+
+/// Bytes of an object that never ends: nine minutes at 1 Gbit/s, and below what 24 bits of block
+/// number can name.
+const ENDLESS: u64 = 1 << 36;
+
+/// A flow as the file describes it; nodes by number.
+#[derive(Debug, Clone)]
+pub(super) enum Role {
+    Send { nodes: Vec<usize>, sender: Box<SenderConfig>, objects: Vec<Object>, at: Duration },
+    Receive { nodes: Vec<usize>, receiver: Box<ReceiverConfig>, feedback: FeedbackPath },
+    Background { from: usize, to: usize, kind: FlowKind, start: Duration, stop: Duration },
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Send,
+    Receive,
+    Cbr,
+    OnOff,
+    Tcp,
+    Elsewhere,
+}
+
+impl Role {
+    /// Whether it is sending without end.
+    pub(super) fn is_endless(&self) -> bool {
+        matches!(self, Self::Send { objects, .. } if objects.iter().any(|o| o.size == ENDLESS))
+    }
+
+    /// Reads one `[[flow]]`.
+    pub(super) fn read(fields: &Fields<'_>, nodes: &Nodes) -> Option<Self> {
+        let kinds = [
+            ("fanfare-send", Kind::Send),
+            ("fanfare-recv", Kind::Receive),
+            ("cbr", Kind::Cbr),
+            ("on-off", Kind::OnOff),
+            ("tcp", Kind::Tcp),
+            ("command", Kind::Elsewhere),
+            ("norm", Kind::Elsewhere),
+        ];
+        let role = match fields.need("kind", fields.choice("kind", &kinds), "\"fanfare-send\"")? {
+            Kind::Send => send(fields, nodes),
+            Kind::Receive => receive(fields, nodes),
+            Kind::Cbr | Kind::OnOff | Kind::Tcp => background(fields, nodes),
+            Kind::Elsewhere => {
+                let why = "runs on real interfaces only. Leave it out for the simulator";
+                fields.get("kind").into_iter().for_each(|value| fields.wrong("kind", value, why));
+                return None;
+            }
+        };
+        fields.finish();
+        role
+    }
+}
+
+fn send(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
+    let defaults = SenderConfig::default();
+    let byte = |key| fields.count(key, 0..=255);
+    let source = fields.count("block", 1..=1024).map_or(defaults.fec.source, |n| n as u16);
+    let parity = byte("parity").map_or(defaults.fec.parity, |n| n as u16);
+    let proactive = byte("proactive").map_or(defaults.fec.proactive, |n| n as u16);
+    let sender = SenderConfig {
+        rate: fields.read("rate", units::rate).unwrap_or(defaults.rate),
+        segment_size: fields
+            .count("segment", 16..=8192)
+            .map_or(defaults.segment_size, |n| n as u16),
+        fec: FecConfig { source, parity, proactive, ..defaults.fec },
+        backoff_factor: byte("backoff_factor").map_or(defaults.backoff_factor, |n| n as u8),
+        group_size: fields
+            .count("group_size", 1..=100_000_000)
+            .map_or(defaults.group_size, |n| n as u32),
+        grtt_initial: fields.read("grtt", units::time).unwrap_or(defaults.grtt_initial),
+        ..defaults
+    };
+    if source + parity > 255 {
+        let text = format!(
+            "flow.block ({source}): with {parity} parity is more than 255 symbols. Lower one"
+        );
+        fields.mistakes.note(fields.at, text);
+    }
+    let size = |text: &str| if text == "endless" { Ok(ENDLESS) } else { units::size(text) };
+    let size = fields.need("size", fields.read("size", size), "\"1MB\"");
+    let count = fields.count("count", 1..=30_000).unwrap_or(1);
+    let objects = (0..count).map(|_| Object::data(size.unwrap_or(0))).collect();
+    let at = fields.read("at", units::time).unwrap_or_default();
+    let nodes = nodes.of(fields, "node", "\"name\"");
+    Some(Role::Send { nodes, sender: Box::new(sender), objects, at })
+}
+
+fn receive(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
+    let joins = [
+        ("from-now", JoinPolicy::FromNow),
+        ("object-start", JoinPolicy::ObjectStart),
+        ("all", JoinPolicy::AllCached),
+    ];
+    let paths = [("group", FeedbackPath::Group), ("sender", FeedbackPath::Sender)];
+    let receiver = ReceiverConfig {
+        join: fields.choice("join", &joins).unwrap_or_default(),
+        silent: fields.flag("silent").unwrap_or(false),
+        ..ReceiverConfig::default()
+    };
+    let feedback = fields.choice("feedback", &paths).unwrap_or_default();
+    let nodes = nodes.of(fields, "node", "\"name\"");
+    Some(Role::Receive { nodes, receiver: Box::new(receiver), feedback })
+}
+
+fn background(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
+    let one = |key| match nodes.of(fields, key, "\"name\"").as_slice() {
+        [one] => Some(*one),
+        [] => None,
+        many => {
+            let text =
+                format!("flow.{key} ({} nodes): must be one. Write a flow for each", many.len());
+            fields.mistakes.note(fields.at, text);
+            None
+        }
+    };
+    let (from, to) = (one("from"), one("to"));
+    let kind = kind(fields);
+    let start = fields.read("start", units::time).unwrap_or_default();
+    let stop = fields.read("stop", units::time).unwrap_or(Duration::MAX);
+    if from.is_some() && from == to {
+        fields.mistakes.note(fields.at, "flow.to (): is where it begins. Name two nodes");
+        return None;
+    }
+    Some(Role::Background { from: from?, to: to?, kind: kind?, start, stop })
+}
+
+fn kind(fields: &Fields<'_>) -> Option<FlowKind> {
+    if fields.text("kind") == Some("tcp") {
+        return Some(tcp(fields));
+    }
+    let rate = fields.need("rate", fields.read("rate", units::rate), "\"500kbps\"");
+    let packet = fields.count("packet", 29..=65_535);
+    let bytes = fields.need("packet", packet, "1250").map(|n| n as usize);
+    if fields.text("kind") == Some("cbr") {
+        return Some(FlowKind::Cbr { rate: rate?, bytes: bytes? });
+    }
+    let on = fields.need("on", fields.read("on", units::time), "\"1s\"");
+    let off = fields.need("off", fields.read("off", units::time), "\"2s\"");
+    Some(FlowKind::OnOff { rate: rate?, bytes: bytes?, on: on?, off: off? })
+}
+
+fn tcp(fields: &Fields<'_>) -> FlowKind {
+    let algorithms = [("cubic", Algorithm::Cubic), ("reno", Algorithm::Reno)];
+    let defaults = Config::default();
+    let config = Config {
+        algorithm: fields.choice("algorithm", &algorithms).unwrap_or(defaults.algorithm),
+        ecn: fields.flag("ecn").unwrap_or(defaults.ecn),
+        segment_size: fields.count("segment", 1..=9000).map_or(defaults.segment_size, |n| n as u32),
+        ..defaults
+    };
+    let source = fields.read("size", units::size).map_or(Source::Greedy, Source::Bytes);
+    FlowKind::Tcp { config, source }
+}

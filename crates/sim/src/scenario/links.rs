@@ -1,0 +1,179 @@
+//! `[[link]]` and `[[medium]]`: how nodes reach each other.
+
+use super::{
+    fields::{Fields, scalar},
+    nodes::Nodes,
+    queues,
+    traces::TraceFiles,
+    units,
+};
+use crate::{
+    hop::Hop,
+    link::{Link, Loss},
+    medium::Medium,
+    queue::{Limit, Queue},
+};
+use fanfare_proto::Bitrate;
+use toml::{Spanned, de::DeValue};
+
+/// The ends of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ends {
+    /// Nodes; `None` is `*`, every host.
+    pub(super) from: Option<Vec<usize>>,
+    pub(super) to: Option<Vec<usize>>,
+    pub(super) both: bool,
+}
+
+/// A link and the nodes it joins, one direction each.
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    pub(super) ends: Ends,
+    pub(super) hop: Hop,
+    pub(super) at: usize,
+}
+
+impl Ends {
+    pub(super) fn read(fields: &Fields<'_>, nodes: &Nodes) -> Self {
+        let end = |key| match fields.words(key).as_deref() {
+            Some([("*", _)]) => None,
+            _ => Some(nodes.of(fields, key, "\"name\"")),
+        };
+        let (from, to) = (end("from"), end("to"));
+        Self { from, to, both: fields.flag("both").unwrap_or(false) }
+    }
+    /// Whether it speaks of every host: then each pair has a path of its own.
+    pub(super) fn is_open(&self) -> bool {
+        self.from.is_none() || self.to.is_none()
+    }
+    /// One direction, then the other if both are meant.
+    pub(super) fn directions(&self) -> Vec<Self> {
+        let there = Self { both: false, ..self.clone() };
+        let back = Self { from: self.to.clone(), to: self.from.clone(), both: false };
+        if self.both { vec![there, back] } else { vec![there] }
+    }
+    pub(super) fn contains(&self, from: usize, to: usize) -> bool {
+        let has = |end: &Option<Vec<usize>>, n| end.as_ref().is_none_or(|list| list.contains(&n));
+        has(&self.from, from) && has(&self.to, to)
+    }
+}
+
+/// What the keys of `fields` change in `base`.
+pub(super) fn hop(fields: &Fields<'_>, base: Hop, traces: &mut TraceFiles<'_>) -> Hop {
+    let link = base.link;
+    let share = |key| fields.read(key, units::share);
+    let link = Link {
+        up: fields.flag("up").unwrap_or(link.up),
+        rate: fields.read("rate", units::rate).or(link.rate),
+        delay: fields.read("delay", units::time).unwrap_or(link.delay),
+        jitter: fields.read("jitter", units::time).unwrap_or(link.jitter),
+        loss: fields.get("loss").and_then(|value| loss(fields, value, traces)).unwrap_or(link.loss),
+        duplicate: share("duplicate").unwrap_or(link.duplicate),
+        reorder: share("reorder").unwrap_or(link.reorder),
+        corrupt: share("corrupt").unwrap_or(link.corrupt),
+        ..link
+    };
+    let mtu = fields.read("mtu", units::size).map_or(base.mtu, |mtu| mtu as usize);
+    let queue = fields.table("queue").and_then(|queue| queues::read(&queue, link.delay));
+    Hop { link, mtu, queue: queue.unwrap_or(base.queue) }
+}
+
+/// A path of its own for each pair knows one queue: drop-tail in bytes.
+pub(super) fn pairwise(fields: &Fields<'_>, hop: Hop) -> Hop {
+    let why = "needs hops: links with a * are paths of their own for each pair. \
+               Name the nodes at both ends, or leave it out";
+    match hop.queue {
+        Queue::DropTail(Limit::Bytes(queue_bytes)) => {
+            let mtu = fields.get("mtu");
+            mtu.into_iter().for_each(|value| fields.wrong("mtu", value, why));
+            Hop { link: Link { queue_bytes, ..hop.link }, ..hop }
+        }
+        _ => {
+            let queue = fields.get("queue");
+            queue.into_iter().for_each(|value| fields.wrong("queue", value, why));
+            hop
+        }
+    }
+}
+
+/// `0.1`, `"10%"`, `{ ge = { mean = 0.1, burst = 8 } }` or `{ trace = "file" }`.
+fn loss(
+    fields: &Fields<'_>,
+    value: &Spanned<DeValue<'_>>,
+    traces: &mut TraceFiles<'_>,
+) -> Option<Loss> {
+    if scalar(value.get_ref()).is_some() {
+        return independent(fields, value);
+    }
+    let table = fields.table("loss")?;
+    let bursts = table.table("ge").and_then(|ge| {
+        let mean = ge.need("mean", ge.read("mean", units::share), "0.2");
+        let burst = ge.need("burst", ge.read("burst", units::number), "8");
+        ge.finish();
+        Some(Loss::Bursts { mean: mean?, burst: burst?.max(1.0) })
+    });
+    let trace = table.text("trace").and_then(|file| {
+        let read = traces.read(file);
+        let wrong =
+            |why| table.get("trace").into_iter().for_each(|v| table.wrong("trace", v, &why));
+        read.map_err(wrong).ok().map(Loss::Trace)
+    });
+    if !table.has("ge") && !table.has("trace") {
+        table
+            .mistakes
+            .note(table.at, "loss (): says nothing. Write 0.1, { ge = … } or { trace = … }");
+    }
+    table.finish();
+    bursts.or(trace)
+}
+
+fn independent(fields: &Fields<'_>, value: &Spanned<DeValue<'_>>) -> Option<Loss> {
+    let share = units::share(scalar(value.get_ref()).unwrap_or_default());
+    let share = share.map_err(|why| fields.wrong("loss", value, why)).ok()?;
+    Some(if share > 0.0 { Loss::Independent(share) } else { Loss::None })
+}
+
+/// Reads one `[[medium]]`.
+pub(super) fn medium(fields: &Fields<'_>, nodes: &Nodes) -> Medium {
+    fields.text("name");
+    let on_it = nodes.of(fields, "nodes", "[\"a\", \"b\"]");
+    let rate = fields.need("rate", fields.read("rate", units::rate), "\"500kbps\"");
+    let mut medium = Medium::new(rate.unwrap_or(Bitrate::mbps(1)))
+        .nodes(on_it.iter().map(|node| nodes.place(*node)));
+    if let Some(delay) = fields.read("delay", units::time) {
+        medium = medium.delay(delay);
+    }
+    if let Some(queue) = fields.table("queue") {
+        let queue = queues::read(&queue, core::time::Duration::ZERO);
+        medium = queue.into_iter().fold(medium, Medium::queue);
+    }
+    if fields.flag("half_duplex") == Some(false) {
+        medium = medium.full_duplex();
+    }
+    medium = medium_loss(fields, nodes, &on_it, medium);
+    fields.finish();
+    medium
+}
+
+/// One loss for all pairs, or a row for each node that sends.
+fn medium_loss(fields: &Fields<'_>, nodes: &Nodes, on_it: &[usize], mut medium: Medium) -> Medium {
+    let Some(value) = fields.get("loss") else { return medium };
+    let Some(rows) = value.get_ref().as_array() else {
+        return independent(fields, value).map_or(medium.clone(), |loss| medium.loss(loss));
+    };
+    let square = rows.len() == on_it.len()
+        && rows.iter().all(|row| row.get_ref().as_array().is_some_and(|r| r.len() == on_it.len()));
+    if !square {
+        let n = on_it.len();
+        fields.wrong("loss", value, format!("must have {n} rows of {n}. Write one for each node"));
+        return medium;
+    }
+    for (row, from) in rows.iter().zip(on_it) {
+        for (cell, to) in row.get_ref().as_array().into_iter().flat_map(|r| r.iter()).zip(on_it) {
+            if let Some(loss) = independent(fields, cell) {
+                medium = medium.pair(nodes.place(*from), nodes.place(*to), loss);
+            }
+        }
+    }
+    medium
+}

@@ -1,0 +1,310 @@
+//! Scenario files: TOML in, a plan out, and every mistake at once.
+//!
+//! The format is described in docs/scenario-files.md. Map, in reading order:
+//! - `fields`: a table that is asked for its keys; `units`, `suggestion`: values and slips.
+//! - `nodes`, `links`, `queues`, `traces`, `flows`, `changes`: the sections.
+//! - here: how they become a plan.
+
+mod changes;
+mod fields;
+mod flows;
+mod links;
+mod nodes;
+mod queues;
+mod suggestion;
+#[cfg(test)]
+mod tests;
+mod traces;
+mod units;
+
+pub use fields::Mistake;
+pub use traces::ReadFile;
+
+use crate::{
+    fabric::MembershipLatency,
+    flow::Flow,
+    hop::Hop,
+    link::Link,
+    network::{Host, Hosts},
+    plan::{Change, Plan, Until},
+};
+use changes::Roads;
+use core::ops::Range;
+use fanfare_proto::{Duration, SessionConfig};
+use fields::{Fields, Mistakes};
+use flows::Role;
+use links::{Ends, Rule};
+use nodes::Nodes;
+use toml::{Spanned, de::DeTable};
+use traces::TraceFiles;
+
+/// Most hops of one link.
+const HOPS_MAX: usize = 1_000_000;
+
+/// A scenario file, understood.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// One line about it; may be empty.
+    pub about: String,
+    /// The seed to begin with.
+    pub seed: u64,
+    /// The time that steady figures are taken from.
+    pub window: Range<Duration>,
+    /// Beginnings of the names of metrics to show; all when empty.
+    pub metrics: Vec<String>,
+    plan: Plan,
+}
+
+impl Scenario {
+    /// Reads a scenario. `read` gives the text of a file that it names.
+    ///
+    /// # Errors
+    /// All mistakes, in the order of the file.
+    pub fn parse(text: &str, read: &ReadFile<'_>) -> Result<Self, Vec<Mistake>> {
+        let mistakes = Mistakes::new(text);
+        let (root, broken) = DeTable::parse_recoverable(text);
+        for error in &broken {
+            let at = error.span().map_or(0, |span| span.start);
+            mistakes.note(at, format!("TOML (): {}. Mend the file", error.message()));
+        }
+        // What is broken hides keys: complaints about them would mislead.
+        let scenario =
+            if broken.is_empty() { build(root.get_ref(), &mistakes, read) } else { None };
+        let list = mistakes.into_list();
+        scenario.filter(|_| list.is_empty()).ok_or(list)
+    }
+
+    /// The plan with this seed.
+    #[must_use]
+    pub fn plan(&self, seed: u64) -> Plan {
+        Plan { seed, ..self.plan.clone() }
+    }
+}
+
+/// Sections of the file, as tables that can be asked.
+struct Sections<'a> {
+    nodes: Vec<Fields<'a>>,
+    links: Vec<Fields<'a>>,
+    media: Vec<Fields<'a>>,
+    flows: Vec<Fields<'a>>,
+    changes: Vec<Fields<'a>>,
+    scenario: Option<Fields<'a>>,
+    report: Option<Fields<'a>>,
+}
+
+impl<'a> Sections<'a> {
+    fn of(root: &'a DeTable<'a>, mistakes: &'a Mistakes<'a>) -> Self {
+        let top = Fields::new("file", 0, root, mistakes);
+        let many = |key: &'static str| {
+            let Some(value) = top.get(key) else { return Vec::new() };
+            let table = |entry: &'a Spanned<toml::de::DeValue<'a>>| {
+                let table = entry.get_ref().as_table()?;
+                Some(Fields::new(key, entry.span().start, table, mistakes))
+            };
+            let list: Option<Vec<Fields<'a>>> =
+                value.get_ref().as_array().and_then(|list| list.iter().map(table).collect());
+            if list.is_none() {
+                top.wrong(key, value, format!("must be a list. Write [[{key}]]"));
+            }
+            list.unwrap_or_default()
+        };
+        let sections = Self {
+            scenario: top.need("scenario", top.table("scenario"), "{ … }, or a section [scenario]"),
+            nodes: many("node"),
+            links: many("link"),
+            media: many("medium"),
+            flows: many("flow"),
+            changes: many("change"),
+            report: top.table("report"),
+        };
+        top.finish();
+        sections
+    }
+}
+
+fn build(root: &DeTable<'_>, mistakes: &Mistakes<'_>, read: &ReadFile<'_>) -> Option<Scenario> {
+    let sections = Sections::of(root, mistakes);
+    let mut nodes = Nodes::default();
+    sections.nodes.iter().for_each(|fields| nodes.read(fields));
+    let roles: Vec<Role> =
+        sections.flows.iter().filter_map(|fields| Role::read(fields, &nodes)).collect();
+    for role in &roles {
+        if let Role::Send { nodes: on, .. } | Role::Receive { nodes: on, .. } = role {
+            on.iter().for_each(|node| nodes.list[*node].is_host = true);
+        }
+    }
+    let mut traces = TraceFiles::new(read);
+    let mut plan = with_hosts(Plan::new(0), &nodes, &roles, mistakes);
+    let (roads, mut rules) = read_links(&sections.links, &nodes, &mut traces);
+    plan = with_links(plan, &nodes, roads, &rules, mistakes);
+    for fields in &sections.media {
+        plan = plan.medium(links::medium(fields, &nodes));
+    }
+    plan = with_flows(plan, &nodes, roles.clone(), mistakes);
+    let mut by_time: Vec<&Fields<'_>> = sections.changes.iter().collect();
+    by_time.sort_by_key(|fields| changes::at(fields));
+    for fields in by_time {
+        for (at, change) in changes::read(fields, &nodes, roads, &mut rules, &mut traces) {
+            plan = plan.at(at, change);
+        }
+    }
+    plan.traces = traces.traces;
+    let endless = roles.iter().any(Role::is_endless);
+    let sends = roles.iter().any(|role| matches!(role, Role::Send { .. }));
+    let until = if sends && !endless { Until::Complete } else { Until::Limit };
+    finish(plan, &sections, until)
+}
+
+fn with_hosts(mut plan: Plan, nodes: &Nodes, roles: &[Role], mistakes: &Mistakes<'_>) -> Plan {
+    for (number, node) in nodes.list.iter().enumerate() {
+        plan = plan.labelled(nodes.place(number), &node.name);
+        let Some(host) = nodes.host(number) else {
+            if !node.crashes.is_empty() || !node.restarts.is_empty() {
+                let why = "has no session that could crash. Give it a fanfare flow";
+                mistakes.note(node.at, format!("node.crash ({}): {why}", node.name));
+            }
+            continue;
+        };
+        let mut config = SessionConfig::default();
+        for role in roles {
+            match role {
+                Role::Send { nodes, sender, .. } if nodes.contains(&number) => {
+                    config.sender = Some(sender.as_ref().clone());
+                }
+                Role::Receive { nodes, receiver, feedback } if nodes.contains(&number) => {
+                    config.receiver = Some(receiver.as_ref().clone());
+                    config.feedback = *feedback;
+                }
+                _ => {}
+            }
+        }
+        plan = plan.host(config).group(host, node.group).joins(host, node.start);
+        plan = plan.drift(host, node.drift_ppm);
+        for (times, change) in [
+            (&node.crashes, Change::Crash as fn(Host) -> Change),
+            (&node.restarts, Change::Start as fn(Host) -> Change),
+        ] {
+            plan = times.iter().fold(plan, |plan, at| plan.at(*at, change(host)));
+        }
+    }
+    plan
+}
+
+fn read_links(
+    sections: &[Fields<'_>],
+    nodes: &Nodes,
+    traces: &mut TraceFiles<'_>,
+) -> (Roads, Vec<Rule>) {
+    let mut rules = Vec::new();
+    for fields in sections {
+        let ends = Ends::read(fields, nodes);
+        let hop = links::hop(fields, Hop::from(Link::default()), traces);
+        let hop = if ends.is_open() { links::pairwise(fields, hop) } else { hop };
+        fields.finish();
+        let rule = |ends| Rule { ends, hop, at: fields.at };
+        rules.extend(ends.directions().into_iter().map(rule));
+    }
+    let open = rules.iter().any(|rule| rule.ends.is_open());
+    (if open { Roads::Pairwise } else { Roads::Shared }, rules)
+}
+
+fn with_links(
+    mut plan: Plan,
+    nodes: &Nodes,
+    roads: Roads,
+    rules: &[Rule],
+    mistakes: &Mistakes<'_>,
+) -> Plan {
+    for Rule { ends, hop, at } in rules {
+        if roads == Roads::Pairwise {
+            let hosts = |end: &Option<Vec<usize>>| match end {
+                None => vec![Hosts::All],
+                Some(list) => {
+                    let host = |node: &usize| nodes.host(*node).map(Hosts::One);
+                    if list.iter().any(|node| host(node).is_none()) {
+                        let text = "link (): leads to a node without a session, and another link \
+                                    has a *. Name the nodes at both ends of every link";
+                        mistakes.note(*at, text);
+                    }
+                    list.iter().filter_map(host).collect()
+                }
+            };
+            for from in hosts(&ends.from) {
+                for to in hosts(&ends.to) {
+                    plan = plan.path(from, to, hop.link);
+                }
+            }
+            continue;
+        }
+        let count = |end: &Option<Vec<usize>>| end.as_ref().map_or(0, Vec::len);
+        if count(&ends.from) * count(&ends.to) > HOPS_MAX {
+            mistakes.note(*at, "link (from): makes more than a million hops. Put a node between");
+            continue;
+        }
+        for from in ends.from.iter().flatten() {
+            for to in ends.to.iter().flatten().filter(|to| *to != from) {
+                plan = plan.hop(nodes.place(*from), nodes.place(*to), *hop);
+            }
+        }
+    }
+    plan
+}
+
+fn with_flows(mut plan: Plan, nodes: &Nodes, roles: Vec<Role>, mistakes: &Mistakes<'_>) -> Plan {
+    for role in roles {
+        match role {
+            Role::Send { nodes: on, objects, at, .. } => {
+                for host in on.iter().filter_map(|node| nodes.host(*node)) {
+                    let send = |object| Change::Send(host, object);
+                    let sends = objects.iter().cloned().map(send);
+                    plan = sends.fold(plan, |plan, change| plan.at(at, change));
+                }
+            }
+            Role::Background { from, to, kind, start, stop } => {
+                for node in [from, to] {
+                    if !plan.reaches(nodes.place(node)) {
+                        let name = &nodes.list[node].name;
+                        let why = "no link leads there. Background flows need links with names";
+                        mistakes.note(0, format!("flow ({name}): {why}"));
+                    }
+                }
+                let flow = Flow::new(nodes.place(from), nodes.place(to), kind);
+                plan = plan.flow(flow.during(start..stop));
+            }
+            Role::Receive { .. } => {}
+        }
+    }
+    plan
+}
+
+fn finish(mut plan: Plan, sections: &Sections<'_>, default: Until) -> Option<Scenario> {
+    let fields = sections.scenario.as_ref()?;
+    let name = fields.need("name", fields.text("name"), "\"a name\"");
+    let about = fields.text("about").unwrap_or_default();
+    let seed = fields.count("seed", 0..=u64::MAX).unwrap_or(1);
+    let duration = fields.read("duration", units::time);
+    let duration = fields.need("duration", duration, "\"60s\"");
+    let warm_up = fields.read("warm_up", units::time).unwrap_or_default();
+    let untils = [("complete", Until::Complete), ("quiet", Until::Quiet), ("limit", Until::Limit)];
+    let until = fields.choice("until", &untils).unwrap_or(default);
+    let latency = |key| fields.read(key, units::time).unwrap_or_default();
+    let membership = MembershipLatency { join: latency("join"), leave: latency("leave") };
+    fields.finish();
+    let report = sections.report.as_ref();
+    let words = report.and_then(|report| report.words("metrics")).unwrap_or_default();
+    report.into_iter().for_each(Fields::finish);
+    if plan.hosts.is_empty() && plan.flows.is_empty() {
+        fields.mistakes.note(fields.at, "scenario (flow): nobody sends. Write a [[flow]]");
+    }
+    plan = plan.named(name?).membership(membership).warm_up(warm_up).until(until, duration?);
+    Some(Scenario {
+        name: name?.to_owned(),
+        about: about.to_owned(),
+        seed,
+        window: warm_up..duration?,
+        metrics: words.into_iter().map(|(word, _)| word.to_owned()).collect(),
+        plan,
+    })
+}
