@@ -212,7 +212,11 @@ impl RemoteSender {
 
     pub(super) fn measured(&self) -> Measured {
         let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
-        Measured { loss: self.loss.fraction(), rate, size }
+        let outlook = match self.feedback.mode() {
+            Mode::Path => self.path.outlook(rate / size.max(1.0)),
+            Mode::Norm | Mode::Ecn | Mode::LossTolerant => None,
+        };
+        Measured { loss: self.loss.fraction(), rate, size, outlook }
     }
 
     /// The object that `id` names, when it is one that counts. Synchronises, moves the window, and

@@ -1,6 +1,6 @@
 //! `auto`: rate by what the slowest receiver's path does to messages, above all how long they queue.
 
-mod law;
+pub(crate) mod law;
 mod probes;
 mod random_loss;
 
@@ -29,12 +29,24 @@ use random_loss::RandomLoss;
 
 /// RFC 6928's initial window, in the first round trip.
 const FIRST_MESSAGES: f64 = 10.0;
+/// What a receiver that does not limit yet must be worse by, so that one of many that see the same
+/// queue stays the limiting one.
+const STAY: f64 = 1.03;
+/// Round trips from the middle of what a report covers to its end.
+const AHEAD: f64 = 0.5;
+/// What leaves the rate as it is.
+const WHOLE: f64 = 1e6;
+/// A limiting receiver that leaves so many probes unanswered, for so many of its round trips, may
+/// have lost everything: slower, until it speaks (RFC 4654 2.7 reacts after ten round trips).
+const SILENT_PROBES: u32 = 10;
+const SILENT_RTTS: u32 = 10;
+const SILENT_SLOWER: f64 = 0.7;
 /// No less than this in a round trip, as TCP: with less, what is reported is too old to be of use.
 const LEAST_MESSAGES: f64 = 1.0;
 /// Two messages go back to back after a probe when so many go between two probes.
 const PAIR_MESSAGES: f64 = 6.0;
 /// Growth per round trip after so many half round trips without a queue.
-const GROWTH: [f64; 6] = [0.0, 0.02, 0.05, 0.12, 0.25, 0.5];
+const GROWTH: [f64; 6] = [0.0, 0.02, 0.05, 0.12, 0.25, 0.4];
 /// Growth begins there when the link has become wider.
 const WIDER: u32 = 3;
 /// At the start, until a queue is seen.
@@ -126,6 +138,7 @@ pub struct Auto {
     last: Option<View>,
     mean: f64,
     narrowest: f64,
+    limiting: Option<NodeId>,
     lowered: Time,
     reason: Reason,
 }
@@ -157,6 +170,7 @@ impl Auto {
             last: None,
             mean: 0.0,
             narrowest: 0.0,
+            limiting: None,
             lowered: now,
             reason: Reason::NoFeedback,
             limits,
@@ -200,7 +214,9 @@ impl Auto {
         if self.starting {
             return self.start(now, view, base, (hard, kept), used >= USED);
         }
-        let mut change = law::change(view.standing, self.mean, wanted, view.rtt);
+        // A report tells the mean of a round trip: at its end the queue has gone on as it went.
+        let ahead = (view.standing + (1.0 - view.pace) * view.rtt * AHEAD).max(0.0);
+        let mut change = law::change(ahead, self.mean, wanted, view.rtt);
         if view.pace > DRAINING {
             change = change.min(1.0);
         }
@@ -209,7 +225,13 @@ impl Auto {
         if wider {
             self.idle = self.idle.max(WIDER);
         }
-        if view.queue < wanted / 4.0 && used >= USED && !drained && view.marked == 0.0 && view.pace < DRAINING && (wider || now > self.drain.until + rtt * SETTLE) {
+        if view.queue < wanted / 4.0
+            && used >= USED
+            && !drained
+            && view.marked == 0.0
+            && view.pace < DRAINING
+            && (wider || now > self.drain.until + rtt * SETTLE)
+        {
             if self.idle == 0 || now.since(self.grown) >= rtt / 2 {
                 self.grown = now;
                 self.idle += 1;
@@ -250,7 +272,15 @@ impl Auto {
         if view.standing > wanted || view.marked > 0.0 || kept < 1.0 {
             self.starting = false;
             self.drain.next = Some(now + rtt * 4);
-            self.set(now, base * law::change(view.standing, self.wanted(base, view.rtt), self.wanted(base, view.rtt), view.rtt));
+            self.set(
+                now,
+                base * law::change(
+                    view.standing,
+                    self.wanted(base, view.rtt),
+                    self.wanted(base, view.rtt),
+                    view.rtt,
+                ),
+            );
             return;
         }
         if hard {
@@ -275,9 +305,8 @@ impl Auto {
     fn plan_drain(&mut self, now: Time, view: &View, wanted: f64) {
         let rtt = Duration::from_secs_f64(view.rtt);
         let before = self.drain.base.replace(view.base).unwrap_or(view.base);
-        self.drain.fell += (f64::from(before.wrapping_sub(view.base) as i16)
-            * ExtPath::BASE_UNIT)
-            .max(0.0);
+        self.drain.fell +=
+            (f64::from(before.wrapping_sub(view.base) as i16) * ExtPath::BASE_UNIT).max(0.0);
         if self.drain.on {
             return;
         }
@@ -330,28 +359,52 @@ impl Auto {
         (rtt / 2).max(packets.min(rtt))
     }
 
+    /// How much a receiver limits: what it would make of the rate, which changes meanwhile, in
+    /// parts of [`WHOLE`].
     fn judge(&self, now: Time, feedback: &Feedback) -> Candidate {
         let rtt = feedback.rtt.unwrap_or(self.grtt);
-        let rate = match feedback.path {
+        let outlook = match feedback.path {
             Some(path) => {
                 let view = View::of(&path, rtt);
-                let past = self.probes.find(feedback.cc_sequence, rtt);
-                let passed = past.map_or(view.passed, |past| past.rate * view.pace);
-                let wanted = self.wanted(passed, view.rtt);
-                Bitrate::from_bytes_per_second(
-                    passed * law::change(view.standing, wanted, wanted, view.rtt),
-                )
+                let wanted = self.wanted(self.rate, view.rtt);
+                view.pace.min(1.0) * law::change(view.standing, wanted, wanted, view.rtt)
             }
-            None => feedback.rate,
+            None => feedback.rate.as_bytes_per_second() / self.rate.max(1.0),
         };
+        let limits = self.candidates.first().is_some_and(|clr| clr.node == feedback.node);
+        let outlook = if limits { outlook } else { outlook * STAY };
         Candidate {
             node: feedback.node,
-            rate,
+            rate: Bitrate::bps((outlook.min(10.0) * WHOLE) as u64),
             rtt,
             loss: feedback.loss,
             starting: false,
             heard: now,
             probes: 0,
+        }
+    }
+
+    /// A receiver that measures as RFC 5740 says, and no more.
+    fn follow(&mut self, now: Time, node: NodeId, feedback: &Feedback) {
+        // Before it has received anything it reports next to nothing.
+        if feedback.rate <= self.limits.min {
+            return;
+        }
+        self.starting = false;
+        self.reason = match feedback.loss > 0.0 {
+            true => Reason::Loss(node, feedback.loss),
+            false => Reason::Path(node),
+        };
+        let most = self.rate * (1.0 + GROWTH_START);
+        self.set(now, feedback.rate.as_bytes_per_second().min(most));
+    }
+
+    /// Another receiver limits now: what was learned of the last one's path is not about its.
+    fn on_limiting(&mut self, node: NodeId) {
+        if self.limiting.replace(node) != Some(node) {
+            self.drain.base = None;
+            self.idle = 0;
+            self.narrowest = 0.0;
         }
     }
 }
@@ -367,14 +420,12 @@ impl RateController for Auto {
         if clr.node != feedback.node {
             return;
         }
+        self.on_limiting(clr.node);
         match feedback.path {
             Some(path) => {
                 self.steer(now, clr.node, feedback.cc_sequence, View::of(&path, clr.rtt));
             }
-            None if feedback.rate > self.limits.min => {
-                self.set(now, clr.rate.as_bytes_per_second());
-            }
-            None => {}
+            None => self.follow(now, clr.node, feedback),
         }
     }
 
@@ -383,6 +434,13 @@ impl RateController for Auto {
         self.probes.on_probe(now, probing.cc_sequence);
         self.grtt = probing.grtt;
         self.candidates.on_probe(now, probing.grtt);
+        let silent = self.candidates.first().is_some_and(|clr| {
+            clr.probes > SILENT_PROBES && now.since(clr.heard) > clr.rtt * SILENT_RTTS
+        });
+        if silent && probing.sending {
+            self.reason = Reason::NoFeedback;
+            self.set(now, self.rate * SILENT_SLOWER);
+        }
     }
 
     fn on_sent(&mut self, _now: Time, bytes: usize) {

@@ -80,7 +80,9 @@ fn explore_steady() {
         ("100M100", 1e8, 0.1),
         ("1G1", 1e9, 0.001),
     ] {
-        if std::env::var("ONLY").is_ok_and(|only| only != name) { continue; }
+        if std::env::var("ONLY").is_ok_and(|only| only != name) {
+            continue;
+        }
         let t = if bps > 2e7 {
             (10.0, 15.0)
         } else if bps > 2e6 {
@@ -128,11 +130,21 @@ fn explore_trace() {
     while t < env("TO", 20.0) {
         t += rtt / 2.0;
         model.run(at(t));
-        let flows: std::string::String = (0..flows.min(3)).map(|f| {
-            let c = model.control(f);
-            let v = c.last;
-            std::format!(" | {:7.3} of {:7.3} sees {:6.1} wants {:6.1} v {:.2} {}", model.rate(f) / 1e6, v.map_or(0.0, |v| v.passed * 8e-6), v.map_or(0.0, |v| v.standing * 1e3), v.map_or(0.0, |v| c.wanted(v.passed, v.rtt) * 1e3), f64::from(c.idle), if c.drain.on { "D" } else { " " })
-        }).collect();
+        let flows: std::string::String = (0..flows.min(3))
+            .map(|f| {
+                let c = model.control(f);
+                let v = c.last;
+                std::format!(
+                    " | {:7.3} of {:7.3} sees {:6.1} wants {:6.1} v {:.2} {}",
+                    model.rate(f) / 1e6,
+                    v.map_or(0.0, |v| v.passed * 8e-6),
+                    v.map_or(0.0, |v| v.standing * 1e3),
+                    v.map_or(0.0, |v| c.wanted(v.passed, v.rtt) * 1e3),
+                    f64::from(c.idle),
+                    if c.drain.on { "D" } else { " " }
+                )
+            })
+            .collect();
         println!("{t:6.2} backlog {:6.1}{flows}", model.backlog() * 1e3);
     }
 }
@@ -167,37 +179,39 @@ fn explore_dynamics() {
             ("cross out", 1.0, 1.0, -0.5),
         ] {
             for loss in [0.0, 0.01, 0.1] {
-            let mut link = path(bps, rtt, 1.0, loss);
-            link.rate = Bitrate::bps((bps * before) as u64);
-            let mut model = Model::new(link, 3);
-            let flow = model.auto(at(0.0), Bitrate::bps(bps as u64 * 20));
-            let change = if what == "start" { 0.0 } else { warm };
-            if cross > 0.0 {
-                model.constant(at(warm), at(1e6), Bitrate::bps((bps * cross) as u64));
-            }
-            if cross < 0.0 {
-                model.constant(at(1.0), at(warm), Bitrate::bps((bps * -cross) as u64));
-            }
-            model.change(at(warm), Bitrate::bps((bps * after) as u64));
-            model.run(at(change));
-            model.reset();
-            let share = bps * after - if cross > 0.0 { bps * cross } else { 0.0 };
-            let step = if bps < 2e6 { 0.25 } else { rtt.max(0.02) };
-            let mut flows = course(&mut model, flow, (change, change + 4.0 * limit, step));
-            // Delay to the receiver is not the controller's: half a round trip off.
-            let reached = flows.iter().find(|(t, r)| {
-                *t > change + rtt / 2.0 && (*r / share / (1.0 - loss)) >= 0.9 && *r / share <= 1.12
-            });
-            let lost: u64 = model.seen.iter().map(|s| s.overflowed).sum();
-            let sent: u64 = model.seen.iter().map(|s| s.sent).sum();
-            println!(
-                "{name:8} {what:9} loss {loss:4}: 90 % after {:.2} s = {:.1} rtt (limit {limit:.2}) lost {:.4} p99 queue {:.2} rtt last {:.2}",
-                reached.map_or(f64::NAN, |(t, _)| t - change),
-                reached.map_or(f64::NAN, |(t, _)| (t - change) / rtt),
-                lost as f64 / sent as f64,
-                percentile(&mut model.delays, 0.99) / rtt,
-                flows.pop().unwrap().1 / share
-            );
+                let mut link = path(bps, rtt, 1.0, loss);
+                link.rate = Bitrate::bps((bps * before) as u64);
+                let mut model = Model::new(link, 3);
+                let flow = model.auto(at(0.0), Bitrate::bps(bps as u64 * 20));
+                let change = if what == "start" { 0.0 } else { warm };
+                if cross > 0.0 {
+                    model.constant(at(warm), at(1e6), Bitrate::bps((bps * cross) as u64));
+                }
+                if cross < 0.0 {
+                    model.constant(at(1.0), at(warm), Bitrate::bps((bps * -cross) as u64));
+                }
+                model.change(at(warm), Bitrate::bps((bps * after) as u64));
+                model.run(at(change));
+                model.reset();
+                let share = bps * after - if cross > 0.0 { bps * cross } else { 0.0 };
+                let step = if bps < 2e6 { 0.25 } else { rtt.max(0.02) };
+                let mut flows = course(&mut model, flow, (change, change + 4.0 * limit, step));
+                // Delay to the receiver is not the controller's: half a round trip off.
+                let reached = flows.iter().find(|(t, r)| {
+                    *t > change + rtt / 2.0
+                        && (*r / share / (1.0 - loss)) >= 0.9
+                        && *r / share <= 1.12
+                });
+                let lost: u64 = model.seen.iter().map(|s| s.overflowed).sum();
+                let sent: u64 = model.seen.iter().map(|s| s.sent).sum();
+                println!(
+                    "{name:8} {what:9} loss {loss:4}: 90 % after {:.2} s = {:.1} rtt (limit {limit:.2}) lost {:.4} p99 queue {:.2} rtt last {:.2}",
+                    reached.map_or(f64::NAN, |(t, _)| t - change),
+                    reached.map_or(f64::NAN, |(t, _)| (t - change) / rtt),
+                    lost as f64 / sent as f64,
+                    percentile(&mut model.delays, 0.99) / rtt,
+                    flows.pop().unwrap().1 / share
+                );
             }
         }
     }
@@ -209,32 +223,39 @@ fn explore_tcp() {
         let seconds = if bps < 2e6 { 400.0 } else { 100.0 };
         for buffer in [0.5, 1.0, 2.0] {
             for cubic in [true, false] {
-            for loss in [0.0, 0.01] {
-                let link = path(bps, rtt, buffer, loss);
-                let mut share = [0.0; 2];
-                let mut others = 0.0;
-                for (n, tcp) in [(0, 10), (1, 5)] {
-                    let mut model = Model::new(link.clone(), 5);
-                    for i in 0..10 {
-                        let start = at(0.37 * i as f64);
-                        if i % 2 == 0 || tcp == 10 {
-                            model.tcp(start, cubic);
-                        } else {
-                            model.auto(start, Bitrate::bps(bps as u64 * 20));
+                for loss in [0.0, 0.01] {
+                    let link = path(bps, rtt, buffer, loss);
+                    let mut share = [0.0; 2];
+                    let mut others = 0.0;
+                    for (n, tcp) in [(0, 10), (1, 5)] {
+                        let mut model = Model::new(link.clone(), 5);
+                        for i in 0..10 {
+                            let start = at(0.37 * i as f64);
+                            if i % 2 == 0 || tcp == 10 {
+                                model.tcp(start, cubic);
+                            } else {
+                                model.auto(start, Bitrate::bps(bps as u64 * 20));
+                            }
                         }
+                        model.run(at(seconds / 4.0));
+                        model.reset();
+                        model.run(at(seconds * 1.25));
+                        let sum = |odd| {
+                            let seen = model.seen.iter().enumerate().filter(|(i, _)| i % 2 == odd);
+                            seen.map(|(_, s)| s.delivered as f64).sum::<f64>() * SIZE as f64 * 8.0
+                                / seconds
+                                / bps
+                        };
+                        share[n] = sum(0);
+                        others = sum(1);
                     }
-                    model.run(at(seconds / 4.0));
-                    model.reset();
-                    model.run(at(seconds * 1.25));
-                    let sum = |odd| {
-                        let seen = model.seen.iter().enumerate().filter(|(i, _)| i % 2 == odd);
-                        seen.map(|(_, s)| s.delivered as f64).sum::<f64>() * SIZE as f64 * 8.0 / seconds / bps
-                    };
-                    share[n] = sum(0);
-                    others = sum(1);
+                    println!(
+                        "{name:8} cubic {cubic:5} buffer {buffer} loss {loss}: five TCP beside TCP {:.3} beside auto {:.3} ratio {:.2}; auto gets {others:.3}",
+                        share[0],
+                        share[1],
+                        share[1] / share[0]
+                    );
                 }
-                println!("{name:8} cubic {cubic:5} buffer {buffer} loss {loss}: five TCP beside TCP {:.3} beside auto {:.3} ratio {:.2}; auto gets {others:.3}", share[0], share[1], share[1] / share[0]);
-            }
             }
         }
     }

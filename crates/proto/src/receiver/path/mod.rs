@@ -1,7 +1,10 @@
 //! What the path does to a sender's messages: how long they queue, how many arrive, are lost or
 //! marked, and how far it spreads pairs of them (EXT_PATH). Only measured when the sender asks.
 
-use crate::time::{Duration, Time};
+use crate::{
+    congestion::auto::law::{change, wanted_delay},
+    time::{Duration, Time},
+};
 use base::Base;
 use fanfare_wire::{
     QuantizedRate,
@@ -84,6 +87,14 @@ impl PathMeter {
     /// The queue has grown so much since the last report that the sender should know at once.
     pub(crate) fn take_jump(&mut self) -> bool {
         core::mem::take(&mut self.jumped)
+    }
+
+    /// By which factor this path would have a sender of `rate` messages a second change that.
+    pub(crate) fn outlook(&self, rate: f64) -> Option<f64> {
+        let seen = self.slices.seen(self.rtt)?;
+        let rtt = self.rtt.as_secs_f64();
+        let wanted = wanted_delay(rate, rtt);
+        Some(seen.pace.min(1.0) * change(seen.standing, wanted, wanted, rtt))
     }
 
     /// What about the last round trip tells, `tcp` being what TCP would send; `None` at first.
