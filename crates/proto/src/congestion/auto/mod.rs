@@ -46,7 +46,7 @@ const LEAST_MESSAGES: f64 = 1.0;
 /// Two messages go back to back after a probe when so many go between two probes.
 const PAIR_MESSAGES: f64 = 6.0;
 /// Growth per round trip after so many half round trips without a queue.
-const GROWTH: [f64; 6] = [0.0, 0.02, 0.05, 0.12, 0.25, 0.4];
+const GROWTH: [f64; 6] = [0.0, 0.02, 0.05, 0.1, 0.2, 0.3];
 /// Growth begins there when the link has become wider.
 const WIDER: u32 = 3;
 /// At the start, until a queue is seen.
