@@ -184,14 +184,6 @@ impl Feedback {
         self.rtt.unwrap_or(timing.grtt)
     }
 
-    /// What TCP would send there, bytes a second; 0 while nothing was lost.
-    pub(crate) fn tcp_rate(&self, measured: Measured, timing: &Timing) -> f64 {
-        if measured.loss <= 0.0 {
-            return 0.0;
-        }
-        equation_rate(measured.size, self.path_rtt(timing), measured.loss)
-    }
-
     /// What the path would bear, bytes a second, and the flags that say how it was found.
     fn rate(&self, measured: Measured, timing: &Timing) -> (f64, u8) {
         if let Some(outlook) = measured.outlook {

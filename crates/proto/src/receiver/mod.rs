@@ -59,7 +59,7 @@ use fanfare_wire::{Ack, InstanceId, Message, Nack, NodeId, header::SenderFields}
 use objects::Entry;
 #[cfg(test)]
 pub(crate) use path::PathMeter;
-pub(crate) use path::span;
+pub(crate) use path::drain_interval;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
 

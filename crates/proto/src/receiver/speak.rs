@@ -122,9 +122,8 @@ impl RemoteSender {
     /// EXT_PATH, when the sender wants it and there is something to tell.
     fn path_report(&mut self) -> Vec<u8> {
         let mut area = Vec::new();
-        let tcp = self.feedback.tcp_rate(self.measured(), &self.timing);
         if self.feedback.mode() == Mode::Path
-            && let Some(report) = self.path.report(tcp)
+            && let Some(report) = self.path.report()
         {
             report.append(&mut area);
         }

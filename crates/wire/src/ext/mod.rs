@@ -255,7 +255,6 @@ mod tests {
             lost: ExtPath::share(0.1),
             marked: ExtPath::share(1.0),
             bottleneck: QuantizedRate::ZERO,
-            tcp: QuantizedRate(0x2345),
             pace: ExtPath::quantized_pace(0.9),
             base: ExtPath::quantized_base(-0.3),
         };

@@ -11,7 +11,7 @@
 //! +-------------------------------+-------------------------------+
 //! |     lost, of 65535            |       marked, of 65535        |
 //! +-------------------------------+-------------------------------+
-//! |   bottleneck rate, 0 unknown  |      TCP's rate, 0 no loss    |
+//! |   bottleneck rate, 0 unknown  |           reserved            |
 //! +-------------------------------+-------------------------------+
 //! |    pace, 4096 as it was sent  |   least delay, 16 us mod 2^16 |
 //! +-------------------------------+-------------------------------+
@@ -41,9 +41,6 @@ pub struct ExtPath {
     /// Bytes a second that the narrowest link passes, as trains of messages tell;
     /// [`QuantizedRate::ZERO`] when not known.
     pub bottleneck: QuantizedRate,
-    /// Bytes a second that TCP would have at the loss events seen (RFC 5740 5.5.2);
-    /// [`QuantizedRate::ZERO`] while there were none.
-    pub tcp: QuantizedRate,
     /// The pace of arrivals to that of sending, of 4096: less while a queue grows.
     pub pace: u16,
     /// The least delay of late, in units of [`Self::BASE_UNIT`]: clocks differ, so that only its
@@ -75,10 +72,11 @@ impl ExtPath {
     pub fn quantized_base(seconds: f64) -> u16 {
         (seconds / Self::BASE_UNIT) as i64 as u16
     }
-    /// By how many seconds the least delay has fallen since `before` was measured.
+    /// By how many seconds the least delay has fallen from what it was `before`; negative when it
+    /// has risen.
     #[must_use]
-    pub fn fell_since(&self, before: u16) -> f64 {
-        f64::from(before.wrapping_sub(self.base) as i16) * Self::BASE_UNIT
+    pub fn fallen(before: u16, now: u16) -> f64 {
+        f64::from(before.wrapping_sub(now) as i16) * Self::BASE_UNIT
     }
     /// The pace of arrivals to that of sending.
     #[must_use]
@@ -108,7 +106,6 @@ impl ExtPath {
             lost: short(10),
             marked: short(12),
             bottleneck: QuantizedRate(short(14)),
-            tcp: QuantizedRate(short(16)),
             pace: short(18),
             base: short(20),
         })
@@ -123,7 +120,7 @@ impl ExtPath {
         out.extend_from_slice(&self.lost.to_be_bytes());
         out.extend_from_slice(&self.marked.to_be_bytes());
         out.extend_from_slice(&self.bottleneck.0.to_be_bytes());
-        out.extend_from_slice(&self.tcp.0.to_be_bytes());
+        out.extend_from_slice(&[0; 2]);
         out.extend_from_slice(&self.pace.to_be_bytes());
         out.extend_from_slice(&self.base.to_be_bytes());
     }

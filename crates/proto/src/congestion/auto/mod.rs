@@ -1,8 +1,18 @@
-//! `auto`: rate by what the slowest receiver's path does to messages, above all how long they queue.
+//! `auto`: the rate by what the slowest receiver's path does to messages, above all how long they
+//! queue. docs/congestion.md tells the whole.
+//!
+//! - `law`: how long messages should queue, and what follows when they do not.
+//! - `view`: what a report says; `probes`: what had been sent then.
+//! - `growth`: while there is no queue; `drain`: making one go, so that all see the path's own
+//!   delay; `random_loss`: which loss is congestion.
+//! - `model`: a path in packets, for tests.
 
+mod drain;
+mod growth;
 pub(crate) mod law;
 mod probes;
 mod random_loss;
+mod view;
 
 #[cfg(test)]
 mod model;
@@ -16,131 +26,104 @@ use super::{
 use crate::{
     datagram::Ecn,
     rate::Bitrate,
-    receiver::span,
     time::{Duration, Time},
 };
 use alloc::vec::Vec;
-use fanfare_wire::{
-    NodeId, QuantizedRate,
-    ext::{CcFlags, ExtPath},
-};
-use probes::Probes;
+use drain::Drain;
+use fanfare_wire::{NodeId, ext::CcFlags};
+use growth::Growth;
+use probes::{Past, Probes};
 use random_loss::RandomLoss;
+use view::View;
 
 /// RFC 6928's initial window, in the first round trip.
 const FIRST_MESSAGES: f64 = 10.0;
+/// No less than this in a round trip, as TCP: with less, what is reported is too old to be of use.
+const LEAST_MESSAGES: f64 = 1.0;
+/// Messages to the first probes: they tell the round trip.
+const FIRST_INTERVAL: usize = 3;
+/// So many messages between probes, as far as a round trip goes: probes are to cost little.
+const INTERVAL: usize = 4;
+/// Two messages go back to back after a probe when so many go between two probes.
+const PAIR_MESSAGES: f64 = 4.0;
+/// Round trips from the middle of what a report covers to its end.
+const AHEAD: f64 = 0.5;
+/// Less than this share of the rate was used: the application limits, not the path.
+const USED: f64 = 0.8;
+/// Arrivals that outpace what is sent by this come from a queue that runs empty: its end is not
+/// known before it is reached.
+const DRAINING: f64 = 1.02;
+/// Nor do they tell of more than this at once.
+const PACE_MAX: f64 = 1.2;
+/// A queue so short, of what is wanted, is none.
+const EMPTY: f64 = 0.25;
+/// The start ends at this queueing delay, of a round trip.
+const START_QUEUE: f64 = 0.125;
+/// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
+const LOWERED: f64 = 0.6;
+/// What loss that is too much anyway takes from the rate in a round trip at most.
+const LOST_MAX: f64 = 0.2;
+/// What marks on all messages take from the rate in a round trip: half of RFC 8257's half, as the
+/// law yields to the queue already.
+const MARKED: f64 = 0.25;
+/// Weight of a round trip in the mean queueing delay of late.
+const MEAN: f64 = 0.1;
+/// Weight of a new message in the mean size of messages (NRL's value).
+const SIZE_WEIGHT: f64 = 0.01;
 /// What a receiver that does not limit yet must be worse by, so that one of many that see the same
 /// queue stays the limiting one.
 const STAY: f64 = 1.03;
-/// Round trips from the middle of what a report covers to its end.
-const AHEAD: f64 = 0.5;
-/// What leaves the rate as it is.
+/// What leaves the rate as it is, when receivers are compared; and the most that counts.
 const WHOLE: f64 = 1e6;
+const OUTLOOK_MAX: f64 = 10.0;
+/// A receiver that does not measure its path may at most double the rate at once (as NRL's sender).
+const FOLLOW_MAX: f64 = 2.0;
 /// A limiting receiver that leaves so many probes unanswered, for so many of its round trips, may
 /// have lost everything: slower, until it speaks (RFC 4654 2.7 reacts after ten round trips).
 const SILENT_PROBES: u32 = 10;
 const SILENT_RTTS: u32 = 10;
 const SILENT_SLOWER: f64 = 0.7;
-/// No less than this in a round trip, as TCP: with less, what is reported is too old to be of use.
-const LEAST_MESSAGES: f64 = 1.0;
-/// Two messages go back to back after a probe when so many go between two probes.
-const PAIR_MESSAGES: f64 = 6.0;
-/// Growth per round trip after so many half round trips without a queue.
-const GROWTH: [f64; 6] = [0.0, 0.02, 0.05, 0.1, 0.2, 0.3];
-/// Growth begins there when the link has become wider.
-const WIDER: u32 = 3;
-/// At the start, until a queue is seen.
-const GROWTH_START: f64 = 1.0;
-/// The same where pairs of messages tell of more room than that.
-const GROWTH_ROOM: f64 = 3.0;
-/// Messages arrive less than that share of the allowed rate: the application limits.
-const USED: f64 = 0.8;
-/// The drain: at this share of the rate.
-const DRAIN: f64 = 0.5;
-
-/// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
-const LOWERED: f64 = 0.6;
-/// Arrivals that outpace what is sent by this come from a queue that runs empty: its end is not
-/// known before it is reached.
-const DRAINING: f64 = 1.02;
-/// What loss alone takes from the rate in a round trip, beside that.
-const KEPT_LESS: f64 = 0.2;
-/// Round trips after a drain in which an empty queue says nothing.
-const SETTLE: u32 = 2;
-
-/// What the limiting receiver's path does.
-#[derive(Debug, Clone, Copy)]
-struct View {
-    /// Bytes a second that left the bottleneck or were lost.
-    passed: f64,
-    pace: f64,
-    /// Seconds.
-    standing: f64,
-    queue: f64,
-    rtt: f64,
-    lost: f64,
-    marked: f64,
-    base: u16,
-    bottleneck: Option<f64>,
-    tcp: Option<f64>,
-}
-
-impl View {
-    fn of(path: &ExtPath, rtt: Duration) -> Self {
-        let delivered = path.delivered.to_bytes_per_second();
-        let known =
-            |rate: QuantizedRate| (rate != QuantizedRate::ZERO).then(|| rate.to_bytes_per_second());
-        Self {
-            pace: path.to_pace(),
-            passed: delivered / (1.0 - path.loss()).max(0.01),
-            standing: f64::from(path.standing_micros) / 1e6,
-            queue: f64::from(path.queue_micros) / 1e6,
-            rtt: rtt.as_secs_f64().max(1e-6),
-            lost: path.loss(),
-            marked: path.marks(),
-            base: path.base,
-            bottleneck: known(path.bottleneck),
-            tcp: known(path.tcp),
-        }
-    }
-}
-
-/// Letting the queue run empty, so that all who share it see the path's own delay.
-#[derive(Debug, Clone, Copy)]
-struct Drain {
-    next: Option<Time>,
-    from: Time,
-    until: Time,
-    on: bool,
-    /// How many times as long as needed: more while it finds the path shorter than was thought.
-    depth: u32,
-    /// Least delay as reported last, and by how much it has fallen since the last drain.
-    base: Option<u16>,
-    fell: f64,
-}
 
 /// The controller.
 #[derive(Debug)]
 pub struct Auto {
     limits: Limits,
+    /// Mean bytes of a message.
     size: f64,
-    /// Bytes a second, without the drain.
+    /// Bytes a second, but for a drain.
     rate: f64,
     starting: bool,
-    /// Round trips without a queue.
-    idle: u32,
-    grown: Time,
     candidates: Candidates,
-    probes: Probes,
-    random: RandomLoss,
-    drain: Drain,
-    grtt: Duration,
-    last: Option<View>,
-    mean: f64,
-    narrowest: f64,
     limiting: Option<NodeId>,
+    probes: Probes,
+    growth: Growth,
+    drain: Drain,
+    random: RandomLoss,
+    /// When the rate was last lowered to see whether loss ends.
     lowered: Time,
+    /// Queueing delay as seen last, and its mean of late, seconds.
+    standing: f64,
+    mean: f64,
+    /// Bytes a second that passed when the path was seen last.
+    passed: f64,
+    grtt: Duration,
     reason: Reason,
+}
+
+/// A report, and what it means.
+struct Seen {
+    view: View,
+    past: Past,
+    /// The queueing delay that should be, seconds.
+    wanted: f64,
+    /// A drain was under way: nothing is learned of the rate.
+    drained: bool,
+    /// All of the rate was used.
+    used: bool,
+    /// The rate from which to go on, bytes a second.
+    base: f64,
+    /// What loss that is too much anyway leaves of it.
+    kept: f64,
 }
 
 impl Auto {
@@ -150,32 +133,23 @@ impl Auto {
         let size = limits.segment as f64;
         let mut auto = Self {
             size,
-            rate: FIRST_MESSAGES * size / limits.rtt.as_secs_f64().max(1e-3),
+            rate: 0.0,
             starting: true,
-            idle: 0,
-            grown: now,
             candidates: Candidates::default(),
-            probes: Probes::new(now),
-            random: RandomLoss::default(),
-            drain: Drain {
-                next: None,
-                from: now,
-                until: now,
-                on: false,
-                depth: 1,
-                base: None,
-                fell: 0.0,
-            },
-            grtt: limits.rtt,
-            last: None,
-            mean: 0.0,
-            narrowest: 0.0,
             limiting: None,
+            probes: Probes::new(now),
+            growth: Growth::default(),
+            drain: Drain::new(now),
+            random: RandomLoss::default(),
             lowered: now,
+            standing: 0.0,
+            mean: 0.0,
+            passed: 0.0,
+            grtt: limits.rtt,
             reason: Reason::NoFeedback,
             limits,
         };
-        auto.set(now, auto.rate);
+        auto.set(now, FIRST_MESSAGES * size / limits.rtt.as_secs_f64().max(1e-3));
         auto
     }
 
@@ -192,171 +166,123 @@ impl Auto {
 
     /// The limiting receiver reported.
     fn steer(&mut self, now: Time, node: NodeId, sequence: u16, view: View) {
-        let rtt = Duration::from_secs_f64(view.rtt);
-        let Some(past) = self.probes.find(sequence, rtt) else { return };
-        let (sent, used) = (past.until, past.used);
-        let interval = self.interval();
-        let drained = self.drain.from < sent + interval && sent < self.drain.until + rtt + interval;
-        let messages = (past.rate * view.rtt / self.size).max(4.0);
-        let wanted = self.wanted(past.rate, view.rtt);
-        let queued = view.standing > wanted;
-        let kept = 1.0 - self.random.beyond().min(KEPT_LESS);
-        let pace = if queued { view.pace.min(1.2) } else { view.pace.min(1.0) };
-        let passed = past.rate * pace * kept;
-        self.last = Some(View { passed, ..view });
-        let base = if used < USED || drained { self.rate * kept } else { passed };
-        let news = messages * (interval.as_secs_f64() / view.rtt).min(1.0);
-        let lowered = sent > self.lowered + rtt * 2;
-        let hard = self.random.on_report(news, view.lost, lowered);
-        if hard {
-            self.lowered = now;
-        }
+        let Some(seen) = self.see(sequence, view) else { return };
+        let surprised = self.count_loss(now, &seen);
         if self.starting {
-            return self.start(now, view, base, (hard, kept), used >= USED);
+            return self.start(now, &seen, surprised);
         }
-        // A report tells the mean of a round trip: at its end the queue has gone on as it went.
-        let ahead = (view.standing + (1.0 - view.pace) * view.rtt * AHEAD).max(0.0);
-        let mut change = law::change(ahead, self.mean, wanted, view.rtt);
-        if view.pace > DRAINING {
-            change = change.min(1.0);
-        }
-        let mut rate = base * change;
-        let wider = self.is_wider(&view);
-        if wider {
-            self.idle = self.idle.max(WIDER);
-        }
-        if view.queue < wanted / 4.0
-            && used >= USED
-            && !drained
-            && view.marked == 0.0
-            && view.pace < DRAINING
-            && (wider || now > self.drain.until + rtt * SETTLE)
-        {
-            if self.idle == 0 || now.since(self.grown) >= rtt / 2 {
-                self.grown = now;
-                self.idle += 1;
+        let wider = self.growth.is_wider(&view);
+        let mut rate = self.follow_queue(&seen);
+        if self.is_empty(now, &seen, wider) {
+            let grown = self.growth.on_empty(now, seen.base, self.size, &view);
+            rate = rate.max(grown);
+            if self.pairs() {
+                rate = growth::capped(rate, seen.base, &view);
             }
-            let message = self.size / view.rtt;
-            let at = (self.idle as usize).min(GROWTH.len()) - 1;
-            rate = rate.max(base + (base * GROWTH[at]).max(0.3 * message));
-            rate = rate.min(view.bottleneck.unwrap_or(rate).max(base));
-        } else if !drained && view.queue >= wanted / 4.0 {
-            self.idle = 0;
-            self.grown = now;
+        } else if !seen.drained && view.queue >= EMPTY * seen.wanted {
+            self.growth.on_queue(now);
         }
-        if queued {
-            self.reason = Reason::Queue(node, Duration::from_secs_f64(view.standing));
-        } else {
-            self.reason = Reason::Path(node);
-        }
-        if hard {
+        if surprised {
             rate *= LOWERED;
-            self.reason = Reason::Loss(node, view.lost);
         }
-        rate *= 1.0 - view.marked / 2.0;
-        if drained || self.random.is_trying() {
+        rate *= 1.0 - MARKED * view.marked;
+        if seen.drained || self.random.is_trying() {
             rate = rate.min(self.rate);
         }
+        self.reason = reason(node, &seen, surprised);
         self.set(now, rate);
-        self.plan_drain(now, &view, wanted);
-        if !drained && !wider {
-            self.join_drain(now, view.standing, wanted, rtt);
-            let weight = (interval.as_secs_f64() / view.rtt).min(1.0) * 0.1;
-            self.mean += weight * (view.standing - self.mean);
-        }
+        self.look_after_drain(now, &seen, wider);
     }
 
-    fn start(&mut self, now: Time, view: View, base: f64, (hard, kept): (bool, f64), used: bool) {
-        let rtt = Duration::from_secs_f64(view.rtt);
-        let wanted = self.wanted(base, view.rtt).max(view.rtt / 8.0);
-        if view.standing > wanted || view.marked > 0.0 || kept < 1.0 {
-            self.starting = false;
-            self.drain.next = Some(now + rtt * 4);
-            self.set(
-                now,
-                base * law::change(
-                    view.standing,
-                    self.wanted(base, view.rtt),
-                    self.wanted(base, view.rtt),
-                    view.rtt,
-                ),
-            );
-            return;
+    /// What a report means, when it is known what it is about.
+    fn see(&mut self, sequence: u16, view: View) -> Option<Seen> {
+        let rtt = view.rtt();
+        let past = self.probes.find(sequence, rtt)?;
+        let wanted = self.wanted(past.rate, view.rtt);
+        let pace_max = if view.standing > wanted { PACE_MAX } else { 1.0 };
+        let kept = 1.0 - self.random.beyond().min(LOST_MAX);
+        (self.standing, self.passed) = (view.standing, past.rate * view.pace.min(pace_max) * kept);
+        let drained = self.drain.concerns(past.until, self.interval(), rtt);
+        let used = past.used >= USED;
+        let base = if used && !drained { self.passed } else { self.rate * kept };
+        Some(Seen { view, past, wanted, drained, used, base, kept })
+    }
+
+    /// True when there is more loss than is known to be random.
+    fn count_loss(&mut self, now: Time, seen: &Seen) -> bool {
+        let news = (self.interval().as_secs_f64() / seen.view.rtt).min(1.0);
+        let messages = (seen.past.rate * seen.view.rtt / self.size).max(4.0) * news;
+        let lowered = seen.past.until > self.lowered + seen.view.rtt() * 2;
+        let surprised = self.random.on_report(messages, seen.view.lost, lowered);
+        if surprised {
+            self.lowered = now;
         }
-        if hard {
-            return self.set(now, base * LOWERED);
-        }
-        if used && !self.random.is_trying() {
-            let room = view.bottleneck.is_some_and(|b| b > base * (1.0 + GROWTH_START));
-            let growth = if room { GROWTH_ROOM } else { GROWTH_START };
-            let mut rate = base * (1.0 + growth);
-            if let Some(bottleneck) = view.bottleneck
-                && rate > bottleneck
-            {
-                rate = bottleneck.max(base);
-                self.starting = false;
-                self.drain.next = Some(now + rtt * 4);
+        surprised
+    }
+
+    /// Doubles each round trip until a queue, marks, much loss or the narrowest link's rate.
+    fn start(&mut self, now: Time, seen: &Seen, surprised: bool) {
+        let view = &seen.view;
+        self.reason = Reason::Start;
+        let queued = view.standing > seen.wanted.max(START_QUEUE * view.rtt);
+        if queued || view.marked > 0.0 || seen.kept < 1.0 {
+            self.end_start(now, view);
+            let change = law::change(view.standing, seen.wanted, seen.wanted, view.rtt);
+            self.set(now, seen.base * change);
+        } else if surprised {
+            self.set(now, seen.base * LOWERED);
+        } else if seen.used && !self.random.is_trying() {
+            let (rate, reached) = growth::at_start(seen.base, view);
+            if reached {
+                self.end_start(now, view);
             }
             self.set(now, rate.max(self.rate));
         }
-        self.reason = Reason::Start;
     }
 
-    fn plan_drain(&mut self, now: Time, view: &View, wanted: f64) {
-        let rtt = Duration::from_secs_f64(view.rtt);
-        let before = self.drain.base.replace(view.base).unwrap_or(view.base);
-        self.drain.fell +=
-            (f64::from(before.wrapping_sub(view.base) as i16) * ExtPath::BASE_UNIT).max(0.0);
-        if self.drain.on {
+    fn end_start(&mut self, now: Time, view: &View) {
+        self.starting = false;
+        self.drain.on_started(now, view.rtt());
+    }
+
+    /// The rate by the law. A report tells the mean of a round trip: at its end the queue has gone
+    /// on as it went.
+    fn follow_queue(&self, seen: &Seen) -> f64 {
+        let view = &seen.view;
+        let ahead = (view.standing + (1.0 - view.pace) * view.rtt * AHEAD).max(0.0);
+        let change = law::change(ahead, self.mean, seen.wanted, view.rtt);
+        seen.base * if view.pace > DRAINING { change.min(1.0) } else { change }
+    }
+
+    /// There is no queue, and that is not because we let it drain.
+    fn is_empty(&self, now: Time, seen: &Seen, wider: bool) -> bool {
+        let view = &seen.view;
+        let calm = view.pace < DRAINING && view.marked == 0.0;
+        let settled = wider || self.drain.is_settled(now, view.rtt());
+        view.queue < EMPTY * seen.wanted && seen.used && !seen.drained && calm && settled
+    }
+
+    fn look_after_drain(&mut self, now: Time, seen: &Seen, wider: bool) {
+        let view = &seen.view;
+        self.drain.on_view(now, view, seen.wanted);
+        if seen.drained || wider {
             return;
         }
-        let usual = self.drain.until + span(rtt);
-        let mut next = self.drain.next.unwrap_or(usual);
-        if self.drain.fell > wanted / 4.0 {
-            self.drain.fell = 0.0;
-            self.drain.depth = (self.drain.depth * 2).min(4);
-            next = next.min((self.drain.until + rtt * 3).max(now));
-        } else if now > self.drain.until + rtt * 3 && next >= usual {
-            self.drain.depth = 1;
+        if view.standing < self.mean / 2.0 && self.mean > seen.wanted / 2.0 {
+            self.drain.join(now, view.rtt());
         }
-        self.drain.next = Some(next);
+        let news = (self.interval().as_secs_f64() / view.rtt).min(1.0);
+        self.mean += MEAN * news * (view.standing - self.mean);
     }
 
-    /// The narrowest link passes more than it did.
-    fn is_wider(&mut self, view: &View) -> bool {
-        let Some(bottleneck) = view.bottleneck else { return false };
-        let wider = self.narrowest > 0.0 && bottleneck > self.narrowest * 1.25;
-        self.narrowest = match wider {
-            true => self.narrowest * 1.03,
-            false => bottleneck,
-        };
-        wider
-    }
-
-    fn drain_for(&self) -> Duration {
-        let Some(view) = self.last else { return Duration::ZERO };
-        Duration::from_secs_f64(
-            (view.standing / (1.0 - DRAIN) + view.rtt / 2.0 * f64::from(self.drain.depth))
-                .min(2.0 * view.rtt),
-        )
-    }
-
-    /// The queue has fallen without our doing: others let it drain.
-    fn join_drain(&mut self, now: Time, standing: f64, wanted: f64, rtt: Duration) {
-        let fell = standing < self.mean / 2.0 && self.mean > wanted / 2.0;
-        if fell && now.since(self.drain.until) > span(rtt) / 4 * 3 && !self.drain.on {
-            self.drain.next = Some(now);
-        }
-    }
-
+    /// Twice in a round trip, as long as some messages go between.
     fn interval(&self) -> Duration {
+        let rate = Bitrate::from_bytes_per_second(self.rate);
         let Some(clr) = self.candidates.first() else {
-            let rate = Bitrate::from_bytes_per_second(self.rate);
-            return rate.time_for(3 * self.limits.segment);
+            return rate.time_for(FIRST_INTERVAL * self.limits.segment);
         };
         let rtt = clr.rtt.min(self.grtt);
-        let packets = Bitrate::from_bytes_per_second(self.rate).time_for(4 * self.limits.segment);
-        (rtt / 2).max(packets.min(rtt))
+        (rtt / 2).max(rate.time_for(INTERVAL * self.limits.segment).min(rtt))
     }
 
     /// How much a receiver limits: what it would make of the rate, which changes meanwhile, in
@@ -375,7 +301,7 @@ impl Auto {
         let outlook = if limits { outlook } else { outlook * STAY };
         Candidate {
             node: feedback.node,
-            rate: Bitrate::bps((outlook.min(10.0) * WHOLE) as u64),
+            rate: Bitrate::bps((outlook.min(OUTLOOK_MAX) * WHOLE) as u64),
             rtt,
             loss: feedback.loss,
             starting: false,
@@ -395,16 +321,15 @@ impl Auto {
             true => Reason::Loss(node, feedback.loss),
             false => Reason::Path(node),
         };
-        let most = self.rate * (1.0 + GROWTH_START);
+        let most = self.rate * FOLLOW_MAX;
         self.set(now, feedback.rate.as_bytes_per_second().min(most));
     }
 
     /// Another receiver limits now: what was learned of the last one's path is not about its.
     fn on_limiting(&mut self, node: NodeId) {
         if self.limiting.replace(node) != Some(node) {
-            self.drain.base = None;
-            self.idle = 0;
-            self.narrowest = 0.0;
+            self.drain.on_other_path();
+            self.growth.on_other_path();
         }
     }
 }
@@ -445,7 +370,7 @@ impl RateController for Auto {
 
     fn on_sent(&mut self, _now: Time, bytes: usize) {
         self.probes.on_sent(bytes);
-        self.size += 0.01 * (bytes as f64 - self.size);
+        self.size += SIZE_WEIGHT * (bytes as f64 - self.size);
     }
 
     fn on_left(&mut self, _now: Time, node: NodeId) {
@@ -459,25 +384,19 @@ impl RateController for Auto {
 
     fn on_timeout(&mut self, now: Time) {
         self.probes.on_rate(now, self.rate());
-        if self.drain.on && now >= self.drain.until {
-            self.drain.on = false;
-            let rtt = self.candidates.first().map_or(self.grtt, |clr| clr.rtt);
-            self.drain.next = Some(now + span(rtt));
-        } else if self.drain.next.is_some_and(|next| next <= now) {
-            let until = now + self.drain_for();
-            if let Some(view) = self.last {
-                self.rate = self.rate.min(view.passed.max(self.rate / 2.0));
-            }
-            self.drain = Drain { next: None, from: now, until, on: true, fell: 0.0, ..self.drain };
+        let rtt = self.candidates.first().map_or(self.grtt, |clr| clr.rtt);
+        if self.drain.on_timeout(now, self.standing, rtt) {
+            // What was tried beyond what passes is not gone back to.
+            self.rate = self.rate.min(self.passed.max(self.rate / 2.0));
         }
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        if self.drain.on { Some(self.drain.until) } else { self.drain.next }
+        self.drain.next_timeout()
     }
 
     fn rate(&self) -> Bitrate {
-        let factor = if self.drain.on { DRAIN } else { 1.0 };
+        let factor = if self.drain.is_on() { drain::KEEP } else { 1.0 };
         Bitrate::from_bytes_per_second(self.rate * factor)
     }
 
@@ -504,5 +423,18 @@ impl RateController for Auto {
 
     fn ecn(&self) -> Option<Ecn> {
         Some(Ecn::Ect0)
+    }
+}
+
+fn reason(node: NodeId, seen: &Seen, surprised: bool) -> Reason {
+    let view = &seen.view;
+    if surprised {
+        Reason::Loss(node, view.lost)
+    } else if view.marked > 0.0 {
+        Reason::Marks(node, view.marked)
+    } else if view.standing > seen.wanted {
+        Reason::Queue(node, Duration::from_secs_f64(view.standing))
+    } else {
+        Reason::Path(node)
     }
 }

@@ -1,9 +1,10 @@
 //! A path in packets, for tests: one queue, a delay, random loss, and around them the real
-//! controller and the real meter, without sessions. And TCP (Reno and CUBIC) as company.
+//! controller and the real meter, without sessions: a thousand times faster than those, and so a
+//! place to try constants.
 
 use super::Auto;
 use crate::{
-    congestion::{Feedback, Limits, Probing, RateController, equation_rate},
+    congestion::{Feedback, Limits, Probing, RateController},
     rate::Bitrate,
     receiver::PathMeter,
     rng::Rng,
@@ -47,11 +48,9 @@ struct Packet {
 #[derive(Debug, Clone)]
 enum Event {
     Send(usize),
-    Tick(usize),
     Depart,
     Arrive(Packet),
     Report(usize, Feedback),
-    Ack(usize, u64),
     Change(Bitrate),
 }
 
@@ -62,16 +61,6 @@ pub(super) struct Seen {
     pub(super) delivered: u64,
     pub(super) overflowed: u64,
 }
-
-#[derive(Debug)]
-enum Kind {
-    Auto(Box),
-    Tcp(Tcp),
-    /// Constant rate between two times.
-    Constant(Bitrate, Time),
-}
-
-type Box = alloc::boxed::Box<Sender>;
 
 #[derive(Debug)]
 struct Sender {
@@ -89,24 +78,6 @@ struct Sender {
     heard: Option<(u16, Time, Time)>,
     probes: BTreeMap<u16, Time>,
     loss_event: Option<Time>,
-    events: u64,
-    received: u64,
-}
-
-/// Window-based sender of endless data; losses are found by three later arrivals.
-#[derive(Debug)]
-struct Tcp {
-    cubic: bool,
-    window: f64,
-    threshold: f64,
-    next: u64,
-    outstanding: VecDeque<(u64, Time)>,
-    recover: u64,
-    epoch: Option<(Time, f64, f64)>,
-    largest: f64,
-    reno: f64,
-    rtt: f64,
-    idle_until: Time,
 }
 
 /// The world.
@@ -118,7 +89,7 @@ pub(super) struct Model {
     events: BTreeMap<u64, Event>,
     queue: VecDeque<Packet>,
     queued: usize,
-    flows: Vec<Kind>,
+    flows: Vec<Sender>,
     numbers: Vec<u64>,
     pub(super) seen: Vec<Seen>,
     rng: Rng,
@@ -150,15 +121,6 @@ impl Model {
         self.events.insert(self.count, event);
     }
 
-    fn add(&mut self, start: Time, kind: Kind) -> usize {
-        self.flows.push(kind);
-        self.numbers.push(0);
-        self.seen.push(Seen::default());
-        let flow = self.flows.len() - 1;
-        self.at(start, Event::Send(flow));
-        flow
-    }
-
     pub(super) fn auto(&mut self, start: Time, max: Bitrate) -> usize {
         let limits = Limits {
             min: Bitrate::bps(SIZE as u64 * 8),
@@ -180,31 +142,13 @@ impl Model {
             heard: None,
             probes: BTreeMap::new(),
             loss_event: None,
-            events: 0,
-            received: 0,
         };
-        self.add(start, Kind::Auto(Box::new(sender)))
-    }
-
-    pub(super) fn tcp(&mut self, start: Time, cubic: bool) -> usize {
-        let tcp = Tcp {
-            cubic,
-            window: 10.0,
-            threshold: 1e9,
-            next: 0,
-            outstanding: VecDeque::new(),
-            recover: 0,
-            epoch: None,
-            largest: 0.0,
-            reno: 0.0,
-            rtt: 0.0,
-            idle_until: start,
-        };
-        self.add(start, Kind::Tcp(tcp))
-    }
-
-    pub(super) fn constant(&mut self, start: Time, end: Time, rate: Bitrate) -> usize {
-        self.add(start, Kind::Constant(rate, end))
+        self.flows.push(sender);
+        self.numbers.push(0);
+        self.seen.push(Seen::default());
+        let flow = self.flows.len() - 1;
+        self.at(start, Event::Send(flow));
+        flow
     }
 
     pub(super) fn change(&mut self, at: Time, rate: Bitrate) {
@@ -231,33 +175,13 @@ impl Model {
         self.now = until;
     }
 
-    pub(super) fn rate(&self, flow: usize) -> f64 {
-        match &self.flows[flow] {
-            Kind::Auto(sender) => sender.control.rate().as_bps() as f64,
-            Kind::Tcp(tcp) => tcp.window,
-            Kind::Constant(rate, _) => rate.as_bps() as f64,
-        }
-    }
-
-    pub(super) fn control(&self, flow: usize) -> &Auto {
-        match &self.flows[flow] {
-            Kind::Auto(sender) => &sender.control,
-            _ => panic!("not ours"),
-        }
-    }
-
-    pub(super) fn backlog(&self) -> f64 {
-        self.queued as f64 * 8.0 / self.path.rate.as_bps() as f64
-    }
-
     fn step(&mut self, event: Event) {
         match event {
             Event::Change(rate) => self.path.rate = rate,
             Event::Depart => self.depart(),
-            Event::Send(flow) | Event::Tick(flow) => self.send(flow),
+            Event::Send(flow) => self.send(flow),
             Event::Arrive(packet) => self.arrive(packet),
             Event::Report(flow, feedback) => self.report(flow, feedback),
-            Event::Ack(flow, number) => self.ack(flow, number),
         }
     }
 
@@ -293,34 +217,17 @@ impl Model {
     }
 
     fn send(&mut self, flow: usize) {
-        let now = self.now;
-        let mut out: Vec<(usize, Option<u16>)> = Vec::new();
-        let mut again = None;
-        match &mut self.flows[flow] {
-            Kind::Constant(rate, end) => {
-                if now < *end {
-                    out.push((SIZE, None));
-                    again = Some(now + rate.time_for(SIZE));
-                }
-            }
-            Kind::Tcp(tcp) => {
-                let fresh = tcp.send(now);
-                out.extend((0..fresh).map(|_| (SIZE, None)));
-                if tcp.idle_until <= now {
-                    tcp.idle_until = now + Duration::from_millis(500);
-                    again = Some(tcp.idle_until);
-                }
-            }
-            Kind::Auto(sender) => {
-                sender.poll(now, &mut out);
-                again = Some(sender.next(now));
-            }
-        }
+        self.send_now(flow);
+        let at = self.flows[flow].next(self.now);
+        self.at(at, Event::Send(flow));
+    }
+
+    /// What is due: the rate may have changed.
+    fn send_now(&mut self, flow: usize) {
+        let mut out = Vec::new();
+        self.flows[flow].poll(self.now, &mut out);
         for (bytes, probe) in out {
             self.enqueue(flow, bytes, probe);
-        }
-        if let Some(at) = again {
-            self.at(at, Event::Send(flow));
         }
     }
 
@@ -329,52 +236,24 @@ impl Model {
         if packet.bytes == SIZE {
             self.seen[packet.flow].delivered += 1;
         }
-        let back = now + self.path.one_way;
-        match &mut self.flows[packet.flow] {
-            Kind::Constant(..) => {}
-            Kind::Tcp(_) => self.at(back, Event::Ack(packet.flow, packet.number)),
-            Kind::Auto(sender) => {
-                if let Some(feedback) = sender.hear(now, &packet) {
-                    self.at(back, Event::Report(packet.flow, feedback));
-                }
-            }
+        if let Some(feedback) = self.flows[packet.flow].hear(now, &packet) {
+            self.at(now + self.path.one_way, Event::Report(packet.flow, feedback));
         }
     }
 
     fn report(&mut self, flow: usize, mut feedback: Feedback) {
         let now = self.now;
-        if let Kind::Auto(sender) = &mut self.flows[flow] {
-            if let Some(sent) = sender.probes.get(&feedback.cc_sequence) {
-                let held = feedback.sample.unwrap_or_default();
-                let sample = now.since(*sent).saturating_sub(held);
-                let old = sender.rtt.unwrap_or(sample);
-                sender.rtt = Some(old.mul_f64(0.9) + sample.mul_f64(0.1));
-                sender.grtt = sender.rtt.unwrap_or(sample);
-                feedback.sample = Some(sample);
-                feedback.rtt = sender.rtt;
-            }
-            sender.control.on_feedback(now, &feedback);
+        let sender = &mut self.flows[flow];
+        if let Some(sent) = sender.probes.get(&feedback.cc_sequence) {
+            let held = feedback.sample.unwrap_or_default();
+            let sample = now.since(*sent).saturating_sub(held);
+            let old = sender.rtt.unwrap_or(sample);
+            let rtt = old.mul_f64(0.9) + sample.mul_f64(0.1);
+            (sender.rtt, sender.grtt) = (Some(rtt), rtt);
+            (feedback.sample, feedback.rtt) = (Some(sample), Some(rtt));
         }
+        sender.control.on_feedback(now, &feedback);
         self.send_now(flow);
-    }
-
-    /// The rate may have changed: the next message may be due.
-    fn send_now(&mut self, flow: usize) {
-        let mut out = Vec::new();
-        if let Kind::Auto(sender) = &mut self.flows[flow] {
-            sender.poll(self.now, &mut out);
-        }
-        for (bytes, probe) in out {
-            self.enqueue(flow, bytes, probe);
-        }
-    }
-
-    fn ack(&mut self, flow: usize, number: u64) {
-        let now = self.now;
-        if let Kind::Tcp(tcp) = &mut self.flows[flow] {
-            tcp.on_ack(now, number);
-        }
-        self.send(flow);
     }
 }
 
@@ -423,7 +302,6 @@ impl Sender {
     fn hear(&mut self, now: Time, packet: &Packet) -> Option<Feedback> {
         let lost = packet.number.saturating_sub(self.expected);
         self.expected = packet.number + 1;
-        self.received += 1;
         let rtt = self.rtt.unwrap_or(self.grtt);
         self.meter.on_message(now, packet.bytes, lost, packet.marked, rtt);
         if packet.bytes == SIZE {
@@ -433,7 +311,6 @@ impl Sender {
         let mut news = self.meter.take_jump();
         if lost > 0 && self.loss_event.is_none_or(|event| now.since(event) >= rtt) {
             self.loss_event = Some(now);
-            self.events += 1;
             news = true;
         }
         if let Some(sequence) = packet.probe {
@@ -441,91 +318,16 @@ impl Sender {
             news = true;
         }
         let (sequence, _, heard) = self.heard.filter(|_| news)?;
-        let event_fraction = self.events as f64 / self.received as f64;
-        let tcp = match self.events {
-            0 => 0.0,
-            _ => equation_rate(SIZE as f64, rtt, event_fraction),
-        };
-        let path = self.meter.report(tcp);
+        let path = self.meter.report();
         Some(Feedback {
             node: NodeId(2),
             cc_sequence: sequence,
             sample: Some(now.since(heard)),
             rtt: None,
-            loss: event_fraction,
+            loss: 0.0,
             rate: Bitrate::bps(0),
             flags: CcFlags::default(),
             path,
         })
-    }
-}
-
-impl Tcp {
-    fn send(&mut self, now: Time) -> usize {
-        // A whole window lost is found by time.
-        if self
-            .outstanding
-            .front()
-            .is_some_and(|(_, at)| now.since(*at).as_secs_f64() > (3.0 * self.rtt).max(1.0))
-        {
-            self.outstanding.clear();
-            self.threshold = (self.window / 2.0).max(2.0);
-            self.window = 1.0;
-            self.recover = self.next;
-        }
-        let room = (self.window as usize).max(1).saturating_sub(self.outstanding.len());
-        for _ in 0..room {
-            self.outstanding.push_back((self.next, now));
-            self.next += 1;
-        }
-        room
-    }
-
-    fn on_ack(&mut self, now: Time, number: u64) {
-        let Ok(at) = self.outstanding.binary_search_by_key(&number, |(n, _)| *n) else { return };
-        let (_, sent) = self.outstanding[at];
-        let sample = now.since(sent).as_secs_f64();
-        self.rtt = if self.rtt == 0.0 { sample } else { 0.875 * self.rtt + 0.125 * sample };
-        self.outstanding.remove(at);
-        let mut lost = false;
-        while self.outstanding.front().is_some_and(|(n, _)| n + 3 <= number) {
-            let (n, _) = self.outstanding.pop_front().unwrap();
-            lost |= n >= self.recover;
-        }
-        if lost {
-            self.recover = self.next;
-            self.reduce();
-        } else if self.recover <= number {
-            self.grow(now);
-        }
-    }
-
-    fn reduce(&mut self) {
-        let beta = if self.cubic { 0.7 } else { 0.5 };
-        self.largest = if self.window < self.largest { self.window * 0.85 } else { self.window };
-        self.window = (self.window * beta).max(2.0);
-        self.threshold = self.window;
-        self.reno = self.window;
-        self.epoch = None;
-    }
-
-    fn grow(&mut self, now: Time) {
-        if self.window < self.threshold {
-            self.window += 1.0;
-            return;
-        }
-        if !self.cubic {
-            self.window += 1.0 / self.window;
-            return;
-        }
-        let (from, largest, k) = *self.epoch.get_or_insert_with(|| {
-            let largest = self.largest.max(self.window);
-            (now, largest, libm::cbrt((largest - self.window) / 0.4))
-        });
-        let t = now.since(from).as_secs_f64() + self.rtt - k;
-        let target = (0.4 * t * t * t + largest).clamp(self.window, 1.5 * self.window);
-        self.reno += 3.0 * 0.3 / 1.7 / self.window;
-        self.window += (target - self.window) / self.window;
-        self.window = self.window.max(self.reno);
     }
 }

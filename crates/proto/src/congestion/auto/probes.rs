@@ -74,3 +74,30 @@ impl Probes {
         Some(Past { until: end.at, rate: allowed / seconds, used })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_report_is_about_what_was_sent_in_a_span_before_its_probe() {
+        let mut probes = Probes::new(at(0));
+        for n in 0..100u16 {
+            let now = at(10 * u64::from(n));
+            // 80 kbit/s for half a second, then 160; 100 bytes each 10 ms are sent.
+            probes.on_rate(now, Bitrate::kbps(if n <= 50 { 80 } else { 160 }));
+            probes.on_probe(now, n);
+            probes.on_sent(100);
+        }
+        let early = probes.find(40, Duration::from_millis(30)).unwrap();
+        assert_eq!((early.until, early.rate, early.used), (at(400), 10_000.0, 1.0));
+        let late = probes.find(90, Duration::from_millis(30)).unwrap();
+        assert_eq!((late.rate, late.used), (20_000.0, 0.5));
+        assert!(probes.find(10, Duration::ZERO).is_none(), "forgotten");
+        assert!(probes.find(1000, Duration::ZERO).is_none(), "never sent");
+    }
+}

@@ -4,8 +4,9 @@
 
 use libm::sqrt;
 
-/// Messages in whose course the share falls, and rises, to what is seen.
-const MEMORY: (f64, f64) = (400.0, 1000.0);
+/// Messages in whose course the share follows what is seen. The same up and down: if it fell faster
+/// it would settle below the true one, and loss would go on surprising.
+const MEMORY: f64 = 500.0;
 /// No more than this is taken for random: who begins beside others in a full queue loses as much
 /// whatever he does alone.
 const SHARE_MAX: f64 = 0.15;
@@ -50,8 +51,7 @@ impl RandomLoss {
             }
             return false;
         }
-        let memory = if lost < self.share { MEMORY.0 } else { MEMORY.1 };
-        self.share += (lost - self.share) * (messages / memory).min(1.0);
+        self.share += (lost - self.share) * (messages / MEMORY).min(1.0);
         self.share = self.share.min(SHARE_MAX);
         let margin = MARGIN_MIN.max(MARGIN * sqrt(self.share));
         self.excess = (self.excess + messages * (lost - self.share - margin)).max(0.0);
@@ -81,5 +81,47 @@ impl RandomLoss {
         let p = SHARE_MAX;
         let chance = 2.0 * sqrt(p * (1.0 - p) / RECENT) + 1.0 / RECENT;
         (self.recent - p - chance).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    /// Reports of ten messages each, of which `loss` is lost by chance; how often it surprised.
+    fn surprises(random: &mut RandomLoss, reports: u32, loss: f64, rng: &mut Rng) -> u32 {
+        (0..reports).fold(0, |count, _| {
+            let lost = (0..10).filter(|_| rng.chance(loss)).count() as f64 / 10.0;
+            count + u32::from(random.on_report(10.0, lost, true))
+        })
+    }
+
+    #[test]
+    fn loss_that_stays_at_a_lower_rate_is_random_and_surprises_no_more() {
+        let (mut random, mut rng) = (RandomLoss::default(), Rng::new(1));
+        while !random.is_trying() {
+            surprises(&mut random, 1, 0.1, &mut rng);
+        }
+        let later = surprises(&mut random, 2000, 0.1, &mut rng);
+        assert!(later <= 2 && (0.05..0.15).contains(&random.share), "{later} {random:?}");
+    }
+
+    #[test]
+    fn loss_that_ends_at_a_lower_rate_surprises_again() {
+        let (mut random, mut rng) = (RandomLoss::default(), Rng::new(1));
+        surprises(&mut random, 12, 0.2, &mut rng);
+        surprises(&mut random, 100, 0.0, &mut rng);
+        assert!(random.share < 0.03, "{random:?}");
+        assert_eq!(surprises(&mut random, 12, 0.2, &mut rng), 1);
+    }
+
+    #[test]
+    fn half_of_all_lost_is_too_much_whatever_it_is() {
+        let (mut random, mut rng) = (RandomLoss::default(), Rng::new(1));
+        surprises(&mut random, 50, 0.1, &mut rng);
+        assert_eq!(random.beyond(), 0.0);
+        surprises(&mut random, 50, 0.5, &mut rng);
+        assert!(random.beyond() > 0.0, "{random:?}");
     }
 }

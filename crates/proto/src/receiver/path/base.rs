@@ -11,7 +11,7 @@ const SPAN_MIN: Duration = Duration::from_secs(1);
 const SPAN_MAX: Duration = Duration::from_secs(10);
 
 /// How often the sender of a path with this round trip lets the queue drain.
-pub(crate) fn span(rtt: Duration) -> Duration {
+pub(crate) fn drain_interval(rtt: Duration) -> Duration {
     (rtt * SPAN_RTTS).clamp(SPAN_MIN, SPAN_MAX)
 }
 
@@ -36,7 +36,7 @@ impl Base {
             self.begun = now;
             return delay;
         };
-        if now.since(self.begun) >= span(rtt) {
+        if now.since(self.begun) >= drain_interval(rtt) {
             self.begun = now;
             least.rotate_right(1);
             least[0] = delay;

@@ -16,7 +16,7 @@ mod base;
 mod pairs;
 mod slices;
 
-pub(crate) use base::span;
+pub(crate) use base::drain_interval;
 use pairs::Pairs;
 
 /// A message that met so much more queue than the last report told is news, as a share of the
@@ -97,8 +97,8 @@ impl PathMeter {
         Some(seen.pace.min(1.0) * change(seen.standing, wanted, wanted, rtt))
     }
 
-    /// What about the last round trip tells, `tcp` being what TCP would send; `None` at first.
-    pub(crate) fn report(&mut self, tcp: f64) -> Option<ExtPath> {
+    /// What about the last round trip tells; `None` at first.
+    pub(crate) fn report(&mut self) -> Option<ExtPath> {
         let seen = self.slices.seen(self.rtt)?;
         self.told = seen.standing;
         let micros = |seconds: f64| (seconds * 1e6).clamp(0.0, f64::from(u32::MAX)) as u32;
@@ -109,7 +109,6 @@ impl PathMeter {
             lost: ExtPath::share(seen.lost),
             marked: ExtPath::share(seen.marked),
             bottleneck: QuantizedRate::from_bytes_per_second(self.pairs.rate()),
-            tcp: QuantizedRate::from_bytes_per_second(tcp),
             pace: ExtPath::quantized_pace(seen.pace),
             base: ExtPath::quantized_base(self.base.least()),
         })
@@ -133,22 +132,23 @@ mod tests {
 
     #[test]
     fn delay_above_the_least_is_queueing_whatever_the_clocks_say() {
-        let report = heard(300, |n| if n < 200 { 40 } else { 70 }).report(0.0).unwrap();
+        let report = heard(300, |n| if n < 200 { 40 } else { 70 }).report().unwrap();
         assert!((29_000..=30_000).contains(&report.standing_micros), "{report:?}");
         assert!((29_000..=31_000).contains(&report.queue_micros), "{report:?}");
     }
 
     #[test]
     fn the_stamps_wrap_goes_unseen() {
-        let report = heard(3_000, |_| 40).report(0.0).unwrap();
+        let report = heard(3_000, |_| 40).report().unwrap();
         assert_eq!((report.standing_micros, report.queue_micros), (0, 0));
     }
 
     #[test]
     fn rate_and_loss_are_counted() {
-        let report = heard(1_000, |_| 5).report(0.0).unwrap();
+        let report = heard(1_000, |_| 5).report().unwrap();
         assert!((report.delivered.to_bytes_per_second() - 1e5).abs() < 5e3, "{report:?}");
-        assert!((report.loss() - 0.09).abs() < 0.01, "{report:?}");
+        // A round trip has ten messages: one or two were lost.
+        assert!((0.06..0.17).contains(&report.loss()), "{report:?}");
     }
 
     #[test]
