@@ -5,9 +5,9 @@ use crate::time::Time;
 
 /// Growth per round trip after so many half round trips without a queue. Slow at first: a queue
 /// that was just empty by chance comes back by itself.
-const STEPS: [f64; 6] = [0.0, 0.02, 0.05, 0.1, 0.2, 0.3];
+const STEPS: [f64; 5] = [0.0, 0.04, 0.1, 0.2, 0.3];
 /// It begins there when the narrowest link has become wider by this factor.
-const WIDER_STEP: u32 = 3;
+const WIDER_STEP: u32 = 2;
 const WIDER: f64 = 1.25;
 /// What was the narrowest is forgotten so fast then, per report, so that growth goes on meanwhile.
 const FORGET: f64 = 1.03;

@@ -186,7 +186,7 @@ impl Auto {
             rate *= LOWERED;
         }
         rate *= 1.0 - MARKED * view.marked;
-        if seen.drained || self.random.is_trying() {
+        if seen.drained && !wider || self.random.is_trying() {
             rate = rate.min(self.rate);
         }
         self.reason = reason(node, &seen, surprised);
@@ -259,7 +259,8 @@ impl Auto {
         let view = &seen.view;
         let calm = view.pace < DRAINING && view.marked == 0.0;
         let settled = wider || self.drain.is_settled(now, view.rtt());
-        view.queue < EMPTY * seen.wanted && seen.used && !seen.drained && calm && settled
+        let open = wider || !seen.drained;
+        view.queue < EMPTY * seen.wanted && seen.used && open && calm && settled
     }
 
     fn look_after_drain(&mut self, now: Time, seen: &Seen, wider: bool) {

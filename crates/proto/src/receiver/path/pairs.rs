@@ -3,7 +3,7 @@
 use crate::time::Time;
 
 /// Samples of which the median counts: one cross-traffic packet between a pair falsifies one.
-const SAMPLES: usize = 5;
+const SAMPLES: usize = 3;
 /// Sent back to back: closer by this than they arrive.
 const CLOSE: f64 = 0.125;
 
