@@ -92,6 +92,8 @@ pub(crate) struct SendArgs {
 /// Rate controllers, as users name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Cc {
+    /// By the queue on the slowest receiver's path; loss alone is not congestion
+    Auto,
     /// NORM-CC: as TCP would; loss is congestion
     Norm,
     /// NORM-CCE: routers' marks are congestion, loss is not
@@ -105,6 +107,7 @@ enum Cc {
 impl From<Cc> for CongestionControl {
     fn from(cc: Cc) -> Self {
         match cc {
+            Cc::Auto => Self::Auto,
             Cc::Norm => Self::Norm,
             Cc::Ecn => Self::Ecn,
             Cc::LossTolerant => Self::LossTolerant,

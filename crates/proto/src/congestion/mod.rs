@@ -4,10 +4,12 @@
 //! - `norm`: NORM-CC, TCP-friendly multicast (RFC 5740 5.5.2, RFC 4654); `candidates`: which
 //!   receiver limits it. `ecn` (CCE) and `loss_tolerant` (CCL): the same with receivers that take
 //!   other things for congestion.
+//! - `auto`: ours, by the queue on the slowest receiver's path.
 //!
 //! The sender tells its receivers how to measure ([`Mode`], EXT_MODE in CMD(CC)); a plain NORM
 //! receiver does as RFC 5740 says, and every controller can live with that.
 
+pub mod auto;
 mod candidates;
 pub(crate) mod ecn;
 pub mod fixed;
@@ -26,6 +28,7 @@ use fanfare_wire::{
     ext::{CcFlags, ExtMode, ExtPath},
 };
 
+pub use auto::Auto;
 pub use fixed::Fixed;
 pub use norm::Norm;
 
@@ -41,6 +44,8 @@ pub enum CongestionControl {
     Ecn,
     /// NORM-CCL: loss is congestion unless it is isolated.
     LossTolerant,
+    /// Ours: the queue on the slowest receiver's path; loss only where it comes with one.
+    Auto,
 }
 
 impl CongestionControl {
@@ -51,6 +56,7 @@ impl CongestionControl {
             Self::Norm => Box::new(Norm::new(now, Limits::of(config), Mode::Norm)),
             Self::Ecn => Box::new(ecn::controller(now, Limits::of(config))),
             Self::LossTolerant => Box::new(Norm::new(now, Limits::of(config), Mode::LossTolerant)),
+            Self::Auto => Box::new(Auto::new(now, Limits::of(config))),
         }
     }
 }
@@ -235,6 +241,11 @@ pub trait RateController: core::fmt::Debug + Send {
     fn probe_interval(&self, grtt: Duration) -> Option<Duration> {
         let _ = grtt;
         None
+    }
+    /// Whether the two messages after a probe are to go back to back: how far apart they arrive
+    /// tells the narrowest link's rate.
+    fn pairs(&self) -> bool {
+        false
     }
     /// Receivers that are to answer each probe at once, the limiting one first, with CLR or PLR.
     fn limiting(&self) -> Vec<(NodeId, CcFlags)> {

@@ -24,7 +24,13 @@ pub(crate) struct Measured {
     pub(crate) rate: f64,
     /// Mean bytes of a message.
     pub(crate) size: f64,
+    /// By which factor the path would have the sender's rate change, where it is measured.
+    pub(crate) outlook: Option<f64>,
 }
+
+/// Outlooks between which a receiver's answer is early or late: a queue that would have the rate
+/// fall by a fifth says so at once, one that is empty waits longest.
+const OUTLOOKS: (f64, f64) = (0.8, 1.02);
 
 #[derive(Debug, Clone, Copy)]
 struct Probe {
@@ -42,6 +48,8 @@ pub(crate) struct Feedback {
     wanted: bool,
     /// How the sender wants it measured.
     mode: Mode,
+    /// Its rate as it told last, bytes a second.
+    sending: f64,
     /// RTT as the sender told it.
     rtt: Option<Duration>,
     limiting: bool,
@@ -56,6 +64,7 @@ impl Feedback {
             probe: None,
             wanted: false,
             mode: Mode::default(),
+            sending: 0.0,
             rtt: None,
             limiting: false,
             due: None,
@@ -84,6 +93,7 @@ impl Feedback {
         let Some(rate) = cc.extensions.rate() else { return };
         self.wanted = true;
         self.mode = Mode::of(cc.extensions.mode());
+        self.sending = rate.rate.to_bytes_per_second();
         if self.limiting || self.unicast {
             self.due = Some(now);
         } else if self.due.is_none() && now >= self.holdoff {
@@ -97,6 +107,9 @@ impl Feedback {
     fn ratio(&self, measured: Measured, sending: f64, timing: &Timing) -> f64 {
         if sending <= 0.0 {
             return 1.0;
+        }
+        if let Some(outlook) = measured.outlook {
+            return ((outlook - OUTLOOKS.0) / (OUTLOOKS.1 - OUTLOOKS.0)).clamp(0.0, 1.0);
         }
         if measured.loss <= 0.0 {
             return (measured.rate / sending).clamp(0.0, 1.0);
@@ -123,8 +136,8 @@ impl Feedback {
         }
     }
 
-    /// A new loss event: the limiting receiver says so at once.
-    pub(crate) fn on_loss_event(&mut self, now: Time) {
+    /// A new loss event, or a queue that jumps: the limiting receiver says so at once.
+    pub(crate) fn on_news(&mut self, now: Time) {
         if self.limiting && self.wanted {
             self.due = Some(now);
         }
@@ -173,6 +186,9 @@ impl Feedback {
 
     /// What the path would bear, bytes a second, and the flags that say how it was found.
     fn rate(&self, measured: Measured, timing: &Timing) -> (f64, u8) {
+        if let Some(outlook) = measured.outlook {
+            return (outlook * self.sending, 0);
+        }
         let twice = 2.0 * measured.rate;
         if measured.loss <= 0.0 {
             return (twice, CcFlags::START);
@@ -213,7 +229,7 @@ mod tests {
     use crate::{config::ReceiverConfig, receiver::tests::Script};
     use fanfare_wire::{cmd::CcNodes, ext::Extensions};
 
-    const STEADY: Measured = Measured { loss: 0.0, rate: 1e5, size: 1000.0 };
+    const STEADY: Measured = Measured { loss: 0.0, rate: 1e5, size: 1000.0, outlook: None };
 
     fn timing() -> Timing {
         Timing::new(false, &ReceiverConfig::default(), &Script::new().fields())
@@ -259,6 +275,17 @@ mod tests {
         feedback.on_overheard(Time::ZERO, &others(1e3, CcFlags::CLR), STEADY, &timing());
         feedback.on_overheard(Time::ZERO, &others(1e3, CcFlags::RTT), STEADY, &timing());
         assert!(feedback.next_timeout().is_some());
+    }
+
+    #[test]
+    fn a_measured_path_says_what_the_rate_should_become() {
+        let feedback = Feedback { sending: 1e5, ..waiting() };
+        let queued = Measured { outlook: Some(0.7), ..STEADY };
+        let report = feedback.report(queued, &timing());
+        assert!((report.rate.to_bytes_per_second() - 7e4).abs() < 1e3);
+        let ratio =
+            |outlook| feedback.ratio(Measured { outlook: Some(outlook), ..STEADY }, 1e5, &timing());
+        assert!(ratio(0.7) == 0.0 && ratio(0.95) < ratio(1.0) && ratio(1.3) == 1.0);
     }
 
     #[test]

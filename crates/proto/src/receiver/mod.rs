@@ -58,6 +58,9 @@ use crate::{
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_wire::{Ack, InstanceId, Message, Nack, NodeId, header::SenderFields};
 use objects::Entry;
+#[cfg(test)]
+pub(crate) use path::PathMeter;
+pub(crate) use path::drain_interval;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
 

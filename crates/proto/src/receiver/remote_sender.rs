@@ -224,13 +224,17 @@ impl RemoteSender {
             self.path.on_message(now, bytes, lost, marked, rtt);
         }
         if self.loss.events() > events {
-            self.feedback.on_loss_event(now);
+            self.feedback.on_news(now);
         }
     }
 
     pub(super) fn measured(&self) -> Measured {
         let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
-        Measured { loss: self.loss.fraction(), rate, size }
+        let outlook = match self.feedback.mode() {
+            Mode::Path => self.path.outlook(rate / size.max(1.0)),
+            Mode::Norm | Mode::Ecn | Mode::LossTolerant => None,
+        };
+        Measured { loss: self.loss.fraction(), rate, size, outlook }
     }
 
     /// The object that `id` names, when it is one that counts. Synchronises, moves the window, and
@@ -341,6 +345,9 @@ impl RemoteSender {
     fn on_data(&mut self, ctx: &mut Context<'_>, local: &Local, data: &Data<'_>) {
         if let Some(time) = data.extensions.time() {
             self.path.on_stamp(ctx.now, time);
+            if self.path.take_jump() {
+                self.feedback.on_news(ctx.now);
+            }
         }
         let fec_id = data.payload_id.fec_id;
         let fti = data.extensions.fti(fec_id);

@@ -39,13 +39,16 @@ impl RemoteSender {
             return Some(self.destination(local));
         }
         let count;
+        let mut path = Vec::new();
         let ack = if let Some(reached) = self.ack.poll(ctx.now) {
             ctx.stats.watermarks_acknowledged += 1;
+            path = self.path_report();
             AckKind::Flush(FlushAck {
                 object_transport_id: reached.object.id(),
                 payload_id: reached.payload_id,
             })
         } else if self.feedback.poll(ctx.now, &self.timing) {
+            path = self.path_report();
             AckKind::Cc
         } else if self.status.poll(ctx.now) {
             AckKind::Application(STATUS_ACK, self.own_status.as_deref().unwrap_or(status))
@@ -55,7 +58,7 @@ impl RemoteSender {
         } else {
             return None;
         };
-        self.encode_ack(ctx.now, local, ack, out);
+        self.encode_ack(ctx.now, local, (ack, &path), out);
         ctx.stats.acks_sent += 1;
         Some(self.destination(local))
     }
@@ -121,7 +124,7 @@ impl RemoteSender {
         request::encode(coding, &self.overheard, needs_before(objects, limit))
     }
 
-    fn encode_nack(&self, now: Time, local: &Local, requests: &[u8], out: &mut Vec<u8>) {
+    fn encode_nack(&mut self, now: Time, local: &Local, requests: &[u8], out: &mut Vec<u8>) {
         let path = self.path_report();
         let nack = Nack {
             feedback: self.fields(now, local),
@@ -133,7 +136,7 @@ impl RemoteSender {
     }
 
     /// EXT_PATH, when the sender wants it and there is something to tell.
-    fn path_report(&self) -> Vec<u8> {
+    fn path_report(&mut self) -> Vec<u8> {
         let mut area = Vec::new();
         if self.feedback.mode() == Mode::Path
             && let Some(report) = self.path.report()
@@ -144,7 +147,13 @@ impl RemoteSender {
     }
 
     /// ACK(FLUSH) and ACK(CC) carry EXT_CC, ACK(FLUSH) the application's bytes as well.
-    fn encode_ack(&self, now: Time, local: &Local, kind: AckKind<'_>, out: &mut Vec<u8>) {
+    fn encode_ack(
+        &self,
+        now: Time,
+        local: &Local,
+        (kind, path): (AckKind<'_>, &[u8]),
+        out: &mut Vec<u8>,
+    ) {
         let cc = self.feedback.report(self.measured(), &self.timing);
         let (cc, app) = match kind {
             AckKind::Cc => (Some(&cc), None),
@@ -154,8 +163,7 @@ impl RemoteSender {
             AckKind::Application(..) => (None, None),
         };
         let feedback = self.fields(now, local);
-        let path = if cc.is_some() { self.path_report() } else { Vec::new() };
-        let ack = Ack { feedback, kind, ack_id: 0, extensions: extension_area(&path) };
+        let ack = Ack { feedback, kind, ack_id: 0, extensions: extension_area(path) };
         ack.encode(cc, app, out);
     }
 

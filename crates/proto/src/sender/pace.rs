@@ -10,27 +10,42 @@ use crate::{
 pub(super) struct Pace {
     /// The last message counts as begun then.
     begun: Time,
-    /// Its length.
+    /// Its length, and that of those that went with it.
     bytes: usize,
+    /// So many more go at once with the last one; their time is waited out after them.
+    joined: u8,
     burst: Duration,
 }
 
 impl Pace {
     pub(super) fn new(now: Time, burst: Duration) -> Self {
-        Self { begun: now, bytes: 0, burst }
+        Self { begun: now, bytes: 0, joined: 0, burst }
     }
 
     /// When the next message may go at `rate`; far in the future at rate zero.
     pub(super) fn next(&self, rate: Bitrate) -> Time {
+        if self.joined > 0 && rate > Bitrate::bps(0) {
+            return self.begun;
+        }
         self.begun + rate.time_for(self.bytes)
     }
 
     /// A message of `bytes` goes out now.
     pub(super) fn on_sent(&mut self, now: Time, bytes: usize, rate: Bitrate) {
+        if self.joined > 0 {
+            self.joined -= 1;
+            self.bytes += bytes;
+            return;
+        }
         let burst = u64::try_from(self.burst.as_nanos()).unwrap_or(u64::MAX);
         let earliest = Time::from_nanos(now.as_nanos().saturating_sub(burst));
         self.begun = self.next(rate).max(earliest);
         self.bytes = bytes;
+    }
+
+    /// The next `messages` go back to back with the last one.
+    pub(super) fn join(&mut self, messages: u8) {
+        self.joined = messages;
     }
 }
 
@@ -63,6 +78,18 @@ mod tests {
             may
         });
         assert_eq!(sent.count(), 4);
+    }
+
+    #[test]
+    fn joined_messages_go_at_once_and_their_time_is_waited_out_after_them() {
+        let mut pace = Pace::new(at(0), Duration::ZERO);
+        pace.on_sent(at(0), 100, RATE);
+        pace.join(2);
+        for _ in 0..2 {
+            assert_eq!(pace.next(RATE), at(0));
+            pace.on_sent(at(0), 100, RATE);
+        }
+        assert_eq!(pace.next(RATE), at(300));
     }
 
     #[test]

@@ -32,6 +32,8 @@ const REPAIR_ADV_LIMIT: u8 = 0x01;
 const ROLL_CALL_MAX: usize = 1400;
 /// Bytes of a roll call besides its names and content.
 const ROLL_CALL_HEADER: usize = 12;
+/// Messages that go together after a probe when the controller wants it.
+const PAIR: u8 = 2;
 /// Bytes of a node id.
 const NODE_ID_BYTES: usize = 4;
 /// Bytes of an object id in SQUELCH.
@@ -56,6 +58,9 @@ impl Sender {
                 self.messages += 1;
                 self.pace.on_sent(self.now, out.len() - start, rate);
                 self.controller.on_sent(self.now, out.len() - start);
+                if turn == Turn::Probe && self.controller.pairs() {
+                    self.pace.join(PAIR);
+                }
                 return true;
             }
             out.truncate(start);

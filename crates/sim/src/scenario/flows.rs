@@ -6,7 +6,9 @@ use crate::{
     plan::Object,
     tcp::{Algorithm, Config, Source},
 };
-use fanfare_proto::{Duration, FecConfig, FeedbackPath, JoinPolicy, ReceiverConfig, SenderConfig};
+use fanfare_proto::{
+    CongestionControl, Duration, FecConfig, FeedbackPath, JoinPolicy, ReceiverConfig, SenderConfig,
+};
 
 /// Bytes of an object that never ends: nine minutes at 1 Gbit/s, and below what 24 bits of block
 /// number can name.
@@ -68,7 +70,15 @@ fn send(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
     let source = fields.count("block", 1..=1024).map_or(defaults.fec.source, |n| n as u16);
     let parity = byte("parity").map_or(defaults.fec.parity, |n| n as u16);
     let proactive = byte("proactive").map_or(defaults.fec.proactive, |n| n as u16);
+    let controllers = [
+        ("fixed", CongestionControl::Fixed),
+        ("norm", CongestionControl::Norm),
+        ("ecn", CongestionControl::Ecn),
+        ("loss-tolerant", CongestionControl::LossTolerant),
+        ("auto", CongestionControl::Auto),
+    ];
     let sender = SenderConfig {
+        congestion: fields.choice("cc", &controllers).unwrap_or_default(),
         rate: fields.read("rate", units::rate).unwrap_or(defaults.rate),
         segment_size: fields
             .count("segment", 16..=8192)

@@ -255,6 +255,8 @@ mod tests {
             lost: ExtPath::share(0.1),
             marked: ExtPath::share(1.0),
             bottleneck: QuantizedRate::ZERO,
+            pace: ExtPath::quantized_pace(0.9),
+            base: ExtPath::quantized_base(-0.3),
         };
         let (mode, time) = (ExtMode { mode: ExtMode::PATH }, ExtTime::of_micros((7 << 24) + 9));
         let mut area = Vec::new();

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
-//! |   het = 66    |    hel = 5    |       delivered rate          |
+//! |   het = 66    |    hel = 6    |       delivered rate          |
 //! +---------------+---------------+-------------------------------+
 //! |                 queueing delay, microseconds                  |
 //! +---------------------------------------------------------------+
@@ -13,6 +13,8 @@
 //! +-------------------------------+-------------------------------+
 //! |   bottleneck rate, 0 unknown  |           reserved            |
 //! +-------------------------------+-------------------------------+
+//! |    pace, 4096 as it was sent  |   least delay, 16 us mod 2^16 |
+//! +-------------------------------+-------------------------------+
 //! ```
 
 use crate::QuantizedRate;
@@ -20,6 +22,8 @@ use alloc::vec::Vec;
 
 /// A share in sixteen bits.
 const WHOLE: f64 = 65_535.0;
+/// The pace of a queue that neither grows nor shrinks.
+const SAME: f64 = 4096.0;
 
 /// What one receiver measured over about the last round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,18 +41,47 @@ pub struct ExtPath {
     /// Bytes a second that the narrowest link passes, as trains of messages tell;
     /// [`QuantizedRate::ZERO`] when not known.
     pub bottleneck: QuantizedRate,
+    /// The pace of arrivals to that of sending, of 4096: less while a queue grows.
+    pub pace: u16,
+    /// The least delay of late, in units of [`Self::BASE_UNIT`]: clocks differ, so that only its
+    /// changes tell, modulo 2^16.
+    pub base: u16,
 }
 
 impl ExtPath {
     /// Header extension type.
     pub const HET: u8 = 66;
     /// Bytes on the wire.
-    pub const LEN: usize = 20;
+    pub const LEN: usize = 24;
+
+    /// Seconds in a unit of the least delay.
+    pub const BASE_UNIT: f64 = 16e-6;
 
     /// A share as it travels.
     #[must_use]
     pub fn share(part: f64) -> u16 {
         (part.clamp(0.0, 1.0) * WHOLE + 0.5) as u16
+    }
+    /// A pace as it travels.
+    #[must_use]
+    pub fn quantized_pace(pace: f64) -> u16 {
+        (pace * SAME + 0.5) as u16
+    }
+    /// A least delay as it travels.
+    #[must_use]
+    pub fn quantized_base(seconds: f64) -> u16 {
+        (seconds / Self::BASE_UNIT) as i64 as u16
+    }
+    /// By how many seconds the least delay has fallen from what it was `before`; negative when it
+    /// has risen.
+    #[must_use]
+    pub fn fallen(before: u16, now: u16) -> f64 {
+        f64::from(before.wrapping_sub(now) as i16) * Self::BASE_UNIT
+    }
+    /// The pace of arrivals to that of sending.
+    #[must_use]
+    pub fn to_pace(&self) -> f64 {
+        f64::from(self.pace) / SAME
     }
     /// Share of messages lost, 0 to 1.
     #[must_use]
@@ -63,7 +96,7 @@ impl ExtPath {
 
     /// From the bytes behind type and length.
     pub(super) fn read(content: &[u8]) -> Option<Self> {
-        let content: &[u8; 18] = content.try_into().ok()?;
+        let content: &[u8; 22] = content.try_into().ok()?;
         let short = |at: usize| u16::from_be_bytes([content[at], content[at + 1]]);
         let long = |at: usize| u32::from(short(at)) << 16 | u32::from(short(at + 2));
         Some(Self {
@@ -73,6 +106,8 @@ impl ExtPath {
             lost: short(10),
             marked: short(12),
             bottleneck: QuantizedRate(short(14)),
+            pace: short(18),
+            base: short(20),
         })
     }
 
@@ -86,5 +121,7 @@ impl ExtPath {
         out.extend_from_slice(&self.marked.to_be_bytes());
         out.extend_from_slice(&self.bottleneck.0.to_be_bytes());
         out.extend_from_slice(&[0; 2]);
+        out.extend_from_slice(&self.pace.to_be_bytes());
+        out.extend_from_slice(&self.base.to_be_bytes());
     }
 }

@@ -1,0 +1,128 @@
+//! Growth while messages meet no queue: the longer, the faster.
+
+use super::view::View;
+use crate::time::Time;
+
+/// Growth per round trip after so many half round trips without a queue. Slow at first: a queue
+/// that was just empty by chance comes back by itself.
+const STEPS: [f64; 5] = [0.0, 0.04, 0.1, 0.2, 0.3];
+/// It begins there when the narrowest link has become wider by this factor.
+const WIDER_STEP: u32 = 2;
+const WIDER: f64 = 1.25;
+/// What was the narrowest is forgotten so fast then, per report, so that growth goes on meanwhile.
+const FORGET: f64 = 1.03;
+/// Messages a round trip that a slow flow grows by.
+const MESSAGES: f64 = 0.3;
+
+/// How long there was no queue.
+#[derive(Debug, Default)]
+pub(super) struct Growth {
+    step: u32,
+    stepped: Time,
+    narrowest: Option<f64>,
+}
+
+impl Growth {
+    /// Another path is looked at.
+    pub(super) fn on_other_path(&mut self) {
+        self.step = 0;
+        self.narrowest = None;
+    }
+
+    /// Whether the narrowest link passes more than it did.
+    pub(super) fn is_wider(&mut self, view: &View) -> bool {
+        let Some(bottleneck) = view.bottleneck else { return false };
+        let narrowest = self.narrowest.unwrap_or(bottleneck);
+        let wider = bottleneck > narrowest * WIDER;
+        self.narrowest = Some(if wider { narrowest * FORGET } else { bottleneck });
+        if wider {
+            self.step = self.step.max(WIDER_STEP);
+        }
+        wider
+    }
+
+    /// There is a queue.
+    pub(super) fn on_queue(&mut self, now: Time) {
+        self.step = 0;
+        self.stepped = now;
+    }
+
+    /// There is none: the rate that follows `base` then, bytes a second, with messages of `size`.
+    pub(super) fn on_empty(&mut self, now: Time, base: f64, size: f64, view: &View) -> f64 {
+        if self.step == 0 || now.since(self.stepped) >= view.rtt() / 2 {
+            self.stepped = now;
+            self.step += 1;
+        }
+        let step = STEPS[(self.step as usize).min(STEPS.len()) - 1];
+        base + (base * step).max(MESSAGES * size / view.rtt)
+    }
+}
+
+/// No more than the narrowest link passes, unless that much passed already.
+pub(super) fn capped(rate: f64, base: f64, view: &View) -> f64 {
+    rate.min(view.bottleneck.unwrap_or(rate).max(base))
+}
+
+/// Growth of the rate in a round trip at the start, until a queue is seen.
+const START: f64 = 2.0;
+/// The same where pairs of messages tell of more room than that.
+const START_WITH_ROOM: f64 = 4.0;
+
+/// The rate that follows `base` at the start, and whether the narrowest link's is reached.
+pub(super) fn at_start(base: f64, view: &View) -> (f64, bool) {
+    let Some(bottleneck) = view.bottleneck else { return (base * START, false) };
+    let factor = if bottleneck > base * START { START_WITH_ROOM } else { START };
+    let rate = base * factor;
+    if rate > bottleneck { (bottleneck.max(base), true) } else { (rate, false) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Duration;
+
+    fn view(bottleneck: Option<f64>) -> View {
+        View {
+            pace: 1.0,
+            standing: 0.0,
+            queue: 0.0,
+            rtt: 0.1,
+            lost: 0.0,
+            marked: 0.0,
+            base: 0,
+            bottleneck,
+        }
+    }
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn the_longer_there_is_no_queue_the_faster_it_grows() {
+        let mut growth = Growth::default();
+        let mut grown = |millis| growth.on_empty(at(millis), 1e6, 1000.0, &view(None)) / 1e6;
+        assert!(grown(0) < 1.01);
+        assert_eq!([grown(50), grown(100)], [1.02, 1.05]);
+        assert_eq!(grown(120), 1.05, "once in half a round trip");
+        assert_eq!([grown(150), grown(200), grown(250), grown(300)], [1.1, 1.2, 1.3, 1.3]);
+        growth.on_queue(at(310));
+        assert!(growth.on_empty(at(320), 1e6, 1000.0, &view(None)) < 1.01e6);
+    }
+
+    #[test]
+    fn a_wider_link_hastens_it_and_the_narrowest_link_bounds_it() {
+        let mut growth = Growth::default();
+        assert!(!growth.is_wider(&view(Some(1e6))));
+        assert!(growth.is_wider(&view(Some(2e6))));
+        assert!(growth.on_empty(at(100), 1e6, 1000.0, &view(None)) >= 1.1e6);
+        assert_eq!(capped(1.3e6, 1e6, &view(Some(1.2e6))), 1.2e6);
+        assert_eq!(capped(1.3e6, 1e6, &view(Some(0.9e6))), 1e6);
+    }
+
+    #[test]
+    fn at_the_start_it_doubles_and_takes_what_pairs_tell() {
+        assert_eq!(at_start(1e5, &view(None)), (2e5, false));
+        assert_eq!(at_start(1e5, &view(Some(1e6))), (4e5, false));
+        assert_eq!(at_start(8e5, &view(Some(1e6))), (1e6, true));
+    }
+}

@@ -1,0 +1,115 @@
+//! `auto` on the model's paths.
+
+use super::model::{Model, Path, SIZE};
+use crate::{
+    rate::Bitrate,
+    time::{Duration, Time},
+};
+use alloc::vec::Vec;
+
+fn at(seconds: f64) -> Time {
+    Time::ZERO + Duration::from_secs_f64(seconds)
+}
+
+/// A path; its buffer in bandwidth-delay products.
+fn path(bps: f64, rtt: f64, buffer: f64, loss: f64) -> Path {
+    Path {
+        rate: Bitrate::bps(bps as u64),
+        one_way: Duration::from_secs_f64(rtt / 2.0),
+        buffer: libm::round(bps * rtt / 8.0 / SIZE as f64 * buffer).max(2.0) as usize,
+        loss,
+        mark: None,
+    }
+}
+
+/// 1 Mbit/s and 242 ms one way.
+fn satellite(loss: f64) -> Path {
+    path(1e6, 0.484, 1.0, loss)
+}
+
+fn percentile(delays: &[f64], share: f64) -> f64 {
+    let mut delays = delays.to_vec();
+    delays.sort_by(f64::total_cmp);
+    delays.get((delays.len() as f64 * share) as usize).copied().unwrap_or(0.0)
+}
+
+/// What full packets take of the link, in a window.
+fn share(model: &mut Model, path: &Path, (from, until): (f64, f64)) -> Vec<f64> {
+    model.run(at(from));
+    model.reset();
+    model.run(at(until));
+    let bits = SIZE as f64 * 8.0 / (until - from) / path.rate.as_bps() as f64;
+    model.seen.iter().map(|seen| seen.delivered as f64 * bits).collect()
+}
+
+fn begin(path: &Path, flows: usize) -> Model {
+    let mut model = Model::new(path.clone(), 1);
+    for n in 0..flows {
+        model.auto(at(0.37 * n as f64), Bitrate::mbps(100_000));
+    }
+    model
+}
+
+#[test]
+fn one_flow_fills_its_path_whatever_is_lost_and_keeps_the_queue_short() {
+    let links = [(1e6, 0.484), (1e7, 0.1), (1e8, 0.02)];
+    for (bps, rtt) in links {
+        for loss in [0.0, 0.01, 0.1] {
+            let path = path(bps, rtt, 1.0, loss);
+            let mut model = begin(&path, 1);
+            let end = 10.0 + 60.0 * rtt.max(0.1);
+            let of = share(&mut model, &path, (10.0, end))[0] / (1.0 - loss);
+            let p95 = percentile(&model.delays, 0.95);
+            assert!(of > 0.93 && p95 < rtt / 2.0, "{bps} {rtt} {loss}: {of} {p95}");
+            assert_eq!(model.seen[0].overflowed, 0);
+        }
+    }
+}
+
+#[test]
+fn a_gigabit_over_a_millisecond_is_filled_too() {
+    let path = path(1e9, 0.001, 1.0, 0.01);
+    let mut model = begin(&path, 1);
+    let of = share(&mut model, &path, (1.0, 2.0))[0] / 0.99;
+    assert!(of > 0.95 && percentile(&model.delays, 0.95) < 0.001, "{of}");
+}
+
+#[test]
+fn it_starts_in_a_few_round_trips() {
+    let path = satellite(0.0);
+    let mut model = begin(&path, 1);
+    let of = share(&mut model, &path, (4.0, 8.0))[0];
+    assert!(of > 0.85, "{of}");
+    assert_eq!(model.seen[0].overflowed, 0);
+}
+
+#[test]
+fn ten_flows_with_four_messages_a_round_trip_each_share() {
+    for loss in [0.0, 0.1] {
+        let path = satellite(loss);
+        let shares = share(&mut begin(&path, 10), &path, (100.0, 300.0));
+        let sum: f64 = shares.iter().sum();
+        let squares: f64 = shares.iter().map(|x| x * x).sum();
+        let jain = sum * sum / (10.0 * squares);
+        assert!(jain > 0.99 && sum > 0.95 * (1.0 - loss), "{loss}: {jain} {shares:?}");
+    }
+}
+
+#[test]
+fn half_the_capacity_gone_costs_few_messages() {
+    let path = satellite(0.0);
+    let mut model = begin(&path, 1);
+    model.change(at(60.0), Bitrate::kbps(500));
+    let of = share(&mut model, &path, (60.0, 70.0))[0];
+    let lost = model.seen[0].overflowed as f64 / model.seen[0].sent as f64;
+    assert!(of > 0.4 && lost < 0.02, "{of} {lost}");
+}
+
+#[test]
+fn marks_keep_the_queue_short_without_loss_of_rate() {
+    let path = Path { mark: Some(2 * SIZE), ..path(1e7, 0.1, 1.0, 0.0) };
+    let mut model = begin(&path, 1);
+    let of = share(&mut model, &path, (10.0, 30.0))[0];
+    let p95 = percentile(&model.delays, 0.95);
+    assert!(of > 0.8 && p95 < 0.01, "{of} {p95}");
+}

@@ -1,0 +1,45 @@
+//! What the limiting receiver's path does, in numbers to reckon with.
+
+use crate::time::Duration;
+use fanfare_wire::{QuantizedRate, ext::ExtPath};
+
+/// Of one report.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View {
+    /// The pace of arrivals to that of sending.
+    pub(super) pace: f64,
+    /// Queueing delay that stands, and its mean, seconds.
+    pub(super) standing: f64,
+    pub(super) queue: f64,
+    /// Round trip, seconds.
+    pub(super) rtt: f64,
+    /// Shares of messages.
+    pub(super) lost: f64,
+    pub(super) marked: f64,
+    /// Least delay of late, as it travels.
+    pub(super) base: u16,
+    /// What the narrowest link passes, bytes a second.
+    pub(super) bottleneck: Option<f64>,
+}
+
+impl View {
+    pub(super) fn of(path: &ExtPath, rtt: Duration) -> Self {
+        let bottleneck = path.bottleneck;
+        Self {
+            pace: path.to_pace(),
+            standing: f64::from(path.standing_micros) / 1e6,
+            queue: f64::from(path.queue_micros) / 1e6,
+            rtt: rtt.as_secs_f64().max(1e-6),
+            lost: path.loss(),
+            marked: path.marks(),
+            base: path.base,
+            bottleneck: (bottleneck != QuantizedRate::ZERO)
+                .then(|| bottleneck.to_bytes_per_second()),
+        }
+    }
+
+    /// The round trip as a time.
+    pub(super) fn rtt(&self) -> Duration {
+        Duration::from_secs_f64(self.rtt)
+    }
+}

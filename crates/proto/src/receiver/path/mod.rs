@@ -1,0 +1,161 @@
+//! What the path does to a sender's messages: how long they queue, how many arrive, are lost or
+//! marked, and how far it spreads pairs of them (EXT_PATH). Only measured when the sender asks.
+
+use crate::{
+    congestion::auto::law::{change, wanted_delay},
+    time::{Duration, Time},
+};
+use base::Base;
+use fanfare_wire::{
+    QuantizedRate,
+    ext::{ExtPath, ExtTime},
+};
+use slices::Slices;
+
+mod base;
+mod pairs;
+mod slices;
+
+pub(crate) use base::drain_interval;
+use pairs::Pairs;
+
+/// A message that met so much more queue than the last report told is news, as a share of the
+/// round trip.
+const JUMP: f64 = 0.25;
+/// Nor is less than this: scheduling, not a queue.
+const JUMP_MIN: Duration = Duration::from_millis(1);
+
+/// Measures one sender's path.
+#[derive(Debug, Default)]
+pub(crate) struct PathMeter {
+    /// Last stamp, unwrapped, in microseconds, and when it came.
+    sent: Option<(u64, Time)>,
+    /// Bytes of the present message, and how many were missing before it.
+    message: (usize, u64),
+    rtt: Duration,
+    base: Base,
+    slices: Slices,
+    pairs: Pairs,
+    /// Queueing delay that the sender was last told of, seconds.
+    told: f64,
+    jumped: bool,
+}
+
+impl PathMeter {
+    /// A message arrived, after `lost` that did not.
+    pub(crate) fn on_message(
+        &mut self,
+        now: Time,
+        bytes: usize,
+        lost: u64,
+        marked: bool,
+        rtt: Duration,
+    ) {
+        self.message = (bytes, lost);
+        self.rtt = rtt;
+        self.slices.on_message(now, (bytes, lost, marked), rtt);
+        self.pairs.on_message(lost);
+    }
+
+    /// It was stamped at sending.
+    pub(crate) fn on_stamp(&mut self, now: Time, time: ExtTime) {
+        let sent = self.unwrap(now, time);
+        let delay = now.as_nanos() as f64 / 1e9 - sent as f64 / 1e6;
+        let queue = delay - self.base.on_delay(now, delay, self.rtt);
+        self.slices.on_queue(queue);
+        self.pairs.on_stamp(now, sent, self.message.0);
+        let jump = JUMP_MIN.max(self.rtt.mul_f64(JUMP)).as_secs_f64();
+        if let Some(least) = self.slices.least()
+            && least > self.told + jump
+        {
+            (self.told, self.jumped) = (least, true);
+        }
+    }
+
+    /// The stamp's clock wraps every 16.8 s: what is nearest to the time passed since the last one
+    /// is meant.
+    fn unwrap(&mut self, now: Time, time: ExtTime) -> u64 {
+        let modulus = u64::from(ExtTime::MODULUS);
+        let (last, heard) = self.sent.unwrap_or((modulus + u64::from(time.micros()), now));
+        let expected = last + now.since(heard).as_micros() as u64;
+        let ahead = (u64::from(time.micros()) + modulus - expected % modulus) % modulus;
+        let sent = if ahead < modulus / 2 { expected + ahead } else { expected + ahead - modulus };
+        self.sent = Some((sent, now));
+        sent
+    }
+
+    /// The queue has grown so much since the last report that the sender should know at once.
+    pub(crate) fn take_jump(&mut self) -> bool {
+        core::mem::take(&mut self.jumped)
+    }
+
+    /// By which factor this path would have a sender of `rate` messages a second change that.
+    pub(crate) fn outlook(&self, rate: f64) -> Option<f64> {
+        let seen = self.slices.seen(self.rtt)?;
+        let rtt = self.rtt.as_secs_f64();
+        let wanted = wanted_delay(rate, rtt);
+        Some(seen.pace.min(1.0) * change(seen.standing, wanted, wanted, rtt))
+    }
+
+    /// What about the last round trip tells; `None` at first.
+    pub(crate) fn report(&mut self) -> Option<ExtPath> {
+        let seen = self.slices.seen(self.rtt)?;
+        self.told = seen.standing;
+        let micros = |seconds: f64| (seconds * 1e6).clamp(0.0, f64::from(u32::MAX)) as u32;
+        Some(ExtPath {
+            delivered: QuantizedRate::from_bytes_per_second(seen.delivered),
+            queue_micros: micros(seen.queue),
+            standing_micros: micros(seen.standing),
+            lost: ExtPath::share(seen.lost),
+            marked: ExtPath::share(seen.marked),
+            bottleneck: QuantizedRate::from_bytes_per_second(self.pairs.rate()),
+            pace: ExtPath::quantized_pace(seen.pace),
+            base: ExtPath::quantized_base(self.base.least()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thousand bytes each 10 ms, delayed by `delay(n)` milliseconds.
+    fn heard(messages: u64, delay: impl Fn(u64) -> u64) -> PathMeter {
+        let mut meter = PathMeter::default();
+        for n in 0..messages {
+            let now = Time::ZERO + Duration::from_millis(10 * n + 100 + delay(n));
+            meter.on_message(now, 1000, u64::from(n % 10 == 9), false, Duration::from_millis(100));
+            meter.on_stamp(now, ExtTime::of_micros(10_000 * n + 77_000_000));
+        }
+        meter
+    }
+
+    #[test]
+    fn delay_above_the_least_is_queueing_whatever_the_clocks_say() {
+        let report = heard(300, |n| if n < 200 { 40 } else { 70 }).report().unwrap();
+        assert!((29_000..=30_000).contains(&report.standing_micros), "{report:?}");
+        assert!((29_000..=31_000).contains(&report.queue_micros), "{report:?}");
+    }
+
+    #[test]
+    fn the_stamps_wrap_goes_unseen() {
+        let report = heard(3_000, |_| 40).report().unwrap();
+        assert_eq!((report.standing_micros, report.queue_micros), (0, 0));
+    }
+
+    #[test]
+    fn rate_and_loss_are_counted() {
+        let report = heard(1_000, |_| 5).report().unwrap();
+        assert!((report.delivered.to_bytes_per_second() - 1e5).abs() < 5e3, "{report:?}");
+        // A round trip has ten messages: one or two were lost.
+        assert!((0.06..0.17).contains(&report.loss()), "{report:?}");
+    }
+
+    #[test]
+    fn a_queue_that_jumps_is_told_once() {
+        let mut meter = heard(300, |n| if n < 290 { 40 } else { 90 });
+        assert!(meter.take_jump());
+        assert!(!meter.take_jump());
+        assert!(!heard(300, |_| 40).take_jump());
+    }
+}
