@@ -50,7 +50,8 @@ pub(crate) struct Job {
 pub(crate) enum Origin {
     /// From the network, all of it.
     Received,
-    /// From an earlier attempt, none of it checked.
+    /// From an earlier attempt, none of it checked, and more may be written meanwhile: it is only
+    /// examined, and gets its name when it has been received.
     Kept,
     /// There is none: the file may be in its place already.
     Elsewhere,
@@ -213,7 +214,9 @@ fn judge(directory: &Directory, ledger: &SharedLedger, job: Job) -> Verdict {
 /// name is never wrong, whenever the power fails.
 fn verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held, Fault> {
     let (part, lasting, file) = (job.part.name.clone(), job.part.lasting, job.part.file.clone());
-    let mendable = job.origin != Origin::Received || job.manifest.is_some();
+    // What is only examined is being received.
+    let examined = job.origin != Origin::Received;
+    let mendable = examined || job.manifest.is_some();
     let (key, announcement) = (job.key, job.announcement.clone());
     let held = try_verify(directory, ledger, job);
     if let (Ok(held), Some(announcement)) = (&held, &announcement)
@@ -226,7 +229,7 @@ fn verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held
         Ok(held) => held.files.iter().all(|placed| placed.already),
         Err(Fault::Wrong(_)) => !mendable,
         Err(Fault::Failed(Reason::Conflict)) => true,
-        Err(Fault::Failed(_)) => !lasting || file.is_lost(),
+        Err(Fault::Failed(_)) => (!lasting && !examined) || file.is_lost(),
     };
     if given_up {
         directory.remove(&part);
@@ -256,6 +259,9 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
     let hashed = source::hash(&mut reader, &mut |_| {}).map_err(|e| disk(&e))?;
     if details.as_ref().is_some_and(|d| d.root != hashed.root || d.size != hashed.size) {
         return Err(wrong(&job, &hashed));
+    }
+    if job.origin == Origin::Kept {
+        return Err(Fault::Wrong(Vec::new()));
     }
     if details.as_ref().is_some_and(Details::is_pack) {
         return unpack(directory, job, &hashed).map_err(Fault::Failed);

@@ -108,6 +108,9 @@ impl ReceiveJob {
                 failures: Vec::new(),
             },
         };
+        if !job.parts.is_empty() || !ledger::lock(&job.ledger).roots().is_empty() {
+            session.receiver().ask_info_first();
+        }
         job.update_ready(session);
         job
     }
