@@ -67,6 +67,8 @@ pub(super) struct Record {
     pub(super) settled_bytes: u64,
     /// It said good-bye, or was not heard for long.
     pub(super) gone: bool,
+    /// It goes on without us.
+    pub(super) evicted: bool,
 }
 
 impl Record {
