@@ -59,6 +59,9 @@ const PACE_MAX: f64 = 1.2;
 const EMPTY: f64 = 0.25;
 /// The start ends at this queueing delay, of a round trip.
 const START_QUEUE: f64 = 0.125;
+/// And though a drain hides what the rate did, a queue of this, of a round trip, says enough: the
+/// link became narrower.
+const DRAINED_QUEUE: f64 = 0.25;
 /// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
 const LOWERED: f64 = 0.6;
 /// What loss that is too much anyway takes from the rate in a round trip at most.
@@ -253,7 +256,8 @@ impl Auto {
     fn follow_queue(&self, seen: &Seen) -> f64 {
         let view = &seen.view;
         if seen.drained {
-            return self.rate.min(self.passed / drain::KEEP);
+            let most = if view.standing > DRAINED_QUEUE * view.rtt { 1.0 } else { drain::KEEP };
+            return self.rate.min(self.passed / most);
         }
         let ahead = (view.standing + (1.0 - view.pace) * view.rtt * AHEAD).max(0.0);
         let change = law::change(ahead, self.mean, seen.wanted, view.rtt);
