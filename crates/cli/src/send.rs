@@ -10,7 +10,7 @@ use std::{
 use fanfare_node::{
     Expect, Gathering, Node, NodeEvent, Packing, SendEvent, SlowVerdict, Sources,
     event::{Finished, Outcome, ReceiverView, SendEnd, SendProgress, SendReport},
-    proto::congestion::Reason as RateReason,
+    proto::{CongestionControl, congestion::Reason as RateReason},
 };
 
 use crate::{
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SendArgs) -> Exit {
 }
 
 fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
-    let SendPlan { options, rate, builder } = args.plan()?;
+    let SendPlan { options, congestion, rate, builder } = args.plan()?;
     Sources::check(&args.paths)?;
     builder.check()?;
     let receipts = Receipts::open(args)?;
@@ -64,7 +64,11 @@ fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
     let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
     let what = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
     let size = units::size(bytes);
-    output.text(&format!("sending {what}, {size}, to {}{on} at {rate}", node.group()));
+    let pace = match congestion {
+        CongestionControl::Fixed => format!("at {rate}"),
+        _ => format!("as fast as the path bears, at most {rate}"),
+    };
+    output.text(&format!("sending {what}, {size}, to {}{on} {pace}", node.group()));
     let group = node.group();
     watch(&node, output, &mut watched);
     output.clear();

@@ -10,6 +10,8 @@ use fanfare_node::{
 
 use crate::{exit::Failure, net_args::NetArgs, progress::OutputArgs, units};
 
+/// The most that a controller may try without being told: the fastest network that this is for.
+const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
 /// Shortest that holds the announcement of a file with a short name.
 const SEGMENT_MIN: u16 = 128;
 /// Repetitions of the last flush when nobody is asked: the GRTT is not known then, and the cautious
@@ -55,12 +57,14 @@ pub(crate) struct SendArgs {
     /// Receivers have most of it: announce everything, send only what is asked for
     #[arg(long, conflicts_with = "one_way")]
     pub(crate) sync: bool,
-    /// Bits per second of everything sent, such as 64k, 10M, 1G
-    #[arg(long, default_value = "10M", allow_hyphen_values = true)]
-    rate: String,
-    /// What decides the rate; all but fixed take --rate for the most
-    #[arg(long, value_enum, default_value = "fixed")]
-    cc: Cc,
+    /// Bits per second of everything sent, such as 64k, 10M, 1G; auto is what the path bears
+    /// [default: auto, or 10M with --one-way]
+    #[arg(long, value_name = "RATE|auto", allow_hyphen_values = true)]
+    rate: Option<String>,
+    /// What decides the rate; all but fixed take --rate for the most [default: auto, or fixed where
+    /// --rate gives one]
+    #[arg(long, value_enum)]
+    cc: Option<Cc>,
     /// Bytes of a full segment [default: 1400, or less where the link's packets are short]
     #[arg(long, value_name = "BYTES")]
     segment: Option<String>,
@@ -128,6 +132,7 @@ enum SlowPolicy {
 #[derive(Debug)]
 pub(crate) struct SendPlan {
     pub(crate) options: SendOptions,
+    pub(crate) congestion: CongestionControl,
     pub(crate) rate: Bitrate,
     pub(crate) builder: NodeBuilder,
 }
@@ -140,13 +145,13 @@ impl SendArgs {
             Some(text) => units::time("wait", text)?,
             None => Duration::from_secs(default_wait),
         };
-        let rate = units::rate(&self.rate)?;
+        let (congestion, rate) = self.pace()?;
         let defaults = SenderConfig::default();
         let config = SenderConfig {
             segment_size: self.segment_size()?,
             fec: self.fec_config()?,
             rate,
-            congestion: self.cc.into(),
+            congestion,
             robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { REQUESTS },
             ..defaults
         };
@@ -162,7 +167,25 @@ impl SendArgs {
             slow: self.slow(rate)?,
             name: self.net.name(),
         };
-        Ok(SendPlan { options, rate, builder })
+        Ok(SendPlan { options, congestion, rate, builder })
+    }
+
+    /// What decides the rate, and the rate, or the most of it.
+    fn pace(&self) -> Result<(CongestionControl, Bitrate), Failure> {
+        let given = self.rate.as_deref().filter(|text| *text != "auto");
+        let rate = given.map(units::rate).transpose()?;
+        let cc = match self.cc {
+            Some(cc) if self.one_way && cc != Cc::Fixed => {
+                let text = "cc: whatever decides the rate needs answers, and with --one-way there \
+                            are none. Use --cc fixed and --rate";
+                return Err(Failure::usage("cc.invalid", text));
+            }
+            Some(cc) => cc,
+            None if self.one_way || rate.is_some() => Cc::Fixed,
+            None => Cc::Auto,
+        };
+        let otherwise = if cc == Cc::Fixed { SenderConfig::default().rate } else { RATE_MAX };
+        Ok((cc.into(), rate.unwrap_or(otherwise)))
     }
 
     fn expect(&self) -> Result<Expect, Failure> {
@@ -338,6 +361,20 @@ mod tests {
     }
 
     #[test]
+    fn without_a_rate_it_finds_itself_and_with_one_it_is_kept_unless_told_otherwise() {
+        let pace = |args: &[&str]| plan(args).map(|plan| (plan.congestion, plan.rate));
+        assert_eq!(pace(&[]).unwrap(), (CongestionControl::Auto, RATE_MAX));
+        assert_eq!(pace(&["--rate", "auto"]).unwrap(), (CongestionControl::Auto, RATE_MAX));
+        let fixed = (CongestionControl::Fixed, Bitrate::mbps(2));
+        assert_eq!(pace(&["--rate", "2M"]).unwrap(), fixed);
+        let most = (CongestionControl::Norm, Bitrate::mbps(2));
+        assert_eq!(pace(&["--rate", "2M", "--cc", "norm"]).unwrap(), most);
+        let blind = (CongestionControl::Fixed, Bitrate::mbps(10));
+        assert_eq!(pace(&["--one-way"]).unwrap(), blind);
+        assert!(text(&["--one-way", "--cc", "auto"]).contains("--one-way"));
+    }
+
+    #[test]
     fn a_least_rate_and_what_to_do_below_it_belong_together() {
         let slow = |args: &[&str]| plan(args).map(|plan| plan.options.slow);
         assert_eq!(slow(&[]).unwrap(), Slow::Keep);
@@ -347,7 +384,9 @@ mod tests {
         assert_eq!(evict, Slow::Evict { min_rate });
         assert!(text(&["--min-rate", "2M"]).contains("--slow tail"));
         assert!(text(&["--slow", "evict"]).contains("--min-rate"));
-        assert!(text(&["--slow", "tail", "--min-rate", "10M"]).contains("a lower one"));
+        assert!(
+            text(&["--slow", "tail", "--min-rate", "10M", "--rate", "10M"]).contains("a lower one")
+        );
         assert!(text(&["--slow", "tail", "--one-way"]).contains("--one-way"));
         assert!(text(&["--slow", "tail", "--min-rate", "fast"]).contains("min-rate (fast)"));
     }

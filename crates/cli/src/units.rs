@@ -13,13 +13,6 @@ pub(crate) fn rate(text: &str) -> Result<Bitrate, Failure> {
 
 /// The same for the option `what`.
 pub(crate) fn rate_of(what: &str, text: &str) -> Result<Bitrate, Failure> {
-    if text == "auto" && what == "rate" {
-        return Err(Failure::usage(
-            "rate.auto",
-            "rate (auto): comes with congestion control, which this version does not have. \
-             Give a rate such as 10M",
-        ));
-    }
     let wrong = |why: &str| {
         let text =
             format!("{what} ({text}): {why}. Write bits per second as 64k, 10M, 1G or 64000");
@@ -105,7 +98,6 @@ mod tests {
             let failure = rate(text).expect_err(text);
             assert!(failure.text.contains("64k, 10M, 1G"), "{failure}");
         }
-        assert!(rate("auto").unwrap_err().text.contains("congestion control"));
     }
 
     #[test]

@@ -55,7 +55,9 @@ fn rates_that_are_none_are_answered_with_the_accepted_forms() {
         let told = error(2, &["send", "/etc/hostname", "--rate", rate]);
         assert!(told.contains(rate) && told.contains("10M"), "{told}");
     }
-    assert!(error(2, &["send", "/etc/hostname", "--rate", "auto"]).contains("congestion control"));
+    assert!(
+        error(2, &["send", "/etc/hostname", "--one-way", "--cc", "auto"]).contains("--one-way")
+    );
 }
 
 #[test]
