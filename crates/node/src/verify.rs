@@ -22,7 +22,7 @@ use crate::{
     file_storage::PartFile,
     manifest::Manifest,
     name::{NameError, SafeName},
-    pack::{self, Unpacked},
+    pack::Unpacker,
     placement::Conflict,
     receipt::Reason,
     source::{self, Hashed},
@@ -101,6 +101,24 @@ impl From<Placed> for Held {
     }
 }
 
+/// What has the right hash.
+enum Verified {
+    /// A file, in its place.
+    Held(Held),
+    /// A pack, whose files are still to be written.
+    Pack(PackJob),
+}
+
+/// A pack whose hash is right.
+#[derive(Debug)]
+pub(crate) struct PackJob {
+    pub(crate) key: ObjectKey,
+    pub(crate) part: PartFile,
+    pub(crate) hash: [u8; 32],
+    pub(crate) size: u64,
+    pub(crate) conflict: Conflict,
+}
+
 /// What became of a [`Job`].
 #[derive(Debug)]
 pub(crate) struct Verdict {
@@ -122,11 +140,12 @@ impl Verifier {
         let (jobs, queue) = sync_channel::<Job>(QUEUE);
         // Verdicts are small, and no more of them wait than objects were in view.
         let (results, verdicts) = std::sync::mpsc::channel();
+        let mut unpacker = Unpacker::start(directory.clone(), results.clone(), waker.clone())?;
         let thread =
             std::thread::Builder::new().name("fanfare-verify".into()).spawn(move || {
                 for job in queue {
                     let key = job.key;
-                    let result = verify(&directory, job);
+                    let Some(result) = verify(&directory, &mut unpacker, job) else { continue };
                     if results.send(Verdict { key, result }).is_err() {
                         return;
                     }
@@ -162,10 +181,19 @@ impl Drop for Verifier {
 
 /// Hash, compare, sync, rename, sync the directory: in this order, so that a file under its final
 /// name is never wrong, whenever the power fails.
-fn verify(directory: &Directory, job: Job) -> Result<Held, Fault> {
+///
+/// `None`: it is a pack, whose verdict comes from the unpacker.
+fn verify(directory: &Directory, unpacker: &mut Unpacker, job: Job) -> Option<Result<Held, Fault>> {
     let (part, lasting) = (job.part.name.clone(), job.part.lasting);
     let mendable = job.origin != Origin::Received || job.manifest.is_some();
-    let held = try_verify(directory, job);
+    let held = match try_verify(directory, job) {
+        Ok(Verified::Pack(pack)) => match unpacker.unpack(pack) {
+            Ok(()) => return None,
+            Err(reason) => Err(Fault::Failed(reason)),
+        },
+        Ok(Verified::Held(held)) => Ok(held),
+        Err(fault) => Err(fault),
+    };
     let given_up = match &held {
         Ok(held) => held.files.iter().all(|placed| placed.already),
         Err(Fault::Wrong(_)) => !mendable,
@@ -175,17 +203,17 @@ fn verify(directory: &Directory, job: Job) -> Result<Held, Fault> {
     if given_up {
         directory.remove(&part);
     }
-    held
+    Some(held)
 }
 
-fn try_verify(directory: &Directory, mut job: Job) -> Result<Held, Fault> {
+fn try_verify(directory: &Directory, mut job: Job) -> Result<Verified, Fault> {
     if let Some(error) = job.part.failed {
         return Err(Fault::Failed(reason(error)));
     }
     if job.origin != Origin::Received
         && let Some(placed) = find_placed(directory, &job)
     {
-        return Ok(placed.into());
+        return Ok(Verified::Held(placed.into()));
     }
     let details = job.announcement.as_ref().and_then(|a| a.details.clone());
     if job.origin == Origin::Elsewhere {
@@ -197,14 +225,16 @@ fn try_verify(directory: &Directory, mut job: Job) -> Result<Held, Fault> {
         return Err(wrong(&job, &hashed));
     }
     if details.as_ref().is_some_and(Details::is_pack) {
-        return unpack(directory, job, &hashed).map_err(Fault::Failed);
+        let Job { key, part, conflict, .. } = job;
+        let (hash, size) = (hashed.root, hashed.size);
+        return Ok(Verified::Pack(PackJob { key, part, hash, size, conflict }));
     }
     if job.origin == Origin::Received
         && let Some(placed) = find_placed(directory, &job)
     {
-        return Ok(placed.into());
+        return Ok(Verified::Held(placed.into()));
     }
-    place(directory, job, &hashed)
+    place(directory, job, &hashed).map(Verified::Held)
 }
 
 /// The same file, where it would be put.
@@ -251,21 +281,6 @@ fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault
     };
     let (name, already) = name.ok_or(Fault::Failed(Reason::Conflict))?;
     Ok(Placed { name, size, hash, verified, already, name_rejected }.into())
-}
-
-/// The same for a pack, with two syncs for all of its files.
-fn unpack(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Reason> {
-    let Hashed { root: hash, size, .. } = *hashed;
-    let sync = || rustix::fs::syncfs(directory.as_fd()).map_err(|e| disk_reason(&e.into()));
-    let conflict = job.conflict;
-    let staged = pack::stage(directory, job.key, &job.part.file, size)?;
-    // Before the sync: what is gone need not be written to the disk.
-    directory.remove(&job.part.name);
-    drop(job);
-    sync()?;
-    let Unpacked { files, failures } = staged.place(conflict);
-    sync()?;
-    Ok(Held { hash, size, files, failures })
 }
 
 fn choose_name(
@@ -341,13 +356,17 @@ mod tests {
         content: &[u8],
         root: Option<[u8; 32]>,
     ) -> Result<Placed, Fault> {
-        let directory = Directory::open(scratch.path(), false).unwrap();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
+        let (verdicts, _) = std::sync::mpsc::channel();
+        let waker = Waker::new().unwrap();
+        let mut unpacker = Unpacker::start(directory.clone(), verdicts, waker).unwrap();
         let part = ".fanfare-t.part".to_owned();
         let mut file = directory.create(&part).unwrap();
         file.write_all(content).unwrap();
         let details = root.map(|root| Details::new(content.len() as u64, root, None, Some(1)));
         verify(
             &directory,
+            &mut unpacker,
             Job {
                 key: ObjectKey {
                     sender: NodeId(1),
@@ -362,6 +381,7 @@ mod tests {
                 conflict: Conflict::KeepBoth,
             },
         )
+        .expect("a file's verdict")
         .map(|held| held.files[0].clone())
     }
 

@@ -12,6 +12,7 @@
 //! - `packer`: small files gathered into packs; `packed`: a pack that is read from its files
 //! - `unpack`: a verified pack becomes files on disk; `staging`: where they wait until
 //!   synced; `parents`: the directories they go to; `graft`: new directories as a whole
+//! - `unpacker`: several packs on their way to disk, and the syncs they share
 
 mod graft;
 mod index;
@@ -20,10 +21,11 @@ mod packer;
 mod parents;
 mod staging;
 mod unpack;
+mod unpacker;
 
 pub(crate) use packed::{Packed, Root};
 pub(crate) use packer::{Finished, Packer, Rest, Taken};
-pub(crate) use unpack::{Unpacked, stage};
+pub(crate) use unpacker::Unpacker;
 
 /// First bytes of every pack.
 const MAGIC: [u8; 4] = *b"FNPK";

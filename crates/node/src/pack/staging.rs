@@ -4,11 +4,12 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd, BorrowedFd},
+    sync::Arc,
 };
 
 use fanfare_proto::ObjectKey;
 use rustix::{
-    fs::{AtFlags, Dir, Mode, OFlags, Timespec, Timestamps},
+    fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, Timespec, Timestamps},
     io::Errno,
 };
 
@@ -17,28 +18,32 @@ use crate::{
     name::PART_PREFIX,
 };
 
+/// Ends the name of such a directory.
+const SUFFIX: &str = ".pack";
 /// Deepest tree in it: no name is deeper.
 const DEPTH_MAX: usize = 16;
 
 /// A directory that nobody else may enter.
 #[derive(Debug)]
-pub(super) struct Staging<'a> {
-    parent: &'a Directory,
+pub(super) struct Staging {
+    parent: Arc<Directory>,
     name: String,
     own: Directory,
 }
 
-impl<'a> Staging<'a> {
+impl Staging {
     /// Creates it for this object. What an earlier run left behind is removed.
-    pub(super) fn create(parent: &'a Directory, key: ObjectKey) -> io::Result<Self> {
-        let name = format!("{PART_PREFIX}{}-{}-{}.pack", key.sender, key.instance, key.object);
+    pub(super) fn create(parent: &Arc<Directory>, key: ObjectKey) -> io::Result<Self> {
+        let name = format!("{PART_PREFIX}{}-{}-{}{SUFFIX}", key.sender, key.instance, key.object);
         let left_over = match rustix::fs::mkdirat(parent.as_fd(), &name, Mode::RWXU) {
             Err(Errno::EXIST) => true,
             made => made.map(|()| false)?,
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let fd = open_beneath(parent.as_fd(), &name, flags, Mode::empty())?;
-        let staging = Self { parent, name, own: Directory::from_own(fd) };
+        // Tells another receiver in this directory that it is in use.
+        let _ = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive);
+        let staging = Self { parent: parent.clone(), name, own: Directory::from_own(fd) };
         if left_over {
             staging.empty();
         }
@@ -67,6 +72,18 @@ impl<'a> Staging<'a> {
     }
 }
 
+/// Removes what crashed receivers have left, and nothing that another one is at work in.
+pub(super) fn remove_left_over(directory: &Directory) {
+    for (name, _) in directory.own().into_iter().filter(|(name, _)| name.ends_with(SUFFIX)) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let Ok(fd) = open_beneath(directory.as_fd(), &name, flags, Mode::empty()) else { continue };
+        if rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            empty(fd.as_fd(), DEPTH_MAX);
+            let _ = rustix::fs::unlinkat(directory.as_fd(), name.as_str(), AtFlags::REMOVEDIR);
+        }
+    }
+}
+
 /// Removes everything in a directory that only we write to.
 fn empty(directory: BorrowedFd<'_>, depth: usize) {
     let Ok(entries) = Dir::read_from(directory) else { return };
@@ -84,7 +101,7 @@ fn empty(directory: BorrowedFd<'_>, depth: usize) {
     }
 }
 
-impl Drop for Staging<'_> {
+impl Drop for Staging {
     fn drop(&mut self) {
         let remove =
             || rustix::fs::unlinkat(self.parent.as_fd(), self.name.as_str(), AtFlags::REMOVEDIR);

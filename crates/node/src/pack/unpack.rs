@@ -5,9 +5,11 @@
 //! power fails, and a pack costs two syncs instead of two for each of its files.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{self, Write},
     os::unix::fs::FileExt,
+    sync::Arc,
 };
 
 use fanfare_proto::ObjectKey;
@@ -42,9 +44,9 @@ pub(crate) struct Unpacked {
 
 /// A pack whose files are written, but neither synced nor named.
 #[derive(Debug)]
-pub(crate) struct Staged<'a> {
-    directory: &'a Directory,
-    staging: Staging<'a>,
+pub(crate) struct Staged {
+    directory: Arc<Directory>,
+    staging: Staging,
     grafts: Grafts,
     files: Vec<StagedFile>,
 }
@@ -68,24 +70,27 @@ struct StagedFile {
     at: At,
 }
 
-/// Writes the files of the pack `part`, of `size` bytes, whose hash is right.
-pub(crate) fn stage<'a>(
-    directory: &'a Directory,
+/// Writes the files of the pack `part`, of `size` bytes, whose hash is right. `promised` are the
+/// directories that packs before this one will bring, and this one then.
+pub(crate) fn stage(
+    directory: &Arc<Directory>,
     key: ObjectKey,
     part: &File,
     size: u64,
-) -> Result<Staged<'a>, Reason> {
+    promised: &mut BTreeSet<Vec<String>>,
+) -> Result<Staged, Reason> {
     let (entries, mut offset) = read_index(part, size)?;
     let staging = Staging::create(directory, key).map_err(|e| disk(&e))?;
     let mut stager = Stager {
         existing: Parents::existing(directory),
+        promised,
         grafts: Grafts::default(),
         inside: Parents::created(staging.directory()),
-        buffer: Vec::new(),
+        window: Window { part, end: size, start: 0, bytes: Vec::new() },
     };
     let mut files = Vec::with_capacity(entries.len());
     for (number, entry) in entries.into_iter().enumerate() {
-        let source = Source { part, offset, size: entry.size };
+        let source = Source { offset, size: entry.size };
         offset += entry.size;
         let name = SafeName::parse(entry.name.trim_end_matches('/').as_bytes());
         let mut file = StagedFile { entry, name, hash: [0; 32], at: At::Number };
@@ -95,7 +100,24 @@ pub(crate) fn stage<'a>(
         files.push(file);
     }
     let grafts = stager.grafts;
-    Ok(Staged { directory, staging, grafts, files })
+    promise(&grafts, &files, promised);
+    Ok(Staged { directory: directory.clone(), staging, grafts, files })
+}
+
+/// Adds the directories that come with the grafts.
+fn promise(grafts: &Grafts, files: &[StagedFile], promised: &mut BTreeSet<Vec<String>>) {
+    if grafts.is_empty() {
+        return;
+    }
+    let grafted = files.iter().filter(|file| matches!(file.at, At::Graft(_)));
+    for name in grafted.filter_map(|file| file.name.as_ref().ok()) {
+        let (mut directories, _) = name.split();
+        // Whatever is below one that is known is known.
+        while !directories.is_empty() && !promised.contains(directories) {
+            promised.insert(directories.to_vec());
+            directories = &directories[..directories.len() - 1];
+        }
+    }
 }
 
 /// The entries, and where the content begins. A pack that is not what it says is refused.
@@ -116,37 +138,57 @@ fn read_index(part: &File, size: u64) -> Result<(Vec<Entry>, u64), Reason> {
 }
 
 /// Where the bytes of a file are in the pack.
-struct Source<'a> {
-    part: &'a File,
+struct Source {
     offset: u64,
     size: u64,
+}
+
+/// A stretch of the pack in memory: its files are mostly much shorter.
+struct Window<'a> {
+    part: &'a File,
+    /// Bytes of the pack.
+    end: u64,
+    /// Where the stretch begins.
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window<'_> {
+    /// As many of the bytes from `offset` on as are at hand, at least one.
+    fn get(&mut self, offset: u64, len: u64) -> io::Result<&[u8]> {
+        let loaded = self.start..self.start + self.bytes.len() as u64;
+        if offset < loaded.start || offset + len.min(COPY_BYTES) > loaded.end {
+            self.bytes.resize((self.end - offset).min(COPY_BYTES) as usize, 0);
+            self.start = offset;
+            self.part.read_exact_at(&mut self.bytes, offset)?;
+        }
+        let from = (offset - self.start) as usize;
+        let len = len.min(COPY_BYTES) as usize;
+        Ok(&self.bytes[from..from + len])
+    }
 }
 
 /// What the files of a pack have in common while they are written.
 struct Stager<'a> {
     existing: Parents<'a>,
+    promised: &'a BTreeSet<Vec<String>>,
     grafts: Grafts,
     /// Directories in the staging directory.
     inside: Parents<'a>,
-    buffer: Vec<u8>,
+    window: Window<'a>,
 }
 
 impl Stager<'_> {
-    fn stage(
-        &mut self,
-        source: &Source<'_>,
-        number: usize,
-        file: &mut StagedFile,
-    ) -> io::Result<()> {
+    fn stage(&mut self, source: &Source, number: usize, file: &mut StagedFile) -> io::Result<()> {
         if self.may_be_there(file) {
-            file.hash = source.copy(None, &mut self.buffer)?;
+            file.hash = source.copy(None, &mut self.window)?;
             if file.is_there_in(&mut self.existing) {
                 file.at = At::Place;
                 return Ok(());
             }
         }
         let mut out = self.create(number, file)?;
-        file.hash = source.copy(Some(&mut out), &mut self.buffer)?;
+        file.hash = source.copy(Some(&mut out), &mut self.window)?;
         set_mtime(&out, file.entry.mtime);
         Ok(())
     }
@@ -164,8 +206,8 @@ impl Stager<'_> {
     fn create(&mut self, number: usize, file: &mut StagedFile) -> io::Result<File> {
         let mode = file.entry.mode;
         let name = file.name.as_ref().ok();
-        if let Some((name, graft)) =
-            name.and_then(|name| Some((name, self.grafts.of(name, &mut self.existing)?)))
+        if let Some((name, graft)) = name
+            .and_then(|name| Some((name, self.grafts.of(name, &mut self.existing, self.promised)?)))
         {
             let (directories, last) = self.grafts.inside(graft, name);
             let out = self.inside.get(&directories);
@@ -178,20 +220,18 @@ impl Stager<'_> {
     }
 }
 
-impl Source<'_> {
+impl Source {
     /// Hashes, and writes where there is something to write to.
-    fn copy(&self, mut out: Option<&mut File>, buffer: &mut Vec<u8>) -> io::Result<[u8; 32]> {
+    fn copy(&self, mut out: Option<&mut File>, window: &mut Window<'_>) -> io::Result<[u8; 32]> {
         let mut hasher = blake3::Hasher::new();
         let mut done = 0;
         while done < self.size {
-            let len = (self.size - done).min(COPY_BYTES) as usize;
-            buffer.resize(len, 0);
-            self.part.read_exact_at(buffer, self.offset + done)?;
-            hasher.update(buffer);
+            let bytes = window.get(self.offset + done, self.size - done)?;
+            hasher.update(bytes);
             if let Some(out) = &mut out {
-                out.write_all(buffer)?;
+                out.write_all(bytes)?;
             }
-            done += len as u64;
+            done += bytes.len() as u64;
         }
         Ok(hasher.finalize().into())
     }
@@ -215,14 +255,14 @@ impl StagedFile {
     }
 }
 
-impl Staged<'_> {
+impl Staged {
     /// Gives the files their names. To be called after a sync, and followed by one.
     pub(crate) fn place(self, conflict: Conflict) -> Unpacked {
         let mut unpacked = Unpacked::default();
         let mut placer = Placer {
-            grafted: self.grafts.place(&self.staging, self.directory),
+            grafted: self.grafts.place(&self.staging, &self.directory),
             grafts: &self.grafts,
-            parents: Parents::created(self.directory),
+            parents: Parents::created(&self.directory),
             inside: Parents::existing(self.staging.directory()),
             conflict,
         };
@@ -352,12 +392,13 @@ mod tests {
     }
 
     fn try_run(scratch: &Scratch, pack: &[u8], conflict: Conflict) -> Result<Unpacked, Reason> {
-        let directory = Directory::open(scratch.path(), false).unwrap();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
         let mut part = directory.create(".fanfare-t.part").unwrap();
         directory.remove(".fanfare-t.part");
         part.write_all(pack).unwrap();
         part.rewind().unwrap();
-        stage(&directory, KEY, &part, pack.len() as u64).map(|staged| staged.place(conflict))
+        stage(&directory, KEY, &part, pack.len() as u64, &mut BTreeSet::new())
+            .map(|staged| staged.place(conflict))
     }
 
     fn run(scratch: &Scratch, files: &[(&str, &str)], conflict: Conflict) -> Unpacked {
@@ -463,12 +504,13 @@ mod tests {
     #[test]
     fn a_directory_that_appears_meanwhile_keeps_what_it_has() {
         let scratch = Scratch::new();
-        let directory = Directory::open(scratch.path(), false).unwrap();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
         let part = pack(&[("d/e/f", "new"), ("d/e/g", "new"), ("d/h", "new")]);
         let mut file = directory.create(".fanfare-t.part").unwrap();
         directory.remove(".fanfare-t.part");
         file.write_all(&part).unwrap();
-        let staged = stage(&directory, KEY, &file, part.len() as u64).unwrap();
+        let staged =
+            stage(&directory, KEY, &file, part.len() as u64, &mut BTreeSet::new()).unwrap();
         std::fs::create_dir_all(scratch.path().join("d/e")).unwrap();
         std::fs::write(scratch.path().join("d/e/f"), "old").unwrap();
         let unpacked = staged.place(Conflict::KeepBoth);

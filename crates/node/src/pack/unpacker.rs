@@ -1,0 +1,143 @@
+//! Packs on their way to disk: the files of one are written while the disk still syncs others.
+//!
+//! ```text
+//! verifier:  write files of pack 3   | of pack 4   | …
+//! here:      sync │ packs 1: held │ pack 2: names │ sync │ pack 2: held │ packs 3, 4: names │ …
+//! ```
+//! One sync does for all that is waiting: it makes the content of some packs durable and the names
+//! of those before them. So a slow disk is asked less often, and a pack costs one sync at most.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+};
+
+use fanfare_proto::ObjectKey;
+
+use super::unpack::{Staged, Unpacked, stage};
+use crate::{
+    directory::Directory,
+    placement::Conflict,
+    receipt::Reason,
+    verify::{Fault, Held, PackJob, Verdict, disk_reason},
+    waker::Waker,
+};
+
+/// Packs written but not yet named: what a sync may take longer than writing one.
+const QUEUE: usize = 4;
+/// Directories that packs under way will bring, remembered at most.
+const PROMISED_MAX: usize = 16_384;
+
+/// A pack whose files are written.
+#[derive(Debug)]
+struct Waiting {
+    key: ObjectKey,
+    hash: [u8; 32],
+    size: u64,
+    conflict: Conflict,
+    staged: Staged,
+}
+
+/// Unpacks: writes here, syncs and names in a thread of its own.
+#[derive(Debug)]
+pub(crate) struct Unpacker {
+    directory: Arc<Directory>,
+    /// Directories that will be there once the packs before are in their place.
+    promised: BTreeSet<Vec<String>>,
+    waiting: Option<SyncSender<Waiting>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Unpacker {
+    /// Starts the thread, which sends a verdict for each pack and wakes the driver for it.
+    pub(crate) fn start(
+        directory: Arc<Directory>,
+        verdicts: Sender<Verdict>,
+        waker: Waker,
+    ) -> io::Result<Self> {
+        super::staging::remove_left_over(&directory);
+        let (waiting, queue) = sync_channel(QUEUE);
+        let placer = Placer { directory: directory.clone(), named: Vec::new(), verdicts, waker };
+        let thread = std::thread::Builder::new().name("fanfare-unpack".into());
+        let thread = Some(thread.spawn(move || placer.run(&queue))?);
+        Ok(Self { directory, promised: BTreeSet::new(), waiting: Some(waiting), thread })
+    }
+
+    /// Writes the files of a pack whose hash is right. Its verdict comes later.
+    pub(crate) fn unpack(&mut self, job: PackJob) -> Result<(), Reason> {
+        let PackJob { key, part, hash, size, conflict } = job;
+        if self.promised.len() > PROMISED_MAX {
+            // Only a hint: without it files get their names one by one.
+            self.promised.clear();
+        }
+        let staged = stage(&self.directory, key, &part.file, size, &mut self.promised)?;
+        // Before the sync: what is gone need not be written to the disk.
+        self.directory.remove(&part.name);
+        drop(part);
+        let waiting = Waiting { key, hash, size, conflict, staged };
+        let sent = self.waiting.as_ref().map(|queue| queue.send(waiting));
+        if matches!(sent, Some(Ok(()))) { Ok(()) } else { Err(Reason::DiskError) }
+    }
+}
+
+impl Drop for Unpacker {
+    /// Packs handed over are still finished.
+    fn drop(&mut self) {
+        self.waiting = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread owns.
+struct Placer {
+    directory: Arc<Directory>,
+    /// Under their names, which a failing power may still take.
+    named: Vec<Verdict>,
+    verdicts: Sender<Verdict>,
+    waker: Waker,
+}
+
+impl Placer {
+    fn run(mut self, queue: &Receiver<Waiting>) {
+        loop {
+            let first = if self.named.is_empty() { queue.recv().ok() } else { None };
+            if first.is_none() && self.named.is_empty() {
+                return;
+            }
+            let batch: Vec<Waiting> =
+                first.into_iter().chain(queue.try_iter().take(QUEUE)).collect();
+            if !self.settle(batch) {
+                return;
+            }
+        }
+    }
+
+    /// One sync, for the names of some and the content of others. False when nobody listens.
+    fn settle(&mut self, batch: Vec<Waiting>) -> bool {
+        let synced = rustix::fs::syncfs(self.directory.as_fd());
+        let synced = synced.map_err(|errno| disk_reason(&errno.into()));
+        for Verdict { key, result } in self.named.drain(..) {
+            let result = synced.map_err(Fault::Failed).and(result);
+            if self.verdicts.send(Verdict { key, result }).is_err() {
+                return false;
+            }
+            self.waker.wake();
+        }
+        for Waiting { key, hash, size, conflict, staged } in batch {
+            let place = || {
+                let Unpacked { files, failures } = staged.place(conflict);
+                Held { hash, size, files, failures }
+            };
+            let result = synced.map(|()| place()).map_err(Fault::Failed);
+            self.named.push(Verdict { key, result });
+        }
+        true
+    }
+}
