@@ -3,6 +3,7 @@
 mod crash;
 mod no_io;
 mod packages;
+mod small_files;
 mod step;
 mod tidy;
 
@@ -20,6 +21,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   no-io     wire, fec and proto build without an operating system
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
   crash     not in ci: kill sender or receiver and resume, [--rounds 20] [--seed 1]
+  small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]
   interop   against NRL's NORM in network namespaces (root; quick matrix)";
 
 fn cargo(name: &'static str, args: &'static [&'static str]) -> Step {
@@ -109,6 +111,9 @@ fn main() -> ExitCode {
     };
     if task == "crash" {
         return crash::run(&std::env::args().skip(2).collect::<Vec<_>>());
+    }
+    if task == "small-files" {
+        return small_files::run(&std::env::args().skip(2).collect::<Vec<_>>());
     }
     let chosen: Vec<Step> = match task.as_str() {
         "ci" => steps(),

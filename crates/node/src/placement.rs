@@ -1,6 +1,10 @@
 //! What happens where a file of the same name is already.
 
-use std::{fs::File, io, os::fd::BorrowedFd};
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::fd::BorrowedFd,
+};
 
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags},
@@ -11,6 +15,8 @@ use crate::directory::{open_beneath, rename_new};
 
 /// Tries to find a free `name.1`, `name.2`, … before giving up.
 const SUFFIX_MAX: u32 = 9999;
+/// Bytes read at once for comparing: enough for BLAKE3's widest kernel, no more than a small file has.
+const READ_BYTES: u64 = 1 << 20;
 
 /// Which file stays when another one of the same name comes. Where both are equal nothing is
 /// written, whatever is chosen.
@@ -89,15 +95,40 @@ pub(crate) fn has_size(parent: BorrowedFd<'_>, name: &str, size: u64) -> bool {
     })
 }
 
-/// Whether a file with this content is there, and on disk.
-pub(crate) fn equals(parent: BorrowedFd<'_>, name: &str, size: u64, hash: &[u8; 32]) -> bool {
+/// The regular file of this size that is there, for reading.
+pub(crate) fn open_sized(parent: BorrowedFd<'_>, name: &str, size: u64) -> Option<File> {
     // Opening a pipe would wait for its other end.
     if !has_size(parent, name, size) {
-        return false;
+        return None;
     }
     let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-    let Ok(fd) = open_beneath(parent, name, flags, Mode::empty()) else { return false };
-    let mut file = File::from(fd);
-    let equal = crate::source::hash(&mut file, &mut |_| {}).is_ok_and(|found| found.root == *hash);
-    equal && file.sync_all().is_ok()
+    Some(File::from(open_beneath(parent, name, flags, Mode::empty()).ok()?))
+}
+
+/// Whether a file with this content is there, and on disk.
+pub(crate) fn equals(parent: BorrowedFd<'_>, name: &str, size: u64, hash: &[u8; 32]) -> bool {
+    open_equal(parent, name, size, hash).is_some_and(|file| file.sync_all().is_ok())
+}
+
+/// The file with this content that is there; whether it is on disk is for the caller to see to.
+pub(crate) fn open_equal(
+    parent: BorrowedFd<'_>,
+    name: &str,
+    size: u64,
+    hash: &[u8; 32],
+) -> Option<File> {
+    let mut file = open_sized(parent, name, size)?;
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; size.clamp(1, READ_BYTES) as usize];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => {
+                hasher.update(&buffer[..count]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    (hasher.count() == size && hasher.finalize() == *hash).then_some(file)
 }

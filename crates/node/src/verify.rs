@@ -17,12 +17,12 @@ use fanfare_proto::{ObjectKey, StorageError};
 use rustix::fs::{Timespec, Timestamps};
 
 use crate::{
-    announcement::{Announcement, Details},
+    announcement::{Announcement, Details, PackHead},
     directory::{Directory, permissions},
     file_storage::PartFile,
     manifest::Manifest,
     name::{NameError, SafeName},
-    pack::Unpacker,
+    pack::{self, Unpacker},
     placement::Conflict,
     receipt::Reason,
     source::{self, Hashed},
@@ -45,6 +45,13 @@ pub(crate) struct Job {
     pub(crate) origin: Origin,
 }
 
+impl Job {
+    /// The head of a pack, which tells what of it is wrong.
+    fn head(&self) -> Option<PackHead> {
+        self.announcement.as_ref()?.details.as_ref()?.pack_head()
+    }
+}
+
 /// Where the content of a part comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -54,6 +61,8 @@ pub(crate) enum Origin {
     Kept,
     /// There is none: the file may be in its place already.
     Elsewhere,
+    /// The head of a pack has come: its files may be in their place already.
+    Head,
 }
 
 /// Why a file is not in its place.
@@ -185,7 +194,7 @@ impl Drop for Verifier {
 /// `None`: it is a pack, whose verdict comes from the unpacker.
 fn verify(directory: &Directory, unpacker: &mut Unpacker, job: Job) -> Option<Result<Held, Fault>> {
     let (part, lasting) = (job.part.name.clone(), job.part.lasting);
-    let mendable = job.origin != Origin::Received || job.manifest.is_some();
+    let mendable = job.origin != Origin::Received || job.manifest.is_some() || job.head().is_some();
     let held = match try_verify(directory, job) {
         Ok(Verified::Pack(pack)) => match unpacker.unpack(pack) {
             Ok(()) => return None,
@@ -217,7 +226,15 @@ fn try_verify(directory: &Directory, mut job: Job) -> Result<Verified, Fault> {
     }
     let details = job.announcement.as_ref().and_then(|a| a.details.clone());
     if job.origin == Origin::Elsewhere {
-        return Err(Fault::Wrong(vec![(0, job.size)]));
+        let lacking = job.head().map_or(job.size, |head| head.bytes.min(job.size));
+        return Err(Fault::Wrong(vec![(0, lacking)]));
+    }
+    if let (Origin::Head, Some(head)) = (job.origin, job.head()) {
+        let lacking = pack::fill(directory, &job.part.file, job.size, &head);
+        let lacking = lacking.map_err(Fault::Failed)?;
+        if !lacking.is_empty() {
+            return Err(Fault::Wrong(lacking));
+        }
     }
     job.part.file.rewind().map_err(|e| disk(&e))?;
     let hashed = source::hash(&mut job.part.file, &mut |_| {}).map_err(|e| disk(&e))?;
@@ -254,6 +271,13 @@ fn find_placed(directory: &Directory, job: &Job) -> Option<Placed> {
 }
 
 fn wrong(job: &Job, found: &Hashed) -> Fault {
+    if let Some(head) = job.head() {
+        return match pack::wrong(&job.part.file, job.size, &head) {
+            Ok(runs) if runs.is_empty() => Fault::Failed(Reason::HashMismatch),
+            Ok(runs) => Fault::Wrong(runs),
+            Err(reason) => Fault::Failed(reason),
+        };
+    }
     match (&job.manifest, &found.manifest) {
         (Some(manifest), Some(found)) => Fault::Wrong(manifest.wrong(found)),
         (Some(manifest), None) => Fault::Wrong(vec![(0, manifest.size())]),

@@ -15,17 +15,16 @@ use std::{
 use fanfare_proto::ObjectKey;
 
 use super::{
-    HEADER_BYTES,
     graft::Grafts,
-    index::{self, Entry},
+    head::{Head, HeadError},
+    index::Entry,
     parents::Parents,
-    parse_header,
     staging::{Staging, set_mtime},
 };
 use crate::{
     directory::Directory,
     name::{NameError, SafeName},
-    placement::{Conflict, Finished, Place},
+    placement::{Conflict, Finished, Place, open_equal},
     receipt::Reason,
     verify::{Placed, disk_reason as disk, is_in_the_way, unnamed},
 };
@@ -79,7 +78,11 @@ pub(crate) fn stage(
     size: u64,
     promised: &mut BTreeSet<Vec<String>>,
 ) -> Result<Staged, Reason> {
-    let (entries, mut offset) = read_index(part, size)?;
+    let head = Head::read(part, size).map_err(|error| match error {
+        HeadError::Malformed => Reason::Refused,
+        HeadError::Io(error) => disk(&error),
+    })?;
+    let (entries, mut offset) = (head.entries, head.bytes);
     let staging = Staging::create(directory, key).map_err(|e| disk(&e))?;
     let mut stager = Stager {
         existing: Parents::existing(directory),
@@ -118,23 +121,6 @@ fn promise(grafts: &Grafts, files: &[StagedFile], promised: &mut BTreeSet<Vec<St
             directories = &directories[..directories.len() - 1];
         }
     }
-}
-
-/// The entries, and where the content begins. A pack that is not what it says is refused.
-fn read_index(part: &File, size: u64) -> Result<(Vec<Entry>, u64), Reason> {
-    let read = |buffer: &mut [u8], offset: usize| match part.read_exact_at(buffer, offset as u64) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Reason::Refused),
-        other => other.map_err(|e| disk(&e)),
-    };
-    let mut header = [0; HEADER_BYTES];
-    read(&mut header, 0)?;
-    let length = parse_header(&header).ok_or(Reason::Refused)?;
-    let head = (HEADER_BYTES + length) as u64;
-    let content = size.checked_sub(head).ok_or(Reason::Refused)?;
-    let mut bytes = vec![0; length];
-    read(&mut bytes, HEADER_BYTES)?;
-    let entries = index::parse(&bytes, content).map_err(|_| Reason::Refused)?;
-    Ok((entries, head))
 }
 
 /// Where the bytes of a file are in the pack.
@@ -246,7 +232,8 @@ impl StagedFile {
         let Ok(name) = &self.name else { return false };
         let (directories, last) = name.split();
         let parent = existing.get(directories);
-        parent.is_ok_and(|p| crate::placement::equals(p, last, self.entry.size, &self.hash))
+        // The sync that makes the others durable is for these, too.
+        parent.is_ok_and(|p| open_equal(p, last, self.entry.size, &self.hash).is_some())
     }
 
     fn placed(&self, name: SafeName, already: bool, name_rejected: Option<NameError>) -> Placed {
@@ -388,7 +375,10 @@ mod tests {
         files.iter().for_each(|(name, content)| index.push(name, content.len() as u64, 0o640, 77));
         let index = index.finish();
         let content: String = files.iter().map(|(_, content)| *content).collect();
-        [&header(index.len())[..], &index, content.as_bytes()].concat()
+        let hash = blake3::hash(content.as_bytes());
+        let groups: &[u8] = if content.is_empty() { &[] } else { hash.as_bytes() };
+        let header = header(index.len(), groups.len() / 32);
+        [&header[..], &index, groups, content.as_bytes()].concat()
     }
 
     fn try_run(scratch: &Scratch, pack: &[u8], conflict: Conflict) -> Result<Unpacked, Reason> {

@@ -80,8 +80,8 @@ impl Unpacker {
         self.directory.remove(&part.name);
         drop(part);
         let waiting = Waiting { key, hash, size, conflict, staged };
-        let sent = self.waiting.as_ref().map(|queue| queue.send(waiting));
-        if matches!(sent, Some(Ok(()))) { Ok(()) } else { Err(Reason::DiskError) }
+        let sent = self.waiting.as_ref().is_some_and(|queue| queue.send(waiting).is_ok());
+        if sent { Ok(()) } else { Err(Reason::DiskError) }
     }
 }
 
@@ -129,6 +129,10 @@ impl Placer {
                 return false;
             }
             self.waker.wake();
+        }
+        if synced.is_ok() && !batch.is_empty() {
+            let roots: Vec<_> = batch.iter().map(|waiting| waiting.hash).collect();
+            super::held::add(&self.directory, &roots);
         }
         for Waiting { key, hash, size, conflict, staged } in batch {
             let place = || {

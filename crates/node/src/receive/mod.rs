@@ -25,6 +25,7 @@ use crate::{
     event::{NodeEvent, ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport},
     file_storage::FileStorage,
     outbox::Outbox,
+    pack,
     receipt::{About, State, Status},
     verify::{Job, Verifier},
 };
@@ -61,6 +62,8 @@ pub(crate) struct ReceiveJob {
     reminder: Option<Reminder>,
     /// Beginnings of the roots of which parts are here, for the status.
     parts: Vec<u8>,
+    /// Beginnings of the roots of packs that are unpacked here, for a sender that begins again.
+    packs: Vec<u8>,
     phase: Phase,
     last_news: Time,
     last_heard: Time,
@@ -79,7 +82,8 @@ impl ReceiveJob {
         parts: Vec<u8>,
     ) -> Self {
         let mut status = Status::ready(&options.name, directory.free());
-        status.parts = Some(parts.clone());
+        let packs = pack::held(&directory);
+        status.parts = Some([&packs[..], &parts].concat());
         session.receiver().set_status(status.encode(), false);
         Self {
             options,
@@ -89,6 +93,7 @@ impl ReceiveJob {
             records: BTreeMap::new(),
             reminder: None,
             parts,
+            packs,
             phase: Phase::Receiving,
             last_news: now,
             last_heard: now,
@@ -189,7 +194,7 @@ impl ReceiveJob {
         let free = self.directory.free();
         let name = self.options.name.clone();
         let about = About::new(key.sender, key.instance);
-        let parts = self.parts.clone();
+        let parts = [&self.packs[..], &self.parts].concat();
         let status = self.record_of(key).status(&name, free, about, parts).encode();
         let mut receiver = session.receiver();
         receiver.set_ack_content(key.sender, status.clone());
@@ -324,6 +329,12 @@ impl ReceiveJob {
             Phase::Done(end) | Phase::Lingering(end, _) => end,
             Phase::Receiving => ReceiveEnd::Interrupted,
         };
+        // Nothing is left to be resumed.
+        if end == ReceiveEnd::Complete
+            || (self.has_senders_gone() && self.is_settled_with_something())
+        {
+            pack::forget(&self.directory);
+        }
         ReceiveReport { end, ..self.report.clone() }
     }
 }

@@ -70,15 +70,38 @@ impl ReceiveJob {
         let (name, size) = (announcement.shown_name(), object.size);
         object.announcement = Some(announcement.clone());
         out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name, size }));
-        if let Some(details) = announcement.details.filter(|d| d.size == size && !d.is_pack()) {
+        let single = announcement.details.clone();
+        if let Some(details) = single.filter(|d| d.size == size && !d.is_pack()) {
             let found = self.claim(session, storage, key, &announcement.name, &details);
             if let Err(error) = found {
                 self.fail(now, session, storage, key, verify::reason(error), out);
                 session.receiver().cancel(key, storage);
             }
         }
+        if announcement
+            .details
+            .as_ref()
+            .is_some_and(|d| d.size == size && d.on_demand == Some(true))
+        {
+            self.claim_pack(session, storage, key, size);
+        }
         self.parts = storage.part_roots();
         self.update_status(session, key, false);
+    }
+
+    /// A pack of which nothing comes unasked may be in its place. Its head will tell.
+    fn claim_pack(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        size: u64,
+    ) {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
+        if object.has_pack_head() && session.receiver().progress(key).is_some_and(|n| n < size) {
+            object.origin = Origin::Elsewhere;
+            session.receiver().have(key, 0, size, storage);
+        }
     }
 
     /// Looks for the file, or a part of it, and claims what there is.
@@ -252,7 +275,9 @@ impl ReceiveJob {
             storage.settle(key, false);
             return;
         };
-        let origin = std::mem::replace(&mut object.origin, Origin::Received);
+        let asks_head = object.origin == Origin::Elsewhere && object.has_pack_head();
+        let next = if asks_head { Origin::Head } else { Origin::Received };
+        let origin = std::mem::replace(&mut object.origin, next);
         let (name, size) = (object.name(), object.size);
         let wrong: u64 = runs.iter().map(|(_, len)| len).sum();
         object.verifying = false;
@@ -265,13 +290,21 @@ impl ReceiveJob {
                 }
                 Some(ReceiveEvent::Mending { key, name, bytes: wrong })
             }
-            Origin::Kept => Some(ReceiveEvent::Resumed { key, name, bytes: size - wrong, size }),
+            Origin::Kept | Origin::Head => {
+                Some(ReceiveEvent::Resumed { key, name, bytes: size - wrong, size })
+            }
             Origin::Elsewhere => None,
         };
         out.push_all(event.map(NodeEvent::Receive));
         storage.reopen(key);
         let mut receiver = session.receiver();
-        let asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));
+        let mut asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));
+        if asks_head {
+            // Whole blocks of it: decoding would believe what is claimed of the others in them.
+            let runs = receiver.ranges(key).unwrap_or_default();
+            let end = runs.first().map_or(size, |(start, _)| *start);
+            asked &= receiver.reject(now, key, 0, end);
+        }
         if asked {
             self.update_status(session, key, false);
         } else {
@@ -299,7 +332,9 @@ impl ReceiveJob {
         self.parts = storage.part_roots();
         let renamed = held.files.iter().any(|placed| placed.name_rejected.is_some());
         let record = self.record_of(key);
-        let begun = record.open.remove(&key).map_or(now, |object| object.begun);
+        let object = record.open.remove(&key);
+        let is_pack = object.as_ref().is_some_and(OpenObject::has_pack_head);
+        let begun = object.map_or(now, |object| object.begun);
         match lacking {
             None => record.holdings.insert(key.object, held.hash),
             Some(reason) => record.fail(key, reason),
@@ -308,6 +343,9 @@ impl ReceiveJob {
             record.fail(key, Reason::NameRejected);
         }
         record.settled_bytes += held.size;
+        if lacking.is_none() && is_pack {
+            self.packs.extend_from_slice(&held.hash[..8]);
+        }
         // The content first: the confirmation may let an acknowledgement go at once.
         self.update_status(session, key, renamed || lacking.is_some());
         if lacking.is_none() {

@@ -146,12 +146,12 @@ impl Queue {
                     info: Some(manifest.info()),
                     pass: FirstPass::Whole,
                 },
-                None => NewObject {
-                    kind: file.kind(),
-                    size: file.size,
-                    info: Some(file.announcement().encode()),
-                    pass: self.economy.pass_of(&file.root),
-                },
+                None => {
+                    let pass = self.economy.pass_of(&file.root);
+                    let on_demand = pass == FirstPass::OnDemand;
+                    let info = Some(file.announcement_sent(on_demand).encode());
+                    NewObject { kind: file.kind(), size: file.size, info, pass }
+                }
             };
             let pass = object.pass;
             match session.sender().enqueue(now, object) {
