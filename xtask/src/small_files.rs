@@ -92,7 +92,7 @@ impl Plan {
                 fs::create_dir_all(&directory)?;
             }
             let content: Vec<u8> = (0..self.size)
-                .map(|at| (at * 31 ^ number.wrapping_mul(97) >> (at % 13)) as u8)
+                .map(|at| ((at * 31) ^ (number.wrapping_mul(97) >> (at % 13))) as u8)
                 .collect();
             fs::write(directory.join(format!("file-{number:07}")), &content)?;
             large.extend_from_slice(&content);

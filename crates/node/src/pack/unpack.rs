@@ -527,6 +527,54 @@ mod tests {
     }
 
     #[test]
+    fn until_a_pack_is_placed_nothing_of_it_has_its_name_and_a_crash_then_costs_nothing() {
+        let scratch = Scratch::new();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
+        let bytes = pack(&[("d/e/f", "new"), ("g", "new")]);
+        let mut part = directory.create(".fanfare-t.part").unwrap();
+        directory.remove(".fanfare-t.part");
+        part.write_all(&bytes).unwrap();
+        let size = bytes.len() as u64;
+        let crashed = stage(&directory, KEY, &part, size, &mut BTreeSet::new()).unwrap();
+        let there = entries(scratch.path());
+        assert!(there.len() == 1 && there[0].ends_with(".pack"), "{there:?}");
+        // Its process is alive: another receiver in this directory lets it be.
+        crate::pack::staging::remove_left_over(&directory);
+        assert_eq!(entries(scratch.path()), there);
+        // As a kill does, without a destructor.
+        std::mem::forget(crashed);
+        let again = stage(&directory, KEY, &part, size, &mut BTreeSet::new()).unwrap();
+        assert_eq!(names(&again.place(Conflict::KeepBoth)), ["d/e/f", "g"]);
+        assert_eq!(entries(scratch.path()), ["d", "g"]);
+        std::fs::create_dir_all(scratch.path().join(".fanfare-1-2-3.pack/d0/x")).unwrap();
+        crate::pack::staging::remove_left_over(&directory);
+        assert_eq!(entries(scratch.path()), ["d", "g"]);
+    }
+
+    #[test]
+    fn a_directory_that_a_pack_before_brings_is_not_brought_twice() {
+        let scratch = Scratch::new();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
+        let mut promised = BTreeSet::new();
+        let mut stage_next = |number: u16, files: &[(&str, &str)]| {
+            let bytes = pack(files);
+            let mut part = directory.create(".fanfare-t.part").unwrap();
+            part.write_all(&bytes).unwrap();
+            directory.remove(".fanfare-t.part");
+            let key = ObjectKey { object: ObjectTransportId(number), ..KEY };
+            stage(&directory, key, &part, bytes.len() as u64, &mut promised).unwrap()
+        };
+        let first = stage_next(1, &[("t/a/1", "1"), ("t/b/2", "2")]);
+        let second = stage_next(2, &[("t/b/3", "3"), ("t/c/4", "4")]);
+        let at: Vec<At> = second.files.iter().map(|file| file.at).collect();
+        assert_eq!(at, [At::Number, At::Graft(0)], "t/c as a whole, into t");
+        first.place(Conflict::KeepBoth);
+        assert_eq!(names(&second.place(Conflict::KeepBoth)), ["t/b/3", "t/c/4"]);
+        assert_eq!(entries(&scratch.path().join("t/b")), ["2", "3"]);
+        assert_eq!(entries(&scratch.path().join("t")), ["a", "b", "c"]);
+    }
+
+    #[test]
     fn what_an_earlier_run_left_behind_gives_way() {
         let scratch = Scratch::new();
         let left = scratch
