@@ -93,7 +93,9 @@ impl ReceiveJob {
         details: &Details,
     ) -> Result<(), StorageError> {
         let listed = ledger::lock(&self.ledger).lists(&details.root, name);
+        // Of a pack that is not sent unasked, its files may be in their place. Its head will tell.
         let in_place = listed
+            || (details.is_pack() && details.on_demand == Some(true))
             || SafeName::parse(name)
                 .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
         // What is here whole needs no part.
@@ -259,8 +261,10 @@ impl ReceiveJob {
             storage.settle(key, false);
             return;
         };
-        let origin = std::mem::replace(&mut object.origin, Origin::Received);
         let details = object.announcement.as_ref().and_then(|a| a.details.clone());
+        let asks_head = object.origin == Origin::Elsewhere && object.has_pack_head();
+        let next = if asks_head { Origin::Head } else { Origin::Received };
+        let origin = std::mem::replace(&mut object.origin, next);
         let (name, size) = (object.name(), object.size);
         let wrong: u64 = runs.iter().map(|(_, len)| len).sum();
         object.verifying = false;
@@ -273,7 +277,9 @@ impl ReceiveJob {
                 }
                 Some(ReceiveEvent::Mending { key, name, bytes: wrong })
             }
-            Origin::Kept => Some(ReceiveEvent::Resumed { key, name, bytes: size - wrong, size }),
+            Origin::Kept | Origin::Head => {
+                Some(ReceiveEvent::Resumed { key, name, bytes: size - wrong, size })
+            }
             Origin::Elsewhere => None,
         };
         out.push_all(event.map(NodeEvent::Receive));
@@ -285,7 +291,13 @@ impl ReceiveJob {
             return self.fail(now, session, storage, key, verify::reason(error), out);
         }
         let mut receiver = session.receiver();
-        let asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));
+        let mut asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));
+        if asks_head {
+            // Whole blocks of it: decoding would believe what is claimed of the others in them.
+            let runs = receiver.ranges(key).unwrap_or_default();
+            let end = runs.first().map_or(size, |(start, _)| *start);
+            asked &= receiver.reject(now, key, 0, end);
+        }
         if let Some(details) = details.filter(|_| origin == Origin::Elsewhere) {
             claim_zeros(session, storage, key, &details);
         }
