@@ -87,9 +87,10 @@ impl Unpacker {
         }
         let file = part.file.handle().as_os().ok_or(Reason::DiskError)?;
         let staged = stage(&self.directory, key, file, size, &mut self.promised)?;
-        // Before the sync: what is gone need not be written to the disk.
+        // Before the sync: what is gone need not be written to the disk. It is still open elsewhere,
+        // so that its name alone would not do.
+        let _ = file.set_len(0);
         self.directory.remove(&part.name);
-        drop(part);
         let waiting = Waiting { key, announced, hash, size, conflict, staged };
         let sent = self.waiting.as_ref().is_some_and(|queue| queue.send(waiting).is_ok());
         if sent { Ok(()) } else { Err(Reason::DiskError) }
