@@ -265,10 +265,18 @@ fn run_power(arguments: &PowerArguments) -> Result<bool, ToolError> {
     };
     let outcome =
         power::run(&fanfare, arguments.rounds, arguments.size, |round, result| match result {
-            Ok(()) => println!("pass  round {round}"),
+            Ok(power::Left::Whole) => println!("pass  round {round}: the file was there"),
+            Ok(power::Left::Part(had)) => println!("pass  round {round}: {had} bytes had come"),
             Err(why) => println!("FAIL  round {round}: {why}"),
         })?;
-    println!("{} passed, {} failed", outcome.passed, outcome.failures.len());
+    let (again, allowed) = outcome.again;
+    println!(
+        "{} passed, {} failed; {} images held the whole file; at most {again} bytes were sent again \
+         where {allowed} may be",
+        outcome.passed,
+        outcome.failures.len(),
+        outcome.whole,
+    );
     Ok(outcome.failures.is_empty())
 }
 

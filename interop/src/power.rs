@@ -21,10 +21,54 @@ const FILE: &str = "image.bin";
 const IMAGE_BYTES: u64 = 192 << 20;
 /// Bytes that may travel again though they were received: what is synced every so often.
 const SLACK: u64 = 8 << 20;
+/// Of each hundred failures so many come while the file arrives; the others when it is verified,
+/// synced, renamed and acknowledged.
+const ARRIVING_PERCENT: u32 = 60;
+/// How long after the last byte those others are spread over.
+const ENDING: Duration = Duration::from_millis(400);
+/// The sending rate.
+const MBPS: u64 = 150;
+/// What of it is the file: a segment of 1400 bytes in a datagram of 1432.
+const PAYLOAD_SHARE: f64 = 1400.0 / 1432.0;
+
+/// When the power fails.
+#[derive(Debug, Clone, Copy)]
+enum Moment {
+    /// The receiver has so many bytes.
+    Arrived(u64),
+    /// So long after the sender began.
+    Begun(Duration),
+}
+
+impl Moment {
+    fn of(round: u32, rounds: u32, size: u64) -> Self {
+        let arriving = (rounds * ARRIVING_PERCENT).div_ceil(100);
+        if round <= arriving {
+            return Self::Arrived(size / u64::from(arriving + 1) * u64::from(round));
+        }
+        let share = f64::from(round - arriving) / f64::from(rounds - arriving);
+        let whole =
+            Duration::from_secs_f64(size as f64 * 8.0 / (MBPS as f64 * 1e6 * PAYLOAD_SHARE));
+        Self::Begun(whole + ENDING.mul_f64(share))
+    }
+}
+
+/// In what state a failure left the receiver's disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// The file was not under its name; so many bytes had come.
+    Part(u64),
+    /// It was, and right.
+    Whole,
+}
 
 /// What a series of power failures gave.
 #[derive(Debug, Default)]
 pub struct Outcome {
+    /// Images that held the whole file under its name.
+    pub whole: u32,
+    /// The most bytes that travelled again, of those that may.
+    pub again: (u64, u64),
     /// Rounds in which everything was as it must be.
     pub passed: u32,
     /// One line for each other round.
@@ -65,7 +109,7 @@ pub fn run(
     fanfare: &Fanfare,
     rounds: u32,
     size: u64,
-    said: impl Fn(u32, Result<(), &str>),
+    said: impl Fn(u32, Result<Left, &str>),
 ) -> Result<Outcome, ToolError> {
     let scratch = Scratch::new()?;
     let payload = Payload::make(scratch.path(), FILE, size)?;
@@ -75,14 +119,15 @@ pub fn run(
     tool::output("mkfs.ext4", &["-q", "-F", &text(&blank)])?;
     let mut outcome = Outcome::default();
     for round in 1..=rounds {
-        let stop_at = size / u64::from(rounds + 1) * u64::from(round);
+        let moment = Moment::of(round, rounds, size);
         let run = Round { fanfare, scratch: scratch.path(), payload: &payload, port: port(round) };
-        match run.play(&blank, stop_at)? {
-            None => {
+        match run.play(&blank, moment, &mut outcome)? {
+            Ok(left) => {
                 outcome.passed += 1;
-                said(round, Ok(()));
+                outcome.whole += u32::from(left == Left::Whole);
+                said(round, Ok(left));
             }
-            Some(why) => {
+            Err(why) => {
                 said(round, Err(&why));
                 outcome.failures.push(format!("round {round}: {why}"));
             }
@@ -99,15 +144,31 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// One failure when the receiver has `stop_at` bytes; what was wrong, if anything.
-    fn play(&self, blank: &Path, stop_at: u64) -> Result<Option<String>, ToolError> {
+    /// One failure; what was wrong, if anything.
+    fn play(
+        &self,
+        blank: &Path,
+        moment: Moment,
+        outcome: &mut Outcome,
+    ) -> Result<Result<Left, String>, ToolError> {
         let (disk, left) = (self.scratch.join("disk.img"), self.scratch.join("left.img"));
         copy(blank, &disk)?;
+        let mut had = 0;
         {
             let mounted = Mounted::new(&disk, self.scratch.join("disk"))?;
-            self.transfer(&mounted.inbox()?, |receiver| {
-                let there = || received(receiver) >= stop_at;
+            self.transfer(&mounted.inbox()?, |receiver, sender| {
+                let mut begun = None;
+                let there = || match moment {
+                    Moment::Arrived(bytes) => received(receiver) >= bytes,
+                    Moment::Begun(time) => {
+                        if begun.is_none() && sender.has_event("sending") {
+                            begun = Some(Instant::now());
+                        }
+                        begun.is_some_and(|begun| begun.elapsed() >= time)
+                    }
+                };
                 wait_for(Instant::now() + Duration::from_secs(30), there)?;
+                had = received(receiver).min(self.payload.size);
                 copy(&disk, &left)
             })?;
         }
@@ -115,28 +176,35 @@ impl Round<'_> {
         let inbox = mounted.inbox()?;
         match self.payload.check(&inbox) {
             Verdict::Differs { size } => {
-                return Ok(Some(format!("a wrong file of {size} bytes under its final name")));
+                return Ok(Err(format!("a wrong file of {size} bytes under its final name")));
             }
             // It was finished and safe just before: there is nothing to take up again.
-            Verdict::Same => return Ok(None),
+            Verdict::Same => return Ok(Ok(Left::Whole)),
             Verdict::Absent => {}
         }
-        let wire = self.transfer(&inbox, |_| Ok(()))?;
+        let wire = self.transfer(&inbox, |_, _| Ok(()))?;
         if self.payload.check(&inbox) != Verdict::Same {
-            return Ok(Some("the file is not right after the repetition".into()));
+            return Ok(Err("the file is not right after the repetition".into()));
         }
-        let lacked = self.payload.size - stop_at;
-        let bound = lacked + SLACK + self.payload.size / 100 + lacked / 20;
-        Ok((wire > bound).then(|| {
-            format!("{wire} bytes sent again, {lacked} were lacking: at most {bound} allowed")
-        }))
+        let lacked = self.payload.size - had;
+        // Headers aside; flushes, probes and the like count as symbols.
+        let symbols = (wire as f64 * PAYLOAD_SHARE) as u64;
+        let (again, allowed) = (symbols.saturating_sub(lacked), SLACK + had / 100);
+        if again * outcome.again.1.max(1) > outcome.again.0 * allowed {
+            outcome.again = (again, allowed);
+        }
+        Ok(if again > allowed {
+            Err(format!("{again} bytes of {had} that were there were sent again, {allowed} may be"))
+        } else {
+            Ok(Left::Part(had))
+        })
     }
 
     /// A whole transfer into `inbox`; `meanwhile` runs beside it. Bytes the sender sent.
     fn transfer(
         &self,
         inbox: &Path,
-        meanwhile: impl FnOnce(&Process) -> Result<(), ToolError>,
+        meanwhile: impl FnOnce(&Process, &Process) -> Result<(), ToolError>,
     ) -> Result<u64, ToolError> {
         let group = format!("{GROUP}:{}", self.port);
         let net = ["--interface", "lo", "--group", &group, "--json"];
@@ -146,9 +214,9 @@ impl Round<'_> {
         wait_for(Instant::now() + Duration::from_secs(5), || !receiver.events().is_empty())?;
         let mut command = Command::new(self.fanfare.program());
         command.arg("send").arg(&self.payload.path).args(net);
-        command.args(["--expect", "1", "--rate", "150M"]);
+        command.args(["--expect", "1", "--rate", &format!("{MBPS}M")]);
         let mut sender = Process::start("sender", command)?;
-        meanwhile(&receiver)?;
+        meanwhile(&receiver, &sender)?;
         let deadline = Instant::now() + Duration::from_secs(60);
         for process in [&mut sender, &mut receiver] {
             let code = process.wait_until(deadline)?;

@@ -1,7 +1,7 @@
 //! Receivers that have a part of an object from an earlier attempt get only the rest.
 
 use fanfare_proto::{FecConfig, SenderConfig, Time};
-use fanfare_scenarios::{SENDER, plan, secs};
+use fanfare_scenarios::{SENDER, ms, plan, secs};
 use fanfare_sim::{Change, Host, Kind, Link, Object, Plan, Report};
 
 const SIZE: u64 = 4_000_000;
@@ -95,7 +95,7 @@ fn proactive_parity_is_not_taken_for_sent() {
 fn a_watermark_on_an_object_on_demand_is_acknowledged_when_the_rest_is_there() {
     // loss 5 % each way, delay 5 ms, seed 7
     let report = resumed(7, 0.05, &[all_but(&[(500_000, 400_000)])])
-        .at(fanfare_scenarios::ms(1), Change::Watermark(SENDER, vec![Host(1)]))
+        .at(ms(1), Change::Watermark(SENDER, vec![Host(1)]))
         .until(fanfare_sim::Until::Quiet, secs(60))
         .run();
     report.check_complete();
@@ -104,4 +104,24 @@ fn a_watermark_on_an_object_on_demand_is_acknowledged_when_the_rest_is_there() {
         matches!(event, fanfare_proto::Event::WatermarkAck { .. }).then_some(*at)
     });
     report.check(had.is_some() && acked >= had, "it is acknowledged, and not before");
+}
+
+#[test]
+fn what_comes_while_an_earlier_part_is_examined_does_not_travel_again() {
+    // loss 0, delay 5 ms, seed 8; 4 MB take 3.4 s. The receiver crashes in the middle, comes back
+    // at once and takes a second to see what it has, while its sender goes on.
+    let report = plan(8)
+        .sender(SenderConfig::default())
+        .receivers(1)
+        .send(Object::file("resumed", SIZE))
+        .at(ms(1690), Change::Have(Host(1), vec![(0, 1_900_000)]))
+        .at(ms(1690), Change::Examine(Host(1), true))
+        .at(ms(1700), Change::Crash(Host(1)))
+        .at(ms(1710), Change::Start(Host(1)))
+        .at(ms(2710), Change::Examine(Host(1), false))
+        .run();
+    report.check_complete();
+    // 1 s at 10 Mbit/s is 31 % of the object.
+    let cost = cost(&report, SIZE);
+    report.check(cost <= 1.06, &format!("{cost:.3} of the object is sent"));
 }

@@ -21,8 +21,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   tidy      the house rules that a program can check
   no-io     wire, fec and proto build without an operating system
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
-  crash     not in ci: kill sender or receiver and resume, [--rounds 20] [--seed 1];
-            or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
+  crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
+             [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]
   interop   against NRL's NORM in network namespaces (root; quick matrix)";
 

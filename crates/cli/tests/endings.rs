@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use support::{Ended, Running, Stage, entries};
+use support::{Ended, Running, Stage, assert_same, entries};
 
 fn run(args: &[&str]) -> Ended {
     Running::start(&args.iter().map(OsStr::new).collect::<Vec<_>>(), None).end()
@@ -17,6 +17,15 @@ fn run(args: &[&str]) -> Ended {
 #[track_caller]
 fn error(code: i32, args: &[&str]) -> String {
     run(&[args, &["--json"]].concat()).expect(code).error()
+}
+
+/// Which receiver reported something first, and what.
+fn reported(sent: &Ended) -> (String, String) {
+    let first = sent.all("reported")[0];
+    let outcomes = sent.result()["outcomes"].as_array().unwrap();
+    let receiver = outcomes.iter().find(|outcome| outcome["id"] == first["id"]).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    (text(&receiver["name"]), text(&first["reason"]))
 }
 
 #[test]
@@ -116,28 +125,59 @@ fn a_receiver_expected_by_name_and_not_there_is_named() {
     receiver.end().expect(0);
 }
 
-/// A receiver whose file system is too small, where this machine lets the test mount one.
 #[test]
 fn a_receiver_with_a_full_disk_goes_on_with_other_files_and_its_sender_is_told() {
     let stage = Stage::new();
     stage.file("out/big", 5_000_000);
     stage.file("out/fits", 300_000);
-    let Some(_mount) = stage.small_file_system("in") else { return };
-    let receivers = [stage.recv("in", &["--once"]), stage.recv("roomy", &["--once"])];
-    let sent =
-        stage.send(&[stage.path("out"), "--expect=in,roomy".into(), "--rate=50M".into()]).expect(3);
-    assert_eq!(sent.all("reported")[0]["reason"], "disk-full");
-    let outcomes: Vec<&str> = sent.result()["outcomes"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|outcome| outcome["outcome"].as_str().unwrap())
-        .collect();
-    assert!(outcomes.contains(&"partial") && outcomes.contains(&"complete"), "{outcomes:?}");
-    let [small, roomy] = receivers.map(Running::end);
+    let Some(_mount) = stage.file_system("in", "size=2m") else { return };
+    let receivers = ["in", "roomy", "wide"].map(|name| stage.recv(name, &["--once"]));
+    let more = ["--expect=in,roomy,wide".into(), "--rate=50M".into()];
+    let sent = stage.send(&[&[stage.path("out")], &more[..]].concat()).expect(3);
+    assert_eq!(reported(&sent), ("in".to_owned(), "disk-full".to_owned()));
+    let named = sent.stderr.lines().any(|line| line.starts_with("in ") && line.contains("partial"));
+    assert!(named && sent.error().contains("2 of 3 complete"), "{}", sent.stderr);
+    for outcome in sent.result()["outcomes"].as_array().unwrap() {
+        let expected = if outcome["name"] == "in" { "partial" } else { "complete" };
+        assert_eq!(outcome["outcome"], expected);
+    }
+    let [small, roomy, wide] = receivers.map(Running::end);
+    assert!(
+        small.stderr.contains("disk-full") || small.stderr.contains("space"),
+        "{}",
+        small.stderr
+    );
     assert_eq!(small.expect(3).result()["files"], 1);
     roomy.expect(0);
+    wide.expect(0);
     assert_eq!(entries(&stage.path("in/out")), ["fits"]);
+    for name in ["roomy", "wide"] {
+        assert_same(&stage.path("out/big"), &stage.path(name).join("out/big"));
+    }
+}
+
+#[test]
+fn a_read_only_file_system_is_refused_before_anything_is_joined() {
+    let stage = Stage::new();
+    let Some(_mount) = stage.file_system("in", "ro") else { return };
+    let path = stage.path("in");
+    assert!(error(5, &["recv", path.to_str().unwrap()]).contains("not writable"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_fails_to_sync_keeps_the_file_from_its_name_and_the_sender_is_told() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 3_000_000);
+    let failing = stage.recv_without_sync("failing", &["--once"]);
+    let sound = stage.recv("sound", &["--once"]);
+    let args = ["--expect=failing,sound".into(), "--rate=50M".into()];
+    let sent = stage.send(&[std::slice::from_ref(&file), &args[..]].concat()).expect(3);
+    assert_eq!(reported(&sent), ("failing".to_owned(), "disk-error".to_owned()));
+    failing.end().expect(5);
+    sound.end().expect(0);
+    assert_same(&file, &stage.path("sound/f"));
+    assert!(!stage.path("failing/f").exists());
 }
 
 #[test]

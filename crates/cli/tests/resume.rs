@@ -288,12 +288,12 @@ fn packs_that_have_come_do_not_travel_again_unless_a_file_of_them_has_changed() 
     panic!("all of it travelled twice");
 }
 
-/// Where this machine lets the test mount a file system of two megabytes.
+/// On a file system of two megabytes.
 #[test]
 fn a_file_that_is_here_whole_needs_no_room_a_second_time() {
     let stage = Stage::new();
     let file = stage.file("out/f", 1_400_000);
-    let Some(_mount) = stage.small_file_system("in") else { return };
+    let Some(_mount) = stage.file_system("in", "size=2m") else { return };
     for already in [false, true] {
         let receiver = stage.recv("in", &["--once"]);
         send(&stage, &file, &["--rate=100M"]).end().expect(0);
@@ -334,4 +334,57 @@ fn sync_reads_what_is_there_even_where_the_ledger_knows_it() {
         let same = std::fs::read(&file).unwrap() == std::fs::read(stage.path("in/f")).unwrap();
         assert_eq!(same, right);
     }
+}
+
+#[test]
+fn stopped_at_either_end_a_transfer_goes_on_where_it_was() {
+    for end in ["send", "recv"] {
+        let stage = Stage::new();
+        let file = stage.file("out/f", SIZE);
+        let mut receiver = stage.recv("in", &["--count=1"]);
+        let sender = send(&stage, &file, &["--rate=100M"]);
+        receiver.wait_for_progress("bytes", SIZE as u64 / 2);
+        if end == "send" {
+            sender.interrupt();
+            sender.end().expect(130);
+        } else {
+            receiver.interrupt();
+            receiver.end().expect(130);
+            sender.end().expect(3);
+            receiver = stage.recv("in", &["--count=1"]);
+        }
+        let sent = send(&stage, &file, &["--rate=100M"]).end().expect(0);
+        assert_eq!(sent.all("resuming")[0]["file"], "f", "stopped {end}");
+        receiver.end();
+        assert_little_was_sent_again(&sent, SIZE as u64 / 2);
+        assert_same(&file, &stage.path("in/f"));
+        assert_eq!(entries(&stage.path("in")), ["f"]);
+    }
+}
+
+#[test]
+fn what_was_whole_when_a_transfer_of_many_files_was_broken_off_does_not_travel_again() {
+    let stage = Stage::new();
+    // Two files of their own, and packs of small files; the last is under way when it ends.
+    stage.file("out/d/a", 3_000_000);
+    stage.file("out/d/b", 5_000_000);
+    (0..900).for_each(|n| drop(stage.file(&format!("out/d/s/{n}"), 9000)));
+    let last = stage.file("out/z", 8_000_000);
+    let sources = [stage.path("out/d"), last.clone(), "--rate=60M".into()];
+    let mut receiver = stage.recv("in", &[]);
+    let sender = stage.start("send", &sources);
+    receiver.wait_for_progress("bytes", 14_000_000);
+    receiver.kill();
+    sender.kill();
+    let receiver = stage.recv("in", &["--once"]);
+    let sent = stage.send(&sources).expect(0);
+    receiver.end().expect(0);
+    // Of 24 MB 14 had come.
+    let allowed = (10_000_000 + SLACK) * 105 / 100;
+    assert!(sent_bytes(&sent) <= allowed, "{} of {allowed}: {:#?}", sent_bytes(&sent), sent.events);
+    for name in ["a", "b", "s/0", "s/899"] {
+        assert_same(&stage.path("out/d").join(name), &stage.path("in/d").join(name));
+    }
+    assert_same(&last, &stage.path("in/z"));
+    assert_eq!(entries(&stage.path("in")), ["d", "z"]);
 }

@@ -137,6 +137,12 @@ impl Directory {
         Ok(OwnFile::new(self.handle.open(name, Open::Write)?))
     }
 
+    /// Writes a file of our own, not for good yet: who reads it must be able to tell whether it is
+    /// whole.
+    pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        Ok(self.create_own(name)?.handle().write_all_at(bytes, 0)?)
+    }
+
     /// Writes a file of our own for good, or not at all.
     pub(crate) fn save(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let new = format!("{name}.new");

@@ -57,7 +57,8 @@ impl Job {
 pub(crate) enum Origin {
     /// From the network, all of it.
     Received,
-    /// From an earlier attempt, none of it checked.
+    /// From an earlier attempt, none of it checked, and more may be written meanwhile: it is only
+    /// examined, and gets its name when it has been received.
     Kept,
     /// There is none: the file may be in its place already.
     Elsewhere,
@@ -266,7 +267,9 @@ fn verify(
     job: Job,
 ) -> Option<Result<Held, Fault>> {
     let (part, lasting, file) = (job.part.name.clone(), job.part.lasting, job.part.file.clone());
-    let mendable = job.origin != Origin::Received || job.manifest.is_some() || job.head().is_some();
+    // What is only examined is being received.
+    let examined = job.origin != Origin::Received;
+    let mendable = examined || job.manifest.is_some() || job.head().is_some();
     let (key, announcement) = (job.key, job.announcement.clone());
     let held = match try_verify(directory, ledger, job) {
         Ok(Verified::Pack(pack)) => match unpack(pack) {
@@ -286,7 +289,7 @@ fn verify(
         Ok(held) => held.files.iter().all(|placed| placed.already),
         Err(Fault::Wrong(_)) => !mendable,
         Err(Fault::Failed(Reason::Conflict)) => true,
-        Err(Fault::Failed(_)) => !lasting || file.is_lost(),
+        Err(Fault::Failed(_)) => (!lasting && !examined) || file.is_lost(),
     };
     if given_up {
         directory.remove(&part);
@@ -324,6 +327,9 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
     let hashed = source::hash(&mut reader, &mut |_| {}).map_err(|e| disk(&e))?;
     if details.as_ref().is_some_and(|d| d.root != hashed.root || d.size != hashed.size) {
         return Err(wrong(&job, &hashed));
+    }
+    if job.origin == Origin::Kept {
+        return Err(Fault::Wrong(Vec::new()));
     }
     if details.as_ref().is_some_and(Details::is_pack) {
         let Job { key, part, conflict, .. } = job;

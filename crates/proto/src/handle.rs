@@ -178,9 +178,8 @@ impl ReceiverHandle<'_> {
     /// The driver holds `len` bytes of the object at `offset` already, from an earlier attempt: the
     /// symbols wholly inside are neither asked for nor written. Callable any time after
     /// [`crate::Event::ObjectNew`]; [`crate::Event::ObjectCompleted`] follows when nothing is missing. They must
-    /// be readable through the storage: decoding may need them. Where checking them takes time,
-    /// say so at once and [`Self::reject`] later: what is missing is asked for within the GRTT.
-    /// False when the object is not in view.
+    /// be readable through the storage: decoding may need them. Where checking them takes time, see
+    /// [`Self::examine`]. False when the object is not in view.
     pub fn have(
         &mut self,
         key: ObjectKey,
@@ -191,6 +190,27 @@ impl ReceiverHandle<'_> {
         let session = &mut *self.session;
         let mut ctx = context!(session, storage);
         session.receiver.as_mut().is_some_and(|r| r.have(&mut ctx, key, (offset, len)))
+    }
+
+    /// The driver may have objects from an earlier attempt, which it will know by their NORM_INFO: of
+    /// objects that nothing was heard of, that is asked for first. It holds for senders not yet in
+    /// view, and for those that send NORM_INFO: if five requests bring none, all is asked for.
+    pub fn ask_info_first(&mut self) {
+        if let Some(receiver) = &mut self.session.receiver {
+            receiver.ask_info_first();
+        }
+    }
+
+    /// Before it is known what an earlier attempt has left: while `examined`, no content of the
+    /// object is asked for, but what arrives is taken. Say what there is by [`Self::have`] and end
+    /// the examination: what is missing then is asked for. False when the object is not in view,
+    /// or when the examination ends with something missing that nobody can send: the sender has
+    /// said good-bye.
+    pub fn examine(&mut self, now: Time, key: ObjectKey, examined: bool) -> bool {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let (now, rng) = (session.now, &mut session.rng);
+        session.receiver.as_mut().is_some_and(|r| r.examine(now, rng, key, examined))
     }
 
     /// `len` bytes of the object at `offset` are wrong (their hash is): the symbols that they touch

@@ -66,6 +66,8 @@ pub(crate) struct Node {
     backlog: VecDeque<Object>,
     /// What it holds of every object that begins: offset, bytes.
     before: Vec<(u64, u64)>,
+    /// It looks at them before it says so.
+    examines: bool,
     pub(crate) offers: Vec<Offer>,
     pub(crate) completions: Vec<Completion>,
     done: BTreeSet<ObjectKey>,
@@ -94,6 +96,7 @@ impl Node {
             buffer: Vec::new(),
             backlog: VecDeque::new(),
             before: Vec::new(),
+            examines: false,
             offers: Vec::new(),
             completions: Vec::new(),
             done: BTreeSet::new(),
@@ -223,6 +226,21 @@ impl Node {
         self.before = ranges;
     }
 
+    /// It begins, or ends, to look at what it has of objects.
+    pub(crate) fn examine(&mut self, now: Time, examines: bool) {
+        self.examines = examines;
+        let Some(session) = self.session.as_mut().filter(|_| !examines) else { return };
+        let begun = self.events.iter().filter_map(|(_, event)| match event {
+            Event::ObjectNew { key, .. } => Some(*key),
+            _ => None,
+        });
+        let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
+        for key in begun {
+            claim(session, &mut shelf, key, &self.before);
+            session.receiver().examine(now, key, false);
+        }
+    }
+
     /// It finds bytes (offset, length) of the `nth` object that it began wrong.
     pub(crate) fn reject(&mut self, now: Time, nth: usize, (offset, len): (u64, u64)) {
         let begun = self.events.iter().filter_map(|(_, event)| match event {
@@ -290,9 +308,11 @@ impl Node {
                 }
                 Event::ObjectNew { key, .. } => {
                     let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
-                    for &(offset, len) in &self.before {
-                        shelf.received.keep(*key, offset, offset + len);
-                        session.receiver().have(*key, offset, len, &mut shelf);
+                    self.before.iter().for_each(|&(o, len)| shelf.received.keep(*key, o, o + len));
+                    if self.examines {
+                        session.receiver().examine(now, *key, true);
+                    } else {
+                        claim(session, &mut shelf, *key, &self.before);
                     }
                 }
                 Event::FlushDone => *news = true,
@@ -317,5 +337,12 @@ impl Node {
             self.offers.push(Offer { key, kind, size, info, cancelled: false });
         }
         self.offers.len() > before
+    }
+}
+
+/// Says that these ranges (offset, bytes) of an object are here.
+fn claim(session: &mut Session, shelf: &mut Shelf<'_>, key: ObjectKey, ranges: &[(u64, u64)]) {
+    for &(offset, len) in ranges {
+        session.receiver().have(key, offset, len, shelf);
     }
 }

@@ -85,6 +85,9 @@ pub enum Change {
     Confirm(Host),
     /// Of every object that begins from now on, the host holds these ranges (offset, bytes) already.
     Have(Host, Vec<(u64, u64)>),
+    /// Of every object that begins from now on, the host examines what it has before it says so; or
+    /// it has examined all of them.
+    Examine(Host, bool),
     /// The host finds these bytes (offset, length) of the n-th object that it began wrong.
     Reject(Host, usize, (u64, u64)),
     /// The first host goes on without the second.

@@ -289,6 +289,7 @@ impl Simulation {
             | Change::Status(host, ..)
             | Change::Confirm(host)
             | Change::Have(host, _)
+            | Change::Examine(host, _)
             | Change::Reject(host, ..)
             | Change::Evict(host, _)
             | Change::Defer(host, ..) => *host,
@@ -324,6 +325,7 @@ impl Simulation {
             }
             Change::Confirm(_) => node.confirm(),
             Change::Have(_, ranges) => node.held_before(ranges),
+            Change::Examine(_, examined) => node.examine(now, examined),
             Change::Reject(_, nth, bytes) => node.reject(now, nth, bytes),
             Change::Evict(_, other) => session.sender().evict(Plan::node_id(other)),
             Change::Defer(_, other, defer) => session.sender().defer(Plan::node_id(other), defer),

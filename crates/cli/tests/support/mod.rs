@@ -57,16 +57,20 @@ impl Stage {
         path
     }
 
-    /// Two megabytes of memory as a file system; only root may mount it.
-    pub(crate) fn small_file_system(&self, name: &str) -> Option<Mount> {
+    /// Memory as a file system, mounted with these options; only root may do that. Elsewhere the
+    /// test fails, unless it is told that it cannot be.
+    pub(crate) fn file_system(&self, name: &str, options: &str) -> Option<Mount> {
+        if std::env::var_os("FANFARE_NO_MOUNTS").is_some() {
+            eprintln!("not tested: FANFARE_NO_MOUNTS is set");
+            return None;
+        }
         let path = self.path(name);
         std::fs::create_dir_all(&path).unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"])
-            .arg(&path)
-            .stderr(Stdio::null())
-            .status();
-        mounted.is_ok_and(|status| status.success()).then_some(Mount(path))
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&path).stderr(Stdio::null());
+        let mounted = mount.status().is_ok_and(|status| status.success());
+        assert!(mounted, "no root, no mount: set FANFARE_NO_MOUNTS=1 to leave this test out");
+        Some(Mount(path))
     }
 
     /// A running `fanfare` in this group, on loopback, speaking JSON.
@@ -74,6 +78,24 @@ impl Stage {
         let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
         let net = ["--group", &self.group, "--interface", "127.0.0.1", "--json"].map(OsStr::new);
         Running::start(&[&[OsStr::new(command)], &args[..], &net[..]].concat(), None)
+    }
+
+    /// As [`Self::recv`], by a system whose disk fails whenever it is to be synced.
+    pub(crate) fn recv_without_sync(&self, dir: &str, more: &[&str]) -> Running {
+        let runner = self.path("without-sync");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/without_sync.c");
+        let compiled = Command::new("cc").arg(source).arg("-o").arg(&runner).status();
+        assert!(compiled.unwrap().success());
+        let path = self.path(dir);
+        // Made here: what it makes itself, it syncs before it begins.
+        std::fs::create_dir_all(&path).unwrap();
+        let args = [path.to_str().unwrap(), "--name", dir];
+        let net = ["--group", &self.group, "--interface", "127.0.0.1", "--json"];
+        let mut command = Command::new(runner);
+        command.arg(env!("CARGO_BIN_EXE_fanfare")).arg("recv").args(args).args(more).args(net);
+        let mut running = Running::run(&mut command, None);
+        running.wait_for("start");
+        running
     }
 
     /// A receiver that is listening.
@@ -126,8 +148,11 @@ pub(crate) struct Ended {
 
 impl Running {
     pub(crate) fn start(args: &[&OsStr], input: Option<&[u8]>) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_fanfare"))
-            .args(args)
+        Self::run(Command::new(env!("CARGO_BIN_EXE_fanfare")).args(args), input)
+    }
+
+    fn run(command: &mut Command, input: Option<&[u8]>) -> Self {
+        let mut child = command
             .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -68,9 +68,9 @@ fn a_write_that_fails_fails_its_object_with_a_reason_even_when_no_hash_is_announ
     for (plain, mut case) in [(false, small()), (true, small()), (false, large())] {
         case.plain = plain;
         let fs = SimFs::new(case.disk(1));
-        let parts = if case.files[0].manifest.is_some() { 1 } else { 0 };
-        // A manifest's write comes first; without it the file still comes.
-        case.faults.write = Some(parts);
+        // A manifest's two writes come first, at once and for good; without them the file still
+        // comes.
+        case.faults.write = Some(if case.files[0].manifest.is_some() { 2 } else { 0 });
         fs.with(|state| state.faults = case.faults.clone());
         let outcome = live(&case, &fs);
         assert_eq!((&outcome.failed[..], outcome.held.len()), (&[Reason::DiskError][..], 0));

@@ -50,8 +50,9 @@ impl Kept {
             }
         }
         let untrusted = |name: &&String| {
-            let stem = name.strip_suffix(PART).or_else(|| name.strip_suffix(UNSAVED));
-            stem.is_some_and(|stem| !own.contains_key(&format!("{stem}{MANIFEST}")))
+            let stem = name.strip_suffix(PART);
+            let alone = stem.is_some_and(|stem| !own.contains_key(&format!("{stem}{MANIFEST}")));
+            alone || name.ends_with(UNSAVED)
         };
         own.keys().filter(untrusted).for_each(|name| remove_unless_in_use(&directory, name));
         Self { directory, parts, fresh: BTreeMap::new() }

@@ -258,7 +258,12 @@ impl Parts {
 
     pub(super) fn learn(&mut self, manifest: Arc<Manifest>) {
         let (root, size) = (manifest.root(), manifest.size());
-        if let Some((name, bytes)) = self.kept.learn(manifest)
+        let save = self.kept.learn(manifest);
+        // The syncer may be waiting for the disk, and this process may be killed meanwhile.
+        if let Some((name, bytes)) = &save {
+            let _ = self.directory.put(name, bytes);
+        }
+        if let Some((name, bytes)) = save
             && !self.syncer.submit(Task::Save(name.clone(), bytes.clone()))
         {
             // Without it the part is of no use later; now it still is.

@@ -26,7 +26,7 @@ use crate::{
     file_storage::FileStorage,
     ledger::{self, SharedLedger},
     outbox::Outbox,
-    receipt::{About, State, Status},
+    receipt::{About, Reason, State, Status},
     root_set,
     verify::{Job, Verifier},
 };
@@ -108,6 +108,9 @@ impl ReceiveJob {
                 failures: Vec::new(),
             },
         };
+        if !job.parts.is_empty() || !ledger::lock(&job.ledger).roots().is_empty() {
+            session.receiver().ask_info_first();
+        }
         job.update_ready(session);
         job
     }
@@ -147,9 +150,14 @@ impl ReceiveJob {
             }
             Event::SenderEnded { sender } => self.on_gone(*sender, true, out),
             Event::Evicted { sender } => {
+                let lives = (*sender, InstanceId(0))..=(*sender, InstanceId(u16::MAX));
+                self.records.range_mut(lives).for_each(|(_, record)| record.evicted = true);
                 out.push(NodeEvent::Receive(ReceiveEvent::Evicted { id: *sender }));
             }
-            Event::SenderInactive { sender } => self.on_gone(*sender, false, out),
+            Event::SenderInactive { sender } => {
+                self.on_gone(*sender, false, out);
+                self.give_up_evicted(now, session, storage, *sender, out);
+            }
             _ => {}
         }
     }
@@ -176,6 +184,25 @@ impl ReceiveJob {
             record.gone = true;
         }
         out.push(NodeEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));
+    }
+
+    /// A sender that has gone on without us and fallen silent will bring nothing more.
+    fn give_up_evicted(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        sender: NodeId,
+        out: &mut Outbox,
+    ) {
+        let lives = (sender, InstanceId(0))..=(sender, InstanceId(u16::MAX));
+        let evicted = self.records.range(lives).filter(|(_, record)| record.evicted);
+        let open: Vec<ObjectKey> =
+            evicted.flat_map(|(_, record)| record.open.keys().copied()).collect();
+        for key in open {
+            session.receiver().cancel(key, storage);
+            self.fail(now, session, storage, key, Reason::Aborted, out);
+        }
     }
 
     /// Once the last object is settled and some failed, no acknowledgement will say so.

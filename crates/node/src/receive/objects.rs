@@ -1,8 +1,8 @@
 //! What becomes of each object: announced, perhaps resumed, verified, mended, placed or failed.
 //!
-//! What an earlier attempt has left is claimed as if it had been received, and goes to the
-//! verifier like everything else: what proves wrong there is asked for. Nothing of it is asked for
-//! before, and nothing of it is trusted.
+//! What an earlier attempt has left goes to the verifier before it counts: nothing of it is trusted.
+//! What comes meanwhile is taken, and nothing is asked for; then, what proved wrong there and has
+//! not come.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl ReceiveJob {
         record.gone = false;
         record.open.insert(key, object);
         if may_resume {
-            session.receiver().have(key, 0, size, storage);
+            session.receiver().examine(now, key, true);
         }
         self.update_status(session, key, false);
         if !has_info {
@@ -73,24 +73,28 @@ impl ReceiveJob {
         object.announcement = Some(announcement.clone());
         out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name, size }));
         if let Some(details) = announcement.details.filter(|d| d.size == size) {
-            let found = self.claim(session, storage, key, &announcement.name, &details);
+            let found = self.claim(now, session, storage, key, (&announcement.name, &details));
             if let Err(error) = found {
                 self.fail(now, session, storage, key, verify::reason(error), out);
                 session.receiver().cancel(key, storage);
             }
+        } else if object.origin != Origin::Received {
+            // No part can be this object's.
+            object.origin = Origin::Received;
+            session.receiver().examine(now, key, false);
         }
         self.refresh_parts(session, storage);
         self.update_status(session, key, false);
     }
 
-    /// Looks for the file, or a part of it, and claims what there is.
+    /// Looks for the file, or a part of it, and has what there is examined.
     fn claim(
         &mut self,
+        now: Time,
         session: &mut Session,
         storage: &mut FileStorage,
         key: ObjectKey,
-        name: &[u8],
-        details: &Details,
+        (name, details): (&[u8], &Details),
     ) -> Result<(), StorageError> {
         let listed = ledger::lock(&self.ledger).lists(&details.root, name);
         // Of a pack that is not sent unasked, its files may be in their place. Its head will tell.
@@ -107,30 +111,51 @@ impl ReceiveJob {
         };
         claim_zeros(session, storage, key, details);
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return Ok(()) };
-        let claimed = object.origin != Origin::Received;
+        let held_back = object.origin != Origin::Received;
         let mut receiver = session.receiver();
+        // It may have come whole already, with its verification still ahead.
+        let complete = receiver.progress(key).is_none_or(|bytes| bytes == details.size);
         object.origin = match found {
+            _ if complete => Origin::Received,
             Found::Part => Origin::Kept,
-            Found::Shared(_) if claimed && storage.manifest(&details.root).is_some() => {
+            Found::Shared(_) if held_back && storage.manifest(&details.root).is_some() => {
                 Origin::Kept
             }
-            Found::Shared(other) if !claimed => {
+            Found::Shared(other) => {
                 for (offset, len) in receiver.ranges(other).unwrap_or_default() {
                     receiver.have(key, offset, len, storage);
                 }
-                return Ok(());
+                Origin::Received
             }
-            Found::Nothing if !in_place => return Ok(()),
-            Found::Nothing | Found::Shared(_) => Origin::Elsewhere,
+            Found::Nothing if in_place => Origin::Elsewhere,
+            Found::Nothing => Origin::Received,
         };
-        // It may have come whole already, with its verification still ahead.
-        let complete = receiver.progress(key).is_none_or(|bytes| bytes == details.size);
-        if complete && !claimed {
-            object.origin = Origin::Received;
-        } else {
+        // All of a pack that may be here is claimed. Where it is not, its head is asked for first.
+        let claims_pack = object.origin == Origin::Elsewhere && object.has_pack_head();
+        object.examined = object.origin != Origin::Received && !claims_pack;
+        if claims_pack {
             receiver.have(key, 0, details.size, storage);
         }
+        if object.examined != held_back {
+            receiver.examine(now, key, object.examined);
+        }
+        if object.examined && !self.verify(storage, key, details.size) {
+            return Err(StorageError::Failed);
+        }
         Ok(())
+    }
+
+    /// Hands what there is of an object to the verifier; false when it cannot be had.
+    fn verify(&mut self, storage: &mut FileStorage, key: ObjectKey, size: u64) -> bool {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return false };
+        let (announcement, origin) = (object.announcement.clone(), object.origin);
+        let details = announcement.as_ref().and_then(|a| a.details.as_ref());
+        let manifest = details.and_then(|details| storage.manifest(&details.root));
+        let Some(part) = storage.finished(key) else { return false };
+        let conflict = self.options.conflict;
+        self.waiting.push_back(Job { key, size, part, announcement, conflict, manifest, origin });
+        self.submit();
+        true
     }
 
     pub(super) fn on_completed(
@@ -147,22 +172,22 @@ impl ReceiveJob {
         if let Some(head) = object.manifest.clone() {
             return self.on_manifest(now, session, storage, key, head, out);
         }
-        if let Some(placed) = object.placed.take() {
-            return self.on_held(now, session, storage, key, placed.into(), out);
+        if let Some(held) = object.held.take() {
+            return self.on_held(now, session, storage, key, held, out);
         }
         object.verifying = true;
-        let (announcement, origin) = (object.announcement.clone(), object.origin);
-        let details = announcement.as_ref().and_then(|a| a.details.as_ref());
-        let manifest = details.and_then(|details| storage.manifest(&details.root));
-        match storage.finished(key) {
-            Some(part) => {
-                let conflict = self.options.conflict;
-                let job = Job { key, size, part, announcement, conflict, manifest, origin };
-                self.waiting.push_back(job);
-                self.submit();
-                self.update_status(session, key, false);
-            }
-            None => self.fail(now, session, storage, key, Reason::DiskError, out),
+        // All of it has come while it was examined: that ends first.
+        if object.examined {
+            return;
+        }
+        // Of a pack, what was claimed is still to be told.
+        if !object.has_pack_head() {
+            object.origin = Origin::Received;
+        }
+        if self.verify(storage, key, size) {
+            self.update_status(session, key, false);
+        } else {
+            self.fail(now, session, storage, key, Reason::DiskError, out);
         }
     }
 
@@ -232,6 +257,10 @@ impl ReceiveJob {
     ) {
         while let Some(Verdict { key, result }) = self.verifier.poll() {
             self.last_news = now;
+            if self.record_of(key).open.get(&key).is_some_and(|object| object.examined) {
+                self.on_examined(now, session, storage, key, result, out);
+                continue;
+            }
             match result {
                 Ok(held) => self.on_held(now, session, storage, key, held, out),
                 Err(Fault::Wrong(runs)) => self.mend(now, session, storage, key, &runs, out),
@@ -247,7 +276,59 @@ impl ReceiveJob {
         self.submit();
     }
 
-    /// Asks for what proved wrong, or was never there.
+    /// What an earlier attempt has left is known.
+    fn on_examined(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        result: Result<Held, Fault>,
+        out: &mut Outbox,
+    ) {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
+        let origin = std::mem::replace(&mut object.origin, Origin::Received);
+        let (name, size) = (object.name(), object.size);
+        let came_whole = std::mem::take(&mut object.verifying);
+        object.examined = false;
+        let right = match result {
+            Ok(held) => {
+                object.held.get_or_insert(held);
+                Vec::new()
+            }
+            Err(Fault::Wrong(wrong)) => complement(&wrong, size),
+            // It cannot be read: all of it is asked for.
+            Err(Fault::Failed(_)) => Vec::new(),
+        };
+        let in_place = object.held.is_some();
+        let right = if in_place { vec![(0, size)] } else { right };
+        if came_whole {
+            return self.on_completed(now, session, storage, key, size, out);
+        }
+        let mut receiver = session.receiver();
+        if in_place {
+            // Its completion will find it.
+        } else if origin == Origin::Kept {
+            let bytes = right.iter().map(|(_, len)| len).sum();
+            out.push(NodeEvent::Receive(ReceiveEvent::Resumed { key, name, bytes, size }));
+        } else if let Err(error) = storage.reserve(key) {
+            // A file that was believed to be here whole has been given no room so far.
+            receiver.cancel(key, storage);
+            return self.fail(now, session, storage, key, verify::reason(error), out);
+        }
+        for (offset, len) in right {
+            receiver.have(key, offset, len, storage);
+        }
+        if receiver.examine(now, key, false) {
+            self.update_status(session, key, false);
+        } else {
+            // Its sender has gone meanwhile. The next one finds what is here.
+            receiver.cancel(key, storage);
+            self.fail(now, session, storage, key, Reason::Aborted, out);
+        }
+    }
+
+    /// Asks for what proved wrong.
     fn mend(
         &mut self,
         now: Time,
@@ -261,12 +342,11 @@ impl ReceiveJob {
             storage.settle(key, false);
             return;
         };
-        let details = object.announcement.as_ref().and_then(|a| a.details.clone());
         let asks_head = object.origin == Origin::Elsewhere && object.has_pack_head();
         let next = if asks_head { Origin::Head } else { Origin::Received };
         let origin = std::mem::replace(&mut object.origin, next);
         let (name, size) = (object.name(), object.size);
-        let wrong: u64 = runs.iter().map(|(_, len)| len).sum();
+        let bytes = runs.iter().map(|(_, len)| len).sum();
         object.verifying = false;
         let event = match origin {
             Origin::Received => {
@@ -275,16 +355,14 @@ impl ReceiveJob {
                     storage.distrust(key);
                     return self.fail(now, session, storage, key, Reason::HashMismatch, out);
                 }
-                Some(ReceiveEvent::Mending { key, name, bytes: wrong })
+                Some(ReceiveEvent::Mending { key, name, bytes })
             }
-            Origin::Kept | Origin::Head => {
-                Some(ReceiveEvent::Resumed { key, name, bytes: size - wrong, size })
-            }
-            Origin::Elsewhere => None,
+            Origin::Head => Some(ReceiveEvent::Resumed { key, name, bytes: size - bytes, size }),
+            Origin::Kept | Origin::Elsewhere => None,
         };
         out.push_all(event.map(NodeEvent::Receive));
         storage.reopen(key);
-        // A file that was believed to be here whole has been given no room so far.
+        // A pack that was believed to be here whole has been given no room so far.
         let reserved = if origin == Origin::Elsewhere { storage.reserve(key) } else { Ok(()) };
         if let Err(error) = reserved {
             session.receiver().cancel(key, storage);
@@ -297,9 +375,6 @@ impl ReceiveJob {
             let runs = receiver.ranges(key).unwrap_or_default();
             let end = runs.first().map_or(size, |(start, _)| *start);
             asked &= receiver.reject(now, key, 0, end);
-        }
-        if let Some(details) = details.filter(|_| origin == Origin::Elsewhere) {
-            claim_zeros(session, storage, key, &details);
         }
         if asked {
             self.update_status(session, key, false);
@@ -387,8 +462,10 @@ impl ReceiveJob {
     ) {
         let Some(object) = self.record_of(other).open.get_mut(&other) else { return };
         // What is being verified finds the file by itself.
-        if !object.verifying {
-            object.placed = Some(Placed { already: true, ..placed.clone() });
+        if object.examined || !object.verifying {
+            object.held = Some(Placed { already: true, ..placed.clone() }.into());
+        }
+        if !(object.examined || object.verifying) {
             session.receiver().have(other, 0, placed.size, storage);
         }
     }
@@ -428,5 +505,25 @@ fn claim_zeros(
     let mut receiver = session.receiver();
     for (offset, len) in manifest.zero_runs() {
         receiver.have(key, offset, len, storage);
+    }
+}
+
+/// The runs (offset, length) of `size` bytes that are not among `runs`, which are in order.
+fn complement(runs: &[(u64, u64)], size: u64) -> Vec<(u64, u64)> {
+    let starts = std::iter::once(0).chain(runs.iter().map(|(offset, len)| offset + len));
+    let ends = runs.iter().map(|(offset, _)| *offset).chain([size]);
+    starts.zip(ends).filter(|(start, end)| start < end).map(|(s, end)| (s, end - s)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complement;
+
+    #[test]
+    fn what_is_not_wrong_is_right() {
+        assert_eq!(complement(&[], 10), [(0, 10)]);
+        assert_eq!(complement(&[(0, 10)], 10), []);
+        assert_eq!(complement(&[(0, 2), (5, 1), (8, 2)], 10), [(2, 3), (6, 2)]);
+        assert_eq!(complement(&[], 0), []);
     }
 }

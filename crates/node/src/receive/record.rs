@@ -8,7 +8,7 @@ use crate::{
     announcement::Announcement,
     manifest::Head,
     receipt::{About, Failure, Holdings, Reason, State, Status},
-    verify::{Origin, Placed},
+    verify::{Held, Origin},
 };
 
 /// Failures kept for the status; older ones give way, the sender has heard of them.
@@ -24,12 +24,15 @@ pub(super) struct OpenObject {
     pub(super) verifying: bool,
     /// It announces the hashes of a file's groups.
     pub(super) manifest: Option<Head>,
-    /// Where its content comes from, as far as the verifier is concerned.
+    /// Where its content may be already: nothing is asked for until that is known.
     pub(super) origin: Origin,
+    /// With the verifier for that.
+    pub(super) examined: bool,
     /// Times that what came from the network proved wrong.
     pub(super) mended: u8,
-    /// The file that another object with the same content became.
-    pub(super) placed: Option<Placed>,
+    /// What is in its place already: found there, or what another object with the same content
+    /// became.
+    pub(super) held: Option<Held>,
 }
 
 impl OpenObject {
@@ -41,8 +44,9 @@ impl OpenObject {
             verifying: false,
             manifest: None,
             origin: Origin::Received,
+            examined: false,
             mended: 0,
-            placed: None,
+            held: None,
         }
     }
 
@@ -69,6 +73,8 @@ pub(super) struct Record {
     pub(super) settled_bytes: u64,
     /// It said good-bye, or was not heard for long.
     pub(super) gone: bool,
+    /// It goes on without us.
+    pub(super) evicted: bool,
 }
 
 impl Record {

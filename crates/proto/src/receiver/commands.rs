@@ -4,13 +4,7 @@ use super::{
     Local, ack::Watermark, join::Heard, position::Position, remote_sender::RemoteSender,
     watermark::Reached,
 };
-use crate::{
-    context::Context,
-    event::{AbortReason, Event},
-    roll_call::RollCall,
-    stats::DropReason,
-    time::Time,
-};
+use crate::{context::Context, event::Event, roll_call::RollCall, stats::DropReason, time::Time};
 use fanfare_wire::{
     Cmd, RepairRequests,
     cmd::{Application, Flush, RepairAdv, Squelch},
@@ -113,7 +107,7 @@ impl RemoteSender {
             return ctx.stats.drop(DropReason::Unconfirmed);
         }
         if let Some(objects) = &mut self.objects {
-            objects.abort_all(ctx, AbortReason::SenderGone);
+            objects.abort_lacking(ctx);
         }
         self.inactivity.end();
         self.gone = true;

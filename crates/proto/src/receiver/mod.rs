@@ -77,6 +77,8 @@ struct Local {
     config: ReceiverConfig,
     /// The driver has a status to answer roll calls with.
     has_status: bool,
+    /// It may have objects from before, which it knows by their INFO.
+    info_first: bool,
 }
 
 /// The receiving half of a session: all senders in view.
@@ -94,7 +96,8 @@ impl RemoteSenders {
         unicast: bool,
         config: ReceiverConfig,
     ) -> Self {
-        let local = Local { node_id, feedback, unicast, config, has_status: false };
+        let (has_status, info_first) = (false, false);
+        let local = Local { node_id, feedback, unicast, config, has_status, info_first };
         Self { local, senders: BTreeMap::new(), status: Vec::new() }
     }
 

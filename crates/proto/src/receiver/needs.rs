@@ -39,17 +39,30 @@ pub(crate) fn needs_before(objects: &Objects, limit: Position) -> impl Iterator<
     entries
         .scan(objects.low(), move |at, entry| {
             let next = entry.map_or(end, |(object, _)| object);
-            let gap =
-                (*at < next).then(|| Need::Objects { first: *at, last: ObjectIndex(next.0 - 1) });
+            let gap = (*at < next).then(|| (*at, ObjectIndex(next.0 - 1)));
             *at = next.next();
             Some((gap, entry))
         })
         .flat_map(move |(gap, entry)| {
-            gap.into_iter().chain(entry.into_iter().flat_map(move |(object, entry)| {
-                let blocks = if object == limit.object { limit.block } else { u64::MAX };
-                of_entry(object, entry, blocks)
-            }))
+            of_gap(objects.asks_info_first(), gap).chain(entry.into_iter().flat_map(
+                move |(object, entry)| {
+                    let blocks = if object == limit.object { limit.block } else { u64::MAX };
+                    of_entry(object, entry, blocks)
+                },
+            ))
         })
+}
+
+/// Objects that nothing was heard of.
+fn of_gap<'a>(
+    info_first: bool,
+    gap: Option<(ObjectIndex, ObjectIndex)>,
+) -> impl Iterator<Item = Need<'a>> {
+    let whole = gap.filter(|_| !info_first);
+    let infos = gap.filter(|_| info_first).into_iter();
+    let infos = infos.flat_map(|(first, last)| (first.0..=last.0).map(ObjectIndex));
+    let whole = whole.map(|(first, last)| Need::Objects { first, last });
+    whole.into_iter().chain(infos.map(|object| Need::Info { object }))
 }
 
 fn of_entry(object: ObjectIndex, entry: &Entry, end: u64) -> impl Iterator<Item = Need<'_>> {
@@ -60,7 +73,7 @@ fn of_entry(object: ObjectIndex, entry: &Entry, end: u64) -> impl Iterator<Item 
         Entry::Open(open) => (None, Some(&**open)),
         Entry::Complete { .. } | Entry::GivenUp | Entry::Skipped => (None, None),
     };
-    let blocks = open.into_iter().flat_map(move |open| {
+    let blocks = open.filter(|open| !open.is_examined()).into_iter().flat_map(move |open| {
         open.blocks().needs(end).map(move |need| match need {
             BlockNeed::Absent { first, last } => Need::Blocks { object, open, first, last },
             BlockNeed::Partial { block, state } => Need::Symbols { object, open, block, state },

@@ -32,6 +32,8 @@ pub(crate) struct ReceiveObject {
     blocks: BlockSet,
     info: InfoState,
     received: u64,
+    /// The driver looks at what it has of it: content is taken, but not asked for.
+    examined: bool,
 }
 
 impl ReceiveObject {
@@ -47,7 +49,7 @@ impl ReceiveObject {
         ctx.events.push(Event::ObjectNew { key, kind: format.kind, size, has_info });
         let info = if has_info { InfoState::Wanted } else { InfoState::None };
         let blocks = BlockSet::new(format.partition.blocks);
-        Ok(Self { key, format, blocks, info, received: 0 })
+        Ok(Self { key, format, blocks, info, received: 0, examined: false })
     }
 
     /// An object that was complete, to be mended.
@@ -55,7 +57,8 @@ impl ReceiveObject {
         let mut blocks = BlockSet::new(format.partition.blocks);
         blocks.finish_all(0..format.partition.blocks);
         // Whatever became of its INFO was told when it was complete.
-        Self { key, format, blocks, info: InfoState::Here, received: format.partition.object_size }
+        let (info, received) = (InfoState::Here, format.partition.object_size);
+        Self { key, format, blocks, info, received, examined: false }
     }
 
     pub(crate) fn format(&self) -> &Format {
@@ -79,9 +82,20 @@ impl ReceiveObject {
     pub(crate) fn is_complete(&self) -> bool {
         !self.wants_info() && self.blocks.first_incomplete().is_none()
     }
-    /// The lowest block that still needs something; INFO counts as block 0.
+    /// The lowest block to ask something of; INFO counts as block 0.
     pub(crate) fn first_need(&self) -> Option<u32> {
-        if self.wants_info() { Some(0) } else { self.blocks.first_incomplete() }
+        match (self.wants_info(), self.examined) {
+            (true, _) => Some(0),
+            (false, true) => None,
+            (false, false) => self.blocks.first_incomplete(),
+        }
+    }
+    pub(crate) fn is_examined(&self) -> bool {
+        self.examined
+    }
+    /// The driver begins, or ends, to look at what it has of it.
+    pub(crate) fn examine(&mut self, examined: bool) {
+        self.examined = examined;
     }
 
     /// Bytes that keeping a symbol would take: none for one more source symbol of a block begun.

@@ -18,6 +18,10 @@ use fanfare_wire::{FecPayloadId, InstanceId, NodeId};
 /// Messages with an impossible EXT_FTI after which an object is given up: one may be forged, but an
 /// object that is never acceptable must not be asked for until it leaves the window.
 const REFUSALS_MAX: u8 = 3;
+/// Requests for nothing but INFO that bring none, after which all is asked for: the sender may have
+/// objects without it. As often as a sender of ours answers a request for all of an object with its
+/// INFO alone.
+const INFO_TRIES: u8 = 5;
 
 /// What is known of one object. Ids in the window without an entry: nothing of them was heard.
 #[derive(Debug)]
@@ -63,6 +67,8 @@ pub(crate) struct Objects {
     entries: BTreeMap<ObjectIndex, Entry>,
     buffered: usize,
     buffer_max: usize,
+    /// Of objects that nothing was heard of, so many requests more are for their INFO alone.
+    info_tries: u8,
 }
 
 impl Objects {
@@ -72,6 +78,7 @@ impl Objects {
         (floor, newest): (ObjectIndex, ObjectIndex),
         window: u16,
         buffer_max: usize,
+        info_first: bool,
     ) -> Self {
         let window = u64::from(window.clamp(1, 0x7fff));
         let (low, entries) = (floor, BTreeMap::new());
@@ -86,6 +93,18 @@ impl Objects {
             entries,
             buffered: 0,
             buffer_max,
+            info_tries: if info_first { INFO_TRIES } else { 0 },
+        }
+    }
+    /// Whether only INFO is asked of objects that nothing was heard of.
+    pub(crate) fn asks_info_first(&self) -> bool {
+        self.info_tries > 0
+    }
+    /// Something was asked for.
+    pub(crate) fn on_asked(&mut self) {
+        let heard = self.entries.range(self.low..=self.newest).count() as u64;
+        if heard <= self.newest.0.saturating_sub(self.low.0) {
+            self.info_tries = self.info_tries.saturating_sub(1);
         }
     }
     pub(crate) fn key(&self, object: ObjectIndex) -> ObjectKey {
@@ -185,9 +204,24 @@ impl Objects {
 
     /// Aborts everything under way.
     pub(crate) fn abort_all(&mut self, ctx: &mut Context<'_>, reason: AbortReason) {
-        let unsettled =
-            |(&object, entry): (&ObjectIndex, &Entry)| (!entry.is_settled()).then_some(object);
-        let objects: Vec<ObjectIndex> = self.entries.iter().filter_map(unsettled).collect();
+        self.abort_where(ctx, reason, |entry| !entry.is_settled());
+    }
+
+    /// The sender has left: aborts what only it could have completed.
+    pub(crate) fn abort_lacking(&mut self, ctx: &mut Context<'_>) {
+        let may_be_whole = |entry: &Entry| matches!(entry, Entry::Open(open) if open.is_examined() && !open.wants_info());
+        let lacking = |entry: &Entry| !entry.is_settled() && !may_be_whole(entry);
+        self.abort_where(ctx, AbortReason::SenderGone, lacking);
+    }
+
+    fn abort_where(
+        &mut self,
+        ctx: &mut Context<'_>,
+        reason: AbortReason,
+        which: impl Fn(&Entry) -> bool,
+    ) {
+        let chosen = |(&object, entry): (&ObjectIndex, &Entry)| which(entry).then_some(object);
+        let objects: Vec<ObjectIndex> = self.entries.iter().filter_map(chosen).collect();
         objects.into_iter().for_each(|object| self.abort(ctx, object, reason));
     }
 
@@ -268,6 +302,9 @@ impl Objects {
         match ReceiveObject::open(ctx, self.key(object), format, has_info) {
             Ok(open) => {
                 self.entries.insert(object, Entry::Open(Box::new(open)));
+                if has_info && self.asks_info_first() {
+                    self.info_tries = INFO_TRIES;
+                }
                 true
             }
             Err(error) => {
@@ -413,12 +450,35 @@ impl Objects {
         true
     }
 
-    /// The earliest place where something is missing: O(log n).
+    /// The driver begins, or ends, to look at what it has of `object`. False when it is not under way.
+    pub(crate) fn examine(&mut self, object: ObjectIndex, examined: bool) -> bool {
+        match self.entries.get_mut(&object) {
+            Some(Entry::Open(open)) => {
+                open.examine(examined);
+                true
+            }
+            other => matches!(other, Some(Entry::Complete { .. })),
+        }
+    }
+
+    /// The earliest place where something is to be asked for: O(log n), but for objects that are
+    /// being examined.
     pub(crate) fn first_need(&self) -> Position {
-        let block = match self.entries.get(&self.low) {
-            Some(Entry::Open(open)) => open.first_need().unwrap_or(0),
-            _ => 0,
-        };
-        Position { object: self.low, block: u64::from(block) }
+        let mut at = self.low;
+        for (&object, entry) in self.entries.range(self.low..) {
+            let need = match entry {
+                Entry::Open(open) => open.first_need(),
+                entry if entry.is_settled() => None,
+                _ => Some(0),
+            };
+            if let (true, Some(block)) = (object == at, need) {
+                return Position { object, block: u64::from(block) };
+            }
+            if object != at {
+                break;
+            }
+            at = at.next();
+        }
+        Position { object: at, block: 0 }
     }
 }

@@ -297,7 +297,8 @@ impl RemoteSender {
         let object = ObjectIndex::first(id);
         let whose = (self.id, self.guard.pinned().instance);
         let (window, buffer) = (config.objects_max, config.buffer_max);
-        self.objects = Some(Objects::new(whose, (floor, object), window, buffer));
+        let info_first = local.info_first;
+        self.objects = Some(Objects::new(whose, (floor, object), window, buffer, info_first));
         Some(object)
     }
 

@@ -100,6 +100,9 @@ impl RemoteSender {
             return false;
         }
         self.encode_nack(now, local, &requests, out);
+        if let Some(objects) = &mut self.objects {
+            objects.on_asked();
+        }
         ctx.stats.nacks_sent += 1;
         self.nack.sent(now, self.rate.interval());
         self.feedback.on_nack_sent(now, &self.timing);

@@ -1,4 +1,5 @@
-//! What the driver says of bytes in storage: there from an earlier attempt, or found wrong.
+//! What the driver says of bytes in storage: there from an earlier attempt, perhaps, or found
+//! wrong.
 
 use super::{
     Local, RemoteSenders, objects::Entry, position::ObjectIndex, remote_sender::RemoteSender,
@@ -37,14 +38,43 @@ impl RemoteSender {
             return false;
         }
         self.ack.revoke();
+        self.want_all(now, rng, local);
+        true
+    }
+
+    fn want_all(&mut self, now: Time, rng: &mut Rng, local: &Local) {
         if let Some(furthest) = self.track.furthest() {
             self.want(now, rng, local, furthest);
+        }
+    }
+
+    /// What turns out to be missing is asked for at once, as above.
+    fn examine(
+        &mut self,
+        now: Time,
+        rng: &mut Rng,
+        local: &Local,
+        object: ObjectIndex,
+        examined: bool,
+    ) -> bool {
+        let Some(objects) = &mut self.objects else { return false };
+        if !objects.examine(object, examined) {
+            return false;
+        }
+        if !examined && !matches!(objects.entry(object), Some(Entry::Complete { .. })) {
+            self.want_all(now, rng, local);
+            return !self.gone;
         }
         true
     }
 }
 
 impl RemoteSenders {
+    /// Of objects of senders to come that nothing was heard of, their INFO is asked for first.
+    pub(crate) fn ask_info_first(&mut self) {
+        self.local.info_first = true;
+    }
+
     /// The driver holds `bytes` (offset, length) of the object already.
     pub(crate) fn have(
         &mut self,
@@ -68,6 +98,20 @@ impl RemoteSenders {
     ) -> bool {
         match self.find(key) {
             Some((local, sender, object)) => sender.reject(now, rng, local, object, bytes),
+            None => false,
+        }
+    }
+
+    /// The driver begins, or ends, to look at what it has of the object.
+    pub(crate) fn examine(
+        &mut self,
+        now: Time,
+        rng: &mut Rng,
+        key: ObjectKey,
+        examined: bool,
+    ) -> bool {
+        match self.find(key) {
+            Some((local, sender, object)) => sender.examine(now, rng, local, object, examined),
             None => false,
         }
     }

@@ -9,7 +9,7 @@ use crate::{config::AckPolicy, time::Time};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reached {
     No,
-    /// All is here, but not all of it is confirmed by the driver.
+    /// Nothing is to be asked for, but not all of it is confirmed by the driver, or examined.
     Unconfirmed,
     Yes,
 }
@@ -19,8 +19,12 @@ impl RemoteSender {
     pub(super) fn reached(&self, local: &Local, watermark: Watermark) -> Reached {
         let Some(objects) = &self.objects else { return Reached::No };
         let object = watermark.object;
-        if object < objects.floor() || objects.low() < object {
+        if object < objects.floor() {
             return Reached::No;
+        }
+        if objects.low() < object {
+            let asks = objects.first_need().object <= object;
+            return if asks { Reached::No } else { Reached::Unconfirmed };
         }
         let confirm = local.config.ack == AckPolicy::Confirmed;
         let mut reached = Reached::Yes;
@@ -29,6 +33,9 @@ impl RemoteSender {
                 Entry::Skipped | Entry::Complete { confirmed: true, .. } => {}
                 Entry::Complete { .. } if confirm => reached = Reached::Unconfirmed,
                 Entry::Complete { .. } => {}
+                Entry::Open(open) if open.is_examined() && !open.wants_info() => {
+                    reached = Reached::Unconfirmed;
+                }
                 Entry::Open(open) if !confirm => {
                     let id = watermark.payload_id.unpack(open.format().fti.field);
                     if !open.complete_to(id.block.0, id.symbol.0) {

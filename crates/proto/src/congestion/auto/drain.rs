@@ -22,6 +22,8 @@ const LONGEST: f64 = 2.0;
 /// as long, up to four times.
 const SOON: u32 = 3;
 const DEPTH_MAX: u32 = 4;
+/// But so often in a row at most: a delay that wanders would have it drain for ever.
+const AGAIN_MAX: u32 = 20;
 /// The first one, round trips after the start has ended.
 const FIRST: u32 = 4;
 /// Round trips after a drain in which an empty queue says nothing.
@@ -35,6 +37,8 @@ pub(super) struct Drain {
     until: Time,
     on: bool,
     depth: u32,
+    /// Drains in a row that followed soon.
+    again: u32,
     /// Least delay as reported last, and by how much it has fallen since the last drain.
     base: Option<u16>,
     fell: f64,
@@ -42,7 +46,16 @@ pub(super) struct Drain {
 
 impl Drain {
     pub(super) fn new(now: Time) -> Self {
-        Self { next: None, from: now, until: now, on: false, depth: 1, base: None, fell: 0.0 }
+        Self {
+            next: None,
+            from: now,
+            until: now,
+            on: false,
+            depth: 1,
+            again: 0,
+            base: None,
+            fell: 0.0,
+        }
     }
 
     pub(super) fn is_on(&self) -> bool {
@@ -80,12 +93,13 @@ impl Drain {
         let rtt = view.rtt();
         let usual = self.until + drain_interval(rtt);
         let mut next = self.next.unwrap_or(usual);
-        if self.fell > wanted / 4.0 {
+        if self.fell > wanted / 4.0 && self.again < AGAIN_MAX {
             self.fell = 0.0;
+            self.again += 1;
             self.depth = (self.depth * 2).min(DEPTH_MAX);
             next = next.min((self.until + rtt * SOON).max(now));
-        } else if now > self.until + rtt * SOON && next >= usual {
-            self.depth = 1;
+        } else if now > self.until + rtt * SOON * 2 && next >= usual {
+            (self.depth, self.again) = (1, 0);
         }
         self.next = Some(next);
     }

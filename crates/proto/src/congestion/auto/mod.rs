@@ -59,6 +59,9 @@ const PACE_MAX: f64 = 1.2;
 const EMPTY: f64 = 0.25;
 /// The start ends at this queueing delay, of a round trip.
 const START_QUEUE: f64 = 0.125;
+/// And though a drain hides what the rate did, a queue of this, of a round trip, says enough: the
+/// link became narrower.
+const DRAINED_QUEUE: f64 = 0.25;
 /// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
 const LOWERED: f64 = 0.6;
 /// What loss that is too much anyway takes from the rate in a round trip at most.
@@ -68,6 +71,9 @@ const LOST_MAX: f64 = 0.2;
 const MARKED: f64 = 0.25;
 /// Weight of a round trip in the mean queueing delay of late.
 const MEAN: f64 = 0.1;
+/// What counts in it, of the delay that is wanted: a queue that others or a slower link have left is
+/// no unfair share, and must not be paid for long after it has gone.
+const MEAN_MAX: f64 = 2.0;
 /// Weight of a new message in the mean size of messages (NRL's value).
 const SIZE_WEIGHT: f64 = 0.01;
 /// What a receiver that does not limit yet must be worse by, so that one of many that see the same
@@ -245,10 +251,14 @@ impl Auto {
         self.drain.on_started(now, view.rtt());
     }
 
-    /// The rate by the law. A report tells the mean of a round trip: at its end the queue has gone
+    /// The rate by the law; around a drain no more than can have passed. A report tells the mean of a round trip: at its end the queue has gone
     /// on as it went.
     fn follow_queue(&self, seen: &Seen) -> f64 {
         let view = &seen.view;
+        if seen.drained {
+            let most = if view.standing > DRAINED_QUEUE * view.rtt { 1.0 } else { drain::KEEP };
+            return self.rate.min(self.passed / most);
+        }
         let ahead = (view.standing + (1.0 - view.pace) * view.rtt * AHEAD).max(0.0);
         let change = law::change(ahead, self.mean, seen.wanted, view.rtt);
         seen.base * if view.pace > DRAINING { change.min(1.0) } else { change }
@@ -273,7 +283,8 @@ impl Auto {
             self.drain.join(now, view.rtt());
         }
         let news = (self.interval().as_secs_f64() / view.rtt).min(1.0);
-        self.mean += MEAN * news * (view.standing - self.mean);
+        let standing = view.standing.min(MEAN_MAX * seen.wanted);
+        self.mean += MEAN * news * (standing - self.mean);
     }
 
     /// Twice in a round trip, as long as some messages go between.

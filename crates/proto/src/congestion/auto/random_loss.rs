@@ -9,7 +9,7 @@ use libm::sqrt;
 const MEMORY: f64 = 500.0;
 /// No more than this is taken for random: who begins beside others in a full queue loses as much
 /// whatever he does alone.
-const SHARE_MAX: f64 = 0.15;
+const SHARE_MAX: f64 = 0.12;
 /// The share may be that much greater than is known, times its root, before it looks like
 /// congestion; and never less than half a percent.
 const MARGIN: f64 = 0.15;

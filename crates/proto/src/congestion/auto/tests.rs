@@ -113,3 +113,15 @@ fn marks_keep_the_queue_short_without_loss_of_rate() {
     let p95 = percentile(&model.delays, 0.95);
     assert!(of > 0.8 && p95 < 0.01, "{of} {p95}");
 }
+
+#[test]
+fn after_that_it_keeps_most_of_what_is_left_whenever_in_a_drains_course_it_happens() {
+    for phase in 0..8 {
+        let path = path(1e7, 0.1, 1.0, 0.0);
+        let mut model = begin(&path, 1);
+        let change = 20.0 + 0.3 * f64::from(phase);
+        model.change(at(change), Bitrate::mbps(5));
+        let of = share(&mut model, &path, (change + 1.0, change + 6.0))[0];
+        assert!(of > 0.4, "{phase}: {of} of half");
+    }
+}

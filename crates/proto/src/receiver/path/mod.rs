@@ -62,8 +62,10 @@ impl PathMeter {
         let sent = self.unwrap(now, time);
         let delay = now.as_nanos() as f64 / 1e9 - sent as f64 / 1e6;
         let queue = delay - self.base.on_delay(now, delay, self.rtt);
-        self.slices.on_queue(queue);
-        self.pairs.on_stamp(now, sent, self.message.0);
+        // The second of a pair waits for the first: that is no queue.
+        if !self.pairs.on_stamp(now, sent, self.message.0) {
+            self.slices.on_queue(queue);
+        }
         let jump = JUMP_MIN.max(self.rtt.mul_f64(JUMP)).as_secs_f64();
         if let Some(least) = self.slices.least()
             && least > self.told + jump

@@ -23,8 +23,9 @@ impl Pairs {
         self.messages += 1 + lost;
     }
 
-    /// It has `bytes`, and was sent at `sent` microseconds.
-    pub(super) fn on_stamp(&mut self, now: Time, sent: u64, bytes: usize) {
+    /// It has `bytes`, and was sent at `sent` microseconds. True when it is the second of a pair.
+    pub(super) fn on_stamp(&mut self, now: Time, sent: u64, bytes: usize) -> bool {
+        let taken = self.taken;
         if let Some((number, before, arrived)) = self.last
             && number + 1 == self.messages
             && now > arrived
@@ -36,6 +37,7 @@ impl Pairs {
             }
         }
         self.last = Some((self.messages, sent, now));
+        self.taken > taken
     }
 
     /// Bytes a second; 0 while unknown.

@@ -272,6 +272,10 @@ impl Rig {
         self.with(|senders, ctx| senders.reject(ctx.now, ctx.rng, key(object), (offset, len)))
     }
 
+    pub(super) fn examine(&mut self, object: u16, examined: bool) -> bool {
+        self.with(|senders, ctx| senders.examine(ctx.now, ctx.rng, key(object), examined))
+    }
+
     pub(super) fn events(&mut self) -> Vec<Event> {
         core::iter::from_fn(|| self.queue.pop()).collect()
     }

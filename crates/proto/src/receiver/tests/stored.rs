@@ -1,6 +1,8 @@
 //! Bytes that are there from before, and bytes that prove wrong.
 
 use super::{GRTT, RECEIVER, Rig, Script, content, key, raw};
+use alloc::vec::Vec;
+
 use crate::{
     config::{AckPolicy, ReceiverConfig},
     storage::Storage,
@@ -150,4 +152,74 @@ fn complete_blocks_are_told_as_ranges_and_from_the_start() {
     (0..3).for_each(|symbol| rig.hear(&script.data(0, 95, 1, symbol)));
     assert_eq!(rig.senders.ranges(key(0)), Some([(0, 95)].into()));
     assert_eq!((rig.senders.first_gap(key(0)), rig.senders.ranges(key(1))), (Some(95), None));
+}
+
+#[test]
+fn while_it_is_examined_an_object_takes_what_comes_and_asks_for_nothing() {
+    let (mut rig, mut script) = announced();
+    assert!(rig.examine(0, true));
+    (0..3).for_each(|symbol| rig.hear(&script.data(0, 95, 1, symbol)));
+    rig.hear(&script.flush(0, raw(2, 2), &[]));
+    rig.pass(GRTT * 5);
+    assert!(rig.asked().is_empty());
+    assert_eq!(rig.senders.progress(key(0)), Some(30));
+    // Block 1 had come meanwhile, so that all of it is there but block 2.
+    assert!(stored(&mut rig, 0, 40));
+    assert!(rig.examine(0, false));
+    rig.pass(GRTT * 5);
+    assert_eq!(rig.asked(), ["block 0/2"]);
+    (0..3).for_each(|symbol| rig.hear(&script.data(0, 95, 2, symbol)));
+    assert!(rig.told().contains(&"complete 0".into()));
+}
+
+#[test]
+fn behind_an_object_that_is_examined_others_are_asked_for() {
+    let (mut rig, mut script) = announced();
+    assert!(rig.examine(0, true));
+    rig.hear(&script.info(1, 95, b"i"));
+    rig.hear(&script.flush(1, raw(2, 2), &[]));
+    rig.pass(GRTT * 5);
+    assert_eq!(rig.asked(), ["block 1/0 to block 1/2"]);
+}
+
+#[test]
+fn an_examination_outlives_its_sender_and_then_finds_nobody_to_ask() {
+    for lacking in [0, 1] {
+        let (mut rig, mut script) = announced();
+        assert!(rig.examine(0, true));
+        rig.hear(&script.end());
+        rig.pass(GRTT * 2);
+        rig.hear(&script.end());
+        assert!(stored(&mut rig, 0, 95 - lacking));
+        assert_eq!(rig.examine(0, false), lacking == 0);
+    }
+}
+
+#[test]
+fn who_examines_what_a_watermark_covers_says_that_it_is_at_work() {
+    let config = ReceiverConfig { ack: AckPolicy::Confirmed, ..ReceiverConfig::default() };
+    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    rig.hear(&script.info(0, 95, b"i"));
+    rig.hear(&script.info(1, 95, b"i"));
+    assert!(rig.examine(0, true) && rig.examine(1, true));
+    rig.hear(&script.flush(1, raw(2, 2), &[RECEIVER]));
+    rig.pass(GRTT * 5);
+    let acks = rig.acks();
+    assert!(!acks.is_empty() && acks.iter().all(|ack| !ack.starts_with("flush")), "{acks:?}");
+}
+
+#[test]
+fn who_may_have_objects_from_before_asks_for_their_info_first_but_not_for_ever() {
+    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    rig.senders.ask_info_first();
+    rig.hear(&script.info(2, 95, b"i"));
+    let mut asked = Vec::new();
+    for _ in 0..7 {
+        rig.hear(&script.flush(2, raw(2, 2), &[]));
+        rig.pass(GRTT * 20);
+        asked.push(rig.asked());
+    }
+    let infos = ["info 0", "info 1", "block 2/0 to block 2/2"];
+    assert!(asked[..5].iter().all(|asked| *asked == infos), "{asked:?}");
+    assert!(asked[5..].iter().all(|asked| asked[0] == "object 0"), "{asked:?}");
 }

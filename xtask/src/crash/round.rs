@@ -1,0 +1,395 @@
+//! One round: everybody is started, killed as planned, started again, and must come to an end.
+//!
+//! What travelled again is what the group heard of symbols (parity among them), less what there is
+//! to send, less what went out while a killed receiver was away, which is until it knows an object
+//! again: that it had never had. A crash may cost 8 MiB and one percent of what was there.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    io::Read,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use super::{
+    observer::Observer,
+    scene::{Moment, Scene, Victim},
+    side::Side,
+};
+
+/// What a crash may cost beside a hundredth of what was there.
+const LOST_PER_CRASH: u64 = 8 << 20;
+/// Nothing in a round takes longer.
+const LIMIT: Duration = Duration::from_secs(90);
+/// A moment is met within this time.
+const POLL: Duration = Duration::from_millis(2);
+/// After a sender has its receipts: time for receivers to hear it.
+const GRACE: Duration = Duration::from_secs(8);
+/// The same where receivers would not end by themselves.
+const GRACE_ENDLESS: Duration = Duration::from_secs(1);
+/// How often a sender that gave up on a killed receiver is run again.
+const REPEATS_MAX: u32 = 5;
+
+/// What a round came to.
+#[derive(Default)]
+pub(crate) struct Played {
+    /// `s`, `r` and `b` for sender, receiver and both.
+    pub(crate) killed: String,
+    pub(crate) sender_kills: u64,
+    pub(crate) receiver_kills: u64,
+    /// Bytes that travelled again, and that may.
+    pub(crate) again: u64,
+    pub(crate) allowed: u64,
+    /// Bytes that went out while a receiver was away.
+    missed: u64,
+    pub(crate) overruns: u64,
+    /// A file was another one.
+    pub(crate) wrong: bool,
+    pub(crate) failure: Option<String>,
+}
+
+/// Files on their way, in a directory of their own.
+pub(crate) struct Round<'a> {
+    scene: &'a Scene,
+    dir: PathBuf,
+    group: String,
+    content: u64,
+    observer: Observer,
+    sender: Option<Side>,
+    receivers: Vec<Option<Side>>,
+    /// What all lives have said, oldest first.
+    said: Vec<String>,
+    started: Instant,
+    deadline: Instant,
+}
+
+impl Drop for Round<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+impl<'a> Round<'a> {
+    pub(crate) fn new(seed: u64, scene: &'a Scene) -> Result<Self, String> {
+        let id = std::process::id();
+        let dir = std::env::temp_dir().join(format!("fanfare-crash-{id}-{seed}"));
+        let mut random = fs::File::open("/dev/urandom").map_err(|e| e.to_string())?;
+        for (name, size) in &scene.files {
+            let path = dir.join("out").join(name);
+            let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+            made.and_then(|()| {
+                let mut content = Vec::new();
+                random.by_ref().take(*size).read_to_end(&mut content)?;
+                fs::write(&path, content)
+            })
+            .map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+        let port = 20_000 + (u64::from(id) * 31 + seed) % 40_000;
+        let group = format!("239.255.42.11:{port}");
+        let address: SocketAddr = group.parse().map_err(|_| format!("bad group {group}"))?;
+        let now = Instant::now();
+        Ok(Self {
+            scene,
+            dir,
+            group,
+            content: scene.files.iter().map(|(_, size)| size).sum(),
+            observer: Observer::start(address)?,
+            sender: None,
+            receivers: (0..scene.receivers).map(|_| None).collect(),
+            said: Vec::new(),
+            started: now,
+            deadline: now + LIMIT,
+        })
+    }
+
+    /// Plays it to the end.
+    pub(crate) fn play(&mut self, scene: &Scene) -> Played {
+        let mut played = Played::default();
+        let done = self.act(scene, &mut played);
+        let ended = done.and_then(|()| self.check(&mut played));
+        played.overruns = self.observer.overruns();
+        let sent = self.observer.symbols();
+        played.again = sent.saturating_sub(self.content + played.missed);
+        played.failure = match ended {
+            Err(why) => Some(why),
+            Ok(()) if !played.killed.is_empty() && played.again > played.allowed => {
+                Some("too much was sent again".into())
+            }
+            Ok(()) => None,
+        };
+        played
+    }
+
+    fn act(&mut self, scene: &Scene, played: &mut Played) -> Result<(), String> {
+        for number in 0..scene.receivers {
+            self.start_receiver(number)?;
+        }
+        self.start_sender()?;
+        for (moment, victim) in &scene.kills {
+            if !self.wait_for(*moment)? {
+                break;
+            }
+            if self.kill(*victim, played)? {
+                return Ok(());
+            }
+        }
+        self.finish()
+    }
+
+    fn command(&self, verb: &str) -> Command {
+        let mut command = Command::new(binary());
+        command.arg(verb).args(["--json", "--interface", "127.0.0.1", "--group", &self.group]);
+        command
+    }
+
+    fn start_receiver(&mut self, number: usize) -> Result<(), String> {
+        let mut command = self.command("recv");
+        let into = self.dir.join(format!("in-{number}"));
+        command.arg(into).args(["--create-dirs", "--name", &format!("r{number}")]);
+        // Files count again when a sender has been killed and sends again: of several, none waits.
+        if let [_] = &self.scene.files[..] {
+            command.arg("--count=1");
+        }
+        self.receivers[number] = Some(Side::start(&mut command)?);
+        self.started = Instant::now();
+        // Listening.
+        self.wait_until(|round| {
+            let said = round.receivers[number].as_ref().is_none_or(|side| side.said("start"));
+            said.then_some(())
+        })
+    }
+
+    fn start_sender(&mut self) -> Result<(), String> {
+        let mut command = self.command("send");
+        let sources = self.scene.sources.iter().map(|source| self.dir.join("out").join(source));
+        command.args(sources).arg(format!("--rate={}M", self.scene.mbps));
+        if self.scene.expects {
+            let names: Vec<String> = (0..self.receivers.len()).map(|n| format!("r{n}")).collect();
+            command.arg(format!("--expect={}", names.join(",")));
+        }
+        self.sender = Some(Side::start(&mut command)?);
+        self.started = Instant::now();
+        Ok(())
+    }
+
+    fn wait_until<T>(
+        &mut self,
+        mut found: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Result<T, String> {
+        loop {
+            if let Some(found) = found(self) {
+                return Ok(found);
+            }
+            if Instant::now() > self.deadline {
+                return Err("it does not end".into());
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// False when somebody had ended before.
+    fn wait_for(&mut self, moment: Moment) -> Result<bool, String> {
+        let mut whole = None;
+        self.wait_until(|round| {
+            let sent = round.observer.symbols();
+            if whole.is_none() && sent >= round.content {
+                whole = Some(Instant::now());
+            }
+            let met = match moment {
+                Moment::Sent(percent) => sent >= round.content * percent / 100,
+                Moment::Started(ms) => round.started.elapsed() >= Duration::from_millis(ms),
+                Moment::Whole(ms) => {
+                    whole.is_some_and(|whole| whole.elapsed() >= Duration::from_millis(ms))
+                }
+            };
+            let ended = |side: &mut Option<Side>| side.as_mut().and_then(Side::ended).is_some();
+            if ended(&mut round.sender) || round.receivers.iter_mut().any(ended) {
+                return Some(false);
+            }
+            met.then_some(true)
+        })
+    }
+
+    /// True when the sender had its receipts already: then nothing is left to be done.
+    fn kill(&mut self, victim: Victim, played: &mut Played) -> Result<bool, String> {
+        let there = self.observer.symbols().min(self.content);
+        let mut over = false;
+        let (sender, receiver) = match victim {
+            Victim::Receiver(number) => (false, Some(number)),
+            Victim::Sender => (true, None),
+            Victim::Both => (true, Some(0)),
+        };
+        if let Some(number) = receiver {
+            played.receiver_kills += 1;
+            let dead = self.receivers[number].take();
+            self.bury(dead, &format!("receiver {number}"));
+        }
+        if sender {
+            played.sender_kills += 1;
+            if let Some(sender) = &mut self.sender {
+                sender.kill();
+                over = receipts(&sender.lines()) >= self.receivers.len();
+            }
+            let dead = self.sender.take();
+            self.bury(dead, "sender");
+        }
+        played.killed.push(match (sender, receiver) {
+            (true, Some(_)) => 'b',
+            (true, None) => 's',
+            (false, _) => 'r',
+        });
+        played.allowed += LOST_PER_CRASH + there / 100;
+        let before = self.observer.symbols();
+        if over {
+            return Ok(true);
+        }
+        if let Some(number) = receiver {
+            self.start_receiver(number)?;
+        }
+        if sender {
+            self.start_sender()?;
+        } else if let Some(number) = receiver {
+            self.wait_until(|round| {
+                let knows = round.receivers[number].as_ref().is_none_or(|side| side.said("object"));
+                let over = round.sender.as_mut().is_none_or(|side| side.ended().is_some());
+                (knows || over).then_some(())
+            })?;
+            played.missed += self.observer.symbols() - before;
+        }
+        Ok(false)
+    }
+
+    fn bury(&mut self, side: Option<Side>, name: &str) {
+        let Some(mut side) = side else { return };
+        side.kill();
+        self.said.push(format!("# {name}"));
+        self.said.extend(side.lines());
+    }
+
+    /// Until everybody has everything. A sender may have given up on a receiver that was killed, and
+    /// receivers may be content before their new sender began: then they are run again.
+    fn finish(&mut self) -> Result<(), String> {
+        for _ in 0..REPEATS_MAX {
+            let code = self.wait_until(|round| round.sender.as_mut().and_then(Side::ended))?;
+            let all = self.receivers.iter_mut().flatten().all(|side| side.ended().is_some());
+            match (code, all) {
+                (Some(0), _) => return self.dismiss_receivers(),
+                (Some(3), false) if self.has_receipts() => return self.dismiss_receivers(),
+                // It still waited for a life that was killed.
+                (Some(3), true) => return self.expect_receivers(),
+                (Some(3 | 6), _) => self.repeat()?,
+                (code, _) => return Err(format!("the sender ended with {code:?}")),
+            }
+        }
+        Err("the sender never has its receipts".into())
+    }
+
+    /// Whether some life of each receiver has given the sender its receipt.
+    fn has_receipts(&self) -> bool {
+        let said = self.sender.as_ref().map(Side::lines).unwrap_or_default();
+        receipts(&said) >= self.receivers.len()
+    }
+
+    /// The same commands again, of those that have ended.
+    fn repeat(&mut self) -> Result<(), String> {
+        for number in 0..self.receivers.len() {
+            if self.receivers[number].as_mut().is_none_or(|side| side.ended().is_some()) {
+                let gone = self.receivers[number].take();
+                self.bury(gone, &format!("receiver {number}"));
+                self.start_receiver(number)?;
+            }
+        }
+        let gone = self.sender.take();
+        self.bury(gone, "sender");
+        self.start_sender()
+    }
+
+    fn expect_receivers(&mut self) -> Result<(), String> {
+        for side in self.receivers.iter_mut().flatten() {
+            let code = side.ended().flatten();
+            if code != Some(0) {
+                return Err(format!("a receiver ended with {code:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The sender has a receipt from each. One that was killed after it gave the receipt, and
+    /// started again, waits for nothing.
+    fn dismiss_receivers(&mut self) -> Result<(), String> {
+        let grace = if self.scene.files.len() == 1 { GRACE } else { GRACE_ENDLESS };
+        let until = (Instant::now() + grace).min(self.deadline);
+        self.wait_until(|round| {
+            let mut sides = round.receivers.iter_mut().flatten();
+            let all = sides.all(|side| side.ended().is_some());
+            (all || Instant::now() > until).then_some(())
+        })
+    }
+
+    fn check(&mut self, played: &mut Played) -> Result<(), String> {
+        for number in 0..self.receivers.len() {
+            // Who waits for more keeps what a killed sender had begun, and marks of what is whole.
+            let waits = self.receivers[number].as_mut().is_none_or(|side| side.ended().is_none());
+            let into = self.dir.join(format!("in-{number}"));
+            for (name, _) in &self.scene.files {
+                if !is_same(&self.dir.join("out").join(name), &into.join(name)) {
+                    played.wrong = into.join(name).exists();
+                    return Err(format!("receiver {number}: {name} is not the same file"));
+                }
+            }
+            let left = left_over(&into).map_err(|e| e.to_string())?;
+            let expected = |name: &String| {
+                self.scene.sources.contains(name)
+                    || name == ".fanfare-ledger"
+                    || (waits && name.starts_with(".fanfare-"))
+            };
+            let left: Vec<String> = left.into_iter().filter(|name| !expected(name)).collect();
+            if !left.is_empty() {
+                return Err(format!("receiver {number}: left over: {left:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down what everybody said.
+    pub(crate) fn keep(&mut self, dir: &Path) {
+        let living = [("sender", self.sender.take())].into_iter();
+        let receivers: Vec<Option<Side>> = self.receivers.iter_mut().map(Option::take).collect();
+        for (name, side) in living.chain(receivers.into_iter().map(|side| ("receiver", side))) {
+            self.bury(side, name);
+        }
+        self.said.push("# observer".to_owned());
+        self.said.extend(self.observer.kinds());
+        let written = fs::create_dir_all(dir)
+            .and_then(|()| fs::write(dir.join("said.jsonl"), self.said.join("\n")));
+        if let Err(error) = written {
+            eprintln!("error: {}: {error}", dir.display());
+        }
+    }
+}
+
+/// Receivers, by name, of which a sender has receipts.
+fn receipts(lines: &[String]) -> usize {
+    let receiver = |line: &String| {
+        let rest = line.strip_prefix("{\"event\":\"receipt\",")?.split_once("\"name\":\"")?.1;
+        rest.split('"').next().map(ToOwned::to_owned)
+    };
+    lines.iter().filter_map(receiver).collect::<BTreeSet<String>>().len()
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((fs::read(one), fs::read(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+fn left_over(dir: &Path) -> io::Result<Vec<String>> {
+    let entries: io::Result<Vec<fs::DirEntry>> = fs::read_dir(dir)?.collect();
+    Ok(entries?.into_iter().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
+}
+
+fn binary() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    PathBuf::from(target).join("debug/fanfare")
+}
