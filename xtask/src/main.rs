@@ -4,6 +4,7 @@ mod crash;
 mod no_io;
 mod packages;
 mod simulated_crash;
+mod small_files;
 mod step;
 mod tidy;
 
@@ -21,7 +22,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   no-io     wire, fec and proto build without an operating system
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
-            [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
+             [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
+  small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]
   interop   against NRL's NORM in network namespaces (root; quick matrix)";
 
 fn cargo(name: &'static str, args: &'static [&'static str]) -> Step {
@@ -112,6 +114,9 @@ fn main() -> ExitCode {
     if task == "crash" {
         let args: Vec<String> = std::env::args().skip(2).collect();
         return simulated_crash::run(&args).unwrap_or_else(|| crash::run(&args));
+    }
+    if task == "small-files" {
+        return small_files::run(&std::env::args().skip(2).collect::<Vec<_>>());
     }
     let chosen: Vec<Step> = match task.as_str() {
         "ci" => steps(),

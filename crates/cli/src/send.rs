@@ -84,8 +84,7 @@ fn gather(args: &SendArgs, output: &Output) -> Result<Sources, Failure> {
         Gathering::SkippedLink(path) => skipped.links.add(path),
         Gathering::SkippedOther(path) => skipped.others.add(path),
     };
-    // What a receiver has already is left out object by object: better the files themselves.
-    let packing = if args.no_pack || args.sync { Packing::Never } else { Packing::Small };
+    let packing = if args.no_pack { Packing::Never } else { Packing::Small };
     let sources = Sources::gather_with(&args.paths, &args.stdin_name, packing, &mut report)?;
     skipped.warn(output);
     Ok(sources)

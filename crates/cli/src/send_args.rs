@@ -314,7 +314,7 @@ impl SendArgs {
         }
         let text = format!(
             "carousel ({}): a round has {objects} objects, and receivers keep {CAROUSEL_MAX} in \
-             view. Leave out --no-pack and --sync, or pack the files into one",
+             view. Leave out --no-pack, or pack the files into one",
             self.carousel
         );
         Err(Failure::usage("carousel.invalid", text))

@@ -4,7 +4,7 @@ mod support;
 
 use std::{collections::BTreeMap, path::Path};
 
-use support::{Stage, entries};
+use support::{LEDGER, Stage, entries};
 
 /// Every file below `root` with its content; directories end with a slash.
 fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -106,4 +106,70 @@ fn without_packs_every_file_is_an_object() {
     let sent = stage.send(&[stage.path("out/t"), "--no-pack".into(), "--rate=50M".into()]);
     assert_eq!(sent.expect(0).all("receipt").len(), 41);
     assert_eq!(receiver.end().expect(0).result()["files"], 41);
+}
+
+#[test]
+fn a_receiver_killed_between_packs_is_not_sent_again_what_it_has_unpacked() {
+    let stage = Stage::new();
+    // Six packs.
+    let content: usize = (0..2400).map(|n| n * 3701 % 20_000).sum();
+    for n in 0..2400 {
+        stage.file(&format!("out/t/{}/{n:05}", n / 100), n * 3701 % 20_000);
+    }
+    let mut receiver = stage.recv("a", &[]);
+    let sender = stage.start("send", &[stage.path("out/t"), "--rate=30M".into()]);
+    receiver.wait_for_progress("bytes", content as u64 / 2);
+    receiver.kill();
+    sender.kill();
+    assert_nothing_is_wrong(&stage.path("out/t"), &stage.path("a/t"));
+    let there = remembered(&stage.path("a"));
+    assert!(there > 1 << 20, "{there} bytes were in their place for good");
+    let receiver = stage.recv("a", &["--once"]);
+    let sent = stage.send(&[stage.path("out/t"), "--rate=50M".into()]).expect(0);
+    receiver.end().expect(0);
+    let wire = sent.result()["wire_bytes"].as_u64().unwrap();
+    // What a busy machine loses and has repaired.
+    let allowed = (content as u64).saturating_sub(there) + content as u64 * 8 / 100;
+    assert!(wire <= allowed, "{wire} of {allowed}");
+    assert!(tree(&stage.path("a/t")) == tree(&stage.path("out/t")));
+    assert_eq!(entries(&stage.path("a")), ["t"]);
+}
+
+/// Bytes of the objects that a receiver knows to have in this directory.
+fn remembered(directory: &Path) -> u64 {
+    let ledger = std::fs::read_to_string(directory.join(LEDGER)).unwrap();
+    let heads = ledger.lines().filter(|line| line.starts_with("o "));
+    heads.map(|line| line.split(' ').nth(4).unwrap().parse::<u64>().unwrap()).sum()
+}
+
+/// Every file that is there is whole, and the right one.
+#[track_caller]
+fn assert_nothing_is_wrong(out: &Path, there: &Path) {
+    let right = tree(out);
+    let wrong = tree(there).into_iter().find(|(name, content)| right.get(name) != Some(content));
+    assert!(wrong.is_none(), "{:?}", wrong.map(|(name, _)| name));
+}
+
+#[test]
+fn of_a_tree_that_is_there_only_groups_with_changes_travel_and_only_changed_files_are_written() {
+    let stage = Stage::new();
+    let content = make_tree(&stage, 9000);
+    let receiver = stage.recv("a", &["--once"]);
+    stage.send(&[stage.path("out/t"), "--rate=100M".into()]).expect(0);
+    receiver.end().expect(0);
+    let changed = [3, 4500, 8999].map(|n| format!("out/t/{}/{}/{n:05}", n % 7, n % 11));
+    for name in &changed {
+        let path = stage.path(name);
+        let longer = [&std::fs::read(&path).unwrap()[..], b"longer"].concat();
+        std::fs::write(path, longer).unwrap();
+    }
+    let receiver = stage.recv("a", &["--once", "--overwrite"]);
+    let sent = stage.send(&[stage.path("out/t"), "--sync".into(), "--rate=20M".into()]).expect(0);
+    let received = receiver.end().expect(0);
+    let written = received.all("file").iter().filter(|line| line["already"] != true).count();
+    assert_eq!(written, changed.len());
+    let wire = sent.result()["wire_bytes"].as_u64().unwrap();
+    assert!(wire < content as u64 / 10, "{wire} of {content}");
+    assert!(tree(&stage.path("a/t")) == tree(&stage.path("out/t")));
+    assert_eq!(entries(&stage.path("a")), ["t"]);
 }

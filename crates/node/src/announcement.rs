@@ -3,7 +3,9 @@
 //! ```text
 //! relative name, UTF-8 | NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 3: mode, 4: mtime,
 //!                                        5: read it where you believe to have it}
-//!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 8: "pack", 9: files}
+//!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 5: as above,
+//!                              8: "pack", 9: files,
+//!                              10: [bytes of the head, its BLAKE3 hash], 11: sent on demand}
 //! ```
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
 //! NRL's senders, which give only a name, are understood.
@@ -49,6 +51,23 @@ pub struct Details {
     /// Files in it, if it is a pack.
     #[n(9)]
     pub files: Option<u64>,
+    /// What is ahead of the files, if it is a pack.
+    #[n(10)]
+    pub head: Option<PackHead>,
+    /// It is sent only as far as it is asked for.
+    #[n(11)]
+    pub on_demand: Option<bool>,
+}
+
+/// What of a pack tells which files it is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct PackHead {
+    /// Its length.
+    #[n(0)]
+    pub bytes: u64,
+    /// Its BLAKE3 hash.
+    #[cbor(n(1), with = "minicbor::bytes")]
+    pub hash: [u8; 32],
 }
 
 /// The kind of an object that holds many files.
@@ -58,14 +77,21 @@ impl Details {
     /// Details in the present format.
     #[must_use]
     pub fn new(size: u64, root: [u8; 32], mode: Option<u32>, mtime: Option<i64>) -> Self {
-        Self { version: VERSION, size, root, mode, mtime, read: None, kind: None, files: None }
+        let (read, kind, files, head, on_demand) = (None, None, None, None, None);
+        Self { version: VERSION, size, root, mode, mtime, read, kind, files, head, on_demand }
     }
 
     /// Details of a pack of so many files.
     #[must_use]
-    pub fn of_pack(size: u64, root: [u8; 32], files: u64) -> Self {
+    pub fn of_pack(size: u64, root: [u8; 32], files: u64, head: PackHead) -> Self {
         let kind = Some(PACK.to_owned());
-        Self { kind, files: Some(files), ..Self::new(size, root, None, None) }
+        Self { kind, files: Some(files), head: Some(head), ..Self::new(size, root, None, None) }
+    }
+
+    /// The head of a pack, when that says which of it is asked for.
+    #[must_use]
+    pub fn pack_head(&self) -> Option<PackHead> {
+        self.head.filter(|_| self.is_pack())
     }
 
     /// The same, to be read where a receiver believes that it has it.
@@ -140,7 +166,12 @@ mod tests {
 
     #[test]
     fn a_pack_has_no_name_for_a_reader_of_c_strings() {
-        let details = Some(Details::of_pack(1 << 22, [7; 32], 4096));
+        let details = Some(Details::of_pack(
+            1 << 22,
+            [7; 32],
+            4096,
+            PackHead { bytes: 80_000, hash: [8; 32] },
+        ));
         let pack = Announcement { name: Vec::new(), details };
         assert_eq!(pack.encode()[0], 0);
         let back = Announcement::parse(&pack.encode());

@@ -1,13 +1,18 @@
 //! What happens where a file of the same name is already.
 
-use std::io;
+use std::{
+    io::{self, Read},
+    sync::Arc,
+};
 
 use rustix::io::Errno;
 
-use crate::disk::{AsDirectory, Open, Reader, rename_new};
+use crate::disk::{AsDirectory, FileHandle, Open, Reader, rename_new};
 
 /// Tries to find a free `name.1`, `name.2`, … before giving up.
 const SUFFIX_MAX: u32 = 9999;
+/// Bytes read at once for comparing: enough for BLAKE3's widest kernel, no more than a small file has.
+const READ_BYTES: u64 = 1 << 20;
 
 /// Which file stays when another one of the same name comes. Where both are equal nothing is
 /// written, whatever is chosen.
@@ -87,13 +92,44 @@ pub(crate) fn has_size(parent: impl AsDirectory, name: &str, size: u64) -> bool 
     parent.as_directory().file_size(name) == Some(size)
 }
 
-/// Whether a file with this content is there, and on disk.
-pub(crate) fn equals(parent: impl AsDirectory, name: &str, size: u64, hash: &[u8; 32]) -> bool {
+/// The regular file of this size that is there, for reading.
+pub(crate) fn open_sized(
+    parent: impl AsDirectory,
+    name: &str,
+    size: u64,
+) -> Option<Arc<dyn FileHandle>> {
     let parent = parent.as_directory();
     if !has_size(parent, name, size) {
-        return false;
+        return None;
     }
-    let Ok(file) = parent.open(name, Open::Read) else { return false };
-    let found = crate::source::hash(&mut Reader::new(&*file), &mut |_| {});
-    found.is_ok_and(|found| found.root == *hash) && file.sync().is_ok()
+    parent.open(name, Open::Read).ok()
+}
+
+/// Whether a file with this content is there, and on disk.
+pub(crate) fn equals(parent: impl AsDirectory, name: &str, size: u64, hash: &[u8; 32]) -> bool {
+    open_equal(parent, name, size, hash).is_some_and(|file| file.sync().is_ok())
+}
+
+/// The file with this content that is there; whether it is on disk is for the caller to see to.
+pub(crate) fn open_equal(
+    parent: impl AsDirectory,
+    name: &str,
+    size: u64,
+    hash: &[u8; 32],
+) -> Option<Arc<dyn FileHandle>> {
+    let file = open_sized(parent, name, size)?;
+    let mut reader = Reader::new(&*file);
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; size.clamp(1, READ_BYTES) as usize];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => {
+                hasher.update(&buffer[..count]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    (hasher.count() == size && hasher.finalize() == *hash).then_some(file)
 }

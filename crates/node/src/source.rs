@@ -73,7 +73,7 @@ impl SourceFile {
     #[must_use]
     pub fn announcement(&self) -> Announcement {
         if let Content::Pack(pack) = &self.content {
-            let details = Details::of_pack(self.size, self.root, pack.files());
+            let details = Details::of_pack(self.size, self.root, pack.files(), pack.head());
             return Announcement { name: Vec::new(), details: Some(details) };
         }
         let mtime = self.mode.map(|_| self.stamp.mtime.0);
@@ -81,6 +81,15 @@ impl SourceFile {
             name: self.name.clone().into_bytes(),
             details: Some(Details::new(self.size, self.root, self.mode, mtime)),
         }
+    }
+
+    /// The same where it is said of a pack that only what is asked for will come.
+    pub(crate) fn announcement_sent(&self, on_demand: bool) -> Announcement {
+        let mut announcement = self.announcement();
+        if let Some(details) = announcement.details.as_mut().filter(|d| d.is_pack()) {
+            details.on_demand = on_demand.then_some(true);
+        }
+        announcement
     }
 
     /// Files in it, when it is a pack.

@@ -15,14 +15,14 @@ use std::{
 use fanfare_proto::{ObjectKey, StorageError};
 
 use crate::{
-    announcement::{Announcement, Details},
+    announcement::{Announcement, Details, PackHead},
     directory::{Directory, permissions},
     disk::{FileHandle, Reader},
     file_storage::PartFile,
     ledger::{self, SharedLedger},
     manifest::Manifest,
     name::{NameError, SafeName},
-    pack::{self, Unpacked},
+    pack::{self, Unpacker},
     placement::Conflict,
     receipt::Reason,
     source::{self, Hashed},
@@ -45,6 +45,13 @@ pub(crate) struct Job {
     pub(crate) origin: Origin,
 }
 
+impl Job {
+    /// The head of a pack, which tells what of it is wrong.
+    fn head(&self) -> Option<PackHead> {
+        self.announcement.as_ref()?.details.as_ref()?.pack_head()
+    }
+}
+
 /// Where the content of a part comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -55,6 +62,8 @@ pub(crate) enum Origin {
     Kept,
     /// There is none: the file may be in its place already.
     Elsewhere,
+    /// The head of a pack has come: its files may be in their place already.
+    Head,
 }
 
 /// Why a file is not in its place.
@@ -102,6 +111,29 @@ impl From<Placed> for Held {
     }
 }
 
+/// What has the right hash.
+enum Verified {
+    /// A file, in its place.
+    Held(Held),
+    /// A pack, whose files are still to be written.
+    Pack(PackJob),
+}
+
+/// A pack whose hash is right.
+#[derive(Debug)]
+pub(crate) struct PackJob {
+    pub(crate) key: ObjectKey,
+    pub(crate) part: PartFile,
+    /// The name it was announced with: mostly none.
+    pub(crate) announced: Vec<u8>,
+    pub(crate) hash: [u8; 32],
+    pub(crate) size: u64,
+    pub(crate) conflict: Conflict,
+}
+
+/// Hands a pack to whoever unpacks.
+type Unpack<'a> = &'a mut dyn FnMut(PackJob) -> Result<(), Reason>;
+
 /// What became of a [`Job`].
 #[derive(Debug)]
 pub(crate) struct Verdict {
@@ -142,10 +174,16 @@ impl Verifier {
         let (jobs, queue) = sync_channel::<Job>(QUEUE);
         // Verdicts are small, and no more of them wait than objects were in view.
         let (results, verdicts) = std::sync::mpsc::channel();
+        let mut unpacker =
+            Unpacker::start(directory.clone(), ledger.clone(), results.clone(), waker.clone())?;
         let thread =
             std::thread::Builder::new().name("fanfare-verify".into()).spawn(move || {
+                let mut unpack = |pack| unpacker.unpack(pack);
                 for job in queue {
-                    if results.send(judge(&directory, &ledger, job)).is_err() {
+                    let Some(verdict) = judge(&directory, &ledger, &mut unpack, job) else {
+                        continue;
+                    };
+                    if results.send(verdict).is_err() {
                         return;
                     }
                     waker.wake();
@@ -184,7 +222,9 @@ impl Verifier {
             Lane::Thread { verdicts, .. } => verdicts.try_recv().ok(),
             #[cfg(test)]
             Lane::Inline { directory, ledger, jobs } => {
-                jobs.pop_front().map(|job| judge(directory, ledger, job))
+                // No pack comes here.
+                let unpack: Unpack<'_> = &mut |_| Err(Reason::Refused);
+                jobs.pop_front().and_then(|job| judge(directory, ledger, unpack, job))
             }
         }
     }
@@ -206,19 +246,39 @@ impl Drop for Verifier {
     }
 }
 
-fn judge(directory: &Directory, ledger: &SharedLedger, job: Job) -> Verdict {
-    Verdict { key: job.key, result: verify(directory, ledger, job) }
+fn judge(
+    directory: &Directory,
+    ledger: &SharedLedger,
+    unpack: Unpack<'_>,
+    job: Job,
+) -> Option<Verdict> {
+    let key = job.key;
+    verify(directory, ledger, unpack, job).map(|result| Verdict { key, result })
 }
 
 /// Hash, compare, sync, rename, sync the directory: in this order, so that a file under its final
 /// name is never wrong, whenever the power fails.
-fn verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held, Fault> {
+///
+/// `None`: it is a pack, whose verdict comes from the unpacker.
+fn verify(
+    directory: &Directory,
+    ledger: &SharedLedger,
+    unpack: Unpack<'_>,
+    job: Job,
+) -> Option<Result<Held, Fault>> {
     let (part, lasting, file) = (job.part.name.clone(), job.part.lasting, job.part.file.clone());
     // What is only examined is being received.
     let examined = job.origin != Origin::Received;
-    let mendable = examined || job.manifest.is_some();
+    let mendable = examined || job.manifest.is_some() || job.head().is_some();
     let (key, announcement) = (job.key, job.announcement.clone());
-    let held = try_verify(directory, ledger, job);
+    let held = match try_verify(directory, ledger, job) {
+        Ok(Verified::Pack(pack)) => match unpack(pack) {
+            Ok(()) => return None,
+            Err(reason) => Err(Fault::Failed(reason)),
+        },
+        Ok(Verified::Held(held)) => Ok(held),
+        Err(fault) => Err(fault),
+    };
     if let (Ok(held), Some(announcement)) = (&held, &announcement)
         && let (Some(details), true) = (&announcement.details, held.failures.is_empty())
     {
@@ -234,26 +294,34 @@ fn verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held
     if given_up {
         directory.remove(&part);
     }
-    held
+    Some(held)
 }
 
-fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Held, Fault> {
+fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Verified, Fault> {
     if let Some(error) = job.part.failed {
         return Err(Fault::Failed(reason(error)));
     }
     if job.origin != Origin::Received
         && let Some(held) = find_listed(ledger, &job)
     {
-        return Ok(held);
+        return Ok(Verified::Held(held));
     }
     if job.origin != Origin::Received
         && let Some(placed) = find_placed(directory, &job)
     {
-        return Ok(placed.into());
+        return Ok(Verified::Held(placed.into()));
     }
     let details = job.announcement.as_ref().and_then(|a| a.details.clone());
     if job.origin == Origin::Elsewhere {
-        return Err(Fault::Wrong(vec![(0, job.size)]));
+        let lacking = job.head().map_or(job.size, |head| head.bytes.min(job.size));
+        return Err(Fault::Wrong(vec![(0, lacking)]));
+    }
+    if let (Origin::Head, Some(head)) = (job.origin, job.head()) {
+        let lacking = pack::fill(directory, job.part.file.handle(), job.size, &head);
+        let lacking = lacking.map_err(Fault::Failed)?;
+        if !lacking.is_empty() {
+            return Err(Fault::Wrong(lacking));
+        }
     }
     let mut reader = Reader::new(job.part.file.handle());
     let hashed = source::hash(&mut reader, &mut |_| {}).map_err(|e| disk(&e))?;
@@ -264,14 +332,17 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
         return Err(Fault::Wrong(Vec::new()));
     }
     if details.as_ref().is_some_and(Details::is_pack) {
-        return unpack(directory, job, &hashed).map_err(Fault::Failed);
+        let Job { key, part, conflict, .. } = job;
+        let (hash, size) = (hashed.root, hashed.size);
+        let announced = job.announcement.map_or_else(Vec::new, |announcement| announcement.name);
+        return Ok(Verified::Pack(PackJob { key, part, announced, hash, size, conflict }));
     }
     if job.origin == Origin::Received
         && let Some(placed) = find_placed(directory, &job)
     {
-        return Ok(placed.into());
+        return Ok(Verified::Held(placed.into()));
     }
-    place(directory, job, &hashed)
+    place(directory, job, &hashed).map(Verified::Held)
 }
 
 /// What the ledger knows to be here, unless its sender wants it read.
@@ -299,6 +370,13 @@ fn find_placed(directory: &Directory, job: &Job) -> Option<Placed> {
 }
 
 fn wrong(job: &Job, found: &Hashed) -> Fault {
+    if let Some(head) = job.head() {
+        return match pack::wrong(job.part.file.handle(), job.size, &head) {
+            Ok(runs) if runs.is_empty() => Fault::Failed(Reason::HashMismatch),
+            Ok(runs) => Fault::Wrong(runs),
+            Err(reason) => Fault::Failed(reason),
+        };
+    }
     match (&job.manifest, &found.manifest) {
         (Some(manifest), Some(found)) => Fault::Wrong(manifest.wrong(found)),
         (Some(manifest), None) => Fault::Wrong(vec![(0, manifest.size())]),
@@ -331,22 +409,6 @@ fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault
     };
     let (name, already) = name.ok_or(Fault::Failed(Reason::Conflict))?;
     Ok(Placed { name, size, hash, verified, already, name_rejected }.into())
-}
-
-/// The same for a pack, with two syncs for all of its files.
-fn unpack(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Reason> {
-    let Hashed { root: hash, size, .. } = *hashed;
-    let sync = || rustix::fs::syncfs(directory.as_fd()).map_err(|e| disk_reason(&e.into()));
-    let conflict = job.conflict;
-    let part = job.part.file.handle().as_os().ok_or(Reason::DiskError)?;
-    let staged = pack::stage(directory, job.key, part, size)?;
-    // Before the sync: what is gone need not be written to the disk.
-    directory.remove(&job.part.name);
-    drop(job);
-    sync()?;
-    let Unpacked { files, failures } = staged.place(conflict);
-    sync()?;
-    Ok(Held { hash, size, files, failures })
 }
 
 /// Makes holes where there is nothing but zeros. Where the file system has none, they take room.
@@ -428,6 +490,7 @@ mod tests {
         verify(
             &directory,
             &ledger,
+            &mut |_| Err(Reason::Refused),
             Job {
                 key: ObjectKey {
                     sender: NodeId(1),
@@ -442,6 +505,7 @@ mod tests {
                 conflict: Conflict::KeepBoth,
             },
         )
+        .expect("a file's verdict")
         .map(|held| held.files[0].clone())
     }
 

@@ -91,9 +91,9 @@ impl FileStorage {
 
     /// The file of an object that was received whole; it may be asked for again after mending.
     pub(crate) fn finished(&mut self, key: ObjectKey) -> Option<PartFile> {
-        if let Some(bytes) = self.take_small(key) {
-            // Data that is no manifest: a plain sender's.
-            self.parts.as_mut()?.open(key, bytes.len() as u64, false).ok()?;
+        if let Some(Small { size, bytes }) = self.small.remove(&key) {
+            // Data that is no manifest: a plain sender's, or a short pack, of which some may lack.
+            self.parts.as_mut()?.open(key, size, false).ok()?;
             self.parts.as_mut()?.write(key, 0, &bytes).ok()?;
             self.parts.as_mut()?.close(key, true);
         }

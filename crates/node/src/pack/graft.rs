@@ -3,7 +3,10 @@
 //! Giving each of a thousand files its name costs as much as writing it. Where the directory is
 //! missing, it is filled with its files aside, and one rename brings them all.
 
-use std::{collections::BTreeMap, io};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
 
 use rustix::io::Errno;
 
@@ -20,18 +23,24 @@ pub(super) struct Grafts {
 
 impl Grafts {
     /// The directory being built that `name` belongs into, begun if it is time for it. `None` where
-    /// its directory is there already, or cannot be made.
-    pub(super) fn of(&mut self, name: &SafeName, existing: &mut Parents<'_>) -> Option<usize> {
+    /// its directory is there already, is brought by a pack before, or cannot be made.
+    pub(super) fn of(
+        &mut self,
+        name: &SafeName,
+        existing: &mut Parents<'_>,
+        promised: &BTreeSet<Vec<String>>,
+    ) -> Option<usize> {
         let (directories, _) = name.split();
         // Most files have neighbours: their directory is there, or the one that was tried last.
-        if existing.get(directories).is_ok() {
+        if existing.get(directories).is_ok() || promised.contains(directories) {
             return None;
         }
         let mut prefixes = (1..=directories.len()).map(|len| &directories[..len]);
         let begun = prefixes.clone().find_map(|prefix| self.numbers.get(prefix).copied());
         begun.or_else(|| {
-            let missing =
-                |path: &&[String]| existing.get(path).is_err_and(|e| is(&e, Errno::NOENT));
+            let missing = |path: &&[String]| {
+                !promised.contains(*path) && existing.get(path).is_err_and(|e| is(&e, Errno::NOENT))
+            };
             let path = prefixes.find(missing)?.to_vec();
             self.numbers.insert(path.clone(), self.paths.len());
             self.paths.push(path);
@@ -48,9 +57,14 @@ impl Grafts {
         (std::iter::once(own).chain(rest.iter().cloned()).collect(), last.to_owned())
     }
 
+    /// Whether any was begun.
+    pub(super) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
     /// Puts all into their places; says of each whether it is there. One is not when somebody made
     /// a directory of that name meanwhile: its files have to be placed one by one.
-    pub(super) fn place(&self, staging: &Staging<'_>, target: &Directory) -> Vec<bool> {
+    pub(super) fn place(&self, staging: &Staging, target: &Directory) -> Vec<bool> {
         let mut parents = Parents::existing(target);
         let place = |(number, path): (usize, &Vec<String>)| -> io::Result<()> {
             let (last, directories) = path.split_last().ok_or(Errno::INVAL)?;

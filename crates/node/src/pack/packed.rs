@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::{read_at::ReadAt, source::Stamp};
+use crate::{announcement::PackHead, read_at::ReadAt, source::Stamp};
 
 /// What was named to be sent, and the name receivers give it.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Member {
 /// it was hashed; empty ones are not looked at again.
 #[derive(Debug)]
 pub(crate) struct Packed {
-    /// Header and index.
+    /// All that is ahead of the content.
     head: Vec<u8>,
     members: Vec<Member>,
     /// The first file that was found to be another.
@@ -57,6 +57,11 @@ pub(crate) struct Packed {
 impl Packed {
     pub(super) fn new(head: Vec<u8>, members: Vec<Member>) -> Self {
         Self { head, members, changed: OnceLock::new() }
+    }
+
+    /// What is announced of its head.
+    pub(crate) fn head(&self) -> PackHead {
+        PackHead { bytes: self.head.len() as u64, hash: *blake3::hash(&self.head).as_bytes() }
     }
 
     /// Files in it.

@@ -5,21 +5,20 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
-    os::unix::fs::MetadataExt,
+    io,
+    os::unix::fs::{FileExt, MetadataExt},
     path::Path,
     sync::Arc,
 };
 
 use super::{
-    HEADER_BYTES, header,
+    GROUP_BYTES, HASH, HEADER_BYTES, SMALL_BYTES, header,
     index::Writer,
     packed::{Member, Packed, Root},
+    rebuild::group_hash,
 };
 use crate::source::Stamp;
 
-/// Files from this size on are objects of their own: a header for each costs them nothing.
-const SMALL_BYTES: u64 = 64 << 10;
 /// Content of a full pack. Long enough that packs are few, short enough that a receiver which
 /// loses one in the end loses little.
 const CONTENT_MAX: usize = 4 << 20;
@@ -77,13 +76,17 @@ impl Packer {
     /// Takes a file if it is small.
     pub(crate) fn take(&mut self, root: &Arc<Root>, path: &Path, name: &str) -> io::Result<Taken> {
         for _ in 0..TRIES {
-            let mut file = File::open(path)?;
+            let file = File::open(path)?;
             let meta = file.metadata()?;
             if meta.size() >= SMALL_BYTES {
                 return Ok(Taken::No);
             }
             let start = self.content.len();
-            (&mut file).take(SMALL_BYTES).read_to_end(&mut self.content)?;
+            // One more than there is: a read that comes back short has seen the end.
+            self.content.resize(start + meta.size() as usize + 1, 0);
+            let read = file.read_at(&mut self.content[start..], 0);
+            self.content.truncate(start + *read.as_ref().unwrap_or(&0));
+            read?;
             let size = (self.content.len() - start) as u64;
             let stamp = Stamp::of(&file.metadata()?);
             if size == stamp.size && stamp == Stamp::of(&meta) {
@@ -137,9 +140,11 @@ impl Packer {
         }
         self.directory_bytes = 0;
         let index = index.finish();
-        let mut head = Vec::with_capacity(HEADER_BYTES + index.len());
-        head.extend_from_slice(&header(index.len()));
+        let groups = self.content.chunks(GROUP_BYTES as usize);
+        let mut head = Vec::with_capacity(HEADER_BYTES + index.len() + groups.len() * HASH);
+        head.extend_from_slice(&header(index.len(), groups.len()));
         head.extend_from_slice(&index);
+        groups.for_each(|group| head.extend_from_slice(&group_hash(group)));
         let mut hasher = blake3::Hasher::new();
         hasher.update(&head).update(&self.content);
         let root = hasher.finalize().into();

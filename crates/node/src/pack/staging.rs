@@ -4,6 +4,7 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd, BorrowedFd},
+    sync::Arc,
 };
 
 use fanfare_proto::ObjectKey;
@@ -17,21 +18,22 @@ use crate::{
     name::PART_PREFIX,
 };
 
+/// Ends the name of such a directory.
 const ENDING: &str = ".pack";
 /// Deepest tree in it: no name is deeper.
 const DEPTH_MAX: usize = 16;
 
 /// A directory that nobody else may enter.
 #[derive(Debug)]
-pub(super) struct Staging<'a> {
-    parent: &'a Directory,
+pub(super) struct Staging {
+    parent: Arc<Directory>,
     name: String,
     own: Directory,
 }
 
-impl<'a> Staging<'a> {
+impl Staging {
     /// Creates it for this object.
-    pub(super) fn create(parent: &'a Directory, key: ObjectKey) -> io::Result<Self> {
+    pub(super) fn create(parent: &Arc<Directory>, key: ObjectKey) -> io::Result<Self> {
         let name = parent.own_name(key, ENDING);
         let left_over = match rustix::fs::mkdirat(parent.as_fd(), &name, Mode::RWXU) {
             Err(Errno::EXIST) => true,
@@ -41,7 +43,7 @@ impl<'a> Staging<'a> {
         let fd = open_beneath(parent.as_fd(), &name, flags, Mode::empty())?;
         // Tells other receivers in this directory that it is in use.
         let _ = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive);
-        let staging = Self { parent, name, own: Directory::from_own(fd) };
+        let staging = Self { parent: parent.clone(), name, own: Directory::from_own(fd) };
         if left_over {
             staging.empty();
         }
@@ -100,7 +102,7 @@ fn empty(directory: BorrowedFd<'_>, depth: usize) {
     }
 }
 
-impl Drop for Staging<'_> {
+impl Drop for Staging {
     fn drop(&mut self) {
         let remove =
             || rustix::fs::unlinkat(self.parent.as_fd(), self.name.as_str(), AtFlags::REMOVEDIR);

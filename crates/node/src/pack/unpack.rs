@@ -2,28 +2,29 @@
 //!
 //! First every file is written under a name of our own; then one sync for all of them; then each
 //! gets its name; then one more sync. So a file under its final name is never wrong, whenever the
-//! power fails, and a pack costs two syncs instead of two for each of its files.
+//! power fails, and packs share their syncs instead of having two for each of their files.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{self, Write},
     os::unix::fs::FileExt,
+    sync::Arc,
 };
 
 use fanfare_proto::ObjectKey;
 
 use super::{
-    HEADER_BYTES,
     graft::Grafts,
-    index::{self, Entry},
+    head::{Head, HeadError},
+    index::Entry,
     parents::Parents,
-    parse_header,
     staging::{Staging, set_mtime},
 };
 use crate::{
     directory::Directory,
     name::{NameError, SafeName},
-    placement::{Conflict, Finished, Place},
+    placement::{Conflict, Finished, Place, open_equal},
     receipt::Reason,
     verify::{Placed, disk_reason as disk, is_in_the_way, unnamed},
 };
@@ -42,9 +43,9 @@ pub(crate) struct Unpacked {
 
 /// A pack whose files are written, but neither synced nor named.
 #[derive(Debug)]
-pub(crate) struct Staged<'a> {
-    directory: &'a Directory,
-    staging: Staging<'a>,
+pub(crate) struct Staged {
+    directory: Arc<Directory>,
+    staging: Staging,
     grafts: Grafts,
     files: Vec<StagedFile>,
 }
@@ -68,24 +69,31 @@ struct StagedFile {
     at: At,
 }
 
-/// Writes the files of the pack `part`, of `size` bytes, whose hash is right.
-pub(crate) fn stage<'a>(
-    directory: &'a Directory,
+/// Writes the files of the pack `part`, of `size` bytes, whose hash is right. `promised` are the
+/// directories that packs before this one will bring, and this one then.
+pub(crate) fn stage(
+    directory: &Arc<Directory>,
     key: ObjectKey,
     part: &File,
     size: u64,
-) -> Result<Staged<'a>, Reason> {
-    let (entries, mut offset) = read_index(part, size)?;
+    promised: &mut BTreeSet<Vec<String>>,
+) -> Result<Staged, Reason> {
+    let head = Head::read(part, size).map_err(|error| match error {
+        HeadError::Malformed => Reason::Refused,
+        HeadError::Io(error) => disk(&error),
+    })?;
+    let (entries, mut offset) = (head.entries, head.bytes);
     let staging = Staging::create(directory, key).map_err(|e| disk(&e))?;
     let mut stager = Stager {
         existing: Parents::existing(directory),
+        promised,
         grafts: Grafts::default(),
         inside: Parents::created(staging.directory()),
-        buffer: Vec::new(),
+        window: Window { part, end: size, start: 0, bytes: Vec::new() },
     };
     let mut files = Vec::with_capacity(entries.len());
     for (number, entry) in entries.into_iter().enumerate() {
-        let source = Source { part, offset, size: entry.size };
+        let source = Source { offset, size: entry.size };
         offset += entry.size;
         let name = SafeName::parse(entry.name.trim_end_matches('/').as_bytes());
         let mut file = StagedFile { entry, name, hash: [0; 32], at: At::Number };
@@ -95,58 +103,78 @@ pub(crate) fn stage<'a>(
         files.push(file);
     }
     let grafts = stager.grafts;
-    Ok(Staged { directory, staging, grafts, files })
+    promise(&grafts, &files, promised);
+    Ok(Staged { directory: directory.clone(), staging, grafts, files })
 }
 
-/// The entries, and where the content begins. A pack that is not what it says is refused.
-fn read_index(part: &File, size: u64) -> Result<(Vec<Entry>, u64), Reason> {
-    let read = |buffer: &mut [u8], offset: usize| match part.read_exact_at(buffer, offset as u64) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Reason::Refused),
-        other => other.map_err(|e| disk(&e)),
-    };
-    let mut header = [0; HEADER_BYTES];
-    read(&mut header, 0)?;
-    let length = parse_header(&header).ok_or(Reason::Refused)?;
-    let head = (HEADER_BYTES + length) as u64;
-    let content = size.checked_sub(head).ok_or(Reason::Refused)?;
-    let mut bytes = vec![0; length];
-    read(&mut bytes, HEADER_BYTES)?;
-    let entries = index::parse(&bytes, content).map_err(|_| Reason::Refused)?;
-    Ok((entries, head))
+/// Adds the directories that come with the grafts.
+fn promise(grafts: &Grafts, files: &[StagedFile], promised: &mut BTreeSet<Vec<String>>) {
+    if grafts.is_empty() {
+        return;
+    }
+    let grafted = files.iter().filter(|file| matches!(file.at, At::Graft(_)));
+    for name in grafted.filter_map(|file| file.name.as_ref().ok()) {
+        let (mut directories, _) = name.split();
+        // Whatever is below one that is known is known.
+        while !directories.is_empty() && !promised.contains(directories) {
+            promised.insert(directories.to_vec());
+            directories = &directories[..directories.len() - 1];
+        }
+    }
 }
 
 /// Where the bytes of a file are in the pack.
-struct Source<'a> {
-    part: &'a File,
+struct Source {
     offset: u64,
     size: u64,
+}
+
+/// A stretch of the pack in memory: its files are mostly much shorter.
+struct Window<'a> {
+    part: &'a File,
+    /// Bytes of the pack.
+    end: u64,
+    /// Where the stretch begins.
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window<'_> {
+    /// As many of the bytes from `offset` on as are at hand, at least one.
+    fn get(&mut self, offset: u64, len: u64) -> io::Result<&[u8]> {
+        let loaded = self.start..self.start + self.bytes.len() as u64;
+        if offset < loaded.start || offset + len.min(COPY_BYTES) > loaded.end {
+            self.bytes.resize((self.end - offset).min(COPY_BYTES) as usize, 0);
+            self.start = offset;
+            self.part.read_exact_at(&mut self.bytes, offset)?;
+        }
+        let from = (offset - self.start) as usize;
+        let len = len.min(COPY_BYTES) as usize;
+        Ok(&self.bytes[from..from + len])
+    }
 }
 
 /// What the files of a pack have in common while they are written.
 struct Stager<'a> {
     existing: Parents<'a>,
+    promised: &'a BTreeSet<Vec<String>>,
     grafts: Grafts,
     /// Directories in the staging directory.
     inside: Parents<'a>,
-    buffer: Vec<u8>,
+    window: Window<'a>,
 }
 
 impl Stager<'_> {
-    fn stage(
-        &mut self,
-        source: &Source<'_>,
-        number: usize,
-        file: &mut StagedFile,
-    ) -> io::Result<()> {
+    fn stage(&mut self, source: &Source, number: usize, file: &mut StagedFile) -> io::Result<()> {
         if self.may_be_there(file) {
-            file.hash = source.copy(None, &mut self.buffer)?;
+            file.hash = source.copy(None, &mut self.window)?;
             if file.is_there_in(&mut self.existing) {
                 file.at = At::Place;
                 return Ok(());
             }
         }
         let mut out = self.create(number, file)?;
-        file.hash = source.copy(Some(&mut out), &mut self.buffer)?;
+        file.hash = source.copy(Some(&mut out), &mut self.window)?;
         set_mtime(&out, file.entry.mtime);
         Ok(())
     }
@@ -164,8 +192,8 @@ impl Stager<'_> {
     fn create(&mut self, number: usize, file: &mut StagedFile) -> io::Result<File> {
         let mode = file.entry.mode;
         let name = file.name.as_ref().ok();
-        if let Some((name, graft)) =
-            name.and_then(|name| Some((name, self.grafts.of(name, &mut self.existing)?)))
+        if let Some((name, graft)) = name
+            .and_then(|name| Some((name, self.grafts.of(name, &mut self.existing, self.promised)?)))
         {
             let (directories, last) = self.grafts.inside(graft, name);
             let out = self.inside.get(&directories);
@@ -178,20 +206,18 @@ impl Stager<'_> {
     }
 }
 
-impl Source<'_> {
+impl Source {
     /// Hashes, and writes where there is something to write to.
-    fn copy(&self, mut out: Option<&mut File>, buffer: &mut Vec<u8>) -> io::Result<[u8; 32]> {
+    fn copy(&self, mut out: Option<&mut File>, window: &mut Window<'_>) -> io::Result<[u8; 32]> {
         let mut hasher = blake3::Hasher::new();
         let mut done = 0;
         while done < self.size {
-            let len = (self.size - done).min(COPY_BYTES) as usize;
-            buffer.resize(len, 0);
-            self.part.read_exact_at(buffer, self.offset + done)?;
-            hasher.update(buffer);
+            let bytes = window.get(self.offset + done, self.size - done)?;
+            hasher.update(bytes);
             if let Some(out) = &mut out {
-                out.write_all(buffer)?;
+                out.write_all(bytes)?;
             }
-            done += len as u64;
+            done += bytes.len() as u64;
         }
         Ok(hasher.finalize().into())
     }
@@ -206,7 +232,8 @@ impl StagedFile {
         let Ok(name) = &self.name else { return false };
         let (directories, last) = name.split();
         let parent = existing.get(directories);
-        parent.is_ok_and(|p| crate::placement::equals(p, last, self.entry.size, &self.hash))
+        // The sync that makes the others durable is for these, too.
+        parent.is_ok_and(|p| open_equal(p, last, self.entry.size, &self.hash).is_some())
     }
 
     fn placed(&self, name: SafeName, already: bool, name_rejected: Option<NameError>) -> Placed {
@@ -215,14 +242,14 @@ impl StagedFile {
     }
 }
 
-impl Staged<'_> {
+impl Staged {
     /// Gives the files their names. To be called after a sync, and followed by one.
     pub(crate) fn place(self, conflict: Conflict) -> Unpacked {
         let mut unpacked = Unpacked::default();
         let mut placer = Placer {
-            grafted: self.grafts.place(&self.staging, self.directory),
+            grafted: self.grafts.place(&self.staging, &self.directory),
             grafts: &self.grafts,
-            parents: Parents::created(self.directory),
+            parents: Parents::created(&self.directory),
             inside: Parents::existing(self.staging.directory()),
             conflict,
         };
@@ -348,16 +375,20 @@ mod tests {
         files.iter().for_each(|(name, content)| index.push(name, content.len() as u64, 0o640, 77));
         let index = index.finish();
         let content: String = files.iter().map(|(_, content)| *content).collect();
-        [&header(index.len())[..], &index, content.as_bytes()].concat()
+        let hash = blake3::hash(content.as_bytes());
+        let groups: &[u8] = if content.is_empty() { &[] } else { hash.as_bytes() };
+        let header = header(index.len(), groups.len() / 32);
+        [&header[..], &index, groups, content.as_bytes()].concat()
     }
 
     fn try_run(scratch: &Scratch, pack: &[u8], conflict: Conflict) -> Result<Unpacked, Reason> {
-        let directory = Directory::open(scratch.path(), false).unwrap();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
         let mut part = directory.create(".fanfare-t.part").unwrap();
         directory.remove(".fanfare-t.part");
         part.write_all(pack).unwrap();
         part.rewind().unwrap();
-        stage(&directory, KEY, &part, pack.len() as u64).map(|staged| staged.place(conflict))
+        stage(&directory, KEY, &part, pack.len() as u64, &mut BTreeSet::new())
+            .map(|staged| staged.place(conflict))
     }
 
     fn run(scratch: &Scratch, files: &[(&str, &str)], conflict: Conflict) -> Unpacked {
@@ -463,12 +494,13 @@ mod tests {
     #[test]
     fn a_directory_that_appears_meanwhile_keeps_what_it_has() {
         let scratch = Scratch::new();
-        let directory = Directory::open(scratch.path(), false).unwrap();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
         let part = pack(&[("d/e/f", "new"), ("d/e/g", "new"), ("d/h", "new")]);
         let mut file = directory.create(".fanfare-t.part").unwrap();
         directory.remove(".fanfare-t.part");
         file.write_all(&part).unwrap();
-        let staged = stage(&directory, KEY, &file, part.len() as u64).unwrap();
+        let staged =
+            stage(&directory, KEY, &file, part.len() as u64, &mut BTreeSet::new()).unwrap();
         std::fs::create_dir_all(scratch.path().join("d/e")).unwrap();
         std::fs::write(scratch.path().join("d/e/f"), "old").unwrap();
         let unpacked = staged.place(Conflict::KeepBoth);
@@ -492,6 +524,54 @@ mod tests {
         let scratch = Scratch::new();
         let unpacked = run(&scratch, &[("f", "1"), ("f", "2"), ("f", "1")], Conflict::KeepBoth);
         assert_eq!(names(&unpacked), ["f", "f.1", "f"]);
+    }
+
+    #[test]
+    fn until_a_pack_is_placed_nothing_of_it_has_its_name_and_a_crash_then_costs_nothing() {
+        let scratch = Scratch::new();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
+        let bytes = pack(&[("d/e/f", "new"), ("g", "new")]);
+        let mut part = directory.create(".fanfare-t.part").unwrap();
+        directory.remove(".fanfare-t.part");
+        part.write_all(&bytes).unwrap();
+        let size = bytes.len() as u64;
+        let crashed = stage(&directory, KEY, &part, size, &mut BTreeSet::new()).unwrap();
+        let there = entries(scratch.path());
+        assert!(there.len() == 1 && there[0].ends_with(".pack"), "{there:?}");
+        // Its process is alive: another receiver in this directory lets it be.
+        crate::pack::staging::remove_left_over(&directory);
+        assert_eq!(entries(scratch.path()), there);
+        // As a kill does, without a destructor.
+        std::mem::forget(crashed);
+        let again = stage(&directory, KEY, &part, size, &mut BTreeSet::new()).unwrap();
+        assert_eq!(names(&again.place(Conflict::KeepBoth)), ["d/e/f", "g"]);
+        assert_eq!(entries(scratch.path()), ["d", "g"]);
+        std::fs::create_dir_all(scratch.path().join(".fanfare-1-2-3.pack/d0/x")).unwrap();
+        crate::pack::staging::remove_left_over(&directory);
+        assert_eq!(entries(scratch.path()), ["d", "g"]);
+    }
+
+    #[test]
+    fn a_directory_that_a_pack_before_brings_is_not_brought_twice() {
+        let scratch = Scratch::new();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
+        let mut promised = BTreeSet::new();
+        let mut stage_next = |number: u16, files: &[(&str, &str)]| {
+            let bytes = pack(files);
+            let mut part = directory.create(".fanfare-t.part").unwrap();
+            part.write_all(&bytes).unwrap();
+            directory.remove(".fanfare-t.part");
+            let key = ObjectKey { object: ObjectTransportId(number), ..KEY };
+            stage(&directory, key, &part, bytes.len() as u64, &mut promised).unwrap()
+        };
+        let first = stage_next(1, &[("t/a/1", "1"), ("t/b/2", "2")]);
+        let second = stage_next(2, &[("t/b/3", "3"), ("t/c/4", "4")]);
+        let at: Vec<At> = second.files.iter().map(|file| file.at).collect();
+        assert_eq!(at, [At::Number, At::Graft(0)], "t/c as a whole, into t");
+        first.place(Conflict::KeepBoth);
+        assert_eq!(names(&second.place(Conflict::KeepBoth)), ["t/b/3", "t/c/4"]);
+        assert_eq!(entries(&scratch.path().join("t/b")), ["2", "3"]);
+        assert_eq!(entries(&scratch.path().join("t")), ["a", "b", "c"]);
     }
 
     #[test]

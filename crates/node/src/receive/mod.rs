@@ -1,9 +1,10 @@
 //! Receiving files: from an announcement to a file on disk that may be acknowledged.
 //!
-//! - `objects`: what becomes of each; `options`: what is wanted; `record`: what is held of one life of a sender; `reminder`: saying again what is not
+//! - `objects`: what becomes of each; `mending`: what proves wrong; `options`: what is wanted; `record`: what is held of one life of a sender; `reminder`: saying again what is not
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
+mod mending;
 mod objects;
 mod options;
 mod record;

@@ -22,9 +22,6 @@ use crate::{
     verify::{self, Fault, Held, Job, Origin, Placed, Verdict},
 };
 
-/// How often wrong bytes are asked for again before an object is given up.
-const MENDED_MAX: u8 = 3;
-
 impl ReceiveJob {
     pub(super) fn on_object(
         &mut self,
@@ -97,7 +94,9 @@ impl ReceiveJob {
         (name, details): (&[u8], &Details),
     ) -> Result<(), StorageError> {
         let listed = ledger::lock(&self.ledger).lists(&details.root, name);
+        // Of a pack that is not sent unasked, its files may be in their place. Its head will tell.
         let in_place = listed
+            || (details.is_pack() && details.on_demand == Some(true))
             || SafeName::parse(name)
                 .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
         // What is here whole needs no part.
@@ -128,7 +127,12 @@ impl ReceiveJob {
             Found::Nothing if in_place => Origin::Elsewhere,
             Found::Nothing => Origin::Received,
         };
-        object.examined = object.origin != Origin::Received;
+        // All of a pack that may be here is claimed. Where it is not, its head is asked for first.
+        let claims_pack = object.origin == Origin::Elsewhere && object.has_pack_head();
+        object.examined = object.origin != Origin::Received && !claims_pack;
+        if claims_pack {
+            receiver.have(key, 0, details.size, storage);
+        }
         if object.examined != held_back {
             receiver.examine(now, key, object.examined);
         }
@@ -173,7 +177,10 @@ impl ReceiveJob {
         if object.examined {
             return;
         }
-        object.origin = Origin::Received;
+        // Of a pack, what was claimed is still to be told.
+        if !object.has_pack_head() {
+            object.origin = Origin::Received;
+        }
         if self.verify(storage, key, size) {
             self.update_status(session, key, false);
         } else {
@@ -314,39 +321,6 @@ impl ReceiveJob {
         } else {
             // Its sender has gone meanwhile. The next one finds what is here.
             receiver.cancel(key, storage);
-            self.fail(now, session, storage, key, Reason::Aborted, out);
-        }
-    }
-
-    /// Asks for what proved wrong.
-    fn mend(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        storage: &mut FileStorage,
-        key: ObjectKey,
-        runs: &[(u64, u64)],
-        out: &mut Outbox,
-    ) {
-        let Some(object) = self.record_of(key).open.get_mut(&key) else {
-            storage.settle(key, false);
-            return;
-        };
-        let (name, bytes) = (object.name(), runs.iter().map(|(_, len)| len).sum());
-        object.verifying = false;
-        object.mended += 1;
-        if object.mended > MENDED_MAX {
-            storage.distrust(key);
-            return self.fail(now, session, storage, key, Reason::HashMismatch, out);
-        }
-        out.push(NodeEvent::Receive(ReceiveEvent::Mending { key, name, bytes }));
-        storage.reopen(key);
-        let mut receiver = session.receiver();
-        let asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));
-        if asked {
-            self.update_status(session, key, false);
-        } else {
-            // Its sender has gone meanwhile. The next one finds what is here.
             self.fail(now, session, storage, key, Reason::Aborted, out);
         }
     }

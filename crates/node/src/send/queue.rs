@@ -138,12 +138,12 @@ impl Queue {
                     info: Some(manifest.info()),
                     pass: FirstPass::Whole,
                 },
-                None => NewObject {
-                    kind: file.kind(),
-                    size: file.size,
-                    info: Some(self.announcement_of(file).encode()),
-                    pass: self.pass_of(file, all_have),
-                },
+                None => {
+                    let pass = self.pass_of(file, all_have);
+                    let announcement = self.announcement_of(file, pass == FirstPass::OnDemand);
+                    let info = Some(announcement.encode());
+                    NewObject { kind: file.kind(), size: file.size, info, pass }
+                }
             };
             let pass = object.pass;
             match session.sender().enqueue(now, object) {
@@ -171,8 +171,8 @@ impl Queue {
         }
     }
 
-    fn announcement_of(&self, file: &SourceFile) -> Announcement {
-        let mut announcement = file.announcement();
+    fn announcement_of(&self, file: &SourceFile, on_demand: bool) -> Announcement {
+        let mut announcement = file.announcement_sent(on_demand);
         if self.economy.sync {
             announcement.details = announcement.details.map(Details::to_be_read);
         }

@@ -1,0 +1,158 @@
+//! Packs on their way to disk: the files of one are written while the disk still syncs others.
+//!
+//! ```text
+//! verifier:  write files of pack 3   | of pack 4   | …
+//! here:      sync │ packs 1: held │ pack 2: names │ sync │ pack 2: held │ packs 3, 4: names │ …
+//! ```
+//! One sync does for all that is waiting: it makes the content of some packs durable and the names
+//! of those before them. So a slow disk is asked less often, and a pack costs one sync at most.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+};
+
+use fanfare_proto::ObjectKey;
+
+use super::unpack::{Staged, Unpacked, stage};
+use crate::{
+    directory::Directory,
+    ledger::{self, SharedLedger},
+    placement::Conflict,
+    receipt::Reason,
+    verify::{Fault, Held, PackJob, Verdict, disk_reason},
+    waker::Waker,
+};
+
+/// Packs written but not yet named: what a sync may take longer than writing one.
+const QUEUE: usize = 4;
+/// Directories that packs under way will bring, remembered at most.
+const PROMISED_MAX: usize = 16_384;
+
+/// A pack whose files are written.
+#[derive(Debug)]
+struct Waiting {
+    key: ObjectKey,
+    announced: Vec<u8>,
+    hash: [u8; 32],
+    size: u64,
+    conflict: Conflict,
+    staged: Staged,
+}
+
+/// A pack whose files have their names, which a failing power may still take.
+struct Named {
+    key: ObjectKey,
+    announced: Vec<u8>,
+    held: Result<Held, Reason>,
+}
+
+/// Unpacks: writes here, syncs and names in a thread of its own.
+#[derive(Debug)]
+pub(crate) struct Unpacker {
+    directory: Arc<Directory>,
+    /// Directories that will be there once the packs before are in their place.
+    promised: BTreeSet<Vec<String>>,
+    waiting: Option<SyncSender<Waiting>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Unpacker {
+    /// Starts the thread, which sends a verdict for each pack and wakes the driver for it.
+    pub(crate) fn start(
+        directory: Arc<Directory>,
+        ledger: SharedLedger,
+        verdicts: Sender<Verdict>,
+        waker: Waker,
+    ) -> io::Result<Self> {
+        let (waiting, queue) = sync_channel(QUEUE);
+        let named = Vec::new();
+        let placer = Placer { directory: directory.clone(), ledger, named, verdicts, waker };
+        let thread = std::thread::Builder::new().name("fanfare-unpack".into());
+        let thread = Some(thread.spawn(move || placer.run(&queue))?);
+        Ok(Self { directory, promised: BTreeSet::new(), waiting: Some(waiting), thread })
+    }
+
+    /// Writes the files of a pack whose hash is right. Its verdict comes later.
+    pub(crate) fn unpack(&mut self, job: PackJob) -> Result<(), Reason> {
+        let PackJob { key, part, announced, hash, size, conflict } = job;
+        if self.promised.len() > PROMISED_MAX {
+            // Only a hint: without it files get their names one by one.
+            self.promised.clear();
+        }
+        let file = part.file.handle().as_os().ok_or(Reason::DiskError)?;
+        let staged = stage(&self.directory, key, file, size, &mut self.promised)?;
+        // Before the sync: what is gone need not be written to the disk. It is still open elsewhere,
+        // so that its name alone would not do.
+        let _ = file.set_len(0);
+        self.directory.remove(&part.name);
+        let waiting = Waiting { key, announced, hash, size, conflict, staged };
+        let sent = self.waiting.as_ref().is_some_and(|queue| queue.send(waiting).is_ok());
+        if sent { Ok(()) } else { Err(Reason::DiskError) }
+    }
+}
+
+impl Drop for Unpacker {
+    /// Packs handed over are still finished.
+    fn drop(&mut self) {
+        self.waiting = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread owns.
+struct Placer {
+    directory: Arc<Directory>,
+    ledger: SharedLedger,
+    named: Vec<Named>,
+    verdicts: Sender<Verdict>,
+    waker: Waker,
+}
+
+impl Placer {
+    fn run(mut self, queue: &Receiver<Waiting>) {
+        loop {
+            let first = if self.named.is_empty() { queue.recv().ok() } else { None };
+            if first.is_none() && self.named.is_empty() {
+                return;
+            }
+            let batch: Vec<Waiting> =
+                first.into_iter().chain(queue.try_iter().take(QUEUE)).collect();
+            if !self.settle(batch) {
+                return;
+            }
+        }
+    }
+
+    /// One sync, for the names of some and the content of others. False when nobody listens.
+    fn settle(&mut self, batch: Vec<Waiting>) -> bool {
+        let synced = rustix::fs::syncfs(self.directory.as_fd());
+        let synced = synced.map_err(|errno| disk_reason(&errno.into()));
+        for Named { key, announced, held } in self.named.drain(..) {
+            let result = synced.and(held).map_err(Fault::Failed);
+            if let Some(held) = result.as_ref().ok().filter(|held| held.failures.is_empty()) {
+                let what = (&held.hash, &announced[..], held.size);
+                ledger::lock(&self.ledger).record(key, what, &held.files);
+            }
+            if self.verdicts.send(Verdict { key, result }).is_err() {
+                return false;
+            }
+            self.waker.wake();
+        }
+        for Waiting { key, announced, hash, size, conflict, staged } in batch {
+            let place = || {
+                let Unpacked { files, failures } = staged.place(conflict);
+                Held { hash, size, files, failures }
+            };
+            self.named.push(Named { key, announced, held: synced.map(|()| place()) });
+        }
+        true
+    }
+}
