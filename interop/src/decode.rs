@@ -19,9 +19,9 @@ pub struct Decoded {
 /// instance id: it says this about every NORM_INFO of NRL's own sender (`interop decode --nrl`).
 const KNOWN_WRONG: &str = "FEC Encoding ID < 128, should be zero";
 
-/// A receiver's status. RFC 5740 4.3.2 leaves acknowledgements of types 16 to 255 to applications,
-/// so the dissector has no name for it.
-const APPLICATION_ACK: &str = "Unknown Ack Type (0x0010)";
+/// A receiver's status, and its count of messages. RFC 5740 4.3.2 leaves acknowledgements of types
+/// 16 to 255 to applications, so the dissector has no name for them.
+const APPLICATION_ACKS: [&str; 2] = ["Unknown Ack Type (0x0010)", "Unknown Ack Type (0x0011)"];
 
 /// Kinds of message that a lossy transfer with acks must show.
 pub const EXPECTED: &[&str] = &["INFO", "DATA", "CMD CC", "CMD FLUSH", "NACK", "ACK"];
@@ -61,7 +61,8 @@ impl Decoded {
         let (malformed, severity, message) = (next(), next(), next());
         *self.kinds.entry(info.trim().to_owned()).or_default() += 1;
         let warned = grave(severity) && message != KNOWN_WRONG;
-        let unnamed = info.contains("Unknown") && !info.contains(APPLICATION_ACK);
+        let unnamed =
+            info.contains("Unknown") && !APPLICATION_ACKS.iter().any(|ours| info.contains(ours));
         if protocol != "NORM" || !malformed.is_empty() || unnamed || warned {
             self.complaints.push(format!("packet {number} ({protocol} {info}): {message}"));
         }

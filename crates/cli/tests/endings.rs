@@ -298,18 +298,18 @@ fn completions_and_man_pages_are_made() {
 
 #[test]
 fn a_receiver_below_the_least_rate_is_given_up_told_and_named() {
-    // Loss 70 % at one of two; 6 MB at 6 Mbit/s, of which it gets 1.8.
+    // Loss 50 % at one of two; 9 MB at 6 Mbit/s, of which it gets 3.
     let stage = Stage::new();
-    let file = stage.file("out/f", 6_000_000);
+    let file = stage.file("out/f", 9_000_000);
     let fast = stage.recv("fast", &["--once"]);
-    let slow = stage.recv("slow", &["--once", "--test-drop", "0.7"]);
-    let options = ["--expect", "fast,slow", "--rate", "6M", "--slow", "evict", "--min-rate", "3M"];
+    let slow = stage.recv("slow", &["--once", "--test-drop", "0.5"]);
+    let options = ["--expect", "fast,slow", "--rate", "6M", "--slow", "evict", "--min-rate", "4M"];
     let options = options.map(OsStr::new);
     let sent = stage.send(&[&[file.as_os_str()], &options[..]].concat()).expect(3);
     let verdicts = sent.all("slow");
     assert_eq!((verdicts.len(), &verdicts[0]["verdict"]), (1, &"evicted".into()));
     assert_eq!(verdicts[0]["name"], "slow");
-    assert!(verdicts[0]["rate_bps"].as_u64().unwrap() < 3_000_000);
+    assert!(verdicts[0]["rate_bps"].as_u64().unwrap() < 4_000_000);
     assert!(sent.error().contains("slow evicted"), "{}", sent.error());
     assert!(sent.all("progress").iter().any(|progress| progress["limiting"] == "slow"));
     fast.end().expect(0);

@@ -283,6 +283,12 @@ impl Holdings {
         self.roots.is_empty()
     }
 
+    /// Whether an object with this root is held.
+    #[must_use]
+    pub fn contains(&self, root: &[u8; 32]) -> bool {
+        self.roots.values().any(|held| held == root)
+    }
+
     /// BLAKE3 over (object id, 16 bits big-endian | hash) of all objects in order.
     pub fn digest(&mut self) -> [u8; 32] {
         let settled = self.roots.keys().rev().nth(UNSETTLED).copied();

@@ -154,11 +154,9 @@ impl ReceiveJob {
                 let lives = (*sender, InstanceId(0))..=(*sender, InstanceId(u16::MAX));
                 self.records.range_mut(lives).for_each(|(_, record)| record.evicted = true);
                 out.push(NodeEvent::Receive(ReceiveEvent::Evicted { id: *sender }));
-            }
-            Event::SenderInactive { sender } => {
-                self.on_gone(*sender, false, out);
                 self.give_up_evicted(now, session, storage, *sender, out);
             }
+            Event::SenderInactive { sender } => self.on_gone(*sender, false, out),
             _ => {}
         }
     }
@@ -187,7 +185,8 @@ impl ReceiveJob {
         out.push(NodeEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));
     }
 
-    /// A sender that has gone on without us and fallen silent will bring nothing more.
+    /// A sender that goes on without us will answer no request: what is open will not be had from
+    /// it. What there is of it stays for another attempt.
     fn give_up_evicted(
         &mut self,
         now: Time,
@@ -197,9 +196,11 @@ impl ReceiveJob {
         out: &mut Outbox,
     ) {
         let lives = (sender, InstanceId(0))..=(sender, InstanceId(u16::MAX));
-        let evicted = self.records.range(lives).filter(|(_, record)| record.evicted);
-        let open: Vec<ObjectKey> =
-            evicted.flat_map(|(_, record)| record.open.keys().copied()).collect();
+        let mut open: Vec<ObjectKey> = Vec::new();
+        for (_, record) in self.records.range_mut(lives).filter(|(_, record)| record.evicted) {
+            record.gone = true;
+            open.extend(record.open.keys());
+        }
         for key in open {
             session.receiver().cancel(key, storage);
             self.fail(now, session, storage, key, Reason::Aborted, out);

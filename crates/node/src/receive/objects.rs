@@ -32,6 +32,10 @@ impl ReceiveJob {
         (size, has_info): (u64, bool),
         out: &mut Outbox,
     ) {
+        if self.record_of(key).evicted {
+            session.receiver().cancel(key, storage);
+            return;
+        }
         let mut object = OpenObject::new(size, now);
         // Whether it is the one whose part is here, NORM_INFO tells. Were it asked for meanwhile,
         // it would be sent.
@@ -201,7 +205,12 @@ impl ReceiveJob {
         let Some(manifest) = Manifest::from_body(head, &body) else {
             return self.fail(now, session, storage, key, Reason::HashMismatch, out);
         };
+        let root = manifest.root();
         storage.learn(manifest);
+        if self.records.values().any(|record| record.holdings.contains(&root)) {
+            // The file was here whole before its manifest came.
+            storage.forget_manifest(&root);
+        }
         self.refresh_parts(session, storage);
         let record = self.record_of(key);
         record.open.remove(&key);

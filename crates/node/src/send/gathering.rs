@@ -7,6 +7,10 @@ use fanfare_proto::Time;
 /// Longest time given to others once one receiver has answered.
 const SETTLE_MAX: Duration = Duration::from_secs(1);
 
+/// A receiver of ours may be heard first by its answer to a probe; what it has from before is in its
+/// answer to the roll, which is called twice in this time.
+const NAMELESS: Duration = Duration::from_secs(1);
+
 /// Which receivers are expected.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Expect {
@@ -45,16 +49,20 @@ pub(super) struct Gathering {
     /// Others may still answer until then.
     settles: Option<Time>,
     settled: bool,
+    /// Who has no name by then will not have one.
+    nameless: Option<Time>,
+    waited: bool,
 }
 
 impl Gathering {
     pub(super) fn new(now: Time, wait: Duration) -> Self {
-        Self { until: now + wait, settles: None, settled: false }
+        Self { until: now + wait, settles: None, settled: false, nameless: None, waited: false }
     }
 
     /// The first receiver answered. Others need about as long for their way and their backoff.
     pub(super) fn on_answer(&mut self, now: Time, grtt: Duration) {
         self.settles.get_or_insert(now + (grtt * 3).min(SETTLE_MAX));
+        self.nameless.get_or_insert(now + NAMELESS);
     }
 
     /// `names`: of all receivers heard so far, where they have one.
@@ -66,13 +74,15 @@ impl Gathering {
     ) -> Decision {
         let anyone = names.clone().next().is_some();
         self.settled |= self.settles.is_some_and(|settles| settles <= now);
+        self.waited |= self.nameless.is_some_and(|nameless| nameless <= now);
+        let named = names.clone().all(|name| name.is_some());
         let all_here = match expect {
-            Expect::Anyone => self.settled,
+            Expect::Anyone => self.settled && (named || self.waited),
             // Receivers of ours are first heard by their answer to a probe, like plain ones: the
             // answer to the roll, which tells them apart, is given time to follow.
             Expect::Count(count) => {
                 names.clone().flatten().count() >= *count
-                    || (self.settled && names.count() >= *count)
+                    || (self.waited && names.count() >= *count)
             }
             Expect::Names(wanted) => {
                 wanted.iter().all(|name| names.clone().any(|n| n == Some(name.as_str())))
@@ -89,7 +99,8 @@ impl Gathering {
     /// When [`Self::decide`] may decide otherwise without anybody answering.
     pub(super) fn next_timeout(&self) -> Time {
         let settles = self.settles.filter(|_| !self.settled);
-        settles.unwrap_or(self.until).min(self.until)
+        let nameless = self.nameless.filter(|_| !self.waited);
+        [settles, nameless].into_iter().flatten().fold(self.until, Time::min)
     }
 }
 
@@ -121,6 +132,8 @@ mod tests {
         gathering.on_answer(at(100), Duration::from_millis(50));
         assert_eq!(gathering.next_timeout(), at(250));
         gathering.decide(at(250), &Expect::Count(2), [Some("a")].into_iter());
+        assert_eq!(gathering.next_timeout(), at(1_100));
+        gathering.decide(at(1_100), &Expect::Count(2), [Some("a")].into_iter());
         assert_eq!(gathering.next_timeout(), at(10_000));
     }
 
@@ -143,6 +156,9 @@ mod tests {
     #[test]
     fn who_has_no_name_yet_is_given_time_to_say_it() {
         assert_eq!(decide(120, &Expect::Count(2), &[Some("a"), None], true), Decision::Wait);
-        assert_eq!(decide(300, &Expect::Count(2), &[Some("a"), None], true), Decision::Start);
+        assert_eq!(decide(300, &Expect::Count(2), &[Some("a"), None], true), Decision::Wait);
+        assert_eq!(decide(1_100, &Expect::Count(2), &[Some("a"), None], true), Decision::Start);
+        assert_eq!(decide(300, &Expect::Anyone, &[None], true), Decision::Wait);
+        assert_eq!(decide(1_100, &Expect::Anyone, &[None], true), Decision::Start);
     }
 }

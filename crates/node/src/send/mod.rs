@@ -310,6 +310,8 @@ impl SendJob {
                     session.sender().evict(node);
                     self.peers.settle(now, node, Outcome::Evicted);
                     self.stay = now + NOTICE;
+                    // Who is given up loses much: it is told more often.
+                    self.call_roll(session, ROLL_GATHERING);
                 }
             }
             let receiver = self.peers.view(node);
