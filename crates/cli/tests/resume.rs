@@ -147,7 +147,7 @@ fn sync_of_an_equal_tree_sends_almost_nothing() {
     stage.file("out/tree/other", 50_000);
     std::fs::write(stage.path("in/tree/other"), vec![1; 50_000]).unwrap();
     let receiver = stage.recv("in", &["--once", "--overwrite"]);
-    let sent = send(&stage, &stage.path("out/tree"), &["--sync"]).end().expect(0);
+    let sent = send(&stage, &stage.path("out/tree"), &["--sync", "--rate=10M"]).end().expect(0);
     let received = receiver.end().expect(0);
     assert!(sent_bytes(&sent) < 50_000 * 130 / 100 + 20_000, "{}", sent_bytes(&sent));
     let files = received.all("file");

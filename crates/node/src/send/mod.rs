@@ -17,7 +17,7 @@ mod slow;
 use std::time::Duration;
 
 use fanfare_proto::{
-    Event, NodeId, ReceiverReport, Session, Time, WatermarkOutcome,
+    Event, NodeId, ReceiverReport, Session, Stats, Time, WatermarkOutcome,
     congestion::Reason as RateReason,
 };
 pub use gathering::Expect;
@@ -46,7 +46,7 @@ const ROLL_SENDING: Duration = Duration::from_secs(2);
 /// A report of loss limits so long, and twenty GRTT: who loses nothing any more says nothing.
 const LIMITING: Duration = Duration::from_secs(5);
 const LIMITING_GRTT: u32 = 20;
-/// After giving a receiver up: time to tell it before leaving.
+/// After giving a receiver up, which loses much: time to tell it, more often, before leaving.
 const NOTICE: Duration = Duration::from_secs(1);
 /// Progress is told this often.
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -310,7 +310,6 @@ impl SendJob {
                     session.sender().evict(node);
                     self.peers.settle(now, node, Outcome::Evicted);
                     self.stay = now + NOTICE;
-                    // Who is given up loses much: it is told more often.
                     self.call_roll(session, ROLL_GATHERING);
                 }
             }
@@ -439,8 +438,7 @@ impl SendJob {
         }
     }
 
-    fn repair_bytes(&self, session: &Session) -> u64 {
-        let stats = session.stats();
+    fn repair_bytes(&self, stats: &Stats) -> u64 {
         (stats.parity_repair_sent + stats.explicit_repair_sent) * self.segment_size
     }
 
@@ -457,8 +455,8 @@ impl SendJob {
     }
 
     fn reason(&self, session: &mut Session) -> (RateReason, Option<ReceiverView>) {
-        let reason = session.sender().rate_reason();
-        (reason, reason.node().map(|node| self.peers.view(node)))
+        let why = session.sender().rate_reason();
+        (why, why.node().map(|node| self.peers.view(node)))
     }
 
     fn progress(&self, now: Time, session: &mut Session) -> SendProgress {
@@ -467,7 +465,7 @@ impl SendJob {
             sent_bytes: session.sender().progress(),
             total_bytes: self.queue.bytes,
             rate: session.sender().rate(),
-            repair_bytes: self.repair_bytes(session),
+            repair_bytes: self.repair_bytes(&session.stats()),
             wire_bytes: session.stats().bytes_sent,
             limiting,
             reason: self.reason(session),
@@ -495,7 +493,7 @@ impl SendJob {
             changed: self.queue.changed.clone(),
             objects: self.queue.files,
             bytes: self.queue.bytes,
-            repair_bytes: self.repair_bytes(session),
+            repair_bytes: self.repair_bytes(&session.stats()),
             elapsed: ended.since(self.started),
         }
     }

@@ -138,7 +138,9 @@ impl Sender {
     fn speak_probe(&mut self, out: &mut Vec<u8>) {
         self.grtt.on_probe(self.now);
         self.advertise_grtt();
+        // On a short path once per round trip would be thousands a second.
         let interval = self.controller.probe_interval(self.grtt());
+        let interval = interval.map(|interval| interval.max(self.config.grtt_min));
         let (cc_sequence, send_time) = self.probe.on_sent(self.now, self.grtt(), interval);
         let sending = core::mem::take(&mut self.active);
         let probing = Probing { grtt: self.grtt(), cc_sequence, sending };
