@@ -1,8 +1,8 @@
 //! What this node knows of each remote sender, and what it asks of it (RFC 5740 5.2, 5.3, 5.5).
 //!
 //! In reading order:
-//! - [`remote_sender`], [`commands`]: one sender; owns the machines below and hands each message to
-//!   them;
+//! - [`remote_sender`]: one sender; owns the machines below and hands each message to them:
+//!   [`identity`], [`location`], [`content`], [`commands`];
 //! - [`guard`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
 //! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`], [`decode`]:
 //!   what is here;
@@ -16,12 +16,15 @@ mod ack;
 mod block;
 mod blocks;
 mod commands;
+mod content;
 mod decode;
 mod feedback;
 mod format;
 mod guard;
+mod identity;
 mod inactivity;
 mod join;
+mod location;
 mod loss;
 mod nack;
 mod needs;

@@ -6,16 +6,14 @@ use super::{
     ack::WatermarkAck,
     decode::Decoder,
     feedback::{Feedback, Measured},
-    format::Format,
-    guard::{Confirmation, Guard, Identity, Verdict},
+    guard::{Confirmation, Guard, Identity},
     inactivity::{Inactivity, Silence},
-    join::{Heard, synchronise},
     loss::{LossMeter, PathState},
     nack::{NackCycle, NackPath},
     objects::Objects,
     overheard::Overheard,
     path::PathMeter,
-    position::{ObjectIndex, Position, Track},
+    position::{Position, Track},
     receive_rate::ReceiveRate,
     reception::Reception,
     request::Coding,
@@ -28,17 +26,13 @@ use crate::{
     congestion::Mode,
     context::Context,
     datagram::{Ecn, RecvMeta},
-    event::{AbortReason, Event},
+    event::Event,
     rng::Rng,
-    stats::DropReason,
     time::Time,
     timer::Timer,
 };
 use alloc::vec::Vec;
-use fanfare_wire::{
-    Cmd, Data, FecId, FecPayloadId, FieldSize, Info, Message, NodeId, ObjectFlags,
-    ObjectTransportId, SourceBlockNumber, ext::Fti, header::SenderFields,
-};
+use fanfare_wire::{Cmd, Message, NodeId, ObjectTransportId, header::SenderFields};
 
 /// One remote sender.
 #[derive(Debug)]
@@ -66,7 +60,7 @@ pub(super) struct RemoteSender {
     pub(super) decoder: Decoder,
     pub(super) inactivity: Inactivity,
     pub(super) squelched: Squelched,
-    jump: Confirmation<ObjectTransportId>,
+    pub(super) jump: Confirmation<ObjectTransportId>,
     pub(super) end: Confirmation<()>,
     /// It has said good-bye: nothing can be asked of it any more.
     pub(super) gone: bool,
@@ -75,7 +69,7 @@ pub(super) struct RemoteSender {
     pub(super) evicted: bool,
     /// It has said more than commands of some application: it sends objects, or is about to.
     pub(super) speaks: bool,
-    announced: bool,
+    pub(super) announced: bool,
 }
 
 impl RemoteSender {
@@ -152,54 +146,6 @@ impl RemoteSender {
         self.announce(ctx, false);
     }
 
-    /// Whether the message is to be believed. Adopts a confirmed new address or life.
-    fn admit(
-        &mut self,
-        ctx: &mut Context<'_>,
-        local: &Local,
-        meta: &RecvMeta,
-        sender: &SenderFields,
-    ) -> bool {
-        let identity = Identity { source: meta.source, instance: sender.instance_id };
-        match self.guard.check(ctx.now, identity, self.timing.grtt) {
-            Verdict::Known | Verdict::Moved => {}
-            Verdict::Refused(reason) => {
-                ctx.stats.drop(reason);
-                return false;
-            }
-            Verdict::Restarted => self.restart(ctx, local, meta, sender),
-        }
-        true
-    }
-
-    fn restart(
-        &mut self,
-        ctx: &mut Context<'_>,
-        local: &Local,
-        meta: &RecvMeta,
-        sender: &SenderFields,
-    ) {
-        if let Some(objects) = &mut self.objects {
-            objects.abort_all(ctx, AbortReason::SenderGone);
-        }
-        let ack_content = core::mem::take(&mut self.ack_content);
-        let announced = self.announced;
-        *self = Self { ack_content, announced, ..Self::new(local, ctx.now, meta, sender) };
-        if announced {
-            let instance = sender.instance_id;
-            ctx.events.push(Event::SenderReset { sender: self.id, instance });
-        }
-    }
-
-    /// Tells the driver of the sender, once it is more than one stray datagram.
-    fn announce(&mut self, ctx: &mut Context<'_>, now: bool) {
-        if !self.announced && self.speaks && (now || self.guard.is_established()) {
-            self.announced = true;
-            let Identity { source, instance } = self.guard.pinned();
-            ctx.events.push(Event::SenderNew { sender: self.id, instance, source });
-        }
-    }
-
     fn measure(
         &mut self,
         ctx: &mut Context<'_>,
@@ -237,201 +183,8 @@ impl RemoteSender {
         Measured { loss: self.loss.fraction(), rate, size, outlook }
     }
 
-    /// The object that `id` names, when it is one that counts. Synchronises, moves the window, and
-    /// distrusts jumps.
-    pub(super) fn locate(
-        &mut self,
-        ctx: &mut Context<'_>,
-        local: &Local,
-        id: ObjectTransportId,
-        heard: Heard,
-    ) -> Option<ObjectIndex> {
-        let Some(objects) = &mut self.objects else {
-            return self.join(ctx, local, id, heard);
-        };
-        let object = objects.newest().nearest(id);
-        let (ahead, behind) = (
-            object.0.saturating_sub(objects.newest().0),
-            objects.newest().0.saturating_sub(object.0),
-        );
-        if ahead < objects.window() && object >= objects.floor() {
-            self.jump.contradict();
-            objects.reached(ctx, object);
-            return Some(object);
-        }
-        if behind > 0 && behind < objects.window() {
-            ctx.stats.drop(DropReason::OutOfWindow);
-            return None;
-        }
-        let window = i64::from(local.config.objects_max);
-        let near = |a: &ObjectTransportId, b: &ObjectTransportId| {
-            i64::from(a.distance_to(*b)).abs() < window
-        };
-        if !self.jump.hear(ctx.now, id, self.timing.grtt, near) {
-            ctx.stats.drop(DropReason::Unconfirmed);
-            return None;
-        }
-        if behind == 0 {
-            objects.reached(ctx, object);
-            return Some(object);
-        }
-        // Back beyond the window: it counts anew from there.
-        objects.abort_all(ctx, AbortReason::Window);
-        self.objects = None;
-        self.track = Track::default();
-        self.join(ctx, local, id, heard)
-    }
-
-    fn join(
-        &mut self,
-        ctx: &mut Context<'_>,
-        local: &Local,
-        id: ObjectTransportId,
-        heard: Heard,
-    ) -> Option<ObjectIndex> {
-        let config = &local.config;
-        let Some(floor) = synchronise(config.join, id, heard, config.objects_max) else {
-            ctx.stats.drop(DropReason::OutOfWindow);
-            return None;
-        };
-        let object = ObjectIndex::first(id);
-        let whose = (self.id, self.guard.pinned().instance);
-        let (window, buffer) = (config.objects_max, config.buffer_max);
-        let info_first = local.info_first;
-        self.objects = Some(Objects::new(whose, (floor, object), window, buffer, info_first));
-        Some(object)
-    }
-
-    /// EXT_FTI of a message within our limits; what is beyond is refused and counted.
-    fn format(
-        &mut self,
-        ctx: &mut Context<'_>,
-        local: &Local,
-        object: ObjectIndex,
-        (fec_id, fti, flags): (FecId, Option<Fti>, ObjectFlags),
-    ) -> Result<Option<Format>, ()> {
-        let Some(fti) = fti else { return Ok(None) };
-        match Format::new(fec_id, fti, flags, &local.config) {
-            Some(format) => {
-                self.coding = Some(Coding::of(&format));
-                Ok(Some(format))
-            }
-            None => {
-                if let Some(objects) = &mut self.objects {
-                    objects.refuse(ctx, object);
-                }
-                Err(())
-            }
-        }
-    }
-
-    fn on_info(&mut self, ctx: &mut Context<'_>, local: &Local, info: &Info<'_>) {
-        let heard = Heard::of(info.flags, true);
-        let Some(object) = self.locate(ctx, local, info.object_transport_id, heard) else { return };
-        let fti = info.extensions.fti(info.fec_id);
-        let Ok(format) = self.format(ctx, local, object, (info.fec_id, fti, info.flags)) else {
-            return;
-        };
-        self.note_coding(info.fec_id);
-        self.squelched.contradict(object);
-        self.announce(ctx, format.is_some());
-        let Some(objects) = &mut self.objects else { return };
-        if objects.ensure_open(ctx, object, format, true) {
-            objects.on_info(ctx, object, info.payload);
-            self.on_new(ctx, local, object, 0);
-        }
-        self.moved(ctx, local, Position::at(object, SourceBlockNumber(0)));
-    }
-
-    fn on_data(&mut self, ctx: &mut Context<'_>, local: &Local, data: &Data<'_>) {
-        if let Some(time) = data.extensions.time() {
-            self.path.on_stamp(ctx.now, time);
-            if self.path.take_jump() {
-                self.feedback.on_news(ctx.now);
-            }
-        }
-        let fec_id = data.payload_id.fec_id;
-        let fti = data.extensions.fti(fec_id);
-        let field = self.field(data.object_transport_id, fec_id, fti.as_ref());
-        let id = data.payload_id.unpack(field);
-        let heard = Heard::of(data.flags, id.block.0 == 0);
-        let Some(object) = self.locate(ctx, local, data.object_transport_id, heard) else { return };
-        let Ok(format) = self.format(ctx, local, object, (fec_id, fti, data.flags)) else { return };
-        self.note_coding(fec_id);
-        self.squelched.contradict(object);
-        self.announce(ctx, format.is_some());
-        let Some(objects) = &mut self.objects else { return };
-        let has_info = data.flags.has(ObjectFlags::INFO);
-        if objects.ensure_open(ctx, object, format, has_info)
-            && self.symbol(ctx, object, id, data.payload)
-        {
-            self.on_new(ctx, local, object, id.block.0);
-        }
-        self.moved(ctx, local, Position::at(object, self.within(object, id.block)));
-    }
-
-    fn symbol(
-        &mut self,
-        ctx: &mut Context<'_>,
-        object: ObjectIndex,
-        id: FecPayloadId,
-        payload: &[u8],
-    ) -> bool {
-        let Some(objects) = &mut self.objects else { return false };
-        let open = objects.open(object);
-        let blocks = open.map_or(0, |open| open.format().partition.blocks);
-        if blocks == 0 {
-            objects.touch_empty(ctx, object);
-            return false;
-        }
-        objects.on_symbol(ctx, &mut self.decoder, object, id, payload)
-    }
-
-    /// A symbol's block, or the object's end for one that it does not have.
-    pub(super) fn within(
-        &self,
-        object: ObjectIndex,
-        block: SourceBlockNumber,
-    ) -> SourceBlockNumber {
-        let open = self.objects.as_ref().and_then(|objects| objects.open(object));
-        let blocks = open.map_or(u32::MAX, |open| open.format().partition.blocks);
-        SourceBlockNumber(block.0.min(blocks))
-    }
-
-    /// Field size for reading payload ids of `id`.
-    pub(super) fn field(
-        &self,
-        id: ObjectTransportId,
-        fec_id: FecId,
-        fti: Option<&Fti>,
-    ) -> FieldSize {
-        let open = self.objects.as_ref().and_then(|o| o.open(o.newest().nearest(id)));
-        let known = open.map(|open| open.format().fti.field);
-        let coding = self.coding.filter(|coding| coding.fec_id == fec_id);
-        known
-            .or_else(|| fti.map(|fti| fti.field))
-            .or_else(|| coding.map(|coding| coding.field))
-            .unwrap_or_else(|| Coding::unknown(fec_id).field)
-    }
-
-    pub(super) fn note_coding(&mut self, fec_id: FecId) {
-        if self.coding.is_none_or(|coding| coding.fec_id != fec_id && coding.segment_size.is_none())
-        {
-            self.coding = Some(Coding::unknown(fec_id));
-        }
-    }
-
-    /// Something new of `object` arrived.
-    fn on_new(&mut self, ctx: &mut Context<'_>, local: &Local, object: ObjectIndex, block: u32) {
-        let here = Position::at(object, SourceBlockNumber(block));
-        if self.track.furthest().is_some_and(|furthest| here < furthest) {
-            self.nack.on_repair();
-        }
-        self.watermark_progress(ctx.now, local);
-    }
-
     /// The sender stands at `position`: at a boundary, what is missing before it is asked for.
-    fn moved(&mut self, ctx: &mut Context<'_>, local: &Local, position: Position) {
+    pub(super) fn moved(&mut self, ctx: &mut Context<'_>, local: &Local, position: Position) {
         if self.track.moved(position) {
             self.want(ctx.now, ctx.rng, local, position);
         }

@@ -1,0 +1,145 @@
+//! NORM_INFO and NORM_DATA: what they bring is placed (RFC 5740 4.2.1, 4.2.2).
+
+use super::{
+    Local,
+    format::Format,
+    join::Heard,
+    position::{ObjectIndex, Position},
+    remote_sender::RemoteSender,
+    request::Coding,
+};
+use crate::context::Context;
+use fanfare_wire::{
+    Data, FecId, FecPayloadId, FieldSize, Info, ObjectFlags, ObjectTransportId, SourceBlockNumber,
+    ext::Fti,
+};
+
+impl RemoteSender {
+    pub(super) fn on_info(&mut self, ctx: &mut Context<'_>, local: &Local, info: &Info<'_>) {
+        let heard = Heard::of(info.flags, true);
+        let Some(object) = self.locate(ctx, local, info.object_transport_id, heard) else { return };
+        let fti = info.extensions.fti(info.fec_id);
+        let Ok(format) = self.format(ctx, local, object, (info.fec_id, fti, info.flags)) else {
+            return;
+        };
+        self.note_coding(info.fec_id);
+        self.squelched.contradict(object);
+        self.announce(ctx, format.is_some());
+        let Some(objects) = &mut self.objects else { return };
+        if objects.ensure_open(ctx, object, format, true) {
+            objects.on_info(ctx, object, info.payload);
+            self.on_new(ctx, local, object, 0);
+        }
+        self.moved(ctx, local, Position::at(object, SourceBlockNumber(0)));
+    }
+
+    pub(super) fn on_data(&mut self, ctx: &mut Context<'_>, local: &Local, data: &Data<'_>) {
+        if let Some(time) = data.extensions.time() {
+            self.path.on_stamp(ctx.now, time);
+            if self.path.take_jump() {
+                self.feedback.on_news(ctx.now);
+            }
+        }
+        let fec_id = data.payload_id.fec_id;
+        let fti = data.extensions.fti(fec_id);
+        let field = self.field(data.object_transport_id, fec_id, fti.as_ref());
+        let id = data.payload_id.unpack(field);
+        let heard = Heard::of(data.flags, id.block.0 == 0);
+        let Some(object) = self.locate(ctx, local, data.object_transport_id, heard) else { return };
+        let Ok(format) = self.format(ctx, local, object, (fec_id, fti, data.flags)) else { return };
+        self.note_coding(fec_id);
+        self.squelched.contradict(object);
+        self.announce(ctx, format.is_some());
+        let Some(objects) = &mut self.objects else { return };
+        let has_info = data.flags.has(ObjectFlags::INFO);
+        if objects.ensure_open(ctx, object, format, has_info)
+            && self.symbol(ctx, object, id, data.payload)
+        {
+            self.on_new(ctx, local, object, id.block.0);
+        }
+        self.moved(ctx, local, Position::at(object, self.within(object, id.block)));
+    }
+
+    /// EXT_FTI of a message within our limits; what is beyond is refused and counted.
+    fn format(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        object: ObjectIndex,
+        (fec_id, fti, flags): (FecId, Option<Fti>, ObjectFlags),
+    ) -> Result<Option<Format>, ()> {
+        let Some(fti) = fti else { return Ok(None) };
+        match Format::new(fec_id, fti, flags, &local.config) {
+            Some(format) => {
+                self.coding = Some(Coding::of(&format));
+                Ok(Some(format))
+            }
+            None => {
+                if let Some(objects) = &mut self.objects {
+                    objects.refuse(ctx, object);
+                }
+                Err(())
+            }
+        }
+    }
+
+    fn symbol(
+        &mut self,
+        ctx: &mut Context<'_>,
+        object: ObjectIndex,
+        id: FecPayloadId,
+        payload: &[u8],
+    ) -> bool {
+        let Some(objects) = &mut self.objects else { return false };
+        let open = objects.open(object);
+        let blocks = open.map_or(0, |open| open.format().partition.blocks);
+        if blocks == 0 {
+            objects.touch_empty(ctx, object);
+            return false;
+        }
+        objects.on_symbol(ctx, &mut self.decoder, object, id, payload)
+    }
+
+    /// A symbol's block, or the object's end for one that it does not have.
+    pub(super) fn within(
+        &self,
+        object: ObjectIndex,
+        block: SourceBlockNumber,
+    ) -> SourceBlockNumber {
+        let open = self.objects.as_ref().and_then(|objects| objects.open(object));
+        let blocks = open.map_or(u32::MAX, |open| open.format().partition.blocks);
+        SourceBlockNumber(block.0.min(blocks))
+    }
+
+    /// Field size for reading payload ids of `id`.
+    pub(super) fn field(
+        &self,
+        id: ObjectTransportId,
+        fec_id: FecId,
+        fti: Option<&Fti>,
+    ) -> FieldSize {
+        let open = self.objects.as_ref().and_then(|o| o.open(o.newest().nearest(id)));
+        let known = open.map(|open| open.format().fti.field);
+        let coding = self.coding.filter(|coding| coding.fec_id == fec_id);
+        known
+            .or_else(|| fti.map(|fti| fti.field))
+            .or_else(|| coding.map(|coding| coding.field))
+            .unwrap_or_else(|| Coding::unknown(fec_id).field)
+    }
+
+    pub(super) fn note_coding(&mut self, fec_id: FecId) {
+        if self.coding.is_none_or(|coding| coding.fec_id != fec_id && coding.segment_size.is_none())
+        {
+            self.coding = Some(Coding::unknown(fec_id));
+        }
+    }
+
+    /// Something new of `object` arrived.
+    fn on_new(&mut self, ctx: &mut Context<'_>, local: &Local, object: ObjectIndex, block: u32) {
+        let here = Position::at(object, SourceBlockNumber(block));
+        if self.track.furthest().is_some_and(|furthest| here < furthest) {
+            self.nack.on_repair();
+        }
+        self.watermark_progress(ctx.now, local);
+    }
+}

@@ -1,0 +1,139 @@
+//! What a sender's messages do to its objects: they open, fill and complete them.
+
+use super::{Entry, INFO_TRIES, Objects};
+use crate::{
+    context::Context,
+    event::Event,
+    receiver::{decode::Decoder, format::Format, object::ReceiveObject, position::ObjectIndex},
+    stats::DropReason,
+};
+use alloc::boxed::Box;
+use fanfare_wire::FecPayloadId;
+
+impl Objects {
+    /// Makes sure that `object` is open; false when it cannot take anything (settled, or its
+    /// `format` differs from the one it was opened with).
+    pub(crate) fn ensure_open(
+        &mut self,
+        ctx: &mut Context<'_>,
+        object: ObjectIndex,
+        format: Option<Format>,
+        has_info: bool,
+    ) -> bool {
+        match (self.entries.get(&object), format) {
+            (Some(Entry::Complete { .. }), _) => {
+                ctx.stats.drop(DropReason::Duplicate);
+                false
+            }
+            (Some(Entry::GivenUp | Entry::Skipped), _) => {
+                ctx.stats.drop(DropReason::OutOfWindow);
+                false
+            }
+            (Some(Entry::Open(open)), Some(format)) if *open.format() != format => {
+                ctx.stats.drop(DropReason::ObjectInfo);
+                false
+            }
+            (Some(Entry::Open(_)), _) => true,
+            (_, None) => {
+                ctx.stats.drop(DropReason::ObjectInfo);
+                self.hear_of(object, true);
+                false
+            }
+            (_, Some(format)) => self.begin(ctx, object, format, has_info),
+        }
+    }
+
+    fn begin(
+        &mut self,
+        ctx: &mut Context<'_>,
+        object: ObjectIndex,
+        format: Format,
+        has_info: bool,
+    ) -> bool {
+        match ReceiveObject::open(ctx, self.key(object), format, has_info) {
+            Ok(open) => {
+                self.entries.insert(object, Entry::Open(Box::new(open)));
+                if has_info && self.asks_info_first() {
+                    self.info_tries = INFO_TRIES;
+                }
+                true
+            }
+            Err(error) => {
+                self.fail(ctx, object, error);
+                false
+            }
+        }
+    }
+
+    /// INFO of an open object.
+    pub(crate) fn on_info(&mut self, ctx: &mut Context<'_>, object: ObjectIndex, payload: &[u8]) {
+        if let Some(Entry::Open(open)) = self.entries.get_mut(&object) {
+            open.on_info(ctx, payload);
+            self.complete(ctx, object);
+        }
+    }
+
+    /// A symbol of an open object. True when it was new.
+    pub(crate) fn on_symbol(
+        &mut self,
+        ctx: &mut Context<'_>,
+        decoder: &mut Decoder,
+        object: ObjectIndex,
+        id: FecPayloadId,
+        payload: &[u8],
+    ) -> bool {
+        let Some(Entry::Open(open)) = self.entries.get(&object) else { return false };
+        let cost = open.cost(id, payload.len());
+        if cost > 0 && !self.make_room(object, id.block.0, cost) {
+            ctx.stats.drop(DropReason::BufferFull);
+            return false;
+        }
+        let Some(Entry::Open(open)) = self.entries.get_mut(&object) else { return false };
+        let before = open.buffered();
+        let result = open.on_symbol(ctx, decoder, id, payload);
+        self.buffered = self.buffered - before + open.buffered();
+        match result {
+            Ok(new) => {
+                self.complete(ctx, object);
+                new
+            }
+            Err(error) => {
+                self.fail(ctx, object, error);
+                false
+            }
+        }
+    }
+
+    /// An empty object was heard of: with its INFO, if it has one, it is complete.
+    pub(crate) fn touch_empty(&mut self, ctx: &mut Context<'_>, object: ObjectIndex) {
+        self.complete(ctx, object);
+    }
+
+    /// The newest blocks give way to older ones: what is oldest completes first.
+    fn make_room(&mut self, object: ObjectIndex, block: u32, cost: usize) -> bool {
+        while self.buffered + cost > self.buffer_max {
+            let freed = self.entries.range_mut(object..).rev().find_map(|(&at, entry)| {
+                let Entry::Open(open) = entry else { return None };
+                let freed = open.give_way((at == object).then_some(block));
+                (freed > 0).then_some(freed)
+            });
+            let Some(freed) = freed else { return false };
+            self.buffered -= freed;
+        }
+        true
+    }
+
+    pub(super) fn complete(&mut self, ctx: &mut Context<'_>, object: ObjectIndex) {
+        let Some(Entry::Open(open)) = self.entries.get(&object) else { return };
+        if !open.is_complete() {
+            return;
+        }
+        let (key, format) = (self.key(object), *open.format());
+        let size = format.partition.object_size;
+        self.buffered -= open.buffered();
+        self.entries.insert(object, Entry::Complete { format, confirmed: false });
+        ctx.storage.close(key, true);
+        ctx.events.push(Event::ObjectCompleted { key, size });
+        self.settle();
+    }
+}
