@@ -1,12 +1,17 @@
 //! Receiving files: from an announcement to a file on disk that may be acknowledged.
 //!
-//! - `objects`: what becomes of each; `mending`: what proves wrong; `options`: what is wanted; `record`: what is held of one life of a sender; `reminder`: saying again what is not
+//! - `options`: what is wanted
+//! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
+//!   proves wrong; `outcome`: held, or failed
+//! - `record`: what is held of one life of a sender; `reminder`: saying again what is not
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
+mod examination;
 mod mending;
 mod objects;
 mod options;
+mod outcome;
 mod record;
 mod reminder;
 
@@ -41,8 +46,6 @@ const LINGER: Duration = Duration::from_secs(3);
 const QUIET: Duration = Duration::from_secs(4);
 /// Time for the last word when the user stops it.
 const FAREWELL: Duration = Duration::from_millis(300);
-/// Files remembered as told; an application may then hear of the same one again.
-const TOLD_MAX: usize = 1 << 20;
 /// Senders whose lives are remembered; the oldest give way.
 const RECORDS_MAX: usize = 256;
 

@@ -4,48 +4,44 @@
 //! - `gathering`: who must have answered before data flows
 //! - `peers`: the receivers and how it stands with each
 //! - `queue`: objects with the core and to come
+//! - `acknowledgement`: what they say, and the receipts
 //! - `slow`: who gets less than the others, and what is done about it
+//! - `report`: what is told of it
 //!
 //! A [`SendJob`] lives in the driver's thread and has no clock and no socket of its own.
 
+mod acknowledgement;
 mod gathering;
 mod options;
 mod peers;
 mod queue;
+mod report;
 mod slow;
 
 use std::time::Duration;
 
-use fanfare_proto::{
-    Event, NodeId, ReceiverReport, Session, Stats, Time, WatermarkOutcome,
-    congestion::Reason as RateReason,
-};
+use fanfare_proto::{Event, NodeId, Session, Time};
 pub use gathering::Expect;
 use gathering::{Decision, Gathering};
 use options::check_announcements;
 pub use options::{EnqueueFailed, SendOptions};
-use peers::{News, Peers};
+use peers::Peers;
 use queue::{Economy, Queue};
+use slow::SlowReceivers;
 pub use slow::{Slow, SlowVerdict};
-use slow::{SlowReceivers, loss_of};
 
 use crate::{
-    event::{
-        NodeEvent, Outcome, Receipt, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport,
-    },
+    event::{NodeEvent, Outcome, SendEnd, SendEvent},
     file_storage::FileStorage,
     invitation::Invitation,
     outbox::Outbox,
-    receipt::{About, Status},
+    receipt::About,
     source::Sources,
 };
 
 /// The roll is called this often while nothing else is to be done, and while data flows.
 const ROLL_GATHERING: Duration = Duration::from_millis(500);
 const ROLL_SENDING: Duration = Duration::from_secs(2);
-/// A report of loss limits so long, and twenty GRTT: who loses nothing any more says nothing.
-const LIMITING: Duration = Duration::from_secs(5);
-const LIMITING_GRTT: u32 = 20;
 /// After giving a receiver up, which loses much: time to tell it, more often, before leaving.
 const NOTICE: Duration = Duration::from_secs(1);
 /// Progress is told this often.
@@ -167,91 +163,6 @@ impl SendJob {
         }
     }
 
-    fn on_status(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        node: NodeId,
-        status: &[u8],
-        out: &mut Outbox,
-    ) {
-        let Some(status) = Status::parse(status) else { return };
-        let known = self.peers.is_known(node);
-        let news = self.peers.on_status(now, node, &status, self.about, self.queue.total);
-        self.on_receiver(now, session, node, !known);
-        self.tell(session, node, &news, out);
-    }
-
-    fn tell(&self, session: &mut Session, node: NodeId, news: &News, out: &mut Outbox) {
-        for (object, reason) in &news.reported {
-            let name = self.queue.name_of(*object);
-            let reported = SendEvent::Reported { receiver: node, name, reason: *reason };
-            out.push(NodeEvent::Send(reported));
-        }
-        if news.settled {
-            session.sender().remove_acking_node(node);
-        }
-    }
-
-    /// Only the acknowledgement of everything says what a receiver holds in the end.
-    fn on_acknowledged(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        node: NodeId,
-        app: &[u8],
-        out: &mut Outbox,
-    ) {
-        let status = Status::parse(app);
-        if let Some(status) = &status {
-            let news = self.peers.on_status(now, node, status, self.about, self.queue.total);
-            self.tell(session, node, &news, out);
-        }
-        if !self.queue.is_last_watermark() || !self.peers.is_open(node) {
-            return;
-        }
-        let outcome = match status {
-            None if self.options.accept_plain => Outcome::Complete,
-            None => Outcome::Unverified,
-            Some(s) if s.about == Some(self.about) && s.digest == self.queue.expected.digest() => {
-                Outcome::Complete
-            }
-            Some(_) => Outcome::Partial { held: self.files_held(node), failures: [].into() },
-        };
-        if outcome == Outcome::Complete {
-            self.issue_receipts(now, node, out);
-        }
-        self.peers.settle(now, node, outcome);
-    }
-
-    /// Manifests are held before their files.
-    fn files_held(&self, node: NodeId) -> u64 {
-        self.peers.held(node).saturating_sub(self.queue.manifests())
-    }
-
-    fn issue_receipts(&self, now: Time, node: NodeId, out: &mut Outbox) {
-        for object in self.queue.sent.iter().filter(|object| !object.is_manifest) {
-            out.push(NodeEvent::Send(SendEvent::Receipt(Receipt {
-                receiver: self.peers.view(node),
-                object: object.key.object.0,
-                file: object.file.name.clone(),
-                hash: object.file.root,
-                bytes: object.file.size,
-                files: object.file.packed_files(),
-                elapsed: now.since(self.started),
-            })));
-        }
-    }
-
-    fn on_watermark_done(&mut self, now: Time, outcomes: &[(NodeId, WatermarkOutcome)]) {
-        for (node, outcome) in outcomes {
-            if *outcome == WatermarkOutcome::Unanswered {
-                self.peers.settle(now, *node, Outcome::Unanswered);
-            }
-        }
-        self.queue.on_watermark_done();
-    }
-
     /// Time has passed.
     pub(crate) fn on_timeout(
         &mut self,
@@ -272,31 +183,6 @@ impl SendJob {
             self.judge(now, session, out);
             out.push(NodeEvent::Send(SendEvent::Progress(self.progress(now, session))));
         }
-    }
-
-    /// Who is still waited for.
-    fn tell_waiting(&self, out: &mut Outbox) {
-        if matches!(self.phase, Phase::Gathering(_)) && self.options.expect != Expect::Anyone {
-            out.push(NodeEvent::Send(SendEvent::Waiting {
-                receivers: self.peers.len(),
-                expected: self.options.expect.count().unwrap_or(0),
-                missing: self.missing(),
-            }));
-        }
-    }
-
-    fn missing(&self) -> Vec<String> {
-        match &self.options.expect {
-            Expect::Names(names) => self.peers.missing(names),
-            Expect::Anyone | Expect::Count(_) => Vec::new(),
-        }
-    }
-
-    /// What is known of those still to be served.
-    fn open_reports(&self, session: &mut Session) -> Vec<ReceiverReport> {
-        let mut reports = session.sender().receivers();
-        reports.retain(|report| self.peers.is_open(report.node));
-        reports
     }
 
     /// Puts slow receivers off, or out.
@@ -435,66 +321,6 @@ impl SendJob {
             Phase::Sending => Some(self.next_progress),
             Phase::Leaving(_, until) => Some(*until),
             Phase::Done(_) => None,
-        }
-    }
-
-    fn repair_bytes(&self, stats: &Stats) -> u64 {
-        (stats.parity_repair_sent + stats.explicit_repair_sent) * self.segment_size
-    }
-
-    /// Of those still to be served, who loses most, by what it said lately.
-    fn limiting(&self, now: Time, session: &mut Session) -> Option<(ReceiverView, f64)> {
-        let fresh = LIMITING + session.sender().grtt() * LIMITING_GRTT;
-        let losses = self.open_reports(session).into_iter().filter_map(|report| {
-            let said = report.reception.map_or(report.heard, |reception| reception.until);
-            let loss = loss_of(&report);
-            (loss > 0.0 && now.since(said) < fresh).then_some((report.node, loss))
-        });
-        let (node, loss) = losses.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        Some((self.peers.view(node), loss))
-    }
-
-    fn reason(&self, session: &mut Session) -> (RateReason, Option<ReceiverView>) {
-        let why = session.sender().rate_reason();
-        (why, why.node().map(|node| self.peers.view(node)))
-    }
-
-    fn progress(&self, now: Time, session: &mut Session) -> SendProgress {
-        let limiting = self.limiting(now, session);
-        SendProgress {
-            sent_bytes: session.sender().progress(),
-            total_bytes: self.queue.bytes,
-            rate: session.sender().rate(),
-            repair_bytes: self.repair_bytes(&session.stats()),
-            wire_bytes: session.stats().bytes_sent,
-            limiting,
-            reason: self.reason(session),
-            complete: self.peers.complete(),
-            receivers: self.peers.len(),
-        }
-    }
-
-    /// What it came to.
-    pub(crate) fn report(&self, session: &mut Session) -> SendReport {
-        let reports = session.sender().receivers();
-        let (Phase::Leaving(end, _) | Phase::Done(end)) = self.phase else {
-            return self.report_as(SendEnd::Interrupted, &reports, session);
-        };
-        self.report_as(end, &reports, session)
-    }
-
-    fn report_as(&self, end: SendEnd, reports: &[ReceiverReport], session: &Session) -> SendReport {
-        let ended = self.ended.unwrap_or(self.started);
-        SendReport {
-            end,
-            receivers: self.peers.results(self.started, reports, |id| self.queue.name_of(id)),
-            missing: self.missing(),
-            expected: self.options.expect.count(),
-            changed: self.queue.changed.clone(),
-            objects: self.queue.files,
-            bytes: self.queue.bytes,
-            repair_bytes: self.repair_bytes(&session.stats()),
-            elapsed: ended.since(self.started),
         }
     }
 }

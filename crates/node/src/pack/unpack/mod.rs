@@ -3,34 +3,24 @@
 //! First every file is written under a name of our own; then one sync for all of them; then each
 //! gets its name; then one more sync. So a file under its final name is never wrong, whenever the
 //! power fails, and packs share their syncs instead of having two for each of their files.
+//!
+//! - `write`: each under a name of our own; `place`: each under its own
 
-use std::{
-    collections::BTreeSet,
-    fs::File,
-    io::{self, Write},
-    os::unix::fs::FileExt,
-    sync::Arc,
-};
+mod place;
+mod write;
 
-use fanfare_proto::ObjectKey;
+use std::sync::Arc;
 
-use super::{
-    graft::Grafts,
-    head::{Head, HeadError},
-    index::Entry,
-    parents::Parents,
-    staging::{Staging, set_mtime},
-};
+pub(crate) use write::stage;
+
+use super::{graft::Grafts, index::Entry, parents::Parents, staging::Staging};
 use crate::{
     directory::Directory,
     name::{NameError, SafeName},
-    placement::{Conflict, Finished, Place, open_equal},
+    placement::open_equal,
     receipt::Reason,
-    verify::{Placed, disk_reason as disk, is_in_the_way, unnamed},
+    verify::Placed,
 };
-
-/// Bytes copied at once.
-const COPY_BYTES: u64 = 1 << 20;
 
 /// What became of the files of a pack.
 #[derive(Debug, Default)]
@@ -69,160 +59,6 @@ struct StagedFile {
     at: At,
 }
 
-/// Writes the files of the pack `part`, of `size` bytes, whose hash is right. `promised` are the
-/// directories that packs before this one will bring, and this one then.
-pub(crate) fn stage(
-    directory: &Arc<Directory>,
-    key: ObjectKey,
-    part: &File,
-    size: u64,
-    promised: &mut BTreeSet<Vec<String>>,
-) -> Result<Staged, Reason> {
-    let head = Head::read(part, size).map_err(|error| match error {
-        HeadError::Malformed => Reason::Refused,
-        HeadError::Io(error) => disk(&error),
-    })?;
-    let (entries, mut offset) = (head.entries, head.bytes);
-    let staging = Staging::create(directory, key).map_err(|e| disk(&e))?;
-    let mut stager = Stager {
-        existing: Parents::existing(directory),
-        promised,
-        grafts: Grafts::default(),
-        inside: Parents::created(staging.directory()),
-        window: Window { part, end: size, start: 0, bytes: Vec::new() },
-    };
-    let mut files = Vec::with_capacity(entries.len());
-    for (number, entry) in entries.into_iter().enumerate() {
-        let source = Source { offset, size: entry.size };
-        offset += entry.size;
-        let name = SafeName::parse(entry.name.trim_end_matches('/').as_bytes());
-        let mut file = StagedFile { entry, name, hash: [0; 32], at: At::Number };
-        if !file.is_directory() {
-            stager.stage(&source, number, &mut file).map_err(|e| disk(&e))?;
-        }
-        files.push(file);
-    }
-    let grafts = stager.grafts;
-    promise(&grafts, &files, promised);
-    Ok(Staged { directory: directory.clone(), staging, grafts, files })
-}
-
-/// Adds the directories that come with the grafts.
-fn promise(grafts: &Grafts, files: &[StagedFile], promised: &mut BTreeSet<Vec<String>>) {
-    if grafts.is_empty() {
-        return;
-    }
-    let grafted = files.iter().filter(|file| matches!(file.at, At::Graft(_)));
-    for name in grafted.filter_map(|file| file.name.as_ref().ok()) {
-        let (mut directories, _) = name.split();
-        // Whatever is below one that is known is known.
-        while !directories.is_empty() && !promised.contains(directories) {
-            promised.insert(directories.to_vec());
-            directories = &directories[..directories.len() - 1];
-        }
-    }
-}
-
-/// Where the bytes of a file are in the pack.
-struct Source {
-    offset: u64,
-    size: u64,
-}
-
-/// A stretch of the pack in memory: its files are mostly much shorter.
-struct Window<'a> {
-    part: &'a File,
-    /// Bytes of the pack.
-    end: u64,
-    /// Where the stretch begins.
-    start: u64,
-    bytes: Vec<u8>,
-}
-
-impl Window<'_> {
-    /// As many of the bytes from `offset` on as are at hand, at least one.
-    fn get(&mut self, offset: u64, len: u64) -> io::Result<&[u8]> {
-        let loaded = self.start..self.start + self.bytes.len() as u64;
-        if offset < loaded.start || offset + len.min(COPY_BYTES) > loaded.end {
-            self.bytes.resize((self.end - offset).min(COPY_BYTES) as usize, 0);
-            self.start = offset;
-            self.part.read_exact_at(&mut self.bytes, offset)?;
-        }
-        let from = (offset - self.start) as usize;
-        let len = len.min(COPY_BYTES) as usize;
-        Ok(&self.bytes[from..from + len])
-    }
-}
-
-/// What the files of a pack have in common while they are written.
-struct Stager<'a> {
-    existing: Parents<'a>,
-    promised: &'a BTreeSet<Vec<String>>,
-    grafts: Grafts,
-    /// Directories in the staging directory.
-    inside: Parents<'a>,
-    window: Window<'a>,
-}
-
-impl Stager<'_> {
-    fn stage(&mut self, source: &Source, number: usize, file: &mut StagedFile) -> io::Result<()> {
-        if self.may_be_there(file) {
-            file.hash = source.copy(None, &mut self.window)?;
-            if file.is_there_in(&mut self.existing) {
-                file.at = At::Place;
-                return Ok(());
-            }
-        }
-        let mut out = self.create(number, file)?;
-        file.hash = source.copy(Some(&mut out), &mut self.window)?;
-        set_mtime(&out, file.entry.mtime);
-        Ok(())
-    }
-
-    fn may_be_there(&mut self, file: &StagedFile) -> bool {
-        file.name.as_ref().is_ok_and(|name| {
-            let (directories, last) = name.split();
-            let parent = self.existing.get(directories);
-            parent.is_ok_and(|parent| crate::placement::has_size(parent, last, file.entry.size))
-        })
-    }
-
-    /// In a new directory where there is to be one; but two files of one name, and whatever else
-    /// fails there, are a matter for placing them one by one.
-    fn create(&mut self, number: usize, file: &mut StagedFile) -> io::Result<File> {
-        let mode = file.entry.mode;
-        let name = file.name.as_ref().ok();
-        if let Some((name, graft)) = name
-            .and_then(|name| Some((name, self.grafts.of(name, &mut self.existing, self.promised)?)))
-        {
-            let (directories, last) = self.grafts.inside(graft, name);
-            let out = self.inside.get(&directories);
-            if let Ok(out) = out.and_then(|parent| Staging::file(parent, &last, mode)) {
-                file.at = At::Graft(graft);
-                return Ok(out);
-            }
-        }
-        Staging::file(self.inside.get(&[])?, &number.to_string(), mode)
-    }
-}
-
-impl Source {
-    /// Hashes, and writes where there is something to write to.
-    fn copy(&self, mut out: Option<&mut File>, window: &mut Window<'_>) -> io::Result<[u8; 32]> {
-        let mut hasher = blake3::Hasher::new();
-        let mut done = 0;
-        while done < self.size {
-            let bytes = window.get(self.offset + done, self.size - done)?;
-            hasher.update(bytes);
-            if let Some(out) = &mut out {
-                out.write_all(bytes)?;
-            }
-            done += bytes.len() as u64;
-        }
-        Ok(hasher.finalize().into())
-    }
-}
-
 impl StagedFile {
     fn is_directory(&self) -> bool {
         self.entry.name.ends_with('/')
@@ -242,129 +78,23 @@ impl StagedFile {
     }
 }
 
-impl Staged {
-    /// Gives the files their names. To be called after a sync, and followed by one.
-    pub(crate) fn place(self, conflict: Conflict) -> Unpacked {
-        let mut unpacked = Unpacked::default();
-        let mut placer = Placer {
-            grafted: self.grafts.place(&self.staging, &self.directory),
-            grafts: &self.grafts,
-            parents: Parents::created(&self.directory),
-            inside: Parents::existing(self.staging.directory()),
-            conflict,
-        };
-        for (number, file) in self.files.iter().enumerate() {
-            let outcome = if file.is_directory() {
-                make_directory(&mut placer.parents, file).map(|()| None)
-            } else {
-                placer.place(number, file).map(Some)
-            };
-            match outcome {
-                Ok(placed) => unpacked.files.extend(placed),
-                Err(reason) => unpacked.failures.push((file.entry.name.clone(), reason)),
-            }
-        }
-        unpacked
-    }
-}
-
-/// A directory that cannot be made as it was named is no loss: nothing was in it.
-fn make_directory(parents: &mut Parents<'_>, file: &StagedFile) -> Result<(), Reason> {
-    let Ok(name) = &file.name else { return Ok(()) };
-    let (directories, last) = name.split();
-    let path = [directories, &[last.to_owned()]].concat();
-    match parents.get(&path) {
-        Err(error) if !is_in_the_way(&error) => Err(disk(&error)),
-        _ => Ok(()),
-    }
-}
-
-/// What the files of a pack have in common while they are placed.
-struct Placer<'a> {
-    grafts: &'a Grafts,
-    /// Those that are in their place, with everything in them.
-    grafted: Vec<bool>,
-    parents: Parents<'a>,
-    /// Directories in the staging directory.
-    inside: Parents<'a>,
-    conflict: Conflict,
-}
-
-impl Placer<'_> {
-    fn place(&mut self, number: usize, file: &StagedFile) -> Result<Placed, Reason> {
-        let own = || unnamed(&file.hash);
-        let name = match &file.name {
-            Err(error) => return self.rename(number, file, &own(), Some(*error)),
-            Ok(name) => name,
-        };
-        match file.at {
-            At::Place => return Ok(file.placed(name.clone(), true, None)),
-            At::Graft(graft) if self.grafted[graft] => {
-                return Ok(file.placed(name.clone(), false, None));
-            }
-            At::Graft(_) | At::Number => {}
-        }
-        match self.try_rename(number, file, name) {
-            // A link, or a file where the name needs a directory, stands in the way.
-            Err(error) if is_in_the_way(&error) => {
-                self.rename(number, file, &own(), Some(NameError::Relative))
-            }
-            place => placed(file, name, place, None),
-        }
-    }
-
-    fn rename(
-        &mut self,
-        number: usize,
-        file: &StagedFile,
-        name: &SafeName,
-        rejected: Option<NameError>,
-    ) -> Result<Placed, Reason> {
-        let place = self.try_rename(number, file, name);
-        placed(file, name, place, rejected)
-    }
-
-    fn try_rename(
-        &mut self,
-        number: usize,
-        file: &StagedFile,
-        name: &SafeName,
-    ) -> io::Result<Place> {
-        let (from, part) = match (file.at, &file.name) {
-            (At::Graft(graft), Ok(own)) => self.grafts.inside(graft, own),
-            _ => (Vec::new(), number.to_string()),
-        };
-        let directory = self.inside.get(&from)?;
-        let (size, hash) = (file.entry.size, &file.hash);
-        let finished = Finished { directory, part: &part, size, hash };
-        let (directories, last) = name.split();
-        finished.place(self.parents.get(directories)?, last, self.conflict)
-    }
-}
-
-fn placed(
-    file: &StagedFile,
-    name: &SafeName,
-    place: io::Result<Place>,
-    rejected: Option<NameError>,
-) -> Result<Placed, Reason> {
-    match place.map_err(|e| disk(&e))? {
-        Place::New(last) => Ok(file.placed(name.with_file(last), false, rejected)),
-        Place::Equal(last) => Ok(file.placed(name.with_file(last), true, rejected)),
-        Place::Taken => Err(Reason::Conflict),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{io::Seek, path::Path};
+    use std::{
+        collections::BTreeSet,
+        fs::File,
+        io::{self, Seek, Write},
+        path::Path,
+    };
 
-    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+    use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
 
     use super::*;
     use crate::{
         pack::{header, index::Writer},
+        placement::Conflict,
         scratch::Scratch,
+        verify::unnamed,
     };
 
     const KEY: ObjectKey =

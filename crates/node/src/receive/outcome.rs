@@ -1,0 +1,130 @@
+//! What an object comes to: held, or failed; and who is told of it.
+
+use std::time::Duration;
+
+use fanfare_proto::{ObjectKey, Session, Time};
+
+use super::ReceiveJob;
+use crate::{
+    announcement::Announcement,
+    event::{NodeEvent, ReceiveEvent},
+    file_storage::FileStorage,
+    manifest::GROUP_LOG2_MIN,
+    outbox::Outbox,
+    receipt::Reason,
+    root_set,
+    verify::{Held, Placed},
+};
+
+/// Files remembered as told; an application may then hear of the same one again.
+const TOLD_MAX: usize = 1 << 20;
+
+impl ReceiveJob {
+    pub(super) fn on_held(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        held: Held,
+        out: &mut Outbox,
+    ) {
+        let lacking = held.failures.first().map(|(_, reason)| *reason);
+        for other in storage.settle(key, lacking.is_none()) {
+            // Parts are shared by single files only.
+            if let [placed] = &held.files[..] {
+                self.hand_on(session, storage, other, placed);
+            }
+        }
+        if held.size > 1 << GROUP_LOG2_MIN && lacking.is_none() {
+            storage.forget_manifest(&held.hash);
+        }
+        self.refresh_parts(session, storage);
+        let renamed = held.files.iter().any(|placed| placed.name_rejected.is_some());
+        let record = self.record_of(key);
+        let begun = record.open.remove(&key).map_or(now, |object| object.begun);
+        match lacking {
+            None => record.holdings.insert(key.object, held.hash),
+            Some(reason) => record.fail(key, reason),
+        }
+        if renamed {
+            record.fail(key, Reason::NameRejected);
+        }
+        record.settled_bytes += held.size;
+        // The content first: the confirmation may let an acknowledgement go at once.
+        self.update_status(session, key, renamed || lacking.is_some());
+        if lacking.is_none() {
+            session.receiver().confirm(key);
+        }
+        self.remind(now, session, key);
+        self.tell_files(key, now.since(begun), held, out);
+    }
+
+    fn tell_files(&mut self, key: ObjectKey, elapsed: Duration, held: Held, out: &mut Outbox) {
+        for placed in held.files {
+            if !self.is_news(&placed) {
+                continue;
+            }
+            self.report.files += 1;
+            self.report.bytes += placed.size;
+            out.push(NodeEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
+        }
+        for (name, reason) in held.failures {
+            self.report.failures.push((key, reason));
+            let name = Announcement { name: name.into_bytes(), details: None }.shown_name();
+            out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+        }
+    }
+
+    /// Whether the application has not heard of this file yet: another sender, or the same one
+    /// begun anew, may bring what it has heard of.
+    fn is_news(&mut self, placed: &Placed) -> bool {
+        if self.told.len() >= TOLD_MAX {
+            self.told.clear();
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&placed.hash).update(placed.name.to_string().as_bytes());
+        let is_first = self.told.insert(root_set::start(hasher.finalize().as_bytes()));
+        is_first || !placed.already
+    }
+
+    /// Another sender's object is the same file, which is in its place now.
+    fn hand_on(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        other: ObjectKey,
+        placed: &Placed,
+    ) {
+        let Some(object) = self.record_of(other).open.get_mut(&other) else { return };
+        // What is being verified finds the file by itself.
+        if object.examined || !object.verifying {
+            object.held = Some(Placed { already: true, ..placed.clone() }.into());
+        }
+        if !(object.examined || object.verifying) {
+            session.receiver().have(other, 0, placed.size, storage);
+        }
+    }
+
+    pub(super) fn fail(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        reason: Reason,
+        out: &mut Outbox,
+    ) {
+        storage.settle(key, false);
+        self.refresh_parts(session, storage);
+        let record = self.record_of(key);
+        let object = record.open.remove(&key);
+        record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
+        record.fail(key, reason);
+        self.report.failures.push((key, reason));
+        self.update_status(session, key, true);
+        self.remind(now, session, key);
+        let name = object.and_then(|object| object.name());
+        out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+    }
+}
