@@ -114,8 +114,8 @@ impl ReceiveJob {
         if object.examined {
             return;
         }
-        // Of a pack, what was claimed is still to be told.
-        if !object.has_pack_head() {
+        // Of a pack that was claimed, it is still to be told what is here.
+        if !matches!(object.origin, Origin::Claimed | Origin::Head) {
             object.origin = Origin::Received;
         }
         if self.verify(storage, key, size) {

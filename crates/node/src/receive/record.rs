@@ -50,12 +50,6 @@ impl OpenObject {
         }
     }
 
-    /// It is a pack whose head says what it is made of.
-    pub(super) fn has_pack_head(&self) -> bool {
-        let details = self.announcement.as_ref().and_then(|a| a.details.as_ref());
-        details.is_some_and(|details| details.pack_head().is_some())
-    }
-
     pub(super) fn name(&self) -> Option<String> {
         self.announcement.as_ref().and_then(Announcement::shown_name)
     }
