@@ -35,7 +35,8 @@ pub(crate) struct RecvArgs {
     /// End when the first sender that sent something has said good-bye
     #[arg(long)]
     once: bool,
-    /// End when so many files have come
+    /// End when N files are in their place: files that come, and files sent that were here already,
+    /// from an earlier run too; each is counted when it is told
     #[arg(long, value_name = "N")]
     count: Option<u64>,
     /// Receive from this sender only

@@ -23,8 +23,6 @@ const REQUESTS: u32 = 50;
 /// Symbols of a block in GF(2^8) and GF(2^16).
 const BLOCK_MAX_8: u32 = 255;
 const BLOCK_MAX_16: u32 = 65535;
-/// Objects that receivers keep in view: a carousel sends them all in each round.
-const CAROUSEL_MAX: usize = 256;
 
 /// Send files, directories or standard input (-) to everybody who listens
 #[derive(Debug, Args)]
@@ -44,7 +42,7 @@ pub(crate) struct SendArgs {
     /// Take a plain NORM receiver's acknowledgement for complete
     #[arg(long)]
     accept_plain: bool,
-    /// Send everything N times more
+    /// Send everything N times more: who comes late, or cannot ask, has it from the next round
     #[arg(long, default_value_t = 0, value_name = "N")]
     carousel: u32,
     /// Receivers that get less than the others: wait for them, serve them last, or give them up
@@ -303,21 +301,6 @@ impl SendArgs {
             return Err(too_long(8, BLOCK_MAX_8, advice));
         }
         Ok((id, false))
-    }
-
-    /// A carousel goes round among what receivers keep in view.
-    /// Between two ways the hashes of large files are objects, too.
-    pub(crate) fn check_carousel(&self, files: usize, hashed: usize) -> Result<(), Failure> {
-        let objects = if self.one_way { files } else { files + hashed };
-        if self.carousel == 0 || objects <= CAROUSEL_MAX {
-            return Ok(());
-        }
-        let text = format!(
-            "carousel ({}): a round has {objects} objects, and receivers keep {CAROUSEL_MAX} in \
-             view. Leave out --no-pack, or pack the files into one",
-            self.carousel
-        );
-        Err(Failure::usage("carousel.invalid", text))
     }
 }
 

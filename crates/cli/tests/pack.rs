@@ -135,6 +135,27 @@ fn a_receiver_killed_between_packs_is_not_sent_again_what_it_has_unpacked() {
     assert_eq!(entries(&stage.path("a")), ["t"]);
 }
 
+#[test]
+fn a_listed_pack_that_is_gone_is_taken_as_it_comes_and_travels_once() {
+    // Both listen; the one whose files were removed still has them in its ledger.
+    let stage = Stage::new();
+    let content = make_tree(&stage, 1500);
+    let tree_sent = || [stage.path("out/t"), "--expect=2".into(), "--rate=20M".into()];
+    let receiver = stage.recv("a", &["--once"]);
+    stage.send(&tree_sent()[..1]).expect(0);
+    receiver.end().expect(0);
+    std::fs::remove_dir_all(stage.path("a/t")).unwrap();
+    assert!(remembered(&stage.path("a")) > content as u64 / 2);
+    let receivers = ["a", "b"].map(|name| stage.recv(name, &["--once"]));
+    let sent = stage.send(&tree_sent()).expect(0);
+    for (receiver, name) in receivers.into_iter().zip(["a/t", "b/t"]) {
+        receiver.end().expect(0);
+        assert!(tree(&stage.path(name)) == tree(&stage.path("out/t")));
+    }
+    let wire = sent.result()["wire_bytes"].as_u64().unwrap();
+    assert!(wire < content as u64 * 5 / 4, "{wire} of {content}");
+}
+
 /// Bytes of the objects that a receiver knows to have in this directory.
 fn remembered(directory: &Path) -> u64 {
     let ledger = std::fs::read_to_string(directory.join(LEDGER)).unwrap();

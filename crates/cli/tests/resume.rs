@@ -267,6 +267,22 @@ fn where_one_has_all_and_another_a_part_only_what_the_second_lacks_travels() {
 }
 
 #[test]
+fn files_that_an_earlier_run_brought_count_once_they_are_sent_again() {
+    let stage = Stage::new();
+    let first = stage.file("out/a", 10_000);
+    let receiver = stage.recv("in", &["--count=1"]);
+    send(&stage, &first, &["--rate=50M"]).end().expect(0);
+    receiver.end().expect(0);
+    let second = stage.file("out/b", 10_000);
+    let receiver = stage.recv("in", &["--count=2"]);
+    send(&stage, &first, &["--rate=50M", second.to_str().unwrap()]).end().expect(0);
+    let received = receiver.end().expect(0);
+    assert_eq!(received.result()["files"], 2);
+    let already = received.all("file").iter().filter(|line| line["already"] == true).count();
+    assert_eq!(already, 1);
+}
+
+#[test]
 fn packs_that_have_come_do_not_travel_again_unless_a_file_of_them_has_changed() {
     let stage = Stage::new();
     (0..200).for_each(|n| drop(stage.file(&format!("out/t/{n}"), 30_000)));

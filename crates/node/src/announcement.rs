@@ -7,6 +7,10 @@
 //!                              8: "pack", 9: files,
 //!                              10: [bytes of the head, its BLAKE3 hash], 11: sent on demand}
 //! ```
+//! In a carousel of more objects than can be kept, both have one more,
+//! `14: [place in the round, objects in a round, rounds to come]`: there an object comes under
+//! another id in each round.
+//!
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
 //! NRL's senders, which give only a name, are understood.
 
@@ -57,6 +61,23 @@ pub struct Details {
     /// It is sent only as far as it is asked for.
     #[n(11)]
     pub on_demand: Option<bool>,
+    /// Which object of a carousel it is.
+    #[n(14)]
+    pub turn: Option<Turn>,
+}
+
+/// Which object of a carousel it is, whatever its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Turn {
+    /// Its place in each round.
+    #[n(0)]
+    pub place: u64,
+    /// Objects in a round.
+    #[n(1)]
+    pub objects: u64,
+    /// Rounds to come after this one.
+    #[n(2)]
+    pub rounds: u32,
 }
 
 /// What of a pack tells which files it is made of.
@@ -77,8 +98,9 @@ impl Details {
     /// Details in the present format.
     #[must_use]
     pub fn new(size: u64, root: [u8; 32], mode: Option<u32>, mtime: Option<i64>) -> Self {
-        let (read, kind, files, head, on_demand) = (None, None, None, None, None);
-        Self { version: VERSION, size, root, mode, mtime, read, kind, files, head, on_demand }
+        let (read, kind, files, head) = (None, None, None, None);
+        let (version, on_demand, turn) = (VERSION, None, None);
+        Self { version, size, root, mode, mtime, read, kind, files, head, on_demand, turn }
     }
 
     /// Details of a pack of so many files.

@@ -8,7 +8,7 @@
 //! NORM_INFO
 //! ```text
 //! NUL | CBOR map {0: version, 1: "manifest", 2: root, 3: size, 4: log2 of bytes in a group,
-//!                 5: some groups are all zeros}
+//!                 5: some groups are all zeros, 14: as in an announcement}
 //! ```
 //! where 5 says that a bit for each group follows the hashes, lowest first, set where the group is
 //! all zeros: it need not travel, and becomes a hole. Like all that is held from before, it is
@@ -23,6 +23,8 @@ use blake3::{
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
 use minicbor::{Decode, Encode};
+
+use crate::announcement::Turn;
 
 const VERSION: u8 = 1;
 const KIND: &str = "manifest";
@@ -61,6 +63,9 @@ pub struct Head {
     group_log2: u8,
     #[n(5)]
     zeros: Option<bool>,
+    /// Which object of a carousel it is.
+    #[n(14)]
+    pub turn: Option<Turn>,
 }
 
 impl Head {
@@ -106,9 +111,15 @@ impl Manifest {
     /// The NORM_INFO that announces it.
     #[must_use]
     pub fn info(&self) -> Vec<u8> {
+        self.info_in(None)
+    }
+
+    /// The same in a carousel.
+    #[must_use]
+    pub fn info_in(&self, turn: Option<Turn>) -> Vec<u8> {
         let mut info = vec![0];
         // Writing into memory cannot fail.
-        let _ = minicbor::encode(&self.head, &mut info);
+        let _ = minicbor::encode(&Head { turn, ..self.head.clone() }, &mut info);
         info
     }
 
@@ -296,6 +307,7 @@ impl GroupHasher {
             size,
             group_log2: self.group_log2,
             zeros: any.then_some(true),
+            turn: None,
         };
         (root, size, Some(Manifest { head, groups: self.groups, zeros }))
     }

@@ -246,29 +246,39 @@ pub(crate) fn printable(name: &str) -> String {
     shown
 }
 
-/// The objects of one sender that are held, or were sent, in the order they were sent.
+/// The objects of one sender that are held, or were sent.
 #[derive(Debug, Clone, Default)]
 pub struct Holdings {
-    /// By object id, unwrapped.
+    /// By object id, unwrapped, or by place in a round of a carousel.
     roots: BTreeMap<u64, [u8; 32]>,
     /// The id seen last, unwrapped, by which others are unwrapped.
     last: Option<u64>,
-    /// Digest of all objects up to this one, so that a digest costs only the newest objects.
-    prefix: Option<(u64, Hasher)>,
+    /// Sum of the hashes of all objects, by 64 bits: whatever comes when, it costs one more.
+    sum: [u64; 4],
 }
-
-/// Objects not yet in the prefix: those that may still come out of order.
-const UNSETTLED: usize = 256;
 
 impl Holdings {
     /// Adds an object with the hash of its content.
     pub fn insert(&mut self, object: ObjectTransportId, root: [u8; 32]) {
         let number = self.unwrap(object);
         self.last = Some(self.last.map_or(number, |last| last.max(number)));
-        if self.prefix.as_ref().is_some_and(|(end, _)| number <= *end) {
-            self.prefix = None;
+        self.insert_at(number, root);
+    }
+
+    /// Adds an object by its place in a round, under whichever id it came.
+    pub fn insert_at(&mut self, place: u64, root: [u8; 32]) {
+        if let Some(before) = self.roots.insert(place, root) {
+            self.add(place, &before, u64::wrapping_sub);
         }
-        self.roots.insert(number, root);
+        self.add(place, &root, u64::wrapping_add);
+    }
+
+    fn add(&mut self, number: u64, root: &[u8; 32], add: fn(u64, u64) -> u64) {
+        let mut hasher = Hasher::new();
+        hasher.update(&((number & 0xffff) as u16).to_be_bytes()).update(root);
+        let hash = hasher.finalize();
+        let words = hash.as_bytes().as_chunks().0.iter().copied().map(u64::from_be_bytes);
+        self.sum.iter_mut().zip(words).for_each(|(sum, word)| *sum = add(*sum, word));
     }
 
     /// Objects held.
@@ -289,23 +299,19 @@ impl Holdings {
         self.roots.values().any(|held| held == root)
     }
 
-    /// BLAKE3 over (object id, 16 bits big-endian | hash) of all objects in order.
-    pub fn digest(&mut self) -> [u8; 32] {
-        let settled = self.roots.keys().rev().nth(UNSETTLED).copied();
-        let (start, mut hasher) = match self.prefix.take() {
-            Some((end, hasher)) => (end + 1, hasher),
-            None => (0, Hasher::new()),
-        };
-        let mut start = start;
-        if let Some(end) = settled.filter(|end| *end >= start) {
-            self.roots.range(start..=end).for_each(|(n, root)| feed(&mut hasher, *n, root));
-            start = end + 1;
-        }
-        if start > 0 {
-            self.prefix = Some((start - 1, hasher.clone()));
-        }
-        self.roots.range(start..).for_each(|(n, root)| feed(&mut hasher, *n, root));
-        hasher.finalize().into()
+    /// Whether the object at this place is held, with this root.
+    #[must_use]
+    pub fn has_at(&self, place: u64, root: &[u8; 32]) -> bool {
+        self.roots.get(&place) == Some(root)
+    }
+
+    /// The sum, by 64 bits, of BLAKE3 over (object id, 16 bits big-endian | hash) of all objects.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut digest = [0; 32];
+        let words = self.sum.iter().flat_map(|word| word.to_be_bytes());
+        digest.iter_mut().zip(words).for_each(|(to, byte)| *to = byte);
+        digest
     }
 
     /// Ids wrap at 2^16; the nearest to the last one seen is meant.
@@ -320,11 +326,6 @@ impl Holdings {
             }
         }
     }
-}
-
-fn feed(hasher: &mut Hasher, number: u64, root: &[u8; 32]) {
-    hasher.update(&((number & 0xffff) as u16).to_be_bytes());
-    hasher.update(root);
 }
 
 #[cfg(test)]
@@ -417,6 +418,19 @@ mod tests {
         }
         assert_eq!(sent.digest(), held.digest());
         assert_eq!((sent.len(), held.len()), (836, 836));
+    }
+
+    #[test]
+    fn who_came_late_and_has_the_rest_from_the_next_round_holds_the_same() {
+        let root = |place: u64| *blake3::hash(&place.to_be_bytes()).as_bytes();
+        let (mut sent, mut held) = (Holdings::default(), Holdings::default());
+        (0..1000).for_each(|place| sent.insert_at(place, root(place)));
+        (700..1000).for_each(|place| held.insert_at(place, root(place)));
+        held.insert_at(3, [0; 32]);
+        assert_ne!(sent.digest(), held.digest());
+        (0..1000).for_each(|place| held.insert_at(place, root(place)));
+        assert_eq!((sent.digest(), sent.len()), (held.digest(), held.len()));
+        assert!(held.has_at(3, &root(3)) && !held.has_at(3, &[0; 32]));
     }
 
     #[test]

@@ -30,8 +30,9 @@ impl ReceiveJob {
     ) -> Result<(), StorageError> {
         let listed = ledger::lock(&self.ledger).lists(&details.root, name);
         // Of a pack that is not sent unasked, its files may be in their place. Its head will tell.
+        let claimed = details.pack_head().is_some() && details.on_demand == Some(true);
         let in_place = listed
-            || (details.is_pack() && details.on_demand == Some(true))
+            || claimed
             || SafeName::parse(name)
                 .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
         // What is here whole needs no part.
@@ -59,13 +60,12 @@ impl ReceiveJob {
                 }
                 Origin::Received
             }
+            Found::Nothing if claimed => Origin::Claimed,
             Found::Nothing if in_place => Origin::Elsewhere,
             Found::Nothing => Origin::Received,
         };
-        // All of a pack that may be here is claimed. Where it is not, its head is asked for first.
-        let claims_pack = object.origin == Origin::Elsewhere && object.has_pack_head();
-        object.examined = object.origin != Origin::Received && !claims_pack;
-        if claims_pack {
+        object.examined = matches!(object.origin, Origin::Kept | Origin::Elsewhere);
+        if object.origin == Origin::Claimed {
             receiver.have(key, 0, details.size, storage);
         }
         if object.examined != held_back {

@@ -29,7 +29,7 @@ impl ReceiveJob {
             storage.settle(key, false);
             return;
         };
-        let asks_head = object.origin == Origin::Elsewhere && object.has_pack_head();
+        let asks_head = object.origin == Origin::Claimed;
         let next = if asks_head { Origin::Head } else { Origin::Received };
         let origin = std::mem::replace(&mut object.origin, next);
         let (name, size) = (object.name(), object.size);
@@ -45,12 +45,12 @@ impl ReceiveJob {
                 Some(ReceiveEvent::Mending { key, name, bytes })
             }
             Origin::Head => Some(ReceiveEvent::Resumed { key, name, bytes: size - bytes, size }),
-            Origin::Kept | Origin::Elsewhere => None,
+            Origin::Kept | Origin::Elsewhere | Origin::Claimed => None,
         };
         out.push_all(event.map(NodeEvent::Receive));
         storage.reopen(key);
         // A pack that was believed to be here whole has been given no room so far.
-        let reserved = if origin == Origin::Elsewhere { storage.reserve(key) } else { Ok(()) };
+        let reserved = if asks_head { storage.reserve(key) } else { Ok(()) };
         if let Err(error) = reserved {
             session.receiver().cancel(key, storage);
             return self.fail(now, session, storage, key, verify::reason(error), out);

@@ -42,8 +42,9 @@ const PROGRESS: Duration = Duration::from_millis(200);
 /// After the last of a counted number of files: time to acknowledge them when asked.
 const LINGER: Duration = Duration::from_secs(3);
 /// A good-bye can be lost: when everything has come and nothing at all has been heard for so long,
-/// the sender is gone.
-const QUIET: Duration = Duration::from_secs(4);
+/// the sender is gone. One that reads many small files from a busy disk was silent for more than
+/// four seconds, and was taken for gone with most of them still to come.
+const QUIET: Duration = Duration::from_secs(15);
 /// Time for the last word when the user stops it.
 const FAREWELL: Duration = Duration::from_millis(300);
 /// Senders whose lives are remembered; the oldest give way.

@@ -4,7 +4,7 @@ use fanfare_proto::{AbortReason, ObjectKey, Session, Time};
 
 use super::{ReceiveJob, record::OpenObject};
 use crate::{
-    announcement::Announcement,
+    announcement::{Announcement, Turn},
     event::{NodeEvent, ReceiveEvent},
     file_storage::FileStorage,
     manifest::{Head, Manifest},
@@ -57,26 +57,62 @@ impl ReceiveJob {
     ) {
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
         object.manifest = Head::parse(info).filter(|head| head.body_len() == object.size);
-        if object.manifest.is_some() {
+        if let Some(head) = &object.manifest {
+            object.turn = head.turn;
             return;
         }
         let announcement = Announcement::parse(info);
         let (name, size) = (announcement.shown_name(), object.size);
         object.announcement = Some(announcement.clone());
+        let details = announcement.details.filter(|d| d.size == size);
+        if let Some((turn, root)) = details.as_ref().and_then(|d| Some((d.turn?, d.root)))
+            && self.is_repeated(now, session, storage, key, (turn, &root, size))
+        {
+            return;
+        }
         out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name, size }));
-        if let Some(details) = announcement.details.filter(|d| d.size == size) {
+        if let Some(details) = details {
             let found = self.claim(now, session, storage, key, (&announcement.name, &details));
             if let Err(error) = found {
                 self.fail(now, session, storage, key, verify::reason(error), out);
                 session.receiver().cancel(key, storage);
             }
-        } else if object.origin != Origin::Received {
+        } else {
             // No part can be this object's.
-            object.origin = Origin::Received;
-            session.receiver().examine(now, key, false);
+            self.stop_examining(now, session, key);
         }
         self.refresh_parts(session, storage);
         self.update_status(session, key, false);
+    }
+
+    /// Notes which object of a carousel this is. What was held in an earlier round is held.
+    fn is_repeated(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        (turn, root, size): (Turn, &[u8; 32], u64),
+    ) -> bool {
+        let record = self.record_of(key);
+        let repeats = record.on_turn(turn, root);
+        let Some(object) = record.open.get_mut(&key) else { return false };
+        object.turn = Some(turn);
+        object.repeats = repeats;
+        if repeats {
+            session.receiver().have(key, 0, size, storage);
+            self.stop_examining(now, session, key);
+        }
+        repeats
+    }
+
+    fn stop_examining(&mut self, now: Time, session: &mut Session, key: ObjectKey) {
+        if let Some(object) = self.record_of(key).open.get_mut(&key)
+            && object.origin != Origin::Received
+        {
+            object.origin = Origin::Received;
+            session.receiver().examine(now, key, false);
+        }
     }
 
     /// Hands what there is of an object to the verifier; false when it cannot be had.
@@ -106,6 +142,9 @@ impl ReceiveJob {
         if let Some(head) = object.manifest.clone() {
             return self.on_manifest(now, session, storage, key, head, out);
         }
+        if object.repeats {
+            return self.on_repeated(session, storage, key);
+        }
         if let Some(held) = object.held.take() {
             return self.on_held(now, session, storage, key, held, out);
         }
@@ -114,8 +153,8 @@ impl ReceiveJob {
         if object.examined {
             return;
         }
-        // Of a pack, what was claimed is still to be told.
-        if !object.has_pack_head() {
+        // Of a pack that was claimed, it is still to be told what is here.
+        if !matches!(object.origin, Origin::Claimed | Origin::Head) {
             object.origin = Origin::Received;
         }
         if self.verify(storage, key, size) {
@@ -146,8 +185,8 @@ impl ReceiveJob {
         }
         self.refresh_parts(session, storage);
         let record = self.record_of(key);
-        record.open.remove(&key);
-        record.holdings.insert(key.object, *blake3::hash(&body).as_bytes());
+        let turn = record.open.remove(&key).and_then(|object| object.turn);
+        record.hold(key, turn, *blake3::hash(&body).as_bytes());
         self.update_status(session, key, false);
         session.receiver().confirm(key);
         self.remind(now, session, key);
@@ -181,6 +220,12 @@ impl ReceiveJob {
         let foreign = self.options.from.is_some_and(|from| from != key.sender);
         if foreign {
             self.record_of(key).open.remove(&key);
+            return;
+        }
+        let record = self.record_of(key);
+        let turn = record.open.get(&key).and_then(|object| object.turn);
+        if reason == Reason::Aborted && record.can_spare(turn) {
+            self.let_go(session, storage, key);
         } else {
             self.fail(now, session, storage, key, reason, out);
         }

@@ -14,7 +14,8 @@ pub enum Until {
     Stopped,
     /// When the first sender that sent something has said good-bye.
     SenderEnded,
-    /// When so many files are in their place.
+    /// When so many files have been told to be in their place: those that came, and those sent that
+    /// were there already, from an earlier run too.
     Files(u64),
 }
 

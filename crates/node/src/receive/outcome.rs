@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fanfare_proto::{ObjectKey, Session, Time};
+use fanfare_proto::{ObjectKey, ObjectTransportId, Session, Time};
 
 use super::ReceiveJob;
 use crate::{
@@ -42,15 +42,19 @@ impl ReceiveJob {
         self.refresh_parts(session, storage);
         let renamed = held.files.iter().any(|placed| placed.name_rejected.is_some());
         let record = self.record_of(key);
-        let begun = record.open.remove(&key).map_or(now, |object| object.begun);
+        let object = record.open.remove(&key);
+        let turn = object.as_ref().and_then(|object| object.turn);
+        let begun = object.map_or(now, |object| object.begun);
+        let mut past = Vec::new();
         match lacking {
-            None => record.holdings.insert(key.object, held.hash),
-            Some(reason) => record.fail(key, reason),
+            None => past = record.hold(key, turn, held.hash),
+            Some(reason) => record.fail(key, turn, reason),
         }
         if renamed {
-            record.fail(key, Reason::NameRejected);
+            record.fail(key, turn, Reason::NameRejected);
         }
         record.settled_bytes += held.size;
+        self.forgive(key, &past);
         // The content first: the confirmation may let an acknowledgement go at once.
         self.update_status(session, key, renamed || lacking.is_some());
         if lacking.is_none() {
@@ -58,6 +62,43 @@ impl ReceiveJob {
         }
         self.remind(now, session, key);
         self.tell_files(key, now.since(begun), held, out);
+    }
+
+    /// What failed in an earlier round of a carousel is here now.
+    fn forgive(&mut self, key: ObjectKey, past: &[ObjectTransportId]) {
+        if !past.is_empty() {
+            let is_past = |failed: &ObjectKey| {
+                let same = (failed.sender, failed.instance) == (key.sender, key.instance);
+                same && past.contains(&failed.object)
+            };
+            self.report.failures.retain(|(failed, _)| !is_past(failed));
+        }
+    }
+
+    /// An object that was held in an earlier round of a carousel.
+    pub(super) fn on_repeated(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+    ) {
+        storage.settle(key, false);
+        self.record_of(key).open.remove(&key);
+        self.update_status(session, key, false);
+        session.receiver().confirm(key);
+    }
+
+    /// An object that cannot be had, in a carousel that brings it again or has brought all.
+    pub(super) fn let_go(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+    ) {
+        storage.settle(key, false);
+        self.refresh_parts(session, storage);
+        self.record_of(key).open.remove(&key);
+        self.update_status(session, key, false);
     }
 
     fn tell_files(&mut self, key: ObjectKey, elapsed: Duration, held: Held, out: &mut Outbox) {
@@ -120,7 +161,7 @@ impl ReceiveJob {
         let record = self.record_of(key);
         let object = record.open.remove(&key);
         record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
-        record.fail(key, reason);
+        record.fail(key, object.as_ref().and_then(|object| object.turn), reason);
         self.report.failures.push((key, reason));
         self.update_status(session, key, true);
         self.remind(now, session, key);

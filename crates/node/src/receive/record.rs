@@ -1,11 +1,11 @@
 //! What is held, and what could not be had, of one life of a sender.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use fanfare_proto::{ObjectKey, Time};
+use fanfare_proto::{ObjectKey, ObjectTransportId, Time};
 
 use crate::{
-    announcement::Announcement,
+    announcement::{Announcement, Turn},
     manifest::Head,
     receipt::{About, Failure, Holdings, Reason, State, Status},
     verify::{Held, Origin},
@@ -33,6 +33,10 @@ pub(super) struct OpenObject {
     /// What is in its place already: found there, or what another object with the same content
     /// became.
     pub(super) held: Option<Held>,
+    /// Which object of a carousel it is.
+    pub(super) turn: Option<Turn>,
+    /// It was held in a round before.
+    pub(super) repeats: bool,
 }
 
 impl OpenObject {
@@ -47,13 +51,9 @@ impl OpenObject {
             examined: false,
             mended: 0,
             held: None,
+            turn: None,
+            repeats: false,
         }
-    }
-
-    /// It is a pack whose head says what it is made of.
-    pub(super) fn has_pack_head(&self) -> bool {
-        let details = self.announcement.as_ref().and_then(|a| a.details.as_ref());
-        details.is_some_and(|details| details.pack_head().is_some())
     }
 
     pub(super) fn name(&self) -> Option<String> {
@@ -67,8 +67,10 @@ pub(super) struct Record {
     pub(super) open: BTreeMap<ObjectKey, OpenObject>,
     pub(super) holdings: Holdings,
     failures: Vec<Failure>,
-    /// Objects that failed, each counted once.
-    failed: BTreeSet<u16>,
+    /// Objects that failed, each counted once, and their places in a carousel.
+    failed: BTreeMap<u16, Option<u64>>,
+    /// Of a carousel, what was announced last.
+    turn: Option<Turn>,
     /// Bytes of objects that are no longer open.
     pub(super) settled_bytes: u64,
     /// It said good-bye, or was not heard for long.
@@ -78,14 +80,55 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn fail(&mut self, key: ObjectKey, reason: Reason) {
+    pub(super) fn fail(&mut self, key: ObjectKey, turn: Option<Turn>, reason: Reason) {
+        let place = turn.map(|turn| turn.place);
+        if reason.is_failure() {
+            self.forgive(place);
+            self.failed.insert(key.object.0, place);
+        }
         if self.failures.len() >= FAILURES_MAX {
             self.failures.remove(0);
         }
         self.failures.push(Failure { object: key.object.0, reason });
-        if reason.is_failure() {
-            self.failed.insert(key.object.0);
+    }
+
+    /// It is in its place. Returns what of its failures in earlier rounds counts no more.
+    pub(super) fn hold(
+        &mut self,
+        key: ObjectKey,
+        turn: Option<Turn>,
+        root: [u8; 32],
+    ) -> Vec<ObjectTransportId> {
+        match turn {
+            Some(turn) => self.holdings.insert_at(turn.place, root),
+            None => self.holdings.insert(key.object, root),
         }
+        self.forgive(turn.map(|turn| turn.place))
+    }
+
+    fn forgive(&mut self, place: Option<u64>) -> Vec<ObjectTransportId> {
+        let Some(place) = place else { return Vec::new() };
+        let past = self.failed.iter().filter(|(_, failed)| **failed == Some(place));
+        let past: Vec<u16> = past.map(|(object, _)| *object).collect();
+        for object in &past {
+            self.failed.remove(object);
+            self.failures.retain(|failure| failure.object != *object);
+        }
+        past.into_iter().map(ObjectTransportId).collect()
+    }
+
+    /// An object of a carousel is announced. True when it was held in a round before.
+    pub(super) fn on_turn(&mut self, turn: Turn, root: &[u8; 32]) -> bool {
+        self.turn = Some(turn);
+        self.holdings.has_at(turn.place, root)
+    }
+
+    /// Whether an object that cannot be had now is no loss: it comes again in the next round, or
+    /// everything is here.
+    pub(super) fn can_spare(&self, object: Option<Turn>) -> bool {
+        object.or(self.turn).is_some_and(|turn| {
+            (turn.rounds > 0 && !self.gone) || self.holdings.len() >= turn.objects
+        })
     }
 
     /// Nothing of it is under way any more.
@@ -116,7 +159,7 @@ impl Record {
     }
 
     /// What to tell its sender; `ready` is what any sender is told.
-    pub(super) fn status(&mut self, ready: Status, about: About) -> Status {
+    pub(super) fn status(&self, ready: Status, about: About) -> Status {
         let mut status = ready;
         status.state = self.state();
         status.about = Some(about);
@@ -141,25 +184,25 @@ mod tests {
         OpenObject { verifying, ..OpenObject::new(1, Time::ZERO) }
     }
 
-    fn state(record: &mut Record) -> State {
+    fn state(record: &Record) -> State {
         record.status(Status::ready("a", 0), About::new(NodeId(1), InstanceId(1))).state
     }
 
     #[test]
     fn the_state_says_what_is_being_done() {
         let mut record = Record::default();
-        assert_eq!(state(&mut record), State::Ready);
+        assert_eq!(state(&record), State::Ready);
         record.open.insert(key(1), open(false));
         record.open.insert(key(2), open(true));
-        assert_eq!(state(&mut record), State::Receiving);
+        assert_eq!(state(&record), State::Receiving);
         record.open.remove(&key(1));
-        assert_eq!(state(&mut record), State::Verifying);
+        assert_eq!(state(&record), State::Verifying);
         record.open.clear();
-        record.holdings.insert(key(2).object, [0; 32]);
-        assert_eq!(state(&mut record), State::Done);
-        record.fail(key(1), Reason::NameRejected);
-        assert_eq!(state(&mut record), State::Done);
-        record.fail(key(1), Reason::DiskFull);
-        assert_eq!(state(&mut record), State::Failed);
+        record.hold(key(2), None, [0; 32]);
+        assert_eq!(state(&record), State::Done);
+        record.fail(key(1), None, Reason::NameRejected);
+        assert_eq!(state(&record), State::Done);
+        record.fail(key(1), None, Reason::DiskFull);
+        assert_eq!(state(&record), State::Failed);
     }
 }

@@ -6,7 +6,7 @@ use super::{SendJob, peers::News};
 use crate::{
     event::{NodeEvent, Outcome, Receipt, SendEvent},
     outbox::Outbox,
-    receipt::Status,
+    receipt::{Failure, Status},
 };
 
 impl SendJob {
@@ -20,9 +20,21 @@ impl SendJob {
     ) {
         let Some(status) = Status::parse(status) else { return };
         let known = self.peers.is_known(node);
-        let news = self.peers.on_status(now, node, &status, self.about, self.queue.total);
+        let news = self.heed(now, node, &status);
         self.on_receiver(now, session, node, !known);
         self.tell(session, node, &news, out);
+    }
+
+    /// In a carousel that enqueues anew, what failed may come in the next round: only failures of
+    /// the last one, once all of it is under way, settle a receiver.
+    fn heed(&mut self, now: Time, node: NodeId, status: &Status) -> News {
+        let queue = &self.queue;
+        if !queue.is_anew() {
+            return self.peers.on_status(now, node, status, self.about, queue.total);
+        }
+        let is_last = queue.is_last_watermark();
+        let counts = |failure: &Failure| is_last && queue.is_of_last_round(failure.object);
+        self.peers.on_status_of_round(now, node, status, self.about, (queue.total, &counts))
     }
 
     fn tell(&self, session: &mut Session, node: NodeId, news: &News, out: &mut Outbox) {
@@ -47,7 +59,7 @@ impl SendJob {
     ) {
         let status = Status::parse(app);
         if let Some(status) = &status {
-            let news = self.peers.on_status(now, node, status, self.about, self.queue.total);
+            let news = self.heed(now, node, status);
             self.tell(session, node, &news, out);
         }
         if !self.queue.is_last_watermark() || !self.peers.is_open(node) {

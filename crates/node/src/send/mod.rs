@@ -3,7 +3,7 @@
 //! - `options`: what is wanted
 //! - `gathering`: who must have answered before data flows
 //! - `peers`: the receivers and how it stands with each
-//! - `queue`: objects with the core and to come
+//! - `queue`: objects with the core and to come; `carousel`: once more
 //! - `acknowledgement`: what they say, and the receipts
 //! - `slow`: who gets less than the others, and what is done about it
 //! - `report`: what is told of it
@@ -11,11 +11,14 @@
 //! A [`SendJob`] lives in the driver's thread and has no clock and no socket of its own.
 
 mod acknowledgement;
+mod carousel;
 mod gathering;
 mod options;
 mod peers;
 mod queue;
 mod report;
+#[cfg(test)]
+mod rounds;
 mod slow;
 
 use std::time::Duration;
@@ -88,7 +91,7 @@ impl SendJob {
         (about, segment_size): (About, u16),
         out: &mut Outbox,
     ) -> Result<Self, EnqueueFailed> {
-        check_announcements(&sources, segment_size)?;
+        check_announcements(&sources, segment_size, options.carousel)?;
         let gathering = Gathering::new(now, options.wait);
         let phase = if options.one_way { Phase::Sending } else { Phase::Gathering(gathering) };
         let mut job = Self {

@@ -6,7 +6,7 @@ use fanfare_proto::EnqueueError;
 
 use super::{Expect, slow::Slow};
 use crate::{
-    announcement::Details,
+    announcement::{Details, Turn},
     source::{SourceFile, Sources},
 };
 
@@ -25,7 +25,7 @@ pub struct SendOptions {
     /// Take the acknowledgement of a plain NORM receiver for complete. Default false: it is called
     /// unverified.
     pub accept_plain: bool,
-    /// Send everything so many times more. Default 0. At most 256 objects then.
+    /// Send everything so many times more. Default 0.
     pub carousel: u32,
     /// Receivers are expected to have most of it: announce everything and send only what is asked
     /// for. Default false.
@@ -72,6 +72,7 @@ impl std::error::Error for EnqueueFailed {}
 pub(super) fn check_announcements(
     sources: &Sources,
     segment_size: u16,
+    rounds: u32,
 ) -> Result<(), EnqueueFailed> {
     let max = usize::from(segment_size);
     let too_large = |file: &&SourceFile| file.size > OBJECT_MAX;
@@ -83,6 +84,9 @@ pub(super) fn check_announcements(
         // As it is announced with `sync`, where it is longest.
         let mut announcement = file.announcement();
         announcement.details = announcement.details.map(Details::to_be_read);
+        if let Some(details) = announcement.details.as_mut().filter(|_| rounds > 0) {
+            details.turn = Some(Turn { place: u64::MAX, objects: u64::MAX, rounds });
+        }
         let bytes = announcement.encode().len();
         if bytes > max {
             let error = EnqueueError::InfoTooLong { bytes, max };

@@ -11,7 +11,7 @@ use fanfare_proto::{NodeId, ReceiverReport, Time};
 use super::slow::loss_of;
 use crate::{
     event::{Outcome, ReceiverResult, ReceiverView},
-    receipt::{About, Reason, State, Status},
+    receipt::{About, Failure, Reason, State, Status},
 };
 
 /// One receiver.
@@ -94,6 +94,32 @@ impl Peers {
             };
             news.settled = outcome.is_some();
             peer.outcome = outcome.map(|outcome| (outcome, now));
+        }
+        news
+    }
+
+    /// The same in a carousel that enqueues anew: what it lacks is what it said last, of objects
+    /// whose failure `counts`.
+    pub(super) fn on_status_of_round(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        status: &Status,
+        about: About,
+        (objects, counts): (u64, &dyn Fn(&Failure) -> bool),
+    ) -> News {
+        let mut news = self.on_status(now, node, status, about, u64::MAX);
+        let Some(peer) = self.peers.get_mut(&node) else { return news };
+        if status.about != Some(about) {
+            return news;
+        }
+        peer.reported.retain(|object, _| status.failures.iter().any(|f| f.object == *object));
+        let lacking = status.failures.iter().filter(|f| f.reason.is_failure() && counts(f));
+        let lacking = lacking.count() as u64;
+        if peer.outcome.is_none() && lacking > 0 && peer.held + lacking >= objects {
+            let outcome = Outcome::Partial { held: peer.held, failures: BTreeMap::new() };
+            peer.outcome = Some((outcome, now));
+            news.settled = true;
         }
         news
     }
@@ -240,7 +266,7 @@ mod tests {
     use fanfare_proto::InstanceId;
 
     use super::*;
-    use crate::{receipt::Failure, root_set};
+    use crate::root_set;
 
     const NODE: NodeId = NodeId(7);
 

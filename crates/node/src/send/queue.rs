@@ -10,8 +10,9 @@ use fanfare_proto::{
     EnqueueError, FirstPass, NewObject, ObjectKey, ObjectKind, ObjectTransportId, Session, Time,
 };
 
+use super::carousel::Carousel;
 use crate::{
-    announcement::{Announcement, Details},
+    announcement::{Announcement, Details, Turn},
     file_storage::FileStorage,
     manifest::Manifest,
     read_at::ReadAt,
@@ -21,14 +22,27 @@ use crate::{
 
 /// Half of the objects that receivers keep in view.
 const HALF: u64 = 128;
+/// Objects known by their id: those with the core, and as many that it has let go lately.
+const RECENT_MAX: usize = 512;
 
 /// What is known of an object after it was handed to the core.
 #[derive(Debug)]
 pub(super) struct SentObject {
+    /// The latest, in a carousel.
     pub(super) key: ObjectKey,
     pub(super) file: SourceFile,
     /// It is not the file itself but the manifest that goes ahead of it.
     pub(super) is_manifest: bool,
+}
+
+/// An object that was enqueued lately.
+#[derive(Debug)]
+struct Recent {
+    id: ObjectTransportId,
+    /// Its place among those sent.
+    place: usize,
+    /// It was sent once in full, or withdrawn.
+    passed: bool,
 }
 
 /// What of the objects need not be sent unasked, and what goes with them.
@@ -43,12 +57,16 @@ pub(super) struct Economy {
 /// Whether everybody says of a root that it is there, whole or in part.
 pub(super) type AllHave<'a> = &'a dyn Fn(&[u8; 32]) -> bool;
 
+/// A file that the core does not take, and why.
+type Refused = (PathBuf, EnqueueError);
+
 /// All objects of one sending.
 #[derive(Debug)]
 pub(super) struct Queue {
     to_come: VecDeque<SourceFile>,
     pub(super) sent: Vec<SentObject>,
-    /// Objects in all, manifests among them.
+    recent: VecDeque<Recent>,
+    /// Objects of a round, manifests among them.
     pub(super) total: u64,
     /// Files in all.
     pub(super) files: u64,
@@ -60,7 +78,9 @@ pub(super) struct Queue {
     resuming: Vec<(ObjectKey, String)>,
     /// The manifest of the next file has been enqueued.
     manifest_sent: bool,
-    /// Objects sent once in full, in this round.
+    /// Objects enqueued so far, in all rounds.
+    enqueued: u64,
+    /// Those of them that were sent once in full.
     passed: u64,
     /// Objects up to which all receivers have followed.
     followed: u64,
@@ -68,7 +88,7 @@ pub(super) struct Queue {
     marked: Option<u64>,
     /// The watermark under way was not taken for the last one, and has become it: once more.
     again: bool,
-    rounds_left: u32,
+    carousel: Carousel,
     one_way: bool,
     pub(super) changed: Vec<PathBuf>,
 }
@@ -82,15 +102,17 @@ impl Queue {
             bytes: sources.bytes,
             to_come: sources.files,
             sent: Vec::new(),
+            recent: VecDeque::new(),
             expected: Holdings::default(),
             economy: Economy::default(),
             resuming: Vec::new(),
             manifest_sent: false,
+            enqueued: 0,
             passed: 0,
             followed: 0,
             marked: None,
             again: false,
-            rounds_left: rounds,
+            carousel: Carousel::new(rounds),
             one_way,
             changed: Vec::new(),
         }
@@ -101,6 +123,7 @@ impl Queue {
         self.economy = economy;
         let manifests = self.to_come.iter().filter(|file| self.has_manifest(file)).count();
         self.total = self.files + manifests as u64;
+        self.carousel.plan(self.total, 2 * HALF);
     }
 
     fn has_manifest(&self, file: &SourceFile) -> bool {
@@ -111,8 +134,9 @@ impl Queue {
         self.total - self.files
     }
 
-    fn enqueued(&self) -> u64 {
-        self.sent.len() as u64
+    /// Whether objects have another id in each round of a carousel.
+    pub(super) fn is_anew(&self) -> bool {
+        self.carousel.is_anew()
     }
 
     /// Hands the core as many objects as may be under way.
@@ -122,44 +146,90 @@ impl Queue {
         session: &mut Session,
         storage: &mut FileStorage,
         all_have: AllHave<'_>,
-    ) -> Result<(), (PathBuf, EnqueueError)> {
+    ) -> Result<(), Refused> {
         let ahead_of = if self.one_way { self.passed } else { self.followed };
-        while self.enqueued() < ahead_of + 2 * HALF {
-            let Some(file) = self.to_come.front() else { return Ok(()) };
-            let Some(open) = file.open() else {
-                self.leave_out();
-                continue;
+        while self.enqueued < ahead_of + 2 * HALF {
+            let has_room = if self.to_come.is_empty() {
+                self.enqueue_again(now, session, storage)?
+            } else {
+                self.enqueue_next(now, session, storage, all_have)?
             };
-            let manifest = file.manifest.clone().filter(|_| self.owes_manifest());
-            let object = match &manifest {
-                Some(manifest) => NewObject {
-                    kind: ObjectKind::Data,
-                    size: manifest.body().len() as u64,
-                    info: Some(manifest.info()),
-                    pass: FirstPass::Whole,
-                },
-                None => {
-                    let pass = self.pass_of(file, all_have);
-                    let announcement = self.announcement_of(file, pass == FirstPass::OnDemand);
-                    let info = Some(announcement.encode());
-                    NewObject { kind: file.kind(), size: file.size, info, pass }
-                }
-            };
-            let pass = object.pass;
-            match session.sender().enqueue(now, object) {
-                Ok(key) => match manifest {
-                    Some(manifest) => self.take_manifest(key, &manifest, storage),
-                    None => {
-                        let resumed = pass == FirstPass::OnDemand && all_have(&file.root);
-                        self.take(key, open, resumed, storage);
-                    }
-                },
-                // Room comes with an event.
-                Err(EnqueueError::CacheFull { .. }) => return Ok(()),
-                Err(error) => return Err((file.path.clone(), error)),
+            if !has_room {
+                return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// False when there is no room, which comes with an event.
+    fn enqueue_next(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        all_have: AllHave<'_>,
+    ) -> Result<bool, Refused> {
+        let Some(file) = self.to_come.front() else { return Ok(false) };
+        let Some(open) = file.open() else {
+            self.leave_out();
+            return Ok(true);
+        };
+        let turn = self.carousel.turn(self.sent.len() as u64, self.total);
+        if let Some(manifest) = file.manifest.clone().filter(|_| self.owes_manifest()) {
+            let object = manifest_object(&manifest, turn);
+            let key = offer(now, session, file, object)?;
+            key.inspect(|key| self.take_manifest(*key, &manifest, storage));
+            return Ok(key.is_some());
+        }
+        let pass = self.pass_of(file, all_have);
+        let resumed = pass == FirstPass::OnDemand && all_have(&file.root);
+        let key = offer(now, session, file, self.file_object(file, pass, turn))?;
+        key.inspect(|key| self.take(*key, open, resumed, storage));
+        Ok(key.is_some())
+    }
+
+    /// The next object of a later round. False when there is none, or no room.
+    fn enqueue_again(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+    ) -> Result<bool, Refused> {
+        let Some(place) = self.carousel.next(self.sent.len()) else { return Ok(false) };
+        let turn = self.carousel.turn(place as u64, self.total);
+        let SentObject { file, is_manifest, .. } = &self.sent[place];
+        let manifest = file.manifest.clone().filter(|_| *is_manifest);
+        let key = match (&manifest, file.open()) {
+            (Some(manifest), _) => offer(now, session, file, manifest_object(manifest, turn))?
+                .inspect(|key| storage.add_bytes(*key, manifest.body())),
+            (None, Some(open)) => {
+                let ask = self.economy.sync || (self.economy.manifests && file.is_sparse());
+                let pass = if ask { FirstPass::OnDemand } else { FirstPass::Whole };
+                offer(now, session, file, self.file_object(file, pass, turn))?
+                    .inspect(|key| storage.add_source(*key, open))
+            }
+            (None, None) => {
+                let path = file.changed_path();
+                self.carousel.advance();
+                self.note_changed(path);
+                self.on_left_out();
+                return Ok(true);
+            }
+        };
+        if let Some(key) = key {
+            self.sent[place].key = key;
+            self.carousel.advance();
+            self.note_enqueued(key, place);
+        }
+        Ok(key.is_some())
+    }
+
+    fn file_object(&self, file: &SourceFile, pass: FirstPass, turn: Option<Turn>) -> NewObject {
+        let mut announcement = self.announcement_of(file, pass == FirstPass::OnDemand);
+        if let Some(details) = &mut announcement.details {
+            details.turn = turn;
+        }
+        NewObject { kind: file.kind(), size: file.size, info: Some(announcement.encode()), pass }
     }
 
     fn pass_of(&self, file: &SourceFile, all_have: AllHave<'_>) -> FirstPass {
@@ -191,23 +261,29 @@ impl Queue {
             self.manifest_sent = false;
             self.changed.push(file.changed_path());
         }
-        // The watermark before was not taken for the last one: it is asked for once more.
-        if self.to_come.is_empty() {
-            if self.marked.is_some() {
-                self.again = true;
-            } else {
-                self.followed = self.followed.min(self.total.saturating_sub(1));
-            }
+        self.on_left_out();
+    }
+
+    /// The watermark before was not taken for the last one: it is asked for once more.
+    fn on_left_out(&mut self) {
+        if self.has_more() {
+            return;
+        }
+        if self.marked.is_some() {
+            self.again = true;
+        } else {
+            self.followed = self.followed.min(self.enqueued.saturating_sub(1));
         }
     }
 
     fn take_manifest(&mut self, key: ObjectKey, manifest: &Manifest, storage: &mut FileStorage) {
         let body = manifest.body();
-        self.expected.insert(key.object, *blake3::hash(&body).as_bytes());
+        let hash = *blake3::hash(&body).as_bytes();
         storage.add_bytes(key, body);
         self.manifest_sent = true;
         if let Some(file) = self.to_come.front() {
-            self.sent.push(SentObject { key, file: file.clone(), is_manifest: true });
+            let file = file.clone();
+            self.note_sent(SentObject { key, file, is_manifest: true }, hash);
         }
     }
 
@@ -221,12 +297,35 @@ impl Queue {
         self.manifest_sent = false;
         if let Some(file) = self.to_come.pop_front() {
             storage.add_source(key, open);
-            self.expected.insert(key.object, file.root);
             if resumed && !self.economy.sync {
                 self.resuming.push((key, file.name.clone()));
             }
-            self.sent.push(SentObject { key, file, is_manifest: false });
+            let root = file.root;
+            self.note_sent(SentObject { key, file, is_manifest: false }, root);
         }
+    }
+
+    fn note_sent(&mut self, object: SentObject, hash: [u8; 32]) {
+        let (key, place) = (object.key, self.sent.len());
+        if self.is_anew() {
+            self.expected.insert_at(place as u64, hash);
+        } else {
+            self.expected.insert(key.object, hash);
+        }
+        self.sent.push(object);
+        self.note_enqueued(key, place);
+    }
+
+    fn note_enqueued(&mut self, key: ObjectKey, place: usize) {
+        self.enqueued += 1;
+        if self.recent.len() >= RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(Recent { id: key.object, place, passed: false });
+    }
+
+    fn recent_mut(&mut self, id: ObjectTransportId) -> Option<&mut Recent> {
+        self.recent.iter_mut().rev().find(|recent| recent.id == id)
     }
 
     /// Files that have been enqueued to be resumed, since the last call.
@@ -234,50 +333,69 @@ impl Queue {
         std::mem::take(&mut self.resuming)
     }
 
+    /// Whether objects are still to be enqueued.
+    fn has_more(&self) -> bool {
+        !self.to_come.is_empty() || self.carousel.has_next(self.sent.len())
+    }
+
+    /// Whether everything has been enqueued, and requeued, in all rounds.
+    fn is_all_enqueued(&self) -> bool {
+        !self.has_more() && self.carousel.is_last()
+    }
+
     /// Whether a watermark is due: what it covers is enough, or all there is.
     pub(super) fn wants_watermark(&self) -> bool {
-        let all = self.to_come.is_empty() && self.rounds_left == 0;
-        let enough = self.enqueued() >= self.followed + HALF && !self.to_come.is_empty();
-        !self.one_way && self.marked.is_none() && self.enqueued() > self.followed && (all || enough)
+        let enough = self.enqueued >= self.followed + HALF && self.has_more();
+        let due = enough || self.is_all_enqueued();
+        !self.one_way && self.marked.is_none() && self.enqueued > self.followed && due
     }
 
     pub(super) fn on_watermark_set(&mut self) {
-        self.marked = Some(self.enqueued());
+        self.marked = Some(self.enqueued);
     }
 
     /// Everybody asked has answered, or will not.
     pub(super) fn on_watermark_done(&mut self) {
         if let Some(marked) = self.marked.take() {
             let again = std::mem::take(&mut self.again);
-            self.followed = if again { marked.min(self.total.saturating_sub(1)) } else { marked };
+            self.followed =
+                if again { marked.min(self.enqueued.saturating_sub(1)) } else { marked };
         }
     }
 
     /// Whether the watermark under way, or the one before, covers everything.
     pub(super) fn is_last_watermark(&self) -> bool {
-        !self.again && self.marked.unwrap_or(self.followed) == self.total && self.rounds_left == 0
+        let covered = self.marked.unwrap_or(self.followed);
+        !self.again && self.is_all_enqueued() && covered == self.enqueued
     }
 
     /// Whether everything has been enqueued, sent in all rounds, and followed by all.
     pub(super) fn is_followed(&self) -> bool {
-        self.followed == self.total && self.rounds_left == 0
+        self.is_all_enqueued() && self.followed == self.enqueued
     }
 
     /// Everything has been sent in all rounds.
     pub(super) fn is_passed(&self) -> bool {
-        self.to_come.is_empty() && self.passed >= self.total && self.rounds_left == 0
+        self.is_all_enqueued() && self.passed >= self.enqueued
+    }
+
+    /// Whether this id was given in the last round: what is said of another may be past.
+    pub(super) fn is_of_last_round(&self, object: u16) -> bool {
+        let newest = self.recent.back().map_or(ObjectTransportId(0), |recent| recent.id);
+        let steps = ObjectTransportId(object).distance_to(newest);
+        u64::try_from(steps).is_ok_and(|steps| steps < self.total)
     }
 
     /// The core has sent an object once in full.
     pub(super) fn on_object_sent(&mut self, key: ObjectKey, session: &mut Session) {
-        self.passed += 1;
-        let changed = self.sent.iter().rev().find(|object| object.key == key);
-        if changed.is_some_and(|object| !object.file.is_unchanged()) {
+        self.note_passed(key);
+        let place = self.recent_mut(key.object).map(|recent| recent.place);
+        if place.is_some_and(|place| !self.sent[place].file.is_unchanged()) {
             self.withdraw(key, session);
         }
-        if self.to_come.is_empty() && self.passed >= self.total {
+        if !self.has_more() && self.passed >= self.enqueued {
             // The core tells the end of the first round only; it counts the others itself.
-            for _ in 0..std::mem::take(&mut self.rounds_left) {
+            for _ in 0..self.carousel.take_rounds() {
                 for object in &self.sent {
                     session.sender().requeue(object.key.object);
                 }
@@ -285,14 +403,27 @@ impl Queue {
         }
     }
 
+    fn note_passed(&mut self, key: ObjectKey) {
+        let recent = self.recent_mut(key.object).filter(|recent| !recent.passed);
+        let is_first = recent.map(|recent| recent.passed = true).is_some();
+        self.passed += u64::from(is_first);
+    }
+
     /// Takes back an object whose file changed; receivers are told.
     pub(super) fn withdraw(&mut self, key: ObjectKey, session: &mut Session) {
-        let Some(object) = self.sent.iter().find(|object| object.key == key) else { return };
-        let path = object.file.changed_path();
-        if !self.changed.contains(&path) {
-            self.changed.push(path);
+        // No end of its pass will be told.
+        self.note_passed(key);
+        let Some(place) = self.recent_mut(key.object).map(|recent| recent.place) else { return };
+        if self.note_changed(self.sent[place].file.changed_path()) {
             session.sender().cancel(key.object);
         }
+    }
+
+    /// False when that was known.
+    fn note_changed(&mut self, path: PathBuf) -> bool {
+        let is_new = !self.changed.contains(&path);
+        self.changed.extend(Some(path).filter(|_| is_new));
+        is_new
     }
 
     /// Files that were changed after they had been sent.
@@ -304,14 +435,46 @@ impl Queue {
         }
     }
 
+    /// Bytes of all rounds, where each is enqueued.
+    pub(super) fn bytes_to_send(&self) -> u64 {
+        self.bytes * self.carousel.rounds_enqueued()
+    }
+
     pub(super) fn name_of(&self, object: u16) -> String {
         let id = ObjectTransportId(object);
-        let found = self.sent.iter().rev().find(|sent| sent.key.object == id);
+        let recent = self.recent.iter().rev().find(|recent| recent.id == id);
+        let found = match recent {
+            Some(recent) => self.sent.get(recent.place),
+            None => self.sent.iter().rev().find(|sent| sent.key.object == id),
+        };
         match found {
             None => format!("object {object}"),
             Some(sent) if sent.is_manifest => format!("{} (manifest)", sent.file.name),
             Some(sent) => sent.file.name.clone(),
         }
+    }
+}
+
+fn manifest_object(manifest: &Manifest, turn: Option<Turn>) -> NewObject {
+    NewObject {
+        kind: ObjectKind::Data,
+        size: manifest.body().len() as u64,
+        info: Some(manifest.info_in(turn)),
+        pass: FirstPass::Whole,
+    }
+}
+
+/// Hands the core an object. `None`: there is no room.
+fn offer(
+    now: Time,
+    session: &mut Session,
+    file: &SourceFile,
+    object: NewObject,
+) -> Result<Option<ObjectKey>, Refused> {
+    match session.sender().enqueue(now, object) {
+        Ok(key) => Ok(Some(key)),
+        Err(EnqueueError::CacheFull { .. }) => Ok(None),
+        Err(error) => Err((file.path.clone(), error)),
     }
 }
 

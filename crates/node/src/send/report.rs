@@ -65,7 +65,7 @@ impl SendJob {
         let limiting = self.limiting(now, session);
         SendProgress {
             sent_bytes: session.sender().progress(),
-            total_bytes: self.queue.bytes,
+            total_bytes: self.queue.bytes_to_send(),
             rate: session.sender().rate(),
             repair_bytes: self.repair_bytes(&session.stats()),
             wire_bytes: session.stats().bytes_sent,

@@ -89,9 +89,12 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
         return Ok(Verified::Held(placed.into()));
     }
     let details = job.announcement.as_ref().and_then(|a| a.details.clone());
-    if job.origin == Origin::Elsewhere {
-        let lacking = job.head().map_or(job.size, |head| head.bytes.min(job.size));
-        return Err(Fault::Wrong(vec![(0, lacking)]));
+    match (job.origin, job.head()) {
+        (Origin::Claimed, Some(head)) => {
+            return Err(Fault::Wrong(vec![(0, head.bytes.min(job.size))]));
+        }
+        (Origin::Claimed | Origin::Elsewhere, _) => return Err(Fault::Wrong(vec![(0, job.size)])),
+        _ => {}
     }
     if let (Origin::Head, Some(head)) = (job.origin, job.head()) {
         let lacking = pack::fill(directory, job.part.file.handle(), job.size, &head);

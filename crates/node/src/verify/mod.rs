@@ -54,9 +54,12 @@ pub(crate) enum Origin {
     /// From an earlier attempt, none of it checked, and more may be written meanwhile: it is only
     /// examined, and gets its name when it has been received.
     Kept,
-    /// There is none: the file may be in its place already.
+    /// From the network, unless the file proves to be in its place already: that is examined.
     Elsewhere,
-    /// The head of a pack has come: its files may be in their place already.
+    /// None has come, and none will that is not asked for: a pack, claimed as held, whose files may
+    /// be in their place already.
+    Claimed,
+    /// The head of such a pack has come, and tells which files those are.
     Head,
 }
 
