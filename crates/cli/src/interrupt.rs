@@ -1,12 +1,17 @@
-//! Ctrl-C: the first tells the other side, the second ends it at once.
+//! Ctrl-C: the first tells the other side, the second ends it at once. SIGHUP does the same, unless
+//! there is a configuration file for it to read again.
 
 use std::{
     process::exit,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use fanfare_node::Stopper;
+use nix::sys::signal::{SigSet, Signal};
 
 use crate::exit::Exit;
 
@@ -21,8 +26,14 @@ struct State {
 
 static STATE: Mutex<State> = Mutex::new(State { stoppers: Vec::new(), asked: false });
 
-/// Takes over SIGINT, SIGTERM and SIGHUP.
-pub(crate) fn install() {
+/// SIGHUP came, and nobody has looked yet.
+static HANGUP: AtomicBool = AtomicBool::new(false);
+
+/// Takes over SIGINT, SIGTERM and SIGHUP. To be called before there is another thread.
+pub(crate) fn install(hangup_reloads: bool) {
+    if hangup_reloads {
+        take_over_hangup();
+    }
     // Without a handler the signal ends the process, as it would without this.
     let _ = ctrlc::set_handler(|| {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,6 +47,25 @@ pub(crate) fn install() {
             exit(Exit::Interrupted as i32);
         });
     });
+}
+
+/// No thread receives SIGHUP, so that no handler does; one waits for it.
+fn take_over_hangup() {
+    let mut hangup = SigSet::empty();
+    hangup.add(Signal::SIGHUP);
+    // It cannot fail for a signal that there is; if it did, SIGHUP would end the process as before.
+    if hangup.thread_block().is_ok() {
+        std::thread::spawn(move || {
+            while hangup.wait().is_ok() {
+                HANGUP.store(true, Ordering::Relaxed);
+            }
+        });
+    }
+}
+
+/// Whether SIGHUP has come since this was asked last.
+pub(crate) fn take_hangup() -> bool {
+    HANGUP.swap(false, Ordering::Relaxed)
 }
 
 /// Stops this node too when the user wants it.

@@ -29,6 +29,7 @@ pub(crate) enum Line {
     File(File),
     Failed(Failed),
     Gone(Gone),
+    Reloaded(Reloaded),
     Warning(Message),
     Error(Message),
     Result(Box<ResultLine>),
@@ -225,6 +226,16 @@ pub(crate) struct Gone {
     pub(crate) said: bool,
 }
 
+/// The configuration file was read again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reloaded {
+    pub(crate) file: String,
+    pub(crate) ok: bool,
+    pub(crate) changed: Vec<String>,
+    pub(crate) restart: Vec<String>,
+}
+
 /// Something for people, with a stable name for programs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -381,7 +392,7 @@ impl Line {
     }
 
     pub(crate) fn early_result(exit: u8) -> Self {
-        Self::Result(Box::new(ResultLine::Early { ok: false, exit }))
+        Self::Result(Box::new(ResultLine::Early { ok: exit == 0, exit }))
     }
 
     /// The line, without its end.
@@ -457,7 +468,7 @@ mod tests {
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
-                   waiting slow evicted";
+                   waiting slow evicted reloaded";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

@@ -1,6 +1,7 @@
 //! The command `fanfare`: the same bytes on many machines, and who has them.
 //!
 //! - `send`, `recv`, `demo`, `doctor`, `sim`, `generate`: a file per command
+//! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `plain_receivers`, `skipped`: what `send` warns of once
 //! - `exit`, `interrupt`: how they end
@@ -9,6 +10,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, Subcommand, error::ErrorKind};
 
+mod config;
 mod demo;
 mod doctor;
 mod exit;
@@ -26,8 +28,10 @@ mod sim;
 mod skipped;
 mod units;
 
+use config::Refusal;
 use exit::{Exit, Failure};
 use json::Line;
+use progress::Output;
 
 /// Puts the same bytes on many machines and knows who has them.
 #[derive(Debug, Parser)]
@@ -44,23 +48,39 @@ enum Command {
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
     Sim(sim::SimArgs),
+    Config(config::ConfigArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
 
+impl Command {
+    /// Whether there is a file that SIGHUP reads again.
+    fn has_file(&self) -> bool {
+        match self {
+            Self::Send(args) => args.file.is_given(),
+            Self::Recv(args) => args.file.is_given(),
+            _ => false,
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
-    let cli = match Cli::try_parse_from(&args) {
+    let cli = match config::parse(&args) {
         Ok(cli) => cli,
-        Err(error) => return misunderstood(&error, &args),
+        Err(Refusal::Line(error)) => return misunderstood(&error, &args),
+        Err(Refusal::File(failures, output)) => {
+            return give_up_all(&Output::new(output), &failures).into();
+        }
     };
-    interrupt::install();
+    interrupt::install(cli.command.has_file());
     match cli.command {
         Command::Send(args) => send::run(&args),
         Command::Recv(args) => recv::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Sim(args) => sim::run(&args),
+        Command::Config(args) => config::run(&args),
         Command::Generate(args) => generate::run(&args),
     }
     .into()
@@ -81,13 +101,20 @@ fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
 }
 
 /// Shows why nothing came of it.
-fn give_up(output: &progress::Output, failure: &Failure) -> Exit {
+fn give_up(output: &Output, failure: &Failure) -> Exit {
     output.clear();
     output.failure(failure);
     if output.is_json() {
         output.event(&Line::early_result(failure.exit as u8));
     }
     failure.exit
+}
+
+/// As [`give_up`], where there is more than one reason.
+fn give_up_all(output: &Output, failures: &[Failure]) -> Exit {
+    let Some((last, others)) = failures.split_last() else { return Exit::Failed };
+    others.iter().for_each(|failure| output.failure(failure));
+    give_up(output, last)
 }
 
 #[cfg(test)]

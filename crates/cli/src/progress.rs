@@ -1,6 +1,9 @@
 //! What people see while it runs: text and a bar on standard error, JSON on standard output.
 
-use std::io::Write;
+use std::{
+    io::Write,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,7 +16,7 @@ use crate::{exit::Failure, json::Line};
 pub(crate) struct OutputArgs {
     /// Print one JSON object per line on standard output
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
     /// Print nothing but errors
     #[arg(long, short)]
     quiet: bool,
@@ -26,6 +29,7 @@ pub(crate) struct OutputArgs {
 #[derive(Debug)]
 pub(crate) struct Output {
     args: OutputArgs,
+    verbose: AtomicBool,
     bar: ProgressBar,
 }
 
@@ -36,7 +40,12 @@ impl Output {
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        Self { args, bar }
+        Self { args, verbose: AtomicBool::new(args.verbose > 0), bar }
+    }
+
+    /// Prints events from now on, or no more.
+    pub(crate) fn set_verbose(&self, args: OutputArgs) {
+        self.verbose.store(args.verbose > 0, Ordering::Relaxed);
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -48,7 +57,7 @@ impl Output {
         if self.args.json {
             print_line(&line.to_text());
         }
-        if self.args.verbose > 0 && !self.args.json {
+        if self.verbose.load(Ordering::Relaxed) && !self.args.json {
             self.bar.suspend(|| eprintln!("{}", line.to_text()));
         }
     }

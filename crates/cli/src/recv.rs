@@ -8,13 +8,14 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use fanfare_node::{
-    Conflict, Node, NodeEvent, ReceiveEvent, ReceiveOptions, Until,
+    Conflict, Node, NodeBuilder, NodeEvent, ReceiveEvent, ReceiveOptions, Until,
     event::{Finished, ReceiveEnd, ReceiveReport},
     proto::{FeedbackPath, JoinPolicy, ReceiverConfig},
     receipt::Reason,
 };
 
 use crate::{
+    config::{FileArgs, Reload},
     exit::{Exit, Failure, id_taken},
     interrupt,
     json::{Evicted, Failed, Gone, Line, Mending, Object, Resumed, Sender, Start},
@@ -67,9 +68,11 @@ pub(crate) struct RecvArgs {
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
     #[command(flatten)]
+    pub(crate) file: FileArgs,
+    #[command(flatten)]
     net: NetArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -98,15 +101,8 @@ pub(crate) fn run(args: &RecvArgs) -> Exit {
 }
 
 fn receive(args: &RecvArgs, output: &Output) -> Result<Exit, Failure> {
-    let config = ReceiverConfig {
-        join: args.join.into(),
-        silent: args.silent,
-        matrix: args.net.matrix(),
-        ..ReceiverConfig::default()
-    };
-    let feedback = if args.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
-    let builder = args.net.builder()?.receiver_config(config).feedback(feedback);
-    let node = builder.receive(&args.dir, args.options()?).build()?;
+    let (builder, options) = args.plan()?;
+    let node = builder.receive(&args.dir, options).build()?;
     interrupt::stop_on_interrupt(node.stopper());
     output.event(&Line::Start(Start {
         group: node.group().to_string(),
@@ -119,12 +115,25 @@ fn receive(args: &RecvArgs, output: &Output) -> Result<Exit, Failure> {
     let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
     let (dir, name) = (args.dir.display(), args.net.name());
     output.text(&format!("receiving from {}{on} into {dir} as {name}", node.group()));
-    watch(&node, &args.dir, output);
+    watch(&node, &args.dir, output, Reload::new(&args.file));
     output.clear();
     Ok(conclude(output, node.finish(), args.timeout.as_deref().unwrap_or_default()))
 }
 
 impl RecvArgs {
+    /// The options, understood.
+    pub(crate) fn plan(&self) -> Result<(NodeBuilder, ReceiveOptions), Failure> {
+        let config = ReceiverConfig {
+            join: self.join.into(),
+            silent: self.silent,
+            matrix: self.net.matrix(),
+            ..ReceiverConfig::default()
+        };
+        let feedback = if self.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
+        let builder = self.net.builder()?.receiver_config(config).feedback(feedback);
+        Ok((builder, self.options()?))
+    }
+
     fn options(&self) -> Result<ReceiveOptions, Failure> {
         let until = match (self.count, self.once) {
             (Some(count), _) => Until::Files(count),
@@ -156,8 +165,9 @@ impl RecvArgs {
     }
 }
 
-fn watch(node: &Node, dir: &Path, output: &Output) {
+fn watch(node: &Node, dir: &Path, output: &Output, mut reload: Reload) {
     loop {
+        reload.on_hangup::<RecvArgs>(node, output);
         match node.next_event(POLL) {
             Ok(NodeEvent::Receive(event)) => show(&event, dir, output),
             Ok(NodeEvent::SendRefused { why }) => {

@@ -14,6 +14,7 @@ use fanfare_node::{
 };
 
 use crate::{
+    config::Reload,
     exit::{Exit, Failure, id_taken},
     interrupt,
     json::{Line, Resuming, Sending, Start, Waiting},
@@ -68,7 +69,7 @@ fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
     };
     output.text(&format!("sending {what}, {size}, to {}{on} {pace}", node.group()));
     let group = node.group();
-    watch(&node, output, &mut watched);
+    watch(&node, output, &mut watched, Reload::new(&args.file));
     output.clear();
     let finished = node.finish();
     watched.receipts.close()?;
@@ -95,8 +96,9 @@ struct Watched {
     roster: Roster,
 }
 
-fn watch(node: &Node, output: &Output, watched: &mut Watched) {
+fn watch(node: &Node, output: &Output, watched: &mut Watched, mut reload: Reload) {
     loop {
+        reload.on_hangup::<SendArgs>(node, output);
         match node.next_event(POLL) {
             Ok(NodeEvent::Send(event)) => {
                 if let Some(message) = watched.plain.on_event(&event) {

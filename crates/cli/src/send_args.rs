@@ -8,7 +8,7 @@ use fanfare_node::{
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
 };
 
-use crate::{exit::Failure, net_args::NetArgs, progress::OutputArgs, units};
+use crate::{config::FileArgs, exit::Failure, net_args::NetArgs, progress::OutputArgs, units};
 
 /// The most that a controller may try without being told: the fastest network that this is for.
 const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
@@ -85,6 +85,8 @@ pub(crate) struct SendArgs {
     /// Write receipts to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub(crate) receipts: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
     #[command(flatten)]
     pub(crate) net: NetArgs,
     #[command(flatten)]

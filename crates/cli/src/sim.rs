@@ -13,6 +13,7 @@ use fanfare_sim::Scenario;
 
 use crate::{
     exit::{Exit, Failure},
+    give_up_all,
     progress::{Output, OutputArgs},
 };
 
@@ -79,13 +80,6 @@ fn load(path: &Path) -> Result<Scenario, Vec<Failure>> {
     Scenario::parse(&text, &read).map_err(|list| list.into_iter().map(failure).collect())
 }
 
-/// Shows why nothing came of it.
-fn give_up(output: &Output, failures: &[Failure]) -> Exit {
-    let Some((last, others)) = failures.split_last() else { return Exit::Failed };
-    others.iter().for_each(|failure| output.failure(failure));
-    crate::give_up(output, last)
-}
-
 fn check(args: &CheckArgs) -> Exit {
     let output = Output::new(args.output);
     let mut failures = Vec::new();
@@ -99,7 +93,7 @@ fn check(args: &CheckArgs) -> Exit {
         lines::Checked::new(args.files.len()).print(&output);
         return Exit::Done;
     }
-    give_up(&output, &failures)
+    give_up_all(&output, &failures)
 }
 
 fn list(args: &ListArgs) -> Exit {
@@ -109,7 +103,7 @@ fn list(args: &ListArgs) -> Exit {
         Err(error) => {
             let shown = args.dir.display();
             let text = format!("directory ({shown}): cannot be read ({error}). Name another");
-            return give_up(&output, &[Failure::usage("directory.missing", text)]);
+            return give_up_all(&output, &[Failure::usage("directory.missing", text)]);
         }
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

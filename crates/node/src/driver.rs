@@ -16,8 +16,9 @@ use crate::{
     event::{Finished, NodeEvent},
     file_storage::FileStorage,
     outbox::Outbox,
+    placement::Conflict,
     receive::ReceiveJob,
-    send::SendJob,
+    send::{SendJob, Slow},
     waker::Waker,
 };
 
@@ -33,6 +34,10 @@ pub(crate) enum Command {
     Stop,
     /// Send at this rate from now on.
     SetRate(Bitrate),
+    /// Treat slow receivers so from now on.
+    SetSlow(Slow),
+    /// Treat files that are there already so from now on.
+    SetConflict(Conflict),
 }
 
 /// Everything that the thread owns.
@@ -150,6 +155,16 @@ impl Driver {
                     }
                 }
                 Command::SetRate(rate) => self.session.sender().set_rate(rate),
+                Command::SetSlow(slow) => {
+                    if let Some(job) = &mut self.send {
+                        job.set_slow(slow);
+                    }
+                }
+                Command::SetConflict(conflict) => {
+                    if let Some(job) = &mut self.receive {
+                        job.set_conflict(conflict);
+                    }
+                }
             }
         }
     }

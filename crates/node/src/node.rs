@@ -13,6 +13,8 @@ use crate::{
     builder::NodeBuilder,
     driver::Command,
     event::{Finished, NodeEvent},
+    placement::Conflict,
+    send::Slow,
     waker::Waker,
 };
 
@@ -81,6 +83,16 @@ impl Node {
     /// Sends at this rate from now on.
     pub fn set_rate(&self, rate: Bitrate) {
         self.stopper.command(Command::SetRate(rate));
+    }
+
+    /// Treats receivers that get less than the others so from now on.
+    pub fn set_slow(&self, slow: Slow) {
+        self.stopper.command(Command::SetSlow(slow));
+    }
+
+    /// Treats files that are there already so, from the next that has come on.
+    pub fn set_conflict(&self, conflict: Conflict) {
+        self.stopper.command(Command::SetConflict(conflict));
     }
 
     /// The next event; waits for it. Errors: nothing came in time, or the node has ended and

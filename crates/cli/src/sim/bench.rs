@@ -9,9 +9,10 @@ use clap::Args;
 use fanfare_sim::Scenario;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{give_up, lines, load};
+use super::{lines, load};
 use crate::{
     exit::{Exit, Failure},
+    give_up_all,
     progress::{Output, OutputArgs},
 };
 
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
             measure(&scenario, Duration::from_secs(args.seconds)).print(&output);
             Exit::Done
         }
-        Err(mistakes) => give_up(&output, &mistakes),
+        Err(mistakes) => give_up_all(&output, &mistakes),
     }
 }
 

@@ -10,11 +10,12 @@ use clap::Args;
 use fanfare_sim::{Report, Scenario, Summary, Table};
 
 use super::{
-    give_up, lines, load, plot,
+    lines, load, plot,
     sweep::{Outcome, summarise, sweep},
 };
 use crate::{
     exit::{Exit, Failure},
+    give_up_all,
     progress::{Output, OutputArgs},
 };
 
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     match load(&args.file) {
         Ok(scenario) => run_scenario(args, &scenario, &output)
             .unwrap_or_else(|failure| crate::give_up(&output, &failure)),
-        Err(mistakes) => give_up(&output, &mistakes),
+        Err(mistakes) => give_up_all(&output, &mistakes),
     }
 }
 

@@ -57,6 +57,13 @@ impl Stage {
         path
     }
 
+    /// A file with this text.
+    pub(crate) fn text(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
     /// Memory as a file system, mounted with these options; only root may do that. Elsewhere the
     /// test fails, unless it is told that it cannot be.
     pub(crate) fn file_system(&self, name: &str, options: &str) -> Option<Mount> {
@@ -212,6 +219,12 @@ impl Running {
     pub(crate) fn interrupt(&self) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    }
+
+    /// As `systemctl reload`.
+    pub(crate) fn hang_up(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &id]).status().unwrap().success());
     }
 
     fn take_stderr(&mut self) -> String {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fanfare_proto::NodeId;
 
+use super::ReceiveJob;
 use crate::placement::Conflict;
 
 /// When receiving is over.
@@ -36,4 +37,11 @@ pub struct ReceiveOptions {
     pub until: Until,
     /// End when nothing new has come for so long. Default never.
     pub timeout: Option<Duration>,
+}
+
+impl ReceiveJob {
+    /// Treats files that are there already so from now on.
+    pub(crate) fn set_conflict(&mut self, conflict: Conflict) {
+        self.options.conflict = conflict;
+    }
 }

@@ -10,6 +10,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use fanfare_proto::{Bitrate, NodeId, ReceiverReport, Time};
 
+use super::SendJob;
+
 /// So long a receiver must have been slow to be served after the others, and fast to come back. Two
 /// counts.
 const DEFERRED_AFTER: Duration = Duration::from_secs(2);
@@ -68,6 +70,13 @@ struct Standing {
     deferred: bool,
 }
 
+impl SendJob {
+    /// Treats slow receivers so from now on.
+    pub(crate) fn set_slow(&mut self, slow: Slow) {
+        self.slow.policy = slow;
+    }
+}
+
 /// Judges receivers by what they report.
 #[derive(Debug)]
 pub(super) struct SlowReceivers {
@@ -87,7 +96,9 @@ impl SlowReceivers {
         rate: Bitrate,
         reports: &[ReceiverReport],
     ) -> Vec<(NodeId, SlowVerdict, Bitrate)> {
-        let Some(least) = self.least(rate, reports) else { return Vec::new() };
+        // Nobody is slow below nothing; but who was put off before that is restored.
+        let restores = || self.standings.values().any(|s| s.deferred).then(Bitrate::default);
+        let Some(least) = self.least(rate, reports).or_else(restores) else { return Vec::new() };
         let mut verdicts = Vec::new();
         for report in reports {
             let gets = rate_of(rate, report);
@@ -140,6 +151,11 @@ impl Standing {
                 Some(SlowVerdict::Deferred)
             }
             Slow::Tail { .. } if self.deferred && self.above >= DEFERRED_AFTER => {
+                self.deferred = false;
+                Some(SlowVerdict::Restored)
+            }
+            // Of an earlier policy.
+            Slow::Keep | Slow::Evict { .. } if self.deferred => {
                 self.deferred = false;
                 Some(SlowVerdict::Restored)
             }
@@ -232,6 +248,22 @@ mod tests {
             vec![report(1, share(second), second), plain(2, 0.0, second), report(3, 0.9, second)]
         });
         assert_eq!(verdicts, [(2, 1, SlowVerdict::Deferred), (6, 1, SlowVerdict::Restored)]);
+    }
+
+    #[test]
+    fn who_was_put_off_is_served_again_when_nobody_is_to_be_any_more() {
+        for policy in [Slow::Keep, Slow::Evict { min_rate: Bitrate::mbps(1) }] {
+            let mut slow = SlowReceivers::new(Slow::Tail { min_rate: Some(Bitrate::mbps(5)) });
+            let judged = |slow: &mut SlowReceivers, second| {
+                let verdicts = slow.judge(RATE, &[report(1, 0.3, second)]);
+                verdicts.into_iter().map(|(_, verdict, _)| verdict).collect::<Vec<_>>()
+            };
+            assert_eq!(judged(&mut slow, 1), []);
+            assert_eq!(judged(&mut slow, 2), [SlowVerdict::Deferred]);
+            slow.policy = policy;
+            assert_eq!(judged(&mut slow, 3), [SlowVerdict::Restored]);
+            assert_eq!(judged(&mut slow, 4), []);
+        }
     }
 
     #[test]

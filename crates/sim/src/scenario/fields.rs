@@ -22,28 +22,35 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// All mistakes found so far.
+/// All mistakes found so far in a file.
 #[derive(Debug)]
-pub(super) struct Mistakes<'a> {
+pub struct Mistakes<'a> {
     text: &'a str,
     found: RefCell<Vec<(usize, String)>>,
 }
 
 impl<'a> Mistakes<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    /// None yet in this text.
+    #[must_use]
+    pub fn new(text: &'a str) -> Self {
         Self { text, found: RefCell::default() }
     }
+    /// The line, from 1, of a byte of the file.
+    #[must_use]
+    pub fn line(&self, at: usize) -> usize {
+        1 + self.text.bytes().take(at).filter(|b| *b == b'\n').count()
+    }
     /// Notes one at a byte of the file.
-    pub(super) fn note(&self, at: usize, text: impl Into<String>) {
+    pub fn note(&self, at: usize, text: impl Into<String>) {
         self.found.borrow_mut().push((at, text.into()));
     }
     /// All of them, in the order of the file.
-    pub(super) fn into_list(self) -> Vec<Mistake> {
-        let mut found = self.found.into_inner();
+    #[must_use]
+    pub fn into_list(self) -> Vec<Mistake> {
+        let mut found = self.found.take();
         found.sort();
         found.dedup();
-        let line = |at: usize| 1 + self.text.bytes().take(at).filter(|b| *b == b'\n').count();
-        found.into_iter().map(|(at, text)| Mistake { line: line(at), text }).collect()
+        found.into_iter().map(|(at, text)| Mistake { line: self.line(at), text }).collect()
     }
 }
 
@@ -193,7 +200,8 @@ impl<'a> Fields<'a> {
 }
 
 /// Text and numbers as they stand in the file.
-pub(super) fn scalar<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
+#[must_use]
+pub fn scalar<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     match value {
         DeValue::String(text) => Some(text),
         DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str()),
@@ -202,7 +210,9 @@ pub(super) fn scalar<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     }
 }
 
-fn shown(value: &DeValue<'_>) -> String {
+/// A value in short, for a mistake.
+#[must_use]
+pub fn shown(value: &DeValue<'_>) -> String {
     match (scalar(value), value.as_bool()) {
         (Some(text), _) => text.to_owned(),
         (_, Some(flag)) => flag.to_string(),

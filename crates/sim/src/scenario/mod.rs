@@ -17,7 +17,8 @@ mod tests;
 mod traces;
 mod units;
 
-pub use fields::Mistake;
+pub use fields::{Mistake, Mistakes, scalar, shown};
+pub use suggestion::nearest;
 pub use traces::ReadFile;
 
 use crate::{
@@ -31,7 +32,7 @@ use crate::{
 use changes::Roads;
 use core::ops::Range;
 use fanfare_proto::{Duration, SessionConfig};
-use fields::{Fields, Mistakes};
+use fields::Fields;
 use flows::Role;
 use links::{Ends, Rule};
 use nodes::Nodes;

@@ -1,7 +1,8 @@
 //! What somebody may have meant: the nearest of the words that would have been right.
 
 /// The word of `known` that is nearest to `word`, unless it is a different word altogether.
-pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A third of the letters may differ.
     let limit = 1 + word.chars().count() / 3;
     let distances = known.into_iter().map(|other| (distance(word, other), other));

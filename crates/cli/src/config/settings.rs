@@ -1,0 +1,257 @@
+//! What a file sets, as words of the command line; keys and types that cannot be are noted.
+//!
+//! Above the first table stands what both commands take; a table may say otherwise for its command.
+
+use std::{any::TypeId, path::Path};
+
+use clap::{Arg, ArgAction, Command};
+use fanfare_sim::scenario::{Mistakes, nearest, scalar, shown};
+use toml::{
+    Spanned,
+    de::{DeString, DeTable, DeValue},
+};
+
+use super::{
+    file,
+    options::{Table, find, key_of, options_of},
+    trial,
+};
+use crate::exit::Failure;
+
+/// One key of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// Its name in clap.
+    pub(super) id: String,
+    /// Its name in files and, after two hyphens, on the command line.
+    pub(super) key: String,
+    /// Its value, in short.
+    pub(super) value: String,
+    /// What would say the same on the command line.
+    words: Vec<String>,
+    /// Whether that has its meaning by its place.
+    is_place: bool,
+    /// Where the value begins in the file.
+    pub(super) at: usize,
+}
+
+impl Setting {
+    /// Words that may stand anywhere.
+    pub(super) fn options(&self) -> &[String] {
+        if self.is_place { &[] } else { &self.words }
+    }
+    /// Words that stand after the options.
+    pub(super) fn places(&self) -> &[String] {
+        if self.is_place { &self.words } else { &[] }
+    }
+    /// Whether it says the same as another; where it stands does not matter.
+    pub(super) fn is_as(&self, other: &Self) -> bool {
+        (&self.id, &self.words) == (&other.id, &other.words)
+    }
+}
+
+/// A file while it is read.
+#[derive(Debug)]
+pub(super) struct Page<'a> {
+    path: &'a Path,
+    mistakes: Mistakes<'a>,
+}
+
+impl Page<'_> {
+    /// `fanfare.toml:12`.
+    pub(super) fn place(&self, at: usize) -> String {
+        format!("{}:{}", self.path.display(), self.mistakes.line(at))
+    }
+    /// Notes that something is wrong there.
+    pub(super) fn note(&self, at: usize, what: &str, why: &str) {
+        self.mistakes.note(at, format!("{what} at {}{why}", self.place(at)));
+    }
+}
+
+/// What a file sets for a command. Errors: all its mistakes, for whatever command, and whether it
+/// asks for JSON.
+pub(super) fn read(path: &Path, table: Table) -> Result<Vec<Setting>, (Vec<Failure>, bool)> {
+    let text = file::read(path).map_err(|failure| (vec![failure], false))?;
+    let page = Page { path, mistakes: Mistakes::new(&text) };
+    let (root, broken) = DeTable::parse_recoverable(&text);
+    for error in &broken {
+        let at = error.span().map_or(0, |span| span.start);
+        page.note(at, "TOML", &format!(": {}. Mend the file", error.message()));
+    }
+    let mut wanted = Vec::new();
+    // What is broken hides keys: complaints about them would mislead.
+    if broken.is_empty() {
+        let readers = Table::ALL.map(|table| Reader::new(table, &page));
+        note_strangers(root.get_ref(), &readers, &page);
+        for reader in &readers {
+            let (settings, refused) = reader.read(root.get_ref());
+            trial::examine(reader.table, &settings, refused, &page);
+            if reader.table == table {
+                wanted = settings;
+            }
+        }
+    }
+    let mistakes = page.mistakes.into_list();
+    if mistakes.is_empty() {
+        return Ok(wanted);
+    }
+    let json = wanted.iter().any(|setting| setting.id == "json" && !setting.words.is_empty());
+    let failures = mistakes.into_iter().map(|m| Failure::usage("config.invalid", m.text));
+    Err((failures.collect(), json))
+}
+
+type Key<'a> = Spanned<DeString<'a>>;
+type Value<'a> = Spanned<DeValue<'a>>;
+
+/// Reads what concerns one command.
+struct Reader<'a> {
+    table: Table,
+    command: Command,
+    page: &'a Page<'a>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(table: Table, page: &'a Page<'a>) -> Self {
+        Self { table, command: table.command(), page }
+    }
+
+    /// What is set, and the ids of what is set to something that cannot be.
+    fn read(&self, root: &DeTable<'_>) -> (Vec<Setting>, Vec<String>) {
+        let own = root.get(self.table.name()).and_then(|value| value.get_ref().as_table());
+        let (mut settings, mut refused) = (Vec::new(), Vec::new());
+        let mut decided: Vec<&str> = Vec::new();
+        for level in own.into_iter().chain([root]) {
+            let mut here: Vec<&str> = Vec::new();
+            for (key, value) in in_order(level) {
+                let Some(arg) = find(&self.command, key.get_ref()) else { continue };
+                let id = arg.get_id().as_str();
+                if here.contains(&id) {
+                    let why =
+                        format!(": means '{}', as one above does. Leave one out", key_of(arg));
+                    self.page.note(key.span().start, &format!("key ({})", key.get_ref()), &why);
+                    continue;
+                }
+                here.push(id);
+                match self.setting(arg, value) {
+                    // The table has said already what is to be.
+                    _ if decided.contains(&id) => {}
+                    Some(setting) => settings.push(setting),
+                    None => refused.push(id.to_owned()),
+                }
+            }
+            decided = here;
+        }
+        (settings, refused)
+    }
+
+    fn setting(&self, arg: &Arg, value: &Value<'_>) -> Option<Setting> {
+        let (key, at, shown) = (key_of(arg), value.span().start, shown(value.get_ref()));
+        match words(arg, value.get_ref()) {
+            Ok(words) => {
+                let (id, is_place) = (arg.get_id().to_string(), arg.is_positional());
+                Some(Setting { id, key, value: shown, words, is_place, at })
+            }
+            Err(why) => {
+                self.page.note(at, &format!("{key} ({shown})"), &format!(": {why}"));
+                None
+            }
+        }
+    }
+}
+
+/// The table's entries as they stand in the file.
+fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+/// Notes keys that mean nothing where they stand.
+fn note_strangers(root: &DeTable<'_>, readers: &[Reader<'_>], page: &Page<'_>) {
+    let takers = |word: &str| -> Vec<Table> {
+        readers.iter().filter(|r| find(&r.command, word).is_some()).map(|r| r.table).collect()
+    };
+    let name = |key: &Key<'_>| format!("key ({})", key.get_ref());
+    for (key, value) in root {
+        if let Some(reader) = readers.iter().find(|r| r.table.name() == key.get_ref()) {
+            match value.get_ref().as_table() {
+                Some(own) => note_strangers_of(reader, own, &takers),
+                None => {
+                    let why = format!(": must be a table. Write [{}]", key.get_ref());
+                    page.note(value.span().start, &name(key), &why);
+                }
+            }
+            continue;
+        }
+        match takers(key.get_ref())[..] {
+            [] => {
+                let keys = readers.iter().flat_map(|r| options_of(&r.command).map(key_of));
+                let tables = Table::ALL.map(|table| table.name().to_owned());
+                note_unknown(key, keys.chain(tables), page);
+            }
+            [only] => {
+                let why = format!(": only {0} takes it. Put it below [{0}]", only.name());
+                page.note(key.span().start, &name(key), &why);
+            }
+            [..] => {}
+        }
+    }
+}
+
+fn note_strangers_of(reader: &Reader<'_>, own: &DeTable<'_>, takers: &dyn Fn(&str) -> Vec<Table>) {
+    for (key, _) in own {
+        match takers(key.get_ref())[..] {
+            [] => {
+                note_unknown(key, options_of(&reader.command).map(key_of), reader.page);
+            }
+            [other] if other != reader.table => {
+                let what = format!("key ({})", key.get_ref());
+                let why = format!(": is an option of {0}. Put it below [{0}]", other.name());
+                reader.page.note(key.span().start, &what, &why);
+            }
+            [..] => {}
+        }
+    }
+}
+
+fn note_unknown(key: &Key<'_>, known: impl Iterator<Item = String>, page: &Page<'_>) {
+    let known: Vec<String> = known.collect();
+    let word = key.get_ref().replace('_', "-");
+    let hint = match nearest(&word, known.iter().map(String::as_str)) {
+        Some(near) => format!(", did you mean '{near}'?"),
+        None => {
+            String::from(": no option is called so. See 'fanfare send --help' and 'recv --help'")
+        }
+    };
+    page.note(key.span().start, &format!("unknown key '{}'", key.get_ref()), &hint);
+}
+
+/// A value as words of the command line. Errors: what it should be.
+fn words(arg: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, &'static str> {
+    let key = key_of(arg);
+    let word = |text: &str| {
+        if arg.is_positional() { text.to_owned() } else { format!("--{key}={text}") }
+    };
+    let takes_bool = arg.get_value_parser().type_id() == TypeId::of::<bool>();
+    match (arg.get_action(), value) {
+        (ArgAction::SetTrue, DeValue::Boolean(true)) => Ok(vec![format!("--{key}")]),
+        (ArgAction::SetTrue, DeValue::Boolean(false)) => Ok(Vec::new()),
+        (ArgAction::Set, DeValue::Boolean(flag)) if takes_bool => Ok(vec![word(&flag.to_string())]),
+        (ArgAction::SetTrue, _) => Err("must be true or false"),
+        (ArgAction::Set, _) if takes_bool => Err("must be true or false"),
+        (ArgAction::Count, _) => {
+            let count = scalar(value).and_then(|text| text.parse::<u8>().ok());
+            let count = count.ok_or("not a number from 0 to 255. Write how many times it holds")?;
+            Ok(vec![format!("--{key}"); usize::from(count)])
+        }
+        (ArgAction::Append, DeValue::Array(list)) => list
+            .iter()
+            .map(|value| scalar(value.get_ref()).map(word))
+            .collect::<Option<_>>()
+            .ok_or("must be a list of texts. Put each in quotes"),
+        _ => match scalar(value) {
+            Some(text) => Ok(vec![word(text)]),
+            None => Err("must be text or a number. Put text in quotes"),
+        },
+    }
+}
