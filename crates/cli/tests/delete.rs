@@ -181,6 +181,26 @@ fn hundreds_of_files_at_two_receivers_through_loss_become_what_the_sender_has() 
 }
 
 #[test]
+fn a_receiver_killed_while_it_removes_has_all_that_is_listed_and_removes_the_rest_next_time() {
+    let stage = Stage::new();
+    (0..50).for_each(|n| drop(stage.file(&format!("out/t/{n:02}"), n)));
+    (0..3000).for_each(|n| drop(stage.file(&format!("a/t/old/{n}"), 1)));
+    let mut receiver = stage.recv("a", &["--allow-delete"]);
+    let tree = stage.path("out/t");
+    let sender = stage.start("send", &[tree.to_str().unwrap(), "--delete", "--rate=50M"]);
+    receiver.wait_for("deleted");
+    receiver.kill();
+    sender.kill();
+    let there = entries(&stage.path("a/t"));
+    assert!((0..50).all(|n| there.contains(&format!("{n:02}"))), "{there:?}");
+    let receiver = stage.recv("a", &["--once", "--allow-delete"]);
+    send(&stage, &[]).expect(0);
+    end(receiver, 0);
+    assert_eq!(entries(&stage.path("a/t")), entries(&tree));
+    assert_eq!(entries(&stage.path("a")), ["t"]);
+}
+
+#[test]
 fn what_is_mounted_beneath_a_root_is_not_touched() {
     let stage = Stage::new();
     make_tree(&stage);
