@@ -201,6 +201,18 @@ fn a_receiver_killed_while_it_removes_has_all_that_is_listed_and_removes_the_res
 }
 
 #[test]
+fn a_carousel_of_more_objects_than_are_kept_removes_once_all_of_a_round_is_held() {
+    // 300 files and the listing, twice, each time under other ids.
+    let stage = Stage::new();
+    (0..300).for_each(|n| drop(stage.file(&format!("out/t/{n:03}"), n)));
+    stage.file("a/t/old", 1);
+    let receiver = stage.recv("a", &["--once", "--allow-delete"]);
+    send(&stage, &["--no-pack", "--carousel", "1"]).expect(0);
+    assert_eq!(end(receiver, 0).1["deleted"], 1);
+    assert_eq!(entries(&stage.path("a/t")), entries(&stage.path("out/t")));
+}
+
+#[test]
 fn what_is_mounted_beneath_a_root_is_not_touched() {
     let stage = Stage::new();
     make_tree(&stage);
