@@ -86,6 +86,7 @@ impl From<SourceError> for Failure {
             SourceError::NotAFile(_) => (Exit::Usage, "source.kind"),
             SourceError::Spool(_) => (Exit::Resource, "source.spool"),
             SourceError::Nothing => (Exit::Usage, "source.nothing"),
+            SourceError::Listing(_) => (Exit::Usage, "delete.invalid"),
         };
         Self::new(exit, code, error.to_string())
     }

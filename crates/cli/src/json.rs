@@ -28,6 +28,8 @@ pub(crate) enum Line {
     Mending(Mending),
     File(File),
     Failed(Failed),
+    Deleted(Deleted),
+    Deletion(Deletion),
     Gone(Gone),
     Reloaded(Reloaded),
     Warning(Message),
@@ -218,6 +220,32 @@ pub(crate) struct Failed {
     pub(crate) reason: String,
 }
 
+/// Something that is not at the sender has been removed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Deleted {
+    pub(crate) path: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) directory: bool,
+    pub(crate) id: u16,
+    pub(crate) sender: u32,
+}
+
+/// What a listing came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Deletion {
+    pub(crate) id: u16,
+    pub(crate) sender: u32,
+    pub(crate) roots: Vec<String>,
+    pub(crate) extra: Option<u64>,
+    pub(crate) deleted: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) why: Option<String>,
+}
+
 /// A sender said good-bye (`said`), or was not heard for long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -267,6 +295,8 @@ pub(crate) enum ResultLine {
         files: u64,
         bytes: u64,
         failed: u64,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        deleted: u64,
     },
     Early {
         ok: bool,
@@ -388,6 +418,7 @@ impl Line {
             files: report.files,
             bytes: report.bytes,
             failed: report.failures.len() as u64,
+            deleted: report.deleted,
         }))
     }
 
@@ -417,6 +448,11 @@ fn outcomes(report: &SendReport) -> Vec<OutcomeLine> {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_false(value: &bool) -> bool {
     !*value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// Six digits after the point are more than is known.
@@ -468,7 +504,7 @@ mod tests {
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
-                   waiting slow evicted reloaded";
+                   waiting slow evicted reloaded deleted deletion";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

@@ -3,7 +3,7 @@
 //! - `send`, `recv`, `demo`, `doctor`, `sim`, `generate`: a file per command
 //! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `units`: what they read; `progress`, `json`: what they show
-//! - `plain_receivers`, `skipped`: what `send` warns of once
+//! - `plain_receivers`, `skipped`: what `send` warns of once; `deletion`: what `recv` says it removed
 //! - `exit`, `interrupt`: how they end
 
 use std::{ffi::OsString, process::ExitCode};
@@ -11,6 +11,7 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::{Parser, Subcommand, error::ErrorKind};
 
 mod config;
+mod deletion;
 mod demo;
 mod doctor;
 mod exit;

@@ -16,6 +16,7 @@ use fanfare_node::{
 
 use crate::{
     config::{FileArgs, Reload},
+    deletion,
     exit::{Exit, Failure, id_taken},
     interrupt,
     json::{Evicted, Failed, Gone, Line, Mending, Object, Resumed, Sender, Start},
@@ -58,6 +59,13 @@ pub(crate) struct RecvArgs {
     /// Keep files that are there already; where the new one differs, the sender is told
     #[arg(long, conflicts_with = "overwrite")]
     keep: bool,
+    /// Where a sender asks for it with --delete, remove what is in the directories it sends, and not
+    /// at the sender. Nothing is authenticated: anyone who can send to the group can ask
+    #[arg(long)]
+    allow_delete: bool,
+    /// Remove nothing where it would be more than N names
+    #[arg(long, value_name = "N", requires = "allow_delete")]
+    max_delete: Option<u64>,
     /// Create DIR
     #[arg(long)]
     create_dirs: bool,
@@ -148,6 +156,8 @@ impl RecvArgs {
             conflict: self.conflict(),
             create_dirs: self.create_dirs,
             discard_parts: self.discard_parts,
+            allow_delete: self.allow_delete,
+            max_delete: self.max_delete,
             from,
             until,
             timeout,
@@ -244,6 +254,9 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
                 name: name.clone(),
                 reason: reason.name().to_owned(),
             }));
+        }
+        event @ (ReceiveEvent::Deleted { .. } | ReceiveEvent::Deletion { .. }) => {
+            deletion::show(event, dir, output);
         }
         ReceiveEvent::Evicted { id } => {
             output.text(&format!(

@@ -84,7 +84,8 @@ fn gather(args: &SendArgs, output: &Output) -> Result<Sources, Failure> {
         Gathering::SkippedOther(path) => skipped.others.add(path),
     };
     let packing = if args.no_pack { Packing::Never } else { Packing::Small };
-    let sources = Sources::gather_with(&args.paths, &args.stdin_name, packing, &mut report)?;
+    let gather = if args.delete { Sources::gather_listed } else { Sources::gather_with };
+    let sources = gather(&args.paths, &args.stdin_name, packing, &mut report)?;
     skipped.warn(output);
     Ok(sources)
 }

@@ -79,6 +79,10 @@ pub(crate) struct SendArgs {
     /// sent then
     #[arg(long)]
     pub(crate) no_pack: bool,
+    /// Say what the directories hold, so that receivers started with --allow-delete remove what
+    /// else they have beneath them
+    #[arg(long)]
+    pub(crate) delete: bool,
     /// Name of standard input at the receivers
     #[arg(long, default_value = "stdin", value_name = "NAME")]
     pub(crate) stdin_name: String,

@@ -6,6 +6,8 @@
 //!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 5: as above,
 //!                              8: "pack", 9: files,
 //!                              10: [bytes of the head, its BLAKE3 hash], 11: sent on demand}
+//!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 8: "listing",
+//!                              12: [objects sent before it, digest of what holds them all]}
 //! ```
 //! In a carousel of more objects than can be kept, both have one more,
 //! `14: [place in the round, objects in a round, rounds to come]`: there an object comes under
@@ -61,6 +63,9 @@ pub struct Details {
     /// It is sent only as far as it is asked for.
     #[n(11)]
     pub on_demand: Option<bool>,
+    /// What was sent before it, if it is a listing.
+    #[n(12)]
+    pub follows: Option<Follows>,
     /// Which object of a carousel it is.
     #[n(14)]
     pub turn: Option<Turn>,
@@ -80,6 +85,17 @@ pub struct Turn {
     pub rounds: u32,
 }
 
+/// All that was sent before a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Follows {
+    /// Objects.
+    #[n(0)]
+    pub objects: u64,
+    /// Digest of what a receiver holds that has them all.
+    #[cbor(n(1), with = "minicbor::bytes")]
+    pub digest: [u8; 32],
+}
+
 /// What of a pack tells which files it is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct PackHead {
@@ -93,14 +109,27 @@ pub struct PackHead {
 
 /// The kind of an object that holds many files.
 const PACK: &str = "pack";
+/// The kind of an object that says what is in the directories that were sent.
+const LISTING: &str = "listing";
 
 impl Details {
     /// Details in the present format.
     #[must_use]
     pub fn new(size: u64, root: [u8; 32], mode: Option<u32>, mtime: Option<i64>) -> Self {
-        let (read, kind, files, head) = (None, None, None, None);
-        let (version, on_demand, turn) = (VERSION, None, None);
-        Self { version, size, root, mode, mtime, read, kind, files, head, on_demand, turn }
+        Self {
+            version: VERSION,
+            size,
+            root,
+            mode,
+            mtime,
+            read: None,
+            kind: None,
+            files: None,
+            head: None,
+            on_demand: None,
+            follows: None,
+            turn: None,
+        }
     }
 
     /// Details of a pack of so many files.
@@ -108,6 +137,12 @@ impl Details {
     pub fn of_pack(size: u64, root: [u8; 32], files: u64, head: PackHead) -> Self {
         let kind = Some(PACK.to_owned());
         Self { kind, files: Some(files), head: Some(head), ..Self::new(size, root, None, None) }
+    }
+
+    /// Details of a listing, sent after all others; what those are is known last.
+    #[must_use]
+    pub fn of_listing(size: u64, root: [u8; 32], follows: Option<Follows>) -> Self {
+        Self { kind: Some(LISTING.to_owned()), follows, ..Self::new(size, root, None, None) }
     }
 
     /// The head of a pack, when that says which of it is asked for.
@@ -133,6 +168,12 @@ impl Details {
     pub fn is_pack(&self) -> bool {
         self.kind.as_deref() == Some(PACK)
     }
+
+    /// Whether it is a listing.
+    #[must_use]
+    pub fn is_listing(&self) -> bool {
+        self.kind.as_deref() == Some(LISTING)
+    }
 }
 
 impl Announcement {
@@ -148,9 +189,13 @@ impl Announcement {
         info
     }
 
-    /// The name as it may be shown on a terminal; `None` when there is none.
+    /// The name as it may be shown on a terminal; `None` when there is none. A listing is called
+    /// that.
     #[must_use]
     pub fn shown_name(&self) -> Option<String> {
+        if self.details.as_ref().is_some_and(Details::is_listing) {
+            return Some(LISTING.to_owned());
+        }
         let text = String::from_utf8_lossy(&self.name);
         let shown: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
         (!shown.is_empty()).then_some(shown)
@@ -200,6 +245,20 @@ mod tests {
         assert!(back.details.as_ref().unwrap().is_pack());
         assert_eq!((back, pack.shown_name()), (pack, None));
         assert!(!announced().details.unwrap().is_pack());
+    }
+
+    #[test]
+    fn the_announcement_of_a_listing_fits_into_the_shortest_segment() {
+        let follows = Some(Follows { objects: u32::MAX.into(), digest: [7; 32] });
+        let mut details = Details::of_listing(1 << 27, [8; 32], follows).to_be_read();
+        details.turn =
+            Some(Turn { place: u32::MAX.into(), objects: u32::MAX.into(), rounds: 1000 });
+        let listing = Announcement { name: Vec::new(), details: Some(details) };
+        let info = listing.encode();
+        assert!(info.len() <= 128 && info[0] == 0, "{}", info.len());
+        let back = Announcement::parse(&info);
+        assert_eq!((back.shown_name().as_deref(), &back), (Some("listing"), &listing));
+        assert!(back.details.is_some_and(|d| d.is_listing() && !d.is_pack()));
     }
 
     #[test]

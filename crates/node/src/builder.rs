@@ -366,7 +366,10 @@ impl NodeBuilder {
                 storage.consult(ledger.clone());
                 let verifier = Verifier::start(directory.clone(), ledger.clone(), waker.clone())?;
                 let verifier = (verifier, ledger);
-                Some(ReceiveJob::start(now, &mut session, directory, verifier, options, parts))
+                let mut job =
+                    ReceiveJob::start(now, &mut session, directory, verifier, options, parts);
+                job.wake_by(waker.clone());
+                Some(job)
             }
             _ => None,
         };

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration}
 
 use fanfare_proto::{Bitrate, NodeId, ObjectKey, Stats, congestion::Reason as RateReason};
 
+pub use crate::listing::Deleted;
 use crate::{
     receipt::{Reason, State},
     send::SlowVerdict,
@@ -319,6 +320,26 @@ pub enum ReceiveEvent {
         /// Why.
         reason: Reason,
     },
+    /// Something that is not at the sender has been removed.
+    Deleted {
+        /// Whose listing says so.
+        key: ObjectKey,
+        /// What it was.
+        name: Deleted,
+    },
+    /// What a listing came to.
+    Deletion {
+        /// Which.
+        key: ObjectKey,
+        /// The directories that it lists.
+        roots: Vec<String>,
+        /// Names beneath them that are not at the sender; `None` when they were not counted.
+        extra: Option<u64>,
+        /// Those that are removed.
+        deleted: u64,
+        /// Why the others are not, for the sender and for people.
+        refused: Option<(Reason, String)>,
+    },
     /// A sender goes on without this receiver: too little of what it sends arrives here.
     Evicted {
         /// Its node id.
@@ -364,6 +385,8 @@ pub struct ReceiveReport {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Names removed because they are not at their sender.
+    pub deleted: u64,
     /// Objects, and files of packs, that could not be had.
     pub failures: Vec<(ObjectKey, Reason)>,
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::{
+    listing::{Kind, Lister},
     pack::{Packer, Rest, Root, Taken},
     source::{Gathering, Packing, SourceError, Sources},
     walk::{Found, Walk},
@@ -20,6 +21,7 @@ const REPORT_BYTES: u64 = 1 << 20;
 pub(crate) struct Gatherer<'a> {
     sources: Sources,
     packer: Option<Packer>,
+    lister: Option<Lister>,
     report: &'a mut dyn FnMut(Gathering<'_>),
     /// Bytes of small files not yet in a finished pack, and of those when they were last reported.
     pending: u64,
@@ -29,7 +31,13 @@ pub(crate) struct Gatherer<'a> {
 impl<'a> Gatherer<'a> {
     pub(crate) fn new(packing: Packing, report: &'a mut dyn FnMut(Gathering<'_>)) -> Self {
         let packer = (packing == Packing::Small).then(Packer::default);
-        Self { sources: Sources::default(), packer, report, pending: 0, reported: 0 }
+        let sources = Sources::default();
+        Self { sources, packer, lister: None, report, pending: 0, reported: 0 }
+    }
+
+    /// The same, with a listing of the directories at the end.
+    pub(crate) fn listing(self) -> Self {
+        Self { lister: Some(Lister::default()), ..self }
     }
 
     /// Everything from `input`, called `name`.
@@ -38,6 +46,7 @@ impl<'a> Gatherer<'a> {
         name: &str,
         input: &mut dyn Read,
     ) -> Result<(), SourceError> {
+        self.lister.iter_mut().for_each(|lister| lister.add_alone(name));
         self.sources.push_spooled(name, input, self.report)
     }
 
@@ -55,6 +64,7 @@ impl<'a> Gatherer<'a> {
         if meta.is_file() {
             self.take_file(&root, path, name)
         } else if meta.is_dir() {
+            self.lister.as_mut().map_or(Ok(()), |lister| lister.begin(&name))?;
             Walk::new(path, &name)?.try_for_each(|found| self.take_found(&root, found?))
         } else {
             Err(SourceError::NotAFile(path.to_owned()))
@@ -62,6 +72,10 @@ impl<'a> Gatherer<'a> {
     }
 
     fn take_found(&mut self, root: &Arc<Root>, found: Found) -> Result<(), SourceError> {
+        let sends_directories = self.packer.is_some();
+        if let Some(lister) = &mut self.lister {
+            list(lister, root, &found, sends_directories);
+        }
         match found {
             Found::File(path, name) => self.take_file(root, &path, name)?,
             Found::EmptyDirectory(path, name) => self.take_directory(&path, &name)?,
@@ -128,14 +142,32 @@ impl<'a> Gatherer<'a> {
         if let Some(finished) = last {
             self.sources.push_pack(finished);
         }
+        let listing = self.lister.take().map(Lister::finish).transpose()?;
+        if self.sources.files.is_empty() {
+            return Err(SourceError::Nothing);
+        }
+        listing.into_iter().for_each(|listing| self.sources.push_listing(listing));
         Ok(self.sources)
     }
+}
+
+fn list(lister: &mut Lister, root: &Root, found: &Found, sends_directories: bool) {
+    let (name, kind) = match found {
+        Found::File(_, name) => (name.clone(), Kind::File),
+        Found::EmptyDirectory(_, name) if sends_directories => (name.clone(), Kind::Directory),
+        Found::EmptyDirectory(_, name) => (name.clone(), Kind::UnsentDirectory),
+        Found::Link(path) | Found::Other(path) => match root.name_of(path) {
+            Some(name) => (name, Kind::Other),
+            None => return,
+        },
+    };
+    lister.add(&name, kind);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{read_at::ReadAt, scratch::Scratch};
+    use crate::{listing::ListingError, read_at::ReadAt, scratch::Scratch};
 
     fn tree(files: usize, size: impl Fn(usize) -> usize) -> (Scratch, PathBuf) {
         let scratch = Scratch::new();
@@ -216,6 +248,42 @@ mod tests {
         let pack = &sources.files[0];
         assert!(read(&*pack.open().unwrap(), 1400).is_err());
         assert_eq!((pack.is_unchanged(), pack.changed_path()), (false, changed));
+    }
+
+    fn listed(paths: &[PathBuf], packing: Packing) -> Result<Sources, SourceError> {
+        Sources::gather_listed(paths, "t/stdin", packing, &mut |_| {})
+    }
+
+    #[test]
+    fn a_listing_comes_last_and_names_links_and_whatever_else_is_there() {
+        let (_scratch, root) = tree(3, |_| 1);
+        std::fs::create_dir(root.join("e")).unwrap();
+        std::os::unix::fs::symlink("e", root.join("link")).unwrap();
+        for packing in [Packing::Small, Packing::Never] {
+            let sources = listed(std::slice::from_ref(&root), packing).unwrap();
+            let last = sources.files.back().unwrap();
+            assert!(last.is_listing() && sources.file_count() == 3, "{last:?}");
+            assert_eq!(last.kind(), fanfare_proto::ObjectKind::Data);
+            let bytes = read(&*last.open().unwrap(), 1000).unwrap();
+            assert_eq!(*blake3::hash(&bytes).as_bytes(), last.root);
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(text.starts_with("FNLS") && text.contains("link") && text.contains("0002"));
+        }
+    }
+
+    #[test]
+    fn without_a_directory_or_with_two_of_one_name_there_is_no_listing() {
+        let (scratch, root) = tree(3, |_| 1);
+        let alone = root.join("d0/0000");
+        let why = |paths: &[PathBuf]| match listed(paths, Packing::Small) {
+            Err(SourceError::Listing(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(why(std::slice::from_ref(&alone)), ListingError::NoDirectory);
+        assert_eq!(why(&[root.clone(), root.join(".")]), ListingError::Twice("t".into()));
+        let empty = scratch.path().join("empty");
+        std::fs::create_dir(&empty).unwrap();
+        assert_eq!(why(&[root, empty]), ListingError::Empty("empty".into()));
     }
 
     #[test]

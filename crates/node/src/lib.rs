@@ -31,7 +31,8 @@
 //! - [`Node`], [`NodeBuilder`]: built, watched, stopped; [`event`]: what it tells.
 //! - [`source`]: files to be sent, found by `gatherer` and `walk`; `send`: from the roll call to the
 //!   receipts.
-//! - `pack`: many small files as one object; `placement`: where a file of the same name is already.
+//! - `listing`: what directories hold, and what receivers may remove for it;
+//!   `pack`: many small files as one object; `placement`: where a file of the same name is already.
 //! - [`name`], [`announcement`], [`receipt`]: what travels besides the bytes.
 //! - `receive`, `verify`, `directory`: from an announcement to a file on disk; `ledger`, `root_set`:
 //!   what is known to be there already, and telling senders of it.
@@ -54,6 +55,7 @@ mod file_storage;
 mod gatherer;
 pub mod invitation;
 mod ledger;
+mod listing;
 pub mod manifest;
 pub mod name;
 mod node;
@@ -78,6 +80,7 @@ pub use event::{Finished, NodeEvent, ReceiveEvent, SendEvent};
 pub use fanfare_proto as proto;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
 pub use fanfare_wire::FieldSize;
+pub use listing::ListingError;
 pub use node::{Node, Stopper};
 pub use placement::Conflict;
 pub use receive::{ReceiveOptions, Until};

@@ -75,19 +75,22 @@ impl SafeName {
     /// ```
     pub fn parse(raw: &[u8]) -> Result<Self, NameError> {
         let text = std::str::from_utf8(raw).map_err(|_| NameError::NotUtf8)?;
+        Self::check(text)?;
+        Ok(Self { parts: text.split('/').map(str::to_owned).collect() })
+    }
+
+    /// Whether it would be taken.
+    pub(crate) fn check(text: &str) -> Result<(), NameError> {
         if text.is_empty() {
             return Err(NameError::Empty);
         }
         if text.starts_with('/') {
             return Err(NameError::Absolute);
         }
-        // One more than allowed is enough to know that there are too many.
-        let parts: Vec<&str> = text.split('/').take(DEPTH_MAX + 1).collect();
-        if parts.len() > DEPTH_MAX {
+        if text.split('/').nth(DEPTH_MAX).is_some() {
             return Err(NameError::TooDeep);
         }
-        parts.iter().try_for_each(|part| check_part(part))?;
-        Ok(Self { parts: parts.into_iter().map(str::to_owned).collect() })
+        text.split('/').try_for_each(check_part)
     }
 
     /// A name of one part that this program made itself.
@@ -115,6 +118,21 @@ impl fmt::Display for SafeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.parts.join("/"))
     }
+}
+
+/// Whether it can be the name of something in a directory, however unwelcome.
+pub(crate) fn is_one_part(part: &str) -> bool {
+    !part.is_empty()
+        && part.len() <= PART_MAX
+        && part != "."
+        && part != ".."
+        && !part.contains(['/', '\0'])
+}
+
+/// Bytes at the beginning of both, up to the end of a character: what front coding leaves out.
+pub(crate) fn shared_bytes(a: &str, b: &str) -> usize {
+    let equal = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    (0..=equal).rev().find(|at| b.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn check_part(part: &str) -> Result<(), NameError> {

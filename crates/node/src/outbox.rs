@@ -53,6 +53,11 @@ impl Outbox {
         }
     }
 
+    /// Whether more can wait without getting near what is lost.
+    pub(crate) fn has_room(&self) -> bool {
+        self.waiting.len() < WAITING_MAX / 2
+    }
+
     /// Whether events wait for room.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()

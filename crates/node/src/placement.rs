@@ -87,6 +87,14 @@ impl<D: AsDirectory> Finished<'_, D> {
     }
 }
 
+/// Of a name with a number that [`Conflict::KeepBoth`] may have given it, the name without it.
+pub(crate) fn numbered(name: &str) -> Option<&str> {
+    let (of, number) = name.rsplit_once('.')?;
+    let value: u32 = number.parse().ok()?;
+    let is_given = (1..=SUFFIX_MAX).contains(&value) && value.to_string() == number;
+    is_given.then_some(of)
+}
+
 /// Whether a regular file of this size is there.
 pub(crate) fn has_size(parent: impl AsDirectory, name: &str, size: u64) -> bool {
     parent.as_directory().file_size(name) == Some(size)

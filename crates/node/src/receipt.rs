@@ -87,6 +87,18 @@ pub enum Reason {
     /// Another file of that name is there, and its user wants to keep it.
     #[n(7)]
     Conflict,
+    /// Something here is not at the sender, and its user has not allowed removing it.
+    #[n(8)]
+    DeleteNotAllowed,
+    /// It is more than its user lets be removed.
+    #[n(9)]
+    DeleteTooMany,
+    /// Not everything else that was sent is held.
+    #[n(10)]
+    DeleteIncomplete,
+    /// What is listed is not what is here, or something stands in the way.
+    #[n(11)]
+    DeleteUnsafe,
 }
 
 impl Reason {
@@ -101,6 +113,10 @@ impl Reason {
             Self::Refused => "refused",
             Self::Aborted => "aborted",
             Self::Conflict => "conflict",
+            Self::DeleteNotAllowed => "delete-not-allowed",
+            Self::DeleteTooMany => "delete-too-many",
+            Self::DeleteIncomplete => "delete-incomplete",
+            Self::DeleteUnsafe => "delete-unsafe",
         }
     }
     /// Whether the object is missing at the receiver.

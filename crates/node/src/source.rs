@@ -15,6 +15,7 @@ use fanfare_proto::ObjectKind;
 use crate::{
     announcement::{Announcement, Details},
     gatherer::Gatherer,
+    listing::ListingError,
     manifest::{GroupHasher, Manifest},
     pack::{Finished, Packed},
     read_at::ReadAt,
@@ -23,6 +24,8 @@ use crate::{
 /// A file of which this share is zeros is sent on demand. That costs a few round trips, for the
 /// requests; a quarter of a file that is long enough to have groups saves more.
 const SPARSE_SHARE: u64 = 4;
+/// What the listing is called in receipts.
+const LISTING: &str = "listing";
 /// Bytes read at once for hashing and spooling: enough for BLAKE3's widest kernel.
 const READ_BYTES: usize = 1 << 20;
 
@@ -53,6 +56,8 @@ enum Content {
     Spooled(Arc<File>),
     /// In many files.
     Pack(Arc<Packed>),
+    /// In memory: what the directories hold that are sent.
+    Listing(Arc<Vec<u8>>),
 }
 
 /// What changes when somebody writes to a file.
@@ -72,6 +77,10 @@ impl SourceFile {
     /// What NORM_INFO says of it.
     #[must_use]
     pub fn announcement(&self) -> Announcement {
+        if self.is_listing() {
+            let details = Details::of_listing(self.size, self.root, None);
+            return Announcement { name: Vec::new(), details: Some(details) };
+        }
         if let Content::Pack(pack) = &self.content {
             let details = Details::of_pack(self.size, self.root, pack.files(), pack.head());
             return Announcement { name: Vec::new(), details: Some(details) };
@@ -97,8 +106,13 @@ impl SourceFile {
     pub fn packed_files(&self) -> Option<u64> {
         match &self.content {
             Content::Pack(pack) => Some(pack.files()),
-            Content::File | Content::Spooled(_) => None,
+            Content::File | Content::Spooled(_) | Content::Listing(_) => None,
         }
+    }
+
+    /// Whether it is the listing, and no file.
+    pub(crate) fn is_listing(&self) -> bool {
+        matches!(self.content, Content::Listing(_))
     }
 
     /// Whether so much of it is zeros, by whole groups, that receivers had better ask for the rest.
@@ -108,9 +122,13 @@ impl SourceFile {
         zeros >= self.size / SPARSE_SHARE && zeros > 0
     }
 
-    /// Files are files on the wire; a pack is data, so that plain receivers of files let it be.
+    /// Files are files on the wire; a pack or a listing is data, so that plain receivers of files let
+    /// it be.
     pub(crate) fn kind(&self) -> ObjectKind {
-        if self.packed_files().is_some() { ObjectKind::Data } else { ObjectKind::File }
+        match self.content {
+            Content::Pack(_) | Content::Listing(_) => ObjectKind::Data,
+            Content::File | Content::Spooled(_) => ObjectKind::File,
+        }
     }
 
     /// The file that changed, when [`Self::is_unchanged`] says so: itself, or one in the pack.
@@ -118,7 +136,7 @@ impl SourceFile {
     pub fn changed_path(&self) -> PathBuf {
         match &self.content {
             Content::Pack(pack) => pack.changed().unwrap_or(&self.path).clone(),
-            Content::File | Content::Spooled(_) => self.path.clone(),
+            Content::File | Content::Spooled(_) | Content::Listing(_) => self.path.clone(),
         }
     }
 
@@ -128,6 +146,7 @@ impl SourceFile {
     pub fn is_unchanged(&self) -> bool {
         let meta = match &self.content {
             Content::Pack(pack) => return pack.changed().is_none(),
+            Content::Listing(_) => return true,
             Content::Spooled(file) => file.metadata(),
             Content::File => std::fs::metadata(&self.path),
         };
@@ -139,6 +158,7 @@ impl SourceFile {
         match &self.content {
             Content::Pack(pack) => return Some(pack.clone()),
             Content::Spooled(file) => return Some(file.clone()),
+            Content::Listing(bytes) => return Some(bytes.clone()),
             Content::File => {}
         }
         let file = File::open(&self.path).ok()?;
@@ -160,6 +180,14 @@ pub enum SourceError {
     Spool(io::Error),
     /// There is no file in what was named.
     Nothing,
+    /// What is sent cannot say what receivers may remove.
+    Listing(ListingError),
+}
+
+impl From<ListingError> for SourceError {
+    fn from(error: ListingError) -> Self {
+        Self::Listing(error)
+    }
 }
 
 impl fmt::Display for SourceError {
@@ -192,6 +220,7 @@ impl fmt::Display for SourceError {
                  files or set TMPDIR"
             ),
             Self::Nothing => write!(f, "nothing to send: there is no file in what was named."),
+            Self::Listing(error) => error.fmt(f),
         }
     }
 }
@@ -248,8 +277,27 @@ impl Sources {
         packing: Packing,
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
+        Self::gather_by(Gatherer::new(packing, report), paths, stdin_name)
+    }
+
+    /// As [`Self::gather_with`], and at the end, as an object of its own, a listing of all that the
+    /// directories among `paths` hold: receivers that allow it remove what else they have beneath
+    /// them.
+    pub fn gather_listed(
+        paths: &[PathBuf],
+        stdin_name: &str,
+        packing: Packing,
+        report: &mut dyn FnMut(Gathering<'_>),
+    ) -> Result<Self, SourceError> {
+        Self::gather_by(Gatherer::new(packing, report).listing(), paths, stdin_name)
+    }
+
+    fn gather_by(
+        mut gatherer: Gatherer<'_>,
+        paths: &[PathBuf],
+        stdin_name: &str,
+    ) -> Result<Self, SourceError> {
         Self::check(paths)?;
-        let mut gatherer = Gatherer::new(packing, report);
         for path in paths {
             if is_stdin(path) {
                 gatherer.take_input(stdin_name, &mut io::stdin().lock())?;
@@ -257,8 +305,7 @@ impl Sources {
                 gatherer.take_path(path)?;
             }
         }
-        let sources = gatherer.finish()?;
-        if sources.files.is_empty() { Err(SourceError::Nothing) } else { Ok(sources) }
+        gatherer.finish()
     }
 
     /// Makes sure that all that is named is there, before anything is read or hashed.
@@ -269,7 +316,8 @@ impl Sources {
     /// How many files are sent, those in packs counted each.
     #[must_use]
     pub fn file_count(&self) -> u64 {
-        self.files.iter().map(|file| file.packed_files().unwrap_or(1)).sum()
+        let files = self.files.iter().filter(|file| !file.is_listing());
+        files.map(|file| file.packed_files().unwrap_or(1)).sum()
     }
 
     /// Whether there are packs, which plain NORM receivers cannot unpack.
@@ -292,6 +340,22 @@ impl Sources {
             mode: None,
             stamp: Stamp { size, mtime: (0, 0) },
             content: Content::Pack(Arc::new(pack)),
+        });
+    }
+
+    /// Adds the listing, after everything else.
+    pub(crate) fn push_listing(&mut self, bytes: Vec<u8>) {
+        let size = bytes.len() as u64;
+        self.bytes += size;
+        self.files.push_back(SourceFile {
+            path: PathBuf::from(LISTING),
+            name: LISTING.to_owned(),
+            size,
+            root: *blake3::hash(&bytes).as_bytes(),
+            manifest: None,
+            mode: None,
+            stamp: Stamp { size, mtime: (0, 0) },
+            content: Content::Listing(Arc::new(bytes)),
         });
     }
 

@@ -12,6 +12,7 @@
 use minicbor::{Decoder, Encoder, data::Type};
 
 use super::{ENTRIES_MAX, INDEX_BYTES_MAX};
+use crate::name::shared_bytes;
 
 /// Longest name that is believed, bytes: the longest path that Linux takes.
 const NAME_MAX: usize = 4096;
@@ -78,12 +79,6 @@ impl Writer {
         index.extend_from_slice(&self.bytes);
         index
     }
-}
-
-/// Bytes at the beginning of both, up to the end of a character.
-fn shared_bytes(a: &str, b: &str) -> usize {
-    let equal = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    (0..=equal).rev().find(|at| b.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// Reads an index whose files have `content` bytes together.

@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io,
     os::unix::fs::FileExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
@@ -18,6 +18,12 @@ pub(crate) struct Root {
 }
 
 impl Root {
+    /// The name of what is at this path; `None` where that is no name.
+    pub(crate) fn name_of(&self, path: &Path) -> Option<String> {
+        let below = path.strip_prefix(&self.path).ok()?.to_str()?;
+        Some(format!("{}/{below}", self.name))
+    }
+
     /// Where the file of this name is.
     pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         match name.strip_prefix(self.name.as_str()).and_then(|rest| rest.strip_prefix('/')) {

@@ -36,7 +36,8 @@ impl ReceiveJob {
             || SafeName::parse(name)
                 .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
         // What is here whole needs no part.
-        let may_have_part = details.size > 1 << GROUP_LOG2_MIN && !details.is_pack() && !listed;
+        let is_file = !details.is_pack() && !details.is_listing();
+        let may_have_part = details.size > 1 << GROUP_LOG2_MIN && is_file && !listed;
         let found = if may_have_part {
             storage.identify(key, (&details.root, name))?
         } else {

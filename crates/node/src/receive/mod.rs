@@ -3,10 +3,12 @@
 //! - `options`: what is wanted
 //! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
 //!   proves wrong; `outcome`: held, or failed
-//! - `record`: what is held of one life of a sender; `reminder`: saying again what is not
+//! - `record`: what is held of one life of a sender; `reminder`: saying again what is not;
+//!   `deletion`: what is here and not at the sender
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
+mod deletion;
 mod examination;
 mod mending;
 mod objects;
@@ -21,6 +23,7 @@ use std::{
     time::Duration,
 };
 
+use deletion::Deletions;
 use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
 pub use options::{ReceiveOptions, Until};
 use record::Record;
@@ -66,6 +69,7 @@ pub(crate) struct ReceiveJob {
     verifier: Verifier,
     /// Whole files for which the verifier had no room.
     waiting: VecDeque<Job>,
+    deletions: Deletions,
     records: BTreeMap<(NodeId, InstanceId), Record>,
     /// For each sender that could not be told otherwise.
     reminders: BTreeMap<(NodeId, InstanceId), Reminder>,
@@ -96,6 +100,7 @@ impl ReceiveJob {
             directory,
             verifier,
             waiting: VecDeque::new(),
+            deletions: Deletions::default(),
             records: BTreeMap::new(),
             reminders: BTreeMap::new(),
             ledger,
@@ -110,6 +115,7 @@ impl ReceiveJob {
                 end: ReceiveEnd::Interrupted,
                 files: 0,
                 bytes: 0,
+                deleted: 0,
                 failures: Vec::new(),
             },
         };
@@ -280,6 +286,7 @@ impl ReceiveJob {
     ) {
         storage.sync(now);
         self.repeat_reminders(now, session);
+        self.advance_deletions(now, session, storage, out);
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS;
             let progress = self.progress(session);
@@ -358,6 +365,7 @@ impl ReceiveJob {
             return;
         }
         storage.keep_partials();
+        self.deletions.stop();
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.state = State::Leaving;
         let (status, mut receiver) = (status.encode(), session.receiver());

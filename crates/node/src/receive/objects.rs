@@ -153,6 +153,9 @@ impl ReceiveJob {
         if object.examined {
             return;
         }
+        if object.is_listing() {
+            return self.on_listing(session, key);
+        }
         // Of a pack that was claimed, it is still to be told what is here.
         if !matches!(object.origin, Origin::Claimed | Origin::Head) {
             object.origin = Origin::Received;

@@ -31,6 +31,12 @@ pub struct ReceiveOptions {
     pub create_dirs: bool,
     /// Remove what earlier attempts have left of unfinished files. Default false: it is used.
     pub discard_parts: bool,
+    /// Remove what stands beneath the directories that a sender names and is not at the sender, when
+    /// it asks for that. Nothing that travels is authenticated: whoever can send to the group can
+    /// ask. Default false.
+    pub allow_delete: bool,
+    /// Refuse to remove more names than this at once. Default no bound.
+    pub max_delete: Option<u64>,
     /// Receive from this sender only. Default from all.
     pub from: Option<NodeId>,
     /// When to end. Default when stopped.

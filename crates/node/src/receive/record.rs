@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fanfare_proto::{ObjectKey, ObjectTransportId, Time};
 
 use crate::{
-    announcement::{Announcement, Turn},
+    announcement::{Announcement, Details, Turn},
     manifest::Head,
     receipt::{About, Failure, Holdings, Reason, State, Status},
     verify::{Held, Origin},
@@ -54,6 +54,17 @@ impl OpenObject {
             turn: None,
             repeats: false,
         }
+    }
+
+    /// It is a listing, and whole.
+    pub(super) fn is_waiting_listing(&self) -> bool {
+        self.verifying && self.is_listing()
+    }
+
+    /// It says what is in the directories that were sent.
+    pub(super) fn is_listing(&self) -> bool {
+        let details = self.announcement.as_ref().and_then(|a| a.details.as_ref());
+        details.is_some_and(Details::is_listing)
     }
 
     pub(super) fn name(&self) -> Option<String> {
@@ -138,6 +149,11 @@ impl Record {
 
     pub(super) fn has_anything(&self) -> bool {
         !self.holdings.is_empty() || !self.failed.is_empty()
+    }
+
+    /// Objects that could not be had.
+    pub(super) fn failed_count(&self) -> u64 {
+        self.failed.len() as u64
     }
 
     pub(super) fn has_failed(&self) -> bool {

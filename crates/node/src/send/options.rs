@@ -6,7 +6,7 @@ use fanfare_proto::EnqueueError;
 
 use super::{Expect, slow::Slow};
 use crate::{
-    announcement::{Details, Turn},
+    announcement::{Details, Follows, Turn},
     source::{SourceFile, Sources},
 };
 
@@ -86,6 +86,9 @@ pub(super) fn check_announcements(
         announcement.details = announcement.details.map(Details::to_be_read);
         if let Some(details) = announcement.details.as_mut().filter(|_| rounds > 0) {
             details.turn = Some(Turn { place: u64::MAX, objects: u64::MAX, rounds });
+        }
+        if let Some(details) = announcement.details.as_mut().filter(|d| d.is_listing()) {
+            details.follows = Some(Follows { objects: u64::MAX, digest: [0; 32] });
         }
         let bytes = announcement.encode().len();
         if bytes > max {

@@ -12,7 +12,7 @@ use fanfare_proto::{
 
 use super::carousel::Carousel;
 use crate::{
-    announcement::{Announcement, Details, Turn},
+    announcement::{Announcement, Details, Follows, Turn},
     file_storage::FileStorage,
     manifest::Manifest,
     read_at::ReadAt,
@@ -73,6 +73,8 @@ pub(super) struct Queue {
     pub(super) bytes: u64,
     /// Digests what a receiver of everything holds.
     pub(super) expected: Holdings,
+    /// What is sent before the listing.
+    follows: Option<Follows>,
     economy: Economy,
     /// Files that go on demand because all have them, or a part, not yet told to the user.
     resuming: Vec<(ObjectKey, String)>,
@@ -104,6 +106,7 @@ impl Queue {
             sent: Vec::new(),
             recent: VecDeque::new(),
             expected: Holdings::default(),
+            follows: None,
             economy: Economy::default(),
             resuming: Vec::new(),
             manifest_sent: false,
@@ -170,10 +173,16 @@ impl Queue {
         all_have: AllHave<'_>,
     ) -> Result<bool, Refused> {
         let Some(file) = self.to_come.front() else { return Ok(false) };
-        let Some(open) = file.open() else {
+        // What has changed meanwhile may not be at receivers, or not any more at the sender.
+        let outdated = file.is_listing() && !self.changed.is_empty();
+        let Some(open) = file.open().filter(|_| !outdated) else {
             self.leave_out();
             return Ok(true);
         };
+        if file.is_listing() {
+            let (objects, digest) = (self.expected.len(), self.expected.digest());
+            self.follows = Some(Follows { objects, digest });
+        }
         let turn = self.carousel.turn(self.sent.len() as u64, self.total);
         if let Some(manifest) = file.manifest.clone().filter(|_| self.owes_manifest()) {
             let object = manifest_object(&manifest, turn);
@@ -228,6 +237,7 @@ impl Queue {
         let mut announcement = self.announcement_of(file, pass == FirstPass::OnDemand);
         if let Some(details) = &mut announcement.details {
             details.turn = turn;
+            details.follows = self.follows.filter(|_| details.is_listing());
         }
         NewObject { kind: file.kind(), size: file.size, info: Some(announcement.encode()), pass }
     }
@@ -259,7 +269,9 @@ impl Queue {
             self.total -= 1 + u64::from(self.has_manifest(&file) && !self.manifest_sent);
             self.files -= 1;
             self.manifest_sent = false;
-            self.changed.push(file.changed_path());
+            if !file.is_listing() {
+                self.changed.push(file.changed_path());
+            }
         }
         self.on_left_out();
     }
@@ -524,6 +536,28 @@ mod tests {
         assert!(queue.is_last_watermark());
         queue.on_watermark_done();
         assert!(queue.is_followed());
+    }
+
+    #[test]
+    fn where_a_file_has_changed_no_listing_says_what_may_be_removed() {
+        let list = |changes: bool| {
+            let scratch = Scratch::new();
+            let root = scratch.path().join("t");
+            std::fs::create_dir(&root).unwrap();
+            (0..2).for_each(|n| std::fs::write(root.join(n.to_string()), "x").unwrap());
+            let paths = [root.clone()];
+            let sources = Sources::gather_listed(&paths, "", Packing::Never, &mut |_| {}).unwrap();
+            if changes {
+                std::fs::write(root.join("1"), "changed").unwrap();
+            }
+            let (mut session, mut storage) = (session(), FileStorage::default());
+            let mut queue = Queue::new(sources, 0, false);
+            queue.fill(Time::ZERO, &mut session, &mut storage, &|_| false).unwrap();
+            let names: Vec<&str> = queue.sent.iter().map(|sent| sent.file.name.as_str()).collect();
+            (names.join(" "), queue.total, queue.changed.len())
+        };
+        assert_eq!(list(false), ("t/0 t/1 listing".to_owned(), 3, 0));
+        assert_eq!(list(true), ("t/0".to_owned(), 1, 1));
     }
 
     #[test]

@@ -1,0 +1,186 @@
+//! What stands here and is not listed: counted, or removed.
+
+use std::{
+    ffi::CStr,
+    os::fd::{AsFd, BorrowedFd},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use rustix::{
+    fs::{AtFlags, FileType, Stat},
+    io::Errno,
+};
+
+use super::tree;
+
+/// Deepest tree that is gone through. Each level keeps a directory open, and a process has 1024
+/// descriptors by default.
+const DEPTH_MAX: usize = 256;
+
+/// Why it does not go on. What has been removed until then is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    /// The listing is not what it says.
+    Malformed,
+    /// This is listed and not here, or something else is here.
+    Missing(String),
+    /// This is a link, or a file, where a directory is listed.
+    NotADirectory(String),
+    /// Something is mounted there.
+    Mounted(String),
+    /// It goes deeper than anybody would go.
+    TooDeep(String),
+    /// The disk, or permissions.
+    Disk(String, Errno),
+    /// The process is to end.
+    Stopped,
+}
+
+impl Obstacle {
+    /// What it means that this cannot be opened as a directory.
+    pub(super) fn of(path: &str, errno: Errno) -> Self {
+        let path = path.to_owned();
+        match errno {
+            Errno::NOENT => Self::Missing(path),
+            Errno::NOTDIR | Errno::LOOP => Self::NotADirectory(path),
+            Errno::XDEV => Self::Mounted(path),
+            errno => Self::Disk(path, errno),
+        }
+    }
+}
+
+/// When something was last changed, by the file system's clock: seconds and nanoseconds.
+pub(crate) type Moment = (i64, i64);
+
+/// By what all steps are bound.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds<'a> {
+    /// The only file system that is touched.
+    pub(super) device: u64,
+    /// What has been changed since is somebody's who is at work here now: it stays.
+    pub(super) since: Moment,
+    /// Somebody wants it to end.
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl Bounds<'_> {
+    pub(super) fn check(&self) -> Result<(), Obstacle> {
+        if self.stop.load(Ordering::Relaxed) { Err(Obstacle::Stopped) } else { Ok(()) }
+    }
+
+    fn is_recent(&self, stat: &Stat) -> bool {
+        // Their types differ from one architecture to the other.
+        #[allow(clippy::useless_conversion, clippy::cast_possible_wrap)]
+        let changed: Moment = (i64::from(stat.st_ctime), stat.st_ctime_nsec as i64);
+        changed >= self.since
+    }
+}
+
+/// A name in an open directory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) parent: BorrowedFd<'a>,
+    pub(super) name: &'a CStr,
+    /// From the receiver's directory on, as well as it can be shown.
+    pub(super) path: &'a str,
+}
+
+/// What is done with each.
+pub(super) trait Extras {
+    /// Something that is no directory.
+    fn file(&mut self, place: Place<'_>) -> Result<(), Obstacle>;
+    /// A directory, after all that was in it. False: it stays, since something is in it.
+    fn directory(&mut self, place: Place<'_>) -> Result<bool, Obstacle>;
+    /// A directory that stays, after what was to be done in it.
+    fn leave(&mut self, directory: BorrowedFd<'_>, path: &str) -> Result<(), Obstacle>;
+}
+
+/// Does it with `place` and everything beneath it.
+pub(super) fn visit(
+    extras: &mut dyn Extras,
+    place: Place<'_>,
+    bounds: Bounds<'_>,
+    depth: usize,
+) -> Result<(), Obstacle> {
+    bounds.check()?;
+    let disk = |errno| Obstacle::Disk(place.path.to_owned(), errno);
+    let stat = match tree::stat(place.parent, place.name) {
+        Err(Errno::NOENT) => return Ok(()),
+        stat => stat.map_err(disk)?,
+    };
+    let recent = bounds.is_recent(&stat);
+    if !FileType::from_raw_mode(stat.st_mode).is_dir() {
+        return if recent { Ok(()) } else { extras.file(place) };
+    }
+    if depth >= DEPTH_MAX {
+        return Err(Obstacle::TooDeep(place.path.to_owned()));
+    }
+    let open = tree::open(place.parent, place.name, bounds.device);
+    let directory = open.map_err(|errno| Obstacle::of(place.path, errno))?;
+    for name in tree::names(directory.as_fd()).map_err(disk)? {
+        let path = format!("{}/{}", place.path, String::from_utf8_lossy(name.bytes()));
+        let within = Place { parent: directory.as_fd(), name: &name.name, path: &path };
+        visit(extras, within, bounds, depth + 1)?;
+    }
+    if recent || !extras.directory(place)? {
+        extras.leave(directory.as_fd(), place.path)?;
+    }
+    Ok(())
+}
+
+/// How many there are.
+#[derive(Debug, Default)]
+pub(super) struct Count(pub(super) u64);
+
+impl Extras for Count {
+    fn file(&mut self, _: Place<'_>) -> Result<(), Obstacle> {
+        self.0 += 1;
+        Ok(())
+    }
+
+    fn directory(&mut self, _: Place<'_>) -> Result<bool, Obstacle> {
+        self.0 += 1;
+        Ok(true)
+    }
+
+    fn leave(&mut self, _: BorrowedFd<'_>, _: &str) -> Result<(), Obstacle> {
+        Ok(())
+    }
+}
+
+/// Removes them, and tells each.
+pub(super) struct Remove<'a> {
+    /// Of each that is gone, its path, and whether it was a directory. False: nobody listens any
+    /// more.
+    pub(super) tell: &'a mut dyn FnMut(&str, bool) -> bool,
+}
+
+impl Remove<'_> {
+    fn unlink(&mut self, place: Place<'_>, flags: AtFlags) -> Result<bool, Obstacle> {
+        match rustix::fs::unlinkat(place.parent, place.name, flags) {
+            // Somebody was faster.
+            Err(Errno::NOENT) => return Ok(true),
+            // Something has come into it, or what stays is in it.
+            Err(Errno::NOTEMPTY | Errno::EXIST) => return Ok(false),
+            done => done.map_err(|errno| Obstacle::Disk(place.path.to_owned(), errno))?,
+        }
+        let listened = (self.tell)(place.path, flags.contains(AtFlags::REMOVEDIR));
+        if listened { Ok(true) } else { Err(Obstacle::Stopped) }
+    }
+}
+
+impl Extras for Remove<'_> {
+    fn file(&mut self, place: Place<'_>) -> Result<(), Obstacle> {
+        self.unlink(place, AtFlags::empty()).map(|_| ())
+    }
+
+    fn directory(&mut self, place: Place<'_>) -> Result<bool, Obstacle> {
+        self.unlink(place, AtFlags::REMOVEDIR)
+    }
+
+    /// So that nothing comes back with the power.
+    fn leave(&mut self, directory: BorrowedFd<'_>, path: &str) -> Result<(), Obstacle> {
+        let synced = rustix::fs::fsync(directory);
+        synced.map_err(|errno| Obstacle::Disk(path.to_owned(), errno))
+    }
+}
