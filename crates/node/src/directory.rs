@@ -19,7 +19,6 @@ use rustix::{
     io::Errno,
 };
 
-pub(crate) use crate::{descriptors::rename_directory_new, disk::open_beneath};
 use crate::{
     disk::{self, DirectoryHandle, FileHandle, Open, OwnFile},
     name::{PART_PREFIX, SafeName},
@@ -132,6 +131,11 @@ impl Directory {
         Ok(OwnFile::new(opened?))
     }
 
+    /// Opens a file of our own for reading, and for writing at its end; creates it if need be.
+    pub(crate) fn open_to_append(&self, name: &str) -> io::Result<Arc<dyn FileHandle>> {
+        Ok(self.handle.open(name, Open::Append)?)
+    }
+
     /// Opens a file of our own that is there.
     pub(crate) fn open_own(&self, name: &str) -> io::Result<Arc<OwnFile>> {
         Ok(OwnFile::new(self.handle.open(name, Open::Write)?))
@@ -166,13 +170,23 @@ impl Directory {
         self.sync_entries(&*self.handle)
     }
 
-    /// A directory whose sync has failed once is not believed again.
+    /// Makes everything durable that is on its file system, with one sync. What was being written
+    /// when one failed may have been lost with it, and the next one would not say so.
+    pub(crate) fn sync_all(&self) -> io::Result<()> {
+        self.sync_unless_lost(|| self.handle.sync_all())
+    }
+
     fn sync_entries(&self, of: &dyn DirectoryHandle) -> io::Result<()> {
+        self.sync_unless_lost(|| of.sync())
+    }
+
+    /// A directory whose sync has failed once is not believed again.
+    fn sync_unless_lost(&self, sync: impl FnOnce() -> Result<(), Errno>) -> io::Result<()> {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if *lost {
             return Err(Errno::IO.into());
         }
-        let synced = of.sync();
+        let synced = sync();
         *lost = synced.is_err();
         Ok(synced?)
     }
