@@ -20,6 +20,7 @@ use std::{
     sync::Arc,
 };
 
+pub(crate) use os::descriptor;
 pub(crate) use own_file::OwnFile;
 use rustix::{fs::Mode, io::Errno};
 

@@ -19,7 +19,8 @@ use rustix::{
 use super::{DirectoryHandle, DirectoryId, FileHandle, Metadata, Open};
 
 /// The descriptor of another directory of the same file system.
-fn fd<'a>(directory: &'a dyn DirectoryHandle) -> Result<BorrowedFd<'a>, Errno> {
+/// The system's descriptor. XDEV: it is not on a real file system.
+pub(crate) fn descriptor(directory: &dyn DirectoryHandle) -> Result<BorrowedFd<'_>, Errno> {
     match directory.id() {
         DirectoryId::Descriptor(fd) => Ok(fd),
         #[cfg(test)]
@@ -58,15 +59,15 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
     }
 
     fn rename(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
-        rustix::fs::renameat(self, from, fd(to)?, name)
+        rustix::fs::renameat(self, from, descriptor(to)?, name)
     }
 
     fn rename_new(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
-        rustix::fs::renameat_with(self, from, fd(to)?, name, RenameFlags::NOREPLACE)
+        rustix::fs::renameat_with(self, from, descriptor(to)?, name, RenameFlags::NOREPLACE)
     }
 
     fn link(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
-        rustix::fs::linkat(self, from, fd(to)?, name, AtFlags::empty())
+        rustix::fs::linkat(self, from, descriptor(to)?, name, AtFlags::empty())
     }
 
     fn unlink(&self, name: &str) -> Result<(), Errno> {

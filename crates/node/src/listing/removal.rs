@@ -3,7 +3,6 @@
 use std::{
     io::{self, BufReader, Read},
     os::fd::BorrowedFd,
-    os::unix::fs::MetadataExt,
     sync::{Arc, atomic::AtomicBool},
 };
 
@@ -16,7 +15,11 @@ use super::{
     tree,
 };
 use crate::{
-    directory::Directory, disk::Reader, file_storage::PartFile, receipt::Reason, source, verify,
+    directory::Directory,
+    disk::{self, Reader},
+    file_storage::PartFile,
+    receipt::Reason,
+    source, verify,
 };
 
 /// Names told at once.
@@ -91,8 +94,9 @@ impl Removal {
         tell: &mut dyn FnMut(Step) -> bool,
     ) -> Result<(), (Reason, String)> {
         self.verify()?;
-        let target = self.directory.as_fd();
-        let bounds = self.bounds(target, stop).map_err(|errno| disk(errno, "the directory"))?;
+        let place = |errno| refusal(errno, "the directory");
+        let target = disk::descriptor(self.directory.handle()).map_err(place)?;
+        let bounds = self.bounds(target, stop).map_err(place)?;
         let mut count = Count::default();
         outcome.roots = self.compare(target, bounds, &mut count)?;
         outcome.extra = Some(count.0);
@@ -158,9 +162,8 @@ impl Removal {
     fn now(&self) -> Result<Moment, Errno> {
         let file = self.part.file.handle();
         file.set_properties(Mode::RUSR | Mode::WUSR, None)?;
-        let meta = file.as_os().ok_or(Errno::NOSYS)?.metadata();
-        let meta = meta.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        Ok((meta.ctime(), meta.ctime_nsec()))
+        let [.., seconds, nanoseconds] = file.metadata()?.times;
+        Ok((seconds, nanoseconds))
     }
 
     fn compare(
@@ -174,7 +177,7 @@ impl Removal {
     }
 }
 
-fn disk(errno: Errno, what: &str) -> (Reason, String) {
+fn refusal(errno: Errno, what: &str) -> (Reason, String) {
     let error = io::Error::from(errno);
     (verify::disk_reason(&error), format!("'{what}': {error}"))
 }
@@ -184,7 +187,7 @@ fn explain(obstacle: Obstacle) -> (Reason, String) {
         Obstacle::Malformed => {
             return (Reason::Refused, "it is not a listing of this version".to_owned());
         }
-        Obstacle::Disk(path, errno) => return disk(errno, &path),
+        Obstacle::Disk(path, errno) => return refusal(errno, &path),
         Obstacle::Stopped => return (Reason::Aborted, "it was stopped".to_owned()),
         Obstacle::Missing(path) => format!("'{path}' is at the sender and not here"),
         Obstacle::NotADirectory(path) => format!("'{path}' is no directory here"),
