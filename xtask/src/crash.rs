@@ -6,6 +6,7 @@
 //!
 //! Not part of `ci`: it takes as long as it is told to.
 
+mod news;
 mod observer;
 mod round;
 mod scene;

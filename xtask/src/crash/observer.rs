@@ -14,6 +14,8 @@ use std::{
 use fanfare_udp::{Endpoint, EndpointConfig, interfaces};
 use fanfare_wire::Message;
 
+use super::news::News;
+
 /// The thread ends within this time of being told to.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -34,14 +36,15 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    pub(crate) fn start(group: SocketAddr) -> Result<Self, String> {
+    /// Rings whenever something is heard.
+    pub(crate) fn start(group: SocketAddr, news: News) -> Result<Self, String> {
         let interfaces = interfaces().map_err(|e| e.to_string())?;
         let interface = interfaces.into_iter().find(|i| i.loopback && i.ipv4().is_some());
         let config = EndpointConfig { group, interface, ..EndpointConfig::default() };
         let endpoint = Endpoint::open(&config).map_err(|e| e.to_string())?;
         let seen = Arc::new(Seen::default());
         let told = seen.clone();
-        let thread = std::thread::spawn(move || watch(endpoint, &told));
+        let thread = std::thread::spawn(move || watch(endpoint, &told, &news));
         Ok(Self { seen, thread: Some(thread) })
     }
 
@@ -73,7 +76,7 @@ impl Drop for Observer {
     }
 }
 
-fn watch(mut endpoint: Endpoint, seen: &Seen) {
+fn watch(mut endpoint: Endpoint, seen: &Seen, news: &News) {
     while !seen.ended.load(Ordering::Relaxed) {
         let _ = endpoint.wait(Some(POLL), None);
         let mut kinds = BTreeMap::new();
@@ -84,6 +87,7 @@ fn watch(mut endpoint: Endpoint, seen: &Seen) {
             *counted = (counted.0 + 1, counted.1 + bytes);
         });
         if received.is_ok() {
+            news.ring();
             seen.overruns.store(endpoint.overruns(), Ordering::Relaxed);
         }
         if let Ok(mut all) = seen.kinds.lock() {

@@ -15,6 +15,7 @@ use std::{
 };
 
 use super::{
+    news::News,
     observer::Observer,
     scene::{Moment, Scene, Victim},
     side::Side,
@@ -24,7 +25,7 @@ use super::{
 const LOST_PER_CRASH: u64 = 8 << 20;
 /// Nothing in a round takes longer.
 const LIMIT: Duration = Duration::from_secs(90);
-/// A moment is met within this time.
+/// Moments that are times are met within this; all else rings.
 const POLL: Duration = Duration::from_millis(2);
 /// After a sender has its receipts: time for receivers to hear it.
 const GRACE: Duration = Duration::from_secs(8);
@@ -58,6 +59,7 @@ pub(crate) struct Round<'a> {
     group: String,
     content: u64,
     observer: Observer,
+    news: News,
     sender: Option<Side>,
     receivers: Vec<Option<Side>>,
     /// What all lives have said, oldest first.
@@ -90,13 +92,14 @@ impl<'a> Round<'a> {
         let port = 20_000 + (u64::from(id) * 31 + seed) % 40_000;
         let group = format!("239.255.42.11:{port}");
         let address: SocketAddr = group.parse().map_err(|_| format!("bad group {group}"))?;
-        let now = Instant::now();
+        let (now, news) = (Instant::now(), News::default());
         Ok(Self {
             scene,
             dir,
             group,
             content: scene.files.iter().map(|(_, size)| size).sum(),
-            observer: Observer::start(address)?,
+            observer: Observer::start(address, news.clone())?,
+            news,
             sender: None,
             receivers: (0..scene.receivers).map(|_| None).collect(),
             said: Vec::new(),
@@ -153,7 +156,7 @@ impl<'a> Round<'a> {
         if let [_] = &self.scene.files[..] {
             command.arg("--count=1");
         }
-        self.receivers[number] = Some(Side::start(&mut command)?);
+        self.receivers[number] = Some(Side::start(&mut command, self.news.clone())?);
         self.started = Instant::now();
         // Listening.
         self.wait_until(|round| {
@@ -170,7 +173,7 @@ impl<'a> Round<'a> {
             let names: Vec<String> = (0..self.receivers.len()).map(|n| format!("r{n}")).collect();
             command.arg(format!("--expect={}", names.join(",")));
         }
-        self.sender = Some(Side::start(&mut command)?);
+        self.sender = Some(Side::start(&mut command, self.news.clone())?);
         self.started = Instant::now();
         Ok(())
     }
@@ -180,13 +183,14 @@ impl<'a> Round<'a> {
         mut found: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<T, String> {
         loop {
+            let seen = self.news.count();
             if let Some(found) = found(self) {
                 return Ok(found);
             }
             if Instant::now() > self.deadline {
                 return Err("it does not end".into());
             }
-            std::thread::sleep(POLL);
+            self.news.wait(seen, POLL);
         }
     }
 

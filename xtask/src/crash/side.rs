@@ -7,6 +7,8 @@ use std::{
     thread::JoinHandle,
 };
 
+use super::news::News;
+
 /// A sender or a receiver; it dies with this.
 pub(crate) struct Side {
     child: Child,
@@ -22,7 +24,8 @@ impl Drop for Side {
 }
 
 impl Side {
-    pub(crate) fn start(command: &mut Command) -> Result<Self, String> {
+    /// Rings for each line, and at the end of them.
+    pub(crate) fn start(command: &mut Command, news: News) -> Result<Self, String> {
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = child.spawn().map_err(|e| e.to_string())?;
         let stdout = child.stdout.take().ok_or("no output")?;
@@ -33,7 +36,9 @@ impl Side {
                 if let Ok(mut lines) = into.lock() {
                     lines.push(line);
                 }
+                news.ring();
             }
+            news.ring();
         });
         Ok(Self { child, lines, reader: Some(reader), code: None })
     }
