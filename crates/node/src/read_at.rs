@@ -7,6 +7,11 @@ pub(crate) trait ReadAt: Debug + Send + Sync {
     /// Reads some bytes from `offset` on, none at the end; an error when they are no longer those
     /// that were hashed.
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Bytes to be read at once: more than a block of 128 segments, so that a block costs one call.
+    fn read_ahead(&self) -> usize {
+        256 << 10
+    }
 }
 
 impl ReadAt for Vec<u8> {

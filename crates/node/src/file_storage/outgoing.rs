@@ -9,8 +9,6 @@ use fanfare_proto::{ObjectKey, StorageError};
 
 use crate::read_at::ReadAt;
 
-/// Bytes read at once: more than a block of 128 segments, so that a block costs one call.
-const WINDOW_BYTES: usize = 256 << 10;
 /// Windows kept: the block going out, the one being repaired, and the like in a second object.
 const WINDOWS: usize = 4;
 
@@ -94,7 +92,7 @@ impl Outgoing {
         let file = self.files.get(&key).ok_or(StorageError::Failed)?;
         let oldest = if self.windows.len() < WINDOWS { None } else { self.windows.pop_front() };
         let mut bytes = oldest.map_or_else(Vec::new, |window| window.bytes);
-        bytes.resize(WINDOW_BYTES.max(len), 0);
+        bytes.resize(file.read_ahead().max(len), 0);
         let mut filled = 0;
         while filled < bytes.len() {
             match file.read_at(&mut bytes[filled..], offset + filled as u64) {
