@@ -9,6 +9,7 @@ use std::{
     fs::File,
     hash::{BuildHasher, RandomState},
     io,
+    os::fd::BorrowedFd,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -19,9 +20,8 @@ use rustix::{
     io::Errno,
 };
 
-pub(crate) use crate::{descriptors::rename_directory_new, disk::open_beneath};
 use crate::{
-    disk::{self, DirectoryHandle, FileHandle, Open, OwnFile},
+    disk::{self, DirectoryHandle, DirectoryId, FileHandle, Open, OwnFile},
     name::{PART_PREFIX, SafeName},
     placement::{Conflict, Finished, Place},
 };
@@ -108,6 +108,17 @@ impl Directory {
         &*self.handle
     }
 
+    /// The directory's descriptor, for who looks at a whole tree and removes in it.
+    // In tests there is a second kind of disk.
+    #[cfg_attr(not(test), allow(clippy::infallible_destructuring_match))]
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        match self.handle.id() {
+            DirectoryId::Descriptor(fd) => fd,
+            #[cfg(test)]
+            DirectoryId::Number(_) => panic!("nothing is removed on a simulated disk"),
+        }
+    }
+
     /// Bytes that this user may still write here.
     pub(crate) fn free(&self) -> u64 {
         self.handle.free()
@@ -130,6 +141,11 @@ impl Directory {
             other => other,
         };
         Ok(OwnFile::new(opened?))
+    }
+
+    /// Opens a file of our own for reading, and for writing at its end; creates it if need be.
+    pub(crate) fn open_to_append(&self, name: &str) -> io::Result<Arc<dyn FileHandle>> {
+        Ok(self.handle.open(name, Open::Append)?)
     }
 
     /// Opens a file of our own that is there.
@@ -166,13 +182,23 @@ impl Directory {
         self.sync_entries(&*self.handle)
     }
 
-    /// A directory whose sync has failed once is not believed again.
+    /// Makes everything durable that is on its file system, with one sync. What was being written
+    /// when one failed may have been lost with it, and the next one would not say so.
+    pub(crate) fn sync_all(&self) -> io::Result<()> {
+        self.sync_unless_lost(|| self.handle.sync_all())
+    }
+
     fn sync_entries(&self, of: &dyn DirectoryHandle) -> io::Result<()> {
+        self.sync_unless_lost(|| of.sync())
+    }
+
+    /// A directory whose sync has failed once is not believed again.
+    fn sync_unless_lost(&self, sync: impl FnOnce() -> Result<(), Errno>) -> io::Result<()> {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if *lost {
             return Err(Errno::IO.into());
         }
-        let synced = of.sync();
+        let synced = sync();
         *lost = synced.is_err();
         Ok(synced?)
     }

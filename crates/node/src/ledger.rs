@@ -15,9 +15,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
-    fs::{File, Metadata},
-    io::{Read, Write},
-    os::unix::fs::{FileExt, MetadataExt},
+    io::Read,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -25,6 +23,7 @@ use fanfare_proto::ObjectKey;
 
 use crate::{
     directory::Directory,
+    disk::{FileHandle, Metadata, Reader},
     name::{PART_PREFIX, SafeName},
     root_set::{ROOTS_MAX, RootStart, start},
     verify::Placed,
@@ -57,7 +56,7 @@ struct Record {
 pub(crate) struct Ledger {
     directory: Arc<Directory>,
     /// `None` where it cannot be written: nothing is remembered then.
-    file: Option<File>,
+    file: Option<Arc<dyn FileHandle>>,
     end: u64,
     records: Vec<Record>,
     /// The latest record of each key.
@@ -107,14 +106,16 @@ impl Ledger {
     }
 
     fn read_all(&mut self) -> String {
-        let Some(file) = &mut self.file else { return String::new() };
-        if file.metadata().is_ok_and(|meta| meta.len() > BYTES_MAX) {
+        let Some(file) = &self.file else { return String::new() };
+        if file.metadata().is_ok_and(|meta| meta.len > BYTES_MAX) {
             let _ = file.set_len(0);
         }
         let mut bytes = Vec::new();
-        let _ = file.read_to_end(&mut bytes);
+        let _ = Reader::new(&**file).read_to_end(&mut bytes);
         // A crash may have cut the last line.
-        if bytes.last().is_some_and(|byte| *byte != b'\n') && file.write_all(b"\n").is_ok() {
+        let end = bytes.len() as u64;
+        if bytes.last().is_some_and(|byte| *byte != b'\n') && file.write_all_at(b"\n", end).is_ok()
+        {
             bytes.push(b'\n');
         }
         String::from_utf8(bytes).unwrap_or_default()
@@ -205,7 +206,7 @@ impl Ledger {
         let size: u64 = fields.next()?.parse().ok()?;
         let (times, name) = split_name(fields.next()?)?;
         let name = SafeName::parse(name.as_bytes()).ok()?;
-        let meta = self.directory.open_received(&name, size)?.as_os()?.metadata().ok()?;
+        let meta = self.directory.open_received(&name, size)?.metadata().ok()?;
         (times == stamp(&meta)).then_some(Placed {
             name,
             size,
@@ -229,12 +230,12 @@ impl Ledger {
         let key = key_of(root, name);
         let head = Record { key, root: start(root), life, size, offset: 0, len: 0 };
         let Some(text) = self.text_of(&head, files) else { return };
-        let Some(file) = &mut self.file else { return };
+        let Some(file) = &self.file else { return };
         // Another receiver may have appended meanwhile: the record is where the file ended.
-        if file.write_all(text.as_bytes()).is_err() {
+        if file.write_all_at(text.as_bytes(), self.end).is_err() {
             return;
         }
-        let end = file.metadata().map_or(0, |meta| meta.len());
+        let end = file.metadata().map_or(0, |meta| meta.len);
         let offset = end.saturating_sub(text.len() as u64);
         self.end = end;
         if is_new && self.life != head.life {
@@ -257,7 +258,7 @@ impl Ledger {
                 return None;
             }
             let file = self.directory.open_received(&placed.name, placed.size)?;
-            let meta = file.as_os()?.metadata().ok()?;
+            let meta = file.metadata().ok()?;
             let (hash, times) = (blake3::Hash::from_bytes(placed.hash).to_hex(), stamp(&meta));
             // Writing into memory cannot fail.
             let _ = writeln!(text, "f {hash} {} {times} {}", placed.size, placed.name);
@@ -274,9 +275,8 @@ fn key_of(root: &[u8; 32], name: &[u8]) -> Key {
 
 /// What no program can change without leaving a trace in it.
 fn stamp(meta: &Metadata) -> String {
-    let (mtime, mtime_ns) = (meta.mtime(), meta.mtime_nsec());
-    let (ctime, ctime_ns) = (meta.ctime(), meta.ctime_nsec());
-    format!("{mtime} {mtime_ns} {ctime} {ctime_ns} {}", meta.ino())
+    let [mtime, mtime_ns, ctime, ctime_ns] = meta.times;
+    format!("{mtime} {mtime_ns} {ctime} {ctime_ns} {}", meta.number)
 }
 
 /// Five numbers, and the rest of the line: a name may have spaces.
@@ -316,6 +316,8 @@ fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs::File, os::unix::fs::MetadataExt};
+
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;

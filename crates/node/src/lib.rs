@@ -36,8 +36,7 @@
 //! - [`name`], [`announcement`], [`receipt`]: what travels besides the bytes.
 //! - `receive`, `verify`, `directory`: from an announcement to a file on disk; `ledger`, `root_set`:
 //!   what is known to be there already, and telling senders of it.
-//! - `disk`: what receiving asks of a file system, and a simulated one that loses power;
-//!   `descriptors`: the real one's, for packs.
+//! - `disk`: what receiving asks of a file system, and a simulated one that loses power.
 //! - `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
 
 pub mod announcement;
@@ -45,7 +44,6 @@ mod builder;
 mod clock;
 #[cfg(test)]
 mod crash_safety;
-mod descriptors;
 mod directory;
 mod disk;
 pub mod doctor;

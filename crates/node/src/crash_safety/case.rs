@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use fanfare_proto::rng::Rng;
+use fanfare_proto::{FirstPass, rng::Rng};
 
 use crate::{
     announcement::{Announcement, Details},
     disk::simulated::{Faults, State},
     manifest::{GroupHasher, Manifest},
+    pack,
     placement::Conflict,
 };
 
@@ -18,6 +19,8 @@ pub(super) struct Sent {
     pub(super) content: Arc<Vec<u8>>,
     pub(super) root: [u8; 32],
     pub(super) manifest: Option<Manifest>,
+    /// It travels in a pack.
+    pub(super) packed: bool,
 }
 
 impl Sent {
@@ -25,7 +28,8 @@ impl Sent {
         let mut hasher = GroupHasher::default();
         hasher.update(&content);
         let (root, _, manifest) = hasher.finish();
-        Self { name: name.to_owned(), content: Arc::new(content), root, manifest }
+        let content = Arc::new(content);
+        Self { name: name.to_owned(), content, root, manifest, packed: false }
     }
 
     /// Its NORM_INFO; a plain sender gives a name only.
@@ -35,6 +39,29 @@ impl Sent {
         }
         let details = Details::new(self.content.len() as u64, self.root, Some(0o644), Some(1));
         Announcement { name: self.name.clone().into_bytes(), details: Some(details) }.encode()
+    }
+}
+
+/// A pack to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct SentPack {
+    pub(super) bytes: Arc<Vec<u8>>,
+    pub(super) info: Vec<u8>,
+    pub(super) pass: FirstPass,
+}
+
+impl SentPack {
+    /// `on_demand`: receivers are believed to have it.
+    pub(super) fn new(files: &[Sent], on_demand: bool) -> Self {
+        let members: Vec<(&str, &[u8])> =
+            files.iter().map(|file| (file.name.as_str(), &file.content[..])).collect();
+        let (bytes, head) = pack::bytes_of(&members);
+        let root = *blake3::hash(&bytes).as_bytes();
+        let mut details = Details::of_pack(bytes.len() as u64, root, files.len() as u64, head);
+        details.on_demand = on_demand.then_some(true);
+        let info = Announcement { name: Vec::new(), details: Some(details) }.encode();
+        let pass = if on_demand { FirstPass::OnDemand } else { FirstPass::Whole };
+        Self { bytes: Arc::new(bytes), info, pass }
     }
 }
 
@@ -55,6 +82,8 @@ pub(super) const CALM: Weather = Weather { loss: 0.0, corruption: 0.0, syncing: 
 #[derive(Debug, Clone)]
 pub(super) struct Case {
     pub(super) files: Vec<Sent>,
+    /// What those of them travel in that are packed.
+    pub(super) packs: Vec<SentPack>,
     /// Senders of the same files.
     pub(super) senders: u64,
     /// They are not ours, and announce no hash.
@@ -75,6 +104,7 @@ impl Case {
     pub(super) fn of(name: &str, content: Vec<u8>) -> Self {
         Self {
             files: vec![Sent::new(name, content)],
+            packs: Vec::new(),
             senders: 1,
             plain: false,
             old: Vec::new(),
@@ -83,6 +113,34 @@ impl Case {
             weather: CALM,
             stopped_after: None,
             sector: 512,
+        }
+    }
+
+    /// The same, packed.
+    pub(super) fn pack_of(files: Vec<Sent>) -> Self {
+        let mut case = Self { files: Vec::new(), ..Self::of("", Vec::new()) };
+        case.add_pack(files, false);
+        case
+    }
+
+    fn add_pack(&mut self, mut files: Vec<Sent>, on_demand: bool) {
+        self.packs.push(SentPack::new(&files, on_demand));
+        files.iter_mut().for_each(|file| file.packed = true);
+        self.files.extend(files);
+    }
+
+    /// One to three packs, in directories that are new, shared, or both.
+    fn add_random_packs(&mut self, rng: &mut Rng) {
+        for number in 0..1 + rng.below(3) {
+            let on_demand = rng.chance(0.2);
+            let file = |n: u64| {
+                let directory = ["", "d/", "n/", "n/m/", "o/p/"][rng.below(5) as usize];
+                let name = format!("{directory}p{number}{n}");
+                let size = rng.below(2000) as usize;
+                Sent::new(&name, content(rng, size))
+            };
+            let files = (0..1 + number + 1).map(file).collect();
+            self.add_pack(files, on_demand);
         }
     }
 
@@ -99,6 +157,9 @@ impl Case {
         }
         case.senders = 1 + u64::from(rng.chance(0.2));
         case.plain = !large && rng.chance(0.15);
+        if !large && !case.plain && rng.chance(0.4) {
+            case.add_random_packs(rng);
+        }
         if rng.chance(0.4) {
             case.conflict = [Conflict::Overwrite, Conflict::KeepBoth][rng.below(2) as usize];
             let Some(file) = case.files.iter().find(|file| !file.name.contains('/')) else {

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use fanfare_proto::{
-    AckPolicy, Bitrate, Event, InstanceId, NewObject, NodeId, ObjectKey, ObjectKind,
+    AckPolicy, Bitrate, Event, FirstPass, InstanceId, NewObject, NodeId, ObjectKey, ObjectKind,
     ReceiverConfig, RecvMeta, SenderConfig, Session, SessionConfig, Storage, StorageError, Time,
     rng::Rng,
 };
@@ -17,6 +17,7 @@ use crate::{
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
     outbox::Outbox,
+    pack,
     receipt::Reason,
     receive::{ReceiveJob, ReceiveOptions},
     verify::Verifier,
@@ -93,17 +94,21 @@ impl Sender {
         let config = SessionConfig { node_id, sender: Some(sender), ..SessionConfig::default() };
         let mut session = Session::new(config, rng.next_u64(), Time::ZERO);
         let mut shelf = Shelf::default();
-        let mut enqueue = |kind, content: &Arc<Vec<u8>>, info| {
-            let (size, pass) = (content.len() as u64, Default::default());
+        let mut enqueue = |kind, content: &Arc<Vec<u8>>, info, pass| {
+            let size = content.len() as u64;
             let object = NewObject { kind, size, info: Some(info), pass };
             let key = session.sender().enqueue(Time::ZERO, object).unwrap();
             shelf.0.insert(key, content.clone());
         };
-        for file in &case.files {
+        let whole = FirstPass::Whole;
+        for file in case.files.iter().filter(|file| !file.packed) {
             if let Some(manifest) = file.manifest.as_ref().filter(|_| !case.plain) {
-                enqueue(ObjectKind::Data, &Arc::new(manifest.body()), manifest.info());
+                enqueue(ObjectKind::Data, &Arc::new(manifest.body()), manifest.info(), whole);
             }
-            enqueue(ObjectKind::File, &file.content, file.info(case.plain));
+            enqueue(ObjectKind::File, &file.content, file.info(case.plain), whole);
+        }
+        for pack in &case.packs {
+            enqueue(ObjectKind::Data, &pack.bytes, pack.info.clone(), pack.pass);
         }
         Self { session, shelf, source: SocketAddr::from(([10, 0, 0, id as u8], 6003)) }
     }
@@ -129,7 +134,8 @@ impl<'a> Life<'a> {
     pub(super) fn new(case: &Case, fs: &'a SimFs, rng: &mut Rng) -> Self {
         let directory = Arc::new(Directory::over(fs.root()));
         let backlog = Backlog::new(directory.clone());
-        let storage = FileStorage::receiving_by(directory.clone(), None, backlog.syncer());
+        let mut storage = FileStorage::receiving_by(directory.clone(), None, backlog.syncer());
+        pack::remove_left_over(&directory);
         let receiver = ReceiverConfig { ack: AckPolicy::Confirmed, ..ReceiverConfig::default() };
         let config = SessionConfig {
             node_id: NodeId(100),
@@ -139,6 +145,7 @@ impl<'a> Life<'a> {
         let mut session = Session::new(config, rng.next_u64(), Time::ZERO);
         let options = ReceiveOptions { conflict: case.conflict, ..ReceiveOptions::default() };
         let ledger = ledger::share(Ledger::open(directory.clone()));
+        storage.consult(ledger.clone());
         let verifier = Verifier::inline(directory.clone(), ledger.clone());
         let parts = storage.part_roots();
         let verified = (verifier, ledger);

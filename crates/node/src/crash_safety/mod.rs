@@ -16,7 +16,11 @@ use case::{CALM, Case};
 use fanfare_proto::rng::Rng;
 use life::Life;
 
-use crate::disk::simulated::{SimFs, State};
+use crate::{
+    disk::simulated::{SimFs, State},
+    ledger,
+    name::PART_PREFIX,
+};
 
 /// Times that a receiver is started again before it must have everything.
 const LIVES: usize = 4;
@@ -119,7 +123,8 @@ fn recover(
     if !complete && !state.faults.read_only {
         return Err("it does not finish".into());
     }
-    if let Some(left) = state.seen.paths().keys().find(|p| complete && p.starts_with(".fanfare-")) {
+    let left_over = |path: &&String| path.starts_with(PART_PREFIX) && **path != ledger::file_name();
+    if let Some(left) = state.seen.paths().keys().filter(|_| complete).find(left_over) {
         return Err(format!("'{left}' is left over"));
     }
     // Whatever was told must need nothing that is not on the disk.

@@ -15,13 +15,11 @@ pub(crate) mod simulated;
 
 use std::{
     fmt::Debug,
-    fs::File,
     io::{self, Read},
     os::fd::BorrowedFd,
     sync::Arc,
 };
 
-pub(crate) use os::open_beneath;
 pub(crate) use own_file::OwnFile;
 use rustix::{fs::Mode, io::Errno};
 
@@ -35,9 +33,16 @@ pub(crate) trait DirectoryHandle: Debug + Send + Sync {
     fn enter(&self, name: &str) -> Result<Box<dyn DirectoryHandle>, Errno>;
     /// Makes a directory in it.
     fn make_directory(&self, name: &str) -> Result<(), Errno>;
+    /// The same, and nobody else may enter it.
+    fn make_own_directory(&self, name: &str) -> Result<(), Errno>;
+    /// Removes a directory that is empty.
+    fn remove_directory(&self, name: &str) -> Result<(), Errno>;
+    /// Locks it against other openings, as long as it is open; an error when it is locked.
+    fn lock(&self) -> Result<(), Errno>;
     /// Gives the file `from` the name `name` in `to`, in place of what has it.
     fn rename(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno>;
-    /// The same where nothing has that name. INVAL or NOSYS: this file system cannot.
+    /// The same where nothing has that name, of a directory too. INVAL or NOSYS: this file system
+    /// cannot.
     fn rename_new(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno>;
     /// Gives the file one more name, where nothing has it.
     fn link(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno>;
@@ -51,6 +56,8 @@ pub(crate) trait DirectoryHandle: Debug + Send + Sync {
     fn free(&self) -> u64;
     /// Makes its entries durable.
     fn sync(&self) -> Result<(), Errno>;
+    /// Makes everything durable that is on its file system.
+    fn sync_all(&self) -> Result<(), Errno>;
 }
 
 /// How a file system knows an open directory, where two of them take part in a call.
@@ -68,6 +75,10 @@ pub(crate) enum DirectoryId<'a> {
 pub(crate) enum Open {
     /// A new one, readable by nobody else, to read and write.
     Create,
+    /// A new one with these permissions, less what the umask takes away.
+    CreateAs(Mode),
+    /// One of our own, new or not, to read, and to write at its end, wherever that is by then.
+    Append,
     /// One that is there, to read and write.
     Write,
     /// One that is there, to read. What is no file must not hold us up.
@@ -96,8 +107,8 @@ pub(crate) trait FileHandle: Debug + Send + Sync {
     fn lock(&self) -> Result<(), Errno>;
     /// Sets permissions and, where this file system can hold it, the time of last change.
     fn set_properties(&self, mode: Mode, mtime: Option<i64>) -> Result<(), Errno>;
-    /// The system's file; `None` of a simulated one.
-    fn as_os(&self) -> Option<&File>;
+    /// Sets the time of last change, where this file system can hold it.
+    fn set_mtime(&self, seconds: i64);
 }
 
 /// What an open file is.
@@ -111,6 +122,8 @@ pub(crate) struct Metadata {
     pub(crate) is_linked_twice: bool,
     /// By which its file system knows it, whatever its name.
     pub(crate) number: u64,
+    /// When its content and when anything of it was last changed: seconds and nanoseconds of each.
+    pub(crate) times: [i64; 4],
 }
 
 impl dyn FileHandle + '_ {

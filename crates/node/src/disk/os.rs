@@ -45,6 +45,18 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
         rustix::fs::mkdirat(self, name, Mode::RWXU | Mode::RWXG | Mode::RWXO)
     }
 
+    fn make_own_directory(&self, name: &str) -> Result<(), Errno> {
+        rustix::fs::mkdirat(self, name, Mode::RWXU)
+    }
+
+    fn remove_directory(&self, name: &str) -> Result<(), Errno> {
+        rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)
+    }
+
+    fn lock(&self) -> Result<(), Errno> {
+        rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
+    }
+
     fn rename(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
         rustix::fs::renameat(self, from, fd(to)?, name)
     }
@@ -78,6 +90,10 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
 
     fn sync(&self) -> Result<(), Errno> {
         rustix::fs::fsync(self)
+    }
+
+    fn sync_all(&self) -> Result<(), Errno> {
+        rustix::fs::syncfs(self)
     }
 }
 
@@ -116,7 +132,12 @@ impl FileHandle for File {
         let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
         let len = u64::try_from(stat.st_size).unwrap_or(0);
         let (is_linked_twice, number) = (stat.st_nlink > 1, stat.st_ino);
-        Ok(Metadata { is_file, len, is_linked_twice, number })
+        // Their widths differ between machines.
+        let nanoseconds = |ns| i64::try_from(ns).unwrap_or(0);
+        let (mtime_ns, ctime_ns) =
+            (nanoseconds(stat.st_mtime_nsec), nanoseconds(stat.st_ctime_nsec));
+        let times = [stat.st_mtime, mtime_ns, stat.st_ctime, ctime_ns];
+        Ok(Metadata { is_file, len, is_linked_twice, number, times })
     }
 
     fn lock(&self) -> Result<(), Errno> {
@@ -125,23 +146,23 @@ impl FileHandle for File {
 
     fn set_properties(&self, mode: Mode, mtime: Option<i64>) -> Result<(), Errno> {
         rustix::fs::fchmod(self, mode)?;
-        if let Some(seconds) = mtime {
-            let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
-            let times = Timestamps { last_access: time, last_modification: time };
-            // A time that this file system cannot hold is no reason to lose the file.
-            let _ = rustix::fs::futimens(self, &times);
-        }
+        mtime.into_iter().for_each(|seconds| self.set_mtime(seconds));
         Ok(())
     }
 
-    fn as_os(&self) -> Option<&File> {
-        Some(self)
+    fn set_mtime(&self, seconds: i64) {
+        let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
+        let times = Timestamps { last_access: time, last_modification: time };
+        // A time that this file system cannot hold is no reason to lose the file.
+        let _ = rustix::fs::futimens(self, &times);
     }
 }
 
 fn open_file(directory: BorrowedFd<'_>, name: &str, how: Open) -> Result<File, Errno> {
     let (flags, mode) = match how {
         Open::Create => (OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Mode::RUSR | Mode::WUSR),
+        Open::CreateAs(mode) => (OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode),
+        Open::Append => (OFlags::RDWR | OFlags::CREATE | OFlags::APPEND, Mode::RUSR | Mode::WUSR),
         Open::Write => (OFlags::RDWR, Mode::empty()),
         // Opening a pipe would wait for its other end.
         Open::Read => (OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()),
@@ -150,7 +171,7 @@ fn open_file(directory: BorrowedFd<'_>, name: &str, how: Open) -> Result<File, E
 }
 
 /// Opens one name in a directory without following links.
-pub(crate) fn open_beneath(
+fn open_beneath(
     directory: BorrowedFd<'_>,
     name: &str,
     flags: OFlags,

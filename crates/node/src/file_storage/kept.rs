@@ -115,7 +115,7 @@ impl Kept {
 
 /// What a crash has left without a manifest is of no use. Another receiver may be at work in the
 /// same directory: whoever writes to a part holds its lock.
-fn remove_unless_in_use(directory: &Directory, name: &str) {
+pub(super) fn remove_unless_in_use(directory: &Directory, name: &str) {
     let Ok(file) = directory.open_own(name) else { return };
     if file.handle().lock().is_ok() {
         directory.remove(name);

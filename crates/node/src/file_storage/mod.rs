@@ -136,10 +136,10 @@ impl FileStorage {
         self.parts.as_ref().map(Parts::roots).unwrap_or_default()
     }
 
-    /// A file of this root is in its place.
-    pub(crate) fn forget_manifest(&mut self, root: &[u8; 32]) {
+    /// A file of this root is in its place, and was there before when it was `found`.
+    pub(crate) fn forget_manifest(&mut self, root: &[u8; 32], found: bool) {
         if let Some(parts) = &mut self.parts {
-            parts.forget_manifest(root);
+            parts.forget_manifest(root, found);
         }
     }
 

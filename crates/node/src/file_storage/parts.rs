@@ -16,7 +16,7 @@ use fanfare_proto::{ObjectKey, StorageError, Time};
 
 use super::{
     incoming::{Incoming, PartFile},
-    kept::{Kept, part_name},
+    kept::{Kept, part_name, remove_unless_in_use},
     storage_error,
     syncer::{Syncer, Task},
 };
@@ -342,8 +342,13 @@ impl Parts {
     }
 
     /// A file of this root is in its place. Its manifest is of no more use, unless it is for a part.
-    pub(super) fn forget_manifest(&mut self, root: &[u8; 32]) {
-        if self.directory.open_own(&part_name(root)).is_err() {
+    /// `found`: it was there before, and what a crash may have left of a part is not wanted.
+    pub(super) fn forget_manifest(&mut self, root: &[u8; 32], found: bool) {
+        let name = part_name(root);
+        if found && !self.parts.contains_key(&name) {
+            remove_unless_in_use(&self.directory, &name);
+        }
+        if self.directory.open_own(&name).is_err() {
             self.forget(root);
         }
     }

@@ -3,7 +3,6 @@
 use std::{
     io::{self, BufReader, Read},
     os::fd::BorrowedFd,
-    os::unix::fs::MetadataExt,
     sync::{Arc, atomic::AtomicBool},
 };
 
@@ -158,9 +157,8 @@ impl Removal {
     fn now(&self) -> Result<Moment, Errno> {
         let file = self.part.file.handle();
         file.set_properties(Mode::RUSR | Mode::WUSR, None)?;
-        let meta = file.as_os().ok_or(Errno::NOSYS)?.metadata();
-        let meta = meta.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        Ok((meta.ctime(), meta.ctime_nsec()))
+        let [_, _, seconds, nanoseconds] = file.metadata()?.times;
+        Ok((seconds, nanoseconds))
     }
 
     fn compare(

@@ -70,7 +70,7 @@ impl Grafts {
             let (last, directories) = path.split_last().ok_or(Errno::INVAL)?;
             let parent = parents.get(directories)?;
             let from = format!("d{number}");
-            Ok(crate::directory::rename_directory_new(staging.as_fd(), &from, parent, last)?)
+            Ok(staging.directory().handle().rename_new(&from, parent, last)?)
         };
         self.paths.iter().enumerate().map(place).map(|placed| placed.is_ok()).collect()
     }

@@ -34,6 +34,8 @@ pub(crate) use packer::{Finished, Packer, Rest, Taken};
 pub(crate) use rebuild::{fill, wrong};
 pub(crate) use staging::remove_left_over;
 pub(crate) use unpacker::Unpacker;
+#[cfg(test)]
+pub(crate) use unpacker::inline::InlineUnpacker;
 
 /// First bytes of every pack.
 const MAGIC: [u8; 4] = *b"FNPK";
@@ -74,6 +76,21 @@ fn parse_header(header: &[u8; HEADER_BYTES]) -> Option<(usize, usize)> {
     let groups = u32::from_be_bytes([0, g0, g1, g2]) as usize;
     let believed = length <= INDEX_BYTES_MAX && groups <= GROUPS_MAX;
     ([m0, m1, m2, m3] == MAGIC && believed).then_some((length, groups))
+}
+
+/// A pack of these files, and what is announced of its head; a name that ends with a slash is an
+/// empty directory's.
+#[cfg(test)]
+pub(crate) fn bytes_of(files: &[(&str, &[u8])]) -> (Vec<u8>, crate::announcement::PackHead) {
+    let mut index = index::Writer::default();
+    files.iter().for_each(|(name, content)| index.push(name, content.len() as u64, 0o640, 77));
+    let index = index.finish();
+    let content: Vec<u8> = files.iter().flat_map(|(_, content)| *content).copied().collect();
+    let hashes: Vec<u8> =
+        content.chunks(GROUP_BYTES as usize).flat_map(rebuild::group_hash).collect();
+    let head = [&header(index.len(), hashes.len() / HASH)[..], &index, &hashes].concat();
+    let (bytes, hash) = (head.len() as u64, *blake3::hash(&head).as_bytes());
+    ([head, content].concat(), crate::announcement::PackHead { bytes, hash })
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
 //! Directories that files of a pack are put into. Neighbours in a pack are mostly neighbours on
 //! disk, so the last one is kept open.
 
-use std::{
-    io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-};
+use std::io;
 
 use rustix::io::Errno;
 
-use crate::directory::Directory;
+use crate::{directory::Directory, disk::DirectoryHandle};
+
+/// A directory, if it could be opened.
+type Opened = Result<Box<dyn DirectoryHandle>, Errno>;
 
 /// Opens directories below another one.
 #[derive(Debug)]
 pub(super) struct Parents<'a> {
     directory: &'a Directory,
     create: bool,
-    last: Option<(Vec<String>, Result<OwnedFd, Errno>)>,
+    last: Option<(Vec<String>, Opened)>,
 }
 
 impl<'a> Parents<'a> {
@@ -30,27 +30,33 @@ impl<'a> Parents<'a> {
     }
 
     /// The directory of this path.
-    pub(super) fn get(&mut self, path: &[String]) -> io::Result<BorrowedFd<'_>> {
+    pub(super) fn get(&mut self, path: &[String]) -> io::Result<&dyn DirectoryHandle> {
         if path.is_empty() {
-            return Ok(self.directory.as_fd());
+            return Ok(self.directory.handle());
         }
         let opened = match self.last.take() {
             Some((last, opened)) if last == path => opened,
             _ => self.open(path),
         };
         match &self.last.insert((path.to_vec(), opened)).1 {
-            Ok(fd) => Ok(fd.as_fd()),
+            Ok(directory) => Ok(&**directory),
             Err(errno) => Err((*errno).into()),
         }
     }
 
-    fn open(&self, path: &[String]) -> Result<OwnedFd, Errno> {
+    fn open(&self, path: &[String]) -> Opened {
+        let (first, rest) = path.split_first().ok_or(Errno::INVAL)?;
+        let first = self.step(self.directory.handle(), first);
+        rest.iter().try_fold(first?, |at, name| self.step(&*at, name))
+    }
+
+    fn step(&self, at: &dyn DirectoryHandle, name: &str) -> Opened {
         if self.create {
-            let opened = self.directory.descend(path, false);
-            let opened = opened.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
-            opened.ok_or(Errno::IO)
-        } else {
-            self.directory.find(path)
+            match at.make_directory(name) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
         }
+        at.enter(name)
     }
 }

@@ -1,20 +1,13 @@
 //! Where the files of a pack wait until they are synced: a directory of our own, gone afterwards.
 
-use std::{
-    fs::File,
-    io,
-    os::fd::{AsFd, BorrowedFd},
-    sync::Arc,
-};
+use std::{io, sync::Arc};
 
 use fanfare_proto::ObjectKey;
-use rustix::{
-    fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, Timespec, Timestamps},
-    io::Errno,
-};
+use rustix::{fs::Mode, io::Errno};
 
 use crate::{
-    directory::{Directory, open_beneath},
+    directory::Directory,
+    disk::{DirectoryHandle, FileHandle, Open},
     name::PART_PREFIX,
 };
 
@@ -35,15 +28,14 @@ impl Staging {
     /// Creates it for this object.
     pub(super) fn create(parent: &Arc<Directory>, key: ObjectKey) -> io::Result<Self> {
         let name = parent.own_name(key, ENDING);
-        let left_over = match rustix::fs::mkdirat(parent.as_fd(), &name, Mode::RWXU) {
+        let left_over = match parent.handle().make_own_directory(&name) {
             Err(Errno::EXIST) => true,
             made => made.map(|()| false)?,
         };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let fd = open_beneath(parent.as_fd(), &name, flags, Mode::empty())?;
+        let own = parent.handle().enter(&name)?;
         // Tells other receivers in this directory that it is in use.
-        let _ = rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive);
-        let staging = Self { parent: parent.clone(), name, own: Directory::from_own(fd) };
+        let _ = own.lock();
+        let staging = Self { parent: parent.clone(), name, own: Directory::over(own) };
         if left_over {
             staging.empty();
         }
@@ -55,67 +47,53 @@ impl Staging {
         &self.own
     }
 
-    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.own.as_fd()
-    }
-
     /// Creates a file with these permissions, less what the umask takes away, in a directory
     /// within this one.
-    pub(super) fn file(parent: BorrowedFd<'_>, name: &str, mode: u32) -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    pub(super) fn file(
+        parent: &dyn DirectoryHandle,
+        name: &str,
+        mode: u32,
+    ) -> io::Result<Arc<dyn FileHandle>> {
         let mode = Mode::from_bits_truncate((mode & 0o777) | 0o600);
-        Ok(File::from(rustix::fs::openat(parent, name, flags, mode)?))
+        Ok(parent.open(name, Open::CreateAs(mode))?)
     }
 
     fn empty(&self) {
-        empty(self.own.as_fd(), DEPTH_MAX);
+        empty(self.own.handle(), DEPTH_MAX);
     }
 }
 
 /// Removes what crashes have left, unless another receiver is at work in it.
 pub(crate) fn remove_left_over(directory: &Directory) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let ours = |name: &String| name.starts_with(PART_PREFIX) && name.ends_with(ENDING);
     for name in directory.handle().list().unwrap_or_default().into_iter().filter(ours) {
-        let Ok(fd) = open_beneath(directory.as_fd(), &name, flags, Mode::empty()) else { continue };
-        if rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            empty(fd.as_fd(), DEPTH_MAX);
-            let _ = rustix::fs::unlinkat(directory.as_fd(), &name, AtFlags::REMOVEDIR);
+        let Ok(left) = directory.handle().enter(&name) else { continue };
+        if left.lock().is_ok() {
+            empty(&*left, DEPTH_MAX);
+            let _ = directory.handle().remove_directory(&name);
         }
     }
 }
 
 /// Removes everything in a directory that only we write to.
-fn empty(directory: BorrowedFd<'_>, depth: usize) {
-    let Ok(entries) = Dir::read_from(directory) else { return };
-    for entry in entries.flatten() {
-        let Ok(name) = entry.file_name().to_str() else { continue };
-        let unlinked = rustix::fs::unlinkat(directory, name, AtFlags::empty());
-        if name == "." || name == ".." || unlinked.is_ok() || depth == 0 {
+fn empty(directory: &dyn DirectoryHandle, depth: usize) {
+    for name in directory.list().unwrap_or_default() {
+        if name == "." || name == ".." || directory.unlink(&name).is_ok() || depth == 0 {
             continue;
         }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        if let Ok(inner) = open_beneath(directory, name, flags, Mode::empty()) {
-            empty(inner.as_fd(), depth - 1);
-            let _ = rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR);
+        if let Ok(inner) = directory.enter(&name) {
+            empty(&*inner, depth - 1);
+            let _ = directory.remove_directory(&name);
         }
     }
 }
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        let remove =
-            || rustix::fs::unlinkat(self.parent.as_fd(), self.name.as_str(), AtFlags::REMOVEDIR);
+        let remove = || self.parent.handle().remove_directory(&self.name);
         if remove().is_err() {
             self.empty();
             let _ = remove();
         }
     }
-}
-
-/// Sets when the file was last changed. A time that this file system cannot hold is no reason to
-/// lose the file.
-pub(super) fn set_mtime(file: &File, seconds: i64) {
-    let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
-    let _ = rustix::fs::futimens(file, &Timestamps { last_access: time, last_modification: time });
 }

@@ -46,6 +46,7 @@ struct Waiting {
 }
 
 /// A pack whose files have their names, which a failing power may still take.
+#[derive(Debug)]
 struct Named {
     key: ObjectKey,
     announced: Vec<u8>,
@@ -72,6 +73,7 @@ impl Unpacker {
     ) -> io::Result<Self> {
         let (waiting, queue) = sync_channel(QUEUE);
         let named = Vec::new();
+        let waker = Some(waker);
         let placer = Placer { directory: directory.clone(), ledger, named, verdicts, waker };
         let thread = std::thread::Builder::new().name("fanfare-unpack".into());
         let thread = Some(thread.spawn(move || placer.run(&queue))?);
@@ -80,21 +82,29 @@ impl Unpacker {
 
     /// Writes the files of a pack whose hash is right. Its verdict comes later.
     pub(crate) fn unpack(&mut self, job: PackJob) -> Result<(), Reason> {
-        let PackJob { key, part, announced, hash, size, conflict } = job;
-        if self.promised.len() > PROMISED_MAX {
-            // Only a hint: without it files get their names one by one.
-            self.promised.clear();
-        }
-        let file = part.file.handle().as_os().ok_or(Reason::DiskError)?;
-        let staged = stage(&self.directory, key, file, size, &mut self.promised)?;
-        // Before the sync: what is gone need not be written to the disk. It is still open elsewhere,
-        // so that its name alone would not do.
-        let _ = file.set_len(0);
-        self.directory.remove(&part.name);
-        let waiting = Waiting { key, announced, hash, size, conflict, staged };
+        let waiting = write(&self.directory, &mut self.promised, job)?;
         let sent = self.waiting.as_ref().is_some_and(|queue| queue.send(waiting).is_ok());
         if sent { Ok(()) } else { Err(Reason::DiskError) }
     }
+}
+
+fn write(
+    directory: &Arc<Directory>,
+    promised: &mut BTreeSet<Vec<String>>,
+    job: PackJob,
+) -> Result<Waiting, Reason> {
+    let PackJob { key, part, announced, hash, size, conflict } = job;
+    if promised.len() > PROMISED_MAX {
+        // Only a hint: without it files get their names one by one.
+        promised.clear();
+    }
+    let file = part.file.handle();
+    let staged = stage(directory, key, file, size, promised)?;
+    // Before the sync: what is gone need not be written to the disk. It is still open elsewhere,
+    // so that its name alone would not do.
+    let _ = file.set_len(0);
+    directory.remove(&part.name);
+    Ok(Waiting { key, announced, hash, size, conflict, staged })
 }
 
 impl Drop for Unpacker {
@@ -108,12 +118,13 @@ impl Drop for Unpacker {
 }
 
 /// What the thread owns.
+#[derive(Debug)]
 struct Placer {
     directory: Arc<Directory>,
     ledger: SharedLedger,
     named: Vec<Named>,
     verdicts: Sender<Verdict>,
-    waker: Waker,
+    waker: Option<Waker>,
 }
 
 impl Placer {
@@ -133,8 +144,7 @@ impl Placer {
 
     /// One sync, for the names of some and the content of others. False when nobody listens.
     fn settle(&mut self, batch: Vec<Waiting>) -> bool {
-        let synced = rustix::fs::syncfs(self.directory.as_fd());
-        let synced = synced.map_err(|errno| disk_reason(&errno.into()));
+        let synced = self.directory.sync_all().map_err(|error| disk_reason(&error));
         for Named { key, announced, held } in self.named.drain(..) {
             let result = synced.and(held).map_err(Fault::Failed);
             if let Some(held) = result.as_ref().ok().filter(|held| held.failures.is_empty()) {
@@ -144,7 +154,7 @@ impl Placer {
             if self.verdicts.send(Verdict { key, result }).is_err() {
                 return false;
             }
-            self.waker.wake();
+            self.waker.iter().for_each(Waker::wake);
         }
         for Waiting { key, announced, hash, size, conflict, staged } in batch {
             let place = || {
@@ -154,5 +164,52 @@ impl Placer {
             self.named.push(Named { key, announced, held: synced.map(|()| place()) });
         }
         true
+    }
+}
+
+/// The same without a thread, step by step.
+#[cfg(test)]
+pub(crate) mod inline {
+    use super::*;
+
+    /// Packs that are written at once, and synced and named when a test says so.
+    #[derive(Debug)]
+    pub(crate) struct InlineUnpacker {
+        promised: BTreeSet<Vec<String>>,
+        waiting: Vec<Waiting>,
+        placer: Placer,
+        verdicts: Receiver<Verdict>,
+    }
+
+    impl InlineUnpacker {
+        pub(crate) fn new(directory: Arc<Directory>, ledger: SharedLedger) -> Self {
+            let (told, verdicts) = std::sync::mpsc::channel();
+            let placer =
+                Placer { directory, ledger, named: Vec::new(), verdicts: told, waker: None };
+            Self { promised: BTreeSet::new(), waiting: Vec::new(), placer, verdicts }
+        }
+
+        /// Writes the files of a pack whose hash is right.
+        pub(crate) fn unpack(&mut self, job: PackJob) -> Result<(), Reason> {
+            let written = write(&self.placer.directory, &mut self.promised, job)?;
+            self.waiting.push(written);
+            Ok(())
+        }
+
+        /// What has become of a pack. One sync more where nothing has yet.
+        pub(crate) fn poll(&mut self) -> Option<Verdict> {
+            let known = self.verdicts.try_recv().ok();
+            if known.is_some() || (self.waiting.is_empty() && self.placer.named.is_empty()) {
+                return known;
+            }
+            let batch = std::mem::take(&mut self.waiting);
+            self.placer.settle(batch);
+            self.verdicts.try_recv().ok()
+        }
+
+        /// Whether a pack is under way.
+        pub(crate) fn is_busy(&self) -> bool {
+            !self.waiting.is_empty() || !self.placer.named.is_empty()
+        }
     }
 }

@@ -184,7 +184,7 @@ impl ReceiveJob {
         storage.learn(manifest);
         if self.records.values().any(|record| record.holdings.contains(&root)) {
             // The file was here whole before its manifest came.
-            storage.forget_manifest(&root);
+            storage.forget_manifest(&root, false);
         }
         self.refresh_parts(session, storage);
         let record = self.record_of(key);

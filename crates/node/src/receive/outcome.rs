@@ -37,7 +37,8 @@ impl ReceiveJob {
             }
         }
         if held.size > 1 << GROUP_LOG2_MIN && lacking.is_none() {
-            storage.forget_manifest(&held.hash);
+            let found = held.files.iter().all(|placed| placed.already);
+            storage.forget_manifest(&held.hash, found);
         }
         self.refresh_parts(session, storage);
         let renamed = held.files.iter().any(|placed| placed.name_rejected.is_some());

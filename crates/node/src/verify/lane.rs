@@ -9,11 +9,9 @@ use std::{
     thread::JoinHandle,
 };
 
-#[cfg(test)]
-use super::Unpack;
 use super::{Job, Verdict, check::judge};
 #[cfg(test)]
-use crate::receipt::Reason;
+use crate::pack::InlineUnpacker;
 use crate::{directory::Directory, ledger::SharedLedger, pack::Unpacker, waker::Waker};
 
 /// Files handed over but not yet begun. More wait with whoever hands them over.
@@ -39,6 +37,7 @@ enum Lane {
         directory: Arc<Directory>,
         ledger: SharedLedger,
         jobs: std::collections::VecDeque<Job>,
+        unpacker: InlineUnpacker,
     },
 }
 
@@ -74,7 +73,8 @@ impl Verifier {
     #[cfg(test)]
     pub(crate) fn inline(directory: Arc<Directory>, ledger: SharedLedger) -> Self {
         let jobs = std::collections::VecDeque::new();
-        Self { lane: Lane::Inline { directory, ledger, jobs } }
+        let unpacker = InlineUnpacker::new(directory.clone(), ledger.clone());
+        Self { lane: Lane::Inline { directory, ledger, jobs, unpacker } }
     }
 
     /// Hands a job over, and back when the queue is full.
@@ -99,12 +99,21 @@ impl Verifier {
         match &mut self.lane {
             Lane::Thread { verdicts, .. } => verdicts.try_recv().ok(),
             #[cfg(test)]
-            Lane::Inline { directory, ledger, jobs } => {
-                // No pack comes here.
-                let unpack: Unpack<'_> = &mut |_| Err(Reason::Refused);
-                jobs.pop_front().and_then(|job| judge(directory, ledger, unpack, job))
+            Lane::Inline { directory, ledger, jobs, unpacker } => {
+                let mut unpack = |pack| unpacker.unpack(pack);
+                let next = jobs.pop_front();
+                let verdict = next.and_then(|job| judge(directory, ledger, &mut unpack, job));
+                verdict.or_else(|| unpacker.poll())
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl Verifier {
+    /// Whether it has anything to do.
+    fn is_busy(&self) -> bool {
+        matches!(&self.lane, Lane::Inline { jobs, unpacker, .. } if !jobs.is_empty() || unpacker.is_busy())
     }
 }
 
@@ -119,7 +128,7 @@ impl Drop for Verifier {
                 }
             }
             #[cfg(test)]
-            Lane::Inline { .. } => while self.poll().is_some() {},
+            Lane::Inline { .. } => while self.poll().is_some() || self.is_busy() {},
         }
     }
 }

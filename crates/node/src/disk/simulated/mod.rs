@@ -5,6 +5,8 @@
 //!
 //! - data by sectors of 512 bytes or 4 KiB, and apart from the file's length
 //! - names apart from content; a rename as a whole, but not before later changes elsewhere
+//! - times of change survive whatever else does: a ledger that is believed by them must not be
+//!   written too early
 //! - a synced file has its content and its length, a synced directory its names, and no more
 //!
 //! Weaker than Linux's journaling file systems, which keep the order of names: what holds here holds
@@ -54,7 +56,33 @@ impl SimFs {
 
     /// The directory that everything is in.
     pub(crate) fn root(&self) -> Box<dyn DirectoryHandle> {
-        Box::new(SimDirectory { fs: self.clone(), number: ROOT })
+        self.entering(ROOT)
+    }
+
+    fn entering(&self, number: u64) -> Box<dyn DirectoryHandle> {
+        let mut shared = self.lock();
+        shared.openings += 1;
+        let opening = shared.openings;
+        drop(shared);
+        Box::new(SimDirectory { fs: self.clone(), number, opening })
+    }
+
+    fn lock_for(&self, number: u64, opening: u64) -> Result<(), Errno> {
+        self.with(|state| match state.locks.get(&number) {
+            Some(other) if *other != opening => Err(Errno::WOULDBLOCK),
+            _ => {
+                state.locks.insert(number, opening);
+                Ok(())
+            }
+        })
+    }
+
+    fn unlock_for(&self, number: u64, opening: u64) {
+        self.with(|state| {
+            if state.locks.get(&number) == Some(&opening) {
+                state.locks.remove(&number);
+            }
+        });
     }
 
     /// From now on, keeps the state before every so many steps.
@@ -100,14 +128,14 @@ impl SimFs {
         look(&self.lock().state)
     }
 
-    fn opening(&self, number: u64) -> Arc<dyn FileHandle> {
+    fn opening(&self, number: u64, appends: bool) -> Arc<dyn FileHandle> {
         let mut shared = self.lock();
         shared.openings += 1;
         let opening = shared.openings;
         // Failures before it was opened are nobody's news any more.
         let heard = AtomicU64::new(shared.state.sync_failures(number));
         drop(shared);
-        Arc::new(SimFile { fs: self.clone(), number, opening, heard })
+        Arc::new(SimFile { fs: self.clone(), number, opening, appends, heard })
     }
 }
 
@@ -115,6 +143,7 @@ impl SimFs {
 struct SimDirectory {
     fs: SimFs,
     number: u64,
+    opening: u64,
 }
 
 fn number(directory: &dyn DirectoryHandle) -> Result<u64, Errno> {
@@ -128,6 +157,21 @@ impl SimDirectory {
     fn child(&self, name: &str) -> Option<u64> {
         self.fs.look(|state| state.seen.child(self.number, name))
     }
+
+    fn is_directory(&self, number: u64) -> bool {
+        self.fs.look(|state| state.seen.directories.contains_key(&number))
+    }
+
+    fn take_away(&self, name: &str) -> Result<(), Errno> {
+        let entries = vec![(self.number, name.to_owned(), None)];
+        self.fs.step(|state| state.change(Change::Entries(entries)))
+    }
+}
+
+impl Drop for SimDirectory {
+    fn drop(&mut self) {
+        self.fs.unlock_for(self.number, self.opening);
+    }
 }
 
 impl DirectoryHandle for SimDirectory {
@@ -138,13 +182,15 @@ impl DirectoryHandle for SimDirectory {
     fn open(&self, name: &str, how: Open) -> Result<Arc<dyn FileHandle>, Errno> {
         let found = self.child(name);
         let number = match (found, how) {
-            (Some(_), Open::Create) => return Err(Errno::EXIST),
-            (None, Open::Create) => self.fs.step(|state| state.create(self.number, name, false))?,
+            (Some(_), Open::Create | Open::CreateAs(_)) => return Err(Errno::EXIST),
+            (None, Open::Create | Open::CreateAs(_) | Open::Append) => {
+                self.fs.step(|state| state.create(self.number, name, false))?
+            }
             (Some(number), _) => number,
             (None, _) => return Err(Errno::NOENT),
         };
         if self.fs.look(|state| state.seen.files.contains_key(&number)) {
-            Ok(self.fs.opening(number))
+            Ok(self.fs.opening(number, how == Open::Append))
         } else {
             Err(Errno::ISDIR)
         }
@@ -152,10 +198,10 @@ impl DirectoryHandle for SimDirectory {
 
     fn enter(&self, name: &str) -> Result<Box<dyn DirectoryHandle>, Errno> {
         let number = self.child(name).ok_or(Errno::NOENT)?;
-        if !self.fs.look(|state| state.seen.directories.contains_key(&number)) {
+        if !self.is_directory(number) {
             return Err(Errno::NOTDIR);
         }
-        Ok(Box::new(Self { fs: self.fs.clone(), number }))
+        Ok(self.fs.entering(number))
     }
 
     fn make_directory(&self, name: &str) -> Result<(), Errno> {
@@ -165,11 +211,28 @@ impl DirectoryHandle for SimDirectory {
         self.fs.step(|state| state.create(self.number, name, true)).map(drop)
     }
 
+    fn make_own_directory(&self, name: &str) -> Result<(), Errno> {
+        self.make_directory(name)
+    }
+
+    fn remove_directory(&self, name: &str) -> Result<(), Errno> {
+        let number = self.child(name).ok_or(Errno::NOENT)?;
+        match self.fs.look(|state| state.seen.directories.get(&number).map(|d| d.is_empty())) {
+            None => Err(Errno::NOTDIR),
+            Some(false) => Err(Errno::NOTEMPTY),
+            Some(true) => self.take_away(name),
+        }
+    }
+
+    fn lock(&self) -> Result<(), Errno> {
+        self.fs.lock_for(self.number, self.opening)
+    }
+
     fn rename(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
         let file = self.child(from).ok_or(Errno::NOENT)?;
         let to = number(to)?;
         let there = self.fs.look(|state| state.seen.child(to, name));
-        if there.is_some_and(|n| self.fs.look(|state| state.seen.directories.contains_key(&n))) {
+        if there.is_some_and(|there| self.is_directory(there)) {
             return Err(Errno::ISDIR);
         }
         if there == Some(file) {
@@ -204,9 +267,8 @@ impl DirectoryHandle for SimDirectory {
     }
 
     fn unlink(&self, name: &str) -> Result<(), Errno> {
-        self.child(name).ok_or(Errno::NOENT)?;
-        let entries = vec![(self.number, name.to_owned(), None)];
-        self.fs.step(|state| state.change(Change::Entries(entries)))
+        let number = self.child(name).ok_or(Errno::NOENT)?;
+        if self.is_directory(number) { Err(Errno::ISDIR) } else { self.take_away(name) }
     }
 
     fn list(&self) -> Result<Vec<String>, Errno> {
@@ -225,6 +287,10 @@ impl DirectoryHandle for SimDirectory {
     fn sync(&self) -> Result<(), Errno> {
         self.fs.step(|state| state.sync_directory(self.number))
     }
+
+    fn sync_all(&self) -> Result<(), Errno> {
+        self.fs.step(State::sync_all)
+    }
 }
 
 #[derive(Debug)]
@@ -232,6 +298,8 @@ struct SimFile {
     fs: SimFs,
     number: u64,
     opening: u64,
+    /// Writes go to its end.
+    appends: bool,
     /// Failed syncs of this file that this opening knows of.
     heard: AtomicU64,
 }
@@ -261,7 +329,10 @@ impl FileHandle for SimFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
-        self.fs.step(|state| state.write(self.number, bytes, offset))
+        self.fs.step(|state| {
+            let end = state.seen.files[&self.number].len() as u64;
+            state.write(self.number, bytes, if self.appends { end } else { offset })
+        })
     }
 
     fn set_len(&self, len: u64) -> Result<(), Errno> {
@@ -290,17 +361,12 @@ impl FileHandle for SimFile {
             len: state.seen.files[&self.number].len() as u64,
             is_linked_twice: state.seen.links(self.number) > 1,
             number: self.number,
+            times: [state.time_of(self.number), 0, 0, 0],
         }))
     }
 
     fn lock(&self) -> Result<(), Errno> {
-        self.fs.with(|state| match state.locks.get(&self.number) {
-            Some(opening) if *opening != self.opening => Err(Errno::WOULDBLOCK),
-            _ => {
-                state.locks.insert(self.number, self.opening);
-                Ok(())
-            }
-        })
+        self.fs.lock_for(self.number, self.opening)
     }
 
     fn set_properties(&self, _mode: Mode, _mtime: Option<i64>) -> Result<(), Errno> {
@@ -308,19 +374,12 @@ impl FileHandle for SimFile {
         self.fs.look(State::check_writable)
     }
 
-    fn as_os(&self) -> Option<&std::fs::File> {
-        None
-    }
+    fn set_mtime(&self, _seconds: i64) {}
 }
 
 impl Drop for SimFile {
     fn drop(&mut self) {
-        let (number, opening) = (self.number, self.opening);
-        self.fs.with(|state| {
-            if state.locks.get(&number) == Some(&opening) {
-                state.locks.remove(&number);
-            }
-        });
+        self.fs.unlock_for(self.number, self.opening);
     }
 }
 

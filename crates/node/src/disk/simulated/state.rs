@@ -1,6 +1,9 @@
 //! What processes see, what is on the platters, what waits between them, and what goes wrong.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use fanfare_proto::rng::Rng;
 use rustix::io::Errno;
@@ -63,6 +66,9 @@ pub(crate) struct State {
     /// Failed syncs by file.
     failures: BTreeMap<u64, u64>,
     pub(super) locks: BTreeMap<u64, u64>,
+    /// When each file was last changed, counted in changes.
+    times: BTreeMap<u64, i64>,
+    changes: i64,
     pub(crate) faults: Faults,
     /// What has been told to the world.
     pub(crate) reports: Vec<Report>,
@@ -83,6 +89,8 @@ impl State {
             next_number: ROOT + 1,
             failures: BTreeMap::new(),
             locks: BTreeMap::new(),
+            times: BTreeMap::new(),
+            changes: 0,
             faults: Faults::default(),
             reports: Vec::new(),
             received: 0,
@@ -118,8 +126,19 @@ impl State {
     pub(super) fn change(&mut self, change: Change) -> Result<(), Errno> {
         self.check_writable()?;
         self.seen.apply(&change);
+        self.changes += 1;
+        let named = match &change {
+            Change::Entries(entries) => entries.last().and_then(|(.., file)| *file),
+            other => other.file(),
+        };
+        self.times.extend(named.map(|file| (file, self.changes)));
         self.waiting.push(change);
         Ok(())
+    }
+
+    /// When a file was last changed, its content or its name.
+    pub(super) fn time_of(&self, file: u64) -> i64 {
+        self.times.get(&file).copied().unwrap_or(0)
     }
 
     pub(super) fn create(
@@ -225,6 +244,31 @@ impl State {
             !concerned
         });
         Ok(())
+    }
+
+    /// A failed sync of everything writes some of all data, calls all of it clean, and says so once.
+    pub(super) fn sync_all(&mut self) -> Result<(), Errno> {
+        self.check_writable()?;
+        self.syncs += 1;
+        let failed = counts_down(&mut self.faults.sync);
+        let lies = (self.faults.file_syncs_lie, self.faults.directory_syncs_lie);
+        let Self { waiting, disk, rng, failures, .. } = self;
+        if failed {
+            // Who syncs one of them itself hears of it, too.
+            let concerned: BTreeSet<u64> = waiting.iter().filter_map(Change::file).collect();
+            concerned.into_iter().for_each(|file| *failures.entry(file).or_default() += 1);
+        }
+        waiting.retain(|change| {
+            let is_data = change.file().is_some();
+            if (is_data && lies.0) || (!is_data && (lies.1 || failed)) {
+                return true;
+            }
+            if !failed || rng.chance(0.5) {
+                disk.apply(change);
+            }
+            false
+        });
+        if failed { Err(Errno::IO) } else { Ok(()) }
     }
 
     /// What would survive a crash or not, each on its own.

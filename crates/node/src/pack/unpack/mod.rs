@@ -80,44 +80,35 @@ impl StagedFile {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        collections::BTreeSet,
-        fs::File,
-        io::{self, Seek, Write},
-        path::Path,
-    };
+    use std::{collections::BTreeSet, fs::File, io, path::Path};
 
     use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
 
     use super::*;
-    use crate::{
-        pack::{header, index::Writer},
-        placement::Conflict,
-        scratch::Scratch,
-        verify::unnamed,
-    };
+    use crate::{disk::OwnFile, placement::Conflict, scratch::Scratch, verify::unnamed};
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(9) };
 
     fn pack(files: &[(&str, &str)]) -> Vec<u8> {
-        let mut index = Writer::default();
-        files.iter().for_each(|(name, content)| index.push(name, content.len() as u64, 0o640, 77));
-        let index = index.finish();
-        let content: String = files.iter().map(|(_, content)| *content).collect();
-        let hash = blake3::hash(content.as_bytes());
-        let groups: &[u8] = if content.is_empty() { &[] } else { hash.as_bytes() };
-        let header = header(index.len(), groups.len() / 32);
-        [&header[..], &index, groups, content.as_bytes()].concat()
+        let files: Vec<(&str, &[u8])> =
+            files.iter().map(|(name, content)| (*name, content.as_bytes())).collect();
+        crate::pack::bytes_of(&files).0
+    }
+
+    /// A part with these bytes, already without a name.
+    fn part_of(directory: &Directory, bytes: &[u8]) -> Arc<OwnFile> {
+        let part = directory.create_own(".fanfare-t.part").unwrap();
+        directory.remove(".fanfare-t.part");
+        part.handle().write_all_at(bytes, 0).unwrap();
+        part
     }
 
     fn try_run(scratch: &Scratch, pack: &[u8], conflict: Conflict) -> Result<Unpacked, Reason> {
         let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
-        let mut part = directory.create(".fanfare-t.part").unwrap();
-        directory.remove(".fanfare-t.part");
-        part.write_all(pack).unwrap();
-        part.rewind().unwrap();
-        stage(&directory, KEY, &part, pack.len() as u64, &mut BTreeSet::new())
+        let part = part_of(&directory, pack);
+        let size = pack.len() as u64;
+        stage(&directory, KEY, part.handle(), size, &mut BTreeSet::new())
             .map(|staged| staged.place(conflict))
     }
 
@@ -226,11 +217,9 @@ mod tests {
         let scratch = Scratch::new();
         let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
         let part = pack(&[("d/e/f", "new"), ("d/e/g", "new"), ("d/h", "new")]);
-        let mut file = directory.create(".fanfare-t.part").unwrap();
-        directory.remove(".fanfare-t.part");
-        file.write_all(&part).unwrap();
-        let staged =
-            stage(&directory, KEY, &file, part.len() as u64, &mut BTreeSet::new()).unwrap();
+        let file = part_of(&directory, &part);
+        let size = part.len() as u64;
+        let staged = stage(&directory, KEY, file.handle(), size, &mut BTreeSet::new()).unwrap();
         std::fs::create_dir_all(scratch.path().join("d/e")).unwrap();
         std::fs::write(scratch.path().join("d/e/f"), "old").unwrap();
         let unpacked = staged.place(Conflict::KeepBoth);
@@ -261,11 +250,9 @@ mod tests {
         let scratch = Scratch::new();
         let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
         let bytes = pack(&[("d/e/f", "new"), ("g", "new")]);
-        let mut part = directory.create(".fanfare-t.part").unwrap();
-        directory.remove(".fanfare-t.part");
-        part.write_all(&bytes).unwrap();
+        let part = part_of(&directory, &bytes);
         let size = bytes.len() as u64;
-        let crashed = stage(&directory, KEY, &part, size, &mut BTreeSet::new()).unwrap();
+        let crashed = stage(&directory, KEY, part.handle(), size, &mut BTreeSet::new()).unwrap();
         let there = entries(scratch.path());
         assert!(there.len() == 1 && there[0].ends_with(".pack"), "{there:?}");
         // Its process is alive: another receiver in this directory lets it be.
@@ -273,7 +260,7 @@ mod tests {
         assert_eq!(entries(scratch.path()), there);
         // As a kill does, without a destructor.
         std::mem::forget(crashed);
-        let again = stage(&directory, KEY, &part, size, &mut BTreeSet::new()).unwrap();
+        let again = stage(&directory, KEY, part.handle(), size, &mut BTreeSet::new()).unwrap();
         assert_eq!(names(&again.place(Conflict::KeepBoth)), ["d/e/f", "g"]);
         assert_eq!(entries(scratch.path()), ["d", "g"]);
         std::fs::create_dir_all(scratch.path().join(".fanfare-1-2-3.pack/d0/x")).unwrap();
@@ -288,11 +275,9 @@ mod tests {
         let mut promised = BTreeSet::new();
         let mut stage_next = |number: u16, files: &[(&str, &str)]| {
             let bytes = pack(files);
-            let mut part = directory.create(".fanfare-t.part").unwrap();
-            part.write_all(&bytes).unwrap();
-            directory.remove(".fanfare-t.part");
+            let part = part_of(&directory, &bytes);
             let key = ObjectKey { object: ObjectTransportId(number), ..KEY };
-            stage(&directory, key, &part, bytes.len() as u64, &mut promised).unwrap()
+            stage(&directory, key, part.handle(), bytes.len() as u64, &mut promised).unwrap()
         };
         let first = stage_next(1, &[("t/a/1", "1"), ("t/b/2", "2")]);
         let second = stage_next(2, &[("t/b/3", "3"), ("t/c/4", "4")]);

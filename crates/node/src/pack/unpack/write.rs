@@ -1,24 +1,19 @@
 //! The files of a pack, written under names of our own, or into new directories as a whole.
 
-use std::{
-    collections::BTreeSet,
-    fs::File,
-    io::{self, Write},
-    os::unix::fs::FileExt,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, io, sync::Arc};
 
 use fanfare_proto::ObjectKey;
 
 use super::{At, Staged, StagedFile};
 use crate::{
     directory::Directory,
+    disk::FileHandle,
     name::SafeName,
     pack::{
         graft::Grafts,
         head::{Head, HeadError},
         parents::Parents,
-        staging::{Staging, set_mtime},
+        staging::Staging,
     },
     receipt::Reason,
     verify::disk_reason as disk,
@@ -32,7 +27,7 @@ const COPY_BYTES: u64 = 1 << 20;
 pub(crate) fn stage(
     directory: &Arc<Directory>,
     key: ObjectKey,
-    part: &File,
+    part: &dyn FileHandle,
     size: u64,
     promised: &mut BTreeSet<Vec<String>>,
 ) -> Result<Staged, Reason> {
@@ -89,7 +84,7 @@ struct Source {
 
 /// A stretch of the pack in memory: its files are mostly much shorter.
 struct Window<'a> {
-    part: &'a File,
+    part: &'a dyn FileHandle,
     /// Bytes of the pack.
     end: u64,
     /// Where the stretch begins.
@@ -131,9 +126,9 @@ impl Stager<'_> {
                 return Ok(());
             }
         }
-        let mut out = self.create(number, file)?;
-        file.hash = source.copy(Some(&mut out), &mut self.window)?;
-        set_mtime(&out, file.entry.mtime);
+        let out = self.create(number, file)?;
+        file.hash = source.copy(Some(&*out), &mut self.window)?;
+        out.set_mtime(file.entry.mtime);
         Ok(())
     }
 
@@ -147,7 +142,7 @@ impl Stager<'_> {
 
     /// In a new directory where there is to be one; but two files of one name, and whatever else
     /// fails there, are a matter for placing them one by one.
-    fn create(&mut self, number: usize, file: &mut StagedFile) -> io::Result<File> {
+    fn create(&mut self, number: usize, file: &mut StagedFile) -> io::Result<Arc<dyn FileHandle>> {
         let mode = file.entry.mode;
         let name = file.name.as_ref().ok();
         if let Some((name, graft)) = name
@@ -166,14 +161,14 @@ impl Stager<'_> {
 
 impl Source {
     /// Hashes, and writes where there is something to write to.
-    fn copy(&self, mut out: Option<&mut File>, window: &mut Window<'_>) -> io::Result<[u8; 32]> {
+    fn copy(&self, out: Option<&dyn FileHandle>, window: &mut Window<'_>) -> io::Result<[u8; 32]> {
         let mut hasher = blake3::Hasher::new();
         let mut done = 0;
         while done < self.size {
             let bytes = window.get(self.offset + done, self.size - done)?;
             hasher.update(bytes);
-            if let Some(out) = &mut out {
-                out.write_all(bytes)?;
+            if let Some(out) = out {
+                out.write_all_at(bytes, done)?;
             }
             done += bytes.len() as u64;
         }
