@@ -5,6 +5,10 @@
 //! the sending times follows, by the line's rate and the delay, when each had to arrive.
 
 mod measurement;
+mod option;
+mod throughput;
+
+pub use throughput::{Carried, Throughput};
 
 use crate::{error::LabError, lab::Lab, snapshot::Snapshot};
 use fanfare_sim::Scenario;
@@ -141,10 +145,7 @@ impl Cell {
     }
 
     fn run(&self) -> Result<Accuracy, LabError> {
-        let no_files = |file: &str| Err(format!("there is no {file}"));
-        let scenario = Scenario::parse_for_laboratory(&self.scenario(), &no_files);
-        let scenario = scenario.unwrap_or_else(|mistakes| unreachable!("{mistakes:?}"));
-        let lab = Lab::up(&scenario, 1)?;
+        let lab = Lab::up(&read(&self.scenario()), 1)?;
         let arrived = measure(&lab, &self.load)?;
         let overruns = lab.overruns()?;
         let counted = lab.down()?;
@@ -190,7 +191,7 @@ impl Cell {
 
     /// Of the first receiver, whose line was always full.
     fn rate_error(&self, arrived: &[Arrived]) -> f64 {
-        let times = arrived.iter().flat_map(|a| a.times.values().map(|(_, at)| *at));
+        let times = arrived.iter().flat_map(|a| a.times.values().copied());
         let (mut first, mut last, mut count) = (i64::MAX, i64::MIN, 0_u32);
         for at in times {
             (first, last, count) = (first.min(at), last.max(at), count + 1);
@@ -207,13 +208,20 @@ impl Cell {
             let mut free = i64::MIN;
             for (number, sent) in sent.iter().enumerate() {
                 free = free.max(*sent) + on_line;
-                if let Some((_, at)) = times.get(&(number as u32)) {
+                if let Some(at) = times.get(&(number as u32)) {
                     errors.push((at - free - self.delay.as_nanos() as i64) as f64 / 1e6);
                 }
             }
         }
         percentiles(errors)
     }
+}
+
+/// A scenario of ours: a test reads every one of them.
+fn read(text: &str) -> Scenario {
+    let no_files = |file: &str| Err(format!("there is no {file}"));
+    let scenario = Scenario::parse_for_laboratory(text, &no_files);
+    scenario.unwrap_or_else(|mistakes| unreachable!("{mistakes:?}"))
 }
 
 /// Median, 95th and 99th percentile and greatest of the sizes.
@@ -244,7 +252,7 @@ fn is_accounted(counted: &Snapshot) -> bool {
 }
 
 /// Times by number: what a receiver has of one sender.
-type Times = BTreeMap<u32, (i64, i64)>;
+type Times = BTreeMap<u32, i64>;
 
 #[cfg(test)]
 mod tests {
@@ -258,9 +266,8 @@ mod tests {
     /// Sent at these times (microseconds), arrived so much after.
     fn arrived(times: &[(i64, i64)]) -> Vec<Arrived> {
         let sent: Vec<i64> = times.iter().map(|(sent, _)| sent * 1_000).collect();
-        let at = |(number, (sent, after)): (usize, &(i64, i64))| {
-            (number as u32, (sent * 1_000, (sent + after) * 1_000))
-        };
+        let at =
+            |(number, (sent, after)): (usize, &(i64, i64))| (number as u32, (sent + after) * 1_000);
         vec![Arrived { sent, times: times.iter().enumerate().map(at).collect() }]
     }
 
@@ -289,8 +296,9 @@ mod tests {
     #[test]
     fn every_cells_scenario_can_be_read() {
         for cell in cells(Duration::from_secs(1)) {
-            let read = Scenario::parse_for_laboratory(&cell.scenario(), &|_| Err(String::new()));
-            assert_eq!(read.unwrap().plan(1).emulated_hosts().len(), cell.load.nodes);
+            let hosts = read(&cell.scenario()).plan(1).emulated_hosts();
+            assert_eq!(hosts.len(), cell.load.nodes);
         }
+        assert_eq!(read(&Throughput::scenario()).plan(1).emulated_hosts().len(), 4);
     }
 }

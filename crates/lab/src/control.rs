@@ -216,7 +216,11 @@ impl RunningLab {
     pub fn find(name: Option<&str>) -> Result<(Self, Status), LabError> {
         let mut found = Vec::new();
         for lab in Self::all() {
-            let status = lab.status()?;
+            let status = match lab.status() {
+                Ok(status) => status,
+                Err(_) if !lab.is_up() => continue,
+                Err(error) => return Err(error),
+            };
             if name.is_none_or(|name| [&status.lab, &status.scenario].iter().any(|n| *n == name)) {
                 found.push((lab, status));
             }

@@ -26,8 +26,8 @@ use rustix::{
     event::{Timespec, epoll},
     fd::OwnedFd,
     time::{
-        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create,
-        timerfd_settime,
+        ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, clock_gettime,
+        timerfd_create, timerfd_settime,
     },
 };
 use std::{
@@ -283,6 +283,7 @@ impl Emulator {
     }
 
     fn snapshot(&self) -> Snapshot {
+        let cpu = clock_gettime(ClockId::ThreadCPUTime);
         Snapshot {
             seconds: self.clock.now().as_secs_f64(),
             nodes: self.cables.iter().map(|cable| cable.counts.clone()).collect(),
@@ -290,6 +291,7 @@ impl Emulator {
             unheard: self.emulation.unheard(),
             lateness: self.lateness.report(),
             first: self.first,
+            cpu_seconds: f64::from(cpu.tv_sec as u32) + cpu.tv_nsec as f64 / 1e9,
             uncaptured: self.uncaptured,
         }
     }

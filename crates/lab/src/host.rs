@@ -37,6 +37,18 @@ impl Host {
         let tap =
             tap.map_err(|error| LabError::system(format!("host ({})", host.name()), &error))?;
         host.namespace.batch(&host.settings(count))?;
+        // With a queue of its own before the device, the kernel may leave a frame to a thread of
+        // ordinary priority, which on a busy machine comes to it tens of milliseconds later.
+        tool::tc(&[
+            "-n",
+            host.namespace(),
+            "qdisc",
+            "replace",
+            "dev",
+            INTERFACE,
+            "root",
+            "noqueue",
+        ])?;
         Ok((host, tap))
     }
 

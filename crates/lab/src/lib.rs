@@ -49,7 +49,7 @@ mod tap;
 mod tool;
 mod transfers;
 
-pub use check::{Accuracy, Check, Verdict};
+pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use control::{HostStatus, RunningLab, Status};
 pub use error::{LabError, Refusal};
 pub use host::{Host, INTERFACE};

@@ -113,6 +113,8 @@ pub struct Snapshot {
     pub lateness: LatenessReport,
     /// It goes before ordinary programs (SCHED_FIFO).
     pub first: bool,
+    /// CPU time that the emulator has taken.
+    pub cpu_seconds: f64,
     /// Captured packets that nobody fetched in time.
     pub uncaptured: u64,
 }

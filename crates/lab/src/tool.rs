@@ -1,4 +1,4 @@
-//! `ip`, run to its end.
+//! `ip` and `tc`, run to their ends.
 
 use crate::error::{LabError, Refusal};
 use std::{
@@ -8,21 +8,29 @@ use std::{
 
 /// Runs `ip` with these arguments and this standard input; gives what it printed.
 pub(crate) fn ip(arguments: &[&str], input: &str) -> Result<String, LabError> {
-    let command = format!("ip {}", arguments.join(" "));
+    output("ip", arguments, input)
+}
+/// Runs `tc` with these arguments.
+pub(crate) fn tc(arguments: &[&str]) -> Result<(), LabError> {
+    output("tc", arguments, "").map(drop)
+}
+
+fn output(program: &str, arguments: &[&str], input: &str) -> Result<String, LabError> {
+    let command = format!("{program} {}", arguments.join(" "));
     let failed = |why: &str| {
         let denied = why.contains("Operation not permitted") || why.contains("Permission denied");
         let refusal = if denied { Refusal::Permission } else { Refusal::System };
         let text = format!("{command} (): {why}. See whether the machine allows it");
         LabError::new(refusal, "lab.ip", text)
     };
-    let mut child = Command::new("ip")
+    let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => missing("ip", "iproute2"),
+            io::ErrorKind::NotFound => missing(program, "iproute2"),
             _ => failed(&error.to_string()),
         })?;
     if let Some(mut stdin) = child.stdin.take() {

@@ -1,6 +1,9 @@
 //! What `fanfare lab` prints: lines of JSON, or text. docs/laboratory.md has the schema.
 
-use fanfare_lab::{Accuracy, Conclusion, Ending, HostStatus, Lab, ProgramReport, Snapshot, Status};
+use fanfare_lab::{
+    Accuracy, Carried, Conclusion, Ending, HostStatus, Lab, LinkCounts, ProgramReport, Snapshot,
+    Status,
+};
 use fanfare_sim::Table;
 use serde::Serialize;
 
@@ -9,6 +12,9 @@ use crate::{
     progress::{Output, print_line},
     units,
 };
+
+/// Links in a table for people.
+const LINKS_SHOWN: usize = 32;
 
 /// Prints as JSON when that is asked for.
 fn print<T: Serialize>(output: &Output, line: &T) {
@@ -230,7 +236,35 @@ pub(super) fn accuracy(accuracy: &Accuracy, output: &Output) {
     output.data(&text);
 }
 
-/// Hosts and links as tables.
+/// What was carried; whether it was all.
+pub(super) fn carried(carried: &Carried, output: &Output) -> Exit {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        event: &'static str,
+        exit: u8,
+        #[serde(flatten)]
+        carried: &'a Carried,
+    }
+    let exit = if carried.ok { Exit::Done } else { Exit::Failed };
+    print(output, &Line { event: "result", exit: exit as u8, carried });
+    let gbps = |bps: &f64| format!("{:.3}", bps / 1e9);
+    let received: Vec<String> = carried.received_bps.iter().map(gbps).collect();
+    let loss: Vec<String> = carried.loss.iter().map(|l| format!("{:.3}", l * 100.0)).collect();
+    let [median, p99] = carried.late_ms;
+    output.data(&format!(
+        "sent {} Gbit/s, received {}; lost {} %; not fetched {}; {:.2} cores; late p50 {median:.2} \
+         p99 {p99:.2} ms: {}",
+        gbps(&carried.sent_bps),
+        received.join(" "),
+        loss.join(" "),
+        carried.overruns,
+        carried.cores,
+        if carried.ok { "ok" } else { "MISSED" },
+    ));
+    exit
+}
+
+/// Hosts and links as tables; of many links, those that carried most.
 pub(super) fn tables(counted: &Snapshot) -> String {
     let mut nodes =
         Table::new(&["host", "sent", "bytes", "received", "bytes", "unplugged", "unknown"]);
@@ -250,23 +284,36 @@ pub(super) fn tables(counted: &Snapshot) -> String {
         "waiting", "bytes",
     ];
     let mut links = Table::new(&columns);
-    for link in counted.links.iter().filter(|link| link.came > 0) {
-        let numbers = [
-            link.came,
-            link.arrived,
-            link.duplicated,
-            link.lost,
-            link.dropped,
-            link.marked,
-            link.too_large,
-            link.down,
-            link.waiting,
-            link.bytes,
-        ];
-        let name = format!("{}-{}", link.from, link.to);
-        links.row(std::iter::once(name).chain(numbers.map(|n| n.to_string())));
+    let mut used: Vec<&LinkCounts> = counted.links.iter().filter(|link| link.came > 0).collect();
+    let more = used.len().saturating_sub(LINKS_SHOWN);
+    if more > 0 {
+        used.sort_by_key(|link| std::cmp::Reverse(link.bytes));
+        used.truncate(LINKS_SHOWN);
     }
-    format!("{nodes}\n{links}\n{}", lateness(counted))
+    for link in used {
+        let name = format!("{}-{}", link.from, link.to);
+        links.row(std::iter::once(name).chain(numbers_of(link).map(|n| n.to_string())));
+    }
+    let more = match more {
+        0 => String::new(),
+        more => format!("and {more} more links: --json shows all\n"),
+    };
+    format!("{nodes}\n{links}{more}\n{}", lateness(counted))
+}
+
+fn numbers_of(link: &LinkCounts) -> [u64; 10] {
+    [
+        link.came,
+        link.arrived,
+        link.duplicated,
+        link.lost,
+        link.dropped,
+        link.marked,
+        link.too_large,
+        link.down,
+        link.waiting,
+        link.bytes,
+    ]
 }
 
 /// How late the emulator was, and whether it had the machine's ear.

@@ -1,28 +1,35 @@
 //! `fanfare lab status` and `fanfare lab down`: labs that other processes run.
 
 use std::{
+    sync::atomic::Ordering,
     thread,
     time::{Duration, Instant},
 };
 
 use clap::Args;
-use fanfare_lab::{RunningLab, clear_leftovers};
+use fanfare_lab::{LabError, RunningLab, clear_leftovers};
 
 use super::{WhichArgs, give_up, lines};
 use crate::{
     exit::{Exit, Failure},
+    interrupt,
     progress::{Output, OutputArgs},
 };
 
 /// Longest time in which a lab of hundreds of hosts goes down.
 const PATIENCE: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(20);
+/// Eyes do not follow faster.
+const WATCH: Duration = Duration::from_secs(1);
 
 /// Show the labs that are up: hosts, packets, links, how late the emulator is
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     #[command(flatten)]
     which: WhichArgs,
+    /// Show it again every second, until Ctrl-C or until none is up
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -38,20 +45,37 @@ pub(super) struct DownArgs {
 
 pub(super) fn run(args: &StatusArgs) -> Exit {
     let output = Output::new(args.output);
+    let stop = args.watch.then(interrupt::flag);
+    loop {
+        let up = match show(args, &output) {
+            Ok(up) => up,
+            Err(error) => return give_up(&output, error),
+        };
+        if up == 0 || stop.as_ref().is_none_or(|stop| stop.load(Ordering::SeqCst)) {
+            lines::Ended::new(up).print(&output, "up");
+            return Exit::Done;
+        }
+        thread::sleep(WATCH);
+    }
+}
+
+/// Shows all that are meant; gives how many.
+fn show(args: &StatusArgs, output: &Output) -> Result<usize, LabError> {
     let mut up = 0;
     for lab in RunningLab::all() {
         let status = match lab.status() {
             Ok(status) => status,
-            Err(error) => return give_up(&output, error),
+            // It has gone down in between.
+            Err(_) if !lab.is_up() => continue,
+            Err(error) => return Err(error),
         };
         let named = |name: &String| status.lab == *name || status.scenario == *name;
         if args.which.lab.as_ref().is_none_or(named) {
             up += 1;
-            lines::StatusLine::new(&status).print(&output);
+            lines::StatusLine::new(&status).print(output);
         }
     }
-    lines::Ended::new(up).print(&output, "up");
-    Exit::Done
+    Ok(up)
 }
 
 pub(super) fn down(args: &DownArgs) -> Exit {

@@ -1,8 +1,7 @@
 //! Sends and receives on the hosts of a lab, with the kernel's receive times.
 
-use super::Times;
+use super::{Times, option::received_at};
 use crate::{error::LabError, host::Host, lab::Lab, priority};
-use rustix::ioctl::{Getter, ioctl};
 use socket2::{Domain, Socket, Type};
 use std::{
     io,
@@ -19,8 +18,10 @@ const TAIL: Duration = Duration::from_millis(700);
 const LOOK: Duration = Duration::from_millis(50);
 /// Room for what arrives while a receiver is not run: half a second at 10 Mbit/s, and ample.
 const BUFFER: usize = 4 << 20;
-/// linux/sockios.h: SIOCGSTAMPNS, the time of the datagram that was received last.
-const RECEIVED_AT: u32 = 0x8907;
+
+/// A call that takes longer, nanoseconds, was interrupted: it has sent at its end, or a little
+/// before, since it takes a hundredth of that.
+const INTERRUPTED: i64 = 1_000_000;
 
 /// What is sent.
 #[derive(Debug, Clone, Copy)]
@@ -41,12 +42,12 @@ pub(super) struct Load {
 pub(super) struct Arrived {
     /// When each was sent, nanoseconds since the epoch.
     pub(super) sent: Vec<i64>,
-    /// By number: when it was sent, when it was handed to the host.
+    /// By number: when it was handed to the host.
     pub(super) times: Times,
 }
 
-/// One datagram as a receiver has noted it: sender, number, sent, received.
-type Note = (u16, u32, i64, i64);
+/// One datagram as a receiver has noted it: sender, number, when it was handed over.
+type Note = (u16, u32, i64);
 
 /// Sends a cell's load and gives what came of it, for each pair that should hear.
 pub(super) fn measure(lab: &Lab, load: &Load) -> Result<Vec<Arrived>, LabError> {
@@ -76,7 +77,7 @@ pub(super) fn measure(lab: &Lab, load: &Load) -> Result<Vec<Arrived>, LabError> 
             let notes = thread.join().unwrap_or_default();
             for (sender, sent) in sent.iter().enumerate().filter(|(n, _)| *n != receiver) {
                 let of = notes.iter().filter(|(from, ..)| usize::from(*from) == sender);
-                let times = of.map(|(_, number, sent, at)| (*number, (*sent, *at))).collect();
+                let times = of.map(|(_, number, at)| (*number, *at)).collect();
                 all.push(Arrived { sent: sent.clone(), times });
             }
         }
@@ -84,10 +85,11 @@ pub(super) fn measure(lab: &Lab, load: &Load) -> Result<Vec<Arrived>, LabError> 
     })
 }
 
-fn opened(
+/// A socket on a host.
+pub(super) fn opened<S: Send>(
     host: &Host,
-    open: impl FnOnce() -> io::Result<UdpSocket> + Send,
-) -> Result<UdpSocket, LabError> {
+    open: impl FnOnce() -> io::Result<S> + Send,
+) -> Result<S, LabError> {
     let failed = |error| LabError::system(format!("socket ({})", host.name()), &error);
     host.enter(open)?.map_err(failed)
 }
@@ -130,11 +132,11 @@ fn send(socket: &UdpSocket, number: u16, load: &Load) -> Vec<i64> {
         thread::sleep(at.saturating_duration_since(Instant::now()));
         datagram[..2].copy_from_slice(&number.to_le_bytes());
         datagram[2..6].copy_from_slice(&n.to_le_bytes());
-        let now = wall();
-        datagram[6..14].copy_from_slice(&now.to_le_bytes());
-        sent.push(now);
+        let before = wall();
         // What does not leave does not arrive, and is found missing.
         let _ = socket.send_to(&datagram, to);
+        let after = wall();
+        sent.push(if after - before > INTERRUPTED { after } else { before });
     }
     sent
 }
@@ -146,10 +148,9 @@ fn receive(socket: UdpSocket, over: &AtomicBool) -> Vec<Note> {
     while !over.load(Ordering::SeqCst) {
         let Ok(length) = socket.recv(&mut buffer) else { continue };
         let Ok(at) = received_at(&socket) else { continue };
-        if let Some((head, _)) = buffer[..length].split_first_chunk::<14>() {
-            let [s0, s1, n0, n1, n2, n3, t @ ..] = *head;
-            let number = u32::from_le_bytes([n0, n1, n2, n3]);
-            notes.push((u16::from_le_bytes([s0, s1]), number, i64::from_le_bytes(t), at));
+        if let Some((head, _)) = buffer[..length].split_first_chunk::<6>() {
+            let [s0, s1, number @ ..] = *head;
+            notes.push((u16::from_le_bytes([s0, s1]), u32::from_le_bytes(number), at));
         }
     }
     notes
@@ -157,11 +158,4 @@ fn receive(socket: UdpSocket, over: &AtomicBool) -> Vec<Note> {
 
 fn wall() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64
-}
-
-/// When the kernel was handed the datagram that was received last, nanoseconds since the epoch.
-fn received_at(socket: &impl std::os::fd::AsFd) -> io::Result<i64> {
-    // SAFETY: SIOCGSTAMPNS writes a `struct timespec`, on 64-bit machines two 64-bit numbers.
-    let [seconds, nanos] = unsafe { ioctl(socket, Getter::<RECEIVED_AT, [i64; 2]>::new()) }?;
-    Ok(seconds * 1_000_000_000 + nanos)
 }
