@@ -4,7 +4,7 @@
 use std::{
     process::exit,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -21,10 +21,12 @@ const LIMIT: Duration = Duration::from_millis(1900);
 #[derive(Debug)]
 struct State {
     stoppers: Vec<Stopper>,
+    /// What has to be told and may take its time.
+    flag: Option<Arc<AtomicBool>>,
     asked: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { stoppers: Vec::new(), asked: false });
+static STATE: Mutex<State> = Mutex::new(State { stoppers: Vec::new(), flag: None, asked: false });
 
 /// SIGHUP came, and nobody has looked yet.
 static HANGUP: AtomicBool = AtomicBool::new(false);
@@ -37,10 +39,14 @@ pub(crate) fn install(hangup_reloads: bool) {
     // Without a handler the signal ends the process, as it would without this.
     let _ = ctrlc::set_handler(|| {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.asked || state.stoppers.is_empty() {
+        if state.asked || state.stoppers.is_empty() && state.flag.is_none() {
             exit(Exit::Interrupted as i32);
         }
         state.asked = true;
+        if let Some(flag) = &state.flag {
+            flag.store(true, Ordering::SeqCst);
+            return;
+        }
         state.stoppers.iter().for_each(Stopper::stop);
         std::thread::spawn(|| {
             std::thread::sleep(LIMIT);
@@ -71,4 +77,11 @@ pub(crate) fn take_hangup() -> bool {
 /// Stops this node too when the user wants it.
 pub(crate) fn stop_on_interrupt(stopper: Stopper) {
     STATE.lock().unwrap_or_else(PoisonError::into_inner).stoppers.push(stopper);
+}
+
+/// Set when the user wants to stop: for what has to be taken down in its own time.
+#[cfg(target_os = "linux")]
+pub(crate) fn flag() -> Arc<AtomicBool> {
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(state.flag.get_or_insert_default())
 }

@@ -1,6 +1,6 @@
 //! The command `fanfare`: the same bytes on many machines, and who has them.
 //!
-//! - `send`, `recv`, `demo`, `doctor`, `sim`, `generate`: a file per command
+//! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `generate`: a file per command
 //! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `plain_receivers`, `skipped`: what `send` warns of once; `deletion`: what `recv` says it removed
@@ -18,6 +18,8 @@ mod exit;
 mod generate;
 mod interrupt;
 mod json;
+#[cfg(target_os = "linux")]
+mod lab;
 mod net_args;
 mod plain_receivers;
 mod progress;
@@ -49,6 +51,8 @@ enum Command {
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
     Sim(sim::SimArgs),
+    #[cfg(target_os = "linux")]
+    Lab(lab::LabArgs),
     Config(config::ConfigArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
@@ -81,6 +85,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Sim(args) => sim::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Lab(args) => lab::run(&args),
         Command::Config(args) => config::run(&args),
         Command::Generate(args) => generate::run(&args),
     }

@@ -9,7 +9,10 @@ mod sweep;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use fanfare_sim::Scenario;
+use fanfare_sim::{
+    Scenario,
+    scenario::{Mistake, ReadFile},
+};
 
 use crate::{
     exit::{Exit, Failure},
@@ -61,8 +64,16 @@ pub(crate) fn run(args: &SimArgs) -> Exit {
     }
 }
 
+/// How the text of a scenario is read, given what reads the files that it names.
+type Parse = fn(&str, &ReadFile<'_>) -> Result<Scenario, Vec<Mistake>>;
+
 /// Reads a scenario file; every mistake in it is a failure.
 fn load(path: &Path) -> Result<Scenario, Vec<Failure>> {
+    load_with(path, Scenario::parse)
+}
+
+/// The same for the simulator, or for the laboratory.
+pub(crate) fn load_with(path: &Path, parse: Parse) -> Result<Scenario, Vec<Failure>> {
     let unreadable = |error: std::io::Error| {
         let shown = path.display();
         let text = format!("scenario ({shown}): cannot be read ({error}). Name a .toml file");
@@ -74,10 +85,10 @@ fn load(path: &Path) -> Result<Scenario, Vec<Failure>> {
         let text = std::fs::read_to_string(beside.join(file));
         text.map_err(|error| format!("cannot be read ({error}). Put it beside the scenario"))
     };
-    let failure = |mistake: fanfare_sim::scenario::Mistake| {
+    let failure = |mistake: Mistake| {
         Failure::usage("scenario.invalid", format!("{} {mistake}", path.display()))
     };
-    Scenario::parse(&text, &read).map_err(|list| list.into_iter().map(failure).collect())
+    parse(&text, &read).map_err(|list| list.into_iter().map(failure).collect())
 }
 
 fn check(args: &CheckArgs) -> Exit {

@@ -213,7 +213,7 @@ impl Fabric {
         for &hop in &tree[usize::from(at.0)] {
             let port = &mut self.ports[hop];
             if self.sides[usize::from(at.0)] != self.sides[usize::from(port.to.0)] {
-                port.report.down += 1;
+                port.on_cut();
                 continue;
             }
             port.on_packet(now, packet.clone(), &mut self.passages);
@@ -271,6 +271,10 @@ impl Fabric {
         tree
     }
 
+    /// Each hop's report, and how many packets are in its queue and on its line.
+    pub(crate) fn reports(&self) -> impl Iterator<Item = (&HopReport, usize)> {
+        self.ports.iter().map(|port| (&port.report, port.waiting()))
+    }
     pub(crate) fn into_reports(self) -> Vec<HopReport> {
         self.ports.into_iter().map(|port| port.report).collect()
     }

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Ethernet's: the largest IP packet of most networks.
-const MTU: usize = 1500;
+pub(crate) const MTU: usize = 1500;
 
 /// A [`Link`] that all routes over it share, the queue before it, and the largest packet it takes.
 #[derive(Debug, Clone, Copy, PartialEq)]

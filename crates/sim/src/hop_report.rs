@@ -19,8 +19,14 @@ pub struct HopReport {
     pub to: Place,
     /// Its rate at the end of the run.
     pub rate: Option<Bitrate>,
+    /// Packets that were to pass.
+    pub came: u64,
     /// Packets that left for the other end.
     pub carried: u64,
+    /// Packets that have reached the other end, or will: second copies too.
+    pub arrived: u64,
+    /// Second copies.
+    pub duplicated: u64,
     /// Dropped by the queue.
     pub dropped: u64,
     /// Marked by the queue.
@@ -58,7 +64,10 @@ impl HopReport {
             from,
             to,
             rate,
+            came: 0,
             carried: 0,
+            arrived: 0,
+            duplicated: 0,
             dropped: 0,
             marked: 0,
             lost: 0,

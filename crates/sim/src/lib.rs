@@ -12,6 +12,7 @@
 //! - [`agenda`]: what happens when.
 //! - `node`: drives one session by its `clock`; [`content`]: objects' bytes, computed rather than stored.
 //! - `simulation`: the run itself.
+//! - [`emulation`]: the network alone, under a driver's clock, with real packets.
 //! - [`tcp`]: flows to compete with.
 //! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
 //!   [`metrics`], [`statistics`],
@@ -24,6 +25,7 @@
 pub mod agenda;
 mod clock;
 pub mod content;
+pub mod emulation;
 mod fabric;
 pub mod fairness;
 pub mod flow;
@@ -51,6 +53,7 @@ pub mod topology;
 mod trace;
 pub mod traffic;
 
+pub use emulation::{Due, EmulatedHost, Emulation, LinkAccount, Recipient};
 pub use fabric::MembershipLatency;
 pub use fairness::jain_index;
 pub use flow::{Flow, FlowKind, FlowReport};
@@ -64,7 +67,7 @@ pub use packet::FlowId;
 pub use plan::{Change, Object, Plan, Until};
 pub use queue::{Limit, Queue, Red};
 pub use report::{HostReport, Report};
-pub use scenario::Scenario;
+pub use scenario::{ExpectedExit, Program, ProgramCommand, Scenario};
 pub use series::Series;
 pub use statistics::Summary;
 pub use table::Table;

@@ -79,6 +79,16 @@ impl Packet {
             payload: Payload::Datagram(bytes, hash),
         }
     }
+    /// A packet with its headers: nothing is added to its length.
+    pub(crate) fn whole(
+        from: (Host, PlaceNumber),
+        target: Target,
+        ecn: Option<Ecn>,
+        bytes: Rc<[u8]>,
+    ) -> Self {
+        let length = bytes.len();
+        Self { bytes: length, ..Self::datagram(from, target, ecn, bytes, 0) }
+    }
     /// Whether a queue may mark it in place of dropping it (RFC 3168 5).
     #[must_use]
     pub fn is_ect(&self) -> bool {

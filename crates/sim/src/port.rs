@@ -69,6 +69,7 @@ impl Port {
     /// another queue is put in its place: then it is lost.
     pub(crate) fn change(&mut self, hop: Hop) {
         if hop.queue != self.hop.queue || self.hop.link.rate.is_none() {
+            self.report.dropped += self.queue.packets() as u64;
             self.queue = built(hop.queue, hop.link.rate);
         }
         self.hop = hop;
@@ -77,9 +78,19 @@ impl Port {
     pub(crate) fn is_sending(&self) -> bool {
         self.sending.is_some()
     }
+    /// Packets in the queue and on the line.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.packets() + usize::from(self.is_sending())
+    }
+    /// A packet cannot pass: the far end is across a partition.
+    pub(crate) fn on_cut(&mut self) {
+        self.report.came += 1;
+        self.report.down += 1;
+    }
 
     /// A packet wants to pass. Without a rate it is on its way at once.
     pub(crate) fn on_packet(&mut self, now: Time, mut packet: Packet, out: &mut Vec<Passage>) {
+        self.report.came += 1;
         if !self.hop.link.up {
             self.report.down += 1;
         } else if packet.bytes > self.hop.mtu {
@@ -137,9 +148,11 @@ impl Port {
         }
         match self.hop.link.propagate(&mut self.memory, now, bytes, chance) {
             Fate::Arrives(first, second) => {
+                self.report.duplicated += u64::from(second.is_some());
                 for arrival in core::iter::once(first).chain(second) {
                     let mut packet = packet.clone();
                     if arrival.flip.is_none_or(|bit| packet.corrupt(bit)) {
+                        self.report.arrived += 1;
                         out.push(Passage { at: arrival.at, packet });
                     } else {
                         self.report.lost += 1;

@@ -2,7 +2,7 @@
 //!
 //! The format is described in docs/scenario-files.md. Map, in reading order:
 //! - `fields`: a table that is asked for its keys; `units`, `suggestion`: values and slips.
-//! - `nodes`, `links`, `queues`, `traces`, `flows`, `changes`: the sections.
+//! - `nodes`, `links`, `queues`, `traces`, `flows`, `programs`, `changes`: the sections.
 //! - here: how they become a plan.
 
 mod changes;
@@ -10,6 +10,7 @@ mod fields;
 mod flows;
 mod links;
 mod nodes;
+mod programs;
 mod queues;
 mod suggestion;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod traces;
 mod units;
 
 pub use fields::{Mistake, Mistakes, scalar, shown};
+pub use programs::{ExpectedExit, Program, ProgramCommand};
 pub use suggestion::nearest;
 pub use traces::ReadFile;
 
@@ -55,7 +57,16 @@ pub struct Scenario {
     pub window: Range<Duration>,
     /// Beginnings of the names of metrics to show; all when empty.
     pub metrics: Vec<String>,
+    /// What runs on real hosts.
+    pub programs: Vec<Program>,
     plan: Plan,
+}
+
+/// What a file is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Simulation,
+    Laboratory,
 }
 
 impl Scenario {
@@ -64,6 +75,18 @@ impl Scenario {
     /// # Errors
     /// All mistakes, in the order of the file.
     pub fn parse(text: &str, read: &ReadFile<'_>) -> Result<Self, Vec<Mistake>> {
+        Self::parse_for(Purpose::Simulation, text, read)
+    }
+    /// The same for real hosts: programs alone are enough, and when no flow of ours, no program and
+    /// no `host = true` says which nodes are hosts, all are.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_for_laboratory(text: &str, read: &ReadFile<'_>) -> Result<Self, Vec<Mistake>> {
+        Self::parse_for(Purpose::Laboratory, text, read)
+    }
+
+    fn parse_for(purpose: Purpose, text: &str, read: &ReadFile<'_>) -> Result<Self, Vec<Mistake>> {
         let mistakes = Mistakes::new(text);
         let (root, broken) = DeTable::parse_recoverable(text);
         for error in &broken {
@@ -71,8 +94,10 @@ impl Scenario {
             mistakes.note(at, format!("TOML (): {}. Mend the file", error.message()));
         }
         // What is broken hides keys: complaints about them would mislead.
-        let scenario =
-            if broken.is_empty() { build(root.get_ref(), &mistakes, read) } else { None };
+        let scenario = match broken.is_empty() {
+            true => build(purpose, root.get_ref(), &mistakes, read),
+            false => None,
+        };
         let list = mistakes.into_list();
         scenario.filter(|_| list.is_empty()).ok_or(list)
     }
@@ -95,6 +120,7 @@ struct Sections<'a> {
     links: Vec<Fields<'a>>,
     media: Vec<Fields<'a>>,
     flows: Vec<Fields<'a>>,
+    programs: Vec<Fields<'a>>,
     changes: Vec<Fields<'a>>,
     scenario: Option<Fields<'a>>,
     report: Option<Fields<'a>>,
@@ -122,6 +148,7 @@ impl<'a> Sections<'a> {
             links: many("link"),
             media: many("medium"),
             flows: many("flow"),
+            programs: many("program"),
             changes: many("change"),
             report: top.table("report"),
         };
@@ -130,17 +157,23 @@ impl<'a> Sections<'a> {
     }
 }
 
-fn build(root: &DeTable<'_>, mistakes: &Mistakes<'_>, read: &ReadFile<'_>) -> Option<Scenario> {
+fn build(
+    purpose: Purpose,
+    root: &DeTable<'_>,
+    mistakes: &Mistakes<'_>,
+    read: &ReadFile<'_>,
+) -> Option<Scenario> {
     let sections = Sections::of(root, mistakes);
     let mut nodes = Nodes::default();
     sections.nodes.iter().for_each(|fields| nodes.read(fields));
     let roles: Vec<Role> =
         sections.flows.iter().filter_map(|fields| Role::read(fields, &nodes)).collect();
-    for role in &roles {
-        if let Role::Send { nodes: on, .. } | Role::Receive { nodes: on, .. } = role {
-            on.iter().for_each(|node| nodes.list[*node].is_host = true);
-        }
-    }
+    let programs: Vec<programs::Entry> = sections
+        .programs
+        .iter()
+        .filter_map(|fields| programs::Entry::read(fields, &nodes))
+        .collect();
+    find_hosts(&mut nodes, &roles, &programs, purpose);
     let mut traces = TraceFiles::new(read);
     let mut plan = with_hosts(Plan::new(0), &nodes, &roles, mistakes);
     let (roads, mut rules) = read_links(&sections.links, &nodes, &mut traces);
@@ -160,7 +193,32 @@ fn build(root: &DeTable<'_>, mistakes: &Mistakes<'_>, read: &ReadFile<'_>) -> Op
     let endless = roles.iter().any(Role::is_endless);
     let sends = roles.iter().any(|role| matches!(role, Role::Send { .. }));
     let until = if sends && !endless { Until::Complete } else { Until::Limit };
-    finish(plan, &sections, until)
+    let programs: Vec<Program> = programs.iter().flat_map(|entry| entry.programs(&nodes)).collect();
+    if purpose == Purpose::Simulation && roles.is_empty() {
+        let what = if programs.is_empty() {
+            "scenario (flow): nobody sends. Write a [[flow]]"
+        } else {
+            "scenario (program): programs run on real hosts. Use fanfare lab, or write a [[flow]]"
+        };
+        mistakes.note(sections.scenario.as_ref().map_or(0, |fields| fields.at), what);
+    }
+    let scenario = finish(plan, &sections, until)?;
+    Some(Scenario { programs, ..scenario })
+}
+
+/// Hosts are the nodes where something of ours, or a program, runs. Others forward.
+fn find_hosts(nodes: &mut Nodes, roles: &[Role], programs: &[programs::Entry], purpose: Purpose) {
+    for role in roles {
+        if let Role::Send { nodes: on, .. } | Role::Receive { nodes: on, .. } = role {
+            on.iter().for_each(|node| nodes.list[*node].is_host = true);
+        }
+    }
+    for node in programs.iter().flat_map(|entry| &entry.nodes) {
+        nodes.list[*node].is_host = true;
+    }
+    if purpose == Purpose::Laboratory && !nodes.list.iter().any(|node| node.is_host) {
+        nodes.list.iter_mut().for_each(|node| node.is_host = true);
+    }
 }
 
 fn with_hosts(mut plan: Plan, nodes: &Nodes, roles: &[Role], mistakes: &Mistakes<'_>) -> Plan {
@@ -301,9 +359,6 @@ fn finish(mut plan: Plan, sections: &Sections<'_>, default: Until) -> Option<Sce
     let report = sections.report.as_ref();
     let words = report.and_then(|report| report.words("metrics")).unwrap_or_default();
     report.into_iter().for_each(Fields::finish);
-    if plan.hosts.is_empty() && plan.flows.is_empty() {
-        fields.mistakes.note(fields.at, "scenario (flow): nobody sends. Write a [[flow]]");
-    }
     plan = plan.named(name?).membership(membership).warm_up(warm_up).until(until, duration?);
     Some(Scenario {
         name: name?.to_owned(),
@@ -311,6 +366,7 @@ fn finish(mut plan: Plan, sections: &Sections<'_>, default: Until) -> Option<Sce
         seed,
         window: warm_up..duration?,
         metrics: words.into_iter().map(|(word, _)| word.to_owned()).collect(),
+        programs: Vec::new(),
         plan,
     })
 }

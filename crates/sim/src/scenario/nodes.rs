@@ -25,7 +25,8 @@ pub(super) struct Node {
     pub(super) drift_ppm: i32,
     /// Where the file says so.
     pub(super) at: usize,
-    /// Whether a flow of ours begins or ends there: then it is a host, else a router.
+    /// Whether a flow of ours begins or ends there, a program runs there, or the file says so: then
+    /// it is a host, else a router.
     pub(super) is_host: bool,
 }
 
@@ -52,7 +53,7 @@ impl Nodes {
             restarts: fields.list("restart", units::time),
             drift_ppm: fields.read("drift", units::drift).unwrap_or_default(),
             at: fields.at,
-            is_host: false,
+            is_host: fields.flag("host").unwrap_or(false),
         };
         fields.finish();
         let Some(name) = name else { return };

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 impl Simulation {
     /// The shared network of a plan that has hops.
-    pub(super) fn fabric_of(plan: &Plan, traces: &Rc<Traces>) -> Option<Fabric> {
+    pub(crate) fn fabric_of(plan: &Plan, traces: &Rc<Traces>) -> Option<Fabric> {
         let mut edges = plan.hops.clone();
         for (medium, number) in plan.media.iter().zip(0..) {
             edges.extend(medium.edges(number));

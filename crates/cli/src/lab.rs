@@ -1,0 +1,93 @@
+//! `fanfare lab`: scenario files with real hosts, on this machine.
+
+mod capture;
+mod check;
+mod exec;
+mod lines;
+mod run;
+mod status;
+mod up;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use fanfare_lab::{LabError, Refusal};
+use fanfare_sim::Scenario;
+
+use crate::{
+    exit::{Exit, Failure},
+    progress::Output,
+    sim,
+};
+
+/// Run real programs on a bad network: hosts on this machine, links from a scenario file
+///
+/// Each host is a network namespace with one interface, eth0; between them runs the model of the
+/// simulator, in real time. Needs root. Nothing touches the machine's own network.
+#[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Up(up::UpArgs),
+    Exec(exec::ExecArgs),
+    Run(run::RunArgs),
+    Status(status::StatusArgs),
+    Capture(capture::CaptureArgs),
+    Down(status::DownArgs),
+    Check(check::CheckArgs),
+}
+
+/// Which scenario.
+#[derive(Debug, Args)]
+struct FileArgs {
+    /// Scenario file (TOML)
+    file: PathBuf,
+    /// Seed of all losses and jitter [default: the file's]
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// Which lab of those that are up.
+#[derive(Debug, Args)]
+struct WhichArgs {
+    /// Its name or its scenario's, when several are up
+    #[arg(long, value_name = "NAME")]
+    lab: Option<String>,
+}
+
+pub(crate) fn run(args: &LabArgs) -> Exit {
+    match &args.what {
+        What::Up(args) => up::run(args),
+        What::Exec(args) => exec::run(args),
+        What::Run(args) => run::run(args),
+        What::Status(args) => status::run(args),
+        What::Capture(args) => capture::run(args),
+        What::Down(args) => status::down(args),
+        What::Check(args) => check::run(args),
+    }
+}
+
+fn load(path: &Path) -> Result<Scenario, Vec<Failure>> {
+    sim::load_with(path, Scenario::parse_for_laboratory)
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        let exit = match error.refusal {
+            Refusal::Permission => Exit::Permission,
+            Refusal::Missing => Exit::Resource,
+            Refusal::Usage => Exit::Usage,
+            Refusal::System => Exit::Failed,
+        };
+        Self::new(exit, error.code, error.to_string())
+    }
+}
+
+/// Shows why nothing came of it.
+fn give_up(output: &Output, error: LabError) -> Exit {
+    crate::give_up(output, &error.into())
+}

@@ -1,0 +1,61 @@
+//! The laboratory: real programs on a bad network, on one machine.
+//!
+//! A scenario file that the simulator reads comes up with real hosts: each is a network namespace
+//! with one Ethernet interface, and between them runs the simulator's own model of hops, queues,
+//! media and paths, in real time. Any program runs on a host unchanged.
+//!
+//! ```no_run
+//! use fanfare_lab::Lab;
+//!
+//! # fn run(scenario: fanfare_sim::Scenario) -> Result<(), Box<dyn std::error::Error>> {
+//! let lab = Lab::up(&scenario, 1)?;
+//! let mut receiver = lab.hosts()[1].command("fanfare").args(["recv", "--once"]).spawn()?;
+//! lab.hosts()[0].command("fanfare").args(["send", "notes.txt"]).status()?;
+//! receiver.wait()?;
+//! let counted = lab.down()?;
+//! println!("{} packets, {} late", counted.nodes[0].sent.packets, counted.lateness.p99_ms);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Map, in reading order
+//! - `lab`: a scenario's hosts and network, from making to end; `host`: one of them.
+//! - `emulator`: the thread between them, and the `cable` of each host.
+//! - `packet`, `segment`: what a cable has to understand of frames; `tap`, `priority`: the system.
+//! - `snapshot`, `lateness`: what was counted, and whether it may be believed; `capture`: pcap.
+//! - `run`, `process`, `transfers`: the programs of a scenario.
+//! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
+//! - `check`: how exact it is here.
+#![cfg(target_os = "linux")]
+
+mod capture;
+mod check;
+mod clock;
+mod control;
+mod emulator;
+mod error;
+mod host;
+mod lab;
+mod lateness;
+mod namespace;
+mod packet;
+mod priority;
+mod process;
+mod rights;
+mod run;
+mod segment;
+mod snapshot;
+mod tap;
+mod tool;
+mod transfers;
+
+pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
+pub use control::{HostStatus, RunningLab, Status};
+pub use error::{LabError, Refusal};
+pub use host::{Host, INTERFACE};
+pub use lab::{Lab, clear_leftovers};
+pub use lateness::LatenessReport;
+pub use process::Ending;
+pub use rights::check as check_rights;
+pub use run::{Conclusion, ProgramReport, Run};
+pub use snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};

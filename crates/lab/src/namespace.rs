@@ -1,0 +1,132 @@
+//! Network namespaces of ours: made, entered, removed, and found again when a run has died.
+//!
+//! Nothing touches the machine's own network. A namespace is named `ffl<process id>x<lab><host>`, so
+//! that what a dead run has left can be told from what a living one uses.
+
+use crate::{
+    error::{LabError, Refusal},
+    tool,
+};
+use rustix::{
+    process::{Pid, Signal, kill_process},
+    thread::{LinkNameSpaceType, move_into_link_name_space},
+};
+use std::{
+    fs,
+    os::fd::AsFd as _,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
+
+/// All our namespaces begin with this.
+const PREFIX: &str = "ffl";
+
+/// One network namespace; gone, with all that runs in it, when dropped.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    name: String,
+}
+
+impl Namespace {
+    /// Makes the namespace of host `index` of lab `stem` ([`stem`]).
+    pub(crate) fn add(stem: &str, index: usize) -> Result<Self, LabError> {
+        let name = format!("{stem}h{index}");
+        tool::ip(&["netns", "add", &name], "")?;
+        Ok(Self { name })
+    }
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+    /// A batch of `ip` commands inside.
+    pub(crate) fn batch(&self, lines: &str) -> Result<(), LabError> {
+        tool::ip(&["-n", &self.name, "-batch", "-"], lines).map(drop)
+    }
+    /// Runs something inside, on a thread of its own: sockets and devices that it opens stay there.
+    pub(crate) fn enter<T: Send>(&self, inside: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        enter(&self.name, inside)
+    }
+}
+
+/// As [`Namespace::enter`], by name.
+pub(crate) fn enter<T: Send>(name: &str, inside: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+    let failed = |error: &std::io::Error| LabError::system(format!("namespace ({name})"), error);
+    let file = fs::File::open(path(name)).map_err(|error| failed(&error))?;
+    thread::scope(|scope| {
+        let entered = scope.spawn(|| {
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
+                .map_err(|error| failed(&error.into()))?;
+            Ok(inside())
+        });
+        entered.join().unwrap_or_else(|_| {
+            let text = format!("namespace ({name}): a thread in it panicked. Report this");
+            Err(LabError::new(Refusal::System, "lab.panic", text))
+        })
+    })
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        remove(&self.name);
+    }
+}
+
+fn path(name: &str) -> PathBuf {
+    Path::new("/var/run/netns").join(name)
+}
+
+/// A command that runs `program` in the namespace `name`.
+pub(crate) fn command(name: &str, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", name]).arg(program);
+    command
+}
+
+/// What the names of a lab begin with.
+pub(crate) fn stem(lab: u32) -> String {
+    format!("{PREFIX}{}x{lab}", std::process::id())
+}
+
+/// Removes the namespaces of runs that are no longer alive; gives their names.
+///
+/// # Errors
+/// When `ip` is missing or refuses.
+pub(crate) fn clear_leftovers() -> Result<Vec<String>, LabError> {
+    let listed = tool::ip(&["netns", "list"], "")?;
+    let dead = |name: &&str| owner(name).is_some_and(|pid| !is_alive(pid));
+    let names = listed.lines().filter_map(|line| line.split_whitespace().next()).filter(dead);
+    Ok(names.inspect(|name| remove(name)).map(str::to_owned).collect())
+}
+
+pub(crate) fn is_alive(pid: u32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// The process id in a name of ours; `None` for a name that is not.
+pub(crate) fn owner(name: &str) -> Option<u32> {
+    name.strip_prefix(PREFIX)?.split_once('x')?.0.parse().ok()
+}
+
+/// Ends what still runs inside and removes it; absent is as good.
+fn remove(name: &str) {
+    for pid in tool::ip(&["netns", "pids", name], "").unwrap_or_default().split_whitespace() {
+        if let Some(pid) = pid.parse().ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+    let _ = tool::ip(&["netns", "del", name], "");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_ours_tells_its_owner_and_another_is_left_alone() {
+        assert_eq!(owner("ffl4711x0h2"), Some(4711));
+        assert_eq!(owner("ffi4711x0h2"), None);
+        assert_eq!(owner("fflx0"), None);
+        assert_eq!(owner("ffl12"), None);
+        assert_eq!(owner(&format!("{}h3", stem(7))), Some(std::process::id()));
+    }
+}

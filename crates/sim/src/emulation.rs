@@ -1,0 +1,404 @@
+//! The network in real time: the same hops, queues, media and paths, under somebody else's clock and
+//! with somebody else's packets.
+//!
+//! A driver tells it of every packet that a host sends ([`Emulation::on_packet`]), asks when
+//! something happens next, and takes what has reached a host by then ([`Emulation::poll`]). Changes
+//! and background flows of the plan happen at their times; its sessions and what they send do not:
+//! real programs stand in their place.
+//!
+//! What is late is late only on its way out: every event counts with the time at which it was due,
+//! so that a busy machine adds to delays but not to a line's rate.
+
+mod account;
+
+pub use account::LinkAccount;
+
+use crate::{
+    agenda::Agenda,
+    fabric::{Fabric, Step},
+    flow::{Running, Side},
+    link::HEADER_BYTES,
+    network::{Host, Hosts, Network, PathCounts},
+    packet::{FlowId, Packet, Payload, Target},
+    plan::{Change, Plan},
+    simulation::Simulation,
+    topology::{Place, PlaceNumber},
+};
+use fanfare_proto::{Destination, Duration, Ecn, SessionConfig, Time};
+use std::{collections::BTreeMap, rc::Rc};
+
+/// A host of the plan, for which a driver has a real one.
+#[derive(Debug, Clone)]
+pub struct EmulatedHost {
+    /// Its number.
+    pub host: Host,
+    /// Its name.
+    pub name: String,
+    /// Its group: a packet for all goes to the other hosts of the group.
+    pub group: u8,
+    /// The largest IP packet that its own links take.
+    pub mtu: usize,
+    /// What a session there would be.
+    pub session: SessionConfig,
+    /// What it would be given to send: when, and how many bytes.
+    pub sends: Vec<(Duration, u64)>,
+    /// When it comes (`true`) and when it is gone.
+    pub presence: Vec<(Duration, bool)>,
+}
+
+/// Where a packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recipient {
+    /// All others of the sender's group.
+    Group,
+    /// One host.
+    Host(Host),
+}
+
+/// A packet that has reached a host.
+#[derive(Debug, Clone)]
+pub struct Due {
+    /// When.
+    pub at: Time,
+    /// Who sent it.
+    pub from: Host,
+    /// Whom it has reached.
+    pub to: Host,
+    /// Its ECN mark now.
+    pub ecn: Option<Ecn>,
+    /// Its bytes, shared by all whom it reaches.
+    pub bytes: Rc<[u8]>,
+    /// The way has inverted a bit of it.
+    pub corrupted: bool,
+}
+
+/// A plan's network at work.
+#[derive(Debug)]
+pub struct Emulation {
+    plan: Plan,
+    now: Time,
+    agenda: Agenda<Happening>,
+    /// Paths of each pair, and who is up.
+    network: Network,
+    /// In a plan with hops, in the place of the network's paths.
+    fabric: Option<Fabric>,
+    flows: Vec<Running>,
+    up: Vec<bool>,
+    /// Without hops: what became of the packets of each pair.
+    paths: BTreeMap<(Host, Host), LinkAccount>,
+    unheard: u64,
+}
+
+/// What the agenda holds.
+#[derive(Debug)]
+enum Happening {
+    Due(Due),
+    Step(Step),
+    Change(usize),
+    Start(Host),
+    FlowStart(u16),
+    FlowStop(u16),
+    FlowWake(u16, Side),
+}
+
+impl Plan {
+    /// The hosts of the plan, in order.
+    #[must_use]
+    pub fn emulated_hosts(&self) -> Vec<EmulatedHost> {
+        let entry = |number: usize| {
+            let host = Host(number as u16);
+            let place = Place::Host(host);
+            let entry = &self.hosts[number];
+            let own = self.hops.iter().filter(|edge| edge.from == place || edge.to == place);
+            EmulatedHost {
+                host,
+                name: self.labels.get(&place).cloned().unwrap_or_else(|| place.to_string()),
+                group: entry.group,
+                mtu: own.map(|edge| edge.hop.mtu).max().unwrap_or(crate::hop::MTU),
+                session: entry.config.clone(),
+                sends: self.sends_of(host),
+                presence: self.presence_of(host),
+            }
+        };
+        (0..self.hosts.len()).map(entry).collect()
+    }
+    /// When the plan ends at the latest.
+    #[must_use]
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    fn sends_of(&self, host: Host) -> Vec<(Duration, u64)> {
+        let send = |(at, change): &(Duration, Change)| match change {
+            Change::Send(from, object) if *from == host => Some((*at, object.size)),
+            _ => None,
+        };
+        self.changes.iter().filter_map(send).collect()
+    }
+    fn presence_of(&self, host: Host) -> Vec<(Duration, bool)> {
+        let change = |(at, change): &(Duration, Change)| match change {
+            Change::Start(which) if *which == host => Some((*at, true)),
+            Change::Crash(which) if *which == host => Some((*at, false)),
+            _ => None,
+        };
+        let start = self.hosts[usize::from(host.0)].start;
+        let mut all = vec![(start, true)];
+        all.extend(self.changes.iter().filter_map(change));
+        all.sort_by_key(|(at, _)| *at);
+        all
+    }
+}
+
+impl Emulation {
+    /// The network of a plan, at time zero.
+    ///
+    /// # Panics
+    /// When a background flow of the plan begins or ends where no hop leads.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        let traces = Rc::new(plan.traces.clone());
+        let mut network = Network::new(plan.seed, plan.link);
+        network.set_traces(Rc::clone(&traces));
+        let mut agenda = Agenda::new();
+        for entry in &plan.hosts {
+            let host = network.add(entry.group);
+            agenda.push(Time::ZERO + entry.start, Happening::Start(host));
+        }
+        plan.links.iter().for_each(|(from, to, link)| network.set_link(*from, *to, *link));
+        for (number, (at, _)) in plan.changes.iter().enumerate() {
+            agenda.push(Time::ZERO + *at, Happening::Change(number));
+        }
+        let fabric = Simulation::fabric_of(&plan, &traces);
+        let mut emulation = Self {
+            up: vec![false; plan.hosts.len()],
+            plan,
+            now: Time::ZERO,
+            agenda,
+            network,
+            fabric,
+            flows: Vec::new(),
+            paths: BTreeMap::new(),
+            unheard: 0,
+        };
+        emulation.plan_flows();
+        emulation
+    }
+
+    /// A host sends an IP packet, whose length is what lines and queues count. Ask [`Self::poll`]
+    /// for the same time first: what is due before comes before.
+    ///
+    /// False when the host is not up: the packet is gone.
+    pub fn on_packet(
+        &mut self,
+        now: Time,
+        from: Host,
+        to: Recipient,
+        ecn: Option<Ecn>,
+        bytes: Rc<[u8]>,
+    ) -> bool {
+        self.now = self.now.max(now);
+        if !self.up.get(usize::from(from.0)).copied().unwrap_or(false) {
+            return false;
+        }
+        match to {
+            Recipient::Host(host) if host == from => {}
+            _ if self.fabric.is_some() => self.send_shared(from, to, ecn, bytes),
+            Recipient::Host(host) => self.send_path(from, host, ecn, &bytes),
+            Recipient::Group => {
+                let group = self.plan.hosts[usize::from(from.0)].group;
+                for number in 0..self.plan.hosts.len() {
+                    let host = Host(number as u16);
+                    if host != from && self.plan.hosts[number].group == group {
+                        self.send_path(from, host, ecn, &bytes);
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// When something happens next.
+    #[must_use]
+    pub fn next_time(&self) -> Option<Time> {
+        self.agenda.next_time()
+    }
+
+    /// Lets everything happen that is due by `now`; what has reached hosts is put into `due`, in
+    /// the order of time.
+    pub fn poll(&mut self, now: Time, due: &mut Vec<Due>) {
+        while self.agenda.next_time().is_some_and(|at| at <= now) {
+            let Some((at, happening)) = self.agenda.pop() else { return };
+            self.now = self.now.max(at);
+            self.happen(at, happening, due);
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// What became of packets on each link: each hop, or the path of each pair that had any.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<LinkAccount> {
+        let Some(fabric) = &self.fabric else { return self.paths.values().cloned().collect() };
+        let name = |place: Place| {
+            self.plan.labels.get(&place).cloned().unwrap_or_else(|| place.to_string())
+        };
+        let account = |(report, waiting): (&_, usize)| LinkAccount::of(report, waiting, &name);
+        fabric.reports().map(account).collect()
+    }
+
+    /// Packets that have reached a host which was not up.
+    #[must_use]
+    pub fn unheard(&self) -> u64 {
+        self.unheard
+    }
+
+    fn happen(&mut self, at: Time, happening: Happening, due: &mut Vec<Due>) {
+        match happening {
+            Happening::Due(arrived) => {
+                if self.up[usize::from(arrived.to.0)] {
+                    due.push(arrived);
+                } else {
+                    self.unheard += 1;
+                }
+            }
+            Happening::Step(step) => self.on_step(at, step, due),
+            Happening::Start(host) => self.set_up(at, host, true),
+            Happening::Change(number) => {
+                let change = self.plan.changes[number].1.clone();
+                self.change(at, change);
+            }
+            Happening::FlowStart(number) => {
+                let flow = &self.plan.flows[usize::from(number)];
+                self.flows[usize::from(number)].start(at, flow, self.plan.seed);
+                self.settle_flow(at, number, Side::Source);
+            }
+            Happening::FlowStop(number) => self.flows[usize::from(number)].stop(),
+            Happening::FlowWake(number, side) => {
+                self.flows[usize::from(number)].on_wake(at, side);
+                self.settle_flow(at, number, side);
+            }
+        }
+    }
+
+    fn send_shared(&mut self, from: Host, to: Recipient, ecn: Option<Ecn>, bytes: Rc<[u8]>) {
+        let Some(fabric) = &mut self.fabric else { return };
+        let target = match to {
+            Recipient::Group => Target::Group(fabric.group(from)),
+            Recipient::Host(host) => Target::Place(PlaceNumber(host.0)),
+        };
+        let packet = Packet::whole((from, PlaceNumber(from.0)), target, ecn, bytes);
+        fabric.send(self.now, packet);
+        self.enter_steps();
+    }
+
+    /// The path of one pair; a packet for a group takes that of each.
+    fn send_path(&mut self, from: Host, to: Host, ecn: Option<Ecn>, bytes: &Rc<[u8]>) {
+        let label = |host: Host| {
+            let place = Place::Host(host);
+            self.plan.labels.get(&place).cloned().unwrap_or_else(|| place.to_string())
+        };
+        let account = self
+            .paths
+            .entry((from, to))
+            .or_insert_with(|| LinkAccount::new(label(from), label(to)));
+        // The network adds the headers to what a session sends: here they are in the packet.
+        let headers = HEADER_BYTES.min(bytes.len());
+        let before = self.network.counts;
+        let peer = Destination::Peer(to.address());
+        let deliveries = self.network.send(self.now, from, peer, &bytes[headers..], 0);
+        account.on_path(bytes.len(), &before, &self.network.counts);
+        for delivery in deliveries {
+            let (at, corrupted) = (delivery.at, delivery.hash != 0);
+            let bytes = match corrupted {
+                true => [&bytes[..headers], &delivery.bytes[..]].concat().into(),
+                false => Rc::clone(bytes),
+            };
+            self.agenda.push(at, Happening::Due(Due { at, from, to, ecn, bytes, corrupted }));
+        }
+    }
+
+    fn on_step(&mut self, at: Time, step: Step, due: &mut Vec<Due>) {
+        let Some(fabric) = &mut self.fabric else { return };
+        let arrived = fabric.on_step(at, step);
+        let place = arrived.as_ref().map(|(place, _)| (fabric.place(*place), *place));
+        self.enter_steps();
+        let (Some((_, packet)), Some(place)) = (arrived, place) else { return };
+        match (packet.flow, place) {
+            (FlowId::Background(number), _) => {
+                if let Some(side) = self.flows[usize::from(number)].on_packet(at, &packet) {
+                    self.settle_flow(at, number, side);
+                }
+            }
+            (FlowId::Host(from), (Place::Host(to), _)) if self.up[usize::from(to.0)] => {
+                let Payload::Datagram(bytes, hash) = packet.payload else { return };
+                due.push(Due { at, from, to, ecn: packet.ecn, bytes, corrupted: hash != 0 });
+            }
+            (FlowId::Host(_), _) => self.unheard += 1,
+        }
+    }
+
+    fn enter_steps(&mut self) {
+        let Some(fabric) = &mut self.fabric else { return };
+        for (at, step) in fabric.steps.drain(..) {
+            self.agenda.push(at, Happening::Step(step));
+        }
+    }
+
+    fn change(&mut self, at: Time, change: Change) {
+        match change {
+            Change::Start(host) => self.set_up(at, host, true),
+            Change::Crash(host) => self.set_up(at, host, false),
+            Change::Partition(hosts) => self.set_side(hosts, 1),
+            Change::Heal => self.set_side(Hosts::All, 0),
+            Change::Link(from, to, link) => self.network.set_link(from, to, link),
+            Change::Hop(from, to, hop) => {
+                if let Some(fabric) = &mut self.fabric {
+                    fabric.set_hop(from, to, hop);
+                }
+            }
+            // What sessions do is the programs' own business.
+            _ => {}
+        }
+    }
+    fn set_up(&mut self, at: Time, host: Host, up: bool) {
+        self.up[usize::from(host.0)] = up;
+        self.network.set_up(host, up);
+        if let Some(fabric) = &mut self.fabric {
+            fabric.set_up(at, host, up);
+        }
+        self.enter_steps();
+    }
+    fn set_side(&mut self, hosts: Hosts, side: u8) {
+        self.network.set_side(hosts, side);
+        if let Some(fabric) = &mut self.fabric {
+            fabric.set_side(hosts, side);
+        }
+    }
+
+    fn plan_flows(&mut self) {
+        let Some(fabric) = &self.fabric else { return };
+        for (flow, number) in self.plan.flows.iter().zip(0..) {
+            let place = |place: Place| {
+                fabric.find(place).unwrap_or_else(|| panic!("flow {number}: no hop names {place}"))
+            };
+            self.flows.push(Running::new(number, [place(flow.from), place(flow.to)], flow));
+            self.agenda.push(Time::ZERO + flow.during.start, Happening::FlowStart(number));
+            if flow.during.end < Duration::MAX {
+                self.agenda.push(Time::ZERO + flow.during.end, Happening::FlowStop(number));
+            }
+        }
+    }
+    fn settle_flow(&mut self, at: Time, number: u16, side: Side) {
+        let flow = &mut self.flows[usize::from(number)];
+        let packets = flow.drain(at, side);
+        if let Some(wake) = flow.plan_wake(at, side) {
+            self.agenda.push(wake, Happening::FlowWake(number, side));
+        }
+        if let Some(fabric) = &mut self.fabric {
+            packets.into_iter().for_each(|packet| fabric.send(at, packet));
+        }
+        self.enter_steps();
+    }
+}
+
+#[cfg(test)]
+mod tests;
