@@ -13,8 +13,9 @@
 //! - `node`: drives one session by its `clock`; [`content`]: objects' bytes, computed rather than stored.
 //! - `simulation`: the run itself.
 //! - [`tcp`]: flows to compete with.
+//! - [`experiment`]: a scenario over many values and seeds, as tables.
 //! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
-//!   [`metrics`], [`statistics`],
+//!   [`metrics`], [`reaction`], [`statistics`],
 //!   `time_series`, `trace`: what came of it.
 //!
 //! # The guide
@@ -24,6 +25,7 @@
 pub mod agenda;
 mod clock;
 pub mod content;
+pub mod experiment;
 mod fabric;
 pub mod fairness;
 pub mod flow;
@@ -39,6 +41,7 @@ pub mod packet;
 pub mod plan;
 mod port;
 pub mod queue;
+pub mod reaction;
 pub mod report;
 pub mod scenario;
 pub mod series;
@@ -51,6 +54,7 @@ pub mod topology;
 mod trace;
 pub mod traffic;
 
+pub use experiment::Experiment;
 pub use fabric::MembershipLatency;
 pub use fairness::jain_index;
 pub use flow::{Flow, FlowKind, FlowReport};
@@ -63,8 +67,9 @@ pub use node::{Completion, Offer};
 pub use packet::FlowId;
 pub use plan::{Change, Object, Plan, Until};
 pub use queue::{Limit, Queue, Red};
+pub use reaction::Reaction;
 pub use report::{HostReport, Report};
-pub use scenario::Scenario;
+pub use scenario::{Scenario, Values};
 pub use series::Series;
 pub use statistics::Summary;
 pub use table::Table;
