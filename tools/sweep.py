@@ -5,7 +5,7 @@
     tools/sweep.py cell.toml --vary loss=0.1%,1%,10% --vary rate=1Mbps,2Mbps --seeds 20 --out cells.csv
     tools/sweep.py cell.toml --seeds 100000 --dask tcp://scheduler:8786
 
-A file may hold ${name} where --vary gives values. The work is done by `fanfare sim run`; this only
+A file may hold ${name} where --vary gives values: it is passed on as --set. The work is done by `fanfare sim run`; this only
 deals it out, adds the answers up and writes one line for each combination and figure: runs, mean,
 half the width of the 95 % confidence interval, least, greatest. What is written depends on the files,
 the values and the seeds alone, not on where it was run.
@@ -21,7 +21,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from string import Template
 
 # Student's t for 97.5 %, 1 to 30 degrees of freedom; beyond, Fisher's expansion (as in
 # crates/sim/src/statistics.rs).
@@ -60,7 +59,7 @@ def pieces(first, seeds, size):
 
 def run_piece(work):
     """Runs some seeds of one text. Gives (seed, figures) of each, or the error's text."""
-    fanfare, text, beside, first, seeds = work
+    fanfare, text, values, beside, first, seeds = work
     # Beside the original only where it may name another file.
     beside = beside if "trace" in text else None
     with tempfile.NamedTemporaryFile("w", suffix=".toml", dir=beside) as file:
@@ -68,6 +67,8 @@ def run_piece(work):
         file.flush()
         command = [fanfare, "sim", "run", file.name, "--json", "--jobs", "1"]
         command += ["--seed", str(first), "--seeds", str(seeds)]
+        for name, value in values.items():
+            command += ["--set", f"{name}={value}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     # 3: some transfer was not complete, which the figures say.
     if done.returncode not in (0, 3):
@@ -99,7 +100,7 @@ def add_up(works, results, keys):
         for seed, metrics in result:
             for name, value in metrics.items():
                 figures.setdefault((key, name), {})[seed] = value
-        print(f"\r{key[0]} seed {work[3] + work[4] - 1} ", end="", file=sys.stderr)
+        print(f"\r{key[0]} seed {work[4] + work[5] - 1} ", end="", file=sys.stderr)
     print(file=sys.stderr)
     return figures
 
@@ -145,20 +146,15 @@ def main(argv):
     for path in args.files:
         try:
             with open(path, encoding="utf-8") as file:
-                template = Template(file.read())
+                text = file.read()
         except OSError as error:
             print(f"error: scenario ({path}): {error.strerror}. Name a .toml file", file=sys.stderr)
             return 2
         for values in combinations(args.vary):
-            try:
-                text = template.substitute(values)
-            except (KeyError, ValueError) as error:
-                print(f"error: scenario ({path}): needs --vary for {error}", file=sys.stderr)
-                return 2
             # Only files on this machine can be read beside the scenario.
             beside = None if args.dask else os.path.dirname(os.path.abspath(path))
             for first, seeds in pieces(args.seed, args.seeds, args.piece):
-                works.append((args.fanfare, text, beside, first, seeds))
+                works.append((args.fanfare, text, values, beside, first, seeds))
                 keys.append((os.path.basename(path), *values.values()))
     figures = add_up(works, answers(works, args), keys)
     names = [name for name, _ in args.vary]

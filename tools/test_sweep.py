@@ -39,6 +39,18 @@ class Sweep(unittest.TestCase):
         self.assertEqual(len(outputs), 1)
         self.assertIn("small.toml,complete,6,1.0", outputs.pop())
 
+    @unittest.skipUnless("FANFARE" in os.environ, "FANFARE does not name the command")
+    def test_what_varies_is_a_variable_of_the_file(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "out.csv"
+            args = [str(FILES / "road.toml"), "--seeds", "1", "--out", str(path)]
+            args += ["--vary", "loss=0%,10%", "--vary", "duration=20s", "--vary", "warm_up=5s"]
+            self.assertEqual(sweep.main(args + ["--fanfare", os.environ["FANFARE"]]), 0)
+            sums = [line for line in path.read_text().splitlines() if "goodput_sum_bps" in line]
+        self.assertEqual(len(sums), 2)
+        clean, lossy = (float(line.split(",")[6]) for line in sums)
+        self.assertLess(lossy, 0.95 * clean)
+
     def test_a_table_has_a_line_for_each_figure(self):
         out = io.StringIO()
         sweep.write({(("f.toml", "1%"), "nacks"): {2: 3.0, 1: 1.0}}, ["loss"], out)

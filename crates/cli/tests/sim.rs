@@ -105,3 +105,102 @@ fn the_files_of_a_directory_are_listed_with_what_they_are_about() {
     let listed = text(&out.stdout);
     assert!(out.status.success() && listed.contains("small.toml  30 receivers"), "{listed}");
 }
+
+fn experiments() -> String {
+    format!("{}/../../scenarios/experiments", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn a_variable_is_given_a_value_and_one_that_is_not_there_is_refused() {
+    let with = |set: &str| {
+        let short = ["--set", "duration=12s", "--set", "warm_up=2s", "--set", set];
+        sim(&[&["run", &file("road"), "--seeds", "1"][..], &short].concat())
+    };
+    let out = with("ours=3");
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    assert!(text(&out.stdout).contains("goodput_bps:r3"), "{}", text(&out.stdout));
+    let out = with("our=3");
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("variable (our): is not in this file. Did you mean ours?"));
+    assert_eq!(with("ours").status.code(), Some(2));
+}
+
+/// An experiment of two cells of a few seconds each, in a directory of its own.
+fn small_experiment(name: &str) -> (PathBuf, String) {
+    let dir = directory(name);
+    let path = dir.join("short.toml");
+    let text = "[experiment]\nname = \"short\"\nabout = \"goodput by loss\"\nseeds = 2\n\
+                scenario = \"ROAD\"\n[set]\nduration = \"20s\"\nwarm_up = \"5s\"\n\
+                [[vary]]\nname = \"loss\"\nvalues = [\"0%\", \"10%\"]\n\
+                [[figure]]\nname = \"goodput\"\nmetric = \"goodput_sum_bps\"\nscale = 0.001\n\
+                [[expect]]\nthat = \"much\"\nat_least = 890\n[plot]\nx = \"loss\"\n";
+    fs::write(&path, text.replace("ROAD", &file("road"))).unwrap();
+    (dir, path.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_table_is_made_the_same_on_any_number_of_threads_and_a_change_of_it_is_found() {
+    let (dir, path) = small_experiment("table");
+    let out = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let make = |to: &str, more: &[&str]| {
+        let made = sim(&[&["table", &path, "--out", &out(to)][..], more].concat());
+        assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+        text(&made.stdout)
+    };
+    let told = make("one", &["--jobs", "1"]);
+    assert!(told.contains("**much**: not so in 1 of 2: 10%"), "{told}");
+    make("two", &["--jobs", "3"]);
+    for ending in ["md", "csv", "runs.csv", "svg"] {
+        let read = |to: &str| fs::read_to_string(dir.join(to).join(format!("short.{ending}")));
+        assert_eq!(read("one").unwrap(), read("two").unwrap());
+    }
+    let check = || sim(&["table", &path, "--out", &out("two"), "--check", "--seeds", "1"]);
+    assert_eq!(check().status.code(), Some(0));
+    let runs = dir.join("two/short.runs.csv");
+    let kept = fs::read_to_string(&runs).unwrap();
+    let changed = kept.lines().map(|line| match line.starts_with("10%,1,") {
+        true => String::from("10%,1,5.000"),
+        false => line.to_owned(),
+    });
+    fs::write(&runs, changed.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    let differs = check();
+    assert_eq!(differs.status.code(), Some(1));
+    assert!(text(&differs.stderr).contains("short 10% seed 1"), "{}", text(&differs.stderr));
+    make("two", &["--where", "loss=10%"]);
+    assert_eq!(fs::read_to_string(&runs).unwrap(), kept);
+    make("two", &["--keep"]);
+    assert_eq!(check().status.code(), Some(0));
+}
+
+#[test]
+fn mistakes_in_an_experiment_end_with_2() {
+    let (_, path) = small_experiment("wrong");
+    let right = fs::read_to_string(&path).unwrap();
+    let told = |from: &str, to: &str| {
+        fs::write(&path, right.replace(from, to)).unwrap();
+        let out = sim(&["table", &path, "--out", &(path.clone() + ".out")]);
+        assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
+        text(&out.stderr)
+    };
+    assert!(told("seeds =", "seds =").contains("Did you mean seeds?"));
+    assert!(told("warm_up =", "warmup =").contains("variable (warmup): is not in this file"));
+    assert!(told("goodput_sum_bps", "goodput_bps").contains("figure (goodput): no run has"));
+    fs::write(&path, &right).unwrap();
+    let out = sim(&["table", &path, "--where", "loss=5%"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("has no such value"), "{}", text(&out.stderr));
+    let out = sim(&["table", &path, "--check", "--out", "nowhere"]);
+    assert!(text(&out.stderr).contains("Run fanfare sim table"), "{}", text(&out.stderr));
+}
+
+#[test]
+fn every_experiment_and_all_its_cells_are_understood() {
+    let files: Vec<String> = fs::read_dir(experiments())
+        .unwrap()
+        .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
+        .filter(|path| path.ends_with(".toml"))
+        .collect();
+    let args: Vec<&str> = ["check"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let out = sim(&args);
+    assert!(files.len() >= 8 && out.status.success(), "{}", text(&out.stderr));
+}

@@ -14,8 +14,9 @@
 //! - `simulation`: the run itself.
 //! - [`emulation`]: the network alone, under a driver's clock, with real packets.
 //! - [`tcp`]: flows to compete with.
+//! - [`experiment`]: a scenario over many values and seeds, as tables.
 //! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
-//!   [`metrics`], [`statistics`],
+//!   [`metrics`], [`reaction`], [`statistics`],
 //!   `time_series`, `trace`: what came of it.
 //!
 //! # The guide
@@ -26,6 +27,7 @@ pub mod agenda;
 mod clock;
 pub mod content;
 pub mod emulation;
+pub mod experiment;
 mod fabric;
 pub mod fairness;
 pub mod flow;
@@ -41,6 +43,7 @@ pub mod packet;
 pub mod plan;
 mod port;
 pub mod queue;
+pub mod reaction;
 pub mod report;
 pub mod scenario;
 pub mod series;
@@ -54,6 +57,7 @@ mod trace;
 pub mod traffic;
 
 pub use emulation::{Due, EmulatedHost, Emulation, LinkAccount, Recipient};
+pub use experiment::Experiment;
 pub use fabric::MembershipLatency;
 pub use fairness::jain_index;
 pub use flow::{Flow, FlowKind, FlowReport};
@@ -66,8 +70,9 @@ pub use node::{Completion, Offer};
 pub use packet::FlowId;
 pub use plan::{Change, Object, Plan, Until};
 pub use queue::{Limit, Queue, Red};
+pub use reaction::Reaction;
 pub use report::{HostReport, Report};
-pub use scenario::{ExpectedExit, Program, ProgramCommand, Scenario};
+pub use scenario::{ExpectedExit, Program, ProgramCommand, Scenario, Values};
 pub use series::Series;
 pub use statistics::Summary;
 pub use table::Table;

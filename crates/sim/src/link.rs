@@ -23,6 +23,9 @@ pub enum Loss {
     },
     /// As recorded ([`crate::Plan::loss_trace`]), from its beginning and over and over.
     Trace(TraceId),
+    /// Each bit is wrong with this probability, and a datagram with a wrong bit is lost: long ones
+    /// more often than short ones.
+    BitErrors(f64),
 }
 
 /// The number of a loss trace of the plan.
@@ -33,11 +36,20 @@ pub struct TraceId(pub u16);
 pub(crate) type Traces = BTreeMap<TraceId, Vec<bool>>;
 
 impl Loss {
-    /// Whether the next datagram is lost.
-    pub(crate) fn takes(self, memory: &mut LinkMemory, chance: &mut Chance<'_>) -> bool {
+    /// Whether the next datagram, of so many bytes with its headers, is lost.
+    pub(crate) fn takes(
+        self,
+        memory: &mut LinkMemory,
+        bytes: usize,
+        chance: &mut Chance<'_>,
+    ) -> bool {
         match self {
             Self::None => false,
             Self::Independent(p) => chance.rng.chance(p),
+            // 1 - (1 - p)^bits, exact for small p.
+            Self::BitErrors(p) => {
+                chance.rng.chance(-libm::expm1(bytes as f64 * 8.0 * libm::log1p(-p)))
+            }
             Self::Bursts { mean, burst } => {
                 let leave = 1.0 / burst.max(1.0);
                 // In balance: mean = enter / (enter + leave).
@@ -192,7 +204,7 @@ impl Link {
         if !self.up {
             return Fate::Down;
         }
-        if self.loss.takes(memory, chance) {
+        if self.loss.takes(memory, bytes + HEADER_BYTES, chance) {
             return Fate::Lost;
         }
         let rng = &mut *chance.rng;
@@ -285,6 +297,18 @@ mod tests {
     fn independent_loss_has_its_mean() {
         let lost = lost(&fates(Link::default().loss(0.3), 20_000));
         assert!((5_800..6_200).contains(&lost), "{lost}");
+    }
+
+    #[test]
+    fn bit_errors_take_long_datagrams_more_often_than_short_ones() {
+        // 972 bytes and 28 of headers at 1e-5: 1 - 0.99999^8000.
+        let link = Link { loss: Loss::BitErrors(1e-5), ..Link::default() };
+        let long = lost(&fates(link, 20_000));
+        assert!((1_440..1_640).contains(&long), "{long}");
+        let (mut memory, mut rng) = (LinkMemory::default(), Rng::new(1));
+        let chance = &mut Chance { rng: &mut rng, traces: &Traces::new() };
+        let short = (0..20_000).filter(|_| link.loss.takes(&mut memory, 40, chance)).count();
+        assert!((40..90).contains(&short), "{short}");
     }
 
     #[test]

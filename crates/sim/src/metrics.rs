@@ -41,6 +41,11 @@ impl Report {
         let bps: Vec<f64> = shares.iter().map(|(_, series)| series.bps(window)).collect();
         let mut metrics = vec![
             (String::from("goodput_sum_bps"), bps.iter().sum()),
+            (String::from("goodput_mean_bps"), mean(&bps)),
+            (
+                String::from("goodput_least_bps"),
+                bps.iter().copied().reduce(f64::min).unwrap_or(0.0),
+            ),
             (String::from("jain"), jain_index(&bps)),
         ];
         if shares.len() <= ROWS_MAX {
@@ -60,8 +65,17 @@ impl Report {
             (format!("queue_p99_ms:{name}"), ms(0.99)),
             (format!("drop_share:{name}"), hop.drop_share(window)),
             (format!("marks:{name}"), hop.marks.sum(window) as f64),
+            (format!("packets_per_s:{name}"), hop.packets.sum(window) as f64 / seconds(window)),
         ]
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+/// Of a window; an empty one has had nothing in it.
+fn seconds(window: &Range<Duration>) -> f64 {
+    window.end.saturating_sub(window.start).as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::{
     hop::Hop,
     hop_report::HopReport,
-    link::{Chance, Fate, LinkMemory, Loss, Traces},
+    link::{Chance, Fate, HEADER_BYTES, LinkMemory, Loss, Traces},
     packet::{Packet, Payload},
     queue::{Discipline, Queue},
     topology::{Place, PlaceNumber},
@@ -138,11 +138,11 @@ impl Port {
     fn propagate(&mut self, now: Time, packet: Packet, out: &mut Vec<Passage>) {
         let bytes = match &packet.payload {
             Payload::Datagram(bytes, _) => bytes.len(),
-            Payload::Background(_) => packet.bytes,
+            Payload::Background(_) => packet.bytes.saturating_sub(HEADER_BYTES),
         };
         let chance = &mut Chance { rng: &mut self.rng, traces: &self.traces };
         let pair = self.losses.get_mut(&packet.before_air);
-        if pair.is_some_and(|(loss, memory)| loss.takes(memory, chance)) {
+        if pair.is_some_and(|(loss, memory)| loss.takes(memory, packet.bytes, chance)) {
             self.report.lost += 1;
             return;
         }

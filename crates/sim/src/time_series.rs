@@ -54,10 +54,13 @@ impl Report {
     pub fn hop_name(&self, hop: &HopReport) -> String {
         format!("{}-{}", self.label(hop.from), self.label(hop.to))
     }
-    /// What a background flow is called in tables: its number, kind and ends.
+    /// What a background flow is called in tables: its name, or its number, kind and ends.
     #[must_use]
     pub fn flow_name(&self, number: usize) -> String {
         let flow = &self.flows[number];
+        if let Some(name) = &flow.name {
+            return name.clone();
+        }
         let (from, to) = (self.label(flow.from), self.label(flow.to));
         format!("{}{number}:{from}-{to}", flow.kind.name())
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use fanfare_sim::Scenario;
+use fanfare_sim::{Scenario, Values};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{lines, load};
@@ -34,7 +34,7 @@ pub(crate) struct BenchArgs {
 pub(crate) fn run(args: &BenchArgs) -> Exit {
     let output = Output::new(args.output);
     let scenario = match &args.file {
-        Some(file) => load(file),
+        Some(file) => load(file, &Values::new()),
         None => {
             Scenario::parse(SMALL, &|file| Err(format!("has no file {file}"))).map_err(|list| {
                 let failure = |mistake: fanfare_sim::scenario::Mistake| {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
 }
 
 /// Time that this process had a core: others on the machine do not count.
-fn cpu_time() -> Duration {
+pub(super) fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use fanfare_sim::{Scenario, Summary};
+use fanfare_sim::{Scenario, Summary, Values};
 use serde::Serialize;
 
-use super::{load, sweep::Outcome};
+use super::{load, sweep::Outcome, table::Made};
 use crate::progress::{Output, print_line};
 
 /// Prints as JSON when that is asked for.
@@ -123,7 +123,7 @@ pub(super) struct Listed {
 impl Listed {
     pub(super) fn of(path: &Path) -> Self {
         let file = path.display().to_string();
-        match load(path) {
+        match load(path, &Values::new()) {
             Ok(Scenario { name, about, .. }) => {
                 Self { event: "scenario", file, scenario: Some(name), about }
             }
@@ -154,6 +154,66 @@ impl Checked {
     }
     pub(super) fn print(&self, output: &Output) {
         print(output, self);
+    }
+}
+
+/// A table that was made, or compared.
+#[derive(Debug, Serialize)]
+pub(super) struct TableLine<'a> {
+    event: &'static str,
+    table: &'a str,
+    about: &'a str,
+    cells: usize,
+    runs: usize,
+    differing: usize,
+    expected: Vec<Expected>,
+}
+
+#[derive(Debug, Serialize)]
+struct Expected {
+    that: String,
+    held: usize,
+    missed: usize,
+}
+
+impl<'a> TableLine<'a> {
+    pub(super) fn of(made: &'a Made) -> Self {
+        let expected = made.verdicts.iter().map(|verdict| Expected {
+            that: verdict.that.clone(),
+            held: verdict.held,
+            missed: verdict.missed.len(),
+        });
+        Self {
+            event: "table",
+            table: &made.name,
+            about: &made.about,
+            cells: made.cells,
+            runs: made.runs,
+            differing: made.differences.len(),
+            expected: expected.collect(),
+        }
+    }
+    pub(super) fn print(&self, output: &Output) {
+        print(output, self);
+    }
+}
+
+/// The end of tables.
+#[derive(Debug, Serialize)]
+pub(super) struct TablesResult {
+    pub(super) event: &'static str,
+    pub(super) ok: bool,
+    pub(super) exit: u8,
+    pub(super) tables: usize,
+    pub(super) runs: usize,
+    pub(super) cpu_seconds: f64,
+}
+
+impl TablesResult {
+    pub(super) fn print(&self, output: &Output) {
+        print(output, self);
+        let Self { tables, runs, cpu_seconds, .. } = self;
+        output.data(&format!("{tables} tables, {runs} runs, {cpu_seconds:.0} s of one core"));
     }
 }
 

@@ -24,6 +24,9 @@ use crate::{
 pub(crate) struct RunArgs {
     /// Scenario file (TOML)
     file: PathBuf,
+    /// Give a variable of the file a value; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    set: Vec<(String, String)>,
     /// First seed [default: the file's]
     #[arg(long)]
     seed: Option<u64>,
@@ -43,9 +46,15 @@ pub(crate) struct RunArgs {
     output: OutputArgs,
 }
 
+/// `loss=1%`.
+pub(super) fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("not a variable. Write it as loss=1%")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
 pub(crate) fn run(args: &RunArgs) -> Exit {
     let output = Output::new(args.output);
-    match load(&args.file) {
+    match load(&args.file, &args.set.iter().cloned().collect()) {
         Ok(scenario) => run_scenario(args, &scenario, &output)
             .unwrap_or_else(|failure| crate::give_up(&output, &failure)),
         Err(mistakes) => give_up_all(&output, &mistakes),
@@ -154,11 +163,11 @@ fn metrics_csv(outcomes: &[Outcome]) -> String {
     csv
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| unwritable(path, &error))
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+pub(super) fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let text =
         format!("output ({}): cannot be written ({error}). Use another place", path.display());
     Failure::new(Exit::Resource, "output.not_writable", text)

@@ -23,21 +23,12 @@ pub(super) struct Outcome {
 
 impl Outcome {
     fn of(scenario: &Scenario, report: &Report) -> Self {
-        // What never ends is never complete.
-        let of_an_end = ["complete", "completion_s", "data_ratio"];
-        let chosen = |(name, _): &Metric| {
-            if of_an_end.contains(&name.as_str()) && !scenario.ends_complete() {
-                return false;
-            }
-            let wanted = &scenario.metrics;
-            wanted.is_empty() || wanted.iter().any(|w| name.starts_with(w.as_str()))
-        };
         Self {
             seed: report.seed,
             hash: report.hash,
             complete: report.complete,
             ended_s: report.ended.as_secs_f64(),
-            metrics: report.metrics(&scenario.window).into_iter().filter(chosen).collect(),
+            metrics: scenario.metrics_of(report),
         }
     }
 }

@@ -133,18 +133,26 @@ pub struct Flow {
     pub kind: FlowKind,
     /// When it sends. Default always.
     pub during: Range<Duration>,
+    /// What reports call it; without one its number, kind and ends.
+    pub name: Option<String>,
 }
 
 impl Flow {
     /// A flow of this kind all the time.
     #[must_use]
     pub fn new(from: impl Into<Place>, to: impl Into<Place>, kind: FlowKind) -> Self {
-        Self { from: from.into(), to: to.into(), kind, during: Duration::ZERO..Duration::MAX }
+        let during = Duration::ZERO..Duration::MAX;
+        Self { from: from.into(), to: to.into(), kind, during, name: None }
     }
     /// In this time only.
     #[must_use]
     pub fn during(self, during: Range<Duration>) -> Self {
         Self { during, ..self }
+    }
+    /// With this name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: Some(name.to_owned()), ..self }
     }
 
     /// Its two ends, at its start.
@@ -177,4 +185,6 @@ pub struct FlowReport {
     pub sent: u64,
     /// Bytes that the application at its end received.
     pub received: Series,
+    /// Its name, if it has one.
+    pub name: Option<String>,
 }

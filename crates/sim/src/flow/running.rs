@@ -36,7 +36,8 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn new(number: u16, places: [PlaceNumber; 2], flow: &Flow) -> Self {
         let Flow { from, to, kind, .. } = *flow;
-        let report = FlowReport { from, to, kind, sent: 0, received: Series::default() };
+        let (received, name) = (Series::default(), flow.name.clone());
+        let report = FlowReport { from, to, kind, sent: 0, received, name };
         Self {
             number,
             places,

@@ -43,6 +43,9 @@ pub struct Red {
     pub above_max: AboveMax,
     /// Packets that may wait at most.
     pub limit: u32,
+    /// Of those that wait, so many have passed RED already: they are in the interface's transmit
+    /// ring, which a router fills before its queue begins to grow.
+    pub ring: u32,
 }
 
 impl Red {
@@ -51,8 +54,17 @@ impl Red {
     #[must_use]
     pub fn new(min: f64, max: f64) -> Self {
         let limit = (4.0 * max) as u32;
-        let above_max = AboveMax::Mark;
-        Self { min, max, weight: 0.002, max_p: 0.1, gentle: true, ecn: true, above_max, limit }
+        Self {
+            min,
+            max,
+            weight: 0.002,
+            max_p: 0.1,
+            gentle: true,
+            ecn: true,
+            above_max: AboveMax::Mark,
+            limit,
+            ring: 0,
+        }
     }
     /// As a Cisco router is told: an exponential weighting constant n (weight 2^-n) and a mark
     /// probability denominator (`max_p` = 1 / denominator). It has no gentle region and drops what
@@ -68,6 +80,7 @@ impl Red {
             ecn: true,
             above_max: AboveMax::Drop,
             limit: 40,
+            ring: 0,
         }
     }
     /// Without ECN: everything is dropped, nothing marked.
@@ -119,6 +132,11 @@ impl RedQueue {
         Self { red, rate, waiting, bytes: 0, average: 0.0, count: None, idle: Some(Time::ZERO) }
     }
 
+    /// Packets behind the transmit ring.
+    fn held(&self) -> usize {
+        self.waiting.len().saturating_sub(self.red.ring as usize)
+    }
+
     fn observe(&mut self, now: Time) {
         let weight = self.red.weight;
         if let Some(since) = self.idle {
@@ -128,7 +146,7 @@ impl RedQueue {
             self.average *= power(1.0 - weight, missed);
             self.idle = Some(now);
         }
-        self.average += weight * (self.waiting.len() as f64 - self.average);
+        self.average += weight * (self.held() as f64 - self.average);
     }
 
     fn wish(&mut self, rng: &mut Rng) -> Wish {
@@ -179,9 +197,11 @@ impl Discipline for RedQueue {
         if marked {
             packet.mark();
         }
-        self.idle = None;
         self.bytes += packet.bytes as u64;
         self.waiting.push_back(packet);
+        if self.held() > 0 {
+            self.idle = None;
+        }
         Verdict { dropped: None, marked }
     }
     fn poll_packet(&mut self, now: Time) -> Option<Packet> {
@@ -189,7 +209,7 @@ impl Discipline for RedQueue {
         if let Some(packet) = &packet {
             self.bytes -= packet.bytes as u64;
         }
-        if self.waiting.is_empty() && self.idle.is_none() {
+        if self.held() == 0 && self.idle.is_none() {
             self.idle = Some(now);
         }
         packet
@@ -240,6 +260,16 @@ mod tests {
         let offers: Vec<_> = (0..20).map(|seed| offer(red, 20, Some(Ecn::Ect0), seed)).collect();
         assert!(offers.iter().all(|(kept, _)| *kept < 5), "{offers:?}");
         assert!(offers.iter().any(|(_, marked)| *marked > 0), "{offers:?}");
+    }
+
+    #[test]
+    fn what_is_in_the_transmit_ring_does_not_count() {
+        let red = Red { ring: 4, ..Red::cisco(1, 1, 2, 1) };
+        for seed in 0..20 {
+            let (plain, ringed) =
+                (offer(Red { ring: 0, ..red }, 20, None, seed), offer(red, 20, None, seed));
+            assert_eq!((ringed.0, ringed.1), (plain.0 + 4, 0));
+        }
     }
 
     #[test]

@@ -56,21 +56,21 @@ impl<'a> Mistakes<'a> {
 
 /// One table: asked for its keys, then for those that nobody asked for.
 #[derive(Debug)]
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     /// What it is called: `link`, `scenario`.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// Where it begins.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     table: &'a DeTable<'a>,
     asked: RefCell<Vec<&'static str>>,
-    pub(super) mistakes: &'a Mistakes<'a>,
+    pub(crate) mistakes: &'a Mistakes<'a>,
 }
 
 /// A value of a file and where it stands.
-pub(super) type Placed<T> = (T, usize);
+pub(crate) type Placed<T> = (T, usize);
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &'a str,
         at: usize,
         table: &'a DeTable<'a>,
@@ -80,21 +80,21 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of a key.
-    pub(super) fn get(&self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
+    pub(crate) fn get(&self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.asked.borrow_mut().push(key);
         self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
     }
-    pub(super) fn has(&self, key: &'static str) -> bool {
+    pub(crate) fn has(&self, key: &'static str) -> bool {
         self.get(key).is_some()
     }
     /// Notes that something is wrong with a key's value.
-    pub(super) fn wrong(&self, key: &str, value: &Spanned<DeValue<'_>>, why: impl fmt::Display) {
+    pub(crate) fn wrong(&self, key: &str, value: &Spanned<DeValue<'_>>, why: impl fmt::Display) {
         let shown = shown(value.get_ref());
         let text = format!("{}.{key} ({shown}): {why}", self.name);
         self.mistakes.note(value.span().start, text);
     }
     /// Notes that a key is missing unless there is a value.
-    pub(super) fn need<T>(&self, key: &'static str, value: Option<T>, example: &str) -> Option<T> {
+    pub(crate) fn need<T>(&self, key: &'static str, value: Option<T>, example: &str) -> Option<T> {
         if value.is_none() && !self.has(key) {
             let text = format!("{} ({key}): is missing. Write {key} = {example}", self.name);
             self.mistakes.note(self.at, text);
@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A value with a unit: text, or a bare number.
-    pub(super) fn read<T>(
+    pub(crate) fn read<T>(
         &self,
         key: &'static str,
         parse: impl Fn(&str) -> Result<T, String>,
@@ -115,10 +115,10 @@ impl<'a> Fields<'a> {
         );
         read.map_err(|why| self.wrong(key, value, why)).ok()
     }
-    pub(super) fn count(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
+    pub(crate) fn count(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
         self.read(key, |text| units::count(text, range.clone()))
     }
-    pub(super) fn text(&self, key: &'static str) -> Option<&'a str> {
+    pub(crate) fn text(&self, key: &'static str) -> Option<&'a str> {
         let value = self.get(key)?;
         let text = value.get_ref().as_str();
         if text.is_none() {
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
         }
         text
     }
-    pub(super) fn flag(&self, key: &'static str) -> Option<bool> {
+    pub(crate) fn flag(&self, key: &'static str) -> Option<bool> {
         let value = self.get(key)?;
         let flag = value.get_ref().as_bool();
         if flag.is_none() {
@@ -135,7 +135,7 @@ impl<'a> Fields<'a> {
         flag
     }
     /// One of these words.
-    pub(super) fn choice<T: Copy>(&self, key: &'static str, of: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn choice<T: Copy>(&self, key: &'static str, of: &[(&str, T)]) -> Option<T> {
         let word = self.text(key)?;
         let found = of.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
         if let (None, Some(value)) = (found, self.get(key)) {
@@ -145,7 +145,7 @@ impl<'a> Fields<'a> {
         found
     }
     /// A word, or a list of words.
-    pub(super) fn words(&self, key: &'static str) -> Option<Vec<Placed<&'a str>>> {
+    pub(crate) fn words(&self, key: &'static str) -> Option<Vec<Placed<&'a str>>> {
         let value = self.get(key)?;
         let one = |value: &'a Spanned<DeValue<'a>>| {
             let word = value.get_ref().as_str();
@@ -160,7 +160,7 @@ impl<'a> Fields<'a> {
         })
     }
     /// A value with a unit, or a list of them.
-    pub(super) fn list<T>(
+    pub(crate) fn list<T>(
         &self,
         key: &'static str,
         parse: impl Fn(&str) -> Result<T, String>,
@@ -176,7 +176,7 @@ impl<'a> Fields<'a> {
         }
     }
     /// A table inside.
-    pub(super) fn table(&self, key: &'static str) -> Option<Self> {
+    pub(crate) fn table(&self, key: &'static str) -> Option<Self> {
         let value = self.get(key)?;
         let table = value.get_ref().as_table();
         if table.is_none() {
@@ -185,8 +185,29 @@ impl<'a> Fields<'a> {
         table.map(|table| Fields::new(key, value.span().start, table, self.mistakes))
     }
 
+    /// All keys and values in the order of the file, for a table whose keys are names.
+    pub(crate) fn entries(&self) -> Vec<(&'a str, &'a Spanned<DeValue<'a>>)> {
+        let mut entries: Vec<_> = self.table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        entries.into_iter().map(|(key, value)| (&**key.get_ref(), value)).collect()
+    }
+    /// A list of tables: `[[key]]`.
+    pub(crate) fn tables(&self, key: &'static str) -> Vec<Self> {
+        let Some(value) = self.get(key) else { return Vec::new() };
+        let table = |entry: &'a Spanned<DeValue<'a>>| {
+            let table = entry.get_ref().as_table()?;
+            Some(Fields::new(key, entry.span().start, table, self.mistakes))
+        };
+        let list: Option<Vec<Fields<'a>>> =
+            value.get_ref().as_array().and_then(|list| list.iter().map(table).collect());
+        if list.is_none() {
+            self.wrong(key, value, format!("must be a list. Write [[{key}]]"));
+        }
+        list.unwrap_or_default()
+    }
+
     /// Notes the keys that nobody asked for.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         let asked = self.asked.borrow();
         for (key, _) in self.table {
             let word: &str = key.get_ref();

@@ -6,6 +6,7 @@ use crate::{
     plan::Object,
     tcp::{Algorithm, Config, Source},
 };
+use core::ops::Range;
 use fanfare_proto::{
     CongestionControl, Duration, FecConfig, FeedbackPath, JoinPolicy, ReceiverConfig, SenderConfig,
 };
@@ -17,10 +18,30 @@ const ENDLESS: u64 = 1 << 36;
 /// A flow as the file describes it; nodes by number.
 #[derive(Debug, Clone)]
 pub(super) enum Role {
-    Send { nodes: Vec<usize>, sender: Box<SenderConfig>, objects: Vec<Object>, at: Duration },
-    Receive { nodes: Vec<usize>, receiver: Box<ReceiverConfig>, feedback: FeedbackPath },
-    Background { from: usize, to: usize, kind: FlowKind, start: Duration, stop: Duration },
+    Send {
+        nodes: Vec<usize>,
+        sender: Box<SenderConfig>,
+        objects: Vec<Object>,
+        at: Duration,
+        stagger: Duration,
+    },
+    Receive {
+        nodes: Vec<usize>,
+        receiver: Box<ReceiverConfig>,
+        feedback: FeedbackPath,
+    },
+    Background {
+        from: usize,
+        to: usize,
+        kind: FlowKind,
+        during: Range<Duration>,
+        stagger: Duration,
+        names: Vec<Option<String>>,
+    },
 }
+
+/// Background flows of one `[[flow]]`, at most.
+const FLOWS_MAX: u64 = 1_000;
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -102,8 +123,9 @@ fn send(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
     let count = fields.count("count", 1..=30_000).unwrap_or(1);
     let objects = (0..count).map(|_| Object::data(size.unwrap_or(0))).collect();
     let at = fields.read("at", units::time).unwrap_or_default();
+    let stagger = fields.read("stagger", units::time).unwrap_or_default();
     let nodes = nodes.of(fields, "node", "\"name\"");
-    Some(Role::Send { nodes, sender: Box::new(sender), objects, at })
+    Some(Role::Send { nodes, sender: Box::new(sender), objects, at, stagger })
 }
 
 fn receive(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
@@ -142,7 +164,24 @@ fn background(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
         fields.mistakes.note(fields.at, "flow.to (): is where it begins. Name two nodes");
         return None;
     }
-    Some(Role::Background { from: from?, to: to?, kind: kind?, start, stop })
+    let (names, stagger) = (names(fields), fields.read("stagger", units::time).unwrap_or_default());
+    Some(Role::Background {
+        from: from?,
+        to: to?,
+        kind: kind?,
+        during: start..stop,
+        stagger,
+        names,
+    })
+}
+
+/// A name for each of `count` flows: name1, name2 and so on.
+fn names(fields: &Fields<'_>) -> Vec<Option<String>> {
+    let name = fields.text("name");
+    match fields.count("count", 0..=FLOWS_MAX) {
+        Some(count) => (1..=count).map(|n| name.map(|name| format!("{name}{n}"))).collect(),
+        None => vec![name.map(str::to_owned)],
+    }
 }
 
 fn kind(fields: &Fields<'_>) -> Option<FlowKind> {

@@ -96,14 +96,16 @@ pub(super) fn pairwise(fields: &Fields<'_>, hop: Hop) -> Hop {
     }
 }
 
-/// `0.1`, `"10%"`, `{ ge = { mean = 0.1, burst = 8 } }` or `{ trace = "file" }`.
+/// `0.1`, `"10%"`, `{ ge = { mean = 0.1, burst = 8 } }`, `{ trace = "file" }`; or `1e-6/bit`.
 fn loss(
     fields: &Fields<'_>,
     value: &Spanned<DeValue<'_>>,
     traces: &mut TraceFiles<'_>,
 ) -> Option<Loss> {
-    if scalar(value.get_ref()).is_some() {
-        return independent(fields, value);
+    if let Some(text) = scalar(value.get_ref()) {
+        let Some(bits) = text.strip_suffix("/bit") else { return independent(fields, value) };
+        let rate = units::error_rate(bits).map_err(|why| fields.wrong("loss", value, why));
+        return rate.ok().map(Loss::BitErrors);
     }
     let table = fields.table("loss")?;
     let bursts = table.table("ge").and_then(|ge| {

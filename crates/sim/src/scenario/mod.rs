@@ -2,34 +2,41 @@
 //!
 //! The format is described in docs/scenario-files.md. Map, in reading order:
 //! - `fields`: a table that is asked for its keys; `units`, `suggestion`: values and slips.
-//! - `nodes`, `links`, `queues`, `traces`, `flows`, `programs`, `changes`: the sections.
+//! - `variables`: what is put into a text before it is read.
+//! - `nodes`, `links`, `queues`, `traces`, `flows`, `programs`, `changes`, `reactions`: the sections.
 //! - here: how they become a plan.
 
 mod changes;
-mod fields;
+pub(crate) mod fields;
 mod flows;
 mod links;
 mod nodes;
 mod programs;
 mod queues;
-mod suggestion;
+mod reactions;
+pub(crate) mod suggestion;
 #[cfg(test)]
 mod tests;
 mod traces;
-mod units;
+pub(crate) mod units;
+pub(crate) mod variables;
 
 pub use fields::{Mistake, Mistakes, scalar, shown};
 pub use programs::{ExpectedExit, Program, ProgramCommand};
 pub use suggestion::nearest;
 pub use traces::ReadFile;
+pub use variables::Values;
 
 use crate::{
     fabric::MembershipLatency,
     flow::Flow,
     hop::Hop,
     link::Link,
+    metrics::Metric,
     network::{Host, Hosts},
     plan::{Change, Plan, Until},
+    reaction::Reaction,
+    report::Report,
 };
 use changes::Roads;
 use core::ops::Range;
@@ -38,7 +45,8 @@ use fields::Fields;
 use flows::Role;
 use links::{Ends, Rule};
 use nodes::Nodes;
-use toml::{Spanned, de::DeTable};
+use std::collections::BTreeSet;
+use toml::de::DeTable;
 use traces::TraceFiles;
 
 /// Most hops of one link.
@@ -59,6 +67,8 @@ pub struct Scenario {
     pub metrics: Vec<String>,
     /// What runs on real hosts.
     pub programs: Vec<Program>,
+    /// Changes whose reaction is measured.
+    pub reactions: Vec<Reaction>,
     plan: Plan,
 }
 
@@ -75,7 +85,18 @@ impl Scenario {
     /// # Errors
     /// All mistakes, in the order of the file.
     pub fn parse(text: &str, read: &ReadFile<'_>) -> Result<Self, Vec<Mistake>> {
-        Self::parse_for(Purpose::Simulation, text, read)
+        Self::parse_with(text, &Values::new(), read)
+    }
+    /// The same, with values in the place of its variables.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_with(
+        text: &str,
+        values: &Values,
+        read: &ReadFile<'_>,
+    ) -> Result<Self, Vec<Mistake>> {
+        Self::parse_for(Purpose::Simulation, (text, values), read)
     }
     /// The same for real hosts: programs alone are enough, and when no flow of ours, no program and
     /// no `host = true` says which nodes are hosts, all are.
@@ -83,10 +104,32 @@ impl Scenario {
     /// # Errors
     /// As [`Self::parse`].
     pub fn parse_for_laboratory(text: &str, read: &ReadFile<'_>) -> Result<Self, Vec<Mistake>> {
-        Self::parse_for(Purpose::Laboratory, text, read)
+        Self::parse_for(Purpose::Laboratory, (text, &Values::new()), read)
     }
 
-    fn parse_for(purpose: Purpose, text: &str, read: &ReadFile<'_>) -> Result<Self, Vec<Mistake>> {
+    /// The variables of a scenario's text.
+    #[must_use]
+    pub fn variables(text: &str) -> BTreeSet<String> {
+        variables::open(text)
+    }
+
+    fn parse_for(
+        purpose: Purpose,
+        (text, values): (&str, &Values),
+        read: &ReadFile<'_>,
+    ) -> Result<Self, Vec<Mistake>> {
+        let open = Mistakes::new(text);
+        let text = variables::fill(text, values, &open);
+        let list = open.into_list();
+        // Without their values most lines would be wrong.
+        if list.is_empty() { Self::parse_filled(purpose, &text, read) } else { Err(list) }
+    }
+
+    fn parse_filled(
+        purpose: Purpose,
+        text: &str,
+        read: &ReadFile<'_>,
+    ) -> Result<Self, Vec<Mistake>> {
         let mistakes = Mistakes::new(text);
         let (root, broken) = DeTable::parse_recoverable(text);
         for error in &broken {
@@ -107,6 +150,20 @@ impl Scenario {
     pub fn ends_complete(&self) -> bool {
         self.plan.until != Until::Limit
     }
+    /// The figures of a run: those that the file asks for, and those of its reactions.
+    #[must_use]
+    pub fn metrics_of(&self, report: &Report) -> Vec<Metric> {
+        // What never ends is never complete.
+        let of_an_end = ["complete", "completion_s", "data_ratio"];
+        let chosen = |(name, _): &Metric| {
+            let ends = self.ends_complete() || !of_an_end.contains(&name.as_str());
+            ends && (self.metrics.is_empty()
+                || self.metrics.iter().any(|wanted| name.starts_with(wanted.as_str())))
+        };
+        let mut metrics = report.metrics(&self.window);
+        metrics.extend(self.reactions.iter().flat_map(|reaction| reaction.metrics(report)));
+        metrics.into_iter().filter(chosen).collect()
+    }
     /// The plan with this seed.
     #[must_use]
     pub fn plan(&self, seed: u64) -> Plan {
@@ -122,6 +179,7 @@ struct Sections<'a> {
     flows: Vec<Fields<'a>>,
     programs: Vec<Fields<'a>>,
     changes: Vec<Fields<'a>>,
+    reactions: Vec<Fields<'a>>,
     scenario: Option<Fields<'a>>,
     report: Option<Fields<'a>>,
 }
@@ -129,19 +187,7 @@ struct Sections<'a> {
 impl<'a> Sections<'a> {
     fn of(root: &'a DeTable<'a>, mistakes: &'a Mistakes<'a>) -> Self {
         let top = Fields::new("file", 0, root, mistakes);
-        let many = |key: &'static str| {
-            let Some(value) = top.get(key) else { return Vec::new() };
-            let table = |entry: &'a Spanned<toml::de::DeValue<'a>>| {
-                let table = entry.get_ref().as_table()?;
-                Some(Fields::new(key, entry.span().start, table, mistakes))
-            };
-            let list: Option<Vec<Fields<'a>>> =
-                value.get_ref().as_array().and_then(|list| list.iter().map(table).collect());
-            if list.is_none() {
-                top.wrong(key, value, format!("must be a list. Write [[{key}]]"));
-            }
-            list.unwrap_or_default()
-        };
+        let many = |key| top.tables(key);
         let sections = Self {
             scenario: top.need("scenario", top.table("scenario"), "{ … }, or a section [scenario]"),
             nodes: many("node"),
@@ -150,8 +196,11 @@ impl<'a> Sections<'a> {
             flows: many("flow"),
             programs: many("program"),
             changes: many("change"),
+            reactions: many("reaction"),
             report: top.table("report"),
         };
+        // Read before it was filled in.
+        top.table("variables");
         top.finish();
         sections
     }
@@ -202,7 +251,9 @@ fn build(
         };
         mistakes.note(sections.scenario.as_ref().map_or(0, |fields| fields.at), what);
     }
-    let scenario = finish(plan, &sections, until)?;
+    let read = |fields| reactions::read(fields, &nodes, &plan.hops);
+    let reactions = sections.reactions.iter().filter_map(read).collect();
+    let scenario = finish(plan, reactions, &sections, until)?;
     Some(Scenario { programs, ..scenario })
 }
 
@@ -319,14 +370,14 @@ fn with_links(
 fn with_flows(mut plan: Plan, nodes: &Nodes, roles: Vec<Role>, mistakes: &Mistakes<'_>) -> Plan {
     for role in roles {
         match role {
-            Role::Send { nodes: on, objects, at, .. } => {
-                for host in on.iter().filter_map(|node| nodes.host(*node)) {
+            Role::Send { nodes: on, objects, at, stagger, .. } => {
+                for (host, n) in on.iter().filter_map(|node| nodes.host(*node)).zip(0..) {
                     let send = |object| Change::Send(host, object);
                     let sends = objects.iter().cloned().map(send);
-                    plan = sends.fold(plan, |plan, change| plan.at(at, change));
+                    plan = sends.fold(plan, |plan, change| plan.at(at + stagger * n, change));
                 }
             }
-            Role::Background { from, to, kind, start, stop } => {
+            Role::Background { from, to, kind, during, stagger, names } => {
                 for node in [from, to] {
                     if !plan.reaches(nodes.place(node)) {
                         let name = &nodes.list[node].name;
@@ -334,8 +385,11 @@ fn with_flows(mut plan: Plan, nodes: &Nodes, roles: Vec<Role>, mistakes: &Mistak
                         mistakes.note(0, format!("flow ({name}): {why}"));
                     }
                 }
-                let flow = Flow::new(nodes.place(from), nodes.place(to), kind);
-                plan = plan.flow(flow.during(start..stop));
+                for (name, n) in names.into_iter().zip(0..) {
+                    let flow = Flow::new(nodes.place(from), nodes.place(to), kind);
+                    let start = during.start + stagger * n;
+                    plan = plan.flow(Flow { name, ..flow.during(start..during.end) });
+                }
             }
             Role::Receive { .. } => {}
         }
@@ -343,7 +397,12 @@ fn with_flows(mut plan: Plan, nodes: &Nodes, roles: Vec<Role>, mistakes: &Mistak
     plan
 }
 
-fn finish(mut plan: Plan, sections: &Sections<'_>, default: Until) -> Option<Scenario> {
+fn finish(
+    mut plan: Plan,
+    reactions: Vec<Reaction>,
+    sections: &Sections<'_>,
+    default: Until,
+) -> Option<Scenario> {
     let fields = sections.scenario.as_ref()?;
     let name = fields.need("name", fields.text("name"), "\"a name\"");
     let about = fields.text("about").unwrap_or_default();
@@ -367,6 +426,7 @@ fn finish(mut plan: Plan, sections: &Sections<'_>, default: Until) -> Option<Sce
         window: warm_up..duration?,
         metrics: words.into_iter().map(|(word, _)| word.to_owned()).collect(),
         programs: Vec::new(),
+        reactions,
         plan,
     })
 }

@@ -35,19 +35,22 @@ pub(super) struct Node {
 pub(super) struct Nodes {
     pub(super) list: Vec<Node>,
     groups: Vec<String>,
+    /// Names of which there are none: `count = 0`.
+    none_of: Vec<String>,
 }
 
 impl Nodes {
-    /// Reads one `[[node]]`; `count = 3` makes name1, name2 and name3 of it.
+    /// Reads one `[[node]]`; `count = 3` makes name1, name2 and name3 of it, and a star in `group`
+    /// their numbers, so that each has a group of its own.
     pub(super) fn read(&mut self, fields: &Fields<'_>) {
         let name = fields.need("name", fields.text("name"), "\"sender\"");
-        let count = fields.count("count", 1..=NODES_MAX);
+        let count = fields.count("count", 0..=NODES_MAX);
         let group = fields.text("group").unwrap_or_default();
         let mut crashes = fields.list("crash", units::time);
         crashes.extend(fields.read("stop", units::time));
         let node = Node {
             name: String::new(),
-            group: self.group(fields, group),
+            group: 0,
             start: fields.read("start", units::time).unwrap_or_default(),
             crashes,
             restarts: fields.list("restart", units::time),
@@ -66,12 +69,16 @@ impl Nodes {
             fields.mistakes.note(fields.at, text);
             return;
         }
-        for name in names {
+        if names.is_empty() {
+            self.none_of.push(name.to_owned());
+        }
+        for (name, number) in names.into_iter().zip(1..) {
+            let group = self.group(fields, &group.replace('*', &format!("{number}")));
             if name.contains('*') || self.list.iter().any(|node| node.name == name) {
                 let why = "is taken or has a *. Give every node a name of its own";
                 fields.mistakes.note(fields.at, format!("node.name ({name}): {why}"));
             } else {
-                self.list.push(Node { name, ..node.clone() });
+                self.list.push(Node { name, group, ..node.clone() });
             }
         }
     }
@@ -97,7 +104,10 @@ impl Nodes {
             None => node.name == word,
         };
         let found: Vec<usize> = (0..self.list.len()).filter(|n| fits(&self.list[*n])).collect();
-        if found.is_empty() {
+        let none = |name: &String| {
+            word.strip_suffix('*').is_some_and(|beginning| name.starts_with(beginning))
+        };
+        if found.is_empty() && !self.none_of.iter().any(none) {
             let hint = suggest(word, self.list.iter().map(|node| node.name.as_str()));
             mistakes.note(at, format!("node ({word}): there is no such node. {hint}"));
         }

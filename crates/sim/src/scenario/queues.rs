@@ -59,6 +59,7 @@ fn red(fields: &Fields<'_>) -> Option<Red> {
         ecn: fields.flag("ecn").unwrap_or(base.ecn),
         above_max: fields.choice("above_max", &above).unwrap_or(base.above_max),
         limit: fields.count("packets", 1..=PACKETS_MAX).map_or(base.limit.max(1), |n| n as u32),
+        ring: fields.count("ring", 0..=PACKETS_MAX).map_or(base.ring, |n| n as u32),
         ..base
     };
     if let (Some(value), true) = (fields.get("max"), min? >= max?) {

@@ -305,3 +305,100 @@ fn a_program_without_a_command_or_that_stops_before_its_start_is_a_mistake() {
     let all: String = list.iter().map(|mistake| format!("{mistake}\n")).collect();
     assert!(all.contains("says nothing") && all.contains("not after its start"), "{all}");
 }
+
+#[test]
+fn variables_decide_how_many_there_are_and_each_pair_has_its_group() {
+    let text = r#"
+[variables]
+pairs = 3
+tcp = 0
+[scenario]
+name = "v"
+duration = "10s"
+[[node]]
+name = "s"
+count = ${pairs}
+group = "pair*"
+[[node]]
+name = "r"
+count = ${pairs}
+group = "pair*"
+[[node]]
+name = "west"
+[[node]]
+name = "east"
+[[link]]
+from = "s*"
+to = "west"
+both = true
+[[link]]
+from = "west"
+to = "east"
+both = true
+rate = "1Mbps"
+[[link]]
+from = "east"
+to = "r*"
+both = true
+[[flow]]
+kind = "fanfare-send"
+node = "s*"
+size = "endless"
+rate = "100kbps"
+stagger = "2s"
+[[flow]]
+kind = "fanfare-recv"
+node = "r*"
+[[flow]]
+kind = "tcp"
+name = "t"
+count = ${tcp}
+from = "west"
+to = "east"
+stagger = "1s"
+"#;
+    let report = run(text);
+    let at = |host, from, to| {
+        let secs = Duration::from_secs;
+        report.goodput(Host(host), &(secs(from)..secs(to)))
+    };
+    // s1 to s3, then r1 to r3: the second pair begins after 2 s and nobody hears another's sender.
+    assert!(at(4, 0, 2) == 0.0 && (60e3..100e3).contains(&at(4, 4, 10)), "{report}");
+    assert!((60e3..100e3).contains(&at(3, 4, 10)) && at(5, 0, 4) == 0.0, "{report}");
+    let values = |pairs: [(&str, &str); 2]| -> super::Values {
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    };
+    let none = Scenario::parse_with(text, &values([("pairs", "0"), ("tcp", "2")]), &no_files);
+    let report = none.unwrap_or_else(|mistakes| panic!("{mistakes:#?}")).plan(1).run();
+    assert!(report.hosts.is_empty());
+    let secs = Duration::from_secs;
+    let got = |n: usize| report.flows[n].received.sum(&(secs(0)..secs(1)));
+    assert!(report.flow_name(1) == "t2" && got(0) > 0 && got(1) == 0, "{report}");
+}
+
+#[test]
+fn a_reaction_is_a_figure_of_the_scenario() {
+    let text = DUMBBELL.to_owned()
+        + "[[reaction]]\nname = \"wider\"\nat = \"5s\"\nnode = \"s1\"\nfrom = \"left\"\n\
+           to = \"right\"\nshare = \"620kbps\"\nrtt = \"50ms\"\n";
+    let scenario = parse(&text).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    let metrics = scenario.metrics_of(&scenario.plan(1).run());
+    let reaction = metrics.iter().find(|(name, _)| name == "reaction_s:wider");
+    assert!(reaction.is_some_and(|(_, seconds)| *seconds < 1.0), "{metrics:?}");
+    let found = mistakes(&text.replace("node = \"s1\"\nfrom", "node = \"s2\"\nfrom"));
+    assert!(found.contains("reaction.node (s2): sends nothing"), "{found}");
+    let found = mistakes(&text.replace("to = \"right\"\nshare", "to = \"r1\"\nshare"));
+    assert!(found.contains("reaction (left to r1): there is no such link"), "{found}");
+}
+
+#[test]
+fn loss_can_be_given_for_each_bit() {
+    let with = |loss: &str| {
+        DUMBBELL.replace("delay = \"20ms\"", &format!("delay = \"20ms\"\nloss = \"{loss}\""))
+    };
+    let report = run(&with("1e-5/bit"));
+    let hop = report.hops.iter().find(|hop| report.hop_name(hop) == "left-right").unwrap();
+    let share = hop.lost as f64 / hop.carried as f64;
+    assert!((0.07..0.16).contains(&share), "{share}");
+    assert!(mistakes(&with("1%/bit")).contains("link.loss (1%/bit): not an error rate"));
+}

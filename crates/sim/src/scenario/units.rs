@@ -4,7 +4,7 @@ use core::ops::RangeInclusive;
 use fanfare_proto::{Bitrate, Duration};
 
 /// `512kbps` is 512,000 bit/s, `512Kibps` 524,288.
-pub(super) fn rate(text: &str) -> Result<Bitrate, String> {
+pub(crate) fn rate(text: &str) -> Result<Bitrate, String> {
     let units = [
         ("Gibps", (1u64 << 30) as f64),
         ("Mibps", (1u64 << 20) as f64),
@@ -21,7 +21,7 @@ pub(super) fn rate(text: &str) -> Result<Bitrate, String> {
 }
 
 /// `242ms`, `1.5s`, `10us`, `2min`.
-pub(super) fn time(text: &str) -> Result<Duration, String> {
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let units = [("min", 60.0), ("ms", 1e-3), ("us", 1e-6), ("h", 3600.0), ("s", 1.0)];
     let seconds = with_unit(text, &units).ok_or("not a time. Write it as 242ms, 1.5s or 2min")?;
     // A year: more than anybody waits for, and less than a count of nanoseconds holds.
@@ -29,7 +29,7 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
 }
 
 /// `1400`, `64KiB`, `1MB`.
-pub(super) fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     let units = [
         ("GiB", (1u64 << 30) as f64),
         ("MiB", (1u64 << 20) as f64),
@@ -46,14 +46,20 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 }
 
 /// `0.01` or `1%`.
-pub(super) fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let share = with_unit(text, &[("%", 0.01), ("", 1.0)]);
     let share = share.ok_or("not a share. Write it as 0.01 or 1%")?;
     within(share, 0.0..=1.0, "from 0 to 1 (0% to 100%)")
 }
 
+/// `1e-6` of `1e-6/bit`: wrong bits for each bit sent.
+pub(crate) fn error_rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().map_err(|_| "not an error rate. Write it as 1e-6/bit");
+    within(rate?, 0.0..=0.5, "from 0 to 0.5")
+}
+
 /// `50ppm`, `-20ppm`.
-pub(super) fn drift(text: &str) -> Result<i32, String> {
+pub(crate) fn drift(text: &str) -> Result<i32, String> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
     let ppm = with_unit(digits, &[("ppm", 1.0)]);
     let ppm = ppm.ok_or("not a drift. Write it as 50ppm or -20ppm")?;
@@ -61,13 +67,13 @@ pub(super) fn drift(text: &str) -> Result<i32, String> {
 }
 
 /// A plain number.
-pub(super) fn number(text: &str) -> Result<f64, String> {
+pub(crate) fn number(text: &str) -> Result<f64, String> {
     let number = with_unit(text, &[("", 1.0)]).ok_or("not a number of 0 or more")?;
     within(number, 0.0..=1e15, "below 10^15")
 }
 
 /// A whole number.
-pub(super) fn count(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
+pub(crate) fn count(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
     let outside = format!("not a whole number from {} to {}", range.start(), range.end());
     text.parse().ok().filter(|count| range.contains(count)).ok_or(outside)
 }
@@ -108,6 +114,8 @@ mod tests {
         assert_eq!([share("1%"), share("0.25")], [Ok(0.01), Ok(0.25)]);
         assert_eq!([drift("50ppm"), drift("-20ppm")], [Ok(50), Ok(-20)]);
         assert_eq!(count("7", 1..=9), Ok(7));
+        assert_eq!(error_rate("3e-7"), Ok(3e-7));
+        assert!(error_rate("NaN").is_err() && error_rate("1%").is_err());
     }
 
     #[test]
