@@ -204,3 +204,11 @@ fn every_experiment_and_all_its_cells_are_understood() {
     let out = sim(&args);
     assert!(files.len() >= 8 && out.status.success(), "{}", text(&out.stderr));
 }
+
+#[test]
+fn the_tables_in_git_are_what_is_made_now() {
+    let results = format!("{}/../../results", env!("CARGO_MANIFEST_DIR"));
+    let (experiments, part) = (experiments(), ["--check", "--cells", "3", "--seeds", "1"]);
+    let out = sim(&[&["table", &experiments, "--out", &results][..], &part].concat());
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+}
