@@ -1,0 +1,75 @@
+//! OpenPGM: a program of ours over libpgm, PGM in UDP, NACK only.
+
+use super::{Launch, Peer, Sign, Task, Tools, workshop};
+use crate::{
+    error::LabError,
+    host::{Host, INTERFACE},
+};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+const SOURCE: &str = include_str!("../../peers/pgm_peer.c");
+/// Debian's place of the headers, and the library's name: what pkg-config openpgm-5.3 says.
+const FLAGS: &str = "-I/usr/include/pgm-5.3 -lpgm -lpthread -lm";
+/// Shortest wait for repair data. Longer where a few packets take longer than that: a request that
+/// is repeated while its repair waits in the link's queue brings the repair twice.
+const DATA_MIN: Duration = Duration::from_millis(400);
+const REPEAT_MIN: Duration = Duration::from_millis(200);
+const BACKOFF_MIN: Duration = Duration::from_millis(50);
+
+#[derive(Debug)]
+struct OpenPgm {
+    program: PathBuf,
+    version: String,
+}
+
+pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
+    let program = tools.compiled(&workshop::Source {
+        name: "pgm_peer.c",
+        text: SOURCE,
+        compiler: "cc",
+        compiler_package: "gcc",
+        flags: FLAGS,
+        header: "pgm/pgm.h",
+        package: "libpgm-dev",
+    })?;
+    Ok(Box::new(OpenPgm { program, version: workshop::package_version("libpgm-5.3-0") }))
+}
+
+impl OpenPgm {
+    fn command(&self, host: &Host, verb: &str, task: &Task) -> Command {
+        let wait = |least: Duration, packets| {
+            least.max(task.time_of(packets) + task.round_trip).as_millis().to_string()
+        };
+        let mut command = host.command(&self.program);
+        command.arg(verb).args(["--device", INTERFACE, "--payload", "1400"]);
+        command.args(["--interface", &host.address().to_string()]);
+        command.args(["--rate", &task.capacity.to_string()]);
+        command.args(["--nak-backoff", &wait(BACKOFF_MIN, 1)]);
+        command.args(["--nak-repeat", &wait(REPEAT_MIN, 4)]);
+        command.args(["--nak-data", &wait(DATA_MIN, 8)]);
+        command.args(["--timeout", &task.limit.as_secs().to_string()]);
+        command
+    }
+}
+
+impl Peer for OpenPgm {
+    fn version(&self) -> &str {
+        &self.version
+    }
+    fn receive(&self, host: &Host, _: usize, task: &Task, directory: &Path) -> Launch {
+        let file = directory.join("received");
+        let mut command = self.command(host, "recv", task);
+        command.arg(&file);
+        let ready = Sign::Line("\"event\":\"listening\"");
+        Launch { command, ready, done: Sign::Line("\"event\":\"file\""), file }
+    }
+    fn send(&self, host: &Host, task: &Task) -> Command {
+        let mut command = self.command(host, "send", task);
+        command.arg(&task.source);
+        command
+    }
+}
