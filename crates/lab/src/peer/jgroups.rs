@@ -39,7 +39,7 @@ impl JGroups {
         command.args(["--chunk", &SEGMENT.to_string()]);
         command.args(["--members", &(task.receivers.len() + 1).to_string()]);
         command.args(["--rate", &(task.capacity * SHARE / 100).to_string()]);
-        let repair = REPAIR_MIN.max(task.time_of(8) + task.round_trip);
+        let repair = task.patience(REPAIR_MIN);
         command.args(["--repair", &repair.as_millis().to_string()]);
         command.args(["--timeout", &task.limit.as_secs().to_string()]);
         command

@@ -66,6 +66,9 @@ impl Peer for Norm {
         let rate = task.rate_of(SEGMENT + DATA_HEADER, HEADERS);
         command.args(["--rate", &rate.to_string(), "--segment", SEGMENT_SIZE]);
         command.args(["--ndata", BLOCK, "--nparity", PARITY, "--auto-parity", "0"]);
+        // Its own first guess of 250 ms falls slowly, and rules every back-off.
+        let grtt = task.expected_round_trip().as_secs_f64();
+        command.args(["--grtt", &format!("{grtt:.3}")]);
         // Without acknowledgements it would end after its flushes, whatever is missing.
         let ids: Vec<String> = (0..task.receivers.len()).map(|n| (n + 2).to_string()).collect();
         command.args(["--ack", &ids.join(",")]).arg(&task.source);

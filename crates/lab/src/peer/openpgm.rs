@@ -14,8 +14,7 @@ use std::{
 const SOURCE: &str = include_str!("../../peers/pgm_peer.c");
 /// Debian's place of the headers, and the library's name: what pkg-config openpgm-5.3 says.
 const FLAGS: &str = "-I/usr/include/pgm-5.3 -lpgm -lpthread -lm";
-/// Shortest wait for repair data. Longer where a few packets take longer than that: a request that
-/// is repeated while its repair waits in the link's queue brings the repair twice.
+/// Shortest waits for repair data and for a confirmation.
 const DATA_MIN: Duration = Duration::from_millis(400);
 const REPEAT_MIN: Duration = Duration::from_millis(200);
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
@@ -41,16 +40,15 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
 
 impl OpenPgm {
     fn command(&self, host: &Host, verb: &str, task: &Task) -> Command {
-        let wait = |least: Duration, packets| {
-            least.max(task.time_of(packets) + task.round_trip).as_millis().to_string()
-        };
+        let millis = |time: Duration| time.as_millis().to_string();
+        let backoff = BACKOFF_MIN.max(task.time_of(1));
         let mut command = host.command(&self.program);
         command.arg(verb).args(["--device", INTERFACE, "--payload", "1400"]);
         command.args(["--interface", &host.address().to_string()]);
         command.args(["--rate", &task.capacity.to_string()]);
-        command.args(["--nak-backoff", &wait(BACKOFF_MIN, 1)]);
-        command.args(["--nak-repeat", &wait(REPEAT_MIN, 4)]);
-        command.args(["--nak-data", &wait(DATA_MIN, 8)]);
+        command.args(["--nak-backoff", &millis(backoff)]);
+        command.args(["--nak-repeat", &millis(task.patience(REPEAT_MIN))]);
+        command.args(["--nak-data", &millis(task.patience(DATA_MIN))]);
         command.args(["--timeout", &task.limit.as_secs().to_string()]);
         command
     }

@@ -5,10 +5,12 @@ use crate::{
     error::LabError,
     host::{Host, INTERFACE},
 };
-use std::{path::Path, process::Command};
+use std::{path::Path, process::Command, time::Duration};
 
 const PUBLIC: &str = "239.255.42.2";
 const PRIVATE: &str = "239.255.42.3";
+/// With less it announces itself so often that receivers miss it.
+const GRTT_MIN: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 struct Uftp {
@@ -41,7 +43,7 @@ impl Peer for Uftp {
         // Who is expected is known by address: it need not wait for others.
         let ids: Vec<String> =
             task.receivers.iter().map(|address| format!("0x{:08X}", address.to_bits())).collect();
-        let grtt = task.round_trip.max(task.time_of(2)).as_secs_f64().max(0.05);
+        let grtt = task.expected_round_trip().max(GRTT_MIN).as_secs_f64();
         command.args(["-I", INTERFACE, "-M", PUBLIC, "-P", PRIVATE, "-R", &rate]);
         command.args(["-b", &SEGMENT.to_string(), "-r", &format!("{grtt:.3}")]);
         command.args(["-H", &ids.join(",")]).arg(&task.source);
