@@ -76,6 +76,18 @@ impl Receivers {
         self.known.len()
     }
 
+    /// Everyone.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.known.keys().copied()
+    }
+
+    /// The share of messages that arrives at `node`, by its own count; all of them while it has
+    /// told none.
+    pub(super) fn share(&self, node: NodeId) -> f64 {
+        let latest = self.known.get(&node).and_then(|receiver| receiver.tally.latest());
+        latest.map_or(1.0, |reception| reception.share)
+    }
+
     /// Feedback came in.
     pub(super) fn on_report(&mut self, now: Time, report: &Report) -> Noted {
         let new = !self.known.contains_key(&report.node);
