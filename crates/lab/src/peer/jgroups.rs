@@ -19,6 +19,7 @@ const REPAIR_MIN: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 struct JGroups {
     class_path: String,
+    version: String,
 }
 
 pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
@@ -26,7 +27,8 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
     let jar = tools.fetched(&format!("jgroups-{VERSION}.jar"), URL, HASH)?;
     let classes = tools.classes("JGroupsPeer.java", SOURCE, &jar)?;
     let class_path = format!("{}:{}", classes.display(), jar.display());
-    Ok(Box::new(JGroups { class_path }))
+    let version = workshop::with_settings(VERSION, &[SOURCE, include_str!("jgroups.rs")]);
+    Ok(Box::new(JGroups { class_path, version }))
 }
 
 impl JGroups {
@@ -48,7 +50,7 @@ impl JGroups {
 
 impl Peer for JGroups {
     fn version(&self) -> &str {
-        VERSION
+        &self.version
     }
     fn starts_in_turn(&self) -> bool {
         true

@@ -37,7 +37,9 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
         header: "normApi.h",
         package: "libnorm-dev",
     })?;
-    Ok(Box::new(Norm { program, version: workshop::package_version("libnorm1") }))
+    let version = workshop::package_version("libnorm1");
+    let version = workshop::with_settings(&version, &[SOURCE, include_str!("norm.rs")]);
+    Ok(Box::new(Norm { program, version }))
 }
 
 impl Norm {

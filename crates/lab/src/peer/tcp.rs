@@ -30,6 +30,7 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
     let read = |path| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let control = read("/proc/sys/net/ipv4/tcp_congestion_control");
     let version = format!("{} {control}", read("/proc/sys/kernel/osrelease"));
+    let version = workshop::with_settings(&version, &[SOURCE]);
     Ok(Box::new(Tcp { program, version }))
 }
 

@@ -20,7 +20,9 @@ struct Udpcast {
 pub(super) fn prepare() -> Result<Box<dyn Peer>, LabError> {
     workshop::present("udp-sender", "udpcast")?;
     workshop::present("udp-receiver", "udpcast")?;
-    Ok(Box::new(Udpcast { version: workshop::package_version("udpcast") }))
+    let version = workshop::package_version("udpcast");
+    let version = workshop::with_settings(&version, &[include_str!("udpcast.rs")]);
+    Ok(Box::new(Udpcast { version }))
 }
 
 impl Peer for Udpcast {

@@ -20,7 +20,9 @@ struct Uftp {
 pub(super) fn prepare() -> Result<Box<dyn Peer>, LabError> {
     workshop::present("uftp", "uftp")?;
     workshop::present("uftpd", "uftp")?;
-    Ok(Box::new(Uftp { version: workshop::package_version("uftp") }))
+    let version = workshop::package_version("uftp");
+    let version = workshop::with_settings(&version, &[include_str!("uftp.rs")]);
+    Ok(Box::new(Uftp { version }))
 }
 
 impl Peer for Uftp {

@@ -45,6 +45,11 @@ pub(super) fn package_version(package: &str) -> String {
     output("dpkg-query", "dpkg", &query).unwrap_or_else(|_| "unknown".to_owned())
 }
 
+/// A version and a hash of how the system is set and driven: figures with other settings are others.
+pub(super) fn with_settings(version: &str, settings: &[&str]) -> String {
+    format!("{version} ({})", short_hash(settings.concat().as_bytes()))
+}
+
 /// The first eight hexadecimal digits of a hash: a name that changes with the content.
 pub(super) fn short_hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..8].to_owned()
