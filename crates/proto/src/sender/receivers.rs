@@ -81,6 +81,11 @@ impl Receivers {
         self.known.keys().copied()
     }
 
+    /// Whether the round trip to everyone has been measured.
+    pub(super) fn all_measured(&self) -> bool {
+        self.known.values().all(|receiver| receiver.rtt.is_some())
+    }
+
     /// The share of messages that arrives at `node`, by its own count; all of them while it has
     /// told none.
     pub(super) fn share(&self, node: NodeId) -> f64 {
