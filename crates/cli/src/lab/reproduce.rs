@@ -137,7 +137,10 @@ fn line(record: &Record, bound: f64) -> String {
             record.queue_drops
         ),
         (Outcome::Void, _) => {
-            format!("{what}: void, the machine was too busy ({} ms late)", record.late_ms)
+            let (late, starved) = (record.late_ms, record.starved_ms);
+            format!(
+                "{what}: void, the machine was too busy ({late} ms late, programs {starved} ms)"
+            )
         }
         _ => format!("{what}: not complete: {}", record.why),
     }

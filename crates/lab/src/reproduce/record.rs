@@ -68,6 +68,10 @@ pub struct Record {
     pub receiver_memory: u64,
     /// How late the emulator was in one of a hundred packets, ms.
     pub late_ms: f64,
+    /// How late this program, of ordinary priority as the systems are, woke in one of a hundred
+    /// short sleeps, ms: how much the machine kept them waiting.
+    #[serde(default)]
+    pub starved_ms: f64,
     /// When it ended, seconds since 1970.
     pub when: u64,
 }
@@ -169,6 +173,7 @@ pub(super) mod tests {
             sender_memory: 1 << 20,
             receiver_memory: 1 << 20,
             late_ms: 0.2,
+            starved_ms: 0.4,
             when: 0,
         }
     }

@@ -16,6 +16,7 @@ use crate::{
     snapshot::{LinkCounts, Snapshot},
 };
 use fanfare_proto::Time;
+use fanfare_sim::histogram::Histogram;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -42,6 +43,10 @@ const GRACE: Duration = Duration::from_secs(3);
 /// A run counts when one packet in a hundred was at most so late, or a packet's time on the line
 /// where that is longer: lateness adds to delays, not to a line's rate.
 const LATE_MAX: Duration = Duration::from_millis(2);
+
+/// The same for programs of ordinary priority: what they are kept waiting they lose, whatever they
+/// are. As long as a full packet takes where that is longer.
+const STARVED_MAX: Duration = Duration::from_millis(5);
 
 /// One at a time: members that start while others do take the processor from both.
 static STARTING: Mutex<()> = Mutex::new(());
@@ -74,6 +79,8 @@ struct Seen {
     /// When each had the file.
     done: Vec<Option<Instant>>,
     why: String,
+    /// How late our own short sleeps ended, 99th percentile.
+    starved: Duration,
 }
 
 impl Trial<'_> {
@@ -98,10 +105,10 @@ impl Trial<'_> {
         let command = self.peer.send(&lab.hosts()[0], &task);
         let mut sender =
             Program::start(command, &self.directory.join("sender.log")).map_err(failed)?;
-        let why = self.wait(&task, &mut sender, &mut receivers)?;
+        let (why, starved) = self.wait(&task, &mut sender, &mut receivers)?;
         let after = lab.snapshot()?;
         let done = receivers.iter().map(|each| each.program.saw(each.done)).collect();
-        let seen = Seen { launched, before, after, done, why };
+        let seen = Seen { launched, before, after, done, why, starved };
         sender.end();
         receivers.iter_mut().for_each(|each| each.program.end());
         lab.down()?;
@@ -189,14 +196,16 @@ impl Trial<'_> {
         }
     }
 
-    /// Until all have the file, or no longer will. Says why not.
+    /// Until all have the file, or no longer will. Says why not, and how late our sleeps ended.
     fn wait(
         &self,
         task: &Task,
         sender: &mut Program,
         receivers: &mut [Receiving],
-    ) -> Result<String, LabError> {
+    ) -> Result<(String, Duration), LabError> {
         let began = Instant::now();
+        let mut lateness = Histogram::default();
+        let starved = |lateness: &Histogram| lateness.percentile(0.99);
         let (mut looked, mut failed) = (began, None);
         loop {
             if looked.elapsed() >= LOOK {
@@ -208,19 +217,23 @@ impl Trial<'_> {
             }
             if receivers.iter_mut().all(has) {
                 self.look(sender, receivers)?;
-                return Ok(String::new());
+                return Ok((String::new(), starved(&lateness)));
             }
             self.check_stop()?;
             if failed.is_some_and(|at| at.elapsed() > GRACE) {
-                return Ok(format!("its sender failed: {}", sender.last_line()));
+                let why = format!("its sender failed: {}", sender.last_line());
+                return Ok((why, starved(&lateness)));
             }
             if let Some(one) = receivers.iter().find(|each| gave_up(each)) {
-                return Ok(format!("a receiver failed: {}", one.program.last_line()));
+                let why = format!("a receiver failed: {}", one.program.last_line());
+                return Ok((why, starved(&lateness)));
             }
             if began.elapsed() > task.limit {
-                return Ok(format!("not within {} s", task.limit.as_secs()));
+                return Ok((format!("not within {} s", task.limit.as_secs()), starved(&lateness)));
             }
+            let slept = Instant::now();
             thread::sleep(STEP);
+            lateness.add(slept.elapsed().saturating_sub(STEP));
         }
     }
 
@@ -277,7 +290,10 @@ impl Trial<'_> {
             version: self.peer.version().to_owned(),
             repetition: self.repetition,
             seed: self.seed(),
-            outcome: match (late > LATE_MAX.max(line), complete) {
+            outcome: match (
+                late > LATE_MAX.max(line) || seen.starved > STARVED_MAX.max(line),
+                complete,
+            ) {
                 (true, _) => Outcome::Void,
                 (false, true) => Outcome::Complete,
                 (false, false) => Outcome::Incomplete,
@@ -297,6 +313,7 @@ impl Trial<'_> {
             sender_memory: sender.usage().memory,
             receiver_memory: usage.iter().map(|each| each.memory).max().unwrap_or(0),
             late_ms: seen.after.lateness.p99_ms,
+            starved_ms: round(seen.starved.as_secs_f64()) * 1e3,
             when: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         }
     }
