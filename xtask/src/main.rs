@@ -24,7 +24,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]
-  interop   against NRL's NORM in network namespaces (root; quick matrix)";
+  interop   against NRL's NORM in network namespaces (root; quick matrix)
+  reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)";
 
 fn cargo(name: &'static str, args: &'static [&'static str]) -> Step {
     Step::new(name, move || step::cargo(args, &[]))
@@ -49,6 +50,7 @@ fn steps() -> Vec<Step> {
         Step::new("no-io", no_io::check),
         Step::new("fuzz", fuzz),
         Step::new("interop", interop),
+        Step::new("reproduce", reproduce),
     ]
 }
 
@@ -83,6 +85,17 @@ fn fuzz() -> Outcome {
         }
     }
     Outcome::Passed
+}
+
+/// A missing peer is told of and left out.
+fn reproduce() -> Outcome {
+    if let Some(reason) = packages::interop_impossible() {
+        return Outcome::Skipped(reason);
+    }
+    const RUN: [&str; 6] = ["run", "--release", "--locked", "-p", "fanfare-cli", "--"];
+    const QUICK: [&str; 6] =
+        ["lab", "reproduce", "s000-table2", "--quick", "--out", "target/reproduce"];
+    step::cargo(&[&RUN[..], &QUICK].concat(), &[])
 }
 
 fn interop() -> Outcome {

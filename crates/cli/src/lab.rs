@@ -4,6 +4,7 @@ mod capture;
 mod check;
 mod exec;
 mod lines;
+mod reproduce;
 mod run;
 mod status;
 mod up;
@@ -39,6 +40,7 @@ enum What {
     Capture(capture::CaptureArgs),
     Down(status::DownArgs),
     Check(check::CheckArgs),
+    Reproduce(reproduce::ReproduceArgs),
 }
 
 /// Which scenario.
@@ -68,6 +70,7 @@ pub(crate) fn run(args: &LabArgs) -> Exit {
         What::Capture(args) => capture::run(args),
         What::Down(args) => status::down(args),
         What::Check(args) => check::run(args),
+        What::Reproduce(args) => reproduce::run(args),
     }
 }
 

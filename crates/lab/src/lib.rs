@@ -24,6 +24,7 @@
 //! - `packet`, `segment`: what a cable has to understand of frames; `tap`, `priority`: the system.
 //! - `snapshot`, `lateness`: what was counted, and whether it may be believed; `capture`: pcap.
 //! - `run`, `process`, `transfers`: the programs of a scenario.
+//! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again.
 //! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
 //! - `check`: how exact it is here.
 #![cfg(target_os = "linux")]
@@ -39,8 +40,10 @@ mod lab;
 mod lateness;
 mod namespace;
 mod packet;
+mod peer;
 mod priority;
 mod process;
+mod reproduce;
 mod rights;
 mod run;
 mod segment;
@@ -55,7 +58,9 @@ pub use error::{LabError, Refusal};
 pub use host::{Host, INTERFACE};
 pub use lab::{Lab, clear_leftovers};
 pub use lateness::LatenessReport;
+pub use peer::System;
 pub use process::Ending;
+pub use reproduce::{Campaign, Cell, Experiment, Outcome, Progress, Published, Record};
 pub use rights::check as check_rights;
 pub use run::{Conclusion, ProgramReport, Run};
 pub use snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};

@@ -106,6 +106,19 @@ impl Watermark {
         self.point.filter(|_| self.is_pending())
     }
 
+    /// Whether `node` was asked and need not be any more.
+    pub(super) fn is_settled(&self, node: NodeId) -> bool {
+        matches!(self.nodes.get(&node), Some(Node::Settled(_)))
+    }
+
+    /// Who has yet to acknowledge.
+    pub(super) fn pending(&self) -> impl Iterator<Item = NodeId> {
+        let pending = |(node, state): (&NodeId, &Node)| {
+            matches!(state, Node::Pending { .. }).then_some(*node)
+        };
+        self.nodes.iter().filter_map(pending)
+    }
+
     fn is_pending(&self) -> bool {
         self.nodes.values().any(|node| matches!(node, Node::Pending { .. }))
     }

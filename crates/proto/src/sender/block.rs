@@ -4,11 +4,16 @@ use super::object::{Part, Piece, Purpose};
 use alloc::collections::BTreeSet;
 use core::ops::Range;
 
+/// Of fewer no more is sent in advance: one receiver's bad moment would cost all others dearly.
+const SHARE_MIN: f64 = 0.5;
+
 /// What receivers lack of one block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct BlockDemand {
     /// Symbols that the neediest receiver lacks.
     pub(super) need: u16,
+    /// Symbols to send so that so many arrive; less than `need` counts as `need`.
+    pub(super) allowance: u16,
     /// Symbols named, by any receiver.
     pub(super) named: BTreeSet<u16>,
     /// Someone told a count without names.
@@ -19,12 +24,19 @@ impl BlockDemand {
     /// One receiver lacks just these.
     pub(super) fn named(symbols: Range<u16>) -> Self {
         let named: BTreeSet<u16> = symbols.collect();
-        Self { need: named.len() as u16, named, unnamed: false }
+        Self { need: named.len() as u16, allowance: 0, named, unnamed: false }
+    }
+
+    /// Only this share of what is sent will arrive: as many more, to the nearest.
+    pub(super) fn allow_for(&mut self, share: f64) {
+        let sent = f64::from(self.need) / share.max(SHARE_MIN);
+        self.allowance = libm::round(sent).min(f64::from(u16::MAX)) as u16;
     }
 
     /// Another receiver's demand: one parity symbol serves both, so the greater need counts.
     pub(super) fn merge(&mut self, other: Self) {
         self.need = self.need.max(other.need);
+        self.allowance = self.allowance.max(other.allowance);
         self.named.extend(other.named);
         self.unnamed |= other.unnamed;
     }
@@ -56,7 +68,8 @@ impl TransmitBlock {
     pub(super) fn demand(&mut self, wanted: &BlockDemand, source: u16, parity: u16) {
         let fresh = parity.saturating_sub(self.parity_next);
         if fresh >= wanted.need {
-            self.parity_pending = self.parity_pending.max(wanted.need);
+            let sent = wanted.allowance.max(wanted.need).min(fresh);
+            self.parity_pending = self.parity_pending.max(sent);
             return;
         }
         self.parity_pending = fresh;
@@ -114,6 +127,22 @@ mod tests {
         let numbers: Vec<Part> =
             (0..3).map(|i| Part::Parity { block: 0, number: 1 + i, ahead: 3 - i }).collect();
         assert_eq!(drain(&mut block), numbers);
+    }
+
+    #[test]
+    fn what_will_be_lost_is_sent_in_advance_as_far_as_there_is_fresh_parity() {
+        let mut wanted = BlockDemand::named(0..7);
+        wanted.allow_for(0.7);
+        let mut block = TransmitBlock::new(0);
+        block.demand(&wanted, 10, 20);
+        assert_eq!(drain(&mut block).len(), 10);
+        let mut wanted = BlockDemand::named(0..7);
+        wanted.allow_for(0.01);
+        block.demand(&wanted, 10, 20);
+        assert_eq!(drain(&mut block).len(), 10, "at most what is left; no symbol by name");
+        let mut one = BlockDemand::named(0..1);
+        one.allow_for(0.9);
+        assert_eq!(one.allowance, 1);
     }
 
     #[test]

@@ -70,6 +70,12 @@ impl Demand {
         }
     }
 
+    /// Only this share of what is sent will arrive at the asker.
+    pub(super) fn allow_for(&mut self, share: f64) {
+        let symbols = self.objects.values_mut().flat_map(|object| object.symbols.values_mut());
+        symbols.for_each(|wanted| wanted.allow_for(share));
+    }
+
     /// Leaves nothing of blocks that were sent before and of which the asker has next to nothing.
     pub(super) fn strip_again(&mut self, cache: &Cache) {
         for (ordinal, wanted) in &mut self.objects {

@@ -38,14 +38,38 @@ impl Sender {
         if !put_off && !reading.demand.is_empty() {
             self.service.on_busy(self.now);
         }
+        let node = nack.feedback.source_id;
+        // While there is more to send, a repair that is lost can be asked for again at no cost. At
+        // the end every round of requests is time in which nothing is sent.
+        if !self.cache.has_first_pass() {
+            reading.demand.allow_for(self.receivers.share(node));
+        }
         let timing = self.cycle_timing();
         let now = self.now;
         if let Some(demand) = self.repair.on_demand(now, reading.demand, timing, self.position) {
             self.activate(&demand);
         }
+        self.repair.on_asker(node);
+        if self.all_have_asked()
+            && let Some(demand) = self.repair.activate_early(now, timing)
+        {
+            self.activate(&demand);
+        }
         if meta.unicast && self.backoff() > 0 && self.repair.collecting().is_some() {
             self.advert.on_unicast_nack();
         }
+    }
+
+    /// Whether nobody is left to wait for: there is a watermark, so that the application has said
+    /// who counts; all who have yet to acknowledge it have asked in this cycle, and so have all
+    /// others that have been heard.
+    fn all_have_asked(&self) -> bool {
+        let asked = |node| self.repair.has_asked(node);
+        let done = |node| asked(node) || self.watermark.is_settled(node);
+        self.repair.collecting().is_some()
+            && self.watermark.point().is_some()
+            && self.watermark.pending().all(asked)
+            && self.receivers.nodes().all(done)
     }
 
     /// What is wanted stays in the cache.

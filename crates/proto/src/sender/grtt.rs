@@ -99,6 +99,14 @@ impl Grtt {
         self.estimate = estimate.clamp(min, max.max(min));
     }
 
+    /// All who are expected have answered: the first collection, if there is one, ends now.
+    pub(super) fn settle(&mut self, now: Time) {
+        if let State::Collecting { until, .. } = &mut self.state {
+            *until = now;
+        }
+        self.poll(now);
+    }
+
     /// Ends the first collection when its time has come.
     pub(super) fn poll(&mut self, now: Time) {
         if let State::Collecting { until, largest } = self.state
@@ -156,6 +164,16 @@ mod tests {
         assert_eq!(grtt.estimate(), ms(250));
         grtt.poll(Time::ZERO + ms(250));
         assert_eq!((grtt.estimate(), grtt.next_timeout()), (ms(40), None));
+    }
+
+    #[test]
+    fn the_first_collection_ends_when_all_who_are_expected_have_answered() {
+        let mut grtt = grtt(false);
+        grtt.settle(Time::ZERO);
+        assert_eq!(grtt.estimate(), ms(250), "nothing was measured");
+        grtt.on_sample(Time::ZERO, ms(5));
+        grtt.settle(Time::ZERO + ms(1));
+        assert_eq!((grtt.estimate(), grtt.next_timeout()), (ms(10), None));
     }
 
     #[test]

@@ -352,6 +352,12 @@ impl Sender {
     /// Holds INFO, DATA and flushes back, or lets them go.
     pub(crate) fn hold(&mut self, now: Time, hold: bool) {
         self.now = self.now.max(now);
+        // Who holds back waits for those it expects: by their answers the first data goes, not by
+        // a guess that would rule every back-off of a short transfer.
+        if self.held && !hold && self.receivers.all_measured() {
+            self.grtt.settle(self.now);
+            self.advertise_grtt();
+        }
         self.held = hold;
     }
 

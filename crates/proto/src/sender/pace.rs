@@ -5,7 +5,13 @@ use crate::{
     time::{Duration, Time},
 };
 
-/// The pacer. A driver that is late may catch up by at most `burst`.
+/// What a late driver has lost beyond the burst is made up by sending so much faster, one part of so
+/// many: no queue sees more than the line left unused before.
+const CATCH_UP_PART: u32 = 8;
+/// The most that is made up: longer than a busy machine lets a thread wait, as a rule.
+const DEBT_MAX: Duration = Duration::from_millis(50);
+
+/// The pacer. A driver that is late catches up by at most `burst` at once, and then slowly.
 #[derive(Debug)]
 pub(super) struct Pace {
     /// The last message counts as begun then.
@@ -15,11 +21,15 @@ pub(super) struct Pace {
     /// So many more go at once with the last one; their time is waited out after them.
     joined: u8,
     burst: Duration,
+    /// Something waits to be said then: if it is not, the driver is late.
+    awaited: Option<Time>,
+    /// Time lost by a late driver.
+    debt: Duration,
 }
 
 impl Pace {
     pub(super) fn new(now: Time, burst: Duration) -> Self {
-        Self { begun: now, bytes: 0, joined: 0, burst }
+        Self { begun: now, bytes: 0, joined: 0, burst, awaited: None, debt: Duration::ZERO }
     }
 
     /// When the next message may go at `rate`; far in the future at rate zero.
@@ -27,7 +37,18 @@ impl Pace {
         if self.joined > 0 && rate > Bitrate::bps(0) {
             return self.begun;
         }
-        self.begun + rate.time_for(self.bytes)
+        let time = rate.time_for(self.bytes);
+        self.begun + (time - self.made_up(time))
+    }
+
+    /// What of the time of a message is saved to make up for lost time.
+    fn made_up(&self, time: Duration) -> Duration {
+        self.debt.min(time / CATCH_UP_PART)
+    }
+
+    /// It is not time yet; `pending`: there is something to say.
+    pub(super) fn on_early(&mut self, pending: bool, rate: Bitrate) {
+        self.awaited = pending.then(|| self.next(rate));
     }
 
     /// A message of `bytes` goes out now.
@@ -39,7 +60,14 @@ impl Pace {
         }
         let burst = u64::try_from(self.burst.as_nanos()).unwrap_or(u64::MAX);
         let earliest = Time::from_nanos(now.as_nanos().saturating_sub(burst));
-        self.begun = self.next(rate).max(earliest);
+        let due = self.next(rate);
+        self.debt -= self.made_up(rate.time_for(self.bytes));
+        self.begun = due.max(earliest);
+        if let Some(awaited) = self.awaited.take() {
+            // A rate that has risen meanwhile makes nobody late.
+            let lost = self.begun.since(due.max(awaited));
+            self.debt = (self.debt + lost).min(DEBT_MAX);
+        }
         self.bytes = bytes;
     }
 
@@ -78,6 +106,23 @@ mod tests {
             may
         });
         assert_eq!(sent.count(), 4);
+    }
+
+    #[test]
+    fn time_that_a_late_driver_has_lost_is_made_up_slowly_and_idle_time_is_not() {
+        for (pending, made_up) in [(true, 40), (false, 0)] {
+            let mut pace = Pace::new(at(0), Duration::from_millis(10));
+            pace.on_sent(at(0), 100, RATE);
+            pace.on_early(pending, RATE);
+            let mut now = at(150);
+            for _ in 0..20 {
+                pace.on_sent(now, 100, RATE);
+                let next = pace.next(RATE);
+                assert!(next.since(now) >= Duration::from_millis(77), "never a burst");
+                now = next;
+            }
+            assert_eq!(now, at(150 - 10 + 20 * 100 - made_up));
+        }
     }
 
     #[test]

@@ -76,6 +76,23 @@ impl Receivers {
         self.known.len()
     }
 
+    /// Everyone.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.known.keys().copied()
+    }
+
+    /// Whether the round trip to everyone has been measured.
+    pub(super) fn all_measured(&self) -> bool {
+        self.known.values().all(|receiver| receiver.rtt.is_some())
+    }
+
+    /// The share of messages that arrives at `node`, by its own count; all of them while it has
+    /// told none.
+    pub(super) fn share(&self, node: NodeId) -> f64 {
+        let latest = self.known.get(&node).and_then(|receiver| receiver.tally.latest());
+        latest.map_or(1.0, |reception| reception.share)
+    }
+
     /// Feedback came in.
     pub(super) fn on_report(&mut self, now: Time, report: &Report) -> Noted {
         let new = !self.known.contains_key(&report.node);

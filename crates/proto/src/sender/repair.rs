@@ -2,6 +2,11 @@
 
 use super::demand::Demand;
 use crate::time::{Duration, Time};
+use alloc::vec::Vec;
+use fanfare_wire::NodeId;
+
+/// Askers of one cycle that are kept apart: beyond that nobody is known to be the last.
+const ASKERS_MAX: usize = 16;
 
 /// How long the parts of a cycle last.
 #[derive(Debug, Clone, Copy)]
@@ -30,11 +35,13 @@ enum Phase {
 pub(super) struct RepairCycle {
     phase: Phase,
     collected: Demand,
+    /// Who has asked since the cycle began.
+    askers: Vec<NodeId>,
 }
 
 impl RepairCycle {
     pub(super) fn new() -> Self {
-        Self { phase: Phase::Idle, collected: Demand::default() }
+        Self { phase: Phase::Idle, collected: Demand::default(), askers: Vec::new() }
     }
 
     /// A receiver asks. Gives what is to be served at once: late requests in hold-off that lie
@@ -78,7 +85,26 @@ impl RepairCycle {
             return None;
         }
         self.phase = Phase::Holdoff { until: now + timing.holdoff };
+        self.askers.clear();
         Some(core::mem::take(&mut self.collected))
+    }
+
+    /// A request of this receiver is among those collected.
+    pub(super) fn on_asker(&mut self, node: NodeId) {
+        let collecting = matches!(self.phase, Phase::Aggregating { .. });
+        if collecting && self.askers.len() < ASKERS_MAX && !self.askers.contains(&node) {
+            self.askers.push(node);
+        }
+    }
+
+    /// Whether this receiver has asked since the cycle began.
+    pub(super) fn has_asked(&self, node: NodeId) -> bool {
+        self.askers.contains(&node)
+    }
+
+    /// Nobody is left who could ask: there is nothing to wait for.
+    pub(super) fn activate_early(&mut self, now: Time, timing: CycleTiming) -> Option<Demand> {
+        self.poll_activation(now, CycleTiming { aggregate: Duration::ZERO, ..timing })
     }
 
     /// What is being collected; `None` outside aggregation.
@@ -159,6 +185,20 @@ mod tests {
         let shorter = CycleTiming { aggregate: Duration::from_millis(50), ..TIMING };
         assert_eq!(cycle.next_timeout(shorter), Some(at(50)));
         assert!(cycle.poll_activation(at(100), shorter).is_some());
+    }
+
+    #[test]
+    fn a_cycle_knows_its_askers_and_ends_early_when_it_is_told_to() {
+        let mut cycle = RepairCycle::new();
+        cycle.on_asker(NodeId(2));
+        assert!(!cycle.has_asked(NodeId(2)), "no cycle has begun");
+        let asked = demand(1, 0, 0..3);
+        cycle.on_demand(at(0), asked.clone(), TIMING, None);
+        cycle.on_asker(NodeId(2));
+        assert!(cycle.has_asked(NodeId(2)) && !cycle.has_asked(NodeId(3)));
+        assert_eq!(cycle.activate_early(at(1), TIMING), Some(asked));
+        assert!(!cycle.has_asked(NodeId(2)));
+        assert_eq!(cycle.activate_early(at(2), TIMING), None);
     }
 
     #[test]

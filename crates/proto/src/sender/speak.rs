@@ -48,6 +48,8 @@ impl Sender {
         }
         let rate = self.controller.rate();
         if self.pace.next(rate) > self.now {
+            let pending = self.turn().is_some();
+            self.pace.on_early(pending, rate);
             return false;
         }
         let start = out.len();

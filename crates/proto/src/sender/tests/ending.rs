@@ -82,7 +82,7 @@ fn a_watermark_names_who_must_answer_until_all_have() {
 fn a_watermark_waits_for_repairs_of_what_lies_before_it() {
     let mut hand = Hand::new(config());
     hand.enqueue(1600, None);
-    hand.sender.set_watermark(hand.now, &[NodeId(2)]);
+    hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
     hand.run(ms(5));
     hand.ask(2, 0, 8..9);
     let said = hand.run(ms(300));

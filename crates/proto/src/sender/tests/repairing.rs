@@ -179,6 +179,43 @@ fn a_late_joiner_is_served_the_part_already_sent_while_the_rest_goes_on() {
 }
 
 #[test]
+fn when_all_who_have_yet_to_acknowledge_have_asked_nobody_is_waited_for() {
+    let mut hand = sent();
+    hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
+    hand.ack_flush(3, 0, 1, 7);
+    let asked = hand.now;
+    hand.ask(2, 0, 8..10);
+    let (said, _) = hand.run_until(asked + ms(2));
+    let repairs = said.iter().filter(|(_, said)| matches!(said, Said::Data { .. }));
+    assert_eq!(repairs.count(), 2, "{said:?}");
+}
+
+#[test]
+fn while_one_who_has_yet_to_acknowledge_is_silent_requests_are_collected() {
+    let mut hand = sent();
+    hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
+    hand.ack(3, AckKind::Application(crate::roll_call::STATUS_ACK, b""), None, 1);
+    hand.ask(2, 0, 8..10);
+    assert_eq!(data(&hand.run(ms(2))), []);
+    hand.ask(3, 0, 8..11);
+    assert_eq!(data(&hand.run(ms(4))), [(0, 8), (0, 9), (0, 10)]);
+}
+
+#[test]
+fn at_the_end_what_will_be_lost_of_a_repair_goes_with_it() {
+    let mut hand = sent();
+    let count = |arrived: u32| arrived.to_be_bytes();
+    let counted = |hand: &mut Hand, content: &[u8]| {
+        hand.ack(2, AckKind::Application(crate::roll_call::RECEPTION_ACK, content), None, 1);
+    };
+    counted(&mut hand, &count(0));
+    hand.sender.messages += 100;
+    counted(&mut hand, &count(50));
+    hand.ask(2, 0, 0..2);
+    assert_eq!(data(&hand.run(ms(300))), [(0, 8), (0, 9), (0, 10), (0, 11)]);
+}
+
+#[test]
 fn who_is_evicted_is_neither_heard_nor_waited_for() {
     let mut hand = sent();
     hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);

@@ -1,0 +1,167 @@
+//! `fanfare lab reproduce`: the papers' tables again, with the real peers.
+
+use std::{path::PathBuf, sync::atomic::Ordering};
+
+use clap::Args;
+use fanfare_lab::{Campaign, Experiment, Outcome, Progress, Record, System};
+
+use super::give_up;
+use crate::{
+    exit::{Exit, Failure},
+    interrupt,
+    progress::{Output, OutputArgs},
+};
+
+/// What `--quick` measures: a slow and a fast cell, with loss.
+const QUICK_CELLS: &str = "1024:90,10240:90";
+const QUICK_SYSTEMS: [System; 2] = [System::Fanfare, System::Norm];
+/// Trials side by side unless told otherwise: as many slow ones as two cores bear.
+const JOBS: usize = 12;
+
+/// Measure real systems over emulated networks and write the tables
+///
+/// What has been measured is kept in the output directory and not measured again, so that the same
+/// command goes on after an interruption. docs/measuring.md says how, and what the columns mean.
+#[derive(Debug, Args)]
+pub(super) struct ReproduceArgs {
+    /// s000-table1, s000-table2 or s003
+    name: String,
+    /// Systems with commas: fanfare, norm, openpgm, jgroups, uftp, udpcast, tcp [default: all that
+    /// are installed]
+    #[arg(long, value_name = "NAMES")]
+    systems: Option<String>,
+    /// Cells with commas, such as 1024:90; a star, or nothing, for all of one half [default: all]
+    #[arg(long, value_name = "KEYS")]
+    cells: Option<String>,
+    /// How often each cell is measured
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    repetitions: u32,
+    /// Where records and tables go [default: results/s000 and so on]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Trials side by side at most; fast links take fewer
+    #[arg(long, default_value_t = JOBS, value_name = "N")]
+    jobs: usize,
+    /// Two cells, Fanfare and NORM, once: minutes
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) fn run(args: &ReproduceArgs) -> Exit {
+    let output = Output::new(args.output);
+    let campaign = match args.campaign() {
+        Ok(campaign) => campaign,
+        Err(failure) => return crate::give_up(&output, &failure),
+    };
+    let stop = interrupt::flag();
+    let (mut done, mut total) = (0, 0);
+    let result = campaign.run(&stop, &mut |progress| match progress {
+        Progress::Missing(system, error) => {
+            output.warn("lab.peer_missing", format!("{system} is left out: {error}"));
+        }
+        Progress::Planned(planned, before) => {
+            total = *planned as u64;
+            output.text(&format!("{planned} trials to run, {before} were before"));
+        }
+        Progress::Ended(record, bound) => {
+            done += 1;
+            output.text(&line(record, *bound));
+            // Void ones are run again.
+            output.progress(done, total.max(done), format!("{done} of {total} trials"));
+        }
+    });
+    output.clear();
+    match result {
+        Ok(records) => conclude(&campaign, &records, &output),
+        Err(error) => {
+            let exit = give_up(&output, error);
+            if stop.load(Ordering::SeqCst) { Exit::Interrupted } else { exit }
+        }
+    }
+}
+
+impl ReproduceArgs {
+    fn campaign(&self) -> Result<Campaign, Failure> {
+        let experiment = Experiment::find(&self.name)?;
+        let systems = match (&self.systems, self.quick) {
+            (Some(names), _) => systems(names)?,
+            (None, true) => QUICK_SYSTEMS.to_vec(),
+            (None, false) => experiment.systems.clone(),
+        };
+        let cells = match (&self.cells, self.quick) {
+            (Some(keys), _) => experiment.choose(keys)?,
+            (None, true) => experiment.choose(QUICK_CELLS)?,
+            (None, false) => experiment.cells.clone(),
+        };
+        let family = self.name.split('-').next().unwrap_or(&self.name);
+        let out = self.out.clone().unwrap_or_else(|| PathBuf::from("results").join(family));
+        Ok(Campaign {
+            experiment,
+            systems,
+            leave_out_missing: self.systems.is_none(),
+            cells,
+            repetitions: if self.quick { 1 } else { self.repetitions.max(1) },
+            out,
+            jobs: self.jobs,
+            fanfare: fanfare(),
+        })
+    }
+}
+
+/// The build that is measured: `FANFARE_BIN`, or this one.
+fn fanfare() -> PathBuf {
+    let given = std::env::var_os("FANFARE_BIN").map(PathBuf::from);
+    given.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| PathBuf::from("fanfare"))
+}
+
+fn systems(names: &str) -> Result<Vec<System>, Failure> {
+    let one = |name: &str| {
+        name.trim()
+            .parse()
+            .map_err(|why| Failure::usage("systems.invalid", format!("systems ({name}): {why}")))
+    };
+    names.split(',').map(one).collect()
+}
+
+/// A trial in a line.
+fn line(record: &Record, bound: f64) -> String {
+    let Record { experiment, cell, system, repetition, .. } = record;
+    let what = format!("{experiment} {cell} {system} #{repetition}");
+    match (record.outcome, record.mean_seconds()) {
+        (Outcome::Complete, Some(time)) => format!(
+            "{what}: {time:.3} s, {:.3} of the bound, {} bytes, {} drops",
+            time / bound,
+            record.bytes,
+            record.queue_drops
+        ),
+        (Outcome::Void, _) => {
+            let (late, starved) = (record.late_ms, record.starved_ms);
+            format!(
+                "{what}: void, the machine was too busy ({late} ms late, programs {starved} ms)"
+            )
+        }
+        _ => format!("{what}: not complete: {}", record.why),
+    }
+}
+
+fn conclude(campaign: &Campaign, records: &[Record], output: &Output) -> Exit {
+    let name = campaign.experiment.name;
+    let place = campaign.out.join(format!("{name}.md"));
+    output.text(&format!("tables: {}", place.display()));
+    output.data(&std::fs::read_to_string(&place).unwrap_or_default());
+    let ours = || {
+        let of_ours = |r: &&Record| r.system == System::Fanfare.name() && r.experiment == name;
+        records.iter().filter(of_ours)
+    };
+    if ours().any(|record| record.outcome == Outcome::Incomplete) {
+        Exit::Partial
+    } else if campaign.systems.contains(&System::Fanfare)
+        && ours().all(|record| record.outcome == Outcome::Void)
+    {
+        Exit::Failed
+    } else {
+        Exit::Done
+    }
+}

@@ -1,0 +1,70 @@
+//! JGroups: a program of ours over org.jgroups from Maven Central, with the stack of the paper.
+
+use super::{Launch, Peer, SEGMENT, Sign, Task, Tools, workshop};
+use crate::{error::LabError, host::Host};
+use std::{path::Path, process::Command, time::Duration};
+
+const SOURCE: &str = include_str!("../../peers/JGroupsPeer.java");
+const VERSION: &str = "5.5.7.Final";
+const URL: &str =
+    "https://repo1.maven.org/maven2/org/jgroups/jgroups/5.5.7.Final/jgroups-5.5.7.Final.jar";
+/// BLAKE3 of that file.
+const HASH: &str = "02dfc46e4d40085052aac974b5503c2b74ccfd3a8df48ae751b756cb27739c89";
+/// Percent of the capacity that its limiter is told: the paper's; the rest is for repairs, which
+/// the limiter does not count.
+const SHARE: u64 = 75;
+/// Shortest interval at which it asks again for what it lacks.
+const REPAIR_MIN: Duration = Duration::from_millis(200);
+
+#[derive(Debug)]
+struct JGroups {
+    class_path: String,
+    version: String,
+}
+
+pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
+    workshop::output("java", "default-jre-headless", &["-version"])?;
+    let jar = tools.fetched(&format!("jgroups-{VERSION}.jar"), URL, HASH)?;
+    let classes = tools.classes("JGroupsPeer.java", SOURCE, &jar)?;
+    let class_path = format!("{}:{}", classes.display(), jar.display());
+    let version = workshop::with_settings(VERSION, &[SOURCE, include_str!("jgroups.rs")]);
+    Ok(Box::new(JGroups { class_path, version }))
+}
+
+impl JGroups {
+    fn command(&self, host: &Host, verb: &str, task: &Task) -> Command {
+        let mut command = host.command("java");
+        // Two cores are shared by all hosts: compiler and collector threads would fight for them.
+        command.args(["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]);
+        command.args(["-Djava.net.preferIPv4Stack=true", "-cp", &self.class_path, "JGroupsPeer"]);
+        command.arg(verb).args(["--address", &host.address().to_string()]);
+        command.args(["--chunk", &SEGMENT.to_string()]);
+        command.args(["--members", &(task.receivers.len() + 1).to_string()]);
+        command.args(["--rate", &(task.capacity * SHARE / 100).to_string()]);
+        let repair = task.patience(REPAIR_MIN);
+        command.args(["--repair", &repair.as_millis().to_string()]);
+        command.args(["--timeout", &task.limit.as_secs().to_string()]);
+        command
+    }
+}
+
+impl Peer for JGroups {
+    fn version(&self) -> &str {
+        &self.version
+    }
+    fn starts_in_turn(&self) -> bool {
+        true
+    }
+    fn receive(&self, host: &Host, _: usize, task: &Task, directory: &Path) -> Launch {
+        let file = directory.join("received");
+        let mut command = self.command(host, "recv", task);
+        command.arg(&file);
+        let ready = Sign::Line("\"event\":\"listening\"");
+        Launch { command, ready, done: Sign::Line("\"event\":\"file\""), file }
+    }
+    fn send(&self, host: &Host, task: &Task) -> Command {
+        let mut command = self.command(host, "send", task);
+        command.arg(&task.source);
+        command
+    }
+}
