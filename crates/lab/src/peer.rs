@@ -196,6 +196,17 @@ pub(crate) struct Launch {
     pub(crate) file: PathBuf,
 }
 
+impl Launch {
+    /// One of the receivers of our own (under peers/): `command` is told the file it writes in
+    /// `directory`, and says by events when it listens and when it has the file.
+    pub(crate) fn of_ours(mut command: Command, directory: &Path) -> Self {
+        let file = directory.join("received");
+        command.arg(&file);
+        let ready = Sign::Line("\"event\":\"listening\"");
+        Self { command, ready, done: Sign::Line("\"event\":\"file\""), file }
+    }
+}
+
 /// A system that can be measured.
 pub(crate) trait Peer: fmt::Debug + Send + Sync {
     /// Its version, as its package or its source has it.

@@ -44,7 +44,8 @@ pub struct NodeCounts {
     pub spoiled: u64,
 }
 
-/// What became of packets on one link ([`fanfare_sim::LinkAccount`]).
+/// What became of packets on one link ([`fanfare_sim::LinkAccount`], once more: the simulator's own
+/// stays free of serialization).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LinkCounts {
     /// Where it begins.

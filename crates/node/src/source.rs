@@ -1,8 +1,12 @@
 //! What is to be sent: paths walked, standard input spooled, every file hashed.
+//!
+//! - `hashing`: what reading a file tells of it; `error`: why something cannot be sent
+
+mod error;
+mod hashing;
 
 use std::{
     collections::VecDeque,
-    fmt,
     fs::{File, Metadata},
     io::{self, Read, Seek, Write},
     os::unix::fs::MetadataExt,
@@ -10,13 +14,14 @@ use std::{
     sync::Arc,
 };
 
+pub use error::SourceError;
 use fanfare_proto::ObjectKind;
+pub(crate) use hashing::{Hashed, hash};
 
 use crate::{
     announcement::{Announcement, Details},
     gatherer::Gatherer,
-    listing::ListingError,
-    manifest::{GroupHasher, Manifest},
+    manifest::Manifest,
     pack::{Finished, Packed},
     read_at::ReadAt,
 };
@@ -26,8 +31,6 @@ use crate::{
 const SPARSE_SHARE: u64 = 4;
 /// What the listing is called in receipts.
 const LISTING: &str = "listing";
-/// Bytes read at once for hashing and spooling: enough for BLAKE3's widest kernel.
-const READ_BYTES: usize = 1 << 20;
 
 /// A file that is ready to be sent: open, hashed and named.
 #[derive(Debug, Clone)]
@@ -166,66 +169,6 @@ impl SourceFile {
         unchanged.then(|| Arc::new(file) as Arc<dyn ReadAt>)
     }
 }
-
-/// Why something cannot be sent.
-#[derive(Debug)]
-pub enum SourceError {
-    /// A path cannot be read.
-    Unreadable(PathBuf, io::Error),
-    /// A name is not UTF-8, so receivers could not be told.
-    NotUtf8(PathBuf),
-    /// It is neither file nor directory.
-    NotAFile(PathBuf),
-    /// Standard input could not be kept in a temporary file.
-    Spool(io::Error),
-    /// There is no file in what was named.
-    Nothing,
-    /// What is sent cannot say what receivers may remove.
-    Listing(ListingError),
-}
-
-impl From<ListingError> for SourceError {
-    fn from(error: ListingError) -> Self {
-        Self::Listing(error)
-    }
-}
-
-impl fmt::Display for SourceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(path, error) if error.kind() == io::ErrorKind::NotFound => {
-                write!(f, "cannot read '{}': no such file.", path.display())
-            }
-            Self::Unreadable(path, error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                write!(
-                    f,
-                    "cannot read '{}': permission denied. Run as a user who may",
-                    path.display()
-                )
-            }
-            Self::Unreadable(path, error) => {
-                write!(f, "cannot read '{}': {error}.", path.display())
-            }
-            Self::NotUtf8(path) => {
-                write!(f, "cannot send '{}': its name is not UTF-8. Rename it", path.display())
-            }
-            Self::NotAFile(path) => write!(
-                f,
-                "cannot send '{}': neither a file nor a directory. Use '-' and a pipe",
-                path.display()
-            ),
-            Self::Spool(error) => write!(
-                f,
-                "cannot keep standard input: {error}. Make room in the directory for temporary \
-                 files or set TMPDIR"
-            ),
-            Self::Nothing => write!(f, "nothing to send: there is no file in what was named."),
-            Self::Listing(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SourceError {}
 
 /// What has been done while gathering, and what was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -426,35 +369,6 @@ fn check_readable(path: &Path) -> Result<(), SourceError> {
         return Err(SourceError::NotAFile(path.to_owned()));
     }
     File::open(path).map(|_| ()).map_err(unreadable)
-}
-
-/// What reading a file to its end tells of it.
-#[derive(Debug)]
-pub(crate) struct Hashed {
-    pub(crate) root: [u8; 32],
-    pub(crate) size: u64,
-    /// When it has more than one group.
-    pub(crate) manifest: Option<Manifest>,
-}
-
-/// BLAKE3, length and manifest of what is left to read, reported as it goes.
-pub(crate) fn hash(file: &mut impl Read, report: &mut dyn FnMut(u64)) -> io::Result<Hashed> {
-    let mut hasher = GroupHasher::default();
-    let mut buffer = vec![0; READ_BYTES];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => {
-                let (root, size, manifest) = hasher.finish();
-                return Ok(Hashed { root, size, manifest });
-            }
-            Ok(count) => {
-                hasher.update(&buffer[..count]);
-                report(hasher.count());
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 /// A file in the directory for temporary files that vanishes when closed.

@@ -1,6 +1,6 @@
 //! JGroups: a program of ours over org.jgroups from Maven Central, with the stack of the paper.
 
-use super::{Launch, Peer, SEGMENT, Sign, Task, Tools, workshop};
+use super::{Launch, Peer, SEGMENT, Task, Tools, workshop};
 use crate::{error::LabError, host::Host};
 use std::{path::Path, process::Command, time::Duration};
 
@@ -56,11 +56,7 @@ impl Peer for JGroups {
         true
     }
     fn receive(&self, host: &Host, _: usize, task: &Task, directory: &Path) -> Launch {
-        let file = directory.join("received");
-        let mut command = self.command(host, "recv", task);
-        command.arg(&file);
-        let ready = Sign::Line("\"event\":\"listening\"");
-        Launch { command, ready, done: Sign::Line("\"event\":\"file\""), file }
+        Launch::of_ours(self.command(host, "recv", task), directory)
     }
     fn send(&self, host: &Host, task: &Task) -> Command {
         let mut command = self.command(host, "send", task);

@@ -1,6 +1,6 @@
 //! OpenPGM: a program of ours over libpgm, PGM in UDP, NACK only.
 
-use super::{Launch, Peer, Sign, Task, Tools, workshop};
+use super::{Launch, Peer, Task, Tools, workshop};
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
@@ -66,11 +66,7 @@ impl Peer for OpenPgm {
         &self.version
     }
     fn receive(&self, host: &Host, _: usize, task: &Task, directory: &Path) -> Launch {
-        let file = directory.join("received");
-        let mut command = self.command(host, "recv", task);
-        command.arg(&file);
-        let ready = Sign::Line("\"event\":\"listening\"");
-        Launch { command, ready, done: Sign::Line("\"event\":\"file\""), file }
+        Launch::of_ours(self.command(host, "recv", task), directory)
     }
     fn send(&self, host: &Host, task: &Task) -> Command {
         let mut command = self.command(host, "send", task);

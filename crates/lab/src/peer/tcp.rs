@@ -1,6 +1,6 @@
 //! TCP to each receiver on its own, all at the same time: what people do without multicast.
 
-use super::{Launch, Peer, Sign, Task, Tools, workshop};
+use super::{Launch, Peer, Task, Tools, workshop};
 use crate::{error::LabError, host::Host};
 use std::{
     fs,
@@ -39,11 +39,9 @@ impl Peer for Tcp {
         &self.version
     }
     fn receive(&self, host: &Host, _: usize, _: &Task, directory: &Path) -> Launch {
-        let file = directory.join("received");
         let mut command = host.command(&self.program);
-        command.arg("recv").arg(&file);
-        let ready = Sign::Line("\"event\":\"listening\"");
-        Launch { command, ready, done: Sign::Line("\"event\":\"file\""), file }
+        command.arg("recv");
+        Launch::of_ours(command, directory)
     }
     fn send(&self, host: &Host, task: &Task) -> Command {
         let mut command = host.command(&self.program);

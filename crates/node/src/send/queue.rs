@@ -3,19 +3,18 @@
 //! Receivers keep 256 object ids in view, so no more than that may be under way beyond what all of
 //! them have acknowledged: watermarks in the middle hold the sender back. The next half is
 //! enqueued while the half before is being acknowledged, so that the line never idles.
+//!
+//! `enqueue`: handing the core what is to come; here: how far it and the receivers are.
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+mod enqueue;
 
-use fanfare_proto::{
-    EnqueueError, FirstPass, NewObject, ObjectKey, ObjectKind, ObjectTransportId, Session, Time,
-};
+use std::{collections::VecDeque, path::PathBuf};
+
+use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
 
 use super::carousel::Carousel;
 use crate::{
-    announcement::{Announcement, Details, Follows, Turn},
-    file_storage::FileStorage,
-    manifest::Manifest,
-    read_at::ReadAt,
+    announcement::Follows,
     receipt::Holdings,
     source::{SourceFile, Sources},
 };
@@ -129,211 +128,8 @@ impl Queue {
         self.carousel.plan(self.total, 2 * HALF);
     }
 
-    fn has_manifest(&self, file: &SourceFile) -> bool {
-        self.economy.manifests && file.manifest.is_some()
-    }
-
     pub(super) fn manifests(&self) -> u64 {
         self.total - self.files
-    }
-
-    /// Whether objects have another id in each round of a carousel.
-    pub(super) fn is_anew(&self) -> bool {
-        self.carousel.is_anew()
-    }
-
-    /// Hands the core as many objects as may be under way.
-    pub(super) fn fill(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        storage: &mut FileStorage,
-        all_have: AllHave<'_>,
-    ) -> Result<(), Refused> {
-        let ahead_of = if self.one_way { self.passed } else { self.followed };
-        while self.enqueued < ahead_of + 2 * HALF {
-            let has_room = if self.to_come.is_empty() {
-                self.enqueue_again(now, session, storage)?
-            } else {
-                self.enqueue_next(now, session, storage, all_have)?
-            };
-            if !has_room {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// False when there is no room, which comes with an event.
-    fn enqueue_next(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        storage: &mut FileStorage,
-        all_have: AllHave<'_>,
-    ) -> Result<bool, Refused> {
-        let Some(file) = self.to_come.front() else { return Ok(false) };
-        // What has changed meanwhile may not be at receivers, or not any more at the sender.
-        let outdated = file.is_listing() && !self.changed.is_empty();
-        let Some(open) = file.open().filter(|_| !outdated) else {
-            self.leave_out();
-            return Ok(true);
-        };
-        if file.is_listing() {
-            let (objects, digest) = (self.expected.len(), self.expected.digest());
-            self.follows = Some(Follows { objects, digest });
-        }
-        let turn = self.carousel.turn(self.sent.len() as u64, self.total);
-        if let Some(manifest) = file.manifest.clone().filter(|_| self.owes_manifest()) {
-            let object = manifest_object(&manifest, turn);
-            let key = offer(now, session, file, object)?;
-            key.inspect(|key| self.take_manifest(*key, &manifest, storage));
-            return Ok(key.is_some());
-        }
-        let pass = self.pass_of(file, all_have);
-        let resumed = pass == FirstPass::OnDemand && all_have(&file.root);
-        let key = offer(now, session, file, self.file_object(file, pass, turn))?;
-        key.inspect(|key| self.take(*key, open, resumed, storage));
-        Ok(key.is_some())
-    }
-
-    /// The next object of a later round. False when there is none, or no room.
-    fn enqueue_again(
-        &mut self,
-        now: Time,
-        session: &mut Session,
-        storage: &mut FileStorage,
-    ) -> Result<bool, Refused> {
-        let Some(place) = self.carousel.next(self.sent.len()) else { return Ok(false) };
-        let turn = self.carousel.turn(place as u64, self.total);
-        let SentObject { file, is_manifest, .. } = &self.sent[place];
-        let manifest = file.manifest.clone().filter(|_| *is_manifest);
-        let key = match (&manifest, file.open()) {
-            (Some(manifest), _) => offer(now, session, file, manifest_object(manifest, turn))?
-                .inspect(|key| storage.add_bytes(*key, manifest.body())),
-            (None, Some(open)) => {
-                let ask = self.economy.sync || (self.economy.manifests && file.is_sparse());
-                let pass = if ask { FirstPass::OnDemand } else { FirstPass::Whole };
-                offer(now, session, file, self.file_object(file, pass, turn))?
-                    .inspect(|key| storage.add_source(*key, open))
-            }
-            (None, None) => {
-                let path = file.changed_path();
-                self.carousel.advance();
-                self.note_changed(path);
-                self.on_left_out();
-                return Ok(true);
-            }
-        };
-        if let Some(key) = key {
-            self.sent[place].key = key;
-            self.carousel.advance();
-            self.note_enqueued(key, place);
-        }
-        Ok(key.is_some())
-    }
-
-    fn file_object(&self, file: &SourceFile, pass: FirstPass, turn: Option<Turn>) -> NewObject {
-        let mut announcement = self.announcement_of(file, pass == FirstPass::OnDemand);
-        if let Some(details) = &mut announcement.details {
-            details.turn = turn;
-            details.follows = self.follows.filter(|_| details.is_listing());
-        }
-        NewObject { kind: file.kind(), size: file.size, info: Some(announcement.encode()), pass }
-    }
-
-    fn pass_of(&self, file: &SourceFile, all_have: AllHave<'_>) -> FirstPass {
-        let sparse = self.economy.manifests && file.is_sparse();
-        if self.economy.sync || sparse || all_have(&file.root) {
-            FirstPass::OnDemand
-        } else {
-            FirstPass::Whole
-        }
-    }
-
-    fn announcement_of(&self, file: &SourceFile, on_demand: bool) -> Announcement {
-        let mut announcement = file.announcement_sent(on_demand);
-        if self.economy.sync {
-            announcement.details = announcement.details.map(Details::to_be_read);
-        }
-        announcement
-    }
-
-    fn owes_manifest(&self) -> bool {
-        self.economy.manifests && !self.manifest_sent
-    }
-
-    /// A file that changed before its turn came.
-    fn leave_out(&mut self) {
-        if let Some(file) = self.to_come.pop_front() {
-            self.total -= 1 + u64::from(self.has_manifest(&file) && !self.manifest_sent);
-            self.files -= 1;
-            self.manifest_sent = false;
-            if !file.is_listing() {
-                self.changed.push(file.changed_path());
-            }
-        }
-        self.on_left_out();
-    }
-
-    /// The watermark before was not taken for the last one: it is asked for once more.
-    fn on_left_out(&mut self) {
-        if self.has_more() {
-            return;
-        }
-        if self.marked.is_some() {
-            self.again = true;
-        } else {
-            self.followed = self.followed.min(self.enqueued.saturating_sub(1));
-        }
-    }
-
-    fn take_manifest(&mut self, key: ObjectKey, manifest: &Manifest, storage: &mut FileStorage) {
-        let body = manifest.body();
-        let hash = *blake3::hash(&body).as_bytes();
-        storage.add_bytes(key, body);
-        self.manifest_sent = true;
-        if let Some(file) = self.to_come.front() {
-            let file = file.clone();
-            self.note_sent(SentObject { key, file, is_manifest: true }, hash);
-        }
-    }
-
-    fn take(
-        &mut self,
-        key: ObjectKey,
-        open: Arc<dyn ReadAt>,
-        resumed: bool,
-        storage: &mut FileStorage,
-    ) {
-        self.manifest_sent = false;
-        if let Some(file) = self.to_come.pop_front() {
-            storage.add_source(key, open);
-            if resumed && !self.economy.sync {
-                self.resuming.push((key, file.name.clone()));
-            }
-            let root = file.root;
-            self.note_sent(SentObject { key, file, is_manifest: false }, root);
-        }
-    }
-
-    fn note_sent(&mut self, object: SentObject, hash: [u8; 32]) {
-        let (key, place) = (object.key, self.sent.len());
-        if self.is_anew() {
-            self.expected.insert_at(place as u64, hash);
-        } else {
-            self.expected.insert(key.object, hash);
-        }
-        self.sent.push(object);
-        self.note_enqueued(key, place);
-    }
-
-    fn note_enqueued(&mut self, key: ObjectKey, place: usize) {
-        self.enqueued += 1;
-        if self.recent.len() >= RECENT_MAX {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(Recent { id: key.object, place, passed: false });
     }
 
     fn recent_mut(&mut self, id: ObjectTransportId) -> Option<&mut Recent> {
@@ -467,34 +263,11 @@ impl Queue {
     }
 }
 
-fn manifest_object(manifest: &Manifest, turn: Option<Turn>) -> NewObject {
-    NewObject {
-        kind: ObjectKind::Data,
-        size: manifest.body().len() as u64,
-        info: Some(manifest.info_in(turn)),
-        pass: FirstPass::Whole,
-    }
-}
-
-/// Hands the core an object. `None`: there is no room.
-fn offer(
-    now: Time,
-    session: &mut Session,
-    file: &SourceFile,
-    object: NewObject,
-) -> Result<Option<ObjectKey>, Refused> {
-    match session.sender().enqueue(now, object) {
-        Ok(key) => Ok(Some(key)),
-        Err(EnqueueError::CacheFull { .. }) => Ok(None),
-        Err(error) => Err((file.path.clone(), error)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{scratch::Scratch, source::Packing};
-    use fanfare_proto::{NodeId, SenderConfig, SessionConfig};
+    use crate::{file_storage::FileStorage, scratch::Scratch, source::Packing};
+    use fanfare_proto::{NodeId, SenderConfig, SessionConfig, Time};
 
     fn session() -> Session {
         let config = SessionConfig {

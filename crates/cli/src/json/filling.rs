@@ -1,0 +1,165 @@
+//! Lines, made of what the node tells.
+
+use fanfare_node::{
+    Placed, SlowVerdict,
+    event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
+    proto::{Bitrate, NodeId, ObjectKey, congestion::Reason as RateReason},
+    receipt::Reason,
+};
+
+use super::{
+    File, Line, Message, OutcomeLine, Progress, ReceiptLine, Receiver, Reported, ResultLine,
+    SlowLine,
+};
+
+impl Line {
+    pub(crate) fn receiver(view: &ReceiverView) -> Self {
+        let state = view.state.map_or("plain", |state| state.name()).to_owned();
+        let source = view.source.map(|source| source.to_string());
+        let (id, name, free) = (view.id.0, view.name.clone(), view.free);
+        Self::Receiver(Receiver { id, name, state, source, free })
+    }
+
+    pub(crate) fn slow(view: &ReceiverView, verdict: SlowVerdict, rate: Bitrate) -> Self {
+        Self::Slow(SlowLine {
+            id: view.id.0,
+            name: view.name.clone(),
+            verdict: verdict.name().to_owned(),
+            rate_bps: rate.as_bps(),
+        })
+    }
+
+    pub(crate) fn send_progress(p: &SendProgress) -> Self {
+        Self::Progress(Progress::Send {
+            sent_bytes: p.sent_bytes,
+            total_bytes: p.total_bytes,
+            rate_bps: p.rate.as_bps(),
+            repair_bytes: p.repair_bytes,
+            wire_bytes: p.wire_bytes,
+            complete: p.complete as u64,
+            receivers: p.receivers as u64,
+            limiting: p.limiting.as_ref().map(|(view, _)| view.label()),
+            limiting_loss: p.limiting.as_ref().map(|(_, loss)| rounded(*loss)),
+            rate_reason: reason_name(p.reason.0).to_owned(),
+            rate_limited_by: p.reason.1.as_ref().map(ReceiverView::label),
+        })
+    }
+
+    pub(crate) fn receive_progress(p: &ReceiveProgress) -> Self {
+        let loss = rounded(p.loss);
+        Self::Progress(Progress::Receive { bytes: p.bytes, total_bytes: p.total_bytes, loss })
+    }
+
+    pub(crate) fn receipt(receipt: &Receipt) -> Self {
+        Self::Receipt(ReceiptLine {
+            id: receipt.receiver.id.0,
+            name: receipt.receiver.name.clone(),
+            object: receipt.object,
+            file: receipt.file.clone(),
+            hash: hex(&receipt.hash),
+            bytes: receipt.bytes,
+            files: receipt.files,
+            seconds: rounded(receipt.elapsed.as_secs_f64()),
+        })
+    }
+
+    pub(crate) fn reported(id: NodeId, file: &str, reason: Reason) -> Self {
+        Self::Reported(Reported {
+            id: id.0,
+            file: file.to_owned(),
+            reason: reason.name().to_owned(),
+        })
+    }
+
+    pub(crate) fn file(key: ObjectKey, placed: &Placed, path: String, seconds: f64) -> Self {
+        Self::File(File {
+            path,
+            size: placed.size,
+            hash: hex(&placed.hash),
+            verified: placed.verified,
+            already: placed.already,
+            seconds: rounded(seconds),
+            id: key.object.0,
+            sender: key.sender.0,
+            name_rejected: placed.name_rejected.map(|why| why.to_string()),
+        })
+    }
+
+    pub(crate) fn message(code: &str, message: String) -> Message {
+        Message { code: code.to_owned(), message }
+    }
+
+    pub(crate) fn send_result(report: &SendReport, wire_bytes: u64, exit: u8) -> Self {
+        let seconds = report.elapsed.as_secs_f64();
+        let goodput = if seconds > 0.0 { report.bytes as f64 * 8.0 / seconds } else { 0.0 };
+        Self::Result(Box::new(ResultLine::Send {
+            ok: exit == 0,
+            exit,
+            receivers: report.receivers.len() as u64,
+            complete: report.complete() as u64,
+            outcomes: outcomes(report),
+            missing: report.missing.clone(),
+            bytes: report.bytes,
+            wire_bytes,
+            repair_bytes: report.repair_bytes,
+            seconds: rounded(seconds),
+            goodput_bps: goodput as u64,
+        }))
+    }
+
+    pub(crate) fn receive_result(report: &ReceiveReport, exit: u8) -> Self {
+        Self::Result(Box::new(ResultLine::Receive {
+            ok: exit == 0,
+            exit,
+            files: report.files,
+            bytes: report.bytes,
+            failed: report.failures.len() as u64,
+            deleted: report.deleted,
+        }))
+    }
+
+    pub(crate) fn early_result(exit: u8) -> Self {
+        Self::Result(Box::new(ResultLine::Early { ok: exit == 0, exit }))
+    }
+
+    /// The line, without its end.
+    pub(crate) fn to_text(&self) -> String {
+        // Plain data with string keys: it always can be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+fn outcomes(report: &SendReport) -> Vec<OutcomeLine> {
+    let line = |result: &fanfare_node::event::ReceiverResult| OutcomeLine {
+        id: result.view.id.0,
+        name: result.view.name.clone(),
+        outcome: result.outcome.name().to_owned(),
+        loss: rounded(result.loss),
+        nacks: result.nacks,
+        seconds: rounded(result.elapsed.as_secs_f64()),
+    };
+    report.receivers.iter().map(line).collect()
+}
+
+/// Six digits after the point are more than is known.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+/// 64 hexadecimal digits.
+fn hex(hash: &[u8; 32]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Why the rate is what it is, in one word.
+fn reason_name(reason: RateReason) -> &'static str {
+    match reason {
+        RateReason::Set => "set",
+        RateReason::NoFeedback => "no-feedback",
+        RateReason::Start => "start",
+        RateReason::Loss(..) => "loss",
+        RateReason::Marks(..) => "marks",
+        RateReason::Queue(..) => "queue",
+        RateReason::Path(_) => "path",
+    }
+}

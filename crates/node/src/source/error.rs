@@ -1,0 +1,65 @@
+//! Why something cannot be sent, in words.
+
+use std::{fmt, io, path::PathBuf};
+
+use crate::listing::ListingError;
+
+/// Why something cannot be sent.
+#[derive(Debug)]
+pub enum SourceError {
+    /// A path cannot be read.
+    Unreadable(PathBuf, io::Error),
+    /// A name is not UTF-8, so receivers could not be told.
+    NotUtf8(PathBuf),
+    /// It is neither file nor directory.
+    NotAFile(PathBuf),
+    /// Standard input could not be kept in a temporary file.
+    Spool(io::Error),
+    /// There is no file in what was named.
+    Nothing,
+    /// What is sent cannot say what receivers may remove.
+    Listing(ListingError),
+}
+
+impl From<ListingError> for SourceError {
+    fn from(error: ListingError) -> Self {
+        Self::Listing(error)
+    }
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(path, error) if error.kind() == io::ErrorKind::NotFound => {
+                write!(f, "cannot read '{}': no such file.", path.display())
+            }
+            Self::Unreadable(path, error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                write!(
+                    f,
+                    "cannot read '{}': permission denied. Run as a user who may",
+                    path.display()
+                )
+            }
+            Self::Unreadable(path, error) => {
+                write!(f, "cannot read '{}': {error}.", path.display())
+            }
+            Self::NotUtf8(path) => {
+                write!(f, "cannot send '{}': its name is not UTF-8. Rename it", path.display())
+            }
+            Self::NotAFile(path) => write!(
+                f,
+                "cannot send '{}': neither a file nor a directory. Use '-' and a pipe",
+                path.display()
+            ),
+            Self::Spool(error) => write!(
+                f,
+                "cannot keep standard input: {error}. Make room in the directory for temporary \
+                 files or set TMPDIR"
+            ),
+            Self::Nothing => write!(f, "nothing to send: there is no file in what was named."),
+            Self::Listing(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SourceError {}
