@@ -347,6 +347,9 @@ impl NodeBuilder {
         (id, seed): (NodeId, u64),
     ) -> Result<Node, BuildError> {
         let waker = Waker::new()?;
+        if let Some(directory) = directory.as_ref().filter(|_| self.receive.is_some()) {
+            pack::recover(directory);
+        }
         let discards = self.receive.as_ref().is_some_and(|(_, options)| options.discard_parts);
         if let Some(directory) = directory.as_ref().filter(|_| discards) {
             discard_parts(directory);
@@ -361,7 +364,6 @@ impl NodeBuilder {
         let receive = match (self.receive, directory) {
             (Some((_, options)), Some(directory)) => {
                 let parts = storage.part_roots();
-                pack::remove_left_over(&directory);
                 let ledger = ledger::share(Ledger::open(directory.clone()));
                 storage.consult(ledger.clone());
                 let verifier = Verifier::start(directory.clone(), ledger.clone(), waker.clone())?;

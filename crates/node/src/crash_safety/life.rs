@@ -134,8 +134,8 @@ impl<'a> Life<'a> {
     pub(super) fn new(case: &Case, fs: &'a SimFs, rng: &mut Rng) -> Self {
         let directory = Arc::new(Directory::over(fs.root()));
         let backlog = Backlog::new(directory.clone());
+        pack::recover(&directory);
         let mut storage = FileStorage::receiving_by(directory.clone(), None, backlog.syncer());
-        pack::remove_left_over(&directory);
         let receiver = ReceiverConfig { ack: AckPolicy::Confirmed, ..ReceiverConfig::default() };
         let config = SessionConfig {
             node_id: NodeId(100),

@@ -1,5 +1,6 @@
-//! Parts of files that stay from one attempt to the next, each with the manifest that it is
-//! checked by. A part without a manifest is not trusted, and not kept.
+//! Parts that stay from one attempt to the next: of a file with the manifest that it is checked by,
+//! of a pack alone, for its head does that. A part of a file without a manifest is not trusted, and
+//! not kept.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,6 +16,8 @@ use crate::{
 };
 
 const PART: &str = ".part";
+/// Part of a pack.
+const PACK_PART: &str = ".pack.part";
 const MANIFEST: &str = ".manifest";
 /// A manifest that was being saved.
 const UNSAVED: &str = ".manifest.new";
@@ -49,8 +52,15 @@ impl Kept {
                 _ => directory.remove(name),
             }
         }
+        for (name, size) in own.iter().filter(|(_, size)| **size > 0) {
+            let stem = name.strip_prefix(PART_PREFIX).and_then(|name| name.strip_suffix(PACK_PART));
+            if let Some(root) = stem.and_then(parse_hex) {
+                parts.insert(root, *size);
+            }
+        }
         let untrusted = |name: &&String| {
-            let stem = name.strip_suffix(PART);
+            let of_pack = name.ends_with(PACK_PART) && own.get(*name).is_some_and(|size| *size > 0);
+            let stem = name.strip_suffix(PART).filter(|_| !of_pack);
             let alone = stem.is_some_and(|stem| !own.contains_key(&format!("{stem}{MANIFEST}")));
             alone || name.ends_with(UNSAVED)
         };
@@ -147,6 +157,11 @@ fn stem(root: &[u8; 32]) -> String {
 
 pub(super) fn part_name(root: &[u8; 32]) -> String {
     stem(root) + PART
+}
+
+/// The name of the part of a pack.
+pub(crate) fn pack_part_name(root: &[u8; 32]) -> String {
+    stem(root) + PACK_PART
 }
 
 fn manifest_name(root: &[u8; 32]) -> String {

@@ -16,10 +16,10 @@ use std::{collections::BTreeMap, io, sync::Arc};
 use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Storage, StorageError, Time};
 
 pub(crate) use incoming::PartFile;
-pub(crate) use kept::discard_parts;
+pub(crate) use kept::{discard_parts, pack_part_name};
 use outgoing::Outgoing;
-pub(crate) use parts::Found;
 use parts::Parts;
+pub(crate) use parts::{Found, What};
 use syncer::Syncer;
 #[cfg(test)]
 pub(crate) use syncer::inline::Backlog;
@@ -86,7 +86,16 @@ impl FileStorage {
 
     /// The bytes of a short data object that was received whole.
     pub(crate) fn take_small(&mut self, key: ObjectKey) -> Option<Vec<u8>> {
-        self.small.remove(&key).map(|small| small.bytes)
+        if let Some(small) = self.small.remove(&key) {
+            return Some(small.bytes);
+        }
+        // It might have been a pack of which there is a part.
+        let parts = self.parts.as_mut()?;
+        let size = parts.size(key).filter(|size| *size <= MANIFEST_MAX)?;
+        let mut bytes = vec![0; size as usize];
+        let read = parts.read(key, 0, &mut bytes);
+        parts.settle(key, false);
+        read.is_ok().then_some(bytes)
     }
 
     /// The file of an object that was received whole; it may be asked for again after mending.
@@ -100,13 +109,14 @@ impl FileStorage {
         self.parts.as_mut()?.finished(key)
     }
 
-    /// It is known which root and name `key` has, and so whose part it is.
+    /// It is known which root `key` has, and so whose part it is.
     pub(crate) fn identify(
         &mut self,
         key: ObjectKey,
-        root_and_name: (&[u8; 32], &[u8]),
+        root: &[u8; 32],
+        what: What<'_>,
     ) -> Result<Found, StorageError> {
-        self.parts.as_mut().map_or(Ok(Found::Nothing), |parts| parts.identify(key, root_and_name))
+        self.parts.as_mut().map_or(Ok(Found::Nothing), |parts| parts.identify(key, root, what))
     }
 
     /// Whether `key` may be the file of which a part is here, judged by its size.
@@ -185,7 +195,7 @@ impl Storage for FileStorage {
         if self.only_from.is_some_and(|from| from != key.sender) {
             return Err(StorageError::Refused);
         }
-        if kind == ObjectKind::Data && size <= MANIFEST_MAX {
+        if kind == ObjectKind::Data && size <= MANIFEST_MAX && !parts.has_size(size) {
             // Grown on write: a header's promise allocates nothing.
             self.small.insert(key, Small { size, bytes: Vec::new() });
             return Ok(());
@@ -357,9 +367,34 @@ mod tests {
         assert!(store.manifest(&root).is_some());
         store.open(key(1), ObjectKind::File, size).unwrap();
         store.write(key(1), 0, b"wrong").unwrap();
-        assert_eq!(store.identify(key(1), (&root, b"f")), Ok(Found::Nothing));
+        assert_eq!(store.identify(key(1), &root, What::File(b"f")), Ok(Found::Nothing));
         store.settle(key(1), false);
         assert_eq!(*fs.state().seen.paths()["f"], content);
+    }
+
+    #[test]
+    fn what_came_of_a_pack_is_found_again_though_nothing_was_said_of_its_content() {
+        let scratch = Scratch::new();
+        let (root, size) = ([7; 32], MANIFEST_MAX + 1);
+        let mut first = store(&scratch);
+        first.open(key(1), ObjectKind::Data, size).unwrap();
+        first.write(key(1), 0, b"a head").unwrap();
+        assert_eq!(first.identify(key(1), &root, What::Pack), Ok(Found::Nothing));
+        first.write(key(1), 100, b"and more").unwrap();
+        first.sync(Time::ZERO + std::time::Duration::from_secs(2));
+        // As a kill does, without a destructor: but for the lock.
+        first.open(key(2), ObjectKind::Data, size).unwrap();
+        assert_eq!(first.identify(key(2), &root, What::Pack), Ok(Found::Nothing), "its own");
+        drop(first);
+        let mut second = store(&scratch);
+        assert_eq!(second.part_roots(), root[..8]);
+        second.open(key(1), ObjectKind::Data, size).unwrap();
+        assert_eq!(second.identify(key(1), &root, What::Pack), Ok(Found::Part));
+        let mut back = [0; 8];
+        second.read(key(1), 100, &mut back).unwrap();
+        assert_eq!(&back, b"and more");
+        second.settle(key(1), true);
+        assert!(second.part_roots().is_empty());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use fanfare_proto::{ObjectKey, StorageError, Time};
 
 use super::{
     incoming::{Incoming, PartFile},
-    kept::{Kept, part_name, remove_unless_in_use},
+    kept::{Kept, pack_part_name, part_name, remove_unless_in_use},
     storage_error,
     syncer::{Syncer, Task},
 };
@@ -36,14 +36,33 @@ pub(crate) enum Found {
     Shared(ObjectKey),
 }
 
+/// What an object is the content of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What<'a> {
+    /// A file of this name: equal content under two names is two files.
+    File(&'a [u8]),
+    /// A pack, whose head tells what of it is right.
+    Pack,
+}
+
+impl What<'_> {
+    fn part_name(self, root: &[u8; 32]) -> String {
+        match self {
+            Self::File(_) => part_name(root),
+            Self::Pack => pack_part_name(root),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Part {
     incoming: Incoming,
     keys: BTreeSet<ObjectKey>,
     /// Once its object's NORM_INFO has come.
     root: Option<[u8; 32]>,
-    /// As announced with the root: equal content under two names is two files.
+    /// As announced with the root.
     file_name: Vec<u8>,
+    is_pack: bool,
     /// Whole as far as one of its objects can tell: it is being verified.
     sealed: bool,
 }
@@ -51,7 +70,7 @@ struct Part {
 impl Part {
     fn new(incoming: Incoming, key: ObjectKey) -> Self {
         let (keys, file_name) = (BTreeSet::from([key]), Vec::new());
-        Self { incoming, keys, root: None, file_name, sealed: false }
+        Self { incoming, keys, root: None, file_name, is_pack: false, sealed: false }
     }
 }
 
@@ -82,6 +101,11 @@ impl Parts {
 
     pub(super) fn has(&self, key: ObjectKey) -> bool {
         self.of.contains_key(&key)
+    }
+
+    /// Bytes of an object.
+    pub(super) fn size(&self, key: ObjectKey) -> Option<u64> {
+        Some(self.parts.get(self.of.get(&key)?)?.incoming.size())
     }
 
     /// Whether a part of that size is kept, or under way.
@@ -133,7 +157,7 @@ impl Parts {
             return Ok(());
         }
         part.incoming.write(offset, bytes).map_err(|error| storage_error(&error))?;
-        if part.incoming.wants_sync() {
+        if part.incoming.wants_sync() && !part.is_pack {
             part.incoming.sync_by(|task| self.syncer.submit(task));
         }
         Ok(())
@@ -153,21 +177,27 @@ impl Parts {
     pub(super) fn identify(
         &mut self,
         key: ObjectKey,
-        (root, file_name): (&[u8; 32], &[u8]),
+        root: &[u8; 32],
+        what: What<'_>,
     ) -> Result<Found, StorageError> {
-        let name = part_name(root);
+        let name = what.part_name(root);
         let movable = |part: &mut Part| part.root.is_none() && part.incoming.can_move();
         if !self.part(key).is_some_and(movable) {
             return Ok(Found::Nothing);
         }
         if let Some(part) = self.parts.get(&name) {
-            if part.file_name != file_name {
-                return Ok(Found::Nothing);
-            }
-            return self.share(key, &name).map_err(|error| storage_error(&error));
+            return match what {
+                What::File(name_of_it) if part.file_name == name_of_it => {
+                    self.share(key, &name).map_err(|error| storage_error(&error))
+                }
+                What::File(_) => Ok(Found::Nothing),
+                // What becomes of a pack is many files, and not handed on.
+                What::Pack => self.keep_own(key),
+            };
         }
         let size = self.part(key).map_or(0, |part| part.incoming.size());
-        let is_kept = self.kept.has(root) && self.kept.manifest(root).is_some();
+        let is_pack = what == What::Pack;
+        let is_kept = self.kept.has(root) && (is_pack || self.kept.manifest(root).is_some());
         let found = match Incoming::resume(&self.directory, name.clone(), size) {
             Ok(incoming) if is_kept => {
                 incoming.reserve()?;
@@ -190,9 +220,12 @@ impl Parts {
         };
         if let Some(part) = self.part(key) {
             part.root = Some(*root);
-            part.file_name = file_name.to_vec();
+            part.is_pack = is_pack;
+            if let What::File(name) = what {
+                part.file_name = name.to_vec();
+            }
         }
-        if self.kept.manifest(root).is_some() {
+        if is_pack || self.kept.manifest(root).is_some() {
             self.kept.keep(root, size);
         }
         Ok(found)
@@ -275,8 +308,8 @@ impl Parts {
     }
 
     pub(super) fn finished(&mut self, key: ObjectKey) -> Option<PartFile> {
-        let root = self.part(key)?.root;
-        let lasting = root.is_some_and(|root| self.kept.manifest(&root).is_some());
+        let (root, is_pack) = self.part(key).map(|part| (part.root, part.is_pack))?;
+        let lasting = root.is_some_and(|root| is_pack || self.kept.manifest(&root).is_some());
         Some(self.part(key)?.incoming.part_file(lasting))
     }
 
@@ -326,6 +359,11 @@ impl Parts {
         }
         match (lasting, placed) {
             (_, true) => part.root.iter().for_each(|root| self.forget(root)),
+            // Its files were being placed: it is not here any more.
+            (Some(root), false) if self.directory.open_own(&part.incoming.name).is_err() => {
+                self.forget(&root);
+            }
+            (Some(_), false) if part.is_pack => drop(part.incoming.flush()),
             (Some(_), false) => {
                 part.incoming.sync_by(|task| self.syncer.submit(task));
             }
@@ -335,8 +373,9 @@ impl Parts {
     }
 
     pub(super) fn distrust(&mut self, key: ObjectKey) {
-        if let Some(root) = self.part(key).and_then(|part| part.root) {
-            self.directory.remove(&part_name(&root));
+        let part = self.part(key).and_then(|part| Some((part.root?, part.incoming.name.clone())));
+        if let Some((root, name)) = part {
+            self.directory.remove(&name);
             self.forget(&root);
         }
     }
@@ -344,11 +383,10 @@ impl Parts {
     /// A file of this root is in its place. Its manifest is of no more use, unless it is for a part.
     /// `found`: it was there before, and what a crash may have left of a part is not wanted.
     pub(super) fn forget_manifest(&mut self, root: &[u8; 32], found: bool) {
-        let name = part_name(root);
-        if found && !self.parts.contains_key(&name) {
-            remove_unless_in_use(&self.directory, &name);
-        }
-        if self.directory.open_own(&name).is_err() {
+        let names = [part_name(root), pack_part_name(root)];
+        let idle = names.iter().filter(|name| found && !self.parts.contains_key(*name));
+        idle.for_each(|name| remove_unless_in_use(&self.directory, name));
+        if self.directory.open_own(&names[0]).is_err() {
             self.forget(root);
         }
     }
@@ -371,7 +409,12 @@ impl Parts {
         }
         self.next_sync = now + SYNC_INTERVAL;
         for part in self.parts.values_mut() {
-            part.incoming.sync_by(|task| self.syncer.submit(task));
+            if part.is_pack {
+                // What becomes of it is synced: its files. A kill leaves what was written.
+                let _ = part.incoming.flush();
+            } else {
+                part.incoming.sync_by(|task| self.syncer.submit(task));
+            }
         }
     }
 }

@@ -35,9 +35,8 @@ impl Grafts {
         if existing.get(directories).is_ok() || promised.contains(directories) {
             return None;
         }
-        let mut prefixes = (1..=directories.len()).map(|len| &directories[..len]);
-        let begun = prefixes.clone().find_map(|prefix| self.numbers.get(prefix).copied());
-        begun.or_else(|| {
+        let mut prefixes = prefixes(directories);
+        self.begun(name).or_else(|| {
             let missing = |path: &&[String]| {
                 !promised.contains(*path) && existing.get(path).is_err_and(|e| is(&e, Errno::NOENT))
             };
@@ -46,6 +45,22 @@ impl Grafts {
             self.paths.push(path);
             Some(self.paths.len() - 1)
         })
+    }
+
+    /// Those that a killed receiver had begun.
+    pub(super) fn again(paths: Vec<Vec<String>>) -> Self {
+        let numbered = paths.iter().cloned().enumerate();
+        Self { numbers: numbered.map(|(number, path)| (path, number)).collect(), paths }
+    }
+
+    /// Where each belongs, by number.
+    pub(super) fn paths(&self) -> &[Vec<String>] {
+        &self.paths
+    }
+
+    /// The one that `name` belongs into, if it has been begun.
+    pub(super) fn begun(&self, name: &SafeName) -> Option<usize> {
+        prefixes(name.split().0).find_map(|prefix| self.numbers.get(prefix).copied())
     }
 
     /// Where a file of graft `number` is while it is being built: the directories from the staging
@@ -74,6 +89,11 @@ impl Grafts {
         };
         self.paths.iter().enumerate().map(place).map(|placed| placed.is_ok()).collect()
     }
+}
+
+/// The directories above a file, and that it is in, from the top.
+fn prefixes(directories: &[String]) -> impl Iterator<Item = &[String]> {
+    (1..=directories.len()).map(|len| &directories[..len])
 }
 
 fn is(error: &io::Error, errno: Errno) -> bool {

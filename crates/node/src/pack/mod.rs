@@ -16,11 +16,13 @@
 //! - `unpack`: a verified pack becomes files on disk; `staging`: where they wait until
 //!   synced; `parents`: the directories they go to; `graft`: new directories as a whole
 //! - `head`: reading it; `rebuild`: what of a pack is on disk already
-//! - `unpacker`: several packs on their way to disk, and the syncs they share
+//! - `unpacker`: several packs on their way to disk, and the syncs they share; `leftover`: those
+//!   that a killed receiver had under way
 
 mod graft;
 mod head;
 mod index;
+mod leftover;
 mod packed;
 mod packer;
 mod parents;
@@ -29,10 +31,10 @@ mod staging;
 mod unpack;
 mod unpacker;
 
+pub(crate) use leftover::recover;
 pub(crate) use packed::{Packed, Root};
 pub(crate) use packer::{Finished, Packer, Rest, Taken};
 pub(crate) use rebuild::{fill, wrong};
-pub(crate) use staging::remove_left_over;
 pub(crate) use unpacker::Unpacker;
 #[cfg(test)]
 pub(crate) use unpacker::inline::InlineUnpacker;

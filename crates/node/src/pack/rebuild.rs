@@ -80,7 +80,7 @@ fn read_head(
 
 /// The content of the file of this name, if it has this size. Files in packs are small; a pack that
 /// says otherwise is asked for.
-fn read_in_place(parents: &mut Parents<'_>, name: &str, size: u64) -> Option<Vec<u8>> {
+pub(super) fn read_in_place(parents: &mut Parents<'_>, name: &str, size: u64) -> Option<Vec<u8>> {
     let small = (1..=super::SMALL_BYTES).contains(&size);
     let name = SafeName::parse(name.as_bytes()).ok().filter(|_| small)?;
     let (directories, last) = name.split();

@@ -63,16 +63,21 @@ impl Staging {
     }
 }
 
-/// Removes what crashes have left, unless another receiver is at work in it.
-pub(crate) fn remove_left_over(directory: &Directory) {
+/// What crashes have left, by name, unless another receiver is at work in it.
+pub(super) fn left_over(directory: &Directory) -> Vec<(String, Box<dyn DirectoryHandle>)> {
     let ours = |name: &String| name.starts_with(PART_PREFIX) && name.ends_with(ENDING);
-    for name in directory.handle().list().unwrap_or_default().into_iter().filter(ours) {
-        let Ok(left) = directory.handle().enter(&name) else { continue };
-        if left.lock().is_ok() {
-            empty(&*left, DEPTH_MAX);
-            let _ = directory.handle().remove_directory(&name);
-        }
-    }
+    let names = directory.handle().list().unwrap_or_default().into_iter().filter(ours);
+    let idle = |name: String| {
+        let left = directory.handle().enter(&name).ok()?;
+        left.lock().is_ok().then_some((name, left))
+    };
+    names.filter_map(idle).collect()
+}
+
+/// Removes what a crash has left.
+pub(super) fn remove(directory: &Directory, name: &str, left: &dyn DirectoryHandle) {
+    empty(left, DEPTH_MAX);
+    let _ = directory.handle().remove_directory(name);
 }
 
 /// Removes everything in a directory that only we write to.

@@ -100,6 +100,8 @@ fn write(
     }
     let file = part.file.handle();
     let staged = stage(directory, key, file, size, promised)?;
+    // Where there is no room for a note, a kill costs the pack.
+    let _ = staged.note(file, (hash, size));
     // Before the sync: what is gone need not be written to the disk. It is still open elsewhere,
     // so that its name alone would not do.
     let _ = file.set_len(0);

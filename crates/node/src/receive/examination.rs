@@ -9,7 +9,7 @@ use super::ReceiveJob;
 use crate::{
     announcement::Details,
     event::{NodeEvent, ReceiveEvent},
-    file_storage::{FileStorage, Found},
+    file_storage::{FileStorage, Found, What},
     ledger,
     manifest::GROUP_LOG2_MIN,
     name::SafeName,
@@ -36,12 +36,17 @@ impl ReceiveJob {
             || SafeName::parse(name)
                 .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
         // What is here whole needs no part.
-        let is_file = !details.is_pack() && !details.is_listing();
-        let may_have_part = details.size > 1 << GROUP_LOG2_MIN && is_file && !listed;
-        let found = if may_have_part {
-            storage.identify(key, (&details.root, name))?
-        } else {
-            Found::Nothing
+        let what = match details.is_pack() {
+            // What of it is right, its head will tell.
+            true => details.pack_head().map(|_| What::Pack),
+            false => (!details.is_listing()).then_some(What::File(name)),
+        };
+        let has_part = |what: &What<'_>| {
+            !listed && (*what == What::Pack || details.size > 1 << GROUP_LOG2_MIN)
+        };
+        let found = match what.filter(has_part) {
+            Some(what) => storage.identify(key, &details.root, what)?,
+            None => Found::Nothing,
         };
         claim_zeros(session, storage, key, details);
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return Ok(()) };

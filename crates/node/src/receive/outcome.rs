@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fanfare_proto::{ObjectKey, ObjectTransportId, Session, Time};
 
-use super::ReceiveJob;
+use super::{ReceiveJob, record::OpenObject};
 use crate::{
     announcement::Announcement,
     event::{NodeEvent, ReceiveEvent},
@@ -36,7 +36,8 @@ impl ReceiveJob {
                 self.hand_on(session, storage, other, placed);
             }
         }
-        if held.size > 1 << GROUP_LOG2_MIN && lacking.is_none() {
+        let is_pack = self.record_of(key).open.get(&key).is_some_and(OpenObject::is_pack);
+        if (is_pack || held.size > 1 << GROUP_LOG2_MIN) && lacking.is_none() {
             let found = held.files.iter().all(|placed| placed.already);
             storage.forget_manifest(&held.hash, found);
         }

@@ -63,8 +63,16 @@ impl OpenObject {
 
     /// It says what is in the directories that were sent.
     pub(super) fn is_listing(&self) -> bool {
-        let details = self.announcement.as_ref().and_then(|a| a.details.as_ref());
-        details.is_some_and(Details::is_listing)
+        self.details().is_some_and(Details::is_listing)
+    }
+
+    /// It holds many files.
+    pub(super) fn is_pack(&self) -> bool {
+        self.details().is_some_and(Details::is_pack)
+    }
+
+    fn details(&self) -> Option<&Details> {
+        self.announcement.as_ref()?.details.as_ref()
     }
 
     pub(super) fn name(&self) -> Option<String> {

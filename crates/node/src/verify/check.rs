@@ -65,7 +65,7 @@ fn verify(
     let given_up = match &held {
         Ok(held) => held.files.iter().all(|placed| placed.already),
         Err(Fault::Wrong(_)) => !mendable,
-        Err(Fault::Failed(Reason::Conflict)) => true,
+        Err(Fault::Failed(Reason::Conflict | Reason::Refused)) => true,
         Err(Fault::Failed(_)) => (!lasting && !examined) || file.is_lost(),
     };
     if given_up {
@@ -153,6 +153,12 @@ fn wrong(job: &Job, found: &Hashed) -> Fault {
     if let Some(head) = job.head() {
         return match pack::wrong(job.part.file.handle(), job.size, &head) {
             Ok(runs) if runs.is_empty() => Fault::Failed(Reason::HashMismatch),
+            // Without its head nothing that is kept of it can be told right.
+            Ok(runs)
+                if job.origin == Origin::Kept && runs.first().is_some_and(|run| run.0 == 0) =>
+            {
+                Fault::Wrong(vec![(0, job.size)])
+            }
             Ok(runs) => Fault::Wrong(runs),
             Err(reason) => Fault::Failed(reason),
         };
@@ -175,6 +181,9 @@ mod tests {
         announcement::Announcement, file_storage::PartFile, placement::Conflict, scratch::Scratch,
     };
 
+    const KEY: ObjectKey =
+        ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(9) };
+
     fn run(
         scratch: &Scratch,
         name: &[u8],
@@ -193,11 +202,7 @@ mod tests {
             &ledger,
             &mut |_| Err(Reason::Refused),
             Job {
-                key: ObjectKey {
-                    sender: NodeId(1),
-                    instance: InstanceId(1),
-                    object: ObjectTransportId(9),
-                },
+                key: KEY,
                 part: PartFile { file, name: part, failed: None, lasting: false },
                 size: content.len() as u64,
                 manifest: None,
@@ -208,6 +213,35 @@ mod tests {
         )
         .expect("a file's verdict")
         .map(|held| held.files[0].clone())
+    }
+
+    #[test]
+    fn of_a_kept_pack_its_head_tells_what_is_right_and_without_it_nothing_is() {
+        let content = [3; 200_000];
+        let (mut bytes, head) = pack::bytes_of(&[("a", &content[..60_000]), ("b", &content)]);
+        let (size, root) = (bytes.len() as u64, *blake3::hash(&bytes).as_bytes());
+        let (group, start) = (64 << 10, head.bytes);
+        bytes[(start + group) as usize] ^= 1;
+        let examine = |bytes: &[u8]| {
+            let scratch = Scratch::new();
+            let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
+            let name = ".fanfare-t.part".to_owned();
+            let file = directory.create_own(&name).unwrap();
+            file.handle().write_all_at(bytes, 0).unwrap();
+            let part = PartFile { file, name, failed: None, lasting: true };
+            let details = Some(Details::of_pack(size, root, 2, head));
+            let announcement = Some(Announcement { name: Vec::new(), details });
+            let (key, conflict) = (KEY, Conflict::KeepBoth);
+            let origin = Origin::Kept;
+            let job = Job { key, part, size, manifest: None, origin, announcement, conflict };
+            let ledger = ledger::share(ledger::Ledger::open(directory.clone()));
+            let result = verify(&directory, &ledger, &mut |_| Err(Reason::Refused), job);
+            assert_eq!(entries(&scratch).len(), 1, "it stays");
+            result.expect("a verdict").map(|_| ())
+        };
+        assert_eq!(examine(&bytes), Err(Fault::Wrong(vec![(start + group, group)])));
+        bytes[20] ^= 1;
+        assert_eq!(examine(&bytes), Err(Fault::Wrong(vec![(0, size)])));
     }
 
     fn entries(scratch: &Scratch) -> Vec<String> {

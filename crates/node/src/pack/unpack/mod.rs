@@ -9,13 +9,14 @@
 mod place;
 mod write;
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 pub(crate) use write::stage;
 
-use super::{graft::Grafts, index::Entry, parents::Parents, staging::Staging};
+use super::{graft::Grafts, index::Entry, leftover::Note, parents::Parents, staging::Staging};
 use crate::{
     directory::Directory,
+    disk::FileHandle,
     name::{NameError, SafeName},
     placement::open_equal,
     receipt::Reason,
@@ -38,6 +39,15 @@ pub(crate) struct Staged {
     staging: Staging,
     grafts: Grafts,
     files: Vec<StagedFile>,
+    head_bytes: u64,
+}
+
+impl Staged {
+    /// Notes beside the files which pack they are from: `part`, of this hash and size, is not
+    /// needed then.
+    pub(crate) fn note(&self, part: &dyn FileHandle, pack: ([u8; 32], u64)) -> io::Result<()> {
+        Note::new(part, pack, self.head_bytes, &self.grafts)?.write(&self.staging)
+    }
 }
 
 /// Where a file is until it is placed.
@@ -80,7 +90,7 @@ impl StagedFile {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, fs::File, io, path::Path};
+    use std::{collections::BTreeSet, fs::File, path::Path};
 
     use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
 
@@ -256,7 +266,7 @@ mod tests {
         let there = entries(scratch.path());
         assert!(there.len() == 1 && there[0].ends_with(".pack"), "{there:?}");
         // Its process is alive: another receiver in this directory lets it be.
-        crate::pack::staging::remove_left_over(&directory);
+        crate::pack::recover(&directory);
         assert_eq!(entries(scratch.path()), there);
         // As a kill does, without a destructor.
         std::mem::forget(crashed);
@@ -264,7 +274,7 @@ mod tests {
         assert_eq!(names(&again.place(Conflict::KeepBoth)), ["d/e/f", "g"]);
         assert_eq!(entries(scratch.path()), ["d", "g"]);
         std::fs::create_dir_all(scratch.path().join(".fanfare-1-2-3.pack/d0/x")).unwrap();
-        crate::pack::staging::remove_left_over(&directory);
+        crate::pack::recover(&directory);
         assert_eq!(entries(scratch.path()), ["d", "g"]);
     }
 
@@ -301,10 +311,10 @@ mod tests {
         let busy = File::open(&left[1]).unwrap();
         rustix::fs::flock(&busy, rustix::fs::FlockOperation::LockExclusive).unwrap();
         let directory = Directory::open(scratch.path(), false).unwrap();
-        crate::pack::remove_left_over(&directory);
+        crate::pack::recover(&directory);
         assert_eq!(entries(scratch.path()), [".fanfare-1-2-4.pack"]);
         drop(busy);
-        crate::pack::remove_left_over(&directory);
+        crate::pack::recover(&directory);
         assert_eq!(entries(scratch.path()), Vec::<String>::new());
     }
 }

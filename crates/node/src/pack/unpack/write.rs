@@ -35,7 +35,8 @@ pub(crate) fn stage(
         HeadError::Malformed => Reason::Refused,
         HeadError::Io(error) => disk(&error),
     })?;
-    let (entries, mut offset) = (head.entries, head.bytes);
+    let (entries, head_bytes) = (head.entries, head.bytes);
+    let mut offset = head_bytes;
     let staging = Staging::create(directory, key).map_err(|e| disk(&e))?;
     let mut stager = Stager {
         existing: Parents::existing(directory),
@@ -57,7 +58,7 @@ pub(crate) fn stage(
     }
     let grafts = stager.grafts;
     promise(&grafts, &files, promised);
-    Ok(Staged { directory: directory.clone(), staging, grafts, files })
+    Ok(Staged { directory: directory.clone(), staging, grafts, files, head_bytes })
 }
 
 /// Adds the directories that come with the grafts.
