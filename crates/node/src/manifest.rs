@@ -1,8 +1,8 @@
 //! The hashes of a file's groups, by which a part of a file can be trusted or mended.
 //!
-//! A group is a BLAKE3 subtree of 2^n bytes, 1 MiB at least; its hash is the subtree's chaining
+//! A group is a BLAKE3 subtree of 2^n bytes, 64 KiB at least; its hash is the subtree's chaining
 //! value. Merged, the hashes of all groups give the file's own BLAKE3 hash, its root: a manifest
-//! that merges to an announced root needs no trust of its own. A file of one group has none.
+//! that merges to an announced root needs no trust of its own. A file of up to 1 MiB has none.
 //!
 //! It travels as a data object right before its file: the hashes one after the other, and as
 //! NORM_INFO
@@ -28,8 +28,11 @@ use crate::announcement::Turn;
 
 const VERSION: u8 = 1;
 const KIND: &str = "manifest";
-/// The smallest group: 1 MiB, 1024 of BLAKE3's chunks.
-pub(crate) const GROUP_LOG2_MIN: u8 = 20;
+/// The smallest group: 64 KiB. One segment that lacks in it costs all of it after an interruption,
+/// and there are many such on a line with loss; the hashes are 0.05 % of the file.
+const GROUP_LOG2_MIN: u8 = 16;
+/// A file of so many bytes has no manifest: it is soon sent again.
+pub(crate) const WITHOUT_MAX: u64 = 1 << 20;
 /// Objects have at most 2^48 bytes.
 const GROUP_LOG2_MAX: u8 = 47;
 /// Most groups: even, and their hashes together at most 256 KiB. A larger file has larger groups.
@@ -288,7 +291,7 @@ impl GroupHasher {
         self.hasher.set_input_offset(self.groups.len() as u64 * self.group());
     }
 
-    /// Root, size, and a manifest when there is more than one group.
+    /// Root, size, and a manifest of a file that is long enough to have one.
     #[must_use]
     pub fn finish(mut self) -> ([u8; 32], u64, Option<Manifest>) {
         let size = self.count();
@@ -297,6 +300,9 @@ impl GroupHasher {
         }
         self.groups.push(self.hasher.finalize_non_root());
         self.zeros.push(self.is_zero);
+        if size <= WITHOUT_MAX {
+            return (merge_all(&self.groups).unwrap_or_default(), size, None);
+        }
         let any = self.zeros.contains(&true);
         let zeros = if any { self.zeros } else { Vec::new() };
         let root = merge_all(&self.groups).unwrap_or_default();
@@ -323,6 +329,7 @@ mod tests {
     use super::*;
 
     const MIB: usize = 1 << 20;
+    const GROUP: usize = 1 << GROUP_LOG2_MIN;
 
     fn content(len: usize) -> Vec<u8> {
         (0..len).map(|n| (n % 251) as u8 ^ (n >> 16) as u8).collect()
@@ -349,7 +356,7 @@ mod tests {
         let mut hasher = GroupHasher::default();
         let mut whole = Hasher::new();
         // Starting late in the row of groups spares the test gigabytes.
-        let group = content(MIB);
+        let group = content(GROUP);
         for _ in 0..3 {
             hasher.update(&group);
             whole.update(&group);
@@ -360,19 +367,19 @@ mod tests {
         hasher.groups.extend(vec![[7; 32]; GROUPS_MAX - before.len() - 1]);
         hasher.zeros = vec![false; GROUPS_MAX - 1];
         hasher.hasher = Hasher::new();
-        hasher.hasher.set_input_offset((GROUPS_MAX as u64 - 1) * MIB as u64);
+        hasher.hasher.set_input_offset((GROUPS_MAX as u64 - 1) * GROUP as u64);
         hasher.update(&group);
         hasher.update(&[1]);
-        assert_eq!((hasher.groups.len(), hasher.group_log2), (GROUPS_MAX / 2, 21));
+        assert_eq!((hasher.groups.len(), hasher.group_log2), (GROUPS_MAX / 2, 17));
         assert_eq!(hasher.groups[0], merge(&before[..2]));
-        assert_eq!(hasher.count(), ((GROUPS_MAX * MIB) + 1) as u64);
+        assert_eq!(hasher.count(), ((GROUPS_MAX * GROUP) + 1) as u64);
     }
 
     #[test]
     fn a_manifest_comes_back_from_the_wire_and_from_disk() {
         let manifest = hash(&content(3 * MIB + 5)).2.unwrap();
         let head = Head::parse(&manifest.info()).unwrap();
-        assert_eq!(head.body_len(), 4 * 32);
+        assert_eq!(head.body_len(), 49 * 32);
         assert_eq!(Manifest::from_body(head, &manifest.body()), Some(manifest.clone()));
         assert_eq!(Manifest::from_disk(&manifest.to_disk()), Some(manifest));
     }
@@ -397,12 +404,14 @@ mod tests {
     fn wrong_groups_are_named_and_neighbours_joined() {
         let mut bytes = content(5 * MIB + 10);
         let right = hash(&bytes).2.unwrap();
-        for at in [MIB, 3 * MIB - 1, 5 * MIB + 9] {
+        for at in [MIB, MIB + GROUP, 3 * MIB - 1, 5 * MIB + 9] {
             bytes[at] ^= 1;
         }
         let found = hash(&bytes).2.unwrap();
         let mib = MIB as u64;
-        assert_eq!(right.wrong(&found), [(mib, 2 * mib), (5 * mib, 10)]);
+        let group = GROUP as u64;
+        let wrong = [(mib, 2 * group), (3 * mib - group, group), (5 * mib, 10)];
+        assert_eq!(right.wrong(&found), wrong);
         assert_eq!(right.wrong(&right), []);
         let shorter = hash(&bytes[..4 * MIB]).2.unwrap();
         assert_eq!(right.wrong(&shorter), [(0, 5 * mib + 10)]);
@@ -410,18 +419,18 @@ mod tests {
 
     #[test]
     fn groups_of_zeros_are_named_and_come_back_from_the_wire() {
-        let mut bytes = vec![0; 11 * MIB + 5];
-        bytes[3 * MIB] = 1;
-        bytes[8 * MIB - 1] = 1;
+        let mut bytes = vec![0; 21 * GROUP + 5];
+        bytes[3 * GROUP] = 1;
+        bytes[8 * GROUP - 1] = 1;
         let manifest = hash(&bytes).2.unwrap();
-        let mib = MIB as u64;
-        let runs = [(0, 3 * mib), (4 * mib, 3 * mib), (8 * mib, 3 * mib + 5)];
+        let group = GROUP as u64;
+        let runs = [(0, 3 * group), (4 * group, 3 * group), (8 * group, 13 * group + 5)];
         assert_eq!(manifest.zero_runs(), runs);
         let head = Head::parse(&manifest.info()).unwrap();
-        assert_eq!(head.body_len(), 12 * 32 + 2);
+        assert_eq!(head.body_len(), 22 * 32 + 3);
         assert_eq!(Manifest::from_body(head.clone(), &manifest.body()), Some(manifest.clone()));
         assert_eq!(Manifest::from_disk(&manifest.to_disk()), Some(manifest.clone()));
-        assert_eq!(Manifest::from_body(head, &manifest.body()[..12 * 32]), None);
+        assert_eq!(Manifest::from_body(head, &manifest.body()[..22 * 32]), None);
         assert!(hash(&content(3 * MIB)).2.unwrap().zero_runs().is_empty());
     }
 

@@ -10,8 +10,7 @@ use crate::{
     announcement::Details,
     event::{NodeEvent, ReceiveEvent},
     file_storage::{FileStorage, Found, What},
-    ledger,
-    manifest::GROUP_LOG2_MIN,
+    ledger, manifest,
     name::SafeName,
     outbox::Outbox,
     receipt::Reason,
@@ -42,7 +41,7 @@ impl ReceiveJob {
             false => (!details.is_listing()).then_some(What::File(name)),
         };
         let has_part = |what: &What<'_>| {
-            !listed && (*what == What::Pack || details.size > 1 << GROUP_LOG2_MIN)
+            !listed && (*what == What::Pack || details.size > manifest::WITHOUT_MAX)
         };
         let found = match what.filter(has_part) {
             Some(what) => storage.identify(key, &details.root, what)?,

@@ -9,7 +9,7 @@ use crate::{
     announcement::Announcement,
     event::{NodeEvent, ReceiveEvent},
     file_storage::FileStorage,
-    manifest::GROUP_LOG2_MIN,
+    manifest,
     outbox::Outbox,
     receipt::Reason,
     root_set,
@@ -37,7 +37,7 @@ impl ReceiveJob {
             }
         }
         let is_pack = self.record_of(key).open.get(&key).is_some_and(OpenObject::is_pack);
-        if (is_pack || held.size > 1 << GROUP_LOG2_MIN) && lacking.is_none() {
+        if (is_pack || held.size > manifest::WITHOUT_MAX) && lacking.is_none() {
             let found = held.files.iter().all(|placed| placed.already);
             storage.forget_manifest(&held.hash, found);
         }
