@@ -100,8 +100,10 @@ fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
         return Exit::Done.into();
     }
     if args.iter().any(|arg| arg == "--json") {
-        let first = error.to_string().lines().next().unwrap_or_default().to_owned();
-        progress::print_line(&Line::Error(Line::message("usage", first)).to_text());
+        // What is wrong, which may go on in a second line, and not how to use it.
+        let text = error.to_string();
+        let what: Vec<&str> = text.lines().map(str::trim).take_while(|l| !l.is_empty()).collect();
+        progress::print_line(&Line::Error(Line::message("usage", what.join(" "))).to_text());
         progress::print_line(&Line::early_result(Exit::Usage as u8).to_text());
     }
     Exit::Usage.into()

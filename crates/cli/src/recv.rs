@@ -60,8 +60,9 @@ pub(crate) struct RecvArgs {
     #[arg(long, conflicts_with = "overwrite")]
     keep: bool,
     /// Where a sender asks for it with --delete, remove what is in the directories it sends, and not
-    /// at the sender. Nothing is authenticated: anyone who can send to the group can ask
-    #[arg(long)]
+    /// at the sender; DIR has to be named. Nothing is authenticated: anyone who can send to the
+    /// group can ask
+    #[arg(long, requires = "dir")]
     allow_delete: bool,
     /// Remove nothing where it would be more than N names
     #[arg(long, value_name = "N", requires = "allow_delete")]

@@ -242,3 +242,11 @@ fn a_sending_without_a_directory_or_with_an_empty_one_cannot_ask_for_removal() {
         assert_eq!(ended.all("error")[0]["code"], "delete.invalid");
     }
 }
+
+#[test]
+fn a_receiver_that_may_delete_is_told_where() {
+    let words = ["recv", "--allow-delete", "--json"].map(std::ffi::OsStr::new);
+    let ended = Running::start(&words, None).end().expect(2);
+    let told = ended.all("error")[0]["message"].as_str().unwrap();
+    assert_eq!(told, "error: the following required arguments were not provided: <DIR>");
+}
