@@ -383,10 +383,14 @@ impl Parts {
     /// A file of this root is in its place. Its manifest is of no more use, unless it is for a part.
     /// `found`: it was there before, and what a crash may have left of a part is not wanted.
     pub(super) fn forget_manifest(&mut self, root: &[u8; 32], found: bool) {
-        let names = [part_name(root), pack_part_name(root)];
-        let idle = names.iter().filter(|name| found && !self.parts.contains_key(*name));
-        idle.for_each(|name| remove_unless_in_use(&self.directory, name));
-        if self.directory.open_own(&names[0]).is_err() {
+        // A short pack is not received into its part where that has lost its length.
+        let (part, of_pack) = (part_name(root), pack_part_name(root));
+        for (name, wanted) in [(&part, !found), (&of_pack, false)] {
+            if !wanted && !self.parts.contains_key(name) {
+                remove_unless_in_use(&self.directory, name);
+            }
+        }
+        if self.directory.open_own(&part).is_err() {
             self.forget(root);
         }
     }
