@@ -1,8 +1,10 @@
 //! Power loss: what a receiver's disk holds at any moment must be safe to come back to.
 //!
-//! The receiver writes to an ext4 file system in an image file. While it runs, the image is copied:
-//! the copy is what a machine would find on its disk had the power failed just then, since nothing
-//! was unmounted and nothing is in the copy that the kernel had not yet written. The copy is mounted
+//! The receiver writes to an ext4 file system in an image file. While it stands still between two
+//! system calls, the image is copied: the copy is what a machine would find on its disk had the
+//! power failed just then, since nothing was unmounted and nothing is in the copy that the kernel had
+//! not yet written. (Were it running, the image would change while it is read, and the copy be of no
+//! moment at all. What is torn within a call is the simulated disk's matter.) The copy is mounted
 //! and must hold no wrong file under its final name; then the same transfer is repeated into it.
 
 use std::fs;
@@ -75,7 +77,17 @@ pub struct Outcome {
     pub failures: Vec<String>,
 }
 
-/// A file system in an image file, mounted while this lives.
+/// A file system in an image file, gone with this.
+struct Image(PathBuf);
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // The whole directory goes in the end.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// It mounted, while this lives.
 struct Mounted {
     at: PathBuf,
 }
@@ -83,7 +95,8 @@ struct Mounted {
 impl Mounted {
     fn new(image: &Path, at: PathBuf) -> Result<Self, ToolError> {
         fs::create_dir_all(&at).map_err(tool::at(at.display()))?;
-        tool::output("mount", &["-o", "loop", &text(image), &text(&at)])?;
+        // The kernel by itself writes nothing while a copy is made.
+        tool::output("mount", &["-o", "loop,commit=300", &text(image), &text(&at)])?;
         Ok(Self { at })
     }
 
@@ -151,11 +164,13 @@ impl Round<'_> {
         moment: Moment,
         outcome: &mut Outcome,
     ) -> Result<Result<Left, String>, ToolError> {
-        let (disk, left) = (self.scratch.join("disk.img"), self.scratch.join("left.img"));
-        copy(blank, &disk)?;
+        // Of this round alone: whoever makes a mount namespace meanwhile keeps what is mounted.
+        let of_round = |name: &str| self.scratch.join(format!("{name}-{}", self.port));
+        let (disk, left) = (Image(of_round("disk.img")), Image(of_round("left.img")));
+        copy(blank, &disk.0)?;
         let mut had = 0;
         {
-            let mounted = Mounted::new(&disk, self.scratch.join("disk"))?;
+            let mounted = Mounted::new(&disk.0, of_round("disk"))?;
             self.transfer(&mounted.inbox()?, |receiver, sender| {
                 let mut begun = None;
                 let there = || match moment {
@@ -169,10 +184,10 @@ impl Round<'_> {
                 };
                 wait_for(Instant::now() + Duration::from_secs(30), there)?;
                 had = received(receiver).min(self.payload.size);
-                copy(&disk, &left)
+                receiver.while_stopped(|| copy(&disk.0, &left.0))
             })?;
         }
-        let mounted = Mounted::new(&left, self.scratch.join("left"))?;
+        let mounted = Mounted::new(&left.0, of_round("left"))?;
         let inbox = mounted.inbox()?;
         match self.payload.check(&inbox) {
             Verdict::Differs { size } => {

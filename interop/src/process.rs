@@ -1,5 +1,6 @@
 //! A program running in a host: its output lines, its end.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -70,7 +71,7 @@ impl Process {
         for (lines, suffix) in [(&self.lines, "out"), (&self.stderr, "err")] {
             let text = lines.lock().unwrap_or_else(|e| e.into_inner()).join("\n");
             // Only for a person who looks afterwards; a full disk shows elsewhere.
-            let _ = std::fs::write(stem.with_extension(suffix), text);
+            let _ = fs::write(stem.with_extension(suffix), text);
         }
     }
 
@@ -119,6 +120,40 @@ impl Process {
     /// Interrupts it (SIGINT), as Ctrl-C would.
     pub fn interrupt(&self) {
         self.signal(Signal::INT);
+    }
+
+    /// Does `what` while all its threads stand still, outside of any system call.
+    ///
+    /// # Errors
+    /// As `what`, or when it does not stand still within ten seconds; [`ToolError::Interrupted`] on
+    /// Ctrl-C.
+    pub fn while_stopped(
+        &self,
+        what: impl FnOnce() -> Result<(), ToolError>,
+    ) -> Result<(), ToolError> {
+        self.signal(Signal::STOP);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let stopped = wait_for(deadline, || self.is_stopped());
+        let done = stopped.and_then(|stopped| match stopped {
+            true => what(),
+            false => {
+                let (command, why) = (self.label.clone(), "it does not stop".to_owned());
+                Err(ToolError::Failed { command, why })
+            }
+        });
+        self.signal(Signal::CONT);
+        done
+    }
+
+    /// No thread runs: each is stopped, or has ended.
+    fn is_stopped(&self) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()));
+        let stands = |stat: String| {
+            let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+            matches!(state, Some('T' | 'Z' | 'X'))
+        };
+        let stat = |task: fs::DirEntry| fs::read_to_string(task.path().join("stat")).ok();
+        tasks.is_ok_and(|tasks| tasks.flatten().filter_map(stat).all(stands))
     }
 
     fn signal(&self, signal: Signal) {
