@@ -14,6 +14,12 @@ const FORGET: f64 = 1.03;
 /// Messages a round trip that a slow flow grows by.
 const MESSAGES: f64 = 0.3;
 
+/// A mean queue this short, of the time that the narrowest link takes for a message, says that nobody
+/// else is on it: who shares it with others waits, on average, their share of half such a time.
+const ALONE: f64 = 0.03;
+/// As long as so many messages a round trip tell it: a few meet nobody by chance.
+const ALONE_MESSAGES: f64 = 10.0;
+
 /// How long there was no queue.
 #[derive(Debug, Default)]
 pub(super) struct Growth {
@@ -56,6 +62,18 @@ impl Growth {
         let step = STEPS[(self.step as usize).min(STEPS.len()) - 1];
         base + (base * step).max(MESSAGES * size / view.rtt)
     }
+}
+
+/// Whether nobody else is on the narrowest link: what is left of it is free at once. `rate` bytes a
+/// second were sent, in messages of `size`.
+pub(super) fn is_alone(view: &View, rate: f64, size: f64) -> bool {
+    let enough = rate * view.rtt >= ALONE_MESSAGES * size;
+    enough && view.bottleneck.is_some_and(|bottleneck| view.queue < ALONE * size / bottleneck)
+}
+
+/// The rate that follows `base` when nobody else is there: as at the start, no more than fits.
+pub(super) fn when_alone(base: f64, view: &View) -> f64 {
+    (base * START).min(view.bottleneck.unwrap_or(base))
 }
 
 /// No more than the narrowest link passes, unless that much passed already.
@@ -117,6 +135,17 @@ mod tests {
         assert!(growth.on_empty(at(100), 1e6, 1000.0, &view(None)) >= 1.1e6);
         assert_eq!(capped(1.3e6, 1e6, &view(Some(1.2e6))), 1.2e6);
         assert_eq!(capped(1.3e6, 1e6, &view(Some(0.9e6))), 1e6);
+    }
+
+    #[test]
+    fn where_nobody_waits_the_rest_of_the_link_is_taken_at_once() {
+        // A message of 1000 bytes takes a millisecond.
+        let waits = |queue: f64| View { queue, ..view(Some(1e6)) };
+        assert!(is_alone(&waits(20e-6), 5e5, 1000.0));
+        assert!(!is_alone(&waits(250e-6), 5e5, 1000.0), "others take half of the link");
+        assert!(!is_alone(&waits(20e-6), 5e4, 1000.0), "five messages are no proof");
+        assert!(!is_alone(&view(None), 5e5, 1000.0));
+        assert_eq!([4e5, 8e5].map(|base| when_alone(base, &waits(0.0))), [8e5, 1e6]);
     }
 
     #[test]

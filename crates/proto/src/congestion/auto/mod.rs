@@ -48,6 +48,12 @@ const INTERVAL: usize = 4;
 const PAIR_MESSAGES: f64 = 4.0;
 /// Round trips from the middle of what a report covers to its end.
 const AHEAD: f64 = 0.5;
+/// Messages that arrive at a pace slower by this than they were sent meet others that came, or a
+/// slower link: growth alone does not fill a queue so fast, as pairs tell where it ends.
+const SURGE: f64 = 0.25;
+/// What comes until the sender acts, a round trip later, is counted then too, as far as it has not
+/// slowed down already.
+const AHEAD_IN_SURGE: f64 = 1.0;
 /// Less than this share of the rate was used: the application limits, not the path.
 const USED: f64 = 0.8;
 /// Arrivals that outpace what is sent by this come from a queue that runs empty: its end is not
@@ -64,6 +70,9 @@ const START_QUEUE: f64 = 0.125;
 const DRAINED_QUEUE: f64 = 0.25;
 /// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
 const LOWERED: f64 = 0.6;
+/// And again where it has not ended: to a quarter. Of ten flows each is a tenth of the load, and each
+/// would take for random what they all cause together, were none to slow down by more.
+const LOWERED_AGAIN: f64 = 0.4;
 /// What loss that is too much anyway takes from the rate in a round trip at most.
 const LOST_MAX: f64 = 0.2;
 /// What marks on all messages take from the rate in a round trip: half of RFC 8257's half, as the
@@ -177,8 +186,13 @@ impl Auto {
         if self.starting {
             return self.start(now, &seen, surprised);
         }
-        let wider = self.growth.is_wider(&view);
+        let alone =
+            seen.used && view.marked == 0.0 && growth::is_alone(&view, seen.past.rate, self.size);
+        let wider = self.growth.is_wider(&view) || alone;
         let mut rate = self.follow_queue(&seen);
+        if alone {
+            rate = rate.max(growth::when_alone(seen.base, &view));
+        }
         if self.is_empty(now, &seen, wider) {
             let grown = self.growth.on_empty(now, seen.base, self.size, &view);
             rate = rate.max(grown);
@@ -189,7 +203,7 @@ impl Auto {
             self.growth.on_queue(now);
         }
         if surprised {
-            rate *= LOWERED;
+            rate *= self.lowered_to();
         }
         rate *= 1.0 - MARKED * view.marked;
         if seen.drained && !wider || self.random.is_trying() {
@@ -226,6 +240,11 @@ impl Auto {
         surprised
     }
 
+    /// What is kept of the rate to see whether loss ends.
+    fn lowered_to(&self) -> f64 {
+        if self.random.is_trying_again() { LOWERED_AGAIN } else { LOWERED }
+    }
+
     /// Doubles each round trip until a queue, marks, much loss or the narrowest link's rate.
     fn start(&mut self, now: Time, seen: &Seen, surprised: bool) {
         let view = &seen.view;
@@ -236,7 +255,7 @@ impl Auto {
             let change = law::change(view.standing, seen.wanted, seen.wanted, view.rtt);
             self.set(now, seen.base * change);
         } else if surprised {
-            self.set(now, seen.base * LOWERED);
+            self.set(now, seen.base * self.lowered_to());
         } else if seen.used && !self.random.is_trying() {
             let (rate, reached) = growth::at_start(seen.base, view);
             if reached {
@@ -251,17 +270,29 @@ impl Auto {
         self.drain.on_started(now, view.rtt());
     }
 
-    /// The rate by the law; around a drain no more than can have passed. A report tells the mean of a round trip: at its end the queue has gone
-    /// on as it went.
+    /// The rate by the law; around a drain no more than can have passed.
     fn follow_queue(&self, seen: &Seen) -> f64 {
         let view = &seen.view;
         if seen.drained {
-            let most = if view.standing > DRAINED_QUEUE * view.rtt { 1.0 } else { drain::KEEP };
+            let most = if self.ahead(seen) > DRAINED_QUEUE * view.rtt { 1.0 } else { drain::KEEP };
             return self.rate.min(self.passed / most);
         }
-        let ahead = (view.standing + (1.0 - view.pace) * view.rtt * AHEAD).max(0.0);
-        let change = law::change(ahead, self.mean, seen.wanted, view.rtt);
+        let change = law::change(self.ahead(seen), self.mean, seen.wanted, view.rtt);
         seen.base * if view.pace > DRAINING { change.min(1.0) } else { change }
+    }
+
+    /// The queueing delay to go by. A report tells the mean of a round trip: at its end the queue has
+    /// gone on as it went. In a surge it goes on, less by what the rate was lowered since.
+    fn ahead(&self, seen: &Seen) -> f64 {
+        let view = &seen.view;
+        let slower = 1.0 - view.pace;
+        let mut ahead = slower * AHEAD;
+        if slower > SURGE {
+            let link = view.bottleneck.unwrap_or(seen.past.rate);
+            let lowered = (seen.past.rate - self.rate) / link;
+            ahead += (1.0 / view.pace - 1.0 - lowered).clamp(0.0, slower) * AHEAD_IN_SURGE;
+        }
+        (view.standing + ahead * view.rtt).max(0.0)
     }
 
     /// There is no queue, and that is not because we let it drain.

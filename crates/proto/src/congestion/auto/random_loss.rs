@@ -19,6 +19,10 @@ const MARGIN_MIN: f64 = 0.005;
 const SURPRISE: f64 = 8.0;
 /// Messages after which a lower rate's loss is known.
 const PROBATION: f64 = 60.0;
+/// What is left at the lower rate is beyond what was known when it is so many deviations of chance
+/// above; then a much lower rate is tried for so many messages more before it is believed.
+const LEFT: f64 = 2.0;
+const PROBATION_AGAIN: f64 = 30.0;
 /// Messages over which the present loss is averaged.
 const RECENT: f64 = 30.0;
 
@@ -36,6 +40,18 @@ pub(super) struct RandomLoss {
 struct Trial {
     messages: f64,
     lost: f64,
+    /// The rate was lowered twice.
+    again: bool,
+}
+
+impl Trial {
+    fn new(again: bool) -> Self {
+        Self { messages: 0.0, lost: 0.0, again }
+    }
+
+    fn is_over(&self) -> bool {
+        self.messages >= if self.again { PROBATION_AGAIN } else { PROBATION }
+    }
 }
 
 impl RandomLoss {
@@ -47,7 +63,7 @@ impl RandomLoss {
             if lowered {
                 trial.messages += messages;
                 trial.lost += messages * lost;
-                self.judge();
+                return self.judge();
             }
             return false;
         }
@@ -59,16 +75,27 @@ impl RandomLoss {
             return false;
         }
         self.excess = 0.0;
-        self.trial = Some(Trial { messages: 0.0, lost: 0.0 });
+        self.trial = Some(Trial::new(false));
         true
     }
 
-    /// What is lost at the lower rate too is random, once enough was seen.
-    fn judge(&mut self) {
-        let Some(trial) = self.trial.filter(|trial| trial.messages >= PROBATION) else { return };
+    /// What is lost at the lower rate too is random, once enough was seen. True when that is more
+    /// than was known: lower the rate again first.
+    fn judge(&mut self) -> bool {
+        let Some(trial) = self.trial.filter(Trial::is_over) else { return false };
         let left = trial.lost / trial.messages;
+        if !trial.again && left > self.share + chance(LEFT, self.share, trial.messages) {
+            self.trial = Some(Trial::new(true));
+            return true;
+        }
         self.share = self.share.max(left).min(SHARE_MAX);
         self.trial = None;
+        false
+    }
+
+    /// Whether the rate was lowered a second time.
+    pub(super) fn is_trying_again(&self) -> bool {
+        self.trial.is_some_and(|trial| trial.again)
     }
 
     /// Whether a lower rate is being tried.
@@ -78,10 +105,13 @@ impl RandomLoss {
 
     /// How much of the present loss is too much whether random or not: two deviations above.
     pub(super) fn beyond(&self) -> f64 {
-        let p = SHARE_MAX;
-        let chance = 2.0 * sqrt(p * (1.0 - p) / RECENT) + 1.0 / RECENT;
-        (self.recent - p - chance).max(0.0)
+        (self.recent - SHARE_MAX - chance(2.0, SHARE_MAX, RECENT)).max(0.0)
     }
+}
+
+/// How much more than a share `messages` lose by chance, within so many deviations.
+fn chance(deviations: f64, share: f64, messages: f64) -> f64 {
+    deviations * sqrt(share * (1.0 - share) / messages) + 1.0 / messages
 }
 
 #[cfg(test)]
@@ -108,12 +138,25 @@ mod tests {
     }
 
     #[test]
+    fn new_loss_is_believed_when_two_lower_rates_have_not_ended_it() {
+        let (mut random, mut rng) = (RandomLoss::default(), Rng::new(1));
+        while !random.is_trying() {
+            surprises(&mut random, 1, 0.1, &mut rng);
+        }
+        assert!(!random.is_trying_again());
+        assert_eq!(surprises(&mut random, 6, 0.1, &mut rng), 1);
+        assert!(random.is_trying_again());
+        surprises(&mut random, 3, 0.1, &mut rng);
+        assert!(!random.is_trying() && random.share > 0.05, "{random:?}");
+    }
+
+    #[test]
     fn loss_that_ends_at_a_lower_rate_surprises_again() {
         let (mut random, mut rng) = (RandomLoss::default(), Rng::new(1));
-        surprises(&mut random, 12, 0.2, &mut rng);
+        surprises(&mut random, 9, 0.2, &mut rng);
         surprises(&mut random, 100, 0.0, &mut rng);
         assert!(random.share < 0.03, "{random:?}");
-        assert_eq!(surprises(&mut random, 12, 0.2, &mut rng), 1);
+        assert_eq!(surprises(&mut random, 9, 0.2, &mut rng), 1);
     }
 
     #[test]
