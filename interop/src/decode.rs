@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::lab;
 use crate::tool::{self, ToolError};
 
 /// How often each kind of message was seen, and what the dissector complained about.
@@ -40,7 +39,7 @@ impl Decoded {
 /// # Errors
 /// When `tshark` is missing or can't read the file.
 pub fn decode(capture: &Path) -> Result<Decoded, ToolError> {
-    lab::require("tshark")?;
+    tool::require("tshark")?;
     let path = capture.display().to_string();
     let fields = ["frame.number", "_ws.col.Protocol", "_ws.col.Info", "_ws.malformed"];
     let mut arguments = vec!["-r", &path, "-d", "udp.port==1024-65535,norm", "-T", "fields"];

@@ -5,7 +5,7 @@
 //! EPERM, which no network does). Only UDP is touched, ARP and IGMP pass. Each host draws its own
 //! random numbers, so receivers lose independently.
 
-use crate::lab::{self, Host};
+use crate::lab::Host;
 use crate::tool::{self, ToolError};
 
 /// Independent random loss of a host, in tenths of a percent.
@@ -40,7 +40,7 @@ impl Sent {
 /// # Errors
 /// When `nft` is missing or refuses.
 pub fn apply(host: &Host, loss: Loss) -> Result<(), ToolError> {
-    lab::require("nft")?;
+    tool::require("nft")?;
     load(host.namespace(), &inbound_rules(loss))?;
     load(host.bridge(), &outbound_rules(&host.port(), loss.outbound_permille))
 }

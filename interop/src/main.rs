@@ -16,7 +16,7 @@ use fanfare_interop::nrl::Nrl;
 use fanfare_interop::report::{self, Head};
 use fanfare_interop::run::{self, Options, Peers};
 use fanfare_interop::tool::{self, ToolError};
-use fanfare_interop::{cells, decode, lab, power, scratch, tcp};
+use fanfare_interop::{cells, decode, power, scratch, tcp};
 
 /// Runs our program against NRL's NORM in network namespaces. Needs root.
 #[derive(Parser)]
@@ -177,7 +177,7 @@ fn main() -> ExitCode {
 
 fn peers() -> Result<Peers, ToolError> {
     for program in ["ip", "nft", "ethtool"] {
-        lab::require(program)?;
+        tool::require(program)?;
     }
     Ok(Peers { nrl: Nrl::build()?, fanfare: Fanfare::find() })
 }
@@ -258,7 +258,7 @@ fn run_efficiency(arguments: &EfficiencyArguments) -> Result<bool, ToolError> {
 
 fn run_power(arguments: &PowerArguments) -> Result<bool, ToolError> {
     for program in ["mount", "mkfs.ext4"] {
-        lab::require(program)?;
+        tool::require(program)?;
     }
     let Some(fanfare) = Fanfare::find() else {
         return Err(ToolError::Missing { program: "fanfare (set FANFARE_BIN)".into() });
@@ -281,7 +281,7 @@ fn run_power(arguments: &PowerArguments) -> Result<bool, ToolError> {
 }
 
 fn run_congestion(arguments: &CongestionArguments) -> Result<bool, ToolError> {
-    lab::require("tc")?;
+    tool::require("tc")?;
     let CongestionArguments { size, rate, runs, .. } = *arguments;
     let plan = congestion::Plan { size, kbps: rate, runs };
     let peers = peers()?;
@@ -321,7 +321,7 @@ fn run_decode(arguments: &DecodeArguments) -> Result<bool, ToolError> {
 
 fn run_tcp(arguments: &TcpArguments) -> Result<bool, ToolError> {
     for program in ["ip", "ethtool"] {
-        lab::require(program)?;
+        tool::require(program)?;
     }
     let plan = tcp::Plan {
         time: Duration::from_secs(arguments.seconds.max(1)),
@@ -347,7 +347,7 @@ fn run_tcp(arguments: &TcpArguments) -> Result<bool, ToolError> {
 }
 
 fn run_cleanup() -> Result<bool, ToolError> {
-    for name in lab::cleanup()? {
+    for name in fanfare_lab::clear_leftovers()? {
         println!("removed {name}");
     }
     for path in scratch::cleanup()? {

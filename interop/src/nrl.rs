@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::lab::{self, Host};
+use crate::lab::Host;
 use crate::tool::{self, ToolError};
 
 const SOURCE: &str = include_str!("../peer/norm_peer.cpp");
@@ -22,7 +22,7 @@ impl Nrl {
     /// # Errors
     /// When the compiler or libnorm's header is missing, or compiling fails.
     pub fn build() -> Result<Self, ToolError> {
-        lab::require("c++")?;
+        tool::require("c++")?;
         let program = place()?;
         if !program.exists() {
             compile(&program)?;

@@ -336,7 +336,7 @@ fn make_files(cell: &Cell, scratch: &Path) -> Result<Vec<Payload>, ToolError> {
 }
 
 fn start_capture(host: &Host, to: &Path) -> Result<Process, ToolError> {
-    crate::lab::require("dumpcap")?;
+    tool::require("dumpcap")?;
     // dumpcap refuses to write where another user owns the directory; its own temp file is fine.
     let mut command = host.command("dumpcap");
     command.args(["-q", "-i", "eth0", "-f", "udp", "-w"]).arg(to);

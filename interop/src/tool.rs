@@ -3,8 +3,11 @@
 use std::fmt;
 use std::io;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use fanfare_lab::LabError;
 
 /// Program and the Debian package that brings it.
 pub const PACKAGES: &[(&str, &str)] = &[
@@ -56,6 +59,8 @@ pub enum ToolError {
         /// The system's reason.
         source: io::Error,
     },
+    /// A namespace could not be made or entered.
+    Lab(LabError),
     /// The user pressed Ctrl-C.
     Interrupted,
 }
@@ -69,12 +74,33 @@ impl fmt::Display for ToolError {
             },
             Self::Failed { command, why } => write!(f, "`{command}` failed: {}", why.trim()),
             Self::Io { path, source } => write!(f, "{path}: {source}"),
+            Self::Lab(error) => write!(f, "{error}"),
             Self::Interrupted => write!(f, "interrupted"),
         }
     }
 }
 
 impl std::error::Error for ToolError {}
+
+impl From<LabError> for ToolError {
+    fn from(error: LabError) -> Self {
+        Self::Lab(error)
+    }
+}
+
+/// Looks for a program in PATH (and the system directories that a plain user's PATH lacks):
+/// `ip netns exec` hides a missing one behind its own exit code.
+///
+/// # Errors
+/// [`ToolError::Missing`] when it is nowhere.
+pub fn require(program: &str) -> Result<(), ToolError> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let found = path
+        .split(':')
+        .chain(["/usr/sbin", "/sbin"])
+        .any(|directory| Path::new(directory).join(program).is_file());
+    if found { Ok(()) } else { Err(ToolError::Missing { program: program.to_owned() }) }
+}
 
 /// The Debian package of a program, where the table knows it.
 pub fn package_of(program: &str) -> Option<&'static str> {

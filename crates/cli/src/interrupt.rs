@@ -4,7 +4,7 @@
 use std::{
     process::exit,
     sync::{
-        Arc, Mutex, PoisonError,
+        Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -18,15 +18,14 @@ use crate::exit::Exit;
 /// Longest from the first Ctrl-C to the end, whatever hangs.
 const LIMIT: Duration = Duration::from_millis(1900);
 
-#[derive(Debug)]
 struct State {
     stoppers: Vec<Stopper>,
-    /// What has to be told and may take its time.
-    flag: Option<Arc<AtomicBool>>,
+    /// Tells what has to be told and may take its time.
+    tell: Option<Box<dyn Fn() + Send>>,
     asked: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { stoppers: Vec::new(), flag: None, asked: false });
+static STATE: Mutex<State> = Mutex::new(State { stoppers: Vec::new(), tell: None, asked: false });
 
 /// SIGHUP came, and nobody has looked yet.
 static HANGUP: AtomicBool = AtomicBool::new(false);
@@ -39,12 +38,12 @@ pub(crate) fn install(hangup_reloads: bool) {
     // Without a handler the signal ends the process, as it would without this.
     let _ = ctrlc::set_handler(|| {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.asked || state.stoppers.is_empty() && state.flag.is_none() {
+        if state.asked || state.stoppers.is_empty() && state.tell.is_none() {
             exit(Exit::Interrupted as i32);
         }
         state.asked = true;
-        if let Some(flag) = &state.flag {
-            flag.store(true, Ordering::SeqCst);
+        if let Some(tell) = &state.tell {
+            tell();
             return;
         }
         state.stoppers.iter().for_each(Stopper::stop);
@@ -81,7 +80,10 @@ pub(crate) fn stop_on_interrupt(stopper: Stopper) {
 
 /// Set when the user wants to stop: for what has to be taken down in its own time.
 #[cfg(target_os = "linux")]
-pub(crate) fn flag() -> Arc<AtomicBool> {
-    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    Arc::clone(state.flag.get_or_insert_default())
+pub(crate) fn stop() -> Result<fanfare_lab::Stop, fanfare_lab::LabError> {
+    let stop = fanfare_lab::Stop::new()?;
+    let told = stop.clone();
+    let tell = Box::new(move || told.set());
+    STATE.lock().unwrap_or_else(PoisonError::into_inner).tell = Some(tell);
+    Ok(stop)
 }

@@ -27,7 +27,8 @@ import org.jgroups.protocols.pbcast.STABLE;
 import org.jgroups.stack.Protocol;
 
 public final class JGroupsPeer {
-    private static final int DISCOVERIES = 8;
+    /** A discovery that is lost would make a second group of one: so often it is repeated, milliseconds. */
+    private static final int DISCOVERY_MILLIS = 250;
     private String group = "239.255.42.1", address = "127.0.0.1", path;
     private int port = 45588, chunk = 1300, members = 2, repairMillis = 200, joinMillis = 2000;
     private long rate = 10_000_000;
@@ -80,20 +81,22 @@ public final class JGroupsPeer {
         udp.setUcastRecvBufSize(4 << 20);
         // Each message its own packet: a bundle beyond the MTU would be lost with any of its fragments.
         udp.setBundlerType("no-bundler");
-        // A discovery that is lost would make a second group of one.
         PING discovery = new PING();
-        discovery.setValue("num_discovery_runs", DISCOVERIES);
+        discovery.setValue("num_discovery_runs", Math.max(1, joinMillis / DISCOVERY_MILLIS));
         NAKACK2 repair = new NAKACK2();
         repair.setXmitInterval(repairMillis);
         // To who asked: to all, the answers to three receivers fill the paths of each other.
         repair.useMcastXmit(false);
+        // Until all have it: once, as is its default, leaves whoever misses the last message and that
+        // to wait for the minute's gossip of STABLE.
+        repair.setResendLastSeqnoMaxTimes(Integer.MAX_VALUE);
         GMS membership = new GMS();
         membership.setJoinTimeout(joinMillis);
         membership.printLocalAddress(false);
         FRAG2 fragments = new FRAG2();
         fragments.setFragSize(chunk);
         Protocol[] stack = {
-            udp, discovery, repair, new UNICAST3(), new STABLE(), membership, fragments,
+            udp, discovery, repair, new UNICAST3().setXmitInterval(repairMillis), new STABLE(), membership, fragments,
         };
         if (sends && rate > 0) {
             RATE_LIMITER limiter = new RATE_LIMITER();

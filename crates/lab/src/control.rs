@@ -10,6 +10,7 @@ use crate::{
     lab::Lab,
     namespace,
     snapshot::Snapshot,
+    stop::Stop,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -20,10 +21,7 @@ use std::{
         net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
@@ -84,8 +82,12 @@ enum Answer {
 #[derive(Debug)]
 pub(crate) struct Control {
     path: PathBuf,
-    down: Arc<AtomicBool>,
+    down: Stop,
+    leaving: Leaving,
 }
+
+/// Those who have told it to go down: they see it gone when their connections end.
+type Leaving = Arc<Mutex<Vec<UnixStream>>>;
 
 /// What a connection's thread knows of the lab.
 #[derive(Debug, Clone)]
@@ -94,7 +96,8 @@ struct Desk {
     lab: String,
     scenario: String,
     hosts: Vec<HostStatus>,
-    down: Arc<AtomicBool>,
+    down: Stop,
+    leaving: Leaving,
 }
 
 impl Control {
@@ -116,9 +119,10 @@ impl Control {
             lab: lab.name().to_owned(),
             scenario: lab.scenario().to_owned(),
             hosts: lab.hosts().iter().map(host).collect(),
-            down: Arc::default(),
+            down: Stop::new()?,
+            leaving: Leaving::default(),
         };
-        let down = Arc::clone(&desk.down);
+        let (down, leaving) = (desk.down.clone(), Arc::clone(&desk.leaving));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let desk = desk.clone();
@@ -126,16 +130,18 @@ impl Control {
                 thread::spawn(move || drop(desk.serve(stream)));
             }
         });
-        Ok(Self { path, down })
+        Ok(Self { path, down, leaving })
     }
-    pub(crate) fn is_to_go_down(&self) -> bool {
-        self.down.load(Ordering::SeqCst)
+    /// Set when it is to go down.
+    pub(crate) fn down(&self) -> &Stop {
+        &self.down
     }
 }
 
 impl Drop for Control {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
@@ -155,8 +161,10 @@ impl Desk {
                 None => Ok(()),
             },
             Request::Down => {
-                self.down.store(true, Ordering::SeqCst);
-                answer(&Answer::Done)
+                answer(&Answer::Done)?;
+                self.leaving.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+                self.down.set();
+                Ok(())
             }
             Request::Capture { node } => {
                 let Some(host) = self.hosts.iter().position(|host| host.name == node) else {
@@ -254,12 +262,24 @@ impl RunningLab {
             _ => Err(self.silent("answers something else")),
         }
     }
-    /// Tells it to go down.
+    /// Tells it to go down, and waits until it is gone.
     ///
     /// # Errors
-    /// When it does not answer.
-    pub fn down(&self) -> Result<(), LabError> {
-        self.ask(&Request::Down).map(drop)
+    /// When it does not answer, or is still there after so long.
+    pub fn down(&self, longest: Duration) -> Result<(), LabError> {
+        let (_, mut stream) = self.ask(&Request::Down)?;
+        let gone = stream.get_ref().set_read_timeout(Some(longest)).and_then(|()| {
+            // Nothing more is said; its end is the answer.
+            stream.read_to_end(&mut Vec::new())
+        });
+        match gone {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let text = format!("is still going down after {} s", longest.as_secs());
+                Err(self.silent(&text))
+            }
+            // A connection that breaks is an end, too.
+            _ => Ok(()),
+        }
     }
     /// Everything on a node's cable from now on, as a pcap file without end. Reading waits for a
     /// moment, and then fails with [`io::ErrorKind::WouldBlock`].

@@ -2,7 +2,7 @@
 
 use crate::{
     error::LabError,
-    namespace::{self, Namespace},
+    namespace::Namespace,
     packet::{address, mac},
     tap::Tap,
     tool,
@@ -32,7 +32,7 @@ impl Host {
         count: usize,
     ) -> Result<(Self, Tap), LabError> {
         let index = usize::from(entry.host.0);
-        let host = Self { index, namespace: Namespace::add(stem, index)?, entry };
+        let host = Self { index, namespace: Namespace::add(stem, &format!("h{index}"))?, entry };
         let tap = host.namespace.enter(|| quieten().and_then(|()| Tap::open(INTERFACE)))?;
         let tap =
             tap.map_err(|error| LabError::system(format!("host ({})", host.name()), &error))?;
@@ -100,7 +100,7 @@ impl Host {
     /// A command that will run `program` on this host.
     #[must_use]
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        namespace::command(self.namespace(), program)
+        self.namespace.command(program)
     }
     /// Runs something with this host's network, on a thread of its own; sockets that it opens stay
     /// there.

@@ -6,19 +6,18 @@ use crate::{
     emulator::{self, Handle},
     error::{LabError, Refusal},
     host::Host,
-    namespace, rights,
+    namespace::{self, Namespace},
+    rights,
     snapshot::Snapshot,
+    stop::Stop,
+    wait,
 };
 use fanfare_sim::Scenario;
-use std::{
-    sync::atomic::{AtomicU32, Ordering},
-    thread::JoinHandle,
-    time::Duration,
-};
+use rustix::fd::AsFd;
+use std::{thread::JoinHandle, time::Duration};
 
 /// Hosts of one lab: each has the addresses of all others, and a thread of programs.
 const HOSTS_MAX: usize = 500;
-static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A lab that is up: hosts, and the network between them. All of it is gone when dropped.
 #[derive(Debug)]
@@ -52,7 +51,7 @@ impl Lab {
             );
             return Err(LabError::new(Refusal::Usage, "lab.hosts", text));
         }
-        let stem = namespace::stem(NEXT.fetch_add(1, Ordering::Relaxed));
+        let stem = Namespace::stem();
         let count = entries.len();
         let (mut hosts, mut taps) = (Vec::new(), Vec::new());
         for entry in entries {
@@ -76,7 +75,22 @@ impl Lab {
     /// Whether another process has told it to go down.
     #[must_use]
     pub fn is_to_go_down(&self) -> bool {
-        self.control.as_ref().is_some_and(Control::is_to_go_down)
+        self.to_go_down().is_some_and(Stop::is_set)
+    }
+    /// Set when another process has told it to go down; `None` unless it is announced.
+    pub(crate) fn to_go_down(&self) -> Option<&Stop> {
+        self.control.as_ref().map(Control::down)
+    }
+    /// Waits until the user or another process wants it to go down, at most for so long; says
+    /// whether somebody does.
+    pub fn wait(&self, stop: &Stop, longest: Duration) -> bool {
+        let wanted = || stop.is_set() || self.is_to_go_down();
+        if !wanted() {
+            let theirs = self.to_go_down().map(AsFd::as_fd);
+            let waited: Vec<_> = [stop.as_fd()].into_iter().chain(theirs).collect();
+            wait::for_any(&waited, longest);
+        }
+        wanted()
     }
 
     /// Its name among the labs of this machine.

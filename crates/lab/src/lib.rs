@@ -23,7 +23,7 @@
 //! - `emulator`: the thread between them, and the `cable` of each host.
 //! - `packet`, `segment`: what a cable has to understand of frames; `tap`, `priority`: the system.
 //! - `snapshot`, `lateness`: what was counted, and whether it may be believed; `capture`: pcap.
-//! - `run`, `process`, `transfers`: the programs of a scenario.
+//! - `run`, `process`, `transfers`: the programs of a scenario; `wait`, `stop`: until what.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again.
 //! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
 //! - `check`: how exact it is here.
@@ -48,9 +48,11 @@ mod rights;
 mod run;
 mod segment;
 mod snapshot;
+mod stop;
 mod tap;
 mod tool;
 mod transfers;
+mod wait;
 
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use control::{HostStatus, RunningLab, Status};
@@ -58,9 +60,11 @@ pub use error::{LabError, Refusal};
 pub use host::{Host, INTERFACE};
 pub use lab::{Lab, clear_leftovers};
 pub use lateness::LatenessReport;
+pub use namespace::Namespace;
 pub use peer::System;
 pub use process::Ending;
 pub use reproduce::{Campaign, Cell, Experiment, Outcome, Progress, Published, Record};
 pub use rights::check as check_rights;
 pub use run::{Conclusion, ProgramReport, Run};
 pub use snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};
+pub use stop::Stop;

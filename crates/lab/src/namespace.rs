@@ -16,34 +16,57 @@ use std::{
     os::fd::AsFd as _,
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::{AtomicU32, Ordering},
     thread,
 };
 
 /// All our namespaces begin with this.
 const PREFIX: &str = "ffl";
+static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// One network namespace; gone, with all that runs in it, when dropped.
 #[derive(Debug)]
-pub(crate) struct Namespace {
+pub struct Namespace {
     name: String,
 }
 
 impl Namespace {
-    /// Makes the namespace of host `index` of lab `stem` ([`stem`]).
-    pub(crate) fn add(stem: &str, index: usize) -> Result<Self, LabError> {
-        let name = format!("{stem}h{index}");
+    /// What the names of one more lab begin with.
+    #[must_use]
+    pub fn stem() -> String {
+        format!("{PREFIX}{}x{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+    /// Makes the one that is `role` in the lab of this stem.
+    ///
+    /// # Errors
+    /// When `ip` is missing or refuses.
+    pub fn add(stem: &str, role: &str) -> Result<Self, LabError> {
+        let name = format!("{stem}{role}");
         tool::ip(&["netns", "add", &name], "")?;
         Ok(Self { name })
     }
-    pub(crate) fn name(&self) -> &str {
+    /// Its name, for `ip netns exec`.
+    #[must_use]
+    pub fn name(&self) -> &str {
         &self.name
     }
     /// A batch of `ip` commands inside.
-    pub(crate) fn batch(&self, lines: &str) -> Result<(), LabError> {
+    ///
+    /// # Errors
+    /// As [`Namespace::add`].
+    pub fn batch(&self, lines: &str) -> Result<(), LabError> {
         tool::ip(&["-n", &self.name, "-batch", "-"], lines).map(drop)
     }
+    /// A command that will run `program` inside.
+    #[must_use]
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        command(&self.name, program)
+    }
     /// Runs something inside, on a thread of its own: sockets and devices that it opens stay there.
-    pub(crate) fn enter<T: Send>(&self, inside: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+    ///
+    /// # Errors
+    /// When it cannot be entered.
+    pub fn enter<T: Send>(&self, inside: impl FnOnce() -> T + Send) -> Result<T, LabError> {
         enter(&self.name, inside)
     }
 }
@@ -80,11 +103,6 @@ pub(crate) fn command(name: &str, program: impl AsRef<std::ffi::OsStr>) -> Comma
     let mut command = Command::new("ip");
     command.args(["netns", "exec", name]).arg(program);
     command
-}
-
-/// What the names of a lab begin with.
-pub(crate) fn stem(lab: u32) -> String {
-    format!("{PREFIX}{}x{lab}", std::process::id())
 }
 
 /// Removes the namespaces of runs that are no longer alive; gives their names.
@@ -127,6 +145,8 @@ mod tests {
         assert_eq!(owner("ffi4711x0h2"), None);
         assert_eq!(owner("fflx0"), None);
         assert_eq!(owner("ffl12"), None);
-        assert_eq!(owner(&format!("{}h3", stem(7))), Some(std::process::id()));
+        let (one, other) = (Namespace::stem(), Namespace::stem());
+        assert_eq!(owner(&format!("{one}h3")), Some(std::process::id()));
+        assert_ne!(one, other);
     }
 }

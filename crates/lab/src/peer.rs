@@ -35,8 +35,6 @@ pub(crate) const SEGMENT: u64 = 1400;
 
 /// Shorter round trips are the programs' scheduling.
 const ROUND_TRIP_MIN: Duration = Duration::from_millis(10);
-/// Full packets in the links' queues of 64 KiB.
-const QUEUE: u64 = 44;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,12 +160,6 @@ impl Task {
     pub(crate) fn expected_round_trip(&self) -> Duration {
         (self.round_trip + self.time_of(2)).max(ROUND_TRIP_MIN)
     }
-    /// How long to wait for what was asked for, at least `least`: a full queue on the way. Asked
-    /// for again sooner, it would be sent twice, and the queue would never empty.
-    pub(crate) fn patience(&self, least: Duration) -> Duration {
-        least.max(self.time_of(QUEUE) + self.round_trip)
-    }
-
     /// How long `count` full packets take on the link.
     pub(crate) fn time_of(&self, count: u64) -> Duration {
         let bits = count * (SEGMENT + 100) * 8;
@@ -245,7 +237,6 @@ mod tests {
         };
         assert_eq!(task.rate_of(1432, 28), 1_432_000);
         assert_eq!(task.rate_of(1460, 0), task.capacity);
-        let least = Duration::from_millis(200);
-        assert!(task.patience(least) > least && task.expected_round_trip() < least);
+        assert!(task.expected_round_trip() < Duration::from_millis(200));
     }
 }

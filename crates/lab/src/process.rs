@@ -1,12 +1,15 @@
 //! A program that runs on a host: started, watched, ended with all it has started itself.
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::{
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    process::{
+        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+    },
+};
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     os::unix::process::{CommandExt as _, ExitStatusExt as _},
-    path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStderr, ChildStdout, Command, Stdio},
 };
 
 /// `/proc/PID/stat` counts in these: USER_HZ, 100 on every Linux.
@@ -21,50 +24,92 @@ pub enum Ending {
     Signal(i32),
 }
 
+/// What a program has used.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Usage {
+    /// User and system time, its own and its ended children's, seconds.
+    pub(crate) cpu: f64,
+    /// The most memory that was resident, bytes.
+    pub(crate) memory: u64,
+}
+
 /// A started program; killed, with its whole process group, when dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
-    group: Option<Pid>,
-    ended: bool,
+    group: Pid,
+    /// Can be read once it has ended.
+    end: OwnedFd,
+    usage: Usage,
+    ending: Option<Ending>,
 }
 
 impl Process {
     /// Starts it in a process group of its own, so that Ctrl-C reaches only us, and all that it
-    /// starts ends with it. What it prints goes to these files.
-    pub(crate) fn start(mut command: Command, stdout: &Path, stderr: &Path) -> io::Result<Self> {
-        command
-            .stdin(Stdio::null())
-            .stdout(File::create(stdout)?)
-            .stderr(File::create(stderr)?)
-            .process_group(0);
-        let child = command.spawn()?;
-        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        Ok(Self { child, group, ended: false })
+    /// starts ends with it.
+    pub(crate) fn start(
+        mut command: Command,
+        stdout: impl Into<Stdio>,
+        stderr: impl Into<Stdio>,
+    ) -> io::Result<Self> {
+        command.stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
+        let mut child = command.spawn()?;
+        let group = Pid::from_child(&child);
+        match pidfd_open(group, PidfdFlags::empty()) {
+            Ok(end) => Ok(Self { child, group, end, usage: Usage::default(), ending: None }),
+            Err(error) => {
+                // Nobody would see it end. Already gone is fine.
+                let _ = child.kill();
+                child.wait()?;
+                Err(error.into())
+            }
+        }
+    }
+    /// Its outputs, where they are pipes and have not been taken.
+    pub(crate) fn outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+        (self.child.stdout.take(), self.child.stderr.take())
     }
 
-    /// How it has ended and the CPU time it took, seconds; `None` while it runs.
-    pub(crate) fn try_end(&mut self) -> io::Result<Option<(Ending, f64)>> {
+    /// Can be read when it has ended and nobody has seen it yet: what to wait for.
+    pub(crate) fn end(&self) -> Option<BorrowedFd<'_>> {
+        self.ending.is_none().then(|| self.end.as_fd())
+    }
+    /// How it has ended; `None` while it runs.
+    pub(crate) fn try_end(&mut self) -> io::Result<Option<Ending>> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let Some(pid) = self.group else { return Ok(None) };
-        if waitid(WaitId::Pid(pid), options)?.is_none() {
-            return Ok(None);
+        if self.ending.is_none() && waitid(WaitId::Pid(self.group), options)?.is_some() {
+            // It is a zombie now: its times can still be read.
+            self.measure();
+            let status = self.child.wait()?;
+            let signal = || Ending::Signal(status.signal().unwrap_or(0));
+            self.ending = Some(status.code().map_or_else(signal, Ending::Code));
         }
-        // It is a zombie now: its times can still be read.
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
-        let cpu = stat.ok().and_then(|stat| cpu_seconds(&stat)).unwrap_or(0.0);
-        let status = self.child.wait()?;
-        self.ended = true;
-        let signal = || Ending::Signal(status.signal().unwrap_or(0));
-        Ok(Some((status.code().map_or_else(signal, Ending::Code), cpu)))
+        Ok(self.ending)
+    }
+
+    /// Looks what it has used. To be called now and then: the memory of a program that has ended
+    /// can no longer be read.
+    pub(crate) fn measure(&mut self) {
+        if self.ending.is_some() {
+            return;
+        }
+        let read = |name| fs::read_to_string(format!("/proc/{}/{name}", self.child.id()));
+        if let Some(cpu) = read("stat").ok().and_then(|stat| cpu_seconds(&stat)) {
+            self.usage.cpu = cpu;
+        }
+        if let Some(memory) = read("status").ok().and_then(|status| peak_memory(&status)) {
+            self.usage.memory = memory;
+        }
+    }
+    /// What it had used when that was looked for last.
+    pub(crate) fn usage(&self) -> Usage {
+        self.usage
     }
 
     /// Sends a signal to it and to all it has started.
     pub(crate) fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group {
-            // Already gone is fine.
-            let _ = kill_process_group(group, signal);
-        }
+        // Already gone is fine.
+        let _ = kill_process_group(self.group, signal);
     }
 }
 
@@ -72,7 +117,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         // Also when it has ended by itself: what it has left behind goes, too.
         self.signal(Signal::KILL);
-        if !self.ended {
+        if self.ending.is_none() {
             let _ = self.child.wait();
         }
     }
@@ -87,14 +132,35 @@ fn cpu_seconds(stat: &str) -> Option<f64> {
     Some(ticks.ok()?.iter().sum::<u64>() as f64 / TICKS_PER_SECOND)
 }
 
+/// `VmHWM` in `/proc/PID/status`, which is in kB and of this program alone, not of what it was
+/// forked from as in rusage.
+fn peak_memory(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wait;
+    use std::time::Duration;
 
     #[test]
-    fn the_times_of_a_process_are_its_own_and_its_childrens() {
+    fn times_and_memory_are_found_in_what_the_kernel_prints() {
         let stat = "77 (a) b) S 1 77 77 0 -1 0 1 2 3 4 100 50 30 20 20 0 1 0 5 6 7";
         assert_eq!(cpu_seconds(stat), Some(2.0));
         assert_eq!(cpu_seconds("nonsense"), None);
+        assert_eq!(peak_memory("VmPeak:  9 kB\nVmHWM:\t  1024 kB\n"), Some(1 << 20));
+        assert_eq!(peak_memory("nothing"), None);
+    }
+
+    #[test]
+    fn the_end_of_a_program_wakes_who_waits_for_it() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exit 3"]);
+        let mut process = Process::start(command, Stdio::null(), Stdio::null()).unwrap();
+        wait::for_any(&[process.end().unwrap()], Duration::from_secs(60));
+        assert_eq!(process.try_end().unwrap(), Some(Ending::Code(3)));
+        assert!(process.end().is_none());
     }
 }

@@ -1,12 +1,14 @@
 //! The papers' tables again: every system in every cell, side by side, over the same network.
 //!
 //! - `experiment`: cells, their networks and what was published of them
-//! - `trial`: one transfer of one system; `record`: what came of it, and the file of all records
+//! - `trial`: one transfer of one system; `pulse`: whether the machine kept it waiting
+//! - `record`: what came of a trial, and the file of all records
 //! - `campaign`: all trials, as many at a time as the machine bears; what is recorded is not run again
 //! - `table`: the records as Markdown and CSV
 
 mod campaign;
 mod experiment;
+mod pulse;
 mod record;
 mod table;
 mod trial;

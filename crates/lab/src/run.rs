@@ -8,18 +8,19 @@ use crate::{
     lab::Lab,
     process::Ending,
     snapshot::Snapshot,
-    transfers,
+    stop::Stop,
+    transfers, wait,
 };
 use fanfare_sim::{Program, Scenario};
+use rustix::fd::{AsFd, BorrowedFd};
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 use task::{Moment, Task};
 
-/// How often programs are looked after: what is started or ended is so to this.
-const STEP: Duration = Duration::from_millis(5);
+/// While only programs are waited for, which wake by their ends.
+const LONG: Duration = Duration::from_secs(60);
 
 /// What is to be run.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ pub struct Run<'a> {
     /// The `fanfare` that becomes the scenario's `fanfare-*` flows.
     pub fanfare: &'a Path,
     /// Ends the run early when it is set.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Stop,
 }
 
 /// What came of one program.
@@ -98,15 +99,20 @@ impl Run<'_> {
                 over: self.lab.elapsed() >= limit || self.is_stopped(),
                 served: tasks.iter().all(Task::needs_no_service),
             };
+            let mut ended = false;
             for task in &mut tasks {
                 if let Some(report) = task.step(&moment)? {
                     each(report);
+                    ended = true;
                 }
             }
             if tasks.iter().all(Task::is_finished) {
                 break;
             }
-            std::thread::sleep(STEP);
+            // An end may be what others were kept for: those are looked after at once.
+            if !ended {
+                self.sleep(&tasks, &moment, limit);
+            }
         }
         Ok(Conclusion {
             programs: tasks.into_iter().filter_map(Task::into_report).collect(),
@@ -117,7 +123,21 @@ impl Run<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::SeqCst) || self.lab.is_to_go_down()
+        self.stop.is_set() || self.lab.is_to_go_down()
+    }
+
+    /// Until a program ends, the next is due, or the run is to end.
+    fn sleep(&self, tasks: &[Task], moment: &Moment, limit: Duration) {
+        let due = tasks.iter().filter_map(|task| task.next_change(moment.now));
+        let due = due.chain((!moment.over).then_some(limit)).min();
+        let longest = due.map_or(LONG, |at| at.saturating_sub(self.lab.elapsed()));
+        let mut waited: Vec<BorrowedFd<'_>> = tasks.iter().filter_map(Task::ended).collect();
+        // Once it is over, these stay readable.
+        if !moment.over {
+            waited.push(self.stop.as_fd());
+            waited.extend(self.lab.to_go_down().map(AsFd::as_fd));
+        }
+        wait::for_any(&waited, longest);
     }
 
     fn tasks(&self, programs: &[Program]) -> Result<Vec<Task>, LabError> {

@@ -1,14 +1,13 @@
 //! Real hosts: sockets and programs in network namespaces. They need root; elsewhere each test says
 //! that it was not run, and why.
 
-use fanfare_lab::{Ending, Host, Lab, Run, check_rights, clear_leftovers};
+use fanfare_lab::{Ending, Host, Lab, Run, Stop, check_rights, clear_leftovers};
 use fanfare_sim::Scenario;
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr, UdpSocket},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -155,7 +154,7 @@ command = ["/no/such/program"]
 start = "200ms"
 "#;
     let directory = Directory::new("programs");
-    let (scenario, stop) = (scenario(rest), AtomicBool::new(false));
+    let (scenario, stop) = (scenario(rest), Stop::new().unwrap());
     let lab = Lab::up(&scenario, 1).unwrap();
     let run = Run {
         lab: &lab,
@@ -202,12 +201,16 @@ command = "until [ $(wc -l < {dir}/../d/lives) = 2 ]; do sleep 0.05; done"
 stop = "20s"
 "#;
     let directory = Directory::new("crash");
-    let (scenario, stop) = (scenario(rest), AtomicBool::new(false));
+    let (scenario, stop) = (scenario(rest), Stop::new().unwrap());
     let lab = Lab::up(&scenario, 1).unwrap();
     let fanfare = Path::new("fanfare");
     let run = Run { lab: &lab, scenario: &scenario, out: &directory.0, fanfare, stop: &stop };
     // The second program ends when the first has lived twice; that one is then told to end.
-    let conclusion = run.run(&mut |report| stop.store(report.node == "a", Ordering::SeqCst));
+    let conclusion = run.run(&mut |report| {
+        if report.node == "a" {
+            stop.set();
+        }
+    });
     let programs = conclusion.unwrap().programs;
     assert_eq!((&*programs[1].node, programs[1].ending), ("a", Some(Ending::Code(0))));
     assert!(programs[0].started >= Duration::from_millis(600), "{programs:#?}");

@@ -1,16 +1,13 @@
 //! A flow of this kernel's TCP through the relay.
 
-use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_tcp_congestion;
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::{Conditions, relay};
 use crate::lab::{Family, Host, Lab};
@@ -107,21 +104,12 @@ fn ip(host: &Host) -> IpAddr {
     host.address().parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
 }
 
-/// Makes a socket in a host: a thread of its own enters the namespace, and the socket stays there.
+/// Makes a socket in a host.
 fn inside<T: Send>(
     host: &Host,
     make: impl FnOnce() -> io::Result<T> + Send,
 ) -> Result<T, ToolError> {
-    let path = format!("/run/netns/{}", host.namespace());
-    let made = thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let namespace = File::open(&path)?;
-            move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
-            make()
-        });
-        joined(thread)
-    })?;
-    made.map_err(tool::at(path))
+    host.enter(make)?.map_err(tool::at(host.namespace()))
 }
 
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> Result<T, ToolError> {

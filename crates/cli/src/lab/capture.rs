@@ -4,11 +4,10 @@ use std::{
     fs::File,
     io::{self, ErrorKind, Read, Write},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
 };
 
 use clap::Args;
-use fanfare_lab::RunningLab;
+use fanfare_lab::{RunningLab, Stop};
 
 use super::{WhichArgs, give_up};
 use crate::{
@@ -35,7 +34,10 @@ pub(super) struct CaptureArgs {
 
 pub(super) fn run(args: &CaptureArgs) -> Exit {
     let output = Output::new(args.output);
-    let stop = interrupt::flag();
+    let stop = match interrupt::stop() {
+        Ok(stop) => stop,
+        Err(error) => return give_up(&output, error),
+    };
     let lab = RunningLab::find(args.which.lab.as_deref());
     let source = match lab.and_then(|(lab, _)| lab.capture(&args.node)) {
         Ok(source) => source,
@@ -63,12 +65,12 @@ fn open(path: &Path) -> io::Result<Box<dyn Write>> {
 fn copy(
     mut from: impl Read,
     mut to: Box<dyn Write>,
-    stop: &AtomicBool,
+    stop: &Stop,
     output: &Output,
 ) -> io::Result<u64> {
     let mut buffer = vec![0; 1 << 16];
     let mut copied = 0;
-    while !stop.load(Ordering::SeqCst) {
+    while !stop.is_set() {
         let bytes = match from.read(&mut buffer) {
             Ok(0) => break,
             Ok(bytes) => bytes,

@@ -1,6 +1,6 @@
 //! `fanfare lab reproduce`: the papers' tables again, with the real peers.
 
-use std::{path::PathBuf, sync::atomic::Ordering};
+use std::{ops::RangeInclusive, path::PathBuf};
 
 use clap::Args;
 use fanfare_lab::{Campaign, Experiment, Outcome, Progress, Record, System};
@@ -17,6 +17,9 @@ const QUICK_CELLS: &str = "1024:90,10240:90";
 const QUICK_SYSTEMS: [System; 2] = [System::Fanfare, System::Norm];
 /// Trials side by side unless told otherwise: as many slow ones as two cores bear.
 const JOBS: usize = 12;
+/// Of `--size`: a file of less than a packet has no data packet by which time begins; every trial
+/// has its file in memory once for each host.
+const SIZES: RangeInclusive<u64> = 10_000..=1_000_000_000;
 
 /// Measure real systems over emulated networks and write the tables
 ///
@@ -33,6 +36,9 @@ pub(super) struct ReproduceArgs {
     /// Cells with commas, such as 1024:90; a star, or nothing, for all of one half [default: all]
     #[arg(long, value_name = "KEYS")]
     cells: Option<String>,
+    /// Bytes of the file, for a quick look [default: the experiment's own]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(SIZES))]
+    size: Option<u64>,
     /// How often each cell is measured
     #[arg(long, default_value_t = 3, value_name = "N")]
     repetitions: u32,
@@ -55,7 +61,10 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
         Ok(campaign) => campaign,
         Err(failure) => return crate::give_up(&output, &failure),
     };
-    let stop = interrupt::flag();
+    let stop = match interrupt::stop() {
+        Ok(stop) => stop,
+        Err(error) => return give_up(&output, error),
+    };
     let (mut done, mut total) = (0, 0);
     let result = campaign.run(&stop, &mut |progress| match progress {
         Progress::Missing(system, error) => {
@@ -77,14 +86,15 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
         Ok(records) => conclude(&campaign, &records, &output),
         Err(error) => {
             let exit = give_up(&output, error);
-            if stop.load(Ordering::SeqCst) { Exit::Interrupted } else { exit }
+            if stop.is_set() { Exit::Interrupted } else { exit }
         }
     }
 }
 
 impl ReproduceArgs {
     fn campaign(&self) -> Result<Campaign, Failure> {
-        let experiment = Experiment::find(&self.name)?;
+        let mut experiment = Experiment::find(&self.name)?;
+        experiment.size = self.size.unwrap_or(experiment.size);
         let systems = match (&self.systems, self.quick) {
             (Some(names), _) => systems(names)?,
             (None, true) => QUICK_SYSTEMS.to_vec(),
@@ -152,7 +162,8 @@ fn conclude(campaign: &Campaign, records: &[Record], output: &Output) -> Exit {
     output.text(&format!("tables: {}", place.display()));
     output.data(&std::fs::read_to_string(&place).unwrap_or_default());
     let ours = || {
-        let of_ours = |r: &&Record| r.system == System::Fanfare.name() && r.experiment == name;
+        let of_ours =
+            |r: &&Record| r.system == System::Fanfare.name() && r.is_of(&campaign.experiment);
         records.iter().filter(of_ours)
     };
     if ours().any(|record| record.outcome == Outcome::Incomplete) {

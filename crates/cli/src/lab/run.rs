@@ -56,7 +56,7 @@ fn run_scenario(
     out: &Path,
     output: &Output,
 ) -> Result<Conclusion, LabError> {
-    let stop = interrupt::flag();
+    let stop = interrupt::stop()?;
     let fanfare = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fanfare"));
     let mut lab = Lab::up(scenario, args.file.seed.unwrap_or(scenario.seed))?;
     lab.announce()?;

@@ -1,24 +1,19 @@
 //! `fanfare lab status` and `fanfare lab down`: labs that other processes run.
 
-use std::{
-    sync::atomic::Ordering,
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use clap::Args;
 use fanfare_lab::{LabError, RunningLab, clear_leftovers};
 
 use super::{WhichArgs, give_up, lines};
 use crate::{
-    exit::{Exit, Failure},
+    exit::Exit,
     interrupt,
     progress::{Output, OutputArgs},
 };
 
 /// Longest time in which a lab of hundreds of hosts goes down.
 const PATIENCE: Duration = Duration::from_secs(60);
-const STEP: Duration = Duration::from_millis(20);
 /// Eyes do not follow faster.
 const WATCH: Duration = Duration::from_secs(1);
 
@@ -45,17 +40,19 @@ pub(super) struct DownArgs {
 
 pub(super) fn run(args: &StatusArgs) -> Exit {
     let output = Output::new(args.output);
-    let stop = args.watch.then(interrupt::flag);
+    let stop = match args.watch.then(interrupt::stop).transpose() {
+        Ok(stop) => stop,
+        Err(error) => return give_up(&output, error),
+    };
     loop {
         let up = match show(args, &output) {
             Ok(up) => up,
             Err(error) => return give_up(&output, error),
         };
-        if up == 0 || stop.as_ref().is_none_or(|stop| stop.load(Ordering::SeqCst)) {
+        if up == 0 || stop.as_ref().is_none_or(|stop| stop.wait(WATCH)) {
             lines::Ended::new(up).print(&output, "up");
             return Exit::Done;
         }
-        thread::sleep(WATCH);
     }
 }
 
@@ -94,18 +91,10 @@ pub(super) fn down(args: &DownArgs) -> Exit {
         if !asked {
             continue;
         }
-        if let Err(error) = lab.down() {
+        if let Err(error) = lab.down(PATIENCE) {
             return give_up(&output, error);
         }
         ended += 1;
-        let begun = Instant::now();
-        while lab.is_up() {
-            if begun.elapsed() > PATIENCE {
-                let text = "lab (): is still going down after a minute. End its process";
-                return crate::give_up(&output, &Failure::new(Exit::Failed, "lab.silent", text));
-            }
-            thread::sleep(STEP);
-        }
     }
     match clear_leftovers() {
         Ok(cleared) => {

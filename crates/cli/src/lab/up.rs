@@ -1,6 +1,6 @@
 //! `fanfare lab up`: a network that stays until Ctrl-C.
 
-use std::{sync::atomic::Ordering, thread, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
 use fanfare_lab::{Lab, LabError, Snapshot};
@@ -12,8 +12,6 @@ use crate::{
     progress::{Output, OutputArgs},
 };
 
-/// How soon Ctrl-C and `lab down` are seen.
-const STEP: Duration = Duration::from_millis(50);
 /// Between two lines of status: eyes do not follow faster.
 const STATUS: Duration = Duration::from_secs(1);
 
@@ -32,18 +30,13 @@ pub(super) fn run(args: &UpArgs) -> Exit {
         Ok(scenario) => scenario,
         Err(mistakes) => return crate::give_up_all(&output, &mistakes),
     };
-    let stop = interrupt::flag();
     let stayed = || -> Result<Snapshot, LabError> {
+        let stop = interrupt::stop()?;
         let mut lab = Lab::up(&scenario, args.file.seed.unwrap_or(scenario.seed))?;
         lab.announce()?;
         lines::Up::new(&lab).print(&output);
-        let mut told = Duration::ZERO;
-        while !stop.load(Ordering::SeqCst) && !lab.is_to_go_down() {
-            thread::sleep(STEP);
-            if lab.elapsed() >= told + STATUS {
-                told = lab.elapsed();
-                output.spin(lines::in_one_line(&lab.snapshot()?));
-            }
+        while !lab.wait(&stop, STATUS) {
+            output.spin(lines::in_one_line(&lab.snapshot()?));
         }
         lab.down()
     };

@@ -10,11 +10,12 @@ use crate::{
     error::{LabError, Refusal},
     peer::{Peer, System, Tools},
     rights,
+    stop::Stop,
 };
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Condvar, Mutex, PoisonError, atomic::AtomicBool},
+    sync::{Condvar, Mutex, PoisonError},
     thread,
 };
 
@@ -95,7 +96,7 @@ impl Campaign {
     /// When the lab cannot be, a named system is missing, or `stop` was set.
     pub fn run(
         &self,
-        stop: &AtomicBool,
+        stop: &Stop,
         tell: &mut (dyn FnMut(&Progress<'_>) + Send),
     ) -> Result<Vec<Record>, LabError> {
         rights::check()?;
@@ -168,7 +169,7 @@ impl Campaign {
     fn is_done(&self, ledger: &Ledger, peers: &[Prepared], job: &Job) -> bool {
         let version = peers.iter().find(|(system, _)| *system == job.system);
         let version = version.map_or("", |(_, peer)| peer.version());
-        ledger.has(self.experiment.name, &job.cell.key, (job.system, version, job.repetition))
+        ledger.has(&self.experiment, &job.cell.key, (job.system, version, job.repetition))
     }
 
     /// What a trial takes of the budgets: rate and memory.
@@ -185,7 +186,7 @@ struct Work<'a, 'b> {
     shared: &'a Mutex<Shared<'b>>,
     wake: &'a Condvar,
     scratch: &'a Path,
-    stop: &'a AtomicBool,
+    stop: &'a Stop,
 }
 
 impl Work<'_, '_> {

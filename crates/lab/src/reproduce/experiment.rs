@@ -31,7 +31,7 @@ pub struct Experiment {
     pub about: &'static str,
     /// Who receives.
     pub receivers: usize,
-    /// Bytes of the file.
+    /// Bytes of the file: the experiment's own, or another size for a quick look.
     pub size: u64,
     /// What the two halves of a cell's key are.
     pub axes: [&'static str; 2],
@@ -112,7 +112,7 @@ impl Experiment {
     }
 
     fn s003() -> Self {
-        use System::{Fanfare, Norm, OpenPgm, Udpcast, Uftp};
+        use System::{Fanfare, Norm, OpenPgm, Tcp, Udpcast, Uftp};
         let cell = |(round_trip, loss): (u64, f64)| Cell {
             key: format!("{round_trip}:{loss}"),
             capacity: S003_CAPACITY,
@@ -124,11 +124,11 @@ impl Experiment {
         let pairs = [0, 10, 25, 50].into_iter().flat_map(|rtt| losses.map(|loss| (rtt, loss)));
         Self {
             name: name_of(2),
-            about: "100 MB to three over 100 Mbit/s, with delay and loss",
+            about: "a large file over 100 Mbit/s, with delay and loss",
             receivers: 3,
             size: S003_SIZE,
             axes: ["round trip, ms", "loss, %"],
-            systems: vec![Fanfare, Norm, OpenPgm, Uftp, Udpcast],
+            systems: vec![Fanfare, Norm, OpenPgm, Uftp, Udpcast, Tcp],
             cells: pairs.map(cell).collect(),
             template: S003,
         }

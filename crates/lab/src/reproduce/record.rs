@@ -1,6 +1,7 @@
 //! What came of a trial, and the file that keeps all of it: a JSON object per line, appended when a
 //! trial ends, so that a campaign that was interrupted goes on where it was.
 
+use super::experiment::Experiment;
 use crate::{error::LabError, peer::System};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -36,6 +37,9 @@ pub struct Record {
     pub repetition: u32,
     /// Of the network's losses and the file's content.
     pub seed: u64,
+    /// Bytes of the file. Records that are older than this field are of the experiment's own.
+    #[serde(default)]
+    pub size: u64,
     /// How it ended.
     pub outcome: Outcome,
     /// Why it did not complete.
@@ -77,6 +81,12 @@ pub struct Record {
 }
 
 impl Record {
+    /// Whether it is of this table, with this size of file.
+    #[must_use]
+    pub fn is_of(&self, experiment: &Experiment) -> bool {
+        self.experiment == experiment.name && self.size == experiment.size
+    }
+
     /// The average time of delivery over receivers; `None` unless all have the file.
     #[must_use]
     pub fn mean_seconds(&self) -> Option<f64> {
@@ -114,7 +124,7 @@ impl Ledger {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => return Err(failed(&error)),
         };
-        let records = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let records = text.lines().filter_map(read).collect();
         Ok(Self { path, records })
     }
 
@@ -134,17 +144,31 @@ impl Ledger {
     }
 
     /// Whether this trial has been run, by this version, and counts.
-    pub(super) fn has(&self, experiment: &str, cell: &str, trial: (System, &str, u32)) -> bool {
+    pub(super) fn has(
+        &self,
+        experiment: &Experiment,
+        cell: &str,
+        trial: (System, &str, u32),
+    ) -> bool {
         let (system, version, repetition) = trial;
         self.records.iter().any(|record| {
             record.outcome != Outcome::Void
-                && record.experiment == experiment
+                && record.is_of(experiment)
                 && record.cell == cell
                 && record.system == system.name()
                 && record.version == version
                 && record.repetition == repetition
         })
     }
+}
+
+/// A line of the file; `None` for one that was cut off.
+fn read(line: &str) -> Option<Record> {
+    let mut record: Record = serde_json::from_str(line).ok()?;
+    if record.size == 0 {
+        record.size = Experiment::find(&record.experiment).ok()?.size;
+    }
+    Some(record)
 }
 
 #[cfg(test)]
@@ -159,6 +183,7 @@ pub(super) mod tests {
             version: "1".into(),
             repetition: 0,
             seed: 7,
+            size: 819_200,
             outcome: Outcome::Complete,
             why: String::new(),
             seconds: seconds.to_vec(),
@@ -189,10 +214,21 @@ pub(super) mod tests {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{text}{{\"experiment\":\"s0")).unwrap();
         let again = Ledger::open(&place).unwrap();
-        let has = |system, version| again.has("s000-table1", "1024:90", (system, version, 0));
+        let mut table = Experiment::find("s000-table1").unwrap();
+        let has = |system, version| again.has(&table, "1024:90", (system, version, 0));
         assert!(has(System::Norm, "1") && !has(System::Norm, "2") && !has(System::Tcp, "1"));
+        table.size /= 2;
+        assert!(!again.has(&table, "1024:90", (System::Norm, "1", 0)));
         assert_eq!(again.records().len(), 2);
         fs::remove_dir_all(place).unwrap();
+    }
+
+    #[test]
+    fn a_record_without_a_size_is_of_the_experiments_own() {
+        let line = serde_json::to_string(&record(System::Norm, &[7.5])).unwrap();
+        let old = line.replace("\"size\":819200,", "");
+        assert!(old.len() < line.len());
+        assert_eq!(read(&old), read(&line));
     }
 
     #[test]

@@ -95,20 +95,14 @@ pub(super) fn write(
 
 impl Tables<'_> {
     fn summary(&self, cell: &Cell, system: System, version: &str) -> (usize, Option<Summary>) {
-        let of_cell = |r: &&Record| {
-            r.experiment == self.experiment.name
-                && r.cell == cell.key
-                && r.system == system.name()
-                && r.version == version
-        };
-        let records: Vec<&Record> = self.records.iter().filter(of_cell).collect();
+        let records = self.of(cell, system, version);
         let perfect = self.experiment.size as f64 * 8.0 / cell.capacity as f64;
         (records.len(), Summary::of(&records, perfect))
     }
 
     fn measured(&self) -> impl Iterator<Item = &Cell> {
         let known = |cell: &&Cell| {
-            let of_cell = |r: &Record| r.experiment == self.experiment.name && r.cell == cell.key;
+            let of_cell = |r: &Record| r.is_of(self.experiment) && r.cell == cell.key;
             self.records.iter().any(of_cell)
         };
         self.experiment.cells.iter().filter(known)
@@ -116,8 +110,11 @@ impl Tables<'_> {
 
     fn markdown(&self) -> String {
         let mut text = format!(
-            "# {}\n\n{}, to {}.\n",
-            self.experiment.name, self.experiment.about, self.experiment.receivers
+            "# {}\n\n{}; {} bytes to {}.\n",
+            self.experiment.name,
+            self.experiment.about,
+            self.experiment.size,
+            self.experiment.receivers
         );
         text.push_str("Columns and method: docs/measuring.md. Made by `fanfare lab reproduce ");
         let _ = writeln!(text, "{}` on {}.\n", self.experiment.name, machine());
@@ -154,7 +151,36 @@ impl Tables<'_> {
             },
             false,
         );
+        self.failures(&mut text);
         text
+    }
+
+    /// Who did not deliver where, and why: a `none` above must not leave it open.
+    fn failures(&self, text: &mut String) {
+        let mut lines = String::new();
+        for cell in self.measured() {
+            for (system, version) in self.versions {
+                let records = self.of(cell, *system, version);
+                let failed = records.iter().filter(|r| r.outcome == Outcome::Incomplete);
+                let (count, why) = failed.fold((0, ""), |(count, _), r| (count + 1, &*r.why));
+                if count > 0 {
+                    let _ = writeln!(lines, "- {} {system}, {count} times: {why}", cell.key);
+                }
+            }
+        }
+        if !lines.is_empty() {
+            let _ = write!(text, "\n## Not complete, and why the last time\n\n{lines}");
+        }
+    }
+
+    fn of(&self, cell: &Cell, system: System, version: &str) -> Vec<&Record> {
+        let of_cell = |r: &&Record| {
+            r.is_of(self.experiment)
+                && r.cell == cell.key
+                && r.system == system.name()
+                && r.version == version
+        };
+        self.records.iter().filter(of_cell).collect()
     }
 
     fn section(
@@ -300,7 +326,9 @@ mod tests {
         let experiment = Experiment::find("s000-table1").unwrap();
         let mut records: Vec<Record> =
             [7.5, 7.3, 8.0].map(|time| record(System::Fanfare, &[time])).to_vec();
-        records.push(Record { outcome: Outcome::Incomplete, ..record(System::Fanfare, &[]) });
+        let why = "not within 60 s".to_owned();
+        let outcome = Outcome::Incomplete;
+        records.push(Record { outcome, why, ..record(System::Fanfare, &[]) });
         records.push(Record { outcome: Outcome::Void, ..record(System::Fanfare, &[99.0]) });
         let versions = [(System::Fanfare, "1"), (System::Tcp, "1")];
         let tables = Tables { experiment: &experiment, versions: &versions, records: &records };
@@ -308,6 +336,7 @@ mod tests {
         let row =
             "| 1024 | 90 | 6.944 | 10.6 | 9.6 jgroups | 7.500 (1.08) [7.300-8.000] 3 of 4 |  |";
         assert!(text.contains(row), "{text}");
+        assert!(text.ends_with("- 1024:90 fanfare, 1 times: not within 60 s\n"), "{text}");
         let csv = tables.csv();
         assert_eq!(csv.lines().count(), 2);
         let fields = csv.lines().map(|line| line.split(',').count()).collect::<Vec<_>>();

@@ -7,6 +7,7 @@
 
 use super::{
     experiment::{Cell, Experiment},
+    pulse::Pulse,
     record::{Outcome, Record},
 };
 use crate::{
@@ -14,25 +15,22 @@ use crate::{
     lab::Lab,
     peer::{Peer, SEGMENT, Sign, System, Task, program::Program},
     snapshot::{LinkCounts, Snapshot},
+    stop::Stop,
+    wait::{self, Bell},
 };
 use fanfare_proto::Time;
-use fanfare_sim::histogram::Histogram;
+use rustix::fd::AsFd as _;
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 /// Frames of at least so many bytes carry data: announcements, joins and requests are shorter.
 const DATA_MIN: usize = 1000;
-/// How often signs are looked for: what is sent meanwhile counts for the system.
-const STEP: Duration = Duration::from_millis(2);
-/// How often a program's time and memory are.
+/// How often programs' time and memory are looked at.
 const LOOK: Duration = Duration::from_millis(100);
 /// For starting to listen: a Java machine on a busy processor.
 const READY: Duration = Duration::from_secs(60);
@@ -61,7 +59,7 @@ pub(super) struct Trial<'a> {
     pub(super) repetition: u32,
     /// For files and logs; a directory of its own.
     pub(super) directory: &'a Path,
-    pub(super) stop: &'a AtomicBool,
+    pub(super) stop: &'a Stop,
 }
 
 /// A receiver and its file.
@@ -97,16 +95,21 @@ impl Trial<'_> {
         let task = self.task(&lab);
         let content = self.content();
         fs::write(&task.source, &content).map_err(failed)?;
-        let mut receivers = self.start_receivers(&lab, &task)?;
-        thread::sleep(SETTLE);
+        let bell = Bell::new().map_err(failed)?;
+        let bell = Arc::new(bell);
+        let mut receivers = self.start_receivers(&lab, &task, &bell)?;
+        self.stop.wait(SETTLE);
+        self.check_stop()?;
         let first = first_data(&lab);
         let before = lab.snapshot()?;
         let launched = Instant::now();
         let command = self.peer.send(&lab.hosts()[0], &task);
-        let mut sender =
-            Program::start(command, &self.directory.join("sender.log")).map_err(failed)?;
-        let (why, starved) = self.wait(&task, &mut sender, &mut receivers)?;
+        let log = self.directory.join("sender.log");
+        let mut sender = Program::start(command, &log, &bell).map_err(failed)?;
+        let pulse = Pulse::start();
+        let why = self.wait(&task, &bell, &mut sender, &mut receivers)?;
         let after = lab.snapshot()?;
+        let starved = pulse.lateness();
         let done = receivers.iter().map(|each| each.program.saw(each.done)).collect();
         let seen = Seen { launched, before, after, done, why, starved };
         sender.end();
@@ -144,7 +147,12 @@ impl Trial<'_> {
         }
     }
 
-    fn start_receivers(&self, lab: &Lab, task: &Task) -> Result<Vec<Receiving>, LabError> {
+    fn start_receivers(
+        &self,
+        lab: &Lab,
+        task: &Task,
+        bell: &Arc<Bell>,
+    ) -> Result<Vec<Receiving>, LabError> {
         let in_turn = self.peer.starts_in_turn();
         let _alone = in_turn.then(|| STARTING.lock().unwrap_or_else(PoisonError::into_inner));
         let mut receivers = Vec::new();
@@ -155,22 +163,27 @@ impl Trial<'_> {
             fs::create_dir_all(&directory).map_err(failed)?;
             let launch = self.peer.receive(host, number, task, &directory);
             let log = self.directory.join(format!("{}.log", host.name()));
-            let program = Program::start(launch.command, &log).map_err(failed)?;
+            let program = Program::start(launch.command, &log, bell).map_err(failed)?;
             receivers.push(Receiving { program, done: launch.done, file: launch.file });
             waiting.push(launch.ready);
             if in_turn {
-                self.wait_ready(&mut receivers, &waiting)?;
+                self.wait_ready(&mut receivers, &waiting, bell)?;
             }
         }
-        self.wait_ready(&mut receivers, &waiting)?;
+        self.wait_ready(&mut receivers, &waiting, bell)?;
         Ok(receivers)
     }
 
-    fn wait_ready(&self, receivers: &mut [Receiving], signs: &[Sign]) -> Result<(), LabError> {
+    fn wait_ready(
+        &self,
+        receivers: &mut [Receiving],
+        signs: &[Sign],
+        bell: &Bell,
+    ) -> Result<(), LabError> {
         let deadline = Instant::now() + READY;
         for (receiver, sign) in receivers.iter_mut().zip(signs) {
             while receiver.program.saw(*sign).is_none() {
-                receiver.program.look().map_err(|error| LabError::system(self.system, &error))?;
+                self.notice(&mut [&mut receiver.program])?;
                 if receiver.program.code().is_some() || Instant::now() > deadline {
                     let why = receiver.program.last_line();
                     let text = format!(
@@ -180,14 +193,14 @@ impl Trial<'_> {
                     return Err(LabError::new(Refusal::System, "lab.peer", text));
                 }
                 self.check_stop()?;
-                thread::sleep(STEP);
+                self.sleep(bell, &[&receiver.program], LOOK);
             }
         }
         Ok(())
     }
 
     fn check_stop(&self) -> Result<(), LabError> {
-        match self.stop.load(Ordering::SeqCst) {
+        match self.stop.is_set() {
             true => {
                 let text = "reproduce (): was interrupted. The same command goes on with the rest";
                 Err(LabError::new(Refusal::System, "lab.interrupted", text))
@@ -196,50 +209,58 @@ impl Trial<'_> {
         }
     }
 
-    /// Until all have the file, or no longer will. Says why not, and how late our sleeps ended.
+    /// Until all have the file, or no longer will. Says why not.
     fn wait(
         &self,
         task: &Task,
+        bell: &Bell,
         sender: &mut Program,
         receivers: &mut [Receiving],
-    ) -> Result<(String, Duration), LabError> {
+    ) -> Result<String, LabError> {
         let began = Instant::now();
-        let mut lateness = Histogram::default();
-        let starved = |lateness: &Histogram| lateness.percentile(0.99);
         let (mut looked, mut failed) = (began, None);
         loop {
-            if looked.elapsed() >= LOOK {
+            let mut programs: Vec<&mut Program> =
+                receivers.iter_mut().map(|each| &mut each.program).chain([&mut *sender]).collect();
+            self.notice(&mut programs)?;
+            let complete = receivers.iter().all(has);
+            if complete || looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                self.look(sender, receivers)?;
-                if sender.code().is_some_and(|code| code != 0) {
-                    failed.get_or_insert(looked);
-                }
+                receivers.iter_mut().for_each(|each| each.program.measure());
+                sender.measure();
             }
-            if receivers.iter_mut().all(has) {
-                self.look(sender, receivers)?;
-                return Ok((String::new(), starved(&lateness)));
+            if complete {
+                return Ok(String::new());
             }
             self.check_stop()?;
-            if failed.is_some_and(|at| at.elapsed() > GRACE) {
-                let why = format!("its sender failed: {}", sender.last_line());
-                return Ok((why, starved(&lateness)));
+            if sender.code().is_some_and(|code| code != 0)
+                && failed.get_or_insert_with(Instant::now).elapsed() > GRACE
+            {
+                return Ok(format!("its sender failed: {}", sender.last_line()));
             }
             if let Some(one) = receivers.iter().find(|each| gave_up(each)) {
-                let why = format!("a receiver failed: {}", one.program.last_line());
-                return Ok((why, starved(&lateness)));
+                return Ok(format!("a receiver failed: {}", one.program.last_line()));
             }
             if began.elapsed() > task.limit {
-                return Ok((format!("not within {} s", task.limit.as_secs()), starved(&lateness)));
+                return Ok(format!("not within {} s", task.limit.as_secs()));
             }
-            let slept = Instant::now();
-            thread::sleep(STEP);
-            lateness.add(slept.elapsed().saturating_sub(STEP));
+            let programs: Vec<&Program> =
+                receivers.iter().map(|each| &each.program).chain([&*sender]).collect();
+            self.sleep(bell, &programs, LOOK.saturating_sub(looked.elapsed()));
         }
     }
 
-    fn look(&self, sender: &mut Program, receivers: &mut [Receiving]) -> Result<(), LabError> {
-        let mut programs = receivers.iter_mut().map(|each| &mut each.program).chain([sender]);
-        programs.try_for_each(Program::look).map_err(|error| LabError::system(self.system, &error))
+    /// Until one of them says something or ends, or it is to stop; at most for so long.
+    fn sleep(&self, bell: &Bell, programs: &[&Program], longest: Duration) {
+        let mut waited = vec![bell.as_fd(), self.stop.as_fd()];
+        waited.extend(programs.iter().filter_map(|program| program.ended()));
+        wait::for_any(&waited, longest);
+        bell.clear();
+    }
+
+    fn notice(&self, programs: &mut [&mut Program]) -> Result<(), LabError> {
+        let mut noticed = programs.iter_mut().map(|program| program.notice());
+        noticed.try_for_each(|done| done.map_err(|error| LabError::system(self.system, &error)))
     }
 
     /// By the accounts of the sender's paths, in the order of receivers.
@@ -290,6 +311,7 @@ impl Trial<'_> {
             version: self.peer.version().to_owned(),
             repetition: self.repetition,
             seed: self.seed(),
+            size: self.experiment.size,
             outcome: match (
                 late > LATE_MAX.max(line) || seen.starved > STARVED_MAX.max(line),
                 complete,
@@ -320,11 +342,7 @@ impl Trial<'_> {
 }
 
 /// Whether a receiver has the file, by its own sign.
-fn has(each: &mut Receiving) -> bool {
-    if each.done == Sign::Ending && each.program.has_closed() {
-        // Its exit code is part of the sign. Failing to look shows in the next round.
-        let _ = each.program.look();
-    }
+fn has(each: &Receiving) -> bool {
     each.program.saw(each.done).is_some()
 }
 

@@ -8,8 +8,10 @@ use crate::{
     process::{Ending, Process},
 };
 use fanfare_sim::{ExpectedExit, Program, ProgramCommand};
-use rustix::process::Signal;
+use rustix::{fd::BorrowedFd, process::Signal};
 use std::{
+    fs::File,
+    io,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
@@ -103,7 +105,8 @@ impl Task {
             }
             State::Running { process, since, told, killed } => {
                 let failed = |error| LabError::system(format!("program ({})", self.node), &error);
-                if let Some((ending, cpu)) = process.try_end().map_err(failed)? {
+                if let Some(ending) = process.try_end().map_err(failed)? {
+                    let cpu = process.usage().cpu;
                     let (since, told, killed) = (*since, told.is_some(), *killed);
                     if killed && !present && self.comes_back(moment.now) {
                         self.state = State::Gone;
@@ -152,12 +155,18 @@ impl Task {
         command.args(["netns", "exec", &self.namespace]).args(&self.words);
         command.env("FANFARE_NODE", &self.node).env("FANFARE_ADDRESS", &self.address);
         command.env("FANFARE_DIR", &self.directory);
-        match Process::start(command, &self.output("out"), &self.output("err")) {
+        match self.launch(command) {
             Ok(process) => {
                 self.state = State::Running { process, since: now, told: None, killed: false };
             }
             Err(error) => self.not_started(now, &error.to_string()),
         }
+    }
+
+    /// What it prints goes to files.
+    fn launch(&self, command: Command) -> io::Result<Process> {
+        let file = |suffix| File::create(self.output(suffix));
+        Process::start(command, file("out")?, file("err")?)
     }
 
     fn end(
@@ -201,6 +210,25 @@ impl Task {
     }
     fn output(&self, suffix: &str) -> PathBuf {
         self.directory.join(format!("{}.{suffix}", self.stem))
+    }
+
+    /// What happens to it next by the clock, after `now`.
+    pub(super) fn next_change(&self, now: Duration) -> Option<Duration> {
+        let own = match &self.state {
+            State::Waiting => [Some(self.program.start), None],
+            State::Running { told, .. } => [self.program.stop, told.map(|at| at + GOODBYE)],
+            State::Gone => [None; 2],
+            State::Ended(_) => return None,
+        };
+        let hosts = self.presence.iter().map(|(at, _)| *at);
+        own.into_iter().flatten().chain(hosts).filter(|at| *at > now).min()
+    }
+    /// Can be read when it has ended by itself.
+    pub(super) fn ended(&self) -> Option<BorrowedFd<'_>> {
+        match &self.state {
+            State::Running { process, .. } => process.end(),
+            _ => None,
+        }
     }
 
     /// It has ended, or is one that serves others.

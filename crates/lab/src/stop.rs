@@ -1,0 +1,77 @@
+//! That something is to end before its time: set once, and whoever waits wakes.
+
+use crate::{
+    error::LabError,
+    wait::{self, Bell},
+};
+use rustix::fd::{AsFd, BorrowedFd};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// A wish to end early: of the user's, or of another process's. Clones are the same wish.
+#[derive(Debug, Clone)]
+pub struct Stop(Arc<Wish>);
+
+#[derive(Debug)]
+struct Wish {
+    set: AtomicBool,
+    // Rung once and never cleared: it stays readable for all.
+    bell: Bell,
+}
+
+impl Stop {
+    /// Not set.
+    ///
+    /// # Errors
+    /// When the system has no more file descriptors.
+    pub fn new() -> Result<Self, LabError> {
+        let bell = Bell::new().map_err(|error| LabError::system("stop ()", &error))?;
+        Ok(Self(Arc::new(Wish { set: AtomicBool::new(false), bell })))
+    }
+    /// Sets it, for good.
+    pub fn set(&self) {
+        self.0.set.store(true, Ordering::SeqCst);
+        self.0.bell.ring();
+    }
+    /// Whether it is set.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.0.set.load(Ordering::SeqCst)
+    }
+    /// Waits until it is set, at most for so long; says whether it is.
+    pub fn wait(&self, longest: Duration) -> bool {
+        let deadline = Instant::now() + longest;
+        while !self.is_set() && Instant::now() < deadline {
+            wait::for_any(&[self.as_fd()], deadline.saturating_duration_since(Instant::now()));
+        }
+        self.is_set()
+    }
+}
+
+impl AsFd for Stop {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.bell.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn a_wish_to_end_wakes_whoever_waits_and_stays() {
+        let stop = Stop::new().unwrap();
+        assert!(!stop.wait(Duration::ZERO));
+        let other = stop.clone();
+        let waiting = thread::spawn(move || other.wait(Duration::from_secs(60)));
+        stop.set();
+        assert!(waiting.join().unwrap());
+        assert!(stop.wait(Duration::from_secs(60)) && stop.is_set());
+    }
+}
