@@ -82,8 +82,12 @@ impl Default for FecConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FtiMode {
     /// On every INFO and DATA: 12 or 16 bytes each, any packet is enough to join.
-    #[default]
     Always,
+    /// On INFO, on the first symbols of each object, and on every 32nd of a block: who misses all of
+    /// the first ones, or comes late, loses a few symbols more. With encoding id 2 always, since the
+    /// names of symbols cannot be read without it, and where receivers measure the path.
+    #[default]
+    Sparse,
     /// On INFO only; an object without application info gets an empty INFO to carry it.
     InfoOnly,
 }
@@ -106,13 +110,15 @@ pub struct SenderConfig {
     pub rate: Bitrate,
     /// Longest burst at line speed, as time at `rate`. Default 1 ms; at least one message.
     pub burst: Duration,
-    /// Backoff factor K of RFC 5401. Default 4.
+    /// Backoff factor K of RFC 5401. Default 4; a few receivers that are all known and waited for are
+    /// told 1.
     pub backoff_factor: u8,
     /// Receivers reckoned with. Default 1000, as NRL.
     pub group_size: u32,
     /// First GRTT estimate. Default 250 ms, as NRL.
     pub grtt_initial: Duration,
-    /// Floor of the advertised GRTT. Default 10 ms: below it a receiver's scheduling dominates.
+    /// Floor of the advertised GRTT. Default 1 ms: what scheduling adds is measured with it, and at
+    /// 10 Mbit/s every round of requests costs several GRTT in which nothing is sent.
     pub grtt_min: Duration,
     /// Ceiling. Default 10 s.
     pub grtt_max: Duration,
@@ -122,7 +128,8 @@ pub struct SenderConfig {
     pub probe_max: Duration,
     /// NORM_ROBUST_FACTOR: repetitions of flushes and of unanswered requests. Default 20.
     pub robust_factor: u32,
-    /// Shortest interval of flushes and acknowledgement requests, whatever the GRTT. Default 20 ms.
+    /// Shortest interval of flushes and acknowledgement requests, but for the first few. Default 20
+    /// ms.
     pub flush_min: Duration,
     /// Objects kept for repair after they were sent. Default 256; at most 32767.
     pub cache_objects: usize,
@@ -141,14 +148,14 @@ impl Default for SenderConfig {
             instance_id: InstanceId(1),
             segment_size: 1400,
             fec: FecConfig::default(),
-            fti: FtiMode::Always,
+            fti: FtiMode::Sparse,
             congestion: CongestionControl::Fixed,
             rate: Bitrate::mbps(10),
             burst: Duration::from_millis(1),
             backoff_factor: 4,
             group_size: 1000,
             grtt_initial: Duration::from_millis(250),
-            grtt_min: Duration::from_millis(10),
+            grtt_min: Duration::from_millis(1),
             grtt_max: Duration::from_secs(10),
             probe_min: Duration::from_secs(1),
             probe_max: Duration::from_secs(30),
@@ -209,8 +216,7 @@ pub struct ReceiverConfig {
     /// Repetitions of an unanswered NACK when the sender falls silent. Default 20.
     pub robust_factor: u32,
     /// Least backoff factor used on multicast, whatever the sender says: a forged 0 would make all
-    /// receivers speak at once. Default 4. (A sender of ours that means to use less says so by
-    /// configuration on both ends.)
+    /// receivers speak at once. Default 1, which senders of ours tell a few receivers.
     pub backoff_floor: u8,
     /// Ceiling on the GRTT a sender may advertise. Default 10 s.
     pub grtt_max: Duration,
@@ -229,7 +235,7 @@ impl Default for ReceiverConfig {
             object_size_max: (1 << 48) - 1,
             segment_size_max: 8192,
             robust_factor: 20,
-            backoff_floor: 4,
+            backoff_floor: 1,
             grtt_max: Duration::from_secs(10),
         }
     }

@@ -84,7 +84,7 @@ mod tests {
     fn a_forged_grtt_or_k_stays_within_this_receivers_bounds() {
         let config = ReceiverConfig::default();
         let timing = Timing::new(false, &config, &fields(Duration::from_secs(900), 0));
-        assert_eq!((timing.grtt, timing.backoff), (config.grtt_max, 4));
+        assert_eq!((timing.grtt, timing.backoff), (config.grtt_max, 1));
     }
 
     #[test]

@@ -111,6 +111,11 @@ impl Watermark {
         matches!(self.nodes.get(&node), Some(Node::Settled(_)))
     }
 
+    /// Whether `node` is, or was, asked.
+    pub(super) fn has(&self, node: NodeId) -> bool {
+        self.nodes.contains_key(&node)
+    }
+
     /// Who has yet to acknowledge.
     pub(super) fn pending(&self) -> impl Iterator<Item = NodeId> {
         let pending = |(node, state): (&NodeId, &Node)| {

@@ -39,9 +39,11 @@ impl Sender {
             self.service.on_busy(self.now);
         }
         let node = nack.feedback.source_id;
+        self.count_first_requests(node, &reading.demand);
         // While there is more to send, a repair that is lost can be asked for again at no cost. At
-        // the end every round of requests is time in which nothing is sent.
-        if !self.cache.has_first_pass() {
+        // the end every round of requests is time in which nothing is sent. Who is put off has lost
+        // much, and gets no more than it asks for.
+        if !self.cache.has_first_pass() && !self.service.is_deferred(node) {
             reading.demand.allow_for(self.receivers.share(node));
         }
         let timing = self.cycle_timing();
@@ -57,6 +59,31 @@ impl Sender {
         }
         if meta.unicast && self.backoff() > 0 && self.repair.collecting().is_some() {
             self.advert.on_unicast_nack();
+        }
+    }
+
+    /// What a receiver lacks of blocks that it has not asked for before is what the path has lost.
+    /// Who lacks whole blocks was not there.
+    fn count_first_requests(&mut self, node: NodeId, demand: &Demand) {
+        let Some(tally) = self.receivers.tally_mut(node) else { return };
+        for (ordinal, wanted) in &demand.objects {
+            let (Some(object), Some((last, _))) =
+                (self.cache.get(*ordinal), wanted.symbols.last_key_value())
+            else {
+                continue;
+            };
+            let (first, end) = (tally.counted(*ordinal), last + 1);
+            if first >= end {
+                continue;
+            }
+            let whole = wanted.whole || !wanted.blocks.is_empty();
+            let new = wanted.symbols.range(first..);
+            let lost = new.map(|(_, symbols)| u64::from(symbols.need)).sum();
+            let partition = &object.partition;
+            let bytes = partition.block_start(end) - partition.block_start(first);
+            let of = bytes.div_ceil(u64::from(partition.segment_size));
+            let (lost, of) = if whole { (0, 0) } else { (lost, of) };
+            tally.on_first_request((*ordinal, end), lost, of);
         }
     }
 
@@ -158,7 +185,10 @@ impl Sender {
             }
             AckKind::Application(STATUS_ACK, content) => {
                 self.watermark.on_status(self.now, node);
-                self.roll.on_answer(node);
+                // Who answers before it has heard a probe shall answer once more.
+                if self.receivers.on_status(node) {
+                    self.roll.on_answer(node);
+                }
                 ctx.events.push(Event::ReceiverStatus { node, status: content.to_vec() });
             }
             AckKind::Application(RECEPTION_ACK, content) => {
@@ -219,6 +249,7 @@ impl Sender {
         if let Some(feedback) = noted.feedback {
             self.controller.on_feedback(self.now, &feedback);
         }
+        self.settle_grtt();
         self.advertise_grtt();
         true
     }

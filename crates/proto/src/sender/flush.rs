@@ -59,6 +59,14 @@ impl Flush {
         }
     }
 
+    /// Flushes since something was sent.
+    pub(super) fn sent(&self) -> u32 {
+        match self.state {
+            State::Flushing { left, .. } => self.robust - left,
+            State::Done | State::Lingering { .. } => self.robust,
+        }
+    }
+
     /// A flush that names the end of transmission goes out; the next may follow in `interval`.
     /// Before `patience` receivers may be unable to answer: it does not count.
     pub(super) fn on_flushed(&mut self, now: Time, interval: Duration, patience: Time) {

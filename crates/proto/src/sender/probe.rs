@@ -10,6 +10,8 @@ use fanfare_wire::header::SendTime;
 const FIRST_PROBES: u32 = 4;
 /// Growth of the interval (NRL's value; RFC 5740 has 2).
 const GROWTH: f64 = 1.5;
+/// A probe that was sent so lately still serves.
+const FRESH: Duration = Duration::from_millis(50);
 /// Our clock begins at zero, which on the wire would say "no probe heard".
 const CLOCK_OFFSET: Duration = Duration::from_secs(1);
 /// A probe's clock is told in microseconds: nothing shorter can be measured.
@@ -22,6 +24,7 @@ pub(super) struct Probe {
     interval: Duration,
     sent: u32,
     first_sent: Option<Time>,
+    last: Option<Time>,
     sequence: u16,
     bounds: (Duration, Duration),
 }
@@ -34,6 +37,7 @@ impl Probe {
             interval: Duration::ZERO,
             sent: 0,
             first_sent: None,
+            last: None,
             sequence: rng.next_u64() as u16,
             bounds: (min, max.max(min)),
         }
@@ -42,6 +46,11 @@ impl Probe {
     /// When the next probe is due; only asked while there is something to do.
     pub(super) fn due_at(&self) -> Time {
         self.next
+    }
+
+    /// When another is of use although none is due yet.
+    pub(super) fn renewable_at(&self) -> Time {
+        self.last.map_or(self.next, |last| last + FRESH)
     }
 
     /// `cc_sequence` of the probe sent last.
@@ -68,6 +77,7 @@ impl Probe {
             self.interval.mul_f64(GROWTH).clamp(min, max)
         };
         self.next = now + self.interval;
+        self.last = Some(now);
         self.first_sent.get_or_insert(now);
         (self.sequence, wire_time(now))
     }

@@ -44,6 +44,8 @@ pub(super) struct Report {
 struct Receiver {
     source: SocketAddr,
     rtt: Option<Duration>,
+    /// It has told its status, as receivers of ours do.
+    ours: bool,
     /// Loss it reported in an ACK, or plausibly in a NACK.
     loss: QuantizedLoss,
     rate: QuantizedRate,
@@ -81,16 +83,31 @@ impl Receivers {
         self.known.keys().copied()
     }
 
+    /// A receiver told its status: it is one of ours. Whether the round trip to it is known.
+    pub(super) fn on_status(&mut self, node: NodeId) -> bool {
+        let Some(receiver) = self.known.get_mut(&node) else { return true };
+        receiver.ours = true;
+        receiver.rtt.is_some()
+    }
+
+    /// Whether `node` has told its status.
+    pub(super) fn is_ours(&self, node: NodeId) -> bool {
+        self.known.get(&node).is_some_and(|receiver| receiver.ours)
+    }
+
     /// Whether the round trip to everyone has been measured.
     pub(super) fn all_measured(&self) -> bool {
         self.known.values().all(|receiver| receiver.rtt.is_some())
     }
 
-    /// The share of messages that arrives at `node`, by its own count; all of them while it has
-    /// told none.
+    /// The share of messages that arrives at `node`; all of them while nothing is known of it.
     pub(super) fn share(&self, node: NodeId) -> f64 {
-        let latest = self.known.get(&node).and_then(|receiver| receiver.tally.latest());
-        latest.map_or(1.0, |reception| reception.share)
+        self.known.get(&node).and_then(|receiver| receiver.tally.share()).unwrap_or(1.0)
+    }
+
+    /// What is counted of how much arrives at `node`.
+    pub(super) fn tally_mut(&mut self, node: NodeId) -> Option<&mut Tally> {
+        self.known.get_mut(&node).map(|receiver| &mut receiver.tally)
     }
 
     /// Feedback came in.
@@ -102,6 +119,7 @@ impl Receivers {
         let receiver = self.known.entry(report.node).or_insert(Receiver {
             source: report.source,
             rtt: None,
+            ours: false,
             loss: QuantizedLoss(0),
             rate: QuantizedRate(1),
             nacks: 0,

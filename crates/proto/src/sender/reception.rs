@@ -1,4 +1,5 @@
-//! How much of what is sent arrives at a receiver, by its own count of messages.
+//! How much of what is sent arrives at a receiver: by its own count of messages, and before it has
+//! told two counts by what it first asks of each block.
 
 use crate::{report::Reception, time::Time};
 
@@ -18,6 +19,16 @@ struct Count {
 pub(super) struct Tally {
     base: Option<Count>,
     latest: Option<Reception>,
+    first: FirstRequests,
+}
+
+/// What a receiver lacked of blocks when it asked for them first.
+#[derive(Debug, Clone, Copy, Default)]
+struct FirstRequests {
+    /// Object and block up to which blocks are in the sums.
+    end: (u64, u32),
+    lost: u64,
+    of: u64,
 }
 
 impl Tally {
@@ -38,6 +49,29 @@ impl Tally {
             self.latest = Some(Reception { share, since: base.at, until: at });
             self.base = Some(count);
         }
+    }
+
+    /// Blocks of object `ordinal` before which nothing more is to be counted.
+    pub(super) fn counted(&self, ordinal: u64) -> u32 {
+        match self.first.end {
+            (counted, end) if counted == ordinal => end,
+            (counted, _) if counted > ordinal => u32::MAX,
+            _ => 0,
+        }
+    }
+
+    /// Of the `of` symbols from there up to block `end` the receiver has lost `lost`.
+    pub(super) fn on_first_request(&mut self, end: (u64, u32), lost: u64, of: u64) {
+        self.first.end = end;
+        self.first.lost += lost;
+        self.first.of += of;
+    }
+
+    /// The share that arrives, as far as anything is known of it.
+    pub(super) fn share(&self) -> Option<f64> {
+        let FirstRequests { lost, of, .. } = self.first;
+        let asked = (of >= MESSAGES_MIN).then(|| 1.0 - (lost as f64 / of as f64).min(1.0));
+        self.latest.map(|reception| reception.share).or(asked)
     }
 
     /// The share of the last interval.
@@ -67,6 +101,19 @@ mod tests {
         assert_eq!(tally.latest(), Some(expected), "ten messages say nothing");
         tally.on_count(at(4), 140, 5200);
         assert_eq!(tally.latest().unwrap(), Reception { share: 1.0, since: at(2), until: at(4) });
+    }
+
+    #[test]
+    fn before_two_counts_the_share_is_what_first_requests_leave() {
+        let mut tally = Tally::default();
+        assert_eq!((tally.share(), tally.counted(7)), (None, 0));
+        tally.on_first_request((7, 1), 30, 100);
+        tally.on_first_request((7, 2), 10, 100);
+        assert_eq!(tally.share(), Some(0.8));
+        assert_eq!((tally.counted(6), tally.counted(7), tally.counted(8)), (u32::MAX, 2, 0));
+        tally.on_count(at(1), 0, 0);
+        tally.on_count(at(2), 50, 100);
+        assert_eq!(tally.share(), Some(0.5), "its own count says more");
     }
 
     #[test]

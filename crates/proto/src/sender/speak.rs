@@ -19,7 +19,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use fanfare_wire::{
-    Data, FecPayloadId, GroupSize, Info, ObjectFlags, ObjectTransportId, QuantizedRate,
+    Data, FecId, FecPayloadId, GroupSize, Info, ObjectFlags, ObjectTransportId, QuantizedRate,
     RepairRequests, SourceBlockNumber,
     cmd::{Application, Cc, CcNodes, Eot, Flush, NodeIds, ObjectIds, RepairAdv, Squelch},
     ext::{ExtMode, ExtTime, Extensions},
@@ -36,6 +36,11 @@ const ROLL_CALL_HEADER: usize = 12;
 const PAIR: u8 = 2;
 /// Bytes of a node id.
 const NODE_ID_BYTES: usize = 4;
+/// Symbols of an object that all carry EXT_FTI: at 30 % loss one receiver in 15,000 misses all.
+const FTI_FIRST: u16 = 8;
+/// Then one in so many does, for who comes late. Messages of one size travel together: a longer one
+/// among them ends the batch, and a batch has 45 at most.
+const FTI_EVERY: u16 = 32;
 /// Bytes of an object id in SQUELCH.
 const OBJECT_ID_BYTES: usize = 2;
 
@@ -263,12 +268,27 @@ impl Sender {
             extensions: own_extension(&time),
             payload: &[],
         };
-        message.encode_header((self.config.fti == FtiMode::Always).then_some(&fti), out);
+        message.encode_header(self.has_fti(block, symbol).then_some(&fti), out);
         match number {
             Err(symbol) => read_source(object, block, symbol, storage, out),
             Ok((number, ahead)) => {
                 let wanted = ParityWanted { ordinal, block, number, ahead };
                 self.parity.append(wanted, object, &self.coding, storage, out)
+            }
+        }
+    }
+
+    /// Whether EXT_FTI travels with a symbol.
+    fn has_fti(&self, block: u32, symbol: u16) -> bool {
+        match self.config.fti {
+            FtiMode::Always => true,
+            FtiMode::InfoOnly => false,
+            FtiMode::Sparse => {
+                let first = block == 0 && symbol < FTI_FIRST;
+                // Who measures the path reckons with messages of one size.
+                let alike = self.controller.mode() == Some(Mode::Path);
+                let unnamed = self.coding.fec_id == FecId::ReedSolomonM;
+                first || symbol.is_multiple_of(FTI_EVERY) || unnamed || alike
             }
         }
     }

@@ -42,7 +42,7 @@ impl Sender {
         let objects = self.cache.has_new() || self.cache.has_repair();
         turns[1] = when(self.advert.due_at().filter(|_| collecting), Turn::RepairAdv);
         turns[2] = when(self.squelch.due_at(), Turn::Squelch);
-        turns[3] = self.is_working().then(|| (self.probe.due_at(), Turn::Probe));
+        turns[3] = self.is_working().then(|| (self.probe_at(), Turn::Probe));
         turns[4] = when(self.roll.due_at(), Turn::RollCall);
         if !self.held {
             turns[5] = self.watermark_turn();
@@ -51,6 +51,17 @@ impl Sender {
             turns[7] = when(self.flush.due_at().filter(|_| may_flush), Turn::Flush);
         }
         turns
+    }
+
+    /// While receivers are gathered a probe goes with each call: the answer tells the round trip. Of
+    /// few that have answered without having heard one, the next request shall tell it.
+    fn probe_at(&self) -> Time {
+        let unmeasured = !self.held && self.is_small_group() && !self.receivers.all_measured();
+        let soon = match self.held {
+            true => self.roll.due_at().map(|call| call.max(self.probe.renewable_at())),
+            false => unmeasured.then(|| self.probe.renewable_at()),
+        };
+        soon.map_or(self.probe.due_at(), |soon| soon.min(self.probe.due_at()))
     }
 
     /// The watermark's turn: everything before it was sent, nothing before it is asked for.

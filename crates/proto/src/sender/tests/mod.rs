@@ -3,6 +3,7 @@
 mod ending;
 mod repairing;
 mod sending;
+mod small_group;
 
 use super::{
     demand::tests::{id, nack},

@@ -1,0 +1,62 @@
+//! What a short transfer to a few does not wait for, and does not carry along.
+
+use super::*;
+use crate::roll_call::STATUS_ACK;
+
+#[test]
+fn a_few_receivers_that_all_answered_the_roll_are_told_a_short_back_off() {
+    let mut hand = sent();
+    let answer = |hand: &mut Hand, node| {
+        hand.ack(node, AckKind::Application(STATUS_ACK, b"here"), None, 1);
+    };
+    (2..4).for_each(|node| answer(&mut hand, node));
+    assert_eq!(hand.sender.backoff(), 4, "nobody has said who counts");
+    hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
+    assert_eq!(hand.sender.backoff(), 1);
+    hand.ask(9, 0, 0..1);
+    assert_eq!(hand.sender.backoff(), 4, "who is not of ours may stand for many");
+    let mut many = sent();
+    let nodes: Vec<NodeId> = (2..11).map(NodeId).collect();
+    nodes.iter().for_each(|node| answer(&mut many, node.0));
+    many.sender.set_watermark(many.now, &nodes);
+    assert_eq!(many.sender.backoff(), 4, "nine are many");
+}
+
+#[test]
+fn the_first_flushes_do_not_wait_for_the_least_interval() {
+    let grtt = ms(1);
+    let mut hand = Hand::new(SenderConfig { grtt_initial: grtt, robust_factor: 20, ..config() });
+    hand.enqueue(100, None);
+    let (all, _) = hand.run_until(Time::ZERO + ms(500));
+    let flushes = all.iter().filter(|(_, said)| matches!(said, Said::Flush { .. }));
+    let at: Vec<Time> = flushes.map(|(at, _)| *at).collect();
+    let gaps: Vec<Duration> = at.windows(2).map(|pair| pair[1].since(pair[0])).collect();
+    assert_eq!(gaps.len(), 19);
+    assert!(gaps[..5].iter().all(|gap| *gap < ms(4)), "{gaps:?}");
+    assert!(gaps[6..].iter().all(|gap| *gap >= ms(20)), "{gaps:?}");
+}
+
+#[test]
+fn the_first_symbols_of_an_object_and_some_later_ones_say_its_structure() {
+    let fec = FecConfig { source: 64, parity: 4, ..FecConfig::default() };
+    let told = |fec| {
+        let mut hand = Hand::new(SenderConfig { fec, ..config() });
+        hand.enqueue(128 * 100, None);
+        let mut told = Vec::new();
+        while told.len() < 128 {
+            let mut out = Vec::new();
+            if !hand.call(|sender, ctx| sender.poll_message(ctx, &mut out)) {
+                hand.now = hand.sender.next_timeout().map_or(hand.now, |(at, _)| at.max(hand.now));
+                continue;
+            }
+            if let Ok(Message::Data(data)) = Message::parse(&out) {
+                told.push(data.extensions.fti(fec.id).is_some());
+            }
+        }
+        let places = told.iter().enumerate().filter(|(_, told)| **told);
+        places.map(|(place, _)| place).collect::<Vec<_>>()
+    };
+    assert_eq!(told(fec), [0, 1, 2, 3, 4, 5, 6, 7, 32, 64, 96]);
+    let unnamed = FecConfig { id: fanfare_wire::FecId::ReedSolomonM, ..fec };
+    assert_eq!(told(unnamed).len(), 128, "symbols could not be named without it");
+}
