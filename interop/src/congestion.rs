@@ -18,7 +18,7 @@ const MARKED_BYTES: u64 = 30_000_000;
 const MARKED_PERCENT: u32 = 5;
 
 /// What is measured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// Bytes of the file.
     pub size: u64,
@@ -26,6 +26,8 @@ pub struct Plan {
     pub kbps: u64,
     /// Runs of each direction.
     pub runs: u32,
+    /// Only cells whose name contains this.
+    pub filter: String,
 }
 
 /// One run.
@@ -71,7 +73,8 @@ pub fn measure(plan: &Plan, peers: &Peers, said: impl Fn(&Line)) -> Result<Vec<L
     for _ in 0..plan.runs {
         let directions = [NRL_TO_NRL, OURS_TO_NRL, NRL_TO_OURS, OURS_TO_OURS];
         let marked = [plan.marked(0), plan.marked(MARKED_PERCENT)];
-        for cell in directions.map(|direction| plan.cell(direction)).into_iter().chain(marked) {
+        let cells = directions.map(|direction| plan.cell(direction)).into_iter().chain(marked);
+        for cell in cells.filter(|cell| cell.name().contains(&plan.filter)) {
             let outcome = run::run(&cell, peers, &Options::default())?;
             let line = Line { cell, outcome };
             said(&line);

@@ -98,7 +98,7 @@ struct EfficiencyArguments {
     out: PathBuf,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 struct CongestionArguments {
     /// Size of the file in bytes.
     #[arg(long, default_value_t = 4_000_000)]
@@ -112,6 +112,9 @@ struct CongestionArguments {
     /// Where the page goes; "-" for nowhere.
     #[arg(long, default_value = "docs/norm-cc.md")]
     out: PathBuf,
+    /// Only cells whose name contains this; a name is "condition sender→receiver"
+    #[arg(long, default_value = "")]
+    filter: String,
 }
 
 #[derive(Args)]
@@ -282,8 +285,8 @@ fn run_power(arguments: &PowerArguments) -> Result<bool, ToolError> {
 
 fn run_congestion(arguments: &CongestionArguments) -> Result<bool, ToolError> {
     tool::require("tc")?;
-    let CongestionArguments { size, rate, runs, .. } = *arguments;
-    let plan = congestion::Plan { size, kbps: rate, runs };
+    let CongestionArguments { size, rate, runs, filter, .. } = arguments.clone();
+    let plan = congestion::Plan { size, kbps: rate, runs, filter };
     let peers = peers()?;
     let lines = congestion::measure(&plan, &peers, |line| println!("{}", congestion::row(line)))?;
     if arguments.out.as_os_str() != "-" {
