@@ -32,6 +32,9 @@ pub(super) struct Kept {
     directory: Arc<Directory>,
     /// By the beginning of their root: bytes of the part.
     parts: BTreeMap<[u8; 8], u64>,
+    /// Beginnings of roots of which there is a manifest and no part: their files had got their
+    /// names when a receiver was killed, and nobody has put it on record.
+    placed: BTreeSet<[u8; 8]>,
     /// Manifests that came lately.
     fresh: BTreeMap<[u8; 32], Arc<Manifest>>,
 }
@@ -40,7 +43,7 @@ impl Kept {
     /// What an earlier run has left.
     pub(super) fn scan(directory: Arc<Directory>) -> Self {
         let own: BTreeMap<String, u64> = directory.own().into_iter().collect();
-        let mut parts = BTreeMap::new();
+        let (mut parts, mut placed) = (BTreeMap::new(), BTreeSet::new());
         for (name, _) in own.iter().filter(|(name, _)| name.ends_with(MANIFEST)) {
             let stem = name.trim_end_matches(MANIFEST);
             let root = stem.strip_prefix(PART_PREFIX).and_then(parse_hex);
@@ -48,8 +51,11 @@ impl Kept {
                 (Some(root), Some(size)) => {
                     parts.insert(root, *size);
                 }
-                // Its part has become a file.
-                _ => directory.remove(name),
+                // Its part has become a file, which is looked for when it is announced.
+                (root, _) => {
+                    placed.extend(root);
+                    directory.remove(name);
+                }
             }
         }
         for (name, size) in own.iter().filter(|(_, size)| **size > 0) {
@@ -65,7 +71,7 @@ impl Kept {
             alone || name.ends_with(UNSAVED)
         };
         own.keys().filter(untrusted).for_each(|name| remove_unless_in_use(&directory, name));
-        Self { directory, parts, fresh: BTreeMap::new() }
+        Self { directory, parts, placed, fresh: BTreeMap::new() }
     }
 
     /// Whether a part has just so many bytes: it may be the object's that begins.
@@ -79,7 +85,7 @@ impl Kept {
 
     /// Beginnings of roots, for the status.
     pub(super) fn roots(&self) -> Vec<u8> {
-        self.parts.keys().flatten().copied().collect()
+        self.parts.keys().chain(&self.placed).flatten().copied().collect()
     }
 
     /// A manifest has come. Returns what to save, and under which name, when it is new.
@@ -118,6 +124,7 @@ impl Kept {
     /// directory may have begun one of that name.
     pub(super) fn forget(&mut self, root: &[u8; 32]) -> String {
         self.parts.remove(&start(root));
+        self.placed.remove(&start(root));
         self.fresh.remove(root);
         manifest_name(root)
     }
@@ -198,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_with_its_manifest_is_found_again_and_a_manifest_alone_is_removed() {
+    fn a_part_with_its_manifest_is_found_again_and_a_manifest_alone_tells_of_a_file() {
         let scratch = Scratch::new();
         let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
         let manifest = manifest();
@@ -212,7 +219,10 @@ mod tests {
         assert!(kept.has(&root) && kept.has_size(3 << 20));
         assert_eq!((kept.manifest(&root), kept.roots()), (Some(manifest), root[..8].to_vec()));
         directory.remove(&part_name(&root));
-        assert!(!Kept::scan(directory.clone()).has(&root));
-        assert!(directory.own().is_empty());
+        let mut kept = Kept::scan(directory.clone());
+        assert!(!kept.has(&root) && directory.own().is_empty());
+        assert_eq!(kept.roots(), root[..8], "its file may be in its place");
+        kept.forget(&root);
+        assert!(kept.roots().is_empty());
     }
 }

@@ -217,6 +217,13 @@ mod tests {
     }
 
     #[test]
+    fn a_pack_in_its_place_that_is_not_on_record_is_a_part_too() {
+        let (left, bytes, part) =
+            killed(|_, staged| std::mem::forget(staged.place(Conflict::KeepBoth).1));
+        assert_eq!(std::fs::read(left.path().join(part)).unwrap(), bytes);
+    }
+
+    #[test]
     fn a_pack_in_its_place_leaves_nothing() {
         let (left, ..) = killed(|_, staged| drop(staged.place(Conflict::KeepBoth)));
         assert_eq!(own(&left), [""; 0]);

@@ -19,7 +19,10 @@ use std::{
 
 use fanfare_proto::ObjectKey;
 
-use super::unpack::{Staged, Unpacked, stage};
+use super::{
+    staging::Staging,
+    unpack::{Staged, Unpacked, stage},
+};
 use crate::{
     directory::Directory,
     ledger::{self, SharedLedger},
@@ -51,6 +54,8 @@ struct Named {
     key: ObjectKey,
     announced: Vec<u8>,
     held: Result<Held, Reason>,
+    /// Tells of it after a kill, until the ledger does.
+    staging: Option<Staging>,
 }
 
 /// Unpacks: writes here, syncs and names in a thread of its own.
@@ -147,23 +152,27 @@ impl Placer {
     /// One sync, for the names of some and the content of others. False when nobody listens.
     fn settle(&mut self, batch: Vec<Waiting>) -> bool {
         let synced = self.directory.sync_all().map_err(|error| disk_reason(&error));
-        for Named { key, announced, held } in self.named.drain(..) {
+        for Named { key, announced, held, staging } in self.named.drain(..) {
             let result = synced.and(held).map_err(Fault::Failed);
             if let Some(held) = result.as_ref().ok().filter(|held| held.failures.is_empty()) {
                 let what = (&held.hash, &announced[..], held.size);
                 ledger::lock(&self.ledger).record(key, what, &held.files);
             }
+            drop(staging);
             if self.verdicts.send(Verdict { key, result }).is_err() {
                 return false;
             }
             self.waker.iter().for_each(Waker::wake);
         }
         for Waiting { key, announced, hash, size, conflict, staged } in batch {
-            let place = || {
-                let Unpacked { files, failures } = staged.place(conflict);
+            let mut staging = None;
+            let place = |()| {
+                let (Unpacked { files, failures }, left) = staged.place(conflict);
+                staging = Some(left);
                 Held { hash, size, files, failures }
             };
-            self.named.push(Named { key, announced, held: synced.map(|()| place()) });
+            let held = synced.map(place);
+            self.named.push(Named { key, announced, held, staging });
         }
         true
     }

@@ -119,7 +119,7 @@ mod tests {
         let part = part_of(&directory, pack);
         let size = pack.len() as u64;
         stage(&directory, KEY, part.handle(), size, &mut BTreeSet::new())
-            .map(|staged| staged.place(conflict))
+            .map(|staged| staged.place(conflict).0)
     }
 
     fn run(scratch: &Scratch, files: &[(&str, &str)], conflict: Conflict) -> Unpacked {
@@ -232,7 +232,7 @@ mod tests {
         let staged = stage(&directory, KEY, file.handle(), size, &mut BTreeSet::new()).unwrap();
         std::fs::create_dir_all(scratch.path().join("d/e")).unwrap();
         std::fs::write(scratch.path().join("d/e/f"), "old").unwrap();
-        let unpacked = staged.place(Conflict::KeepBoth);
+        let unpacked = staged.place(Conflict::KeepBoth).0;
         assert_eq!(names(&unpacked), ["d/e/f.1", "d/e/g", "d/h"]);
         assert_eq!(std::fs::read(scratch.path().join("d/e/f")).unwrap(), b"old");
         assert_eq!(entries(scratch.path()), ["d"]);
@@ -271,7 +271,7 @@ mod tests {
         // As a kill does, without a destructor.
         std::mem::forget(crashed);
         let again = stage(&directory, KEY, part.handle(), size, &mut BTreeSet::new()).unwrap();
-        assert_eq!(names(&again.place(Conflict::KeepBoth)), ["d/e/f", "g"]);
+        assert_eq!(names(&again.place(Conflict::KeepBoth).0), ["d/e/f", "g"]);
         assert_eq!(entries(scratch.path()), ["d", "g"]);
         std::fs::create_dir_all(scratch.path().join(".fanfare-1-2-3.pack/d0/x")).unwrap();
         crate::pack::recover(&directory);
@@ -294,7 +294,7 @@ mod tests {
         let at: Vec<At> = second.files.iter().map(|file| file.at).collect();
         assert_eq!(at, [At::Number, At::Graft(0)], "t/c as a whole, into t");
         first.place(Conflict::KeepBoth);
-        assert_eq!(names(&second.place(Conflict::KeepBoth)), ["t/b/3", "t/c/4"]);
+        assert_eq!(names(&second.place(Conflict::KeepBoth).0), ["t/b/3", "t/c/4"]);
         assert_eq!(entries(&scratch.path().join("t/b")), ["2", "3"]);
         assert_eq!(entries(&scratch.path().join("t")), ["a", "b", "c"]);
     }

@@ -5,15 +5,16 @@ use std::io;
 use super::{At, Staged, StagedFile, Unpacked};
 use crate::{
     name::{NameError, SafeName},
-    pack::{graft::Grafts, parents::Parents},
+    pack::{graft::Grafts, parents::Parents, staging::Staging},
     placement::{Conflict, Finished, Place},
     receipt::Reason,
     verify::{Placed, disk_reason as disk, is_in_the_way, unnamed},
 };
 
 impl Staged {
-    /// Gives the files their names. To be called after a sync, and followed by one.
-    pub(crate) fn place(self, conflict: Conflict) -> Unpacked {
+    /// Gives the files their names. To be called after a sync, and followed by one. With what
+    /// became of them, what tells of the pack after a kill: to be dropped once it is on record.
+    pub(crate) fn place(self, conflict: Conflict) -> (Unpacked, Staging) {
         let mut unpacked = Unpacked::default();
         let mut placer = Placer {
             grafted: self.grafts.place(&self.staging, &self.directory),
@@ -33,7 +34,7 @@ impl Staged {
                 Err(reason) => unpacked.failures.push((file.entry.name.clone(), reason)),
             }
         }
-        unpacked
+        (unpacked, self.staging)
     }
 }
 
