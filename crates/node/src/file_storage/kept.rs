@@ -58,15 +58,9 @@ impl Kept {
                 }
             }
         }
-        for (name, size) in own.iter().filter(|(_, size)| **size > 0) {
-            let stem = name.strip_prefix(PART_PREFIX).and_then(|name| name.strip_suffix(PACK_PART));
-            if let Some(root) = stem.and_then(parse_hex) {
-                parts.insert(root, *size);
-            }
-        }
+        parts.extend(own.iter().filter_map(|(name, size)| Some((pack_root(name)?, *size))));
         let untrusted = |name: &&String| {
-            let of_pack = name.ends_with(PACK_PART) && own.get(*name).is_some_and(|size| *size > 0);
-            let stem = name.strip_suffix(PART).filter(|_| !of_pack);
+            let stem = name.strip_suffix(PART).filter(|_| pack_root(name).is_none());
             let alone = stem.is_some_and(|stem| !own.contains_key(&format!("{stem}{MANIFEST}")));
             alone || name.ends_with(UNSAVED)
         };
@@ -169,6 +163,11 @@ pub(super) fn part_name(root: &[u8; 32]) -> String {
 /// The name of the part of a pack.
 pub(crate) fn pack_part_name(root: &[u8; 32]) -> String {
     stem(root) + PACK_PART
+}
+
+/// The beginning of the root of the pack that this is the part of, if it is one.
+fn pack_root(name: &str) -> Option<[u8; 8]> {
+    parse_hex(name.strip_prefix(PART_PREFIX)?.strip_suffix(PACK_PART)?)
 }
 
 fn manifest_name(root: &[u8; 32]) -> String {
