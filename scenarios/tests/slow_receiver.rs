@@ -32,25 +32,39 @@ fn first_pass(report: &Report) -> Time {
     sent.max().unwrap_or(Time::ZERO)
 }
 
-#[test]
-fn a_deferred_receiver_holds_up_neither_the_first_pass_nor_the_others() {
-    // loss 1 %, 1 % and 50 %, delay 5 ms, seed 2
-    let served = beside_a_slow_one(2).run();
-    let deferred = beside_a_slow_one(2).at(ms(0), Change::Defer(SENDER, SLOW, true)).run();
-    served.check_complete();
-    deferred.check_complete();
+/// When the first pass ended and each of the others was complete, with the slow one served and with
+/// it deferred.
+fn with_and_without(seed: u64) -> [[Time; 3]; 2] {
+    let served = beside_a_slow_one(seed).run();
+    let deferred = beside_a_slow_one(seed).at(ms(0), Change::Defer(SENDER, SLOW, true)).run();
     let ignored = deferred.host(SENDER).sum(|s| s.dropped(DropReason::Deferred));
     deferred.check(ignored > 0, "its requests were put off");
-    let (with, without) = (first_pass(&served), first_pass(&deferred));
-    let ideal = Time::ZERO + ms(2_700);
-    deferred.check(without < ideal, &format!("first pass {without}, {with} when all are served"));
-    served.check(with > without + ms(1_000), "which is more than a second sooner");
-    for host in [Host(1), Host(2)] {
-        let (late, soon) = (last_completion(&served, host), last_completion(&deferred, host));
-        let said = format!("{soon}, {late} when all are served");
-        deferred.check(soon < without + ms(600) && late > soon + secs(1), &said);
+    let last = last_completion(&deferred, SLOW);
+    deferred.check(last > first_pass(&deferred), "the slow one comes last");
+    [served, deferred].map(|report| {
+        report.check_complete();
+        let [one, other] = [Host(1), Host(2)].map(|host| last_completion(&report, host));
+        [first_pass(&report), one, other]
+    })
+}
+
+#[test]
+fn a_deferred_receiver_holds_up_neither_the_first_pass_nor_the_others() {
+    // loss 1 %, 1 % and 50 %, delay 5 ms, seeds 1 to 15. In three of them one of the others lacks
+    // something still when the slow one is already being served, and waits for that: medians tell.
+    let runs: Vec<[[Time; 3]; 2]> = (1..=15).map(with_and_without).collect();
+    let median = |of: &dyn Fn(&[[Time; 3]; 2]) -> Time| {
+        let mut times: Vec<Time> = runs.iter().map(of).collect();
+        times.sort();
+        times[times.len() / 2]
+    };
+    let [with, without] = [0, 1].map(|way| median(&|run| run[way][0]));
+    assert!(without < Time::ZERO + ms(2_700), "first pass {without}, {with} when all are served");
+    assert!(with > without + ms(1_000), "more than a second sooner: {without}, {with}");
+    for host in [1, 2] {
+        let [late, soon] = [0, 1].map(|way| median(&|run| run[way][host]));
+        assert!(soon < without + ms(600) && late > soon + secs(1), "{soon}, {late} with all");
     }
-    deferred.check(last_completion(&deferred, SLOW) > without, "the slow one comes last");
 }
 
 #[test]
