@@ -1,9 +1,11 @@
 //! `fanfare lab`: scenario files with real hosts, on this machine.
 
+mod agree;
 mod capture;
 mod check;
 mod exec;
 mod lines;
+mod plot;
 mod reproduce;
 mod run;
 mod status;
@@ -41,6 +43,7 @@ enum What {
     Down(status::DownArgs),
     Check(check::CheckArgs),
     Reproduce(reproduce::ReproduceArgs),
+    Agree(agree::AgreeArgs),
 }
 
 /// Which scenario.
@@ -71,6 +74,7 @@ pub(crate) fn run(args: &LabArgs) -> Exit {
         What::Down(args) => status::down(args),
         What::Check(args) => check::run(args),
         What::Reproduce(args) => reproduce::run(args),
+        What::Agree(args) => agree::run(args),
     }
 }
 

@@ -9,6 +9,8 @@ mod run;
 mod sweep;
 mod table;
 
+pub(crate) use plot::{COLOURS, DrawError};
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};

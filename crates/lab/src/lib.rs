@@ -63,7 +63,10 @@ pub use lateness::LatenessReport;
 pub use namespace::Namespace;
 pub use peer::System;
 pub use process::Ending;
-pub use reproduce::{Campaign, Cell, Experiment, Outcome, Progress, Published, Record};
+pub use reproduce::{
+    Agreement, AgreementRow, Campaign, Cell, Experiment, Figure, Measured, Outcome, Point,
+    Progress, Published, Record,
+};
 pub use rights::check as check_rights;
 pub use run::{Conclusion, ProgramReport, Run};
 pub use snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};

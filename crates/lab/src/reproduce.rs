@@ -5,7 +5,9 @@
 //! - `record`: what came of a trial, and the file of all records
 //! - `campaign`: all trials, as many at a time as the machine bears; what is recorded is not run again
 //! - `table`: the records as Markdown and CSV
+//! - `agreement`: whether two campaigns say the same
 
+mod agreement;
 mod campaign;
 mod experiment;
 mod pulse;
@@ -13,6 +15,8 @@ mod record;
 mod table;
 mod trial;
 
-pub use campaign::{Campaign, Progress};
+pub use agreement::{Agreement, AgreementRow, Figure};
+pub use campaign::{Campaign, Measured, Progress};
 pub use experiment::{Cell, Experiment, Published};
 pub use record::{Outcome, Record};
+pub use table::Point;

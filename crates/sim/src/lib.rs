@@ -74,7 +74,7 @@ pub use reaction::Reaction;
 pub use report::{HostReport, Report};
 pub use scenario::{ExpectedExit, Program, ProgramCommand, Scenario, Values};
 pub use series::Series;
-pub use statistics::Summary;
+pub use statistics::{Summary, t_975};
 pub use table::Table;
 pub use topology::{Place, Router};
 pub use traffic::{Count, Kind, Traffic};

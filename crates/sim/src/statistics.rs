@@ -43,8 +43,11 @@ impl Summary {
     }
 }
 
+/// Student's t for 97.5 % and this many degrees of freedom, at least one.
+///
 /// Beyond the table: the first terms of its expansion around the normal distribution (Fisher).
-fn t_975(freedom: usize) -> f64 {
+#[must_use]
+pub fn t_975(freedom: usize) -> f64 {
     let more = || {
         let n = freedom as f64;
         1.959_964 + 2.372_27 / n + 2.822_50 / (n * n)

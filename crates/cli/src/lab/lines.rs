@@ -17,7 +17,7 @@ use crate::{
 const LINKS_SHOWN: usize = 32;
 
 /// Prints as JSON when that is asked for.
-fn print<T: Serialize>(output: &Output, line: &T) {
+pub(super) fn print<T: Serialize>(output: &Output, line: &T) {
     if output.is_json() {
         // Plain data with string keys: it always can be written.
         print_line(&serde_json::to_string(line).unwrap_or_default());

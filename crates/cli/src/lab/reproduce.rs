@@ -3,9 +3,9 @@
 use std::{ops::RangeInclusive, path::PathBuf};
 
 use clap::Args;
-use fanfare_lab::{Campaign, Experiment, Outcome, Progress, Record, System};
+use fanfare_lab::{Campaign, Experiment, Measured, Outcome, Progress, Record, System};
 
-use super::give_up;
+use super::{give_up, plot};
 use crate::{
     exit::{Exit, Failure},
     interrupt,
@@ -42,6 +42,10 @@ pub(super) struct ReproduceArgs {
     /// How often each cell is measured
     #[arg(long, default_value_t = 3, value_name = "N")]
     repetitions: u32,
+    /// Number of the first repetition: the number decides the losses, and another day's figures
+    /// say more with other ones
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    first: u32,
     /// Where records and tables go [default: results/s000 and so on]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -83,7 +87,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
     });
     output.clear();
     match result {
-        Ok(records) => conclude(&campaign, &records, &output),
+        Ok(measured) => conclude(&campaign, &measured, &output),
         Err(error) => {
             let exit = give_up(&output, error);
             if stop.is_set() { Exit::Interrupted } else { exit }
@@ -112,6 +116,7 @@ impl ReproduceArgs {
             systems,
             leave_out_missing: self.systems.is_none(),
             cells,
+            first: self.first,
             repetitions: if self.quick { 1 } else { self.repetitions.max(1) },
             out,
             jobs: self.jobs,
@@ -156,9 +161,17 @@ fn line(record: &Record, bound: f64) -> String {
     }
 }
 
-fn conclude(campaign: &Campaign, records: &[Record], output: &Output) -> Exit {
+fn conclude(campaign: &Campaign, measured: &Measured, output: &Output) -> Exit {
+    let records = &measured.records;
     let name = campaign.experiment.name;
     let place = campaign.out.join(format!("{name}.md"));
+    let picture = campaign.out.join(format!("{name}.svg"));
+    let drawn = plot::draw(&campaign.experiment, &measured.points)
+        .and_then(|svg| std::fs::write(&picture, svg).map_err(Into::into));
+    if let Err(error) = drawn {
+        let text = format!("plot ({}): {error}. The tables are written", picture.display());
+        output.warn("lab.plot", text);
+    }
     output.text(&format!("tables: {}", place.display()));
     output.data(&std::fs::read_to_string(&place).unwrap_or_default());
     let ours = || {

@@ -17,7 +17,7 @@ const SIZE: (u32, u32) = (1000, 640);
 const LINES_MAX: usize = 12;
 /// Colours that differ for colour-blind eyes too (Okabe and Ito 2008), without their yellow, which
 /// is too light for a line; then again.
-pub(super) const COLOURS: [RGBColor; 7] = [
+pub(crate) const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -30,7 +30,7 @@ pub(super) const COLOURS: [RGBColor; 7] = [
 const POINTS_MAX: usize = 400;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub(super) type DrawError = Box<dyn std::error::Error>;
+pub(crate) type DrawError = Box<dyn std::error::Error>;
 
 /// A line: its name, and its value every so many seconds.
 struct Line {

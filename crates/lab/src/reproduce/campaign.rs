@@ -3,7 +3,7 @@
 use super::{
     experiment::{Cell, Experiment},
     record::{Ledger, Outcome, Record},
-    table,
+    table::{self, Point},
     trial::Trial,
 };
 use crate::{
@@ -38,6 +38,8 @@ pub struct Campaign {
     pub leave_out_missing: bool,
     /// Which cells.
     pub cells: Vec<Cell>,
+    /// Number of the first repetition; others have other losses.
+    pub first: u32,
     /// How often each.
     pub repetitions: u32,
     /// Where records and tables go.
@@ -57,6 +59,15 @@ pub enum Progress<'a> {
     Planned(usize, usize),
     /// A trial has ended.
     Ended(&'a Record, f64),
+}
+
+/// What a campaign leaves.
+#[derive(Debug)]
+pub struct Measured {
+    /// All trials of the directory.
+    pub records: Vec<Record>,
+    /// Of the present versions, what can be drawn.
+    pub points: Vec<Point>,
 }
 
 /// A system that can be run.
@@ -98,7 +109,7 @@ impl Campaign {
         &self,
         stop: &Stop,
         tell: &mut (dyn FnMut(&Progress<'_>) + Send),
-    ) -> Result<Vec<Record>, LabError> {
+    ) -> Result<Measured, LabError> {
         rights::check()?;
         let peers = self.prepare(tell)?;
         let ledger = Ledger::open(&self.out)?;
@@ -128,10 +139,11 @@ impl Campaign {
         let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         let versions: Vec<_> =
             peers.iter().map(|(system, peer)| (*system, peer.version())).collect();
-        table::write(&self.experiment, &versions, shared.ledger.records(), &self.out)?;
+        let records = shared.ledger.records().to_vec();
+        let points = table::write(&self.experiment, &versions, &records, &self.out)?;
         match shared.failure {
             Some(failure) => Err(failure),
-            None => Ok(shared.ledger.records().to_vec()),
+            None => Ok(Measured { records, points }),
         }
     }
 
@@ -153,7 +165,7 @@ impl Campaign {
     /// All systems of a cell one after another, so that they meet the same hour.
     fn jobs(&self, peers: &[Prepared]) -> Vec<Job> {
         let mut jobs = Vec::new();
-        for repetition in 0..self.repetitions {
+        for repetition in self.first..self.first.saturating_add(self.repetitions) {
             for cell in &self.cells {
                 jobs.extend(peers.iter().map(|(system, _)| Job {
                     system: *system,

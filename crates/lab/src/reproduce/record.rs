@@ -10,6 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Name of the file of records.
+const FILE: &str = "trials.jsonl";
+
 /// How a trial ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -116,7 +119,7 @@ pub(super) struct Ledger {
 impl Ledger {
     /// Reads what is there. A line that was cut off by a crash is passed over.
     pub(super) fn open(directory: &Path) -> Result<Self, LabError> {
-        let path = directory.join("trials.jsonl");
+        let path = directory.join(FILE);
         let failed = |error: &std::io::Error| LabError::system(path.display(), error);
         fs::create_dir_all(directory).map_err(|error| failed(&error))?;
         let text = match fs::read_to_string(&path) {
@@ -160,6 +163,14 @@ impl Ledger {
                 && record.repetition == repetition
         })
     }
+}
+
+/// The records of an output directory, which must have some.
+pub(super) fn read_all(directory: &Path) -> Result<Vec<Record>, LabError> {
+    let path = directory.join(FILE);
+    let text =
+        fs::read_to_string(&path).map_err(|error| LabError::system(path.display(), &error))?;
+    Ok(text.lines().filter_map(read).collect())
 }
 
 /// A line of the file; `None` for one that was cut off.

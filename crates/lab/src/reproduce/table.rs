@@ -71,6 +71,21 @@ impl Summary {
     }
 }
 
+/// A system in a cell, to be drawn: time over the bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Which network.
+    pub cell: String,
+    /// Who sent and received.
+    pub system: System,
+    /// Median of complete trials.
+    pub median: f64,
+    /// Least.
+    pub least: f64,
+    /// Most.
+    pub most: f64,
+}
+
 /// What the tables are made of.
 struct Tables<'a> {
     experiment: &'a Experiment,
@@ -78,22 +93,37 @@ struct Tables<'a> {
     records: &'a [Record],
 }
 
-/// Writes `NAME.md` and `NAME.csv` of all records of these versions.
+/// Writes `NAME.md` and `NAME.csv` of all records of these versions; returns what can be drawn.
 pub(super) fn write(
     experiment: &Experiment,
     versions: &[(System, &str)],
     records: &[Record],
     out: &Path,
-) -> Result<(), LabError> {
+) -> Result<Vec<Point>, LabError> {
     let tables = Tables { experiment, versions, records };
     for (kind, text) in [("md", tables.markdown()), ("csv", tables.csv())] {
         let path = out.join(format!("{}.{kind}", experiment.name));
         fs::write(&path, text).map_err(|error| LabError::system(path.display(), &error))?;
     }
-    Ok(())
+    Ok(tables.points())
 }
 
 impl Tables<'_> {
+    fn points(&self) -> Vec<Point> {
+        let mut points = Vec::new();
+        for cell in self.measured() {
+            let bound = self.experiment.bound(cell);
+            let point = |&(system, version): &(System, &str)| {
+                let (_, summary) = self.summary(cell, system, version);
+                let Spread { median, least, most } = summary?.seconds;
+                let [median, least, most] = [median, least, most].map(|time| time / bound);
+                Some(Point { cell: cell.key.clone(), system, median, least, most })
+            };
+            points.extend(self.versions.iter().filter_map(point));
+        }
+        points
+    }
+
     fn summary(&self, cell: &Cell, system: System, version: &str) -> (usize, Option<Summary>) {
         let records = self.of(cell, system, version);
         let perfect = self.experiment.size as f64 * 8.0 / cell.capacity as f64;
@@ -341,6 +371,9 @@ mod tests {
         assert_eq!(csv.lines().count(), 2);
         let fields = csv.lines().map(|line| line.split(',').count()).collect::<Vec<_>>();
         assert_eq!(fields[0], fields[1], "{csv}");
+        let points = tables.points();
+        assert_eq!((points.len(), points[0].system), (1, System::Fanfare));
+        assert!((points[0].most - 8.0 / 6.944).abs() < 1e-3, "{points:?}");
     }
 
     #[test]
