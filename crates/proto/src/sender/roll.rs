@@ -94,8 +94,14 @@ impl Roll {
         self.call.as_ref().map(|call| call.next)
     }
 
-    /// A call goes out; at most `fit` receivers can be named in it. `backoff` is K * GRTT.
-    pub(super) fn on_sent(&mut self, now: Time, backoff: Duration, fit: usize) -> Round {
+    /// A call goes out; at most `fit` receivers can be named in it. `backoff` is K * GRTT; the next
+    /// follows after `least` at the soonest, unless somebody is to be told that he is given up.
+    pub(super) fn on_sent(
+        &mut self,
+        now: Time,
+        (backoff, least): (Duration, Duration),
+        fit: usize,
+    ) -> Round {
         self.scale = if self.answers > ROUND_ANSWERS {
             (self.scale * 2).min(SCALE_MAX)
         } else {
@@ -106,7 +112,7 @@ impl Roll {
         self.urgent = self.urgent.saturating_sub(1);
         let interval = self.call.as_mut().map_or(SPREAD_MIN, |call| {
             let soon = backoff.max(SPREAD_MIN).min(call.interval);
-            call.next = now + if urgent { soon } else { call.interval };
+            call.next = now + if urgent { soon } else { call.interval.max(least) };
             call.interval
         });
         let spread = (backoff.max(SPREAD_MIN) * self.scale).min(interval);
@@ -145,7 +151,7 @@ mod tests {
         let mut roll = roll();
         assert_eq!(roll.due_at(), Some(Time::ZERO));
         roll.on_answer(NodeId(7));
-        let round = roll.on_sent(Time::ZERO, ms(200), 10);
+        let round = roll.on_sent(Time::ZERO, (ms(200), ms(0)), 10);
         let known = alloc::vec![NodeId(7)];
         assert_eq!(round, Round { spread: ms(200), known, given_up: 0 });
         assert_eq!(roll.due_at(), Some(Time::ZERO + ms(1000)));
@@ -157,8 +163,8 @@ mod tests {
     fn many_answers_in_a_round_widen_the_next_one() {
         let mut roll = roll();
         (0..40).for_each(|node| roll.on_answer(NodeId(node)));
-        assert_eq!(roll.on_sent(Time::ZERO, ms(0), 10).spread, ms(100));
-        assert_eq!(roll.on_sent(Time::ZERO, ms(0), 10).spread, ms(50));
+        assert_eq!(roll.on_sent(Time::ZERO, (ms(0), ms(0)), 10).spread, ms(100));
+        assert_eq!(roll.on_sent(Time::ZERO, (ms(0), ms(0)), 10).spread, ms(50));
     }
 
     #[test]
@@ -166,13 +172,13 @@ mod tests {
         let mut roll = roll();
         roll.on_answer(NodeId(3));
         roll.on_answer(NodeId(7));
-        roll.on_sent(Time::ZERO, ms(80), 10);
+        roll.on_sent(Time::ZERO, (ms(80), ms(0)), 10);
         roll.give_up(Time::ZERO + ms(5), NodeId(7));
         let calls: Vec<(Time, Round)> = (0..5)
-            .map(|_| roll.due_at().map(|at| (at, roll.on_sent(at, ms(80), 10))).unwrap())
+            .map(|_| roll.due_at().map(|at| (at, roll.on_sent(at, (ms(80), ms(2000)), 10))).unwrap())
             .collect();
         let at: Vec<Time> = calls.iter().map(|(at, _)| *at).collect();
-        let expected = [5, 85, 165, 245, 1245].map(|millis| Time::ZERO + ms(millis));
+        let expected = [5, 85, 165, 245, 2245].map(|millis| Time::ZERO + ms(millis));
         assert_eq!(at, expected);
         assert!(calls.iter().all(|(_, round)| round.known == [NodeId(7), NodeId(3)]));
         assert!(calls.iter().all(|(_, round)| round.given_up == 1));
@@ -182,7 +188,7 @@ mod tests {
     fn names_that_do_not_fit_go_round() {
         let mut roll = roll();
         (1..=5).for_each(|node| roll.on_answer(NodeId(node)));
-        let mut names = |_| roll.on_sent(Time::ZERO, ms(0), 3).known;
+        let mut names = |_| roll.on_sent(Time::ZERO, (ms(0), ms(0)), 3).known;
         assert_eq!(names(0), [NodeId(1), NodeId(2), NodeId(3)]);
         assert_eq!(names(1), [NodeId(4), NodeId(5), NodeId(1)]);
     }

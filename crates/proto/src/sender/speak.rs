@@ -16,6 +16,7 @@ use crate::{
     roll_call,
     stats::{DropReason, Stats},
     storage::{ObjectKind, Storage, StorageError},
+    time::Duration,
 };
 use alloc::vec::Vec;
 use fanfare_wire::{
@@ -32,6 +33,10 @@ const REPAIR_ADV_LIMIT: u8 = 0x01;
 const ROLL_CALL_MAX: usize = 1400;
 /// Bytes of a roll call besides its names and content.
 const ROLL_CALL_HEADER: usize = 12;
+/// Calls take one part in so many of the rate while data flows, at most.
+const ROLL_PARTS: u32 = 1000;
+/// Bytes of a call and its headers, besides names and content: NORM's 16, IP's and UDP's 28.
+const ROLL_CALL_BYTES: usize = ROLL_CALL_HEADER + 44;
 /// Messages that go together after a probe when the controller wants it.
 const PAIR: u8 = 2;
 /// Bytes of a node id.
@@ -169,12 +174,20 @@ impl Sender {
         let max = usize::from(self.coding.segment_size).min(ROLL_CALL_MAX);
         let fit = max.saturating_sub(ROLL_CALL_HEADER + self.roll.content().len()) / NODE_ID_BYTES;
         let backoff = self.grtt() * u32::from(self.backoff());
-        let round = self.roll.on_sent(self.now, backoff, fit);
+        let round = self.roll.on_sent(self.now, (backoff, self.roll_interval()), fit);
         let mut content = Vec::new();
         let named = (&round.known[..], round.given_up);
         roll_call::encode(round.spread, named, self.roll.content(), max, &mut content);
         let (sender, extensions) = (self.fields(), Extensions::default());
         Application { sender, extensions, content: &content }.encode(out);
+    }
+
+    /// The least interval of calls while data flows: on a slow line a call every two seconds would
+    /// take more than all requests. Who is waited for hears them as often as it was asked.
+    fn roll_interval(&self) -> Duration {
+        let bytes = ROLL_CALL_BYTES + self.roll.content().len();
+        let least = self.controller.rate().time_for(bytes).saturating_mul(ROLL_PARTS);
+        if self.held { Duration::ZERO } else { least.min(self.config.probe_max) }
     }
 
     fn speak_watermark(&mut self, point: Point, out: &mut Vec<u8>) -> bool {
