@@ -10,7 +10,7 @@
 //! node id (32) … | content
 //! ```
 //!
-//! A sender that calls the roll also learns how much arrives: after a NACK, at most once a second,
+//! A sender that calls the roll also learns how much arrives: after a NACK, at most once a second and 32 messages,
 //! a receiver of ours sends an ACK of another application type, with the number of the sender's
 //! messages that have arrived so far (32, wraps).
 

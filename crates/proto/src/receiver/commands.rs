@@ -53,6 +53,7 @@ impl RemoteSender {
         };
         self.speaks = true;
         self.reception.on_roll_call();
+        self.nack.on_roll_call();
         self.heed_eviction(ctx, call.gives_up(local.node_id));
         if local.has_status {
             self.status.on_roll_call(ctx.now, &call, local.node_id, ctx.rng);

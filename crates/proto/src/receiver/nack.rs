@@ -45,11 +45,18 @@ pub(crate) struct NackCycle {
     path: NackPath,
     phase: Phase,
     unheeded: u8,
+    /// The sender calls the roll: it serves a few at once, and nothing twice.
+    ours: bool,
 }
 
 impl NackCycle {
     pub(crate) fn new(path: NackPath) -> Self {
-        Self { path, phase: Phase::Idle, unheeded: 0 }
+        Self { path, phase: Phase::Idle, unheeded: 0, ours: false }
+    }
+
+    /// The sender is one of ours.
+    pub(crate) fn on_roll_call(&mut self) {
+        self.ours = true;
     }
 
     /// Something before `limit` is missing at a block's end, a flush or a timeout. True when a
@@ -61,7 +68,7 @@ impl NackCycle {
         timing: &Timing,
         rng: &mut Rng,
     ) -> bool {
-        let path = self.path;
+        let path = (self.path, self.ours);
         match &mut self.phase {
             Phase::Idle => {}
             Phase::Backoff { .. } => return false,
@@ -95,7 +102,7 @@ impl NackCycle {
     pub(crate) fn on_timeout(&mut self, now: Time, timing: &Timing, rng: &mut Rng) -> bool {
         match self.phase {
             Phase::Holdoff { since, packet, again: Some(limit) }
-                if holdoff_end(self.path, since, packet, timing) <= now =>
+                if holdoff_end((self.path, self.ours), since, packet, timing) <= now =>
             {
                 self.begin(now, limit, timing, rng)
             }
@@ -152,7 +159,8 @@ impl NackCycle {
         match self.phase {
             Phase::Backoff { until, .. } => Some((until, Timer::NackBackoff)),
             Phase::Holdoff { since, packet, again: Some(_) } => {
-                Some((holdoff_end(self.path, since, packet, timing), Timer::NackHoldoff))
+                let end = holdoff_end((self.path, self.ours), since, packet, timing);
+                Some((end, Timer::NackHoldoff))
             }
             Phase::Idle | Phase::Holdoff { .. } => None,
         }
@@ -160,12 +168,19 @@ impl NackCycle {
 }
 
 /// RFC 5740 5.3: (K+2)*GRTT lets a repair arrive before it is asked for again. With one receiver
-/// the sender does not gather requests: one GRTT, and the packet under way.
-fn holdoff_end(path: NackPath, since: Time, packet: Duration, timing: &Timing) -> Time {
+/// the sender does not gather requests: one GRTT, and the packet under way. Nor does a sender of ours
+/// that knows all its few receivers, which is what a back-off factor of 1 tells of it.
+fn holdoff_end(
+    (path, ours): (NackPath, bool),
+    since: Time,
+    packet: Duration,
+    timing: &Timing,
+) -> Time {
+    let at_once = path == NackPath::Unicast || (ours && timing.backoff <= 1);
     since
-        + match path {
-            NackPath::Unicast => timing.grtt + packet.min(timing.grtt),
-            NackPath::Group | NackPath::Sender => timing.grtt * (timing.backoff + 2),
+        + match at_once {
+            true => timing.grtt + packet.min(timing.grtt),
+            false => timing.grtt * (timing.backoff + 2),
         }
 }
 
@@ -227,6 +242,22 @@ mod tests {
         nack.sent(Time::ZERO, packet);
         nack.on_need(Time::ZERO, at(1), &timing, &mut Rng::new(1));
         assert_eq!(nack.next_timeout(&timing).unwrap().0, Time::ZERO + timing.grtt + packet);
+    }
+
+    #[test]
+    fn a_sender_of_ours_that_knows_its_few_receivers_is_asked_again_after_one_grtt() {
+        let mut few = Script::new().fields();
+        few.backoff = 1;
+        let few = Timing::new(false, &ReceiverConfig::default(), &few);
+        for (timing, ours, holdoff) in [(few, true, 1), (few, false, 3), (timing(), true, 6)] {
+            let mut nack = NackCycle::new(NackPath::Group);
+            if ours {
+                nack.on_roll_call();
+            }
+            nack.sent(Time::ZERO, Duration::ZERO);
+            nack.on_need(Time::ZERO, at(1), &timing, &mut Rng::new(1));
+            assert_eq!(nack.next_timeout(&timing).unwrap().0, Time::ZERO + timing.grtt * holdoff);
+        }
     }
 
     #[test]

@@ -4,9 +4,6 @@ use super::object::{Part, Piece, Purpose};
 use alloc::collections::BTreeSet;
 use core::ops::Range;
 
-/// Of fewer no more is sent in advance: one receiver's bad moment would cost all others dearly.
-const SHARE_MIN: f64 = 0.5;
-
 /// What receivers lack of one block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct BlockDemand {
@@ -27,10 +24,15 @@ impl BlockDemand {
         Self { need: named.len() as u16, allowance: 0, named, unnamed: false }
     }
 
-    /// Only this share of what is sent will arrive: as many more, to the nearest.
-    pub(super) fn allow_for(&mut self, share: f64) {
-        let sent = f64::from(self.need) / share.max(SHARE_MIN);
-        self.allowance = libm::round(sent).min(f64::from(u16::MAX)) as u16;
+    /// As many symbols more as are worth their time.
+    pub(super) fn allow(&mut self, more: impl Fn(u16) -> u16) {
+        self.allowance = self.need.saturating_add(more(self.need));
+    }
+
+    /// So many parity symbols are on their way to who asks.
+    pub(super) fn deduct(&mut self, symbols: u16) {
+        self.need = self.need.saturating_sub(symbols);
+        self.allowance = self.allowance.saturating_sub(symbols);
     }
 
     /// Another receiver's demand: one parity symbol serves both, so the greater need counts.
@@ -132,17 +134,27 @@ mod tests {
     #[test]
     fn what_will_be_lost_is_sent_in_advance_as_far_as_there_is_fresh_parity() {
         let mut wanted = BlockDemand::named(0..7);
-        wanted.allow_for(0.7);
+        wanted.allow(|need| need - 4);
         let mut block = TransmitBlock::new(0);
         block.demand(&wanted, 10, 20);
         assert_eq!(drain(&mut block).len(), 10);
         let mut wanted = BlockDemand::named(0..7);
-        wanted.allow_for(0.01);
+        wanted.allow(|_| u16::MAX);
         block.demand(&wanted, 10, 20);
         assert_eq!(drain(&mut block).len(), 10, "at most what is left; no symbol by name");
-        let mut one = BlockDemand::named(0..1);
-        one.allow_for(0.9);
-        assert_eq!(one.allowance, 1);
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_not_sent_again() {
+        let mut wanted = BlockDemand::named(0..7);
+        wanted.allow(|_| 2);
+        wanted.deduct(4);
+        let mut block = TransmitBlock::new(4);
+        block.demand(&wanted, 10, 20);
+        assert_eq!(drain(&mut block).len(), 5);
+        wanted.deduct(9);
+        block.demand(&wanted, 10, 20);
+        assert!(!block.has_pending());
     }
 
     #[test]

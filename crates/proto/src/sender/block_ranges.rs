@@ -71,6 +71,18 @@ impl BlockRanges {
         }
     }
 
+    /// Takes one block out.
+    pub(super) fn remove(&mut self, block: u32) {
+        let holding = self.ranges.range(..=block).next_back().map(|(first, end)| (*first, *end));
+        let Some((first, end)) = holding.filter(|(_, end)| block < *end) else { return };
+        self.ranges.remove(&first);
+        for (first, end) in [(first, block), (block + 1, end)] {
+            if first < end {
+                self.ranges.insert(first, end);
+            }
+        }
+    }
+
     /// Leaves out all blocks up to and including `block`.
     pub(super) fn remove_through(&mut self, block: u32) {
         while let Some((first, end)) = self.ranges.first_key_value().map(|(f, e)| (*f, *e)) {

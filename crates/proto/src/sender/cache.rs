@@ -146,6 +146,14 @@ impl Cache {
         self.turns.first().is_some_and(|(passes, _)| *passes == 0)
     }
 
+    /// Whether no more than `bytes` of first passes are to come.
+    pub(super) fn first_passes_end_within(&self, mut bytes: u64) -> bool {
+        let first = self.turns.iter().take_while(|(passes, _)| *passes == 0);
+        let mut left =
+            first.filter_map(|(_, ordinal)| Some(self.objects.get(ordinal)?.bytes_left()));
+        left.all(|left| bytes.checked_sub(left).map(|rest| bytes = rest).is_some())
+    }
+
     pub(super) fn has_repair(&self) -> bool {
         !self.repairs.is_empty()
     }

@@ -70,10 +70,27 @@ impl Demand {
         }
     }
 
-    /// Only this share of what is sent will arrive at the asker.
-    pub(super) fn allow_for(&mut self, share: f64) {
+    /// Some of what is sent will be lost: `more` says how much goes with how many symbols.
+    pub(super) fn allow(&mut self, more: impl Fn(u16) -> u16) {
         let symbols = self.objects.values_mut().flat_map(|object| object.symbols.values_mut());
-        symbols.for_each(|wanted| wanted.allow_for(share));
+        symbols.for_each(|wanted| wanted.allow(&more));
+    }
+
+    /// Leaves what is not on its way to the asker: `flight` has symbols by object and block. Who
+    /// asks for all of what is on its way in part may ask again for the rest.
+    pub(super) fn deduct(&mut self, flight: &BTreeMap<(u64, u32), u16>) {
+        for ((ordinal, block), symbols) in flight {
+            let Some(object) = self.objects.get_mut(ordinal) else { continue };
+            object.whole = false;
+            object.blocks.remove(*block);
+            if let Some(wanted) = object.symbols.get_mut(block) {
+                wanted.deduct(*symbols);
+            }
+        }
+        for object in self.objects.values_mut() {
+            object.symbols.retain(|_, wanted| wanted.need.max(wanted.allowance) > 0);
+        }
+        self.objects.retain(|_, object| !object.is_empty());
     }
 
     /// Leaves nothing of blocks that were sent before and of which the asker has next to nothing.

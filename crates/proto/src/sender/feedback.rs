@@ -22,9 +22,9 @@ const HISTORY_PART: u64 = 64;
 impl Sender {
     /// A receiver asks for repair.
     pub(crate) fn on_nack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, nack: &Nack<'_>) {
-        if !self.hear(ctx, meta, &nack.feedback, &nack.extensions, Heard::Nack) {
+        let Some(rtt) = self.hear(ctx, meta, &nack.feedback, &nack.extensions, Heard::Nack) else {
             return;
-        }
+        };
         ctx.stats.nacks_received += 1;
         self.watermark.on_alive(nack.feedback.source_id);
         if self.is_put_off(nack.feedback.source_id) {
@@ -43,9 +43,11 @@ impl Sender {
         // While there is more to send, a repair that is lost can be asked for again at no cost. At
         // the end every round of requests is time in which nothing is sent. Who is put off has lost
         // much, and gets no more than it asks for.
-        if !self.cache.has_first_pass() && !self.service.is_deferred(node) {
-            reading.demand.allow_for(self.receivers.share(node));
+        if self.is_ending() && !self.service.is_deferred(node) {
+            let loss = self.loss(node);
+            reading.demand.allow(|need| self.parity_worth(need, &[loss]));
         }
+        self.deduct_flight(rtt, &mut reading.demand);
         let timing = self.cycle_timing();
         let now = self.now;
         if let Some(demand) = self.repair.on_demand(now, reading.demand, timing, self.position) {
@@ -62,8 +64,20 @@ impl Sender {
         }
     }
 
+    /// What is on its way to the asker need not be sent again, where that is known of everybody. The
+    /// asker's clock is that of the probe that it has heard last; a full message begun then is on the
+    /// line for its own time. Who has heard none is as far away as anybody.
+    fn deduct_flight(&self, rtt: Option<Duration>, demand: &mut Demand) {
+        if self.is_small_group() {
+            let age = rtt.unwrap_or(self.grtt()).saturating_add(self.message_time());
+            let age = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
+            let seen = Time::from_nanos(self.now.as_nanos().saturating_sub(age));
+            demand.deduct(&self.flight.since(seen));
+        }
+    }
+
     /// What a receiver lacks of blocks that it has not asked for before is what the path has lost.
-    /// Who lacks whole blocks was not there.
+    /// Who lacks whole blocks was not there, and what is sent on demand was not sent.
     fn count_first_requests(&mut self, node: NodeId, demand: &Demand) {
         let Some(tally) = self.receivers.tally_mut(node) else { return };
         for (ordinal, wanted) in &demand.objects {
@@ -73,7 +87,7 @@ impl Sender {
                 continue;
             };
             let (first, end) = (tally.counted(*ordinal), last + 1);
-            if first >= end {
+            if first >= end || object.is_on_demand() {
                 continue;
             }
             let whole = wanted.whole || !wanted.blocks.is_empty();
@@ -122,7 +136,7 @@ impl Sender {
     }
 
     /// A receiver's longest NACK cycle.
-    fn nack_cycle(&self) -> Duration {
+    pub(super) fn nack_cycle(&self) -> Duration {
         self.grtt() * (2 * u32::from(self.backoff()) + CYCLE_BEYOND_BACKOFF)
     }
 
@@ -168,7 +182,7 @@ impl Sender {
 
     /// A receiver acknowledges, reports, or answers the roll.
     pub(crate) fn on_ack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, ack: &Ack<'_>) {
-        if !self.hear(ctx, meta, &ack.feedback, &ack.extensions, Heard::Ack) {
+        if self.hear(ctx, meta, &ack.feedback, &ack.extensions, Heard::Ack).is_none() {
             return;
         }
         let node = ack.feedback.source_id;
@@ -207,7 +221,8 @@ impl Sender {
         }
     }
 
-    /// What every feedback message tells of its sender. False when it is not for us.
+    /// What every feedback message tells of its sender: the round trip, where it echoes a probe.
+    /// `None` when it is not for us.
     fn hear(
         &mut self,
         ctx: &mut Context<'_>,
@@ -215,16 +230,16 @@ impl Sender {
         feedback: &FeedbackFields,
         extensions: &Extensions<'_>,
         heard: Heard,
-    ) -> bool {
+    ) -> Option<Option<Duration>> {
         self.now = self.now.max(ctx.now);
         let ours = (self.node_id, self.config.instance_id);
         if (feedback.server_id, feedback.instance_id) != ours {
             ctx.stats.drop(DropReason::NotForUs);
-            return false;
+            return None;
         }
         if self.service.is_evicted(feedback.source_id) {
             ctx.stats.drop(DropReason::Evicted);
-            return false;
+            return None;
         }
         let longest = self.config.grtt_max.saturating_mul(self.config.robust_factor.max(1));
         let echo = feedback.grtt_response;
@@ -244,6 +259,7 @@ impl Sender {
             ctx.events.push(Event::ReceiverNew { node, source: meta.source });
             if self.position.is_some() {
                 self.flush.on_newcomer(self.now);
+                self.roll.on_newcomer(self.now);
             }
         }
         if let Some(feedback) = noted.feedback {
@@ -251,6 +267,6 @@ impl Sender {
         }
         self.settle_grtt();
         self.advertise_grtt();
-        true
+        Some(rtt)
     }
 }

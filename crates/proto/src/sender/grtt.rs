@@ -15,6 +15,9 @@ const RAISE_LIMIT: f64 = 2.0;
 /// The first collection's largest sample may be a lucky one.
 const FIRST_MARGIN: f64 = 2.0;
 
+/// The same when all who are expected have answered: nobody farther away is to be reckoned with.
+const SETTLED_MARGIN: f64 = 1.25;
+
 /// What the estimate stays within, and what one receiver changes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GrttLimits {
@@ -101,10 +104,15 @@ impl Grtt {
 
     /// All who are expected have answered: the first collection, if there is one, ends now.
     pub(super) fn settle(&mut self, now: Time) {
-        if let State::Collecting { until, .. } = &mut self.state {
-            *until = now;
+        if let State::Collecting { largest, .. } = self.state {
+            self.measured(now, SETTLED_MARGIN * largest);
         }
-        self.poll(now);
+    }
+
+    fn measured(&mut self, now: Time, estimate: f64) {
+        self.state = State::Measured;
+        self.set(estimate);
+        self.decayed = now;
     }
 
     /// Ends the first collection when its time has come.
@@ -112,9 +120,7 @@ impl Grtt {
         if let State::Collecting { until, largest } = self.state
             && until <= now
         {
-            self.state = State::Measured;
-            self.set(FIRST_MARGIN * largest);
-            self.decayed = now;
+            self.measured(now, FIRST_MARGIN * largest);
         }
     }
 
@@ -173,7 +179,11 @@ mod tests {
         assert_eq!(grtt.estimate(), ms(250), "nothing was measured");
         grtt.on_sample(Time::ZERO, ms(5));
         grtt.settle(Time::ZERO + ms(1));
-        assert_eq!((grtt.estimate(), grtt.next_timeout()), (ms(10), None));
+        assert_eq!((grtt.estimate(), grtt.next_timeout()), (ms(10), None), "at least");
+        let mut far = self::grtt(false);
+        far.on_sample(Time::ZERO, ms(40));
+        far.settle(Time::ZERO + ms(1));
+        assert_eq!(far.estimate(), ms(50));
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! - `object`, `block`, `block_ranges`: one object, what was sent of it and what must be again;
 //!   `coding`: what its symbols are called; `cache`: all objects; `parity`: rows when wanted.
 //! - `demand`: what a NACK asks; `repair`: the cycle that serves it; `advert`, `squelch`: what the
-//!   group is told about it; `share`: how repairs and new data share the rate.
+//!   group is told about it; `share`: how repairs and new data share the rate;
+//!   `flight`: what is on its way; `tail`: parity for the end.
 //! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye.
 //! - `grtt`, `probe`, `receivers`, `reception`, `roll`: what is known of the group; `service`: who of
 //!   it is put off or out.
@@ -22,6 +23,7 @@ mod coding;
 mod demand;
 mod eot;
 mod feedback;
+mod flight;
 mod flush;
 mod grtt;
 mod object;
@@ -36,6 +38,7 @@ mod service;
 mod share;
 mod speak;
 mod squelch;
+mod tail;
 mod turn;
 
 #[cfg(test)]
@@ -61,6 +64,7 @@ use cache::{Cache, Found};
 use coding::Coding;
 use eot::Eot;
 use fanfare_wire::{NodeId, ObjectTransportId, QuantizedRtt, Sequence};
+use flight::Flight;
 use flush::Flush;
 use grtt::{Grtt, GrttLimits};
 use object::TransmitObject;
@@ -127,6 +131,7 @@ pub(crate) struct Sender {
     cache: Cache,
     parity: ParityCache,
     repair: RepairCycle,
+    flight: Flight,
     share: Share,
     advert: Advert,
     squelch: Squelch,
@@ -175,6 +180,7 @@ impl Sender {
             cache: Cache::new(config.cache_objects),
             parity: ParityCache::new(config.parity_cache),
             repair: RepairCycle::new(),
+            flight: Flight::default(),
             share: Share::new(config.repair_share),
             advert: Advert::default(),
             squelch: Squelch::default(),
@@ -418,6 +424,10 @@ impl Sender {
     fn cycle_timing(&self) -> CycleTiming {
         let grtt = self.grtt();
         let backoff = u32::from(self.backoff());
+        // What is on its way to all that are known is known, too.
+        if self.is_small_group() && self.coding.parity > 0 {
+            return CycleTiming { aggregate: Duration::ZERO, holdoff: Duration::ZERO };
+        }
         let at_once = self.unicast || (self.coding.parity == 0 && backoff == 0);
         let aggregate = if at_once { Duration::ZERO } else { grtt * (backoff + 1) };
         CycleTiming { aggregate, holdoff: grtt }
@@ -439,12 +449,17 @@ impl Sender {
         }
     }
 
+    /// What a full message takes.
+    fn message_time(&self) -> Duration {
+        let bytes = HEADER_ALLOWANCE + usize::from(self.coding.segment_size);
+        self.controller.rate().time_for(bytes)
+    }
+
     /// Advertises the estimate, but at least one packet interval: at a low rate nothing is answered
     /// sooner.
     fn advertise_grtt(&mut self) {
-        let bytes = HEADER_ALLOWANCE + usize::from(self.coding.segment_size);
         let rate = self.controller.rate();
-        let packet = if rate == Bitrate::bps(0) { Duration::ZERO } else { rate.time_for(bytes) };
+        let packet = if rate == Bitrate::bps(0) { Duration::ZERO } else { self.message_time() };
         let grtt = self.grtt.estimate().max(packet).min(self.config.grtt_max);
         let quantized =
             QuantizedRtt::from_nanos(u64::try_from(grtt.as_nanos()).unwrap_or(u64::MAX));

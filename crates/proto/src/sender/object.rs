@@ -134,6 +134,11 @@ impl TransmitObject {
         self
     }
 
+    /// Whether nothing but its INFO is sent unasked.
+    pub(super) fn is_on_demand(&self) -> bool {
+        self.on_demand
+    }
+
     /// Source symbols of `block`.
     pub(super) fn block_len(&self, block: u32) -> u16 {
         self.partition.block_len(SourceBlockNumber(block))
@@ -142,6 +147,13 @@ impl TransmitObject {
     /// Whether a pass over the object is under way.
     pub(super) fn has_new(&self) -> bool {
         self.info_pending || self.cursor.0 < self.partition.blocks
+    }
+
+    /// Bytes that the pass under way has yet to send.
+    pub(super) fn bytes_left(&self) -> u64 {
+        let (block, symbol) = self.cursor;
+        let span = self.partition.span(SourceBlockNumber(block), symbol);
+        span.map_or(0, |(offset, _)| self.partition.object_size - offset)
     }
 
     /// Passes it has had before the one under way.
@@ -234,6 +246,15 @@ impl TransmitObject {
         }
         for (block, wanted) in &demand.symbols {
             if *block <= self.cursor.0 && !self.repeats.contains(*block) {
+                self.demand_block(*block, wanted, coding);
+            }
+        }
+    }
+
+    /// Takes over what is sent unasked at the end of the pass: of blocks that nobody has asked for.
+    pub(super) fn demand_tail(&mut self, tail: &ObjectDemand, coding: &Coding) {
+        for (block, wanted) in &tail.symbols {
+            if !self.blocks.contains_key(block) {
                 self.demand_block(*block, wanted, coding);
             }
         }

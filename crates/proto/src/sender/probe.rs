@@ -59,11 +59,11 @@ impl Probe {
     }
 
     /// A probe goes out now: its `cc_sequence` and clock. The next follows after `interval` where
-    /// the rate hangs on it.
+    /// the rate hangs on it; otherwise, after the first few, not before `least`.
     pub(super) fn on_sent(
         &mut self,
         now: Time,
-        grtt: Duration,
+        (grtt, least): (Duration, Duration),
         interval: Option<Duration>,
     ) -> (u16, SendTime) {
         self.sequence = self.sequence.wrapping_add(1);
@@ -74,7 +74,7 @@ impl Probe {
             grtt
         } else {
             let (min, max) = self.bounds;
-            self.interval.mul_f64(GROWTH).clamp(min, max)
+            self.interval.mul_f64(GROWTH).max(least).clamp(min, max)
         };
         self.next = now + self.interval;
         self.last = Some(now);
@@ -119,7 +119,7 @@ mod tests {
         let mut intervals = alloc::vec::Vec::new();
         for _ in 0..16 {
             let now = probe.due_at();
-            probe.on_sent(now, ms(100), None);
+            probe.on_sent(now, (ms(100), ms(0)), None);
             intervals.push(probe.due_at().since(now));
         }
         assert_eq!(intervals[..5], [ms(100), ms(100), ms(100), ms(1000), ms(1500)]);
@@ -127,9 +127,21 @@ mod tests {
     }
 
     #[test]
+    fn on_a_slow_line_probes_are_rarer_but_for_the_first() {
+        let mut probe = probe();
+        let mut next = |least| {
+            let now = probe.due_at();
+            probe.on_sent(now, (ms(100), least), None);
+            probe.due_at().since(now)
+        };
+        assert_eq!([(); 4].map(|()| next(ms(9000))), [100, 100, 100, 9000].map(ms));
+        assert_eq!(next(ms(90_000)), ms(30_000));
+    }
+
+    #[test]
     fn an_echo_tells_the_round_trip_time() {
         let mut probe = probe();
-        let (_, clock) = probe.on_sent(Time::ZERO, ms(100), None);
+        let (_, clock) = probe.on_sent(Time::ZERO, (ms(100), ms(0)), None);
         assert_ne!((clock.seconds, clock.micros), (0, 0));
         assert_eq!(probe.rtt(Time::ZERO + ms(30), clock, ms(1000)), Some(ms(30)));
     }
@@ -137,7 +149,7 @@ mod tests {
     #[test]
     fn echoes_of_the_future_of_no_probe_and_of_long_ago_tell_nothing() {
         let mut probe = probe();
-        let (_, early) = probe.on_sent(Time::ZERO + ms(500), ms(100), None);
+        let (_, early) = probe.on_sent(Time::ZERO + ms(500), (ms(100), ms(0)), None);
         assert_eq!(probe.rtt(Time::ZERO + ms(400), early, ms(1000)), None);
         assert_eq!(probe.rtt(Time::ZERO + ms(2000), early, ms(1000)), None);
         let before = SendTime { seconds: 1, micros: 300_000 };

@@ -78,6 +78,13 @@ impl Roll {
         }
     }
 
+    /// Somebody is heard who may not have answered: the next call is now.
+    pub(super) fn on_newcomer(&mut self, now: Time) {
+        if let Some(call) = &mut self.call {
+            call.next = call.next.min(now);
+        }
+    }
+
     /// A receiver is no longer served, and shall know it soon.
     pub(super) fn give_up(&mut self, now: Time, node: NodeId) {
         self.known.remove(&node);
@@ -160,6 +167,15 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_line_makes_calls_rarer_and_a_newcomer_is_called_at_once() {
+        let mut roll = roll();
+        roll.on_sent(Time::ZERO, (ms(80), ms(9000)), 10);
+        assert_eq!(roll.due_at(), Some(Time::ZERO + ms(9000)));
+        roll.on_newcomer(Time::ZERO + ms(100));
+        assert_eq!(roll.due_at(), Some(Time::ZERO + ms(100)));
+    }
+
+    #[test]
     fn many_answers_in_a_round_widen_the_next_one() {
         let mut roll = roll();
         (0..40).for_each(|node| roll.on_answer(NodeId(node)));
@@ -175,7 +191,9 @@ mod tests {
         roll.on_sent(Time::ZERO, (ms(80), ms(0)), 10);
         roll.give_up(Time::ZERO + ms(5), NodeId(7));
         let calls: Vec<(Time, Round)> = (0..5)
-            .map(|_| roll.due_at().map(|at| (at, roll.on_sent(at, (ms(80), ms(2000)), 10))).unwrap())
+            .map(|_| {
+                roll.due_at().map(|at| (at, roll.on_sent(at, (ms(80), ms(2000)), 10))).unwrap()
+            })
             .collect();
         let at: Vec<Time> = calls.iter().map(|(at, _)| *at).collect();
         let expected = [5, 85, 165, 245, 2245].map(|millis| Time::ZERO + ms(millis));

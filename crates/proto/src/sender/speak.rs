@@ -33,8 +33,10 @@ const REPAIR_ADV_LIMIT: u8 = 0x01;
 const ROLL_CALL_MAX: usize = 1400;
 /// Bytes of a roll call besides its names and content.
 const ROLL_CALL_HEADER: usize = 12;
-/// Calls take one part in so many of the rate while data flows, at most.
-const ROLL_PARTS: u32 = 1000;
+/// Calls take one part in so many of the rate while data flows, at most; and so do probes.
+const ASIDE_PARTS: u32 = 2000;
+/// Bytes of a probe that names one receiver: NORM's 32, IP's and UDP's 28.
+const PROBE_BYTES: usize = 60;
 /// Bytes of a call and its headers, besides names and content: NORM's 16, IP's and UDP's 28.
 const ROLL_CALL_BYTES: usize = ROLL_CALL_HEADER + 44;
 /// Messages that go together after a probe when the controller wants it.
@@ -94,16 +96,18 @@ impl Sender {
         true
     }
 
-    /// What every message repeats. The group is at least those already heard.
+    /// What every message repeats. The group is at least those already heard, and no more where all
+    /// are known.
     fn fields(&self) -> SenderFields {
         let heard = u32::try_from(self.receivers.len()).unwrap_or(u32::MAX);
+        let least = if self.is_small_group() { 0 } else { self.config.group_size };
         SenderFields {
             sequence: self.sequence,
             source_id: self.node_id,
             instance_id: self.config.instance_id,
             grtt: self.advertised.0,
             backoff: self.backoff(),
-            gsize: GroupSize::from_receivers(self.config.group_size.max(heard)),
+            gsize: GroupSize::from_receivers(least.max(heard)),
         }
     }
 
@@ -153,7 +157,8 @@ impl Sender {
         // On a short path once per round trip would be thousands a second.
         let interval = self.controller.probe_interval(self.grtt());
         let interval = interval.map(|interval| interval.max(self.config.grtt_min));
-        let (cc_sequence, send_time) = self.probe.on_sent(self.now, self.grtt(), interval);
+        let least = self.least_interval(PROBE_BYTES);
+        let (cc_sequence, send_time) = self.probe.on_sent(self.now, (self.grtt(), least), interval);
         let sending = core::mem::take(&mut self.active);
         let probing = Probing { grtt: self.grtt(), cc_sequence, sending };
         self.controller.on_probe(self.now, &probing);
@@ -174,7 +179,8 @@ impl Sender {
         let max = usize::from(self.coding.segment_size).min(ROLL_CALL_MAX);
         let fit = max.saturating_sub(ROLL_CALL_HEADER + self.roll.content().len()) / NODE_ID_BYTES;
         let backoff = self.grtt() * u32::from(self.backoff());
-        let round = self.roll.on_sent(self.now, (backoff, self.roll_interval()), fit);
+        let least = self.least_interval(ROLL_CALL_BYTES + self.roll.content().len());
+        let round = self.roll.on_sent(self.now, (backoff, least), fit);
         let mut content = Vec::new();
         let named = (&round.known[..], round.given_up);
         roll_call::encode(round.spread, named, self.roll.content(), max, &mut content);
@@ -182,11 +188,11 @@ impl Sender {
         Application { sender, extensions, content: &content }.encode(out);
     }
 
-    /// The least interval of calls while data flows: on a slow line a call every two seconds would
-    /// take more than all requests. Who is waited for hears them as often as it was asked.
-    fn roll_interval(&self) -> Duration {
-        let bytes = ROLL_CALL_BYTES + self.roll.content().len();
-        let least = self.controller.rate().time_for(bytes).saturating_mul(ROLL_PARTS);
+    /// The least interval of calls, or of probes, of so many bytes while data flows: on a slow line
+    /// a call every two seconds would take more than all requests. While receivers are waited for,
+    /// nothing else is to be sent.
+    fn least_interval(&self, bytes: usize) -> Duration {
+        let least = self.controller.rate().time_for(bytes).saturating_mul(ASIDE_PARTS);
         if self.held { Duration::ZERO } else { least.min(self.config.probe_max) }
     }
 
@@ -334,11 +340,19 @@ impl Sender {
             let span = object.partition.span(SourceBlockNumber(block), symbol);
             self.progress += span.map_or(0, |(_, bytes)| bytes as u64);
         }
-        if object.on_sent(self.now) {
+        let passed = object.on_sent(self.now);
+        if passed {
             ctx.events.push(Event::ObjectSent { key: object.key });
         }
         count(ctx.stats, piece);
         self.cache.refresh(ordinal);
+        if matches!(piece.purpose, Purpose::Parity | Purpose::Explicit) && piece.part != Part::Info
+        {
+            self.flight.on_sent(self.now, ordinal, block);
+        }
+        if passed {
+            self.send_tail(ordinal);
+        }
     }
 }
 

@@ -22,6 +22,51 @@ fn a_few_receivers_that_all_answered_the_roll_are_told_a_short_back_off() {
     assert_eq!(many.sender.backoff(), 4, "nine are many");
 }
 
+/// Blocks of 8 symbols were sent to two receivers that are known and waited for; of the first object
+/// receiver 2 has lost one symbol in 8.
+fn few(blocks: usize) -> Hand {
+    let fec = FecConfig { source: 8, parity: 8, ..FecConfig::default() };
+    let mut hand = Hand::new(SenderConfig { fec, ..config() });
+    hand.enqueue(100 * 8 * blocks, None);
+    hand.run(ms(2));
+    for node in [2, 3] {
+        hand.ack(node, AckKind::Application(STATUS_ACK, b"here"), None, 1);
+    }
+    hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
+    hand
+}
+
+#[test]
+fn a_few_that_are_known_are_served_at_once_and_nothing_twice() {
+    let mut hand = few(10);
+    hand.run(ms(10));
+    hand.ask(2, 0, 8..10);
+    assert_eq!(data(&hand.run(ms(1))), [(0, 8), (0, 9)]);
+    hand.ask(3, 0, 8..11);
+    assert_eq!(data(&hand.run(ms(1))), [(0, 10)], "two are on their way");
+    hand.run(hand.sender.grtt() * 2);
+    hand.ask(3, 0, 8..11);
+    assert_eq!(data(&hand.run(ms(1))), [(0, 11), (0, 12), (0, 13)], "they were lost");
+}
+
+#[test]
+fn of_the_last_blocks_parity_goes_before_anybody_can_ask_if_it_is_known_what_is_lost() {
+    for (lost, sent) in [(1, true), (0, false)] {
+        let mut hand = few(20);
+        if lost > 0 {
+            hand.nack(2, false, |w| {
+                for block in 0..5 {
+                    assert!(w.item(SEGMENT, OBJECT, id(block, 8)));
+                }
+            });
+        }
+        let (said, _) = hand.run_until(hand.now + ms(40));
+        let last = said.iter().rev().map(|(_, said)| said);
+        let parity = |s: &&Said| matches!(s, Said::Data { block: 19, repair: true, .. });
+        assert_eq!(last.filter(parity).count() > 0, sent, "{said:?}");
+    }
+}
+
 #[test]
 fn the_first_flushes_do_not_wait_for_the_least_interval() {
     let grtt = ms(1);
