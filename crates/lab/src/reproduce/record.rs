@@ -107,6 +107,15 @@ impl Record {
         (self.arrived.len() == self.seconds.len())
             .then(|| ratios.sum::<f64>() / self.seconds.len() as f64)
     }
+
+    /// Bytes over the least that must be sent to a receiver with the losses of this very trial:
+    /// all bytes times the share that arrived, averaged over receivers, over the content's.
+    #[must_use]
+    pub fn bytes_over_realised(&self) -> Option<f64> {
+        self.mean_seconds()?;
+        let arrived = self.arrived.iter().sum::<f64>() / self.arrived.len() as f64;
+        (!self.arrived.is_empty()).then(|| self.bytes as f64 * arrived / self.size as f64)
+    }
 }
 
 /// The file of records.

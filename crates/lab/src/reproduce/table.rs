@@ -16,6 +16,8 @@ struct Summary {
     /// 0 where a record does not tell.
     over_realised: f64,
     bytes: Spread,
+    /// 0 where a record does not tell.
+    bytes_over_realised: f64,
     sender_cpu: f64,
     receiver_cpu: f64,
     sender_memory: f64,
@@ -61,6 +63,7 @@ impl Summary {
             launch: Spread::of(complete.iter().map(|(time, r)| time + r.startup))?,
             over_realised: middle(&|r| r.over_realised(perfect).unwrap_or(0.0)),
             bytes: Spread::of(complete.iter().map(|(_, r)| r.bytes as f64))?,
+            bytes_over_realised: middle(&|r| r.bytes_over_realised().unwrap_or(0.0)),
             sender_cpu: middle(&|r| r.sender_cpu),
             receiver_cpu: middle(&|r| r.receiver_cpu),
             sender_memory: middle(&|r| r.sender_memory as f64),
@@ -169,6 +172,8 @@ impl Tables<'_> {
         self.section(&mut text, |_, s| format!("{:.3}", s.over_realised), false);
         text.push_str("\n## Bytes until the last receiver was complete, thousands\n\n");
         self.section(&mut text, |_, s| format!("{:.1}", s.bytes.median / 1e3), false);
+        text.push_str("\n## Bytes over the content with the losses that there were\n\n");
+        self.section(&mut text, |_, s| format!("{:.4}", s.bytes_over_realised), false);
         text.push_str("\n## Time from starting the sender's program, s\n\n");
         self.section(&mut text, |_, s| seconds(s.launch.median), false);
         text.push_str("\n## CPU of the sender and of a receiver, s; memory of both, MiB\n\n");
@@ -248,7 +253,7 @@ impl Tables<'_> {
 
     fn csv(&self) -> String {
         let mut text = "experiment,first,second,bound_s,system,version,trials,complete,seconds,seconds_least,\
-                        seconds_most,over_bound,over_realised,launch_seconds,bytes,bytes_least,bytes_most,sender_cpu,\
+                        seconds_most,over_bound,over_realised,launch_seconds,bytes,bytes_least,bytes_most,bytes_over_realised,sender_cpu,\
                         receiver_cpu,sender_memory,receiver_memory,queue_drops,late_ms,published_s,\
                         published_bytes,published_suspect\n"
             .to_owned();
@@ -271,7 +276,7 @@ impl Tables<'_> {
         );
         format!(
             "{},{},{bound:.4},{system},{version},{},{},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.0},{:.0},{:.0},\
-             {:.3},{:.3},{:.0},{:.0},{:.0},{:.3},{published}",
+             {:.4},{:.3},{:.3},{:.0},{:.0},{:.0},{:.3},{published}",
             self.experiment.name,
             cell.key.replace(':', ","),
             s.trials,
@@ -285,6 +290,7 @@ impl Tables<'_> {
             s.bytes.median,
             s.bytes.least,
             s.bytes.most,
+            s.bytes_over_realised,
             s.sender_cpu,
             s.receiver_cpu,
             s.sender_memory,
