@@ -51,9 +51,9 @@ const AHEAD: f64 = 0.5;
 /// Messages that arrive at a pace slower by this than they were sent meet others that came, or a
 /// slower link: growth alone does not fill a queue so fast, as pairs tell where it ends.
 const SURGE: f64 = 0.25;
-/// What comes until the sender acts, a round trip later, is counted then too, as far as it has not
-/// slowed down already.
-const AHEAD_IN_SURGE: f64 = 1.0;
+/// What is kept then of what passes, whatever others seem to leave: others who come with half of a
+/// link take a third of it at first, and leave three quarters of what we had of it then.
+const KEPT_IN_SURGE: f64 = 0.75;
 /// Less than this share of the rate was used: the application limits, not the path.
 const USED: f64 = 0.8;
 /// Arrivals that outpace what is sent by this come from a queue that runs empty: its end is not
@@ -273,26 +273,36 @@ impl Auto {
     /// The rate by the law; around a drain no more than can have passed.
     fn follow_queue(&self, seen: &Seen) -> f64 {
         let view = &seen.view;
-        if seen.drained {
-            let most = if self.ahead(seen) > DRAINED_QUEUE * view.rtt { 1.0 } else { drain::KEEP };
-            return self.rate.min(self.passed / most);
+        let ahead = Self::ahead(view);
+        if seen.drained && ahead <= DRAINED_QUEUE * view.rtt {
+            return self.rate.min(self.passed / drain::KEEP);
         }
-        let change = law::change(self.ahead(seen), self.mean, seen.wanted, view.rtt);
-        seen.base * if view.pace > DRAINING { change.min(1.0) } else { change }
+        let change = law::change(ahead, self.mean, seen.wanted, view.rtt);
+        if seen.drained {
+            let rate = self.passed * change.min(1.0);
+            return self.rate.min(rate).min(self.left(seen, self.passed));
+        }
+        let change = if view.pace > DRAINING { change.min(1.0) } else { change };
+        (seen.base * change).min(self.left(seen, seen.base))
+    }
+
+    /// What others who have just come leave of the link. More is sent into it than it takes: by the
+    /// pace the whole of that is known, and what of it is ours. More than that would go on filling
+    /// the queue, as they have not seen us and need not yield. Where the link became narrower
+    /// instead this says too little, so that most of what passes is kept.
+    fn left(&self, seen: &Seen, passed: f64) -> f64 {
+        let view = &seen.view;
+        if 1.0 - view.pace <= SURGE {
+            return f64::INFINITY;
+        }
+        let link = view.bottleneck.unwrap_or(seen.past.rate);
+        (seen.past.rate - link * (1.0 / view.pace - 1.0)).max(KEPT_IN_SURGE * passed)
     }
 
     /// The queueing delay to go by. A report tells the mean of a round trip: at its end the queue has
-    /// gone on as it went. In a surge it goes on, less by what the rate was lowered since.
-    fn ahead(&self, seen: &Seen) -> f64 {
-        let view = &seen.view;
-        let slower = 1.0 - view.pace;
-        let mut ahead = slower * AHEAD;
-        if slower > SURGE {
-            let link = view.bottleneck.unwrap_or(seen.past.rate);
-            let lowered = (seen.past.rate - self.rate) / link;
-            ahead += (1.0 / view.pace - 1.0 - lowered).clamp(0.0, slower) * AHEAD_IN_SURGE;
-        }
-        (view.standing + ahead * view.rtt).max(0.0)
+    /// gone on as it went.
+    fn ahead(view: &View) -> f64 {
+        (view.standing + (1.0 - view.pace) * AHEAD * view.rtt).max(0.0)
     }
 
     /// There is no queue, and that is not because we let it drain.
