@@ -2,41 +2,66 @@
 
 use crate::time::{Duration, Time};
 
-/// Shortest window, and messages it must hold at least: below that a rate is chance.
+/// Shortest window, and time for so many messages before a rate is believed to have fallen: below
+/// that it is chance.
 const WINDOW_MIN: Duration = Duration::from_millis(100);
-const MESSAGES_MIN: u32 = 4;
+const MESSAGES_MIN: usize = 4;
 
-/// Bytes a second over the last complete window, and a smoothed message size.
+/// Bytes a second, and a smoothed message size.
 #[derive(Debug)]
 pub(crate) struct ReceiveRate {
     since: Option<Time>,
     bytes: u64,
-    messages: u32,
     rate: f64,
+    /// Of the last complete window.
+    before: f64,
     size: f64,
+    /// The sender has flushed, and sent nothing of an object since.
+    idle: bool,
 }
 
 impl ReceiveRate {
     pub(crate) fn new() -> Self {
-        Self { since: None, bytes: 0, messages: 0, rate: 0.0, size: 0.0 }
+        Self { since: None, bytes: 0, rate: 0.0, before: 0.0, size: 0.0, idle: false }
     }
 
-    /// A message of `bytes`; the window is one `rtt`.
-    pub(crate) fn on_message(&mut self, now: Time, bytes: usize, rtt: Duration) {
+    /// A message of `bytes`; the window is one `rtt`. At a sender's start each message counts at once
+    /// for its part of a window, as with NRL's receivers: the rate that may be doubled is the present one.
+    pub(crate) fn on_message(&mut self, now: Time, bytes: usize, rtt: Duration, starting: bool) {
         // Weight 0.05, as NRL.
         let weight = if self.size > 0.0 { 0.05 } else { 1.0 };
         self.size += weight * (bytes as f64 - self.size);
+        self.idle = false;
         let Some(since) = self.since else {
             self.since = Some(now);
             return;
         };
         self.bytes += bytes as u64;
-        self.messages += 1;
-        let elapsed = now.since(since);
-        if elapsed >= rtt.max(WINDOW_MIN) && self.messages >= MESSAGES_MIN {
-            self.rate = self.bytes as f64 / elapsed.as_secs_f64();
-            (self.since, self.bytes, self.messages) = (Some(now), 0, 0);
+        let elapsed = now.since(since).as_secs_f64();
+        let window = rtt.max(WINDOW_MIN).as_secs_f64();
+        let rate = self.bytes as f64 / elapsed.max(1e-9);
+        if elapsed >= window && (rate >= self.rate || elapsed >= self.time_for(MESSAGES_MIN)) {
+            (self.rate, self.before) = (rate, rate);
+            (self.since, self.bytes) = (Some(now), 0);
+        } else if starting && elapsed < window {
+            let part = elapsed / window;
+            self.rate = self.rate.max(self.before + part * (rate - self.before));
         }
+    }
+
+    /// The sender flushes: it has nothing to send. What comes until it has says nothing about the path,
+    /// and what is known of that holds. NRL's sender would follow the few bytes down to one message a
+    /// second, and repair at that rate.
+    pub(crate) fn on_flush(&mut self) {
+        (self.since, self.bytes, self.idle) = (None, 0, true);
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.idle
+    }
+
+    fn time_for(&self, messages: usize) -> f64 {
+        if self.rate > 0.0 { messages as f64 * self.size / self.rate } else { 0.0 }
     }
 
     /// Bytes a second.
@@ -51,11 +76,7 @@ impl ReceiveRate {
 
     /// Mean time between messages; none while the rate is unknown.
     pub(crate) fn interval(&self) -> Duration {
-        if self.rate > 0.0 {
-            Duration::from_secs_f64((self.size / self.rate).min(10.0))
-        } else {
-            Duration::ZERO
-        }
+        Duration::from_secs_f64(self.time_for(1).min(10.0))
     }
 }
 
@@ -63,14 +84,60 @@ impl ReceiveRate {
 mod tests {
     use super::*;
 
+    const RTT: Duration = Duration::from_millis(200);
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    /// A thousand bytes each 10 ms for a second: 100,000 bytes a second.
+    fn steady(starting: bool) -> ReceiveRate {
+        let mut rate = ReceiveRate::new();
+        (0..=100).for_each(|n| rate.on_message(at(10 * n), 1000, RTT, starting));
+        rate
+    }
+
     #[test]
     fn a_steady_stream_is_measured_exactly() {
-        let mut rate = ReceiveRate::new();
-        for n in 0..100 {
-            let now = Time::ZERO + Duration::from_millis(10 * n);
-            rate.on_message(now, 1000, Duration::from_millis(50));
-        }
+        let rate = steady(false);
         assert!((rate.bytes_per_second() - 100_000.0).abs() < 1.0, "{}", rate.bytes_per_second());
         assert!((rate.interval().as_secs_f64() - 0.01).abs() < 1e-6);
+    }
+
+    #[test]
+    fn at_the_start_a_rate_that_grows_shows_before_a_window_is_over() {
+        let grown = |starting| {
+            let mut rate = steady(starting);
+            // Twice as fast for half a window.
+            (1..=20).for_each(|n| rate.on_message(at(1000 + 5 * n), 1000, RTT, starting));
+            rate.bytes_per_second()
+        };
+        assert!((grown(true) - 150_000.0).abs() < 1.0, "{}", grown(true));
+        assert!((grown(false) - 100_000.0).abs() < 1.0, "{}", grown(false));
+    }
+
+    #[test]
+    fn a_rate_has_not_fallen_before_four_messages_could_have_come() {
+        let mut rate = ReceiveRate::new();
+        // One message a second, then none for one and a half.
+        for ms in [0, 1000, 2000, 3000, 4500] {
+            rate.on_message(at(ms), 1000, RTT, false);
+        }
+        assert!((rate.bytes_per_second() - 1000.0).abs() < 1.0, "{}", rate.bytes_per_second());
+        for ms in [5500, 6500, 7500] {
+            rate.on_message(at(ms), 1000, RTT, false);
+        }
+        assert!(rate.bytes_per_second() < 950.0, "{}", rate.bytes_per_second());
+    }
+
+    #[test]
+    fn a_sender_that_has_nothing_to_send_is_not_slower_for_that() {
+        let mut rate = steady(false);
+        rate.on_flush();
+        assert!(rate.is_idle());
+        // A symbol is repaired after a second: since when, is not known.
+        rate.on_message(at(2000), 1000, RTT, false);
+        assert!(!rate.is_idle());
+        assert!((rate.bytes_per_second() - 100_000.0).abs() < 1.0, "{}", rate.bytes_per_second());
     }
 }

@@ -32,7 +32,7 @@ use crate::{
     timer::Timer,
 };
 use alloc::vec::Vec;
-use fanfare_wire::{Cmd, Message, NodeId, ObjectTransportId, header::SenderFields};
+use fanfare_wire::{Cmd, Message, NodeId, ObjectTransportId, Sequence, header::SenderFields};
 
 /// One remote sender.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ impl RemoteSender {
             return;
         }
         self.timing.on_message(sender);
-        self.measure(ctx, meta, sender, bytes);
+        self.measure(ctx, meta, (message, bytes), sender.sequence);
         if !matches!(message, Message::Cmd(Cmd::Eot(_))) {
             self.end.contradict();
             self.gone = false;
@@ -150,21 +150,24 @@ impl RemoteSender {
         &mut self,
         ctx: &mut Context<'_>,
         meta: &RecvMeta,
-        sender: &SenderFields,
-        bytes: usize,
+        (message, bytes): (&Message<'_>, usize),
+        sequence: Sequence,
     ) {
         let now = ctx.now;
         self.heard = now;
         self.inactivity.on_message(now);
         self.reception.on_message();
         let rtt = self.feedback.path_rtt(&self.timing);
-        self.rate.on_message(now, bytes, rtt);
+        match message {
+            Message::Cmd(Cmd::Flush(_)) => self.rate.on_flush(),
+            Message::Cmd(_) if self.rate.is_idle() => {}
+            _ => self.rate.on_message(now, bytes, rtt, self.loss.events() == 0),
+        }
         let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
         let marked = meta.ecn == Some(Ecn::Ce);
         let events = self.loss.events();
         self.loss.set_mode(self.feedback.mode());
-        let lost =
-            self.loss.on_message(now, sender.sequence, marked, PathState { rtt, rate, size });
+        let lost = self.loss.on_message(now, sequence, marked, PathState { rtt, rate, size });
         ctx.stats.lost += lost;
         if self.feedback.mode() == Mode::Path {
             self.path.on_message(now, bytes, lost, marked, rtt);
