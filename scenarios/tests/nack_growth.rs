@@ -62,6 +62,41 @@ fn a_thousand_receivers_with_common_loss_send_few_nacks() {
     assert!(runs.mean() <= 6.0, "{:.2} NACKs a loss event: {:?}", runs.mean(), runs.events);
 }
 
+/// NACKs for each loss event, of a thousand receivers whose sender takes them for `few` and tells
+/// them to hurry: `n` segments, 5 % loss, delay 5 ms, seed 1.
+fn hurried(few: u32, n: u64, common: bool) -> Vec<u32> {
+    let config = SenderConfig { backoff_factor: 1, group_size: few, ..SenderConfig::default() };
+    let plan = plan(1).sender(config).receivers(1000);
+    let plan = match common {
+        true => plan.uplink(SENDER, Link::wire().loss(0.05)),
+        false => plan.link(Link::default().loss(0.05)),
+    };
+    let report = plan.send(Object::data(n * 1400)).run();
+    report.check_complete();
+    report.traffic.loss_events().to_vec()
+}
+
+fn mean(events: &[u32]) -> f64 {
+    f64::from(events.iter().sum::<u32>()) / events.len().max(1) as f64
+}
+
+#[test]
+fn a_thousand_receivers_that_are_told_to_hurry_do_not() {
+    // K = 1 for a group of 1000; each receiver's own loss, and common
+    for common in [false, true] {
+        let events = hurried(1000, 200, common);
+        assert!(mean(&events) <= 6.0, "{common}: {events:?}");
+    }
+}
+
+#[test]
+fn a_thousand_receivers_that_are_told_they_are_ten_have_learned_better_after_two_rounds() {
+    // K = 1 for a group of 10; each receiver's own loss. Then the sender has heard of more.
+    let events = hurried(10, 600, false);
+    let (first, rest) = events.split_at(2);
+    assert!(first.iter().all(|n| *n <= 30) && mean(rest) <= 6.0, "{events:?}");
+}
+
 #[test]
 fn nacks_by_group_size_are_as_recorded() {
     // 10, 100, 1000 receivers; 5 % loss; delay 5 ms; seeds 7 to 10

@@ -216,7 +216,8 @@ pub struct ReceiverConfig {
     /// Repetitions of an unanswered NACK when the sender falls silent. Default 20.
     pub robust_factor: u32,
     /// Least backoff factor used on multicast, whatever the sender says: a forged 0 would make all
-    /// receivers speak at once. Default 1, which senders of ours tell a few receivers.
+    /// receivers speak at once. Default 4 (RFC 5740's own); where no more than ten
+    /// receivers are advertised 1, which senders of ours tell a few.
     pub backoff_floor: u8,
     /// Ceiling on the GRTT a sender may advertise. Default 10 s.
     pub grtt_max: Duration,
@@ -235,7 +236,7 @@ impl Default for ReceiverConfig {
             object_size_max: (1 << 48) - 1,
             segment_size_max: 8192,
             robust_factor: 20,
-            backoff_floor: 1,
+            backoff_floor: 4,
             grtt_max: Duration::from_secs(10),
         }
     }

@@ -191,6 +191,7 @@ mod tests {
         config::ReceiverConfig,
         receiver::{position::ObjectIndex, tests::Script},
     };
+    use fanfare_wire::quantized::GroupSize;
 
     fn timing() -> Timing {
         Timing::new(false, &ReceiverConfig::default(), &Script::new().fields())
@@ -247,7 +248,7 @@ mod tests {
     #[test]
     fn a_sender_of_ours_that_knows_its_few_receivers_is_asked_again_after_one_grtt() {
         let mut few = Script::new().fields();
-        few.backoff = 1;
+        (few.backoff, few.gsize) = (1, GroupSize::from_receivers(10));
         let few = Timing::new(false, &ReceiverConfig::default(), &few);
         for (timing, ours, holdoff) in [(few, true, 1), (few, false, 3), (timing(), true, 6)] {
             let mut nack = NackCycle::new(NackPath::Group);

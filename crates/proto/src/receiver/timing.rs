@@ -3,6 +3,13 @@
 use crate::{backoff::random_backoff, config::ReceiverConfig, rng::Rng, time::Duration};
 use fanfare_wire::header::SenderFields;
 
+/// So many receivers, the least group that can be advertised, may speak nearly at once: all their
+/// requests would be about as many as slip through in a large group. Senders advertise at least as
+/// many as they have heard, so that a group taken for smaller than it is corrects itself.
+const FEW: u32 = 10;
+/// The least K among them.
+const FLOOR_OF_FEW: u32 = 1;
+
 /// GRTT, K and group size of one sender (RFC 5740 4.2).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
@@ -44,8 +51,10 @@ impl Timing {
     fn read(&mut self, sender: &SenderFields) {
         // A forged GRTT must not put receivers to sleep, nor a forged K wake them all at once.
         self.grtt = Duration::from_nanos(sender.grtt.to_nanos()).min(self.grtt_max);
-        self.backoff = if self.unicast { 0 } else { u32::from(sender.backoff).max(self.floor) };
         self.group_size = sender.gsize.to_receivers();
+        let few = self.group_size <= FEW;
+        let floor = if few { self.floor.min(FLOOR_OF_FEW) } else { self.floor };
+        self.backoff = if self.unicast { 0 } else { u32::from(sender.backoff).max(floor) };
     }
 
     /// A NACK's back-off (RFC 5740 5.3).
@@ -70,13 +79,17 @@ mod tests {
     use fanfare_wire::{InstanceId, NodeId, QuantizedRtt, Sequence, quantized::GroupSize};
 
     fn fields(grtt: Duration, backoff: u8) -> SenderFields {
+        to_group(1000, grtt, backoff)
+    }
+
+    fn to_group(receivers: u32, grtt: Duration, backoff: u8) -> SenderFields {
         SenderFields {
             sequence: Sequence(0),
             source_id: NodeId(1),
             instance_id: InstanceId(1),
             grtt: QuantizedRtt::from_nanos(grtt.as_nanos() as u64),
             backoff,
-            gsize: GroupSize::from_receivers(1000),
+            gsize: GroupSize::from_receivers(receivers),
         }
     }
 
@@ -84,7 +97,17 @@ mod tests {
     fn a_forged_grtt_or_k_stays_within_this_receivers_bounds() {
         let config = ReceiverConfig::default();
         let timing = Timing::new(false, &config, &fields(Duration::from_secs(900), 0));
-        assert_eq!((timing.grtt, timing.backoff), (config.grtt_max, 1));
+        assert_eq!((timing.grtt, timing.backoff), (config.grtt_max, 4));
+    }
+
+    #[test]
+    fn only_a_few_may_hurry() {
+        let backoff = |receivers, backoff| {
+            let advertised = to_group(receivers, Duration::from_millis(10), backoff);
+            Timing::new(false, &ReceiverConfig::default(), &advertised).backoff
+        };
+        assert_eq!([backoff(10, 0), backoff(10, 1), backoff(10, 6)], [1, 1, 6]);
+        assert_eq!([backoff(11, 0), backoff(11, 1), backoff(11, 6)], [4, 4, 6]);
     }
 
     #[test]
