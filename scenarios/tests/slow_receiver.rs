@@ -50,8 +50,7 @@ fn with_and_without(seed: u64) -> [[Time; 3]; 2] {
 
 #[test]
 fn a_deferred_receiver_holds_up_neither_the_first_pass_nor_the_others() {
-    // loss 1 %, 1 % and 50 %, delay 5 ms, seeds 1 to 15. In three of them one of the others lacks
-    // something still when the slow one is already being served, and waits for that: medians tell.
+    // loss 1 %, 1 % and 50 %, delay 5 ms, seeds 1 to 15
     let runs: Vec<[[Time; 3]; 2]> = (1..=15).map(with_and_without).collect();
     let median = |of: &dyn Fn(&[[Time; 3]; 2]) -> Time| {
         let mut times: Vec<Time> = runs.iter().map(of).collect();
@@ -63,19 +62,26 @@ fn a_deferred_receiver_holds_up_neither_the_first_pass_nor_the_others() {
     assert!(with > without + ms(1_000), "more than a second sooner: {without}, {with}");
     for host in [1, 2] {
         let [late, soon] = [0, 1].map(|way| median(&|run| run[way][host]));
-        assert!(soon < without + ms(600) && late > soon + secs(1), "{soon}, {late} with all");
+        assert!(soon < without + ms(300) && late > soon + secs(1), "{soon}, {late} with all");
+    }
+    // Who overhears the slow one keeps silent twice before it asks for its last symbols.
+    for (run, seed) in runs.iter().zip(1..) {
+        let [pass, one, other] = run[1];
+        assert!(one.max(other) < pass + secs(1), "seed {seed}: {pass}, then {one} and {other}");
     }
 }
 
 #[test]
 fn the_others_acknowledge_before_the_deferred_one_is_served() {
-    // loss 1 %, 1 % and 50 %, delay 5 ms, seed 2
-    let report = beside_a_slow_one(2).at(ms(0), Change::Defer(SENDER, SLOW, true)).run();
-    let acked: Vec<_> = report.events(SENDER, |event| match event {
-        Event::WatermarkAck { node, .. } => Some(*node),
-        _ => None,
-    });
-    report.check(acked.len() == 3 && acked[2] == Plan::node_id(SLOW), "the slow one is the last");
+    // loss 1 %, 1 % and 50 %, delay 5 ms, seeds 1 to 15
+    for seed in 1..=15 {
+        let report = beside_a_slow_one(seed).at(ms(0), Change::Defer(SENDER, SLOW, true)).run();
+        let acked: Vec<_> = report.events(SENDER, |event| match event {
+            Event::WatermarkAck { node, .. } => Some(*node),
+            _ => None,
+        });
+        report.check(acked.len() == 3 && acked[2] == Plan::node_id(SLOW), "the slow one is last");
+    }
 }
 
 #[test]

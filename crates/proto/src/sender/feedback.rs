@@ -18,6 +18,13 @@ use fanfare_wire::{Ack, AckKind, Nack, NodeId, ext::Extensions, header::Feedback
 
 /// Blocks that are asked for again wait when they are more than this part of what has been sent: who was there from the beginning is not held up by more than about 2 % then.
 const HISTORY_PART: u64 = 64;
+/// NACK cycles of silence after which others have been served. Two: in the first they may have kept
+/// silent because they overheard one who is put off.
+const SILENT: u32 = 2;
+/// And where others have yet to acknowledge, so that they may lack something: who is put off lacks so
+/// much that its requests cover theirs, and silence them twice before they speak all the same
+/// (`UNHEEDED_MAX` of the receiver); what they say then may be lost once.
+const SILENCED: u32 = 4;
 
 impl Sender {
     /// A receiver asks for repair.
@@ -34,7 +41,7 @@ impl Sender {
         (0..reading.ignored).for_each(|_| ctx.stats.drop(DropReason::RepairRequest));
         self.squelch.on_gone(&reading.gone);
         self.keep_wanted(&reading.demand);
-        let put_off = self.put_off_history(ctx, &mut reading.demand);
+        let put_off = self.put_off_history(ctx, nack.feedback.source_id, &mut reading.demand);
         if !put_off && !reading.demand.is_empty() {
             self.service.on_busy(self.now);
         }
@@ -123,16 +130,17 @@ impl Sender {
     }
 
     /// Whether a node's requests are put off: until the first pass is done, and the others, who
-    /// could ask for two NACK cycles ([`CYCLE_BEYOND_BACKOFF`]) since, have been served. Two: in
-    /// the first they may have kept silent because they overheard one who is put off.
+    /// could ask for some NACK cycles ([`CYCLE_BEYOND_BACKOFF`]) since, have been served.
     fn is_put_off(&mut self, node: NodeId) -> bool {
-        self.service.is_deferred(node) && !self.serves_tail()
+        self.service.is_deferred(node) && !self.serves_tail(node)
     }
 
-    fn serves_tail(&mut self) -> bool {
+    fn serves_tail(&mut self, asker: NodeId) -> bool {
         let busy = self.cache.has_first_pass() || self.cache.has_repair();
-        let cycle = self.nack_cycle();
-        self.service.serves_tail(if busy { Time::ZERO } else { self.now }, cycle * 2)
+        let other = |node| node != asker && !self.service.is_deferred(node);
+        let silent = if self.watermark.pending().any(other) { SILENCED } else { SILENT };
+        let cycles = self.nack_cycle() * silent;
+        self.service.serves_tail(if busy { Time::ZERO } else { self.now }, cycles)
     }
 
     /// A receiver's longest NACK cycle.
@@ -143,13 +151,18 @@ impl Sender {
     /// Who comes late, or was away for long, asks for blocks that were sent before and of which it
     /// has next to nothing: more of them than could be sent in one NACK cycle wait until the first
     /// pass is done and the others have been served. What it loses now is repaired at once.
-    fn put_off_history(&mut self, ctx: &mut Context<'_>, demand: &mut Demand) -> bool {
+    fn put_off_history(
+        &mut self,
+        ctx: &mut Context<'_>,
+        node: NodeId,
+        demand: &mut Demand,
+    ) -> bool {
         let alone = self.unicast || self.receivers.len() < 2;
         let asked =
             |(ordinal, wanted): (&u64, _)| Some(self.cache.get(*ordinal)?.asked_again(wanted));
         let again: u64 = demand.objects.iter().filter_map(asked).sum();
         let at_once = self.controller.rate().bytes_in(self.nack_cycle());
-        if alone || again <= at_once.max(self.progress / HISTORY_PART) || self.serves_tail() {
+        if alone || again <= at_once.max(self.progress / HISTORY_PART) || self.serves_tail(node) {
             return false;
         }
         ctx.stats.drop(DropReason::Deferred);
