@@ -109,7 +109,7 @@ fn beside_flows_that_go_by_marks_alone_it_has_its_share() {
         // one run has 0.87 to 0.98.
         let mut indices = Vec::new();
         for seed in 1..=12 {
-            let report = pairs_of(seed, &controllers, hop.clone()).run();
+            let report = pairs_of(seed, &controllers, hop).run();
             let goodput = goodputs(&report, controllers.len());
             let ours: f64 = goodput.iter().step_by(2).sum();
             let share = ours / goodput.iter().sum::<f64>();
