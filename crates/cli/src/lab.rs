@@ -6,7 +6,7 @@ mod check;
 mod exec;
 mod lines;
 mod plot;
-mod reproduce;
+pub(crate) mod reproduce;
 mod run;
 mod status;
 mod up;
@@ -95,6 +95,6 @@ impl From<LabError> for Failure {
 }
 
 /// Shows why nothing came of it.
-fn give_up(output: &Output, error: LabError) -> Exit {
+pub(crate) fn give_up(output: &Output, error: LabError) -> Exit {
     crate::give_up(output, &error.into())
 }

@@ -1,6 +1,6 @@
 //! The command `fanfare`: the same bytes on many machines, and who has them.
 //!
-//! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `generate`: a file per command
+//! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `bench`, `generate`: a file per command
 //! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `plain_receivers`, `skipped`: what `send` warns of once; `deletion`: what `recv` says it removed
@@ -10,6 +10,8 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, Subcommand, error::ErrorKind};
 
+#[cfg(target_os = "linux")]
+mod bench;
 mod config;
 mod deletion;
 mod demo;
@@ -53,6 +55,8 @@ enum Command {
     Sim(sim::SimArgs),
     #[cfg(target_os = "linux")]
     Lab(lab::LabArgs),
+    #[cfg(target_os = "linux")]
+    Bench(bench::BenchArgs),
     Config(config::ConfigArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
@@ -87,6 +91,8 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(&args),
         #[cfg(target_os = "linux")]
         Command::Lab(args) => lab::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Bench(args) => bench::run(&args),
         Command::Config(args) => config::run(&args),
         Command::Generate(args) => generate::run(&args),
     }

@@ -5,13 +5,14 @@
 //! the sending times follows, by the line's rate and the delay, when each had to arrive.
 
 mod measurement;
-mod option;
+pub(crate) mod option;
 mod throughput;
 
 pub use throughput::{Carried, Throughput};
 
 use crate::{error::LabError, lab::Lab, snapshot::Snapshot};
 use fanfare_sim::Scenario;
+pub(crate) use measurement::opened;
 use measurement::{Arrived, Load, measure};
 use serde::Serialize;
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};

@@ -7,6 +7,7 @@ use crate::{
     tap::Tap,
     tool,
 };
+use fanfare_proto::SessionConfig;
 use fanfare_sim::EmulatedHost;
 use std::{fmt::Write as _, fs, io, net::Ipv4Addr, process::Command};
 
@@ -50,6 +51,41 @@ impl Host {
             "noqueue",
         ])?;
         Ok((host, tap))
+    }
+
+    /// Makes one of `count` hosts on a bridge called `bridge` in `hub`: its cable is the kernel's.
+    pub(crate) fn plug(
+        stem: &str,
+        index: usize,
+        count: usize,
+        hub: &Namespace,
+        mtu: usize,
+    ) -> Result<Self, LabError> {
+        let entry = EmulatedHost {
+            host: fanfare_sim::Host(u16::try_from(index).unwrap_or(u16::MAX)),
+            name: format!("n{index}"),
+            group: 0,
+            mtu,
+            session: SessionConfig::default(),
+            sends: Vec::new(),
+            presence: Vec::new(),
+        };
+        let host = Self { index, namespace: Namespace::add(stem, &format!("h{index}"))?, entry };
+        host.namespace
+            .enter(quieten)?
+            .map_err(|error| LabError::system(format!("host ({})", host.name()), &error))?;
+        let (socket, inside) = (Self::socket_of(index), host.namespace());
+        hub.batch(&format!(
+            "link add {socket} type veth peer name {INTERFACE} netns {inside}\n\
+             link set dev {socket} mtu {mtu} master bridge up\n"
+        ))?;
+        host.namespace.batch(&host.settings(count))?;
+        Ok(host)
+    }
+
+    /// The bridge's end of a host's cable.
+    pub(crate) fn socket_of(index: usize) -> String {
+        format!("port{index}")
     }
 
     /// Addresses, the route of groups, and every other host's Ethernet address: nobody has to ask

@@ -25,10 +25,12 @@
 //! - `snapshot`, `lateness`: what was counted, and whether it may be believed; `capture`: pcap.
 //! - `run`, `process`, `transfers`: the programs of a scenario; `wait`, `stop`: until what.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again.
+//! - `bench`: how fast this machine is with them, without an emulator between.
 //! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
 //! - `check`: how exact it is here.
 #![cfg(target_os = "linux")]
 
+mod bench;
 mod capture;
 mod check;
 mod clock;
@@ -54,6 +56,7 @@ mod tool;
 mod transfers;
 mod wait;
 
+pub use bench::{Bench, Speed, Told, Transfer};
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use control::{HostStatus, RunningLab, Status};
 pub use error::{LabError, Refusal};

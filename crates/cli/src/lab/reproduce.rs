@@ -126,12 +126,12 @@ impl ReproduceArgs {
 }
 
 /// The build that is measured: `FANFARE_BIN`, or this one.
-fn fanfare() -> PathBuf {
+pub(crate) fn fanfare() -> PathBuf {
     let given = std::env::var_os("FANFARE_BIN").map(PathBuf::from);
     given.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| PathBuf::from("fanfare"))
 }
 
-fn systems(names: &str) -> Result<Vec<System>, Failure> {
+pub(crate) fn systems(names: &str) -> Result<Vec<System>, Failure> {
     let one = |name: &str| {
         name.trim()
             .parse()

@@ -86,7 +86,7 @@ pub(super) fn measure(lab: &Lab, load: &Load) -> Result<Vec<Arrived>, LabError> 
 }
 
 /// A socket on a host.
-pub(super) fn opened<S: Send>(
+pub(crate) fn opened<S: Send>(
     host: &Host,
     open: impl FnOnce() -> io::Result<S> + Send,
 ) -> Result<S, LabError> {

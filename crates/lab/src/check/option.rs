@@ -11,22 +11,22 @@ use std::{
 const RECEIVED_AT: u32 = 0x8907;
 
 /// When the kernel was handed the datagram that was received last, nanoseconds since the epoch.
-pub(super) fn received_at(socket: &impl AsFd) -> io::Result<i64> {
+pub(crate) fn received_at(socket: &impl AsFd) -> io::Result<i64> {
     // SAFETY: SIOCGSTAMPNS writes a `struct timespec`, on 64-bit machines two 64-bit numbers.
     let [seconds, nanos] = unsafe { ioctl(socket, Getter::<RECEIVED_AT, [i64; 2]>::new()) }?;
     Ok(seconds * 1_000_000_000 + nanos)
 }
 
 /// Room for this many bytes, whatever the system's limit is.
-pub(super) fn buffer(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
+pub(crate) fn buffer(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
     set(socket, SOL_SOCKET, SO_RCVBUFFORCE, bytes)
 }
 /// What is sent in one call is cut into datagrams of this size.
-pub(super) fn send_segments(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
+pub(crate) fn send_segments(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
     set(socket, SOL_UDP, UDP_SEGMENT, bytes)
 }
 /// Datagrams that came together are received together.
-pub(super) fn receive_joined(socket: &impl AsFd) -> io::Result<()> {
+pub(crate) fn receive_joined(socket: &impl AsFd) -> io::Result<()> {
     set(socket, SOL_UDP, UDP_GRO, 1)
 }
 

@@ -95,7 +95,7 @@ struct Shared<'a> {
 
 impl Campaign {
     /// Where peers that were compiled or fetched are kept.
-    fn cache() -> PathBuf {
+    pub(crate) fn cache() -> PathBuf {
         let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
         let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
         base.unwrap_or_else(std::env::temp_dir).join("fanfare/peers")

@@ -1,0 +1,277 @@
+//! How fast a file comes to all receivers on this machine, beside what its kernel moves without any
+//! protocol.
+//!
+//! The network is a bridge between namespaces: nothing is emulated, so that super-packets stay whole
+//! and the processors are the only limit. Raw UDP is measured beside every cell, since machines are
+//! shared and only ratios within one run can be compared.
+//!
+//! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all
+
+mod raw;
+mod star;
+mod transfer;
+
+use crate::{
+    error::{LabError, Refusal},
+    peer::{Peer, System, Tools},
+    rights,
+    stop::Stop,
+};
+use serde::Serialize;
+use star::Star;
+use std::{fs, path::PathBuf};
+pub use transfer::Transfer;
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct Bench {
+    /// Receivers of each cell.
+    pub receivers: Vec<usize>,
+    /// Who sends.
+    pub systems: Vec<System>,
+    /// Rates that each is told, bit/s of IP packets: the best of them counts.
+    pub rates: Vec<u64>,
+    /// Bytes of the file.
+    pub size: u64,
+    /// How often each is measured.
+    pub repetitions: u32,
+    /// The largest IP packet of the network.
+    pub mtu: usize,
+    /// More options for Fanfare's sender and receivers.
+    pub extra: [Vec<String>; 2],
+    /// Where files are, better in memory: a disk would be measured otherwise.
+    pub directory: PathBuf,
+    /// The program that is measured.
+    pub fanfare: PathBuf,
+}
+
+/// One system to so many receivers: the best rate's medians.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Speed {
+    /// Its name.
+    pub system: &'static str,
+    /// Receivers.
+    pub receivers: usize,
+    /// The rate that it was told, bit/s.
+    pub rate_bps: u64,
+    /// Bits of the file per second at the slowest receiver, verified; median.
+    pub goodput_bps: f64,
+    /// The same, least and most.
+    pub range_bps: [f64; 2],
+    /// Bits per second of raw UDP, super-packets, at the slowest receiver; median.
+    pub raw_bps: f64,
+    /// The one over the other.
+    pub ratio: f64,
+    /// Seconds of processor per 10^9 bytes of file: sender, and mean of receivers; medians.
+    pub cpu_per_gb: [f64; 2],
+    /// Most resident memory, bytes: sender, and largest of receivers.
+    pub memory: [u64; 2],
+    /// Transfers that came whole to all, of all at that rate.
+    pub complete: [usize; 2],
+    /// Why the others did not, once.
+    pub why: String,
+}
+
+/// What is told while it runs.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// This system is left out, since it is not installed.
+    Missing(System, &'a LabError),
+    /// One transfer has ended.
+    Transfer(&'a Transfer),
+    /// Raw UDP: receivers, bits per second at the slowest.
+    Raw(usize, f64),
+}
+
+impl Bench {
+    /// Measures, cell by cell.
+    ///
+    /// # Errors
+    /// What is missing or refused, or that the user stopped it; nothing is left then.
+    pub fn run(
+        &self,
+        stop: &Stop,
+        tell: &mut dyn FnMut(&Told<'_>),
+    ) -> Result<Vec<Speed>, LabError> {
+        rights::check()?;
+        crate::lab::clear_leftovers()?;
+        let peers = self.prepare(tell)?;
+        let scratch = Scratch::make(&self.directory)?;
+        self.check_room(&scratch)?;
+        let mut speeds = Vec::new();
+        for receivers in &self.receivers {
+            let star = Star::up(*receivers, self.mtu)?;
+            let cell = Cell { bench: self, star: &star, scratch: &scratch.0, stop };
+            speeds.extend(cell.run(&peers, tell)?);
+        }
+        Ok(speeds)
+    }
+
+    fn prepare(&self, tell: &mut dyn FnMut(&Told<'_>)) -> Result<Vec<Prepared>, LabError> {
+        let tools =
+            Tools { fanfare: self.fanfare.clone(), cache: crate::reproduce::Campaign::cache() };
+        let mut peers = Vec::new();
+        for system in &self.systems {
+            match system.prepare(&tools) {
+                Ok(peer) => peers.push((*system, peer)),
+                Err(error) if error.refusal == Refusal::Missing && *system != System::Fanfare => {
+                    tell(&Told::Missing(*system, &error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(peers)
+    }
+
+    /// The source, and a copy for each receiver.
+    fn check_room(&self, scratch: &Scratch) -> Result<(), LabError> {
+        let copies = self.receivers.iter().max().map_or(0, |most| *most as u64) + 1;
+        let failed = |error: rustix::io::Errno| LabError::system("directory ()", &error.into());
+        let room = rustix::fs::statvfs(&scratch.0).map_err(failed)?;
+        let (free, need) = (room.f_bavail * room.f_frsize, copies * self.size);
+        if free >= need {
+            return Ok(());
+        }
+        let text = format!(
+            "directory ({}): {free} bytes are free, {need} are needed for {copies} copies. Use a \
+             smaller --size or another --dir",
+            self.directory.display()
+        );
+        Err(LabError::new(Refusal::Missing, "bench.room", text))
+    }
+}
+
+type Prepared = (System, Box<dyn Peer>);
+
+/// One number of receivers.
+struct Cell<'a> {
+    bench: &'a Bench,
+    star: &'a Star,
+    scratch: &'a std::path::Path,
+    stop: &'a Stop,
+}
+
+impl Cell<'_> {
+    /// Systems and rates one after another in every repetition, so that all meet the same minutes.
+    fn run(
+        &self,
+        peers: &[Prepared],
+        tell: &mut dyn FnMut(&Told<'_>),
+    ) -> Result<Vec<Speed>, LabError> {
+        let receivers = self.star.receivers().len();
+        let (mut transfers, mut raw) = (Vec::new(), Vec::new());
+        for _ in 0..self.bench.repetitions {
+            raw.push(raw::measure(self.star)?);
+            tell(&Told::Raw(receivers, raw[raw.len() - 1]));
+            for (system, peer) in peers {
+                for rate in &self.bench.rates {
+                    let transfer = transfer::run(self, *system, &**peer, *rate)?;
+                    tell(&Told::Transfer(&transfer));
+                    transfers.push(transfer);
+                }
+            }
+        }
+        let raw = median(raw);
+        Ok(peers.iter().map(|(system, _)| speed(*system, receivers, &transfers, raw)).collect())
+    }
+}
+
+/// Of the rates that a system was told, the one whose transfers came best.
+fn speed(system: System, receivers: usize, transfers: &[Transfer], raw: f64) -> Speed {
+    let of_it = || transfers.iter().filter(|transfer| transfer.system == system.name());
+    let at = |rate| of_it().filter(move |transfer| transfer.rate_bps == rate);
+    let value = |rate: u64| median(at(rate).map(|transfer| transfer.goodput_bps).collect());
+    let rates = of_it().map(|transfer| transfer.rate_bps);
+    let rate = rates.max_by(|a, b| value(*a).total_cmp(&value(*b))).unwrap_or(0);
+    let all: Vec<f64> = at(rate).map(|transfer| transfer.goodput_bps).collect();
+    let complete = at(rate).filter(|transfer| transfer.why.is_empty());
+    let cpu = |end: usize| median(complete.clone().map(|t| t.cpu_per_gb[end]).collect());
+    let memory = |end: usize| at(rate).map(|t| t.memory[end]).max().unwrap_or(0);
+    let goodput = value(rate);
+    Speed {
+        system: system.name(),
+        receivers,
+        rate_bps: rate,
+        goodput_bps: goodput,
+        range_bps: [
+            all.iter().copied().fold(f64::INFINITY, f64::min).min(goodput),
+            all.iter().copied().fold(0.0, f64::max),
+        ],
+        raw_bps: raw,
+        ratio: if raw > 0.0 { goodput / raw } else { 0.0 },
+        cpu_per_gb: [cpu(0), cpu(1)],
+        memory: [memory(0), memory(1)],
+        complete: [complete.clone().count(), all.len()],
+        why: at(rate).map(|t| t.why.clone()).find(|why| !why.is_empty()).unwrap_or_default(),
+    }
+}
+
+/// Zero of nothing.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        odd if odd % 2 == 1 => values[odd / 2],
+        even => f64::midpoint(values[even / 2 - 1], values[even / 2]),
+    }
+}
+
+/// A directory of our own; gone with all that is in it when dropped.
+#[derive(Debug)]
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn make(above: &std::path::Path) -> Result<Self, LabError> {
+        let path = above.join(format!("fanfare-bench-{}", std::process::id()));
+        let failed = |error| LabError::system(format!("directory ({})", path.display()), &error);
+        fs::create_dir_all(&path).map_err(failed)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Only ours, and of no use any more.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transfer(rate: u64, goodput: f64, why: &str) -> Transfer {
+        Transfer {
+            system: "fanfare",
+            receivers: 2,
+            rate_bps: rate,
+            goodput_bps: goodput,
+            cpu_per_gb: [goodput, 2.0],
+            memory: [rate, 7],
+            why: why.to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_best_rate_counts_by_the_median_of_all_its_transfers() {
+        let transfers = [
+            transfer(1, 5.0, ""),
+            transfer(2, 9.0, ""),
+            transfer(1, 6.0, ""),
+            transfer(2, 0.0, "lost"),
+            transfer(1, 7.0, ""),
+            transfer(2, 0.0, "lost"),
+        ];
+        let speed = speed(System::Fanfare, 2, &transfers, 12.0);
+        assert_eq!((speed.rate_bps, speed.goodput_bps, speed.ratio), (1, 6.0, 0.5));
+        assert_eq!((speed.range_bps, speed.complete), ([5.0, 7.0], [3, 3]));
+        assert_eq!((speed.cpu_per_gb, speed.memory), ([6.0, 2.0], [1, 7]));
+    }
+
+    #[test]
+    fn what_failed_at_every_rate_has_no_speed_and_says_why() {
+        let speed = speed(System::Fanfare, 2, &[transfer(1, 0.0, "lost")], 0.0);
+        assert_eq!((speed.goodput_bps, speed.ratio, speed.complete), (0.0, 0.0, [0, 1]));
+        assert_eq!(speed.why, "lost");
+    }
+}
