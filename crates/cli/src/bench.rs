@@ -1,5 +1,7 @@
 //! `fanfare bench`: how fast this machine is.
 
+mod packets;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -30,6 +32,7 @@ pub(crate) struct BenchArgs {
 #[derive(Debug, Subcommand)]
 enum What {
     Throughput(ThroughputArgs),
+    Packets(packets::PacketsArgs),
 }
 
 /// Measure how fast a file comes to all receivers, beside what the kernel moves without a protocol
@@ -73,7 +76,13 @@ struct ThroughputArgs {
 }
 
 pub(crate) fn run(args: &BenchArgs) -> Exit {
-    let What::Throughput(args) = &args.what;
+    match &args.what {
+        What::Throughput(args) => throughput(args),
+        What::Packets(args) => packets::run(args),
+    }
+}
+
+fn throughput(args: &ThroughputArgs) -> Exit {
     let output = Output::new(args.output);
     let bench = match args.bench() {
         Ok(bench) => bench,

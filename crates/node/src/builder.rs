@@ -14,7 +14,8 @@ use fanfare_proto::{
     SessionConfig,
 };
 use fanfare_udp::{
-    Endpoint, EndpointConfig, GroupSpec, Interface, OpenError, choose_interface, endpoint::Role,
+    Endpoint, EndpointConfig, GroupSpec, Interface, OpenError, Ready, choose_interface,
+    endpoint::Role,
 };
 
 use crate::{
@@ -296,6 +297,7 @@ impl NodeBuilder {
         }
         let hears = self.receive.is_some() || !unicast;
         self.endpoint.role = if hears { Role::Member } else { Role::Sender };
+        self.endpoint.own = self.receive.is_some();
         Ok(Endpoint::open(&self.endpoint)?)
     }
 
@@ -395,6 +397,7 @@ impl NodeBuilder {
             receive,
             outbox,
             commands,
+            ready: Ready { group: true, unicast: true, writable: false, woken: true },
             waker: waker.clone(),
             outgoing: Outgoing::new(&endpoint, usize::from(self.sender.segment_size) + HEADER_MAX),
             endpoint,

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, io, net::SocketAddr, sync::mpsc::Receiver, time
 use fanfare_proto::{
     Bitrate, Destination, Ecn, Event, RecvMeta, Session, Time, Transmit, rng::Rng,
 };
-use fanfare_udp::{Endpoint, Via};
+use fanfare_udp::{Endpoint, Ready, Via};
 
 use crate::{
     builder::random_id,
@@ -52,6 +52,8 @@ pub(crate) struct Driver {
     pub(crate) outbox: Outbox,
     pub(crate) commands: Receiver<Command>,
     pub(crate) waker: Waker,
+    /// What the last wait has found.
+    pub(crate) ready: Ready,
     pub(crate) outgoing: Outgoing,
     pub(crate) test_drop: TestDrop,
 }
@@ -105,9 +107,13 @@ impl Driver {
     pub(crate) fn run(mut self) -> Finished {
         loop {
             let now = self.clock.now();
-            self.receive_datagrams(now);
+            if self.ready.readable() {
+                self.receive_datagrams(now);
+            }
             let now = self.clock.now();
-            self.obey(now);
+            if self.ready.woken {
+                self.obey(now);
+            }
             self.session.handle_timeout(now, &mut self.storage);
             self.run_jobs(now);
             self.transmit(now);
@@ -121,9 +127,9 @@ impl Driver {
     }
 
     fn receive_datagrams(&mut self, now: Time) {
-        let Self { endpoint, session, storage, test_drop, .. } = self;
+        let Self { endpoint, session, storage, test_drop, ready, .. } = self;
         let mut heard = false;
-        let received = endpoint.receive(|meta, bytes| {
+        let received = endpoint.receive_ready(*ready, |meta, bytes| {
             if !test_drop.takes() {
                 heard = true;
                 let meta = RecvMeta {
@@ -269,9 +275,11 @@ impl Driver {
         } else {
             self.endpoint.wait(timeout, waker)
         };
-        if let Err(error) = waited {
+        self.ready = waited.unwrap_or_else(|error| {
             self.complain(&error);
-        }
+            // Whatever it is, the sockets tell.
+            Ready { group: true, unicast: true, writable: false, woken: true }
+        });
     }
 
     fn finish(mut self) -> Finished {

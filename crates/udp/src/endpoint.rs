@@ -45,10 +45,15 @@ pub struct EndpointConfig {
     /// Whether members on this machine hear what is sent from it, this endpoint included. The
     /// loopback interface returns everything either way. Default true.
     pub loopback: bool,
+    /// Whether this endpoint hears on a group what it has sent itself. Default true; false saves a
+    /// sender the work of a receiver, where the system can tell (Linux), and its group's drops are
+    /// no longer counted, since what is kept from it counts as dropped.
+    pub own: bool,
     /// Upper six bits of the traffic class (RFC 2474), 0 to 63. Default 0.
     pub dscp: u8,
     /// Bytes asked for each receiving socket; the system may give less (Linux:
-    /// `net.core.rmem_max`). Default 4 MiB, 30 ms at 1 Gbit/s.
+    /// `net.core.rmem_max`), or more where it lets this user (Linux, CAP_NET_ADMIN: 32 MiB at
+    /// least, unless less than the default is asked for). Default 4 MiB, 30 ms at 1 Gbit/s.
     pub receive_buffer: usize,
     /// Bytes asked for the sending socket. Default 1 MiB; less makes `send` block earlier.
     pub send_buffer: usize,
@@ -68,6 +73,7 @@ impl Default for EndpointConfig {
             source: None,
             ttl: 1,
             loopback: true,
+            own: true,
             dscp: 0,
             receive_buffer: 4 << 20,
             send_buffer: 1 << 20,
@@ -107,8 +113,10 @@ impl Endpoint {
             (config.interface.clone(), open_unicast(config)?)
         };
         let local = sending_address(config, interface.as_ref(), !groups.is_empty())?;
+        let transmitter = Transmitter::open(config, interface.as_ref(), local)?;
+        refuse_own(config, &transmitter, &groups);
         Ok(Self {
-            transmitter: Transmitter::open(config, interface.as_ref(), local)?,
+            transmitter,
             buffers: Buffers::new(config.gro),
             config: config.clone(),
             interface,
@@ -142,10 +150,21 @@ impl Endpoint {
     ///
     /// The bytes are lent from the buffer in which the kernel put them.
     pub fn receive(&mut self, mut each: impl FnMut(&RecvMeta, &[u8])) -> io::Result<usize> {
+        self.receive_ready(Ready { group: true, unicast: true, ..Ready::default() }, &mut each)
+    }
+
+    /// As [`Self::receive`], from those sockets alone that a wait has found `ready`.
+    pub fn receive_ready(
+        &mut self,
+        ready: Ready,
+        mut each: impl FnMut(&RecvMeta, &[u8]),
+    ) -> io::Result<usize> {
         // Feedback first: it is little, and the sender's rate hangs on it.
-        let feedback = self.buffers.drain(&self.transmitter.inlet, Via::Unicast, &mut each)?;
-        let mut count = feedback;
-        for group in &self.groups {
+        let mut count = match ready.unicast {
+            true => self.buffers.drain(&self.transmitter.inlet, Via::Unicast, &mut each)?,
+            false => 0,
+        };
+        for group in self.groups.iter().filter(|_| ready.group) {
             match self.buffers.drain(&group.inlet, Via::Group(group.group), &mut each) {
                 Ok(more) => count += more,
                 Err(_) if count > 0 => break,
@@ -195,6 +214,7 @@ impl Endpoint {
             None => choose_interface(group.ip(), None)?,
         };
         self.groups.push(GroupSocket::join(group, &interface, &self.config)?);
+        refuse_own(&self.config, &self.transmitter, &self.groups);
         Ok(())
     }
 
@@ -227,7 +247,8 @@ impl Endpoint {
     /// opening. A run that the kernel had coalesced counts as one, so with GRO a count may stand
     /// for up to 64 datagrams. Always 0 where the system does not tell (all but Linux and Android).
     pub fn overruns(&self) -> u64 {
-        let groups: u64 = self.groups.iter().map(|group| group.inlet.drops()).sum();
+        let counted = self.groups.iter().filter(|_| self.config.own);
+        let groups: u64 = counted.map(|group| group.inlet.drops()).sum();
         self.past_overruns + groups + self.transmitter.inlet.drops()
     }
 
@@ -254,6 +275,20 @@ fn check(config: &EndpointConfig) -> Result<(), OpenError> {
         _ => Ok(()),
     }
 }
+
+/// What is not refused here the session drops: it only costs.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn refuse_own(config: &EndpointConfig, transmitter: &Transmitter, groups: &[GroupSocket]) {
+    let own = transmitter.inlet.socket.local_addr().ok().and_then(|own| own.as_socket());
+    if let Some(own) = own.filter(|_| !config.own && config.group.ip().is_multicast()) {
+        for group in groups {
+            let _ = crate::filter::refuse_own(&group.inlet.socket, own);
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn refuse_own(_: &EndpointConfig, _: &Transmitter, _: &[GroupSocket]) {}
 
 fn open_multicast(
     config: &EndpointConfig,

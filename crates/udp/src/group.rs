@@ -11,6 +11,10 @@ use crate::interface::{Interface, is_link_scope};
 use crate::option;
 use crate::receive::Inlet;
 
+/// A quarter of a second at 1 Gbit/s: so long a busy machine keeps a receiver from its processor. Memory
+/// is only taken by what waits.
+const FORCED_BUFFER: usize = 32 << 20;
+
 /// A socket that hears one group. Closing it leaves the group.
 #[derive(Debug)]
 pub(crate) struct GroupSocket {
@@ -64,6 +68,10 @@ fn open(address: SocketAddr, config: &EndpointConfig) -> Result<Socket, OpenErro
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
         .map_err(|source| OpenError::Socket { source })?;
     configured("receive buffer", socket.set_recv_buffer_size(config.receive_buffer))?;
+    if config.receive_buffer >= EndpointConfig::default().receive_buffer {
+        // Who may not has what the system gives anybody.
+        let _ = option::force_receive_buffer(&socket, config.receive_buffer.max(FORCED_BUFFER));
+    }
     if address.is_ipv6() {
         configured("IPv6 only", socket.set_only_v6(true))?;
     }

@@ -11,6 +11,7 @@
 //! - [`interface`]: what interfaces the system has; [`choice`]: which one a group uses
 //! - [`endpoint`]: configuration and the pair of sockets
 //! - `group`: one group's receiving socket and its membership
+//! - `filter`: not hearing oneself
 //! - [`transmit`], [`receive`], [`wait`]: the three things done with sockets all day
 //! - [`ecn`], [`error`]: congestion marks and what can go wrong
 //! - `option`, `netlink`: what Linux offers only by number; the crate's unsafe code is in `option`
@@ -20,6 +21,8 @@ pub mod choice;
 pub mod ecn;
 pub mod endpoint;
 pub mod error;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod filter;
 mod group;
 pub mod interface;
 #[cfg(any(target_os = "linux", target_os = "android"))]

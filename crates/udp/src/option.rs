@@ -11,8 +11,8 @@ pub(crate) use plain::*;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux {
     use libc::{
-        AF_INET6, IPPROTO_IPV6, SO_TIMESTAMPNS, SOL_SOCKET, SOL_UDP, UDP_GRO, UDP_SEGMENT, c_int,
-        getsockopt, setsockopt, sockaddr_storage,
+        AF_INET6, IPPROTO_IPV6, SO_RCVBUFFORCE, SO_TIMESTAMPNS, SOL_SOCKET, SOL_UDP, UDP_GRO,
+        UDP_SEGMENT, c_int, getsockopt, setsockopt, sockaddr_storage,
     };
     use std::io;
     use std::net::Ipv6Addr;
@@ -54,6 +54,13 @@ mod linux {
     /// Lets the kernel cut what is sent into datagrams of this many bytes (UDP_SEGMENT); 0 for not.
     pub(crate) fn set_segment_size(socket: &impl AsFd, bytes: u16) -> io::Result<()> {
         set_int(socket, SOL_UDP, UDP_SEGMENT, c_int::from(bytes))
+    }
+
+    /// Room for this many received bytes, whatever the system's limit is; for administrators alone
+    /// (CAP_NET_ADMIN).
+    pub(crate) fn force_receive_buffer(socket: &impl AsFd, bytes: usize) -> io::Result<()> {
+        let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+        set_int(socket, SOL_SOCKET, SO_RCVBUFFORCE, bytes)
     }
 
     /// Makes Linux refuse segmentation on an IPv4 socket with EINVAL, as some drivers do: it does so
@@ -115,6 +122,10 @@ mod plain {
 
     pub(crate) fn stop_coalescing(_: &impl AsFd) -> io::Result<()> {
         Ok(())
+    }
+
+    pub(crate) fn force_receive_buffer(_: &impl AsFd, _: usize) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     pub(crate) fn set_segment_size(_: &impl AsFd, _: u16) -> io::Result<()> {

@@ -142,6 +142,20 @@ fn all_endpoints_of_one_machine_hear_the_group() {
 }
 
 #[test]
+fn who_does_not_want_its_own_hears_the_others_and_they_hear_it() {
+    let group = group(18);
+    let mut sender = open(&EndpointConfig { own: false, ..on_lo(group) });
+    let mut other = open(&on_lo(group));
+    sender.send(group, 1000, None, &[1; 4000]).unwrap();
+    assert_eq!(receive(&mut other, 4).len(), 4);
+    other.send(group, 500, None, &[2; 500]).unwrap();
+    let heard = receive(&mut sender, 1);
+    assert_eq!(heard[0].1, [2; 500]);
+    assert_nothing_arrived(&sender);
+    assert_eq!(sender.overruns(), 0);
+}
+
+#[test]
 fn without_loopback_nobody_on_this_machine_hears_what_is_sent() {
     let group = group(9);
     let Some(interface) = outside(group.ip()) else { return };

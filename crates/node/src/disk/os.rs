@@ -18,6 +18,10 @@ use rustix::{
 
 use super::{DirectoryHandle, DirectoryId, FileHandle, Metadata, Open};
 
+/// linux/magic.h: a file system in memory. Room is had there by clearing it, which takes as long as
+/// writing: a gigabyte would keep a receiver from its sockets for half a second.
+const TMPFS_MAGIC: u64 = 0x0102_1994;
+
 /// The descriptor of another directory of the same file system.
 /// The system's descriptor. XDEV: it is not on a real file system.
 pub(crate) fn descriptor(directory: &dyn DirectoryHandle) -> Result<BorrowedFd<'_>, Errno> {
@@ -112,6 +116,9 @@ impl FileHandle for File {
     }
 
     fn reserve(&self, len: u64) -> Result<(), Errno> {
+        if rustix::fs::fstatfs(self)?.f_type as u64 == TMPFS_MAGIC {
+            return Err(Errno::OPNOTSUPP);
+        }
         rustix::fs::fallocate(self, FallocateFlags::empty(), 0, len)
     }
 

@@ -11,6 +11,11 @@ use fanfare_wire::Sequence;
 
 /// A gap wider than this is a break in the sequence, not a loss.
 const GAP_MAX: i32 = 100;
+/// Unless it takes no longer than this at the rate at which messages come: a receiver that is kept from
+/// its processor loses what its buffer does not hold.
+const OUTAGE: f64 = 0.1;
+/// Half of what may be ahead of the last message.
+const GAP_LIMIT: f64 = 16_383.0;
 /// Messages that a late one may be overtaken by before it counts as lost.
 const TOLERANCE_MAX: u32 = 20;
 /// RFC 5348 5.4: weights of the last eight loss intervals, newest first.
@@ -76,7 +81,7 @@ impl LossMeter {
                 self.last = Some(sequence);
                 0
             }
-            Some(step) if step.abs() > GAP_MAX => {
+            Some(step) if step > gap_max(path) || step < -GAP_MAX => {
                 self.last = Some(sequence);
                 self.seen = u128::MAX;
                 0
@@ -172,6 +177,11 @@ impl LossMeter {
     }
 }
 
+fn gap_max(path: PathState) -> i32 {
+    let messages = OUTAGE * path.rate / path.size.max(1.0);
+    GAP_MAX.max(messages.min(GAP_LIMIT) as i32)
+}
+
 fn weighted_mean(intervals: &[f64]) -> f64 {
     let sum: f64 = intervals.iter().zip(WEIGHTS).map(|(i, w)| i * w).sum();
     sum / WEIGHTS[..intervals.len()].iter().sum::<f64>()
@@ -236,6 +246,18 @@ mod tests {
     fn a_wide_gap_is_a_break_and_not_a_loss() {
         let (meter, lost) = heard((0..100).chain(5000..5100));
         assert_eq!((lost, meter.events()), (0, 0));
+    }
+
+    #[test]
+    fn at_a_gigabit_a_gap_of_an_overrun_is_a_loss() {
+        let path = PathState { rtt: Duration::from_millis(1), rate: 125e6, size: 1420.0 };
+        let mut meter = LossMeter::new();
+        let lost = |sequence, meter: &mut LossMeter| {
+            meter.on_message(Time::ZERO, Sequence(sequence), false, path)
+        };
+        lost(0, &mut meter);
+        assert_eq!(lost(5000, &mut meter), 4999);
+        assert_eq!((lost(15_000, &mut meter), meter.events()), (0, 1), "longer: a break");
     }
 
     #[test]

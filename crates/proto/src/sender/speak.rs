@@ -13,6 +13,7 @@ use crate::{
     congestion::{Mode, Probing},
     context::Context,
     event::Event,
+    rate::Bitrate,
     roll_call,
     stats::{DropReason, Stats},
     storage::{ObjectKind, Storage, StorageError},
@@ -48,6 +49,9 @@ const FTI_FIRST: u16 = 8;
 /// Then one in so many does, for who comes late. Messages of one size travel together: a longer one
 /// among them ends the batch, and a batch has 45 at most.
 const FTI_EVERY: u16 = 32;
+/// At this rate and above, one in so many: it ends a super-packet, and at 100 Mbit/s they are still 60 ms apart.
+const FTI_EVERY_FAST: u32 = 512;
+const FAST: Bitrate = Bitrate::mbps(100);
 /// Bytes of an object id in SQUELCH.
 const OBJECT_ID_BYTES: usize = 2;
 
@@ -307,8 +311,17 @@ impl Sender {
                 // Who measures the path reckons with messages of one size.
                 let alike = self.controller.mode() == Some(Mode::Path);
                 let unnamed = self.coding.fec_id == FecId::ReedSolomonM;
-                first || symbol.is_multiple_of(FTI_EVERY) || unnamed || alike
+                first || self.has_fti_again(block, symbol) || unnamed || alike
             }
+        }
+    }
+
+    fn has_fti_again(&self, block: u32, symbol: u16) -> bool {
+        let length = u32::from(self.config.fec.source.max(1));
+        let every = (FTI_EVERY_FAST / length).max(1);
+        match self.controller.rate() >= FAST {
+            true => symbol == 0 && block.is_multiple_of(every),
+            false => symbol.is_multiple_of(FTI_EVERY),
         }
     }
 

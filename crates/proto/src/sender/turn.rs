@@ -105,7 +105,7 @@ impl Sender {
 
     /// When to be called next, and why.
     pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
-        let pace = self.pace.next(self.controller.rate());
+        let pace = self.pace.wake(self.controller.rate());
         let speech = self.turns().into_iter().flatten().map(|(at, turn)| match at <= self.now {
             true => (pace, Timer::Pace),
             false => (at.max(pace), turn.timer()),
