@@ -63,7 +63,8 @@ pub(crate) struct SendArgs {
     /// --rate gives one]
     #[arg(long, value_enum)]
     cc: Option<Cc>,
-    /// Bytes of a full segment [default: 1400, or less where the link's packets are short]
+    /// Bytes of a full segment [default: 1400, less where the link's packets are short, up to 8192
+    /// where they are longer and no router is to be passed]
     #[arg(long, value_name = "BYTES")]
     segment: Option<String>,
     /// Source and parity symbols of a block

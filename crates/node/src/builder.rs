@@ -14,8 +14,7 @@ use fanfare_proto::{
     SessionConfig,
 };
 use fanfare_udp::{
-    Endpoint, EndpointConfig, GroupSpec, Interface, OpenError, Ready, choose_interface,
-    endpoint::Role,
+    Endpoint, EndpointConfig, GroupSpec, OpenError, Ready, choose_interface, endpoint::Role,
 };
 
 use crate::{
@@ -29,6 +28,7 @@ use crate::{
     pack,
     receipt::About,
     receive::{ReceiveJob, ReceiveOptions},
+    segment,
     send::{EnqueueFailed, SendJob, SendOptions},
     source::Sources,
     verify::Verifier,
@@ -39,9 +39,6 @@ use crate::{
 const EVENTS: usize = 4096;
 /// Shortest segment that is worth having; it holds the announcement of a file.
 const SEGMENT_MIN: u32 = 128;
-/// Header of a DATA message with its longest extensions, so that a full message is known to be
-/// this much longer than its segment.
-const HEADER_MAX: usize = 40;
 
 /// Why a node could not be built.
 #[derive(Debug)]
@@ -223,8 +220,9 @@ impl NodeBuilder {
         self
     }
 
-    /// Take a shorter segment than configured where the link's packets ask for it, instead of
-    /// refusing.
+    /// Take another segment than configured: shorter where the link's packets ask for it, instead of
+    /// refusing; longer where they and receivers take it, up to 8192 bytes, as long as no router is
+    /// to be passed.
     #[must_use]
     pub fn fit_segment(mut self) -> Self {
         self.fit_segment = true;
@@ -280,7 +278,7 @@ impl NodeBuilder {
             self.check()?;
         }
         let endpoint = self.open_endpoint()?;
-        self.shorten_segment(&endpoint);
+        self.choose_segment(&endpoint);
         let seed = self.seed.unwrap_or_else(random);
         let config = self.session_config();
         let id = config.node_id;
@@ -310,7 +308,7 @@ impl NodeBuilder {
         }
         let interface = choose_interface(group, self.interface.as_deref())?;
         let segment = self.sender.segment_size;
-        let max = longest_segment(&interface, group);
+        let max = segment::longest(&interface, group);
         if u32::from(segment) > max && !(self.fit_segment && max >= SEGMENT_MIN) {
             return Err(BuildError::SegmentTooLong { segment, mtu: interface.mtu, max });
         }
@@ -318,11 +316,11 @@ impl NodeBuilder {
         if segment > max { Err(BuildError::SegmentRefused { segment, max }) } else { Ok(()) }
     }
 
-    fn shorten_segment(&mut self, endpoint: &Endpoint) {
+    fn choose_segment(&mut self, endpoint: &Endpoint) {
         if let Some(interface) = endpoint.interface().filter(|_| self.fit_segment) {
-            let max = longest_segment(interface, endpoint.group().ip());
-            let max = u16::try_from(max).unwrap_or(u16::MAX);
-            self.sender.segment_size = self.sender.segment_size.min(max);
+            let (wanted, ttl) = (self.sender.segment_size, self.endpoint.ttl);
+            let group = endpoint.group().ip();
+            self.sender.segment_size = segment::fitting(wanted, interface, group, ttl);
         }
     }
 
@@ -399,23 +397,20 @@ impl NodeBuilder {
             commands,
             ready: Ready { group: true, unicast: true, writable: false, woken: true },
             waker: waker.clone(),
-            outgoing: Outgoing::new(&endpoint, usize::from(self.sender.segment_size) + HEADER_MAX),
+            outgoing: Outgoing::new(
+                &endpoint,
+                usize::from(self.sender.segment_size) + segment::HEADER_MAX,
+            ),
             endpoint,
             // Another sequence than the session's, from the same seed.
             test_drop: TestDrop::new(self.test_drop, !seed),
+            next_overruns: now,
         };
         let thread = std::thread::Builder::new().name("fanfare-node".into());
         let thread = thread.spawn(move || driver.run())?;
         let stopper = Stopper { commands: to_driver, waker };
         Ok(Node { id, group, interface, stopper, events: Some(events), thread: Some(thread) })
     }
-}
-
-/// What fits into one packet of the interface beside all headers.
-fn longest_segment(interface: &Interface, group: IpAddr) -> u32 {
-    let ip_header = if group.is_ipv4() { 20 } else { 40 };
-    let udp_header = 8;
-    interface.mtu.saturating_sub(ip_header + udp_header + HEADER_MAX as u32)
 }
 
 /// Never NONE (0) nor ANY (all ones).

@@ -24,6 +24,8 @@ use crate::{
 
 /// Batches sent before looking at what arrived.
 const BATCHES_PER_TURN: usize = 16;
+/// How often it is looked at what the system has dropped: a call of the kernel each time.
+const OVERRUNS_INTERVAL: Duration = Duration::from_millis(10);
 /// How often a slow application's events are offered again.
 const OUTBOX_RETRY: Duration = Duration::from_millis(20);
 
@@ -56,6 +58,8 @@ pub(crate) struct Driver {
     pub(crate) ready: Ready,
     pub(crate) outgoing: Outgoing,
     pub(crate) test_drop: TestDrop,
+    /// When to look next what the system has dropped.
+    pub(crate) next_overruns: Time,
 }
 
 /// Batches on their way to the socket.
@@ -145,6 +149,10 @@ impl Driver {
         }
         if let Some(job) = self.receive.as_mut().filter(|_| heard) {
             job.on_heard(now);
+            if now >= self.next_overruns {
+                self.next_overruns = now + OVERRUNS_INTERVAL;
+                self.session.receiver().set_overruns(self.endpoint.overruns());
+            }
         }
     }
 

@@ -37,7 +37,7 @@
 //! - `receive`, `verify`, `directory`: from an announcement to a file on disk; `ledger`, `root_set`:
 //!   what is known to be there already, and telling senders of it.
 //! - `disk`: what receiving asks of a file system, and a simulated one that loses power.
-//! - `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
+//! - `segment`: how long segments are; `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
 
 pub mod announcement;
 mod builder;
@@ -66,6 +66,7 @@ mod receive;
 mod root_set;
 #[cfg(test)]
 mod scratch;
+mod segment;
 mod send;
 pub mod source;
 mod verify;

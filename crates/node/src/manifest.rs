@@ -16,6 +16,8 @@
 //!
 //! Whoever takes NORM_INFO for a name sees an empty one. On disk it is that and the hashes.
 
+pub(crate) mod unit;
+
 use std::ops::Range;
 
 use blake3::{

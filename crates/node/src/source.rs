@@ -16,7 +16,7 @@ use std::{
 
 pub use error::SourceError;
 use fanfare_proto::ObjectKind;
-pub(crate) use hashing::{Hashed, hash};
+pub(crate) use hashing::{Hashed, hash, hash_part};
 
 use crate::{
     announcement::{Announcement, Details},

@@ -83,8 +83,8 @@ impl Default for FecConfig {
 pub enum FtiMode {
     /// On every INFO and DATA: 12 or 16 bytes each, any packet is enough to join.
     Always,
-    /// On INFO, on the first symbols of each object, and on every 32nd of a block: who misses all of
-    /// the first ones, or comes late, loses a few symbols more. With encoding id 2 always, since the
+    /// On INFO, on the first symbols of each object, and on every 32nd of a block (from 100 Mbit/s on
+    /// about every 512th): who misses all of the first ones, or comes late, loses some symbols more. With encoding id 2 always, since the
     /// names of symbols cannot be read without it, and where receivers measure the path.
     #[default]
     Sparse,

@@ -166,6 +166,16 @@ impl ReceiverHandle<'_> {
         session.receiver.as_mut().is_some_and(|r| r.set_status(now, rng, status, announce))
     }
 
+    /// Runs of datagrams that the system has dropped so far because they were not received in time.
+    /// Senders of ours are told, and slow down.
+    pub fn set_overruns(&mut self, overruns: u64) {
+        let session = &mut *self.session;
+        if let Some(receiver) = session.receiver.as_mut() {
+            // It wraps on the wire.
+            receiver.set_overruns(session.now, overruns as u32);
+        }
+    }
+
     /// What this sender is told instead, for as long as it lives: a status speaks of one sender's
     /// objects. False when it is not in view.
     pub fn set_status_to(&mut self, sender: NodeId, status: Vec<u8>, announce: bool) -> bool {

@@ -198,6 +198,7 @@ impl Session {
         storage: &mut dyn Storage,
     ) -> (usize, usize) {
         let Some(sender) = &mut self.sender else { return (0, 0) };
+        sender.begin_batch();
         buf.append(&mut self.stash);
         let (mut segment_size, mut count) = (buf.len(), usize::from(!buf.is_empty()));
         while count < max && buf.len() + segment_size <= BATCH_BYTES {

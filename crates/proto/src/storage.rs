@@ -63,6 +63,19 @@ pub trait Storage {
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
     /// Reads bytes: of an object being sent, or received ones that decoding needs back.
     fn read(&mut self, key: ObjectKey, offset: u64, into: &mut [u8]) -> Result<(), StorageError>;
+    /// The same at the end of `into`: a store that has the bytes in memory need not have room cleared
+    /// for them first.
+    fn append(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        len: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), StorageError> {
+        let start = into.len();
+        into.resize(start + len, 0);
+        self.read(key, offset, &mut into[start..])
+    }
     /// The core is done with the object: it was received whole (`complete`), aborted, or purged
     /// from the sender's cache.
     fn close(&mut self, key: ObjectKey, complete: bool);

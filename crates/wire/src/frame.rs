@@ -20,6 +20,7 @@ pub(crate) struct FrameReader<'a> {
 
 impl<'a> FrameReader<'a> {
     /// Checks version and header length; gives the message type and a reader behind `hdr_len`.
+    #[inline]
     pub(crate) fn open(datagram: &'a [u8]) -> Result<(u8, Self), WireError> {
         let have = datagram.len();
         let &[first, words, ..] = datagram else {
@@ -40,33 +41,47 @@ impl<'a> FrameReader<'a> {
     }
 
     /// The next `length` bytes of the header.
+    #[inline]
     fn bytes(&mut self, length: usize) -> Result<&'a [u8], WireError> {
         let end = self.position + length;
         let Some(bytes) = self.header.get(self.position..end) else {
-            return Err(WireError::HeaderLength {
-                words: self.header[1],
-                base: end,
-                have: self.header.len() + self.payload.len(),
-            });
+            return Err(self.too_short(length));
         };
         self.position = end;
         Ok(bytes)
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
-        let mut array = [0; N];
-        array.copy_from_slice(self.bytes(N)?);
-        Ok(array)
+        match self.header.get(self.position..).and_then(|rest| rest.first_chunk::<N>()) {
+            Some(array) => {
+                self.position += N;
+                Ok(*array)
+            }
+            None => Err(self.too_short(N)),
+        }
     }
 
+    #[cold]
+    fn too_short(&self, length: usize) -> WireError {
+        WireError::HeaderLength {
+            words: self.header[1],
+            base: self.position + length,
+            have: self.header.len() + self.payload.len(),
+        }
+    }
+
+    #[inline]
     pub(crate) fn u8(&mut self) -> Result<u8, WireError> {
         Ok(self.array::<1>()?[0])
     }
 
+    #[inline]
     pub(crate) fn u16(&mut self) -> Result<u16, WireError> {
         Ok(u16::from_be_bytes(self.array()?))
     }
 
+    #[inline]
     pub(crate) fn u32(&mut self) -> Result<u32, WireError> {
         Ok(u32::from_be_bytes(self.array()?))
     }
@@ -77,6 +92,7 @@ impl<'a> FrameReader<'a> {
     }
 
     /// What lies behind the base header: the extension area, checked, and the payload.
+    #[inline]
     pub(crate) fn finish(self) -> Result<(Extensions<'a>, &'a [u8]), WireError> {
         Ok((Extensions::parse(&self.header[self.position..])?, self.payload))
     }
@@ -100,14 +116,17 @@ impl<'o> FrameWriter<'o> {
         writer
     }
 
+    #[inline]
     pub(crate) fn u8(&mut self, value: u8) {
         self.out.push(value);
     }
 
+    #[inline]
     pub(crate) fn u16(&mut self, value: u16) {
         self.out.extend_from_slice(&value.to_be_bytes());
     }
 
+    #[inline]
     pub(crate) fn u32(&mut self, value: u32) {
         self.out.extend_from_slice(&value.to_be_bytes());
     }

@@ -47,6 +47,7 @@ pub struct SenderFields {
 }
 
 impl SenderFields {
+    #[inline]
     pub(crate) fn read(reader: &mut FrameReader<'_>) -> Result<Self, WireError> {
         let sequence = Sequence(reader.u16()?);
         let source_id = NodeId(reader.u32()?);

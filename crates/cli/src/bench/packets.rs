@@ -132,8 +132,8 @@ impl Exchange {
     fn run(mut self, args: &PacketsArgs) -> Option<Counted> {
         let mut arrived = false;
         while !arrived {
-            self.to_receiver(args.lose_every);
-            self.to_sender();
+            self.send_on(args.lose_every);
+            self.answer();
             while let Some(event) = self.receiver.0.poll_event() {
                 arrived |= matches!(event, Event::ObjectCompleted { .. });
             }
@@ -151,7 +151,7 @@ impl Exchange {
         })
     }
 
-    fn to_receiver(&mut self, lose_every: Option<u64>) {
+    fn send_on(&mut self, lose_every: Option<u64>) {
         let meta = meta(1);
         loop {
             let begun = Instant::now();
@@ -172,7 +172,7 @@ impl Exchange {
         }
     }
 
-    fn to_sender(&mut self) {
+    fn answer(&mut self) {
         let (session, storage) = &mut self.receiver;
         session.handle_timeout(self.now, storage);
         while session.poll_transmit(self.now, 1, &mut self.buffer, storage).is_some() {

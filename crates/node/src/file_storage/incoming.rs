@@ -5,13 +5,13 @@ use std::{io, sync::Arc};
 use fanfare_proto::{ObjectKey, StorageError};
 use rustix::io::Errno;
 
-use super::syncer::Task;
+use super::{syncer::Task, units::Units};
 use crate::{
     directory::Directory,
     disk::{self, OwnFile},
 };
 
-/// Consecutive bytes gathered before they are written. Writes below 64 KiB cost a third of the
+/// Consecutive bytes gathered before they are written, up to a multiple of as many in the file. Writes below 64 KiB cost a third of the
 /// disk's rate; above 256 KiB nothing is gained.
 const GATHER_BYTES: usize = 256 << 10;
 /// So much may be lost with the power.
@@ -29,6 +29,8 @@ pub(super) struct Incoming {
     size: u64,
     gathered: Vec<u8>,
     gathered_at: u64,
+    /// Hashes of what has been written.
+    units: Units,
     /// What has been written (start, end), until it is known whose part it is.
     runs: Option<Vec<(u64, u64)>>,
     unsynced: u64,
@@ -45,6 +47,8 @@ pub(crate) struct PartFile {
     pub(crate) file: Arc<OwnFile>,
     /// Its name in the directory.
     pub(crate) name: String,
+    /// What of it was hashed as it was written.
+    pub(crate) units: Units,
     /// Some bytes could not be written.
     pub(crate) failed: Option<StorageError>,
     /// It stays on disk when it proves wrong: there is a manifest to mend it by.
@@ -106,6 +110,7 @@ impl Incoming {
             size,
             gathered: Vec::new(),
             gathered_at: 0,
+            units: Units::default(),
             runs,
             unsynced: 0,
             named: true,
@@ -136,12 +141,21 @@ impl Incoming {
         if let Some(errno) = self.failed.or(self.is_lost().then_some(Errno::IO)) {
             return Err(errno.into());
         }
-        let next = self.gathered_at + self.gathered.len() as u64;
-        if offset != next || self.gathered.len() + bytes.len() > GATHER_BYTES {
+        if offset != self.gathered_at + self.gathered.len() as u64 {
             self.flush()?;
             self.gathered_at = offset;
         }
-        self.gathered.extend_from_slice(bytes);
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let next = self.gathered_at + self.gathered.len() as u64;
+            let room = GATHER_BYTES - (next % GATHER_BYTES as u64) as usize;
+            let (now, later) = rest.split_at(room.min(rest.len()));
+            self.gathered.extend_from_slice(now);
+            rest = later;
+            if now.len() == room {
+                self.flush()?;
+            }
+        }
         Ok(())
     }
 
@@ -160,6 +174,7 @@ impl Incoming {
         let (start, len) = (self.gathered_at, self.gathered.len() as u64);
         let written = self.file.handle().write_all_at(&self.gathered, start);
         self.failed = self.failed.or(written.err());
+        self.units.on_written(start, &self.gathered, self.size);
         self.gathered_at += len;
         self.gathered.clear();
         self.unsynced += len;
@@ -202,6 +217,7 @@ impl Incoming {
                 other.file.handle().write_all_at(&bytes, at)?;
                 at += len;
             }
+            other.units.forget(start, end - start);
             other.unsynced += end - start;
         }
         Ok(())
@@ -233,8 +249,10 @@ impl Incoming {
     }
 
     /// The file for the verifier.
-    pub(super) fn part_file(&self, lasting: bool) -> PartFile {
+    /// `is_pack`: files that are here already are filled into it by others.
+    pub(super) fn part_file(&self, lasting: bool, is_pack: bool) -> PartFile {
         let failed = self.failed.map(|errno| super::storage_error(&errno.into()));
-        PartFile { file: self.file.clone(), name: self.name.clone(), failed, lasting }
+        let units = if is_pack { Units::default() } else { self.units.clone() };
+        PartFile { file: self.file.clone(), name: self.name.clone(), units, failed, lasting }
     }
 }

@@ -10,6 +10,7 @@ mod kept;
 mod outgoing;
 mod parts;
 mod syncer;
+mod units;
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
@@ -23,6 +24,7 @@ pub(crate) use parts::{Found, What};
 use syncer::Syncer;
 #[cfg(test)]
 pub(crate) use syncer::inline::Backlog;
+pub(crate) use units::Units;
 
 use crate::{
     directory::Directory,
@@ -219,6 +221,21 @@ impl Storage for FileStorage {
             Some(parts) => parts.read(key, offset, into),
             None => self.outgoing.read(key, offset, into),
         }
+    }
+
+    fn append(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        len: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), StorageError> {
+        if self.outgoing.has(key) {
+            return self.outgoing.append(key, offset, len, into);
+        }
+        let start = into.len();
+        into.resize(start + len, 0);
+        self.read(key, offset, &mut into[start..])
     }
 
     fn close(&mut self, key: ObjectKey, complete: bool) {

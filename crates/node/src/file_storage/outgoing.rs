@@ -57,18 +57,38 @@ impl Outgoing {
         self.failed.take()
     }
 
+    /// Whether it is one of ours, in a file.
+    pub(super) fn has(&self, key: ObjectKey) -> bool {
+        self.files.contains_key(&key)
+    }
+
+    pub(super) fn append(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        len: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), StorageError> {
+        into.extend_from_slice(self.bytes(key, offset, len)?);
+        Ok(())
+    }
+
     pub(super) fn read(
         &mut self,
         key: ObjectKey,
         offset: u64,
         into: &mut [u8],
     ) -> Result<(), StorageError> {
-        let len = into.len();
-        if let Some(bytes) = self.small.get(&key) {
+        into.copy_from_slice(self.bytes(key, offset, into.len())?);
+        Ok(())
+    }
+
+    fn bytes(&mut self, key: ObjectKey, offset: u64, len: usize) -> Result<&[u8], StorageError> {
+        if self.small.contains_key(&key) {
             let start = usize::try_from(offset).ok();
+            let bytes = self.small.get(&key).map(Vec::as_slice).unwrap_or_default();
             let wanted = start.and_then(|start| bytes.get(start..start.checked_add(len)?));
-            into.copy_from_slice(wanted.ok_or(StorageError::Failed)?);
-            return Ok(());
+            return wanted.ok_or(StorageError::Failed);
         }
         let found = self.windows.iter().position(|w| w.get(key, offset, len).is_some());
         let window = match found {
@@ -78,13 +98,11 @@ impl Outgoing {
         };
         self.windows.extend(window);
         let bytes = self.windows.back().and_then(|window| window.get(key, offset, len));
-        let Some(bytes) = bytes else {
+        if bytes.is_none() {
             // Shorter than it was when announced: somebody cut it.
             self.failed = Some(key);
-            return Err(StorageError::Failed);
-        };
-        into.copy_from_slice(bytes);
-        Ok(())
+        }
+        bytes.ok_or(StorageError::Failed)
     }
 
     /// Reads on from `offset`, into the memory of the window that was used longest ago.

@@ -310,7 +310,7 @@ impl Parts {
     pub(super) fn finished(&mut self, key: ObjectKey) -> Option<PartFile> {
         let (root, is_pack) = self.part(key).map(|part| (part.root, part.is_pack))?;
         let lasting = root.is_some_and(|root| is_pack || self.kept.manifest(&root).is_some());
-        Some(self.part(key)?.incoming.part_file(lasting))
+        Some(self.part(key)?.incoming.part_file(lasting, is_pack))
     }
 
     pub(super) fn reopen(&mut self, key: ObjectKey) {

@@ -103,8 +103,8 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
             return Err(Fault::Wrong(lacking));
         }
     }
-    let mut reader = Reader::new(job.part.file.handle());
-    let hashed = source::hash(&mut reader, &mut |_| {}).map_err(|e| disk(&e))?;
+    let handle = job.part.file.handle();
+    let hashed = source::hash_part(handle, job.size, &job.part.units).map_err(|e| disk(&e))?;
     if details.as_ref().is_some_and(|d| d.root != hashed.root || d.size != hashed.size) {
         return Err(wrong(&job, &hashed));
     }
@@ -178,7 +178,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        announcement::Announcement, file_storage::PartFile, placement::Conflict, scratch::Scratch,
+        announcement::Announcement,
+        file_storage::{PartFile, Units},
+        placement::Conflict,
+        scratch::Scratch,
     };
 
     const KEY: ObjectKey =
@@ -203,7 +206,13 @@ mod tests {
             &mut |_| Err(Reason::Refused),
             Job {
                 key: KEY,
-                part: PartFile { file, name: part, failed: None, lasting: false },
+                part: PartFile {
+                    file,
+                    name: part,
+                    units: Units::default(),
+                    failed: None,
+                    lasting: false,
+                },
                 size: content.len() as u64,
                 manifest: None,
                 origin: Origin::Received,
@@ -228,7 +237,8 @@ mod tests {
             let name = ".fanfare-t.part".to_owned();
             let file = directory.create_own(&name).unwrap();
             file.handle().write_all_at(bytes, 0).unwrap();
-            let part = PartFile { file, name, failed: None, lasting: true };
+            let units = Units::default();
+            let part = PartFile { file, name, units, failed: None, lasting: true };
             let details = Some(Details::of_pack(size, root, 2, head));
             let announcement = Some(Announcement { name: Vec::new(), details });
             let (key, conflict) = (KEY, Conflict::KeepBoth);

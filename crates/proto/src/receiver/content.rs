@@ -91,12 +91,6 @@ impl RemoteSender {
         payload: &[u8],
     ) -> bool {
         let Some(objects) = &mut self.objects else { return false };
-        let open = objects.open(object);
-        let blocks = open.map_or(0, |open| open.format().partition.blocks);
-        if blocks == 0 {
-            objects.touch_empty(ctx, object);
-            return false;
-        }
         objects.on_symbol(ctx, &mut self.decoder, object, id, payload)
     }
 

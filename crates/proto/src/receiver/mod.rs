@@ -262,6 +262,10 @@ impl RemoteSenders {
         }
     }
 
+    pub(crate) fn set_overruns(&mut self, now: Time, overruns: u32) {
+        self.senders.values_mut().for_each(|sender| sender.reception.on_overruns(now, overruns));
+    }
+
     pub(crate) fn cancel(&mut self, ctx: &mut Context<'_>, key: ObjectKey) {
         if let Some((_, sender, object)) = self.find(key)
             && let Some(objects) = &mut sender.objects

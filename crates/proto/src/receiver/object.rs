@@ -24,6 +24,16 @@ enum InfoState {
     Here,
 }
 
+/// What a symbol has brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Nothing that was not here.
+    Nothing,
+    New,
+    /// What its block lacked; the object may be complete.
+    Block,
+}
+
 /// An object whose structure is known.
 #[derive(Debug)]
 pub(crate) struct ReceiveObject {
@@ -115,24 +125,24 @@ impl ReceiveObject {
         ctx.events.push(Event::ObjectInfo { key: self.key, info: payload.into() });
     }
 
-    /// A symbol arrived. True when it was new.
+    /// A symbol arrived.
     pub(crate) fn on_symbol(
         &mut self,
         ctx: &mut Context<'_>,
         decoder: &mut Decoder,
         id: FecPayloadId,
         payload: &[u8],
-    ) -> Result<bool, StorageError> {
+    ) -> Result<Arrival, StorageError> {
         let Some(place) = self.format.place(id, payload.len()) else {
             // An empty object may be carried by one empty symbol (NRL's receivers take it, too).
             if !(self.format.partition.blocks == 0 && payload.is_empty()) {
                 ctx.stats.drop(DropReason::Symbol);
             }
-            return Ok(false);
+            return Ok(Arrival::Nothing);
         };
         if self.has(id, place) {
             ctx.stats.drop(DropReason::Duplicate);
-            return Ok(false);
+            return Ok(Arrival::Nothing);
         }
         let (block, len) = (id.block.0, self.format.partition.block_len(id.block));
         let state = match place {
@@ -144,17 +154,18 @@ impl ReceiveObject {
             }
             Place::Parity { .. } if self.format.parity == 0 => {
                 ctx.stats.drop(DropReason::Symbol);
-                return Ok(false);
+                return Ok(Arrival::Nothing);
             }
             Place::Parity { number } => {
                 ctx.stats.parity_received += 1;
                 self.blocks.add_parity(block, len, number, payload)
             }
         };
-        if state.erasures() == 0 {
-            self.finish(ctx, decoder, block)?;
+        if state.erasures() > 0 {
+            return Ok(Arrival::New);
         }
-        Ok(true)
+        self.finish(ctx, decoder, block)?;
+        Ok(Arrival::Block)
     }
 
     fn has(&self, id: FecPayloadId, place: Place) -> bool {
@@ -163,7 +174,8 @@ impl ReceiveObject {
             Place::Source { .. } => state.has_source(id.symbol.0),
             Place::Parity { number } => state.has_parity(number),
         };
-        self.blocks.is_complete(block) || self.blocks.partial(block).is_some_and(here)
+        // Mostly its block has begun, and then it is not complete.
+        self.blocks.partial(block).map_or_else(|| self.blocks.is_complete(block), here)
     }
 
     /// Enough of `block` is here: recovers what is missing.

@@ -1,4 +1,5 @@
-//! Counting a sender's messages, for a sender of ours that wants to know how much arrives.
+//! Counting a sender's messages, and what this machine dropped, for a sender of ours that wants to
+//! know how much arrives.
 
 use crate::{
     time::{Duration, Time},
@@ -11,6 +12,8 @@ const INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// Fewest messages between two counts: the sender makes nothing of a share of fewer, and on a slow
 /// line counts would be as many as requests.
 const ARRIVED_MIN: u32 = 32;
+/// An overrun is told sooner: meanwhile the next comes.
+const OVERRUN_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Counts the messages of one sender.
 #[derive(Debug, Default)]
@@ -18,6 +21,8 @@ pub(crate) struct Reception {
     arrived: u32,
     /// What was told last.
     told: u32,
+    /// Of all senders together: the system does not tell whose they were.
+    overruns: u32,
     /// The sender calls the roll: it is one of ours.
     wanted: bool,
     due: Option<Time>,
@@ -33,6 +38,18 @@ impl Reception {
         self.wanted = true;
     }
 
+    /// The system has dropped so many in all.
+    pub(crate) fn on_overruns(&mut self, now: Time, overruns: u32) {
+        if self.overruns == overruns {
+            return;
+        }
+        self.overruns = overruns;
+        if self.wanted {
+            let next = self.sent.map_or(now, |sent| now.max(sent + OVERRUN_INTERVAL));
+            self.due = Some(self.due.map_or(next, |due| due.min(next)));
+        }
+    }
+
     /// Something is missing here, and the sender has been told: now it wants to know how much.
     pub(crate) fn on_nack_sent(&mut self, now: Time) {
         let few = self.arrived.wrapping_sub(self.told) < ARRIVED_MIN;
@@ -43,12 +60,15 @@ impl Reception {
     }
 
     /// The count to send now.
-    pub(crate) fn poll(&mut self, now: Time) -> Option<[u8; 4]> {
+    pub(crate) fn poll(&mut self, now: Time) -> Option<[u8; 8]> {
         if self.due? > now {
             return None;
         }
         (self.due, self.sent, self.told) = (None, Some(now), self.arrived);
-        Some(self.arrived.to_be_bytes())
+        let mut content = [0; 8];
+        content[..4].copy_from_slice(&self.arrived.to_be_bytes());
+        content[4..].copy_from_slice(&self.overruns.to_be_bytes());
+        Some(content)
     }
 
     pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
@@ -79,5 +99,22 @@ mod tests {
         slow.on_roll_call();
         assert_eq!(counts(&mut slow, 2), [0, 1600], "of few messages a share says nothing");
         assert_eq!(reception.next_timeout(), None);
+    }
+
+    #[test]
+    fn an_overrun_is_told_at_once_and_twenty_times_a_second_at_most() {
+        let mut reception = Reception::default();
+        reception.on_roll_call();
+        let told = |reception: &mut Reception| -> alloc::vec::Vec<(u64, u8)> {
+            let told = (0..100_u64).filter_map(|millis| {
+                let now = Time::ZERO + Duration::from_millis(millis);
+                reception.on_overruns(now, 1 + (millis / 10) as u32);
+                reception.poll(now).map(|content| (millis, content[7]))
+            });
+            told.collect()
+        };
+        assert_eq!(told(&mut reception), [(0, 1), (50, 6)]);
+        reception.on_overruns(Time::ZERO + Duration::from_secs(1), 10);
+        assert_eq!(reception.next_timeout().map(|(at, _)| at.as_nanos() / 1_000_000), Some(100));
     }
 }

@@ -219,12 +219,22 @@ impl Sender {
                 ctx.events.push(Event::ReceiverStatus { node, status: content.to_vec() });
             }
             AckKind::Application(RECEPTION_ACK, content) => {
-                if let Some(count) = content.first_chunk() {
-                    let (arrived, sent) = (u32::from_be_bytes(*count), self.messages);
-                    self.receivers.on_count(self.now, node, arrived, sent);
-                }
+                self.on_reception(node, content);
             }
             AckKind::Application(..) => {}
+        }
+    }
+
+    /// Messages that have arrived, and, of receivers of this version, runs of them that their systems
+    /// have dropped.
+    fn on_reception(&mut self, node: NodeId, content: &[u8]) {
+        let Some((arrived, rest)) = content.split_first_chunk() else { return };
+        let (arrived, sent) = (u32::from_be_bytes(*arrived), self.messages);
+        self.receivers.on_count(self.now, node, arrived, sent);
+        if let Some(overruns) = rest.first_chunk()
+            && self.receivers.on_overruns(node, u32::from_be_bytes(*overruns))
+        {
+            self.brake.on_overrun(self.now);
         }
     }
 

@@ -11,6 +11,7 @@
 //! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye.
 //! - `grtt`, `probe`, `receivers`, `reception`, `roll`: what is known of the group; `service`: who of
 //!   it is put off or out.
+//! - `brake`: what receivers' overruns take off the rate.
 //! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words.
 //! - `feedback`: NACKs and ACKs, handed to the machines.
 
@@ -18,6 +19,7 @@ mod ack;
 mod advert;
 mod block;
 mod block_ranges;
+mod brake;
 mod cache;
 mod coding;
 mod demand;
@@ -60,10 +62,11 @@ use crate::{
 use ack::{Point, Watermark};
 use advert::Advert;
 use alloc::{boxed::Box, vec::Vec};
+use brake::Brake;
 use cache::{Cache, Found};
 use coding::Coding;
 use eot::Eot;
-use fanfare_wire::{NodeId, ObjectTransportId, QuantizedRtt, Sequence};
+use fanfare_wire::{GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence};
 use flight::Flight;
 use flush::Flush;
 use grtt::{Grtt, GrttLimits};
@@ -121,6 +124,10 @@ pub(crate) struct Sender {
     /// unanswered before does not count.
     patience: Time,
     held: bool,
+    /// So many parts more may go before it is asked again whose turn it is.
+    row: u8,
+    /// Backoff factor and group size, as they travel.
+    repeated: (u8, GroupSize),
     /// Source bytes of first passes sent.
     progress: u64,
     /// Ordinal and block sent last.
@@ -143,6 +150,7 @@ pub(crate) struct Sender {
     service: Service,
     roll: Roll,
     pace: Pace,
+    brake: Brake,
     eot: Eot,
 }
 
@@ -174,6 +182,8 @@ impl Sender {
             advertised: (QuantizedRtt(0), Duration::ZERO),
             patience: now,
             held: false,
+            row: 0,
+            repeated: (0, GroupSize(0)),
             progress: 0,
             position: None,
             closing: Vec::new(),
@@ -192,6 +202,7 @@ impl Sender {
             service: Service::default(),
             roll: Roll::new(),
             pace: Pace::new(now, config.burst),
+            brake: Brake::new(),
             eot: Eot::default(),
             config,
         };
@@ -355,7 +366,7 @@ impl Sender {
 
     /// The rate at present.
     pub(crate) fn rate(&self) -> Bitrate {
-        self.controller.rate()
+        self.brake.brake(self.now, self.controller.rate())
     }
 
     /// The GRTT as advertised.

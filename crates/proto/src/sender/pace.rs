@@ -59,7 +59,9 @@ impl Pace {
         let next = self.next(rate);
         let quantum = QUANTUM.min(self.burst / 2).min(rate.time_for(QUANTUM_BYTES));
         let message = rate.time_for(self.bytes);
-        let worth = self.bytes > 0 && message.saturating_mul(QUANTUM_MESSAGES) <= quantum;
+        let worth = self.joined == 0
+            && self.bytes > 0
+            && message.saturating_mul(QUANTUM_MESSAGES) <= quantum;
         if worth { next + (quantum - message) } else { next }
     }
 

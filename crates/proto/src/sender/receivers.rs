@@ -52,6 +52,8 @@ struct Receiver {
     nacks: u64,
     heard: Time,
     tally: Tally,
+    /// Runs of its datagrams that its system has dropped, by its own count.
+    overruns: u32,
 }
 
 /// All receivers heard so far.
@@ -125,6 +127,7 @@ impl Receivers {
             nacks: 0,
             heard: now,
             tally: Tally::default(),
+            overruns: 0,
         });
         receiver.on_report(now, report);
         let feedback = report.cc.map(|cc| receiver.feedback(report, cc));
@@ -132,6 +135,15 @@ impl Receivers {
             self.recent.push(report.node);
         }
         Noted { new, full: false, feedback }
+    }
+
+    /// A receiver has counted what its system dropped since it began; true when it is more.
+    pub(super) fn on_overruns(&mut self, node: NodeId, overruns: u32) -> bool {
+        let Some(receiver) = self.known.get_mut(&node) else { return false };
+        // It wraps.
+        let more = overruns.wrapping_sub(receiver.overruns) as i32 > 0;
+        receiver.overruns = overruns;
+        more
     }
 
     /// A receiver has counted `arrived` of the `sent` messages.

@@ -42,6 +42,8 @@ const PROBE_BYTES: usize = 60;
 const ROLL_CALL_BYTES: usize = ROLL_CALL_HEADER + 44;
 /// Messages that go together after a probe when the controller wants it.
 const PAIR: u8 = 2;
+/// Parts of objects that go out in a row before it is asked again whose turn it is: a super-packet.
+const ROW: u8 = 64;
 /// Bytes of a node id.
 const NODE_ID_BYTES: usize = 4;
 /// Symbols of an object that all carry EXT_FTI: at 30 % loss one receiver in 15,000 misses all.
@@ -62,7 +64,7 @@ impl Sender {
         if self.ticked != Some(self.now) {
             self.tick(ctx);
         }
-        let rate = self.controller.rate();
+        let rate = self.rate();
         if self.pace.next(rate) > self.now {
             let pending = self.turn().is_some();
             self.pace.on_early(pending, rate);
@@ -70,7 +72,7 @@ impl Sender {
         }
         let start = out.len();
         // A turn that cannot be taken (unreadable object) removes its cause: the loop ends.
-        while let Some(turn) = self.turn() {
+        while let Some(turn) = self.next_turn() {
             if self.speak(ctx, turn, out) {
                 self.sequence = self.sequence.next();
                 self.messages += 1;
@@ -82,8 +84,28 @@ impl Sender {
                 return true;
             }
             out.truncate(start);
+            self.row = 0;
         }
         false
+    }
+
+    /// Whose turn it is. Of a row of parts that go out together nothing but the last can make another
+    /// machine's turn due: it is asked for once in a row.
+    fn next_turn(&mut self) -> Option<Turn> {
+        let more = self.cache.has_new() || self.cache.has_repair();
+        if self.row > 0 && more {
+            self.row -= 1;
+            return Some(Turn::Object);
+        }
+        let turn = self.turn();
+        self.repeated = self.repeated_fields();
+        self.row = if turn == Some(Turn::Object) { ROW } else { 0 };
+        turn
+    }
+
+    /// Somebody may have been heard, or told something, since the last batch.
+    pub(crate) fn begin_batch(&mut self) {
+        self.row = 0;
     }
 
     fn speak(&mut self, ctx: &mut Context<'_>, turn: Turn, out: &mut Vec<u8>) -> bool {
@@ -100,19 +122,24 @@ impl Sender {
         true
     }
 
-    /// What every message repeats. The group is at least those already heard, and no more where all
-    /// are known.
+    /// What every message repeats.
     fn fields(&self) -> SenderFields {
-        let heard = u32::try_from(self.receivers.len()).unwrap_or(u32::MAX);
-        let least = if self.is_small_group() { 0 } else { self.config.group_size };
+        let (backoff, gsize) = self.repeated;
         SenderFields {
             sequence: self.sequence,
             source_id: self.node_id,
             instance_id: self.config.instance_id,
             grtt: self.advertised.0,
-            backoff: self.backoff(),
-            gsize: GroupSize::from_receivers(least.max(heard)),
+            backoff,
+            gsize,
         }
+    }
+
+    /// The group is at least those already heard, and no more where all are known.
+    fn repeated_fields(&self) -> (u8, GroupSize) {
+        let heard = u32::try_from(self.receivers.len()).unwrap_or(u32::MAX);
+        let least = if self.is_small_group() { 0 } else { self.config.group_size };
+        (self.backoff(), GroupSize::from_receivers(least.max(heard)))
     }
 
     fn speak_eot(&mut self, out: &mut Vec<u8>) {
@@ -353,12 +380,16 @@ impl Sender {
             let span = object.partition.span(SourceBlockNumber(block), symbol);
             self.progress += span.map_or(0, |(_, bytes)| bytes as u64);
         }
+        let in_pass = object.has_new() && !object.has_repair();
         let passed = object.on_sent(self.now);
         if passed {
             ctx.events.push(Event::ObjectSent { key: object.key });
         }
         count(ctx.stats, piece);
-        self.cache.refresh(ordinal);
+        // In the middle of a pass nothing has changed.
+        if !in_pass || !matches!(piece.purpose, Purpose::First | Purpose::Again) {
+            self.cache.refresh(ordinal);
+        }
         if matches!(piece.purpose, Purpose::Parity | Purpose::Explicit) && piece.part != Part::Info
         {
             self.flight.on_sent(self.now, ordinal, block);
@@ -412,7 +443,5 @@ fn read_source(
 ) -> Result<(), StorageError> {
     let span = object.partition.span(SourceBlockNumber(block), symbol);
     let (offset, bytes) = span.ok_or(StorageError::Failed)?;
-    let start = out.len();
-    out.resize(start + bytes, 0);
-    storage.read(object.key, offset, &mut out[start..])
+    storage.append(object.key, offset, bytes, out)
 }

@@ -105,7 +105,7 @@ impl Sender {
 
     /// When to be called next, and why.
     pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
-        let pace = self.pace.wake(self.controller.rate());
+        let pace = self.pace.wake(self.rate());
         let speech = self.turns().into_iter().flatten().map(|(at, turn)| match at <= self.now {
             true => (pace, Timer::Pace),
             false => (at.max(pace), turn.timer()),
@@ -134,6 +134,7 @@ impl Sender {
     /// Tells the time to the machines that wait for it.
     pub(super) fn tick(&mut self, ctx: &mut Context<'_>) {
         let now = self.now;
+        self.begin_batch();
         self.ticked = Some(now);
         if self.controller.next_timeout().is_some_and(|at| at <= now) {
             self.controller.on_timeout(now);

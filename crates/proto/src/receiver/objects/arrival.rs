@@ -4,7 +4,12 @@ use super::{Entry, INFO_TRIES, Objects};
 use crate::{
     context::Context,
     event::Event,
-    receiver::{decode::Decoder, format::Format, object::ReceiveObject, position::ObjectIndex},
+    receiver::{
+        decode::Decoder,
+        format::Format,
+        object::{Arrival, ReceiveObject},
+        position::ObjectIndex,
+    },
     stats::DropReason,
 };
 use alloc::boxed::Box;
@@ -83,6 +88,11 @@ impl Objects {
         payload: &[u8],
     ) -> bool {
         let Some(Entry::Open(open)) = self.entries.get(&object) else { return false };
+        if open.format().partition.blocks == 0 {
+            // With its INFO, if it has one, it is complete.
+            self.complete(ctx, object);
+            return false;
+        }
         let cost = open.cost(id, payload.len());
         if cost > 0 && !self.make_room(object, id.block.0, cost) {
             ctx.stats.drop(DropReason::BufferFull);
@@ -93,20 +103,17 @@ impl Objects {
         let result = open.on_symbol(ctx, decoder, id, payload);
         self.buffered = self.buffered - before + open.buffered();
         match result {
-            Ok(new) => {
-                self.complete(ctx, object);
-                new
+            Ok(arrival) => {
+                if arrival != Arrival::New {
+                    self.complete(ctx, object);
+                }
+                arrival != Arrival::Nothing
             }
             Err(error) => {
                 self.fail(ctx, object, error);
                 false
             }
         }
-    }
-
-    /// An empty object was heard of: with its INFO, if it has one, it is complete.
-    pub(crate) fn touch_empty(&mut self, ctx: &mut Context<'_>, object: ObjectIndex) {
-        self.complete(ctx, object);
     }
 
     /// The newest blocks give way to older ones: what is oldest completes first.

@@ -216,6 +216,26 @@ fn at_the_end_what_will_be_lost_of_a_repair_goes_with_it() {
 }
 
 #[test]
+fn a_receiver_whose_buffer_runs_over_slows_the_sender_whatever_its_rate() {
+    let mut hand = sent();
+    let full = hand.sender.rate();
+    let told = |hand: &mut Hand, overruns: u32| {
+        let content = [9_u32.to_be_bytes(), overruns.to_be_bytes()].concat();
+        hand.ack(2, AckKind::Application(crate::roll_call::RECEPTION_ACK, &content), None, 1);
+    };
+    told(&mut hand, 0);
+    assert_eq!(hand.sender.rate(), full);
+    told(&mut hand, 3);
+    let braked = hand.sender.rate();
+    assert_eq!(braked.as_bps() / 1000, full.as_bps() * 7 / 10_000);
+    told(&mut hand, 3);
+    assert_eq!(hand.sender.rate(), braked, "nothing new");
+    // Time is told with every call.
+    hand.sender.hold(hand.now + ms(10_000), false);
+    assert_eq!(hand.sender.rate(), full);
+}
+
+#[test]
 fn who_is_evicted_is_neither_heard_nor_waited_for() {
     let mut hand = sent();
     hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);

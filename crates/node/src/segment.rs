@@ -1,0 +1,53 @@
+//! How long a segment may be on an interface, and how long it is when nobody says.
+
+use std::net::IpAddr;
+
+use fanfare_proto::ReceiverConfig;
+use fanfare_udp::Interface;
+
+/// Header of a DATA message with its longest extensions: a full message is at most this much longer
+/// than its segment.
+pub(crate) const HEADER_MAX: usize = 40;
+/// What every Ethernet carries (RFC 894): nothing longer is jumbo.
+const ETHERNET_MTU: u32 = 1500;
+/// Long segments end on a cache line.
+const ALIGNMENT: u16 = 64;
+
+/// What fits into one packet of the interface beside all headers.
+pub(crate) fn longest(interface: &Interface, group: IpAddr) -> u32 {
+    let ip_header = if group.is_ipv4() { 20 } else { 40 };
+    let udp_header = 8;
+    interface.mtu.saturating_sub(ip_header + udp_header + HEADER_MAX as u32)
+}
+
+/// The segment to take instead of `wanted`: shorter where the link's packets are, and where they are
+/// longer as long as they and all receivers take it. Beyond a router (`ttl` above 1) packets may be
+/// shorter again, and on the loopback interface there is nothing to be saved.
+pub(crate) fn fitting(wanted: u16, interface: &Interface, group: IpAddr, ttl: u8) -> u16 {
+    let most = u16::try_from(longest(interface, group)).unwrap_or(u16::MAX);
+    let is_jumbo = interface.mtu > ETHERNET_MTU && !interface.loopback && ttl <= 1;
+    if !is_jumbo {
+        return wanted.min(most);
+    }
+    let most = most.min(ReceiverConfig::default().segment_size_max);
+    wanted.max(most / ALIGNMENT * ALIGNMENT).min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interface(mtu: u32, loopback: bool) -> Interface {
+        let (name, addresses) = ("test0".to_owned(), Vec::new());
+        Interface { name, index: 1, addresses, up: true, multicast: true, loopback, mtu }
+    }
+
+    #[test]
+    fn a_segment_follows_the_links_packets_but_not_beyond_a_router() {
+        let group = IpAddr::from([239, 255, 42, 1]);
+        let fit = |mtu, loopback, ttl| fitting(1400, &interface(mtu, loopback), group, ttl);
+        assert_eq!((fit(1500, false, 1), fit(1280, false, 1)), (1400, 1212));
+        assert_eq!((fit(9000, false, 1), fit(4000, false, 0)), (8192, 3904));
+        assert_eq!((fit(9000, false, 2), fit(65_536, true, 1)), (1400, 1400));
+    }
+}

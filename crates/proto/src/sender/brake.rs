@@ -1,0 +1,92 @@
+//! What receivers' overruns take off the rate, whatever decides it.
+//!
+//! A receiver whose buffer runs over is behind with its own work, not with the network: what it lost
+//! is repaired by sending more, which it cannot take either. So the rate falls to what it can take,
+//! and comes back slowly.
+
+use crate::{
+    rate::Bitrate,
+    time::{Duration, Time},
+};
+
+/// What one overrun leaves of the rate: two in a row halve it.
+const CUT: f64 = 0.7;
+/// No more is cut than this: a receiver that takes a hundredth is for `--slow` to deal with.
+const LEAST: f64 = 0.01;
+/// A cut is felt only when a receiver's full buffer has drained: 32 MiB at 1 Gbit/s.
+const FELT: Duration = Duration::from_millis(250);
+/// Then so much of what was cut comes back in a second.
+const RECOVERY: f64 = 0.1;
+
+/// The brake.
+#[derive(Debug)]
+pub(super) struct Brake {
+    /// Share of the rate at the last cut, and when that was.
+    cut: Option<(f64, Time)>,
+}
+
+impl Brake {
+    pub(super) fn new() -> Self {
+        Self { cut: None }
+    }
+
+    /// A receiver's buffer has run over. True when the rate falls for it.
+    pub(super) fn on_overrun(&mut self, now: Time) -> bool {
+        if self.cut.is_some_and(|(_, at)| now.since(at) < FELT) {
+            return false;
+        }
+        self.cut = Some(((self.share(now) * CUT).max(LEAST), now));
+        true
+    }
+
+    /// What of the rate may be sent.
+    pub(super) fn share(&self, now: Time) -> f64 {
+        let Some((share, at)) = self.cut else { return 1.0 };
+        let since = now.since(at).saturating_sub(FELT).as_secs_f64();
+        (share + RECOVERY * since).min(1.0)
+    }
+
+    /// A rate as it may be sent.
+    pub(super) fn brake(&self, now: Time, rate: Bitrate) -> Bitrate {
+        match self.cut {
+            None => rate,
+            Some(_) => Bitrate::bps((rate.as_bps() as f64 * self.share(now)) as u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn overruns_of_one_buffer_cut_once_and_later_ones_again() {
+        let mut brake = Brake::new();
+        let cuts = (0..10).filter(|n| brake.on_overrun(at(n * 50))).count();
+        assert_eq!(cuts, 2);
+        let rate = brake.brake(at(450), Bitrate::mbps(1000));
+        assert!((489..=491).contains(&(rate.as_bps() / 1_000_000)), "{rate}");
+    }
+
+    #[test]
+    fn without_overruns_the_whole_rate_comes_back_within_seconds() {
+        let mut brake = Brake::new();
+        assert_eq!(brake.brake(at(0), Bitrate::mbps(10)), Bitrate::mbps(10));
+        brake.on_overrun(at(0));
+        assert!(brake.share(at(1250)) < 0.81 && brake.share(at(1250)) > 0.79);
+        assert_eq!(brake.brake(at(4000), Bitrate::mbps(10)), Bitrate::mbps(10));
+    }
+
+    #[test]
+    fn some_rate_is_always_left() {
+        let mut brake = Brake::new();
+        (0..100).for_each(|n| {
+            brake.on_overrun(at(n * 250));
+        });
+        assert!(brake.share(at(24_750)) >= LEAST);
+    }
+}
