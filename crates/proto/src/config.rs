@@ -221,6 +221,9 @@ pub struct ReceiverConfig {
     pub backoff_floor: u8,
     /// Ceiling on the GRTT a sender may advertise. Default 10 s.
     pub grtt_max: Duration,
+    /// Other receivers may have what a sender no longer gives ([`crate::cooperation`]): what is
+    /// unfinished when it says good-bye is kept. Default false.
+    pub outlive_senders: bool,
 }
 
 impl Default for ReceiverConfig {
@@ -238,6 +241,7 @@ impl Default for ReceiverConfig {
             robust_factor: 20,
             backoff_floor: 4,
             grtt_max: Duration::from_secs(10),
+            outlive_senders: false,
         }
     }
 }

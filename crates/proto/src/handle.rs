@@ -12,7 +12,7 @@ use crate::{
     time::{Duration, Time},
 };
 use alloc::vec::Vec;
-use fanfare_wire::{NodeId, ObjectTransportId};
+use fanfare_wire::{NodeId, ObjectTransportId, header::SenderFields};
 
 /// Commands to the sending side. All are without effect in a session that does not send.
 #[derive(Debug)]
@@ -105,6 +105,12 @@ impl SenderHandle<'_> {
     #[must_use]
     pub fn grtt(&self) -> Duration {
         self.session.sender.as_ref().map(Sender::grtt).unwrap_or_default()
+    }
+
+    /// What a message that the driver sends beside the session's begins with: receivers count this
+    /// sender's messages, so each call uses up a number. `None` in a session that does not send.
+    pub fn next_fields(&mut self) -> Option<SenderFields> {
+        self.with(|s, _| s.next_fields())
     }
 
     /// Holds data back (probes and roll calls still go), or lets it go.

@@ -19,7 +19,7 @@
 //!   what goes in and what comes out.
 //! - [`partition`]: how an object is cut into blocks and symbols.
 //! - [`session`]: who gets a datagram, who speaks next. It holds no protocol rule. [`handle`]: the
-//!   commands of the application.
+//!   commands of the application. [`cooperation`]: receivers that help each other.
 //! - `sender`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
 //! - `receiver`: what this node knows of each remote sender: sync, objects, NACK, loss, ACK: a file
 //!   each.
@@ -34,6 +34,7 @@ pub mod backoff;
 pub mod config;
 pub mod congestion;
 mod context;
+pub mod cooperation;
 pub mod datagram;
 pub mod enqueue;
 pub mod event;
@@ -58,6 +59,7 @@ pub use config::{
     SessionConfig,
 };
 pub use congestion::CongestionControl;
+pub use cooperation::{HeldBlock, Passage, Rumour};
 pub use datagram::{Destination, Ecn, RecvMeta, Transmit};
 pub use enqueue::{EnqueueError, FirstPass, NewObject};
 pub use event::{AbortReason, Event, WatermarkOutcome};
@@ -67,6 +69,7 @@ pub use fanfare_wire::{
 };
 pub use handle::{ReceiverHandle, SenderHandle};
 pub use rate::Bitrate;
+pub use receiver::RunSet;
 pub use report::{ReceiverReport, Reception};
 pub use session::Session;
 pub use stats::{DropReason, Stats};

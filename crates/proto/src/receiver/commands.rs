@@ -18,7 +18,7 @@ impl RemoteSender {
     pub(super) fn on_cmd(&mut self, ctx: &mut Context<'_>, local: &Local, cmd: &Cmd<'_>) {
         match cmd {
             Cmd::Flush(flush) => self.on_flush(ctx, local, flush),
-            Cmd::Eot(_) => self.on_end(ctx),
+            Cmd::Eot(_) => self.on_end(ctx, local),
             Cmd::Squelch(squelch) => self.on_squelch(ctx, squelch),
             Cmd::Cc(cc) => {
                 let state = (&self.timing, self.measured());
@@ -103,11 +103,11 @@ impl RemoteSender {
         self.want(ctx.now, ctx.rng, local, position);
     }
 
-    fn on_end(&mut self, ctx: &mut Context<'_>) {
+    fn on_end(&mut self, ctx: &mut Context<'_>, local: &Local) {
         if !self.end.hear(ctx.now, (), self.timing.grtt, |(), ()| true) {
             return ctx.stats.drop(DropReason::Unconfirmed);
         }
-        if let Some(objects) = &mut self.objects {
+        if let Some(objects) = self.objects.as_mut().filter(|_| !local.config.outlive_senders) {
             objects.abort_lacking(ctx);
         }
         self.inactivity.end();

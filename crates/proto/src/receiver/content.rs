@@ -14,23 +14,44 @@ use fanfare_wire::{
     ext::Fti,
 };
 
+/// Whose word a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// The sender's.
+    Own,
+    /// Somebody else passes it on.
+    Hearsay,
+}
+
 impl RemoteSender {
     pub(super) fn on_info(&mut self, ctx: &mut Context<'_>, local: &Local, info: &Info<'_>) {
+        let Some((position, _)) = self.place_info(ctx, local, Word::Own, info) else { return };
+        self.moved(ctx, local, position);
+    }
+
+    /// Puts INFO in its place, whoever brings it. Tells where the sender stood and whether it was
+    /// new.
+    pub(super) fn place_info(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        word: Word,
+        info: &Info<'_>,
+    ) -> Option<(Position, bool)> {
         let heard = Heard::of(info.flags, true);
-        let Some(object) = self.locate(ctx, local, info.object_transport_id, heard) else { return };
+        let object = self.locate(ctx, local, info.object_transport_id, heard)?;
         let fti = info.extensions.fti(info.fec_id);
-        let Ok(format) = self.format(ctx, local, object, (info.fec_id, fti, info.flags)) else {
-            return;
-        };
+        let format = self.format(ctx, local, object, (info.fec_id, fti, info.flags)).ok()?;
         self.note_coding(info.fec_id);
-        self.squelched.contradict(object);
-        self.announce(ctx, format.is_some());
-        let Some(objects) = &mut self.objects else { return };
-        if objects.ensure_open(ctx, object, format, true) {
+        self.heed(ctx, word, object, format.is_some());
+        let objects = self.objects.as_mut()?;
+        let open = objects.ensure_open(ctx, object, format, true);
+        let new = open && objects.open(object).is_some_and(|open| open.wants_info());
+        if open {
             objects.on_info(ctx, object, info.payload);
             self.on_new(ctx, local, object, 0);
         }
-        self.moved(ctx, local, Position::at(object, SourceBlockNumber(0)));
+        Some((Position::at(object, SourceBlockNumber(0)), new))
     }
 
     pub(super) fn on_data(&mut self, ctx: &mut Context<'_>, local: &Local, data: &Data<'_>) {
@@ -40,24 +61,43 @@ impl RemoteSender {
                 self.feedback.on_news(ctx.now);
             }
         }
+        let Some((position, _)) = self.place_data(ctx, local, Word::Own, data) else { return };
+        self.moved(ctx, local, position);
+    }
+
+    /// Puts a symbol in its place, whoever brings it. Tells where the sender stood and whether it
+    /// was new.
+    pub(super) fn place_data(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        word: Word,
+        data: &Data<'_>,
+    ) -> Option<(Position, bool)> {
         let fec_id = data.payload_id.fec_id;
         let fti = data.extensions.fti(fec_id);
         let field = self.field(data.object_transport_id, fec_id, fti.as_ref());
         let id = data.payload_id.unpack(field);
         let heard = Heard::of(data.flags, id.block.0 == 0);
-        let Some(object) = self.locate(ctx, local, data.object_transport_id, heard) else { return };
-        let Ok(format) = self.format(ctx, local, object, (fec_id, fti, data.flags)) else { return };
+        let object = self.locate(ctx, local, data.object_transport_id, heard)?;
+        let format = self.format(ctx, local, object, (fec_id, fti, data.flags)).ok()?;
         self.note_coding(fec_id);
-        self.squelched.contradict(object);
-        self.announce(ctx, format.is_some());
-        let Some(objects) = &mut self.objects else { return };
+        self.heed(ctx, word, object, format.is_some());
         let has_info = data.flags.has(ObjectFlags::INFO);
-        if objects.ensure_open(ctx, object, format, has_info)
-            && self.symbol(ctx, object, id, data.payload)
-        {
+        let open = self.objects.as_mut()?.ensure_open(ctx, object, format, has_info);
+        let new = open && self.symbol(ctx, object, id, data.payload);
+        if new {
             self.on_new(ctx, local, object, id.block.0);
         }
-        self.moved(ctx, local, Position::at(object, self.within(object, id.block)));
+        Some((Position::at(object, self.within(object, id.block)), new))
+    }
+
+    /// Only its own word denies what the sender is said to have ended, and tells that it is there.
+    fn heed(&mut self, ctx: &mut Context<'_>, word: Word, object: ObjectIndex, known: bool) {
+        if word == Word::Own {
+            self.squelched.contradict(object);
+            self.announce(ctx, known);
+        }
     }
 
     /// EXT_FTI of a message within our limits; what is beyond is refused and counted.

@@ -62,6 +62,30 @@ impl Decoder {
         Ok((missing.len() as u16, bytes))
     }
 
+    /// Appends parity symbol `number` of a block that is whole, in the form of the sender's: as long
+    /// as the block's longest source symbol, made even over GF(2^16).
+    pub(crate) fn parity(
+        &mut self,
+        storage: &mut dyn Storage,
+        key: ObjectKey,
+        format: &Format,
+        block: u32,
+        number: u16,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        let mut whole = ReceiveBlock::new(format.partition.block_len(SourceBlockNumber(block)));
+        (0..whole.len()).for_each(|symbol| whole.set_source(symbol));
+        let sources = Sources::read(storage, key, format, SourceBlockNumber(block), &whole).ok()?;
+        let code = self.code(format)?;
+        let segment = usize::from(format.fti.segment_size);
+        let unit = code.field().element_size();
+        let start = out.len();
+        out.resize(start + sources.bytes.len().min(segment).next_multiple_of(unit), 0);
+        let symbols: Vec<&[u8]> = sources.bytes.chunks(segment).collect();
+        code.encode(&symbols, usize::from(number), &mut [&mut out[start..]]);
+        Some(())
+    }
+
     fn code(&mut self, format: &Format) -> Option<&Code> {
         let (field, source, parity) = parameters(format);
         let fits =

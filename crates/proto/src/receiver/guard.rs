@@ -77,6 +77,8 @@ pub(crate) struct Guard {
     other: Confirmation<Identity>,
     /// Messages as always, up to the number that makes a sender worth keeping.
     consistent: u8,
+    /// Only others have spoken of it so far: its own first word counts more.
+    hearsay: bool,
 }
 
 /// Messages after which a sender is no longer given up for a new one.
@@ -84,7 +86,14 @@ const CONSISTENT: u8 = 3;
 
 impl Guard {
     pub(crate) fn new(identity: Identity) -> Self {
-        Self { pinned: identity, other: Confirmation::default(), consistent: 0 }
+        Self { pinned: identity, other: Confirmation::default(), consistent: 0, hearsay: false }
+    }
+    /// A sender that others speak of; its address is not known.
+    pub(crate) fn of_hearsay(identity: Identity) -> Self {
+        Self { hearsay: true, ..Self::new(identity) }
+    }
+    pub(crate) fn is_hearsay(&self) -> bool {
+        self.hearsay
     }
     pub(crate) fn pinned(&self) -> Identity {
         self.pinned
@@ -96,6 +105,11 @@ impl Guard {
     /// A message of this sender arrived.
     pub(crate) fn check(&mut self, now: Time, identity: Identity, grtt: Duration) -> Verdict {
         let before = self.pinned;
+        if core::mem::take(&mut self.hearsay) {
+            self.pinned = identity;
+            let same = identity.instance == before.instance;
+            return if same { Verdict::Known } else { Verdict::Restarted };
+        }
         if identity == before {
             self.other.contradict();
             self.consistent = self.consistent.saturating_add(1).min(CONSISTENT);
@@ -151,6 +165,15 @@ mod tests {
         let refused = Verdict::Refused(DropReason::ForeignSource);
         assert_eq!(guard.check(at(0), identity(2, 1), GRTT), refused);
         assert_eq!(guard.check(at(100), identity(2, 1), GRTT), Verdict::Moved);
+    }
+
+    #[test]
+    fn a_senders_own_first_word_counts_more_than_what_others_said() {
+        let mut guard = Guard::of_hearsay(identity(0, 1));
+        assert_eq!(guard.check(at(0), identity(1, 1), GRTT), Verdict::Known);
+        assert!(matches!(guard.check(at(1), identity(2, 1), GRTT), Verdict::Refused(_)));
+        let mut guard = Guard::of_hearsay(identity(0, 1));
+        assert_eq!(guard.check(at(0), identity(1, 2), GRTT), Verdict::Restarted);
     }
 
     #[test]

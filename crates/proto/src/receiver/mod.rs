@@ -7,6 +7,7 @@
 //! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`], [`decode`]:
 //!   what is here;
 //! - [`stored`]: what the driver says of bytes in storage;
+//! - [`hearsay`], [`passing`]: what is taken from others in the sender's place, and passed on so;
 //! - [`needs`], [`overheard`], [`request`], [`nack`]: what is missing, and asking for it;
 //! - [`ack`], [`watermark`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`reception`], [`timing`], [`inactivity`]: the
 //!   other things a sender wants to know, and when;
@@ -21,6 +22,7 @@ mod decode;
 mod feedback;
 mod format;
 mod guard;
+mod hearsay;
 mod identity;
 mod inactivity;
 mod join;
@@ -31,6 +33,7 @@ mod needs;
 mod object;
 mod objects;
 mod overheard;
+mod passing;
 mod path;
 mod position;
 mod receive_rate;
@@ -66,6 +69,7 @@ pub(crate) use path::PathMeter;
 pub(crate) use path::drain_interval;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
+pub use runs::RunSet;
 
 /// Longest status and acknowledgement content, bytes: what fits beside EXT_CC into a header of
 /// 255 words, rounded down.

@@ -70,6 +70,8 @@ pub(super) struct RemoteSender {
     /// It has said more than commands of some application: it sends objects, or is about to.
     pub(super) speaks: bool,
     pub(super) announced: bool,
+    /// What is missing is asked for by name, so that others than the sender can answer.
+    pub(super) by_name: bool,
 }
 
 impl RemoteSender {
@@ -109,6 +111,7 @@ impl RemoteSender {
             evicted: false,
             speaks: false,
             announced: false,
+            by_name: false,
         }
     }
 
@@ -217,11 +220,7 @@ impl RemoteSender {
             }
             Some(Silence::Again) => {
                 // It may have stopped anywhere: all that it ever reached counts.
-                if let Some(furthest) = self.track.furthest() {
-                    let limit = Position { block: furthest.block.saturating_add(1), ..furthest };
-                    self.track.moved(limit);
-                    self.want(ctx.now, ctx.rng, local, limit);
-                }
+                self.ask(ctx.now, ctx.rng, local);
             }
         }
     }

@@ -22,6 +22,8 @@ pub(crate) struct Coding {
     pub(crate) segment_size: Option<u16>,
     /// Symbols of a full block, likewise: encoding id 129 wants it in requests above symbols.
     pub(crate) max_block_len: u16,
+    /// Missing source symbols are asked for by name, not parity in their place.
+    pub(crate) by_name: bool,
 }
 
 impl Coding {
@@ -31,6 +33,7 @@ impl Coding {
             field: format.fti.field,
             segment_size: Some(format.fti.segment_size),
             max_block_len: format.fti.max_block_len,
+            by_name: false,
         }
     }
     /// With nothing but the encoding id known. NRL's receivers take GF(2^16) for id 2 then.
@@ -39,7 +42,7 @@ impl Coding {
             FecId::ReedSolomonM => FieldSize::M16,
             FecId::ReedSolomon8 | FecId::SmallBlockSystematic => FieldSize::M8,
         };
-        Self { fec_id, field, segment_size: None, max_block_len: 0 }
+        Self { fec_id, field, segment_size: None, max_block_len: 0, by_name: false }
     }
     /// Bytes that the requests of one NACK may have: more is left for the next cycle.
     fn room(&self) -> usize {
@@ -103,7 +106,8 @@ impl Writing<'_> {
             Need::Symbols { open, .. } if !self.same_coding(open) => false,
             Need::Symbols { .. } if self.overheard.covers(need) => true,
             Need::Symbols { object, open, block, state } => {
-                let wanted = wanted(state, open.format().parity);
+                let parity = if self.coding.by_name { 0 } else { open.format().parity };
+                let wanted = wanted(state, parity);
                 wanted.iter().all(|&run| self.symbols(object, open.format(), block, run))
             }
         }

@@ -4,14 +4,14 @@ use alloc::collections::BTreeMap;
 
 /// A set of `u64` as disjoint, non-adjacent runs.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RunSet {
+pub struct RunSet {
     /// First member of a run to the number after its last.
     runs: BTreeMap<u64, u64>,
 }
 
 impl RunSet {
     /// Adds `first..end`. O(log n) when it continues a run.
-    pub(crate) fn insert(&mut self, first: u64, end: u64) {
+    pub fn insert(&mut self, first: u64, end: u64) {
         if first >= end {
             return;
         }
@@ -32,7 +32,7 @@ impl RunSet {
     }
 
     /// Takes `first..end` out.
-    pub(crate) fn remove(&mut self, first: u64, end: u64) {
+    pub fn remove(&mut self, first: u64, end: u64) {
         while let Some((s, e)) = self.runs.range(..end).next_back().map(|(s, e)| (*s, *e)) {
             if e <= first || first >= end {
                 return;
@@ -49,16 +49,19 @@ impl RunSet {
     }
 
     /// The runs (first, end), in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.runs.iter().map(|(&first, &end)| (first, end))
     }
 
-    pub(crate) fn contains(&self, number: u64) -> bool {
+    /// Whether `number` is a member.
+    #[must_use]
+    pub fn contains(&self, number: u64) -> bool {
         self.runs.range(..=number).next_back().is_some_and(|(_, &end)| number < end)
     }
 
     /// The lowest number not below `from` that is not in the set.
-    pub(crate) fn first_gap(&self, from: u64) -> u64 {
+    #[must_use]
+    pub fn first_gap(&self, from: u64) -> u64 {
         match self.runs.range(..=from).next_back() {
             Some((_, &end)) if end > from => end,
             _ => from,
@@ -66,7 +69,8 @@ impl RunSet {
     }
 
     /// The first member not below `from`.
-    pub(crate) fn first_member(&self, from: u64) -> Option<u64> {
+    #[must_use]
+    pub fn first_member(&self, from: u64) -> Option<u64> {
         if self.contains(from) {
             return Some(from);
         }
@@ -74,7 +78,7 @@ impl RunSet {
     }
 
     /// The runs (start, end) of `first..end` that are not in the set, in order.
-    pub(crate) fn gaps(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub fn gaps(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut at = first;
         core::iter::from_fn(move || {
             let start = self.first_gap(at);
@@ -88,7 +92,7 @@ impl RunSet {
 
     /// Runs held: what the set costs.
     #[cfg(test)]
-    pub(crate) fn runs(&self) -> usize {
+    pub fn runs(&self) -> usize {
         self.runs.len()
     }
 }

@@ -66,6 +66,8 @@ impl RemoteSender {
     fn destination(&self, local: &Local) -> Destination {
         match (local.unicast, local.feedback) {
             (false, FeedbackPath::Group) => Destination::Group,
+            // Of whom only others speak, the address is not known.
+            _ if self.guard.is_hearsay() => Destination::Group,
             (true, _) | (_, FeedbackPath::Sender) => Destination::Peer(self.guard.pinned().source),
         }
     }
@@ -124,6 +126,7 @@ impl RemoteSender {
         // latest.
         let mut needs = needs_before(objects, limit);
         let coding = needs.find_map(|need| need.format().map(Coding::of)).unwrap_or(latest);
+        let coding = Coding { by_name: self.by_name, ..coding };
         request::encode(coding, &self.overheard, needs_before(objects, limit))
     }
 

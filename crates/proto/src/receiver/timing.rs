@@ -1,7 +1,7 @@
 //! What a sender advertises for its receivers' timers, within this receiver's bounds.
 
 use crate::{backoff::random_backoff, config::ReceiverConfig, rng::Rng, time::Duration};
-use fanfare_wire::header::SenderFields;
+use fanfare_wire::{GroupSize, QuantizedRtt, header::SenderFields};
 
 /// So many receivers, the least group that can be advertised, may speak nearly at once: all their
 /// requests would be about as many as slip through in a large group. Senders advertise at least as
@@ -46,6 +46,12 @@ impl Timing {
             self.advertised = advertised;
             self.read(sender);
         }
+    }
+
+    /// GRTT, backoff factor and group size as the sender said them last.
+    pub(crate) fn advertised(&self) -> (QuantizedRtt, u8, GroupSize) {
+        let (grtt, backoff, gsize) = self.advertised;
+        (QuantizedRtt(grtt), backoff, GroupSize(gsize))
     }
 
     fn read(&mut self, sender: &SenderFields) {

@@ -66,7 +66,9 @@ use brake::Brake;
 use cache::{Cache, Found};
 use coding::Coding;
 use eot::Eot;
-use fanfare_wire::{GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence};
+use fanfare_wire::{
+    GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence, header::SenderFields,
+};
 use flight::Flight;
 use flush::Flush;
 use grtt::{Grtt, GrttLimits};
@@ -384,6 +386,14 @@ impl Sender {
         }
         self.held = hold;
         self.advertise_grtt();
+    }
+
+    /// What a message of the driver's own begins with; it takes part in the count of messages.
+    pub(crate) fn next_fields(&mut self) -> SenderFields {
+        let fields = self.fields();
+        self.sequence = self.sequence.next();
+        self.messages += 1;
+        fields
     }
 
     /// Says good-bye when all is sent and flushed (at once when held).

@@ -123,7 +123,7 @@ impl Sender {
     }
 
     /// What every message repeats.
-    fn fields(&self) -> SenderFields {
+    pub(super) fn fields(&self) -> SenderFields {
         let (backoff, gsize) = self.repeated;
         SenderFields {
             sequence: self.sequence,

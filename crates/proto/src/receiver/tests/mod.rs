@@ -2,6 +2,7 @@
 
 mod complete;
 mod confirm;
+mod hearsay;
 mod repair;
 mod status;
 mod stored;

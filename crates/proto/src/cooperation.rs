@@ -1,0 +1,158 @@
+//! Receivers that help each other: what one holds of a remote sender's objects, and what it takes
+//! from somebody else in the sender's place. NORM knows nothing of it; `fanfare-group` uses it.
+//!
+//! Hearsay is never worth more than a sender's own word: it changes neither what is known of the
+//! sender's address, clock and losses, nor ends anything, and gives way to the sender itself.
+
+use crate::{
+    context::context,
+    handle::ReceiverHandle,
+    storage::{ObjectKey, Storage},
+    time::Time,
+};
+use alloc::vec::Vec;
+use fanfare_wire::{
+    FecId, FieldSize, GroupSize, InstanceId, Message, NodeId, ObjectTransportId, QuantizedRtt,
+};
+
+/// What is said of a sender, so that a receiver that never heard it can ask for its objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rumour {
+    /// Whose objects.
+    pub sender: NodeId,
+    /// Which life of that sender.
+    pub instance: InstanceId,
+    /// GRTT as it advertised it last.
+    pub grtt: QuantizedRtt,
+    /// Backoff factor, likewise.
+    pub backoff: u8,
+    /// Group size, likewise.
+    pub gsize: GroupSize,
+    /// How it codes.
+    pub fec_id: FecId,
+    /// Its newest object.
+    pub newest: ObjectTransportId,
+}
+
+/// How much of a block is here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldBlock {
+    /// Source symbols of the block.
+    pub len: u16,
+    /// Parity symbols that it can have.
+    pub parity: u16,
+    /// Source symbols that are here, in order; all of them when the block is whole.
+    pub sources: Vec<u16>,
+}
+
+impl HeldBlock {
+    /// Whether nothing of it is missing: parity can be computed.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.sources.len() == usize::from(self.len)
+    }
+}
+
+/// What of an object to pass on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage<'a> {
+    /// NORM_INFO, with this content.
+    Info(&'a [u8]),
+    /// A symbol; those behind the source symbols are parity.
+    Symbol {
+        /// Of this block.
+        block: u32,
+        /// This one.
+        symbol: u16,
+        /// Whether the object has NORM_INFO.
+        has_info: bool,
+    },
+}
+
+impl ReceiverHandle<'_> {
+    /// A NORM_INFO or NORM_DATA of a remote sender, passed on by somebody else. True when it brought
+    /// something new; what it cannot be is refused and counted.
+    pub fn accept(&mut self, now: Time, message: &Message<'_>, storage: &mut dyn Storage) -> bool {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let mut ctx = context!(session, storage);
+        session.receiver.as_mut().is_some_and(|r| r.on_passed_on(&mut ctx, message))
+    }
+
+    /// Somebody says that a sender has sent so much: what of it is missing here is asked for. False
+    /// when it is not believed (another life is known, or its number is far from what is).
+    pub fn hear_of(&mut self, now: Time, rumour: &Rumour, storage: &mut dyn Storage) -> bool {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let mut ctx = context!(session, storage);
+        session.receiver.as_mut().is_some_and(|r| r.hear_of(&mut ctx, rumour))
+    }
+
+    /// Asks for all that is missing of this sender's objects, although it says nothing that would be
+    /// an occasion. False when nothing is missing.
+    pub fn ask(&mut self, now: Time, sender: NodeId) -> bool {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let (now, rng) = (session.now, &mut session.rng);
+        session.receiver.as_mut().is_some_and(|r| r.ask(now, rng, sender))
+    }
+
+    /// Whether to ask this sender's group for missing source symbols by their names rather than for
+    /// parity: those who hold no whole block can answer that, too.
+    pub fn ask_by_name(&mut self, sender: NodeId, by_name: bool) {
+        if let Some(receiver) = &mut self.session.receiver {
+            receiver.ask_by_name(sender, by_name);
+        }
+    }
+
+    /// Says nothing from now on (takes what comes, asks for nothing), or speaks again.
+    pub fn set_silent(&mut self, silent: bool) {
+        if let Some(receiver) = &mut self.session.receiver {
+            receiver.set_silent(silent);
+        }
+    }
+
+    /// Which life of a sender is in view, and its newest object heard of.
+    #[must_use]
+    pub fn newest(&self, sender: NodeId) -> Option<(InstanceId, ObjectTransportId)> {
+        self.session.receiver.as_ref().and_then(|r| r.newest(sender))
+    }
+
+    /// What one would tell others of a sender in view. `None` before anything of an object of it was
+    /// heard.
+    #[must_use]
+    pub fn rumour(&self, sender: NodeId) -> Option<Rumour> {
+        self.session.receiver.as_ref().and_then(|r| r.rumour(sender))
+    }
+
+    /// Blocks of an object whose structure is known.
+    #[must_use]
+    pub fn blocks(&self, key: ObjectKey) -> Option<u32> {
+        self.session.receiver.as_ref().and_then(|r| r.blocks(key))
+    }
+
+    /// Over which field it is coded: requests cannot be read without it.
+    #[must_use]
+    pub fn field(&self, key: ObjectKey) -> Option<FieldSize> {
+        self.session.receiver.as_ref().and_then(|r| r.field(key))
+    }
+
+    /// What of a block is here.
+    #[must_use]
+    pub fn held(&self, key: ObjectKey, block: u32) -> Option<HeldBlock> {
+        self.session.receiver.as_ref().and_then(|r| r.held(key, block))
+    }
+
+    /// Appends the message in which `key`'s sender would send this (with sequence number zero).
+    /// False when it is not here, or the storage does not give it back.
+    pub fn pass_on(
+        &mut self,
+        key: ObjectKey,
+        passage: Passage<'_>,
+        storage: &mut dyn Storage,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let receiver = self.session.receiver.as_mut();
+        receiver.is_some_and(|r| r.pass_on(key, passage, storage, out))
+    }
+}

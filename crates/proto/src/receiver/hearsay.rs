@@ -1,0 +1,163 @@
+//! What is taken from somebody else in a sender's place, and what is asked for on such word.
+
+use super::{
+    Local, RemoteSenders,
+    content::Word,
+    guard::Guard,
+    join::Heard,
+    position::{ObjectIndex, Position},
+    remote_sender::RemoteSender,
+};
+use crate::{
+    context::Context, cooperation::Rumour, datagram::RecvMeta, rng::Rng, stats::DropReason,
+    time::Time,
+};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use fanfare_wire::{
+    InstanceId, Message, NodeId, ObjectTransportId, Sequence, header::SenderFields,
+};
+
+/// Where a sender is that was only heard of.
+const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
+impl RemoteSender {
+    /// A sender that others speak of.
+    fn of_hearsay(local: &Local, now: Time, sender: &SenderFields) -> Self {
+        let meta = RecvMeta { source: NOWHERE, ecn: None, unicast: false };
+        let new = Self::new(local, now, &meta, sender);
+        Self { guard: Guard::of_hearsay(new.guard.pinned()), ..new }
+    }
+
+    /// A message of this sender, passed on.
+    fn on_passed_on(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        message: &Message<'_>,
+    ) -> bool {
+        match message {
+            Message::Info(info) => {
+                self.place_info(ctx, local, Word::Hearsay, info).is_some_and(|(_, new)| new)
+            }
+            Message::Data(data) => {
+                let Some((position, new)) = self.place_data(ctx, local, Word::Hearsay, data) else {
+                    return false;
+                };
+                self.advance(ctx, local, position);
+                new
+            }
+            _ => false,
+        }
+    }
+
+    /// The sender has come as far as `position`, others say; what lies before it can be asked for.
+    fn advance(&mut self, ctx: &mut Context<'_>, local: &Local, position: Position) {
+        if self.track.furthest().is_none_or(|furthest| furthest < position) {
+            self.moved(ctx, local, position);
+        }
+    }
+
+    fn hear_of(&mut self, ctx: &mut Context<'_>, local: &Local, rumour: &Rumour) -> bool {
+        let heard = Heard::Middle;
+        let Some(object) = self.locate(ctx, local, rumour.newest, heard) else { return false };
+        self.note_coding(rumour.fec_id);
+        self.advance(ctx, local, behind(object));
+        true
+    }
+
+    /// As when the sender has been silent: it may have stopped anywhere, so all counts.
+    pub(super) fn ask(&mut self, now: Time, rng: &mut Rng, local: &Local) -> bool {
+        let Some(furthest) = self.track.furthest() else { return false };
+        let limit = Position { block: furthest.block.saturating_add(1), ..furthest };
+        let missing = self.objects.as_ref().is_some_and(|objects| objects.first_need() < limit);
+        self.track.moved(limit);
+        self.want(now, rng, local, limit);
+        missing
+    }
+}
+
+/// Behind all blocks of `object`.
+fn behind(object: ObjectIndex) -> Position {
+    Position { object, block: u64::from(u32::MAX) }
+}
+
+impl RemoteSenders {
+    pub(crate) fn on_passed_on(&mut self, ctx: &mut Context<'_>, message: &Message<'_>) -> bool {
+        let sender = match message {
+            Message::Info(info) => &info.sender,
+            Message::Data(data) => &data.sender,
+            _ => return false,
+        };
+        let Some((sender, local)) = self.known(ctx, sender) else { return false };
+        sender.on_passed_on(ctx, local, message)
+    }
+
+    pub(crate) fn hear_of(&mut self, ctx: &mut Context<'_>, rumour: &Rumour) -> bool {
+        let fields = SenderFields {
+            sequence: Sequence(0),
+            source_id: rumour.sender,
+            instance_id: rumour.instance,
+            grtt: rumour.grtt,
+            backoff: rumour.backoff,
+            gsize: rumour.gsize,
+        };
+        match self.known(ctx, &fields) {
+            Some((sender, local)) => sender.hear_of(ctx, local, rumour),
+            None => false,
+        }
+    }
+
+    /// The sender of that id and life; others speak of no other life than the one in view.
+    fn known(
+        &mut self,
+        ctx: &mut Context<'_>,
+        fields: &SenderFields,
+    ) -> Option<(&mut RemoteSender, &Local)> {
+        let id = fields.source_id;
+        if id == self.local.node_id {
+            ctx.stats.drop(DropReason::Own);
+            return None;
+        }
+        if !self.make_place(ctx, id) {
+            ctx.stats.drop(DropReason::TooManySenders);
+            return None;
+        }
+        let Self { local, senders, .. } = self;
+        let new = || RemoteSender::of_hearsay(local, ctx.now, fields);
+        let sender = senders.entry(id).or_insert_with(new);
+        if sender.guard.pinned().instance != fields.instance_id {
+            ctx.stats.drop(DropReason::NotForUs);
+            return None;
+        }
+        Some((sender, local))
+    }
+
+    pub(crate) fn ask(&mut self, now: Time, rng: &mut Rng, sender: NodeId) -> bool {
+        let Self { local, senders, .. } = self;
+        senders.get_mut(&sender).is_some_and(|sender| sender.ask(now, rng, local))
+    }
+
+    pub(crate) fn ask_by_name(&mut self, sender: NodeId, by_name: bool) {
+        if let Some(sender) = self.senders.get_mut(&sender) {
+            sender.by_name = by_name;
+        }
+    }
+
+    pub(crate) fn set_silent(&mut self, silent: bool) {
+        self.local.config.silent = silent;
+    }
+
+    pub(crate) fn newest(&self, sender: NodeId) -> Option<(InstanceId, ObjectTransportId)> {
+        let sender = self.senders.get(&sender)?;
+        let newest = sender.objects.as_ref()?.newest();
+        Some((sender.guard.pinned().instance, newest.id()))
+    }
+
+    pub(crate) fn rumour(&self, sender: NodeId) -> Option<Rumour> {
+        let (instance, newest) = self.newest(sender)?;
+        let known = self.senders.get(&sender)?;
+        let (grtt, backoff, gsize) = known.timing.advertised();
+        let fec_id = known.coding?.fec_id;
+        Some(Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest })
+    }
+}

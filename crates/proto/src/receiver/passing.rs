@@ -1,0 +1,181 @@
+//! What is here of remote senders' objects, and passing it on as the sender itself would.
+
+use super::{
+    RemoteSenders, decode::Decoder, format::Format, objects::Entry, remote_sender::RemoteSender,
+};
+use crate::{
+    cooperation::{HeldBlock, Passage},
+    fti,
+    storage::{ObjectKey, ObjectKind, Storage},
+};
+use alloc::vec::Vec;
+use fanfare_fec::Matrix;
+use fanfare_wire::{
+    Data, FieldSize, Info, ObjectFlags, Sequence, SourceBlockNumber, ext::Extensions,
+    fec::RawPayloadId, header::SenderFields,
+};
+
+impl RemoteSender {
+    /// As it would begin a message.
+    fn own_fields(&self) -> SenderFields {
+        let (grtt, backoff, gsize) = self.timing.advertised();
+        SenderFields {
+            sequence: Sequence(0),
+            source_id: self.id,
+            instance_id: self.guard.pinned().instance,
+            grtt,
+            backoff,
+            gsize,
+        }
+    }
+}
+
+impl RemoteSenders {
+    fn format_of(&self, key: ObjectKey) -> Option<&Format> {
+        match self.entry(key)? {
+            Entry::Open(open) => Some(open.format()),
+            Entry::Complete { format, .. } => Some(format),
+            Entry::Pending { .. } | Entry::GivenUp | Entry::Skipped => None,
+        }
+    }
+
+    pub(crate) fn blocks(&self, key: ObjectKey) -> Option<u32> {
+        self.format_of(key).map(|format| format.partition.blocks)
+    }
+
+    pub(crate) fn field(&self, key: ObjectKey) -> Option<FieldSize> {
+        self.format_of(key).map(|format| format.fti.field)
+    }
+
+    pub(crate) fn held(&self, key: ObjectKey, block: u32) -> Option<HeldBlock> {
+        let format = self.format_of(key)?;
+        let number = SourceBlockNumber(block);
+        let len = format.partition.block_len(number);
+        let whole = match self.entry(key)? {
+            Entry::Open(open) => open.blocks().is_complete(block),
+            _ => block < format.partition.blocks,
+        };
+        let sources = match self.entry(key)? {
+            _ if whole => (0..len).collect(),
+            Entry::Open(open) => {
+                let state = open.blocks().partial(block);
+                let has = |symbol: &u16| state.is_some_and(|state| state.has_source(*symbol));
+                (0..len).filter(has).collect()
+            }
+            _ => Vec::new(),
+        };
+        (len > 0).then_some(HeldBlock { len, parity: format.parity, sources })
+    }
+
+    pub(crate) fn pass_on(
+        &mut self,
+        key: ObjectKey,
+        passage: Passage<'_>,
+        storage: &mut dyn Storage,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Some(format) = self.format_of(key).copied() else { return false };
+        let matrix = self.local.config.matrix;
+        let held = match passage {
+            Passage::Info(_) => None,
+            Passage::Symbol { block, .. } => self.held(key, block),
+        };
+        let Some(sender) = self.senders.get_mut(&key.sender) else { return false };
+        let fields = sender.own_fields();
+        match passage {
+            Passage::Info(content) => {
+                encode_info(fields, key, (&format, matrix), content, out);
+                true
+            }
+            Passage::Symbol { block, symbol, has_info } => {
+                let Some(held) = held else { return false };
+                let start = out.len();
+                encode_header(fields, key, (&format, matrix), (block, symbol, has_info), out);
+                let given = symbol_bytes(
+                    &mut sender.decoder,
+                    storage,
+                    key,
+                    &format,
+                    (block, symbol),
+                    &held,
+                    out,
+                );
+                if given.is_none() {
+                    out.truncate(start);
+                }
+                given.is_some()
+            }
+        }
+    }
+}
+
+fn flags(format: &Format, has_info: bool) -> ObjectFlags {
+    let kind = match format.kind {
+        ObjectKind::Data => 0,
+        ObjectKind::File => ObjectFlags::FILE,
+    };
+    ObjectFlags(kind | if has_info { ObjectFlags::INFO } else { 0 })
+}
+
+fn encode_info(
+    sender: SenderFields,
+    key: ObjectKey,
+    (format, matrix): (&Format, Matrix),
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let message = Info {
+        sender,
+        flags: flags(format, true),
+        fec_id: format.fec_id,
+        object_transport_id: key.object,
+        extensions: Extensions::default(),
+        payload,
+    };
+    message.encode(Some(&fti::to_wire(format.fec_id, matrix, format.fti)), out);
+}
+
+/// Always with EXT_FTI: whoever hears it may never have heard the sender.
+fn encode_header(
+    sender: SenderFields,
+    key: ObjectKey,
+    (format, matrix): (&Format, Matrix),
+    (block, symbol, has_info): (u32, u16, bool),
+    out: &mut Vec<u8>,
+) {
+    let ObjectFlags(of_object) = flags(format, has_info);
+    let id = format.name(block, symbol);
+    let message = Data {
+        sender,
+        flags: ObjectFlags(of_object | ObjectFlags::REPAIR),
+        object_transport_id: key.object,
+        payload_id: RawPayloadId::pack(format.fec_id, format.fti.field, id),
+        extensions: Extensions::default(),
+        payload: &[],
+    };
+    message.encode_header(Some(&fti::to_wire(format.fec_id, matrix, format.fti)), out);
+}
+
+/// A source symbol that is here, or parity of a block that is whole.
+fn symbol_bytes(
+    decoder: &mut Decoder,
+    storage: &mut dyn Storage,
+    key: ObjectKey,
+    format: &Format,
+    (block, symbol): (u32, u16),
+    held: &HeldBlock,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let start = out.len();
+    if symbol < held.len {
+        held.sources.binary_search(&symbol).ok()?;
+        let (offset, bytes) = format.partition.span(SourceBlockNumber(block), symbol)?;
+        out.resize(start + bytes, 0);
+        return storage.read(key, offset, &mut out[start..]).ok();
+    }
+    let number = symbol - held.len;
+    if !held.is_whole() || number >= held.parity {
+        return None;
+    }
+    decoder.parity(storage, key, format, block, number, out)
+}
