@@ -19,7 +19,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   test      unit, property, scenario and command tests
   docs      rustdoc, warnings are errors
   tidy      the house rules that a program can check
-  no-io     wire, fec and proto build without an operating system
+  no-io     wire, fec, proto and group build without an operating system
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]

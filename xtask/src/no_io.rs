@@ -2,7 +2,7 @@
 
 use crate::step::{self, Outcome};
 
-const CORE: [&str; 3] = ["fanfare-wire", "fanfare-fec", "fanfare-proto"];
+const CORE: [&str; 4] = ["fanfare-wire", "fanfare-fec", "fanfare-proto", "fanfare-group"];
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The core crates are `no_std` (so that clock, sockets, files and threads do not even exist for

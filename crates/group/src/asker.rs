@@ -1,0 +1,162 @@
+//! Asking the group for objects of an origin that says nothing any more: soon when somebody has
+//! them, ever more seldom when nobody answers.
+
+use alloc::collections::BTreeMap;
+use fanfare_proto::{Duration, NodeId, Time};
+
+/// Shortest time between two questions; what one takes to be answered, if that is longer.
+const INTERVAL_MIN: Duration = Duration::from_secs(1);
+/// Longest: like the longest interval of announcements, which bring news sooner.
+const INTERVAL_MAX: Duration = Duration::from_secs(64);
+/// Origins asked for.
+const ORIGINS_MAX: usize = 1024;
+
+#[derive(Debug)]
+struct Origin {
+    /// Its own word was heard.
+    heard: Time,
+    /// How long it may be silent without being missed, and what an answer takes.
+    patience: Duration,
+    interval: Duration,
+    next: Time,
+}
+
+impl Origin {
+    /// The first question comes when it has been silent.
+    fn begin(&mut self, from: Time) {
+        self.interval = self.patience.max(INTERVAL_MIN);
+        self.next = from + self.interval;
+    }
+}
+
+/// One for all origins.
+#[derive(Debug, Default)]
+pub(crate) struct Asker {
+    origins: BTreeMap<NodeId, Origin>,
+}
+
+impl Asker {
+    /// The origin itself was heard: the session knows when to ask. `patience` is what an answer takes.
+    pub(crate) fn on_heard(&mut self, now: Time, origin: NodeId, patience: Duration) {
+        if let Some(known) = self.entry(now, origin, patience) {
+            known.heard = now;
+            known.begin(now);
+        }
+    }
+
+    fn entry(&mut self, now: Time, origin: NodeId, patience: Duration) -> Option<&mut Origin> {
+        let full = self.origins.len() >= ORIGINS_MAX;
+        if full && !self.origins.contains_key(&origin) {
+            return None;
+        }
+        let interval = patience.max(INTERVAL_MIN);
+        let new = || Origin { heard: Time::ZERO, patience, interval, next: now + interval };
+        let known = self.origins.entry(origin).or_insert_with(new);
+        known.patience = patience;
+        Some(known)
+    }
+
+    /// Others brought something that was missing: there is somebody to ask. The next question waits
+    /// until nothing more comes.
+    pub(crate) fn on_progress(&mut self, now: Time, origin: NodeId, patience: Duration) {
+        if let Some(known) = self.entry(now, origin, patience) {
+            known.begin(now);
+        }
+    }
+
+    /// Somebody says that it has what is missing here.
+    pub(crate) fn on_promise(&mut self, now: Time, origin: NodeId, patience: Duration) {
+        if let Some(known) = self.entry(now, origin, patience) {
+            let soon = known.patience.max(INTERVAL_MIN);
+            // A question that is under way need not be asked twice.
+            if known.interval > soon * 2 {
+                known.interval = soon;
+                known.next = known.next.min(now);
+            }
+        }
+    }
+
+    /// Whether the origin has not been heard for as long as it takes to ask.
+    pub(crate) fn is_silent(&self, now: Time, origin: NodeId) -> bool {
+        let silent = |known: &Origin| now.since(known.heard) >= known.patience.max(INTERVAL_MIN);
+        self.origins.get(&origin).is_none_or(silent)
+    }
+
+    /// Origins to ask for now.
+    pub(crate) fn poll(&mut self, now: Time) -> Option<NodeId> {
+        let (origin, due) = self.origins.iter_mut().find(|(_, known)| known.next <= now)?;
+        due.interval = (due.interval * 2).min(INTERVAL_MAX);
+        due.next = now + due.interval;
+        Some(*origin)
+    }
+
+    /// Nothing of it is missing: there is nothing to ask until something is heard of it.
+    pub(crate) fn rest(&mut self, origin: NodeId) {
+        if let Some(known) = self.origins.get_mut(&origin) {
+            known.next = Time::FAR_FUTURE;
+        }
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        let next = self.origins.values().map(|known| known.next).min();
+        next.filter(|next| *next < Time::FAR_FUTURE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    const ORIGIN: NodeId = NodeId(1);
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    fn at(s: u64) -> Time {
+        Time::ZERO + Duration::from_secs(s)
+    }
+    fn questions(asker: &mut Asker, until: u64) -> Vec<u64> {
+        let mut asked = Vec::new();
+        while let Some(now) = asker.next_timeout().filter(|now| *now < at(until)) {
+            assert_eq!(asker.poll(now), Some(ORIGIN));
+            asked.push(now.as_nanos() / 1_000_000_000);
+        }
+        asked
+    }
+
+    #[test]
+    fn questions_without_answers_become_seldom() {
+        let mut asker = Asker::default();
+        asker.on_heard(at(0), ORIGIN, PATIENCE);
+        assert_eq!(questions(&mut asker, 300), [2, 6, 14, 30, 62, 126, 190, 254]);
+    }
+
+    #[test]
+    fn while_something_comes_nothing_is_asked_and_then_soon_again() {
+        let mut asker = Asker::default();
+        asker.on_heard(at(0), ORIGIN, PATIENCE);
+        questions(&mut asker, 100);
+        asker.on_progress(at(100), ORIGIN, PATIENCE);
+        asker.on_progress(at(101), ORIGIN, PATIENCE);
+        assert_eq!(questions(&mut asker, 110), [103, 107]);
+    }
+
+    #[test]
+    fn who_has_what_is_missing_is_asked_at_once() {
+        let mut asker = Asker::default();
+        asker.on_heard(at(0), ORIGIN, PATIENCE);
+        questions(&mut asker, 100);
+        asker.on_promise(at(100), ORIGIN, PATIENCE);
+        assert_eq!(questions(&mut asker, 110), [100, 104]);
+    }
+
+    #[test]
+    fn a_node_that_lacks_nothing_rests_until_it_hears_more() {
+        let mut asker = Asker::default();
+        asker.on_heard(at(0), ORIGIN, PATIENCE);
+        asker.rest(ORIGIN);
+        assert_eq!(asker.next_timeout(), None);
+        assert!(asker.is_silent(at(2), ORIGIN) && !asker.is_silent(at(1), ORIGIN));
+        asker.on_heard(at(5), ORIGIN, PATIENCE);
+        assert_eq!(asker.next_timeout(), Some(at(7)));
+    }
+}

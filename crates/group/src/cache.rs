@@ -1,0 +1,278 @@
+//! Others' objects that are kept for repair: how many bytes, how long, and which give way.
+//!
+//! The bytes themselves are in the driver's storage; the cache says when they are no longer needed.
+
+use crate::description::{Description, PRIORITY_DEFAULT};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+use core::fmt::Debug;
+use fanfare_proto::{Duration, ObjectKey, Time};
+
+/// What is known of one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cached {
+    /// Bytes of its content.
+    pub size: u64,
+    /// Whether it has NORM_INFO.
+    pub has_info: bool,
+    /// Its NORM_INFO, once that is here.
+    pub info: Option<Vec<u8>>,
+    /// What that says, when it is a message.
+    pub description: Option<Description>,
+    /// All of it is here.
+    pub whole: bool,
+    /// When anything of it was heard first.
+    pub first_heard: Time,
+    /// When it was last asked for, or heard.
+    pub used: Time,
+}
+
+impl Cached {
+    /// Bytes that it counts for.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.size + self.info.as_ref().map_or(0, Vec::len) as u64
+    }
+    /// Its message's priority; what is no message has the middle one.
+    #[must_use]
+    pub fn priority(&self) -> u8 {
+        self.description.as_ref().map_or(PRIORITY_DEFAULT, |known| known.options.priority)
+    }
+}
+
+/// What is kept, and what gives way first.
+pub trait CachePolicy: Debug + Send {
+    /// Whether to keep it at all. Asked when its description is known.
+    fn keeps(&self, object: &Cached) -> bool;
+    /// The least gives way first.
+    fn rank(&self, object: &Cached) -> (u8, Time);
+}
+
+/// Keeps everything; the lowest priority gives way first, and of equals the one used least lately.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PriorityThenAge;
+
+impl CachePolicy for PriorityThenAge {
+    fn keeps(&self, _object: &Cached) -> bool {
+        true
+    }
+    fn rank(&self, object: &Cached) -> (u8, Time) {
+        (object.priority(), object.used)
+    }
+}
+
+/// The objects kept.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    objects: BTreeMap<ObjectKey, Cached>,
+    ends: BTreeSet<(Time, ObjectKey)>,
+    bytes: u64,
+    bytes_max: u64,
+    age_max: Duration,
+    policy: Box<dyn CachePolicy>,
+}
+
+impl Cache {
+    pub(crate) fn new(bytes_max: u64, age_max: Duration, policy: Box<dyn CachePolicy>) -> Self {
+        let (objects, ends) = (BTreeMap::new(), BTreeSet::new());
+        Self { objects, ends, bytes: 0, bytes_max, age_max, policy }
+    }
+
+    pub(crate) fn get(&self, key: ObjectKey) -> Option<&Cached> {
+        self.objects.get(&key)
+    }
+
+    /// The objects of one life of a sender.
+    pub(crate) fn of(&self, example: ObjectKey) -> impl Iterator<Item = (&ObjectKey, &Cached)> {
+        let object = fanfare_proto::ObjectTransportId;
+        let first = ObjectKey { object: object(0), ..example };
+        let last = ObjectKey { object: object(u16::MAX), ..example };
+        self.objects.range(first..=last)
+    }
+
+    /// An object begins. Gives what has to go for it.
+    pub(crate) fn on_new(
+        &mut self,
+        now: Time,
+        key: ObjectKey,
+        (size, has_info): (u64, bool),
+        may_go: &dyn Fn(ObjectKey) -> bool,
+    ) -> Vec<ObjectKey> {
+        let object = Cached {
+            size,
+            has_info,
+            info: None,
+            description: None,
+            whole: false,
+            first_heard: now,
+            used: now,
+        };
+        self.remove(key);
+        self.bytes += object.bytes();
+        self.objects.insert(key, object);
+        self.ends.insert((now + self.age_max, key));
+        self.make_room(key, may_go)
+    }
+
+    /// Its INFO has come.
+    pub(crate) fn on_info(&mut self, key: ObjectKey, info: Vec<u8>) {
+        let Some(object) = self.objects.get_mut(&key) else { return };
+        object.description = Description::decode(&info);
+        self.bytes += info.len() as u64;
+        object.info = Some(info);
+        if let Some(expiry) = object.description.as_ref().and_then(|d| d.options.expiry) {
+            self.ends.remove(&(object.first_heard + self.age_max, key));
+            self.ends.insert((object.first_heard + expiry.min(self.age_max), key));
+        }
+    }
+
+    /// Whether it is kept for others.
+    pub(crate) fn keeps(&self, key: ObjectKey) -> bool {
+        self.objects.get(&key).is_some_and(|object| self.policy.keeps(object))
+    }
+
+    pub(crate) fn on_whole(&mut self, now: Time, key: ObjectKey) {
+        if let Some(object) = self.objects.get_mut(&key) {
+            (object.whole, object.used) = (true, now);
+        }
+    }
+
+    /// It was asked for.
+    pub(crate) fn on_used(&mut self, now: Time, key: ObjectKey) {
+        if let Some(object) = self.objects.get_mut(&key) {
+            object.used = now;
+        }
+    }
+
+    /// What is still on its way does not give way: the session would ask for it again. Nor does what
+    /// has not been handed over.
+    fn make_room(&mut self, new: ObjectKey, may_go: &dyn Fn(ObjectKey) -> bool) -> Vec<ObjectKey> {
+        let mut gone = Vec::new();
+        while self.bytes > self.bytes_max {
+            let others = self.objects.iter();
+            let others =
+                others.filter(|(key, object)| **key != new && object.whole && may_go(**key));
+            let least = others.min_by_key(|(_, object)| self.policy.rank(object));
+            let Some(key) = least.map(|(key, _)| *key) else { break };
+            self.remove(key);
+            gone.push(key);
+        }
+        gone
+    }
+
+    pub(crate) fn remove(&mut self, key: ObjectKey) -> Option<Cached> {
+        let object = self.objects.remove(&key)?;
+        self.bytes -= object.bytes();
+        let age = object.first_heard + self.age_max;
+        let expiry = object.description.as_ref().and_then(|known| known.options.expiry);
+        let end = expiry.map_or(age, |expiry| age.min(object.first_heard + expiry));
+        self.ends.remove(&(end, key));
+        Some(object)
+    }
+
+    /// What is too old, or has expired.
+    pub(crate) fn expire(&mut self, now: Time) -> Vec<ObjectKey> {
+        let over = self.ends.iter().take_while(|(end, _)| *end <= now);
+        let over: Vec<ObjectKey> = over.map(|(_, key)| *key).collect();
+        over.iter().for_each(|key| {
+            self.remove(*key);
+        });
+        over
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.ends.first().map(|(end, _)| *end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{description::Options, topic::Topic};
+    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+
+    const ANY: fn(ObjectKey) -> bool = |_| true;
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn key(object: u16) -> ObjectKey {
+        let object = ObjectTransportId(object);
+        ObjectKey { sender: NodeId(1), instance: InstanceId(1), object }
+    }
+    fn at(s: u64) -> Time {
+        Time::ZERO + Duration::from_secs(s)
+    }
+    fn info(priority: u8, expiry: Option<Duration>) -> Vec<u8> {
+        let options = Options { priority, expiry, ..Options::default() };
+        let topic = Topic::new("a").unwrap();
+        Description { topic, number: 0, options, content: None }.encode()
+    }
+    fn cache(bytes: u64) -> Cache {
+        Cache::new(bytes, HOUR, Box::new(PriorityThenAge))
+    }
+
+    #[test]
+    fn the_lowest_priority_gives_way_and_of_equals_the_least_lately_used() {
+        let mut cache = cache(320);
+        for (object, priority) in [(0, 5), (1, 3), (2, 5)] {
+            let time = at(u64::from(object));
+            assert_eq!(cache.on_new(time, key(object), (80, true), &ANY), []);
+            cache.on_info(key(object), info(priority, None));
+            cache.on_whole(time, key(object));
+        }
+        cache.on_used(at(10), key(0));
+        assert_eq!(cache.on_new(at(11), key(3), (100, false), &ANY), [key(1)]);
+        assert_eq!(cache.on_new(at(12), key(4), (100, false), &ANY), [key(2)]);
+    }
+
+    #[test]
+    fn what_is_not_whole_does_not_give_way() {
+        let mut cache = cache(100);
+        cache.on_new(at(0), key(0), (90, false), &ANY);
+        assert_eq!(cache.on_new(at(1), key(1), (90, false), &ANY), []);
+        cache.on_whole(at(2), key(0));
+        assert_eq!(cache.on_new(at(3), key(2), (1, false), &ANY), [key(0)]);
+    }
+
+    #[test]
+    fn objects_end_by_age_or_by_their_own_expiry() {
+        let mut cache = cache(10_000);
+        cache.on_new(at(0), key(0), (10, false), &ANY);
+        cache.on_new(at(0), key(1), (10, true), &ANY);
+        cache.on_info(key(1), info(5, Some(Duration::from_secs(60))));
+        assert_eq!(cache.next_timeout(), Some(at(60)));
+        assert_eq!((cache.expire(at(59)), cache.expire(at(60))), (Vec::new(), Vec::from([key(1)])));
+        assert_eq!(cache.expire(at(3600)), [key(0)]);
+        assert_eq!((cache.bytes, cache.ends.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_policy_decides_by_the_description() {
+        #[derive(Debug)]
+        struct Urgent;
+        impl CachePolicy for Urgent {
+            fn keeps(&self, object: &Cached) -> bool {
+                object.priority() > 7
+            }
+            fn rank(&self, object: &Cached) -> (u8, Time) {
+                (0, object.used)
+            }
+        }
+        let mut cache = Cache::new(1000, HOUR, Box::new(Urgent));
+        cache.on_new(at(0), key(0), (10, true), &ANY);
+        cache.on_info(key(0), info(5, None));
+        cache.on_new(at(0), key(1), (10, true), &ANY);
+        cache.on_info(key(1), info(8, None));
+        assert_eq!((cache.keeps(key(0)), cache.keeps(key(1))), (false, true));
+    }
+
+    #[test]
+    fn what_has_not_been_handed_over_stays() {
+        let mut cache = cache(100);
+        cache.on_new(at(0), key(0), (90, false), &ANY);
+        cache.on_whole(at(0), key(0));
+        assert_eq!(cache.on_new(at(1), key(1), (90, false), &|_| false), []);
+    }
+}

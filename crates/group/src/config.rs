@@ -1,0 +1,47 @@
+//! What a group node is told once, at its start. Each field says its default and its cost.
+
+use fanfare_proto::{Bitrate, Duration};
+
+/// Limits and intervals of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupConfig {
+    /// Answers others' requests with what it holds. Default true.
+    pub repairs: bool,
+    /// Most that its repairs of others' objects take of the network. Default 250 kbit/s: a quarter
+    /// of the slowest links this is for (1 Mbit/s).
+    pub repair_rate: Bitrate,
+    /// Others' objects kept for repair, bytes of content. Default 64 MiB.
+    pub cache_bytes: u64,
+    /// How long they are kept. Default 1 hour.
+    pub cache_age: Duration,
+    /// Messages up to this many bytes that fit beside their description into one segment travel in
+    /// NORM_INFO. Default all that fit; 0 is none.
+    pub inline_max: usize,
+    /// Tells others what it holds, who it hears, and that it is there. Default true.
+    pub announces: bool,
+    /// Shortest interval of such announcements, after a change. Default 2 s.
+    pub announce_min: Duration,
+    /// Longest, when nothing changes. Default 64 s.
+    pub announce_max: Duration,
+    /// Longest frame of its own, bytes of UDP payload. Default 1400.
+    pub frame_max: usize,
+    /// Says nothing at all (EMCON), only listens. Default false.
+    pub silent: bool,
+}
+
+impl Default for GroupConfig {
+    fn default() -> Self {
+        Self {
+            repairs: true,
+            repair_rate: Bitrate::kbps(250),
+            cache_bytes: 64 << 20,
+            cache_age: Duration::from_secs(3600),
+            inline_max: usize::MAX,
+            announces: true,
+            announce_min: Duration::from_secs(2),
+            announce_max: Duration::from_secs(64),
+            frame_max: 1400,
+            silent: false,
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What has been asked of an origin's object and is not answered yet, as a repairer sees it.
+//!
+//! NACKs speak in two ways. Who asks for parity tells how many symbols it lacks: any fresh symbol of
+//! the block serves it. Who asks by name tells which source symbols: those serve it, and parity does.
+
+use fanfare_proto::{Duration, ObjectKey, RunSet, Time};
+
+/// What of an object is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    Info,
+    Block(u32),
+}
+
+/// What of which object.
+pub(crate) type Wanted = (ObjectKey, Part);
+
+/// What one NACK asks of one block; INFO is one symbol without a name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Request {
+    /// Symbols asked for as parity.
+    pub(crate) unnamed: u16,
+    /// Source symbols asked for by name.
+    pub(crate) names: RunSet,
+    pub(crate) named: u16,
+}
+
+/// All that is open of one block.
+#[derive(Debug, Clone)]
+pub(crate) struct Demand {
+    /// Fresh symbols that serve all who asked for parity.
+    unnamed: u16,
+    /// Parity that serves all who asked by name.
+    count: u16,
+    /// Source symbols asked for by name and not heard since.
+    names: RunSet,
+    names_left: u16,
+    /// Symbols heard since it was first asked: nobody sends them again unasked.
+    heard: RunSet,
+    fresh: u16,
+    parity: u16,
+    last_heard: Option<Time>,
+    pub(crate) asked: Time,
+    /// When this node answers; `None` while it has nothing to answer with.
+    pub(crate) due: Option<Time>,
+}
+
+impl Demand {
+    pub(crate) fn new(now: Time) -> Self {
+        Self {
+            unnamed: 0,
+            count: 0,
+            names: RunSet::default(),
+            names_left: 0,
+            heard: RunSet::default(),
+            fresh: 0,
+            parity: 0,
+            last_heard: None,
+            asked: now,
+            due: None,
+        }
+    }
+
+    /// Whether somebody may still lack something.
+    pub(crate) fn is_open(&self) -> bool {
+        self.unnamed > self.fresh || self.count > self.parity && self.names_left > self.parity
+    }
+
+    /// A NACK. What was heard up to one GRTT before may not have reached the asker when it spoke; what
+    /// was heard earlier has not helped it.
+    pub(crate) fn on_request(&mut self, now: Time, request: &Request, grtt: Duration) {
+        let in_flight = self.last_heard.is_some_and(|at| now.since(at) < grtt);
+        if !self.is_open() {
+            self.asked = now;
+        }
+        let (fresh, parity) = if in_flight { (0, 0) } else { (self.fresh, self.parity) };
+        if request.unnamed > 0 {
+            self.unnamed = self.unnamed.max(fresh.saturating_add(request.unnamed));
+        }
+        if request.named == 0 {
+            return;
+        }
+        self.count = self.count.max(parity.saturating_add(request.named));
+        for (first, end) in request.names.iter() {
+            if in_flight {
+                let left: alloc::vec::Vec<_> = self.heard.gaps(first, end).collect();
+                left.into_iter().for_each(|(first, end)| self.names.insert(first, end));
+            } else {
+                self.names.insert(first, end);
+                self.heard.remove(first, end);
+            }
+        }
+        let left = self.names.iter().map(|(first, end)| end - first).sum::<u64>();
+        // Parity heard before has been reckoned with by who asks now.
+        self.names_left = (left as u16).saturating_add(parity);
+    }
+
+    /// A symbol of the block (of `len` source symbols) was heard, or sent.
+    pub(crate) fn on_symbol(&mut self, now: Time, symbol: u16, len: u16) {
+        self.last_heard = Some(now);
+        let number = u64::from(symbol);
+        if self.heard.contains(number) {
+            return;
+        }
+        self.heard.insert(number, number + 1);
+        self.fresh = self.fresh.saturating_add(1);
+        if symbol >= len {
+            self.parity = self.parity.saturating_add(1);
+        } else if self.names.contains(number) {
+            self.names.remove(number, number + 1);
+            self.names_left = self.names_left.saturating_sub(1);
+        }
+    }
+
+    pub(crate) fn was_heard(&self, symbol: u16) -> bool {
+        self.heard.contains(u64::from(symbol))
+    }
+    pub(crate) fn is_named(&self, symbol: u16) -> bool {
+        self.names.contains(u64::from(symbol))
+    }
+    /// Whether all of a block of `len` symbols was asked for.
+    pub(crate) fn is_for_all(&self, len: u16) -> bool {
+        self.count.saturating_sub(self.parity) >= len
+    }
+    /// Nothing fresh is left to send: what was heard may be sent again.
+    pub(crate) fn forget_heard(&mut self) {
+        self.heard = RunSet::default();
+    }
+    /// When it was last asked or answered.
+    pub(crate) fn touched(&self) -> Time {
+        self.last_heard.map_or(self.asked, |at| at.max(self.asked))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRTT: Duration = Duration::from_millis(100);
+    const LEN: u16 = 20;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+    fn count(unnamed: u16) -> Request {
+        Request { unnamed, ..Request::default() }
+    }
+    fn named(symbols: &[u16]) -> Request {
+        let mut names = RunSet::default();
+        symbols.iter().for_each(|&s| names.insert(u64::from(s), u64::from(s) + 1));
+        Request { unnamed: 0, names, named: symbols.len() as u16 }
+    }
+
+    #[test]
+    fn of_counts_the_greatest_is_served_not_the_sum() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &count(2), GRTT);
+        demand.on_request(at(10), &count(3), GRTT);
+        for symbol in [20, 21, 21, 4] {
+            assert!(demand.is_open());
+            demand.on_symbol(at(20), symbol, LEN);
+        }
+        assert!(!demand.is_open());
+    }
+
+    #[test]
+    fn names_are_served_by_the_same_symbols_or_by_as_much_parity_as_one_lacks() {
+        let asked = || {
+            let mut demand = Demand::new(at(0));
+            demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
+            demand.on_request(at(0), &named(&[3, 4]), GRTT);
+            demand
+        };
+        let mut by_name = asked();
+        [1, 2, 3, 4].into_iter().for_each(|s| by_name.on_symbol(at(1), s, LEN));
+        assert!(!by_name.is_open());
+        let mut by_parity = asked();
+        [20, 21].into_iter().for_each(|s| by_parity.on_symbol(at(1), s, LEN));
+        assert!(by_parity.is_open());
+        by_parity.on_symbol(at(1), 22, LEN);
+        assert!(!by_parity.is_open());
+    }
+
+    #[test]
+    fn who_asks_again_later_gets_as_much_again() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &count(1), GRTT);
+        demand.on_symbol(at(50), 20, LEN);
+        demand.on_request(at(60), &count(1), GRTT);
+        assert!(!demand.is_open(), "the answer is on its way");
+        demand.on_request(at(400), &count(1), GRTT);
+        assert!(demand.is_open() && demand.was_heard(20) && demand.asked == at(400));
+        demand.on_symbol(at(450), 21, LEN);
+        assert!(!demand.is_open());
+    }
+
+    #[test]
+    fn a_name_asked_again_later_may_be_sent_again() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &named(&[5]), GRTT);
+        demand.on_symbol(at(10), 5, LEN);
+        demand.on_request(at(20), &named(&[5]), GRTT);
+        assert!(!demand.is_open() && demand.was_heard(5));
+        demand.on_request(at(500), &named(&[5]), GRTT);
+        assert!(demand.is_open() && demand.is_named(5) && !demand.was_heard(5));
+    }
+}

@@ -1,0 +1,204 @@
+//! What a message says of itself, in the NORM_INFO of its object.
+//!
+//! ```text
+//! "FG" | version 1 (8) | flags (8) | number (varint)
+//! | priority (8) if 01 | expiry ms (varint) if 02 | tag (varint) if 04 | hash (32 bytes) if 10
+//! | topic length (8) | topic | content if 20
+//! ```
+//!
+//! A message that fits beside its description travels in it: its object is empty then, and one
+//! datagram carries all of it. The INFO of an object that is no message (a file's name, say) does
+//! not begin so.
+
+use crate::{
+    topic::Topic,
+    varint::{array, put, split, take},
+};
+use alloc::vec::Vec;
+use fanfare_proto::Duration;
+
+const MAGIC: [u8; 2] = *b"FG";
+const VERSION: u8 = 1;
+/// Flags.
+const PRIORITY: u8 = 0x01;
+const EXPIRY: u8 = 0x02;
+const TAG: u8 = 0x04;
+const REPLACES: u8 = 0x08;
+const HASH: u8 = 0x10;
+const INLINE: u8 = 0x20;
+const KNOWN: u8 = 0x3f;
+
+/// The middle of 0 to 10, as in DisService: what most messages have costs no byte.
+pub const PRIORITY_DEFAULT: u8 = 5;
+/// Highest priority.
+pub const PRIORITY_MAX: u8 = 10;
+
+/// What a publisher says with a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// 0 to [`PRIORITY_MAX`]; higher goes first and is kept longer.
+    pub priority: u8,
+    /// How long it is of use, from when it is first heard of; `None`: as long as it is kept.
+    pub expiry: Option<Duration>,
+    /// A mark of the publisher's own, by which it can withdraw what still waits.
+    pub tag: Option<u64>,
+    /// It takes the place of the publisher's earlier messages of the same topic and tag.
+    pub replaces: bool,
+    /// Hash of the content, of whatever kind the application uses: it decides whether the bytes are
+    /// right.
+    pub hash: Option<[u8; 32]>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let priority = PRIORITY_DEFAULT;
+        Self { priority, expiry: None, tag: None, replaces: false, hash: None }
+    }
+}
+
+/// What a message says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// What it is about.
+    pub topic: Topic,
+    /// The publisher's count of its messages on that topic, from 0.
+    pub number: u64,
+    /// What else the publisher says of it.
+    pub options: Options,
+    /// The message itself, when it travels here.
+    pub content: Option<Vec<u8>>,
+}
+
+impl Description {
+    /// The bytes for NORM_INFO.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let Options { priority, expiry, tag, replaces, hash } = self.options;
+        let flag = |set, bit| if set { bit } else { 0 };
+        let flags = flag(priority != PRIORITY_DEFAULT, PRIORITY)
+            | flag(expiry.is_some(), EXPIRY)
+            | flag(tag.is_some(), TAG)
+            | flag(replaces, REPLACES)
+            | flag(hash.is_some(), HASH)
+            | flag(self.content.is_some(), INLINE);
+        let mut out = MAGIC.to_vec();
+        out.extend_from_slice(&[VERSION, flags]);
+        put(self.number, &mut out);
+        if priority != PRIORITY_DEFAULT {
+            out.push(priority.min(PRIORITY_MAX));
+        }
+        if let Some(expiry) = expiry {
+            put(u64::try_from(expiry.as_millis()).unwrap_or(u64::MAX), &mut out);
+        }
+        if let Some(tag) = tag {
+            put(tag, &mut out);
+        }
+        out.extend_from_slice(hash.as_ref().map_or(&[][..], |hash| &hash[..]));
+        let topic = self.topic.as_str().as_bytes();
+        out.push(topic.len() as u8);
+        out.extend_from_slice(topic);
+        out.extend_from_slice(self.content.as_deref().unwrap_or_default());
+        out
+    }
+
+    /// Reads a NORM_INFO; `None` when it describes no message that this version knows.
+    #[must_use]
+    pub fn decode(info: &[u8]) -> Option<Self> {
+        let mut rest = info;
+        let [a, b, version, flags] = array(&mut rest)?;
+        if [a, b] != MAGIC || version != VERSION || flags & !KNOWN != 0 {
+            return None;
+        }
+        let has = |bit| flags & bit != 0;
+        let number = take(&mut rest)?;
+        let priority = if has(PRIORITY) { array::<1>(&mut rest)?[0] } else { PRIORITY_DEFAULT };
+        let expiry = if has(EXPIRY) { Some(take(&mut rest)?) } else { None };
+        let tag = if has(TAG) { Some(take(&mut rest)?) } else { None };
+        let hash = if has(HASH) { Some(array(&mut rest)?) } else { None };
+        let [length] = array(&mut rest)?;
+        let topic = core::str::from_utf8(split(&mut rest, usize::from(length))?).ok()?;
+        let topic = Topic::new(topic).ok()?;
+        let content = has(INLINE).then(|| rest.to_vec());
+        if priority > PRIORITY_MAX || content.is_none() && !rest.is_empty() {
+            return None;
+        }
+        let expiry = expiry.map(Duration::from_millis);
+        let options = Options { priority, expiry, tag, replaces: has(REPLACES), hash };
+        Some(Self { topic, number, options, content })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plain(topic: &str, number: u64) -> Description {
+        let topic = Topic::new(topic).unwrap();
+        Description { topic, number, options: Options::default(), content: None }
+    }
+
+    #[test]
+    fn golden_bytes_of_a_message_that_says_little() {
+        let bytes = b"FG\x01\x00\xac\x02\x03a/b";
+        assert_eq!(plain("a/b", 300).encode(), bytes);
+        assert_eq!(Description::decode(bytes), Some(plain("a/b", 300)));
+    }
+
+    #[test]
+    fn golden_bytes_of_a_message_that_says_all() {
+        let options = Options {
+            priority: 9,
+            expiry: Some(Duration::from_secs(2)),
+            tag: Some(7),
+            replaces: true,
+            hash: Some([0xaa; 32]),
+        };
+        let all = Description { options, content: Some(b"hello".to_vec()), ..plain("p", 1) };
+        let mut bytes = b"FG\x01\x3f\x01\x09\xd0\x0f\x07".to_vec();
+        bytes.extend_from_slice(&[0xaa; 32]);
+        bytes.extend_from_slice(b"\x01phello");
+        assert_eq!(all.encode(), bytes);
+        assert_eq!(Description::decode(&bytes), Some(all));
+    }
+
+    #[test]
+    fn what_is_no_description_of_this_version_is_none() {
+        let good = plain("a/b", 3).encode();
+        assert_eq!(Description::decode(b"holiday.jpg"), None);
+        for (at, byte) in [(2, 2), (3, 0x40), (5, 99)] {
+            let mut bad = good.clone();
+            bad[at] = byte;
+            assert_eq!(Description::decode(&bad), None, "{at}");
+        }
+        for length in 0..good.len() {
+            assert_eq!(Description::decode(&good[..length]), None, "{length}");
+        }
+        assert_eq!(Description::decode(&[&good[..], b"x"].concat()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_description_comes_back(
+            topic in "[a-z/]{1,40}", number: u64, priority in 0..=PRIORITY_MAX,
+            expiry in proptest::option::of(0..1u64 << 40), tag: Option<u64>, replaces: bool,
+            hash: Option<[u8; 32]>, content: Option<Vec<u8>>,
+        ) {
+            let expiry = expiry.map(Duration::from_millis);
+            let options = Options { priority, expiry, tag, replaces, hash };
+            let topic = Topic::new(&topic).unwrap();
+            let said = Description { topic, number, options, content };
+            prop_assert_eq!(Description::decode(&said.encode()), Some(said));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic_and_what_is_read_is_written_the_same_way(
+            bytes: Vec<u8>, flags in 0..=KNOWN,
+        ) {
+            let info = [&b"FG\x01"[..], &[flags], &bytes].concat();
+            if let Some(read) = Description::decode(&info) {
+                prop_assert_eq!(Description::decode(&read.encode()), Some(read));
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What a group node tells its driver.
+
+use crate::{description::Description, subscription::SubscriptionId};
+use fanfare_proto::{NodeId, ObjectKey};
+
+/// A message for a subscription.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivered {
+    /// Of which subscription.
+    pub subscription: SubscriptionId,
+    /// Its object; where the description has no content, the bytes are in storage under this key
+    /// until [`Event::Released`].
+    pub key: ObjectKey,
+    /// Bytes of the message.
+    pub size: u64,
+    /// What it says of itself.
+    pub description: Description,
+}
+
+/// Something the driver or its application should know.
+#[allow(missing_docs, reason = "each variant's doc names its fields")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A message is handed over.
+    Message(Delivered),
+    /// Nothing needs the stored bytes of this object any more.
+    Released { key: ObjectKey },
+    /// A node of the group was heard for the first time, or again after it had left.
+    Joined { node: NodeId },
+    /// Nothing was heard of it for three of the longest intervals.
+    Left { node: NodeId },
+    /// It says whether it hears this node.
+    HearsUs { node: NodeId, hears: bool },
+    /// An event of the NORM session.
+    Session(fanfare_proto::Event),
+}

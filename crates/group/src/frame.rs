@@ -1,0 +1,111 @@
+//! What group nodes say to each other, in NORM_CMD(APPLICATION): plain NORM nodes hand it to their
+//! application, or to nobody.
+//!
+//! ```text
+//! "FNFG" | version 1 (8) | kind (8) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
+//!                                   | STATE (2):  see `state`
+//! ```
+//!
+//! A repair carries the origin's own message as the origin would have sent it, with sequence number
+//! 0: source id, instance, object, payload id, EXT_FTI, symbol.
+
+use fanfare_wire::Message;
+
+const MAGIC: [u8; 4] = *b"FNFG";
+const VERSION: u8 = 1;
+/// Bytes before a frame's content.
+pub(crate) const HEADER: usize = 6;
+
+/// Kinds of frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Repair,
+    State,
+}
+
+impl Kind {
+    /// What a frame of this kind begins with.
+    pub(crate) fn header(self) -> [u8; HEADER] {
+        let kind = match self {
+            Self::Repair => 1,
+            Self::State => 2,
+        };
+        [MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, kind]
+    }
+}
+
+/// A frame that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Frame<'a> {
+    /// Somebody passes on a message of an origin.
+    Repair(Message<'a>),
+    /// Bytes of an announcement.
+    State(&'a [u8]),
+    /// Ours, but broken, or of a version that is not known here.
+    Unknown,
+}
+
+impl<'a> Frame<'a> {
+    /// Reads a command's content; `None` when it is some other application's.
+    pub(crate) fn parse(content: &'a [u8]) -> Option<Self> {
+        let rest = content.strip_prefix(&MAGIC)?;
+        let &[version, kind, ref body @ ..] = rest else { return Some(Self::Unknown) };
+        Some(match (version, kind) {
+            (VERSION, 1) => match Message::parse(body) {
+                Ok(message @ (Message::Info(_) | Message::Data(_))) => Self::Repair(message),
+                _ => Self::Unknown,
+            },
+            (VERSION, 2) => Self::State(body),
+            _ => Self::Unknown,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    /// A NORM_DATA of node 1, object 0, block 24, symbol 7: its golden bytes in fanfare-wire.
+    const DATA: [u8; 35] = [
+        0x12, 0x08, 0, 0, 0, 0, 0, 1, 0x12, 0x34, 0xa6, 0x42, 0x04, 5, 0, 0, 0, 0, 0x18, 7, 0x40,
+        3, 0, 0, 0, 6, 0x1a, 0x80, 3, 0xe8, 0x10, 4, b'a', b'b', b'c',
+    ];
+
+    #[test]
+    fn golden_bytes_of_a_repair_are_the_origins_message_behind_six_bytes() {
+        let bytes = [&b"FNFG\x01\x01"[..], &DATA].concat();
+        assert_eq!(bytes[..HEADER], Kind::Repair.header());
+        let Some(Frame::Repair(Message::Data(data))) = Frame::parse(&bytes) else {
+            panic!("a repair")
+        };
+        assert_eq!((data.sender.source_id.0, data.payload), (1, &b"abc"[..]));
+    }
+
+    #[test]
+    fn another_applications_command_is_not_ours_and_another_version_is_not_read() {
+        assert_eq!(Frame::parse(b"FNFR\x01\x00"), None);
+        assert_eq!(Frame::parse(b"FNF"), None);
+        for bytes in [&b"FNFG"[..], b"FNFG\x02\x01", b"FNFG\x01\x09", b"FNFG\x01\x01abc"] {
+            assert_eq!(Frame::parse(bytes), Some(Frame::Unknown));
+        }
+    }
+
+    #[test]
+    fn a_repair_carries_no_feedback_and_no_command() {
+        let nack =
+            [0x14, 6, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0x12, 0x34, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert!(matches!(Message::parse(&nack), Ok(Message::Nack(_))));
+        let bytes = [&b"FNFG\x01\x01"[..], &nack].concat();
+        assert_eq!(Frame::parse(&bytes), Some(Frame::Unknown));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(kind in 0..4_u8, bytes: Vec<u8>) {
+            Frame::parse(&bytes);
+            Frame::parse(&[&b"FNFG\x01"[..], &[kind], &bytes].concat());
+        }
+    }
+}

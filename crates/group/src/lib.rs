@@ -1,0 +1,57 @@
+//! Groups that repair themselves, over the NORM protocol, without I/O: topics and messages,
+//! subscriptions, and receivers that answer for a sender that cannot.
+//!
+//! A [`GroupNode`] wraps a [`fanfare_proto::Session`] and is driven as one: it is told what happened
+//! and asked what it wants. Time, chance and storage come in as arguments.
+//!
+//! # Map, in reading order
+//! - [`topic`], [`description`], [`publisher`](PublishError): what is published, and what it says of
+//!   itself.
+//! - [`subscription`], `delivery`, `order`: who gets it, in which order.
+//! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
+//! - `frame`: what group nodes say to each other; `demand`, `patience`, `slice`, `budget`,
+//!   `repairer`: answering for others; `asker`: asking them.
+//! - `state`, `trickle`, `members`: saying what one holds, and who is there.
+//! - [`node`]: all of it together. It holds no rule.
+//!
+//! # The guide
+#![doc = include_str!("../../../docs/groups.md")]
+#![no_std]
+#![forbid(unsafe_code)]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod asker;
+mod budget;
+pub mod cache;
+pub mod config;
+mod delivery;
+mod demand;
+pub mod description;
+pub mod event;
+mod frame;
+mod members;
+pub mod node;
+mod order;
+mod patience;
+mod publisher;
+mod repairer;
+mod slice;
+mod source_log;
+mod state;
+pub mod stats;
+pub mod subscription;
+pub mod topic;
+mod trickle;
+mod varint;
+
+pub use cache::{CachePolicy, Cached, PriorityThenAge};
+pub use config::GroupConfig;
+pub use description::{Description, Options};
+pub use event::{Delivered, Event};
+pub use node::{GroupNode, Published, Wake};
+pub use publisher::PublishError;
+pub use stats::GroupStats;
+pub use subscription::{History, Ordering, Subscription, SubscriptionId};
+pub use topic::{Filter, Topic, TopicError};

@@ -1,0 +1,350 @@
+//! What a datagram means to which machine.
+
+use super::{GroupNode, timing};
+use crate::{
+    demand::{Part, Request, Wanted},
+    frame::Frame,
+    patience::Patience,
+    repairer::Voice,
+    source_log::SourceLog,
+    state::{Holding, State},
+};
+use alloc::{collections::BTreeMap, vec::Vec};
+use fanfare_proto::{NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
+use fanfare_wire::{
+    Cmd, Data, FecId, FieldSize, Message, Nack, ObjectFlags, ObjectTransportId, RepairForm,
+    RepairItem, RepairLevel, header::SenderFields,
+};
+
+/// Items heeded in one NACK, as in the session.
+const ITEMS_MAX: usize = 64;
+/// Things that one NACK can ask for, when its items name whole objects.
+const WANTED_MAX: usize = 4096;
+
+impl GroupNode {
+    /// A datagram arrived.
+    pub fn handle_datagram(
+        &mut self,
+        now: Time,
+        meta: RecvMeta,
+        datagram: &[u8],
+        storage: &mut dyn Storage,
+    ) {
+        self.advance(now);
+        let now = self.now;
+        let Ok(message) = Message::parse(datagram) else {
+            return self.session.handle_datagram(now, meta, datagram, storage);
+        };
+        let from = message.source_id();
+        if from == self.session.node_id() {
+            return self.session.handle_datagram(now, meta, datagram, storage);
+        }
+        if self.members.on_heard(now, from, &mut self.events, &mut self.stats) {
+            self.trickle.on_change(now, &mut self.rng);
+        }
+        let frame = match &message {
+            Message::Cmd(Cmd::Application(command)) => Frame::parse(command.content),
+            _ => None,
+        };
+        match frame {
+            None => {
+                self.session.handle_datagram(now, meta, datagram, storage);
+                self.take_events(storage);
+                self.on_message(from, &message);
+            }
+            Some(frame) => {
+                // Of a sender in view every message is counted; others are not taken for senders.
+                if self.session.receiver().loss(from).is_some() {
+                    self.session.handle_datagram(now, meta, datagram, storage);
+                }
+                self.on_frame(from, frame, storage);
+            }
+        }
+        self.take_events(storage);
+    }
+
+    fn on_message(&mut self, from: NodeId, message: &Message<'_>) {
+        match message {
+            Message::Nack(nack) => self.on_nack(nack),
+            Message::Info(info) => {
+                let heard = (info.object_transport_id, Part::Info, 0);
+                self.on_origin(&info.sender, info.flags, heard);
+            }
+            Message::Data(data) => {
+                let (part, symbol) = symbol_of(data);
+                let heard = (data.object_transport_id, part, symbol);
+                self.on_origin(&data.sender, data.flags, heard);
+            }
+            Message::Cmd(cmd) => self.origin_lives(from, cmd.sender()),
+            Message::Ack(_) | Message::Report(_) => {}
+        }
+    }
+
+    fn origin_lives(&mut self, origin: NodeId, sender: &SenderFields) {
+        let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
+        let patience = Patience::grace(timing.grtt, timing.backoff);
+        self.asker.on_heard(self.now, origin, patience);
+        let deaf = self.repairer.is_deaf(origin);
+        self.session.receiver().ask_by_name(origin, deaf);
+    }
+
+    /// An origin's own symbol: an answer, when it was asked for.
+    fn on_origin(
+        &mut self,
+        sender: &SenderFields,
+        flags: ObjectFlags,
+        (object, part, symbol): (ObjectTransportId, Part, u16),
+    ) {
+        let origin = sender.source_id;
+        self.origin_lives(origin, sender);
+        let again = match self.logs.get_mut(&origin) {
+            Some(log) if log.instance == sender.instance_id => {
+                let before = log.newest();
+                log.on_heard(object) < before
+            }
+            _ => false,
+        };
+        if again || flags.has(ObjectFlags::REPAIR) {
+            self.repairer.on_answer(self.now, origin);
+        }
+        let key = ObjectKey { sender: origin, instance: sender.instance_id, object };
+        self.on_symbol((key, part), symbol, sender, Voice::Origin);
+    }
+
+    fn on_symbol(&mut self, wanted: Wanted, symbol: u16, sender: &SenderFields, voice: Voice) {
+        let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
+        let asked = self.repairer.is_asked(wanted);
+        let len = match wanted.1 {
+            Part::Block(block) if asked => {
+                self.session.receiver().held(wanted.0, block).map_or(u16::MAX, |held| held.len)
+            }
+            _ => 1,
+        };
+        let heard = (wanted, symbol, len);
+        self.repairer.on_symbol(self.now, heard, voice, timing, &mut self.rng);
+    }
+
+    /// Somebody asks an origin. If that is another node, this one may answer.
+    fn on_nack(&mut self, nack: &Nack<'_>) {
+        let feedback = &nack.feedback;
+        let origin = feedback.server_id;
+        let life = self.logs.get(&origin).is_some_and(|log| log.instance == feedback.instance_id);
+        let own = origin == self.session.node_id();
+        if own || !life || !self.config.repairs || self.config.silent {
+            return;
+        }
+        let Some(rumour) = self.rumour(origin) else { return };
+        let timing = timing(self.members.len(), rumour.grtt, rumour.backoff, rumour.gsize);
+        for (wanted, request) in self.requests(nack) {
+            let whole = match wanted.1 {
+                Part::Info => true,
+                Part::Block(block) => match self.session.receiver().held(wanted.0, block) {
+                    Some(held) if !held.sources.is_empty() => held.is_whole(),
+                    _ => continue,
+                },
+            };
+            self.cache.on_used(self.now, wanted.0);
+            let chance = (&mut self.rng, &mut self.stats);
+            self.repairer.on_request(self.now, wanted, (&request, whole), timing, chance);
+        }
+    }
+
+    /// What a NACK asks for, as far as anything of it is here.
+    fn requests(&mut self, nack: &Nack<'_>) -> BTreeMap<Wanted, Request> {
+        let mut asked = BTreeMap::new();
+        let mut items = 0;
+        for request in nack.requests.iter() {
+            let erasures = request.form == RepairForm::Erasures;
+            for (first, last) in request.ranges() {
+                items += 1;
+                if items > ITEMS_MAX || asked.len() >= WANTED_MAX {
+                    return asked;
+                }
+                self.request(nack, request.level, (&first, &last, erasures), &mut asked);
+            }
+        }
+        asked
+    }
+
+    fn request(
+        &mut self,
+        nack: &Nack<'_>,
+        level: RepairLevel,
+        (first, last, erasures): (&RepairItem, &RepairItem, bool),
+        asked: &mut BTreeMap<Wanted, Request>,
+    ) {
+        for key in self.objects_between(nack, first, last) {
+            let Some(cached) = self.cache.get(key) else { continue };
+            let (info_here, has_info) = (cached.info.is_some(), cached.has_info);
+            let all = level.has(RepairLevel::OBJECT);
+            if (all && has_info || level.has(RepairLevel::INFO)) && info_here {
+                let request = Request { unnamed: 1, ..Request::default() };
+                asked.insert((key, Part::Info), request);
+            }
+            let receiver = self.session.receiver();
+            let (Some(blocks), Some(field)) = (receiver.blocks(key), receiver.field(key)) else {
+                continue;
+            };
+            let (a, b) = (first.id(field), last.id(field));
+            if level.has(RepairLevel::SEGMENT) {
+                let Some(held) = receiver.held(key, a.block.0) else { continue };
+                let entry = asked.entry((key, Part::Block(a.block.0))).or_default();
+                match erasures {
+                    true => entry.unnamed = entry.unnamed.max(a.symbol.0),
+                    false => add_symbols(entry, (a.symbol.0, b.symbol.0), held.len),
+                }
+            } else if all || level.has(RepairLevel::BLOCK) {
+                let (low, high) = if all { (0, u32::MAX) } else { (a.block.0, b.block.0) };
+                let high = high.min(blocks.saturating_sub(1));
+                for block in (low..=high).take(WANTED_MAX) {
+                    let Some(held) = receiver.held(key, block) else { continue };
+                    let entry = asked.entry((key, Part::Block(block))).or_default();
+                    add_symbols(entry, (0, held.len.saturating_sub(1)), held.len);
+                }
+            }
+        }
+    }
+
+    /// Objects of the origin within a range that something is known of.
+    fn objects_between(
+        &self,
+        nack: &Nack<'_>,
+        first: &RepairItem,
+        last: &RepairItem,
+    ) -> Vec<ObjectKey> {
+        let feedback = &nack.feedback;
+        let Some(log) = self.logs.get(&feedback.server_id) else { return Vec::new() };
+        let object = first.object_transport_id;
+        let key = ObjectKey { sender: feedback.server_id, instance: feedback.instance_id, object };
+        if first.object_transport_id == last.object_transport_id {
+            return Vec::from([key]);
+        }
+        let range = log.index(object)..=log.index(last.object_transport_id);
+        let all = self.cache.of(key).map(|(key, _)| *key);
+        all.filter(|key| range.contains(&log.index(key.object))).collect()
+    }
+
+    fn on_frame(&mut self, from: NodeId, frame: Frame<'_>, storage: &mut dyn Storage) {
+        match frame {
+            Frame::Repair(message) => self.on_repair(&message, storage),
+            Frame::State(bytes) => match State::parse(bytes) {
+                Some(state) => self.on_state(from, &state, storage),
+                None => self.stats.frames_refused += 1,
+            },
+            Frame::Unknown => self.stats.frames_refused += 1,
+        }
+    }
+
+    /// Somebody answers for an origin.
+    fn on_repair(&mut self, message: &Message<'_>, storage: &mut dyn Storage) {
+        self.stats.repairs_heard += 1;
+        let (sender, object, part, symbol) = match message {
+            Message::Info(info) => (&info.sender, info.object_transport_id, Part::Info, 0),
+            Message::Data(data) => {
+                let (part, symbol) = symbol_of(data);
+                (&data.sender, data.object_transport_id, part, symbol)
+            }
+            _ => return,
+        };
+        let origin = sender.source_id;
+        if origin == self.session.node_id() {
+            return;
+        }
+        let new = self.session.receiver().accept(self.now, message, storage);
+        self.take_events(storage);
+        let key = ObjectKey { sender: origin, instance: sender.instance_id, object };
+        self.on_symbol((key, part), symbol, sender, Voice::Repairer);
+        let deaf = self.repairer.is_deaf(origin) || self.asker.is_silent(self.now, origin);
+        self.session.receiver().ask_by_name(origin, deaf);
+        if new {
+            self.stats.repairs_useful += 1;
+            let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
+            let patience = Patience::grace(timing.grtt, timing.backoff);
+            self.asker.on_progress(self.now, origin, patience);
+        }
+    }
+
+    /// Somebody says what it holds: what it has and we lack is asked for; what we have and it lacks
+    /// is told soon.
+    fn on_state(&mut self, from: NodeId, state: &State, storage: &mut dyn Storage) {
+        self.stats.states_heard += 1;
+        let all = state.hears.len() < crate::state::HEARD_MAX;
+        self.members.on_hears(from, (&state.hears, all), &mut self.events);
+        let mut differs = false;
+        for holding in &state.holdings {
+            differs |= self.on_holding(holding, state.asks, storage);
+        }
+        match differs {
+            true => self.trickle.on_change(self.now, &mut self.rng),
+            false => self.trickle.on_consistent(),
+        }
+    }
+
+    /// Whether it differs from what is here.
+    fn on_holding(&mut self, holding: &Holding, asks: bool, storage: &mut dyn Storage) -> bool {
+        let rumour = &holding.rumour;
+        let origin = rumour.sender;
+        let ours = self.delivery.asks() && !self.config.silent;
+        let Some(log) = self.logs.get(&origin) else {
+            if ours && origin != self.session.node_id() {
+                self.session.receiver().hear_of(self.now, rumour, storage);
+                return true;
+            }
+            return false;
+        };
+        if log.instance != rumour.instance {
+            return false;
+        }
+        let newest = log.index(rumour.newest);
+        let theirs = holding.held(newest);
+        let has_more = ours && theirs.iter().any(|(first, end)| lacks(log, first, end));
+        let told = newest.saturating_sub(holding.reach.saturating_sub(1));
+        let has_less = asks && has_beyond(log, told, &theirs);
+        if has_more && origin != self.session.node_id() {
+            if newest > log.newest() {
+                self.session.receiver().hear_of(self.now, rumour, storage);
+            }
+            if self.asker.is_silent(self.now, origin) || self.repairer.is_deaf(origin) {
+                let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
+                let patience = Patience::grace(timing.grtt, timing.backoff);
+                self.asker.on_promise(self.now, origin, patience);
+            }
+        }
+        has_more || has_less
+    }
+}
+
+/// Whether something in `first..end` is not settled here.
+fn lacks(log: &SourceLog, first: u64, end: u64) -> bool {
+    (first.max(log.floor())..end).any(|index| !log.is_settled(index))
+}
+
+/// Whether something is here, not below `told`, that is not among `theirs`.
+fn has_beyond(log: &SourceLog, told: u64, theirs: &RunSet) -> bool {
+    log.whole().iter().any(|(first, end)| theirs.gaps(first.max(told), end).next().is_some())
+}
+
+/// Which symbol a NORM_DATA has. Encoding id 2 cannot be read without its field: NRL's receivers take
+/// GF(2^16) where nothing says so.
+fn symbol_of(data: &Data<'_>) -> (Part, u16) {
+    let fec_id = data.payload_id.fec_id;
+    let unknown = match fec_id {
+        FecId::ReedSolomonM => FieldSize::M16,
+        FecId::ReedSolomon8 | FecId::SmallBlockSystematic => FieldSize::M8,
+    };
+    let field = data.extensions.fti(fec_id).map_or(unknown, |fti| fti.field);
+    let id = data.payload_id.unpack(field);
+    (Part::Block(id.block.0), id.symbol.0)
+}
+
+/// Symbols `first..=last` of a block of `len`: source symbols by name, parity by number.
+fn add_symbols(request: &mut Request, (first, last): (u16, u16), len: u16) {
+    let end = u32::from(last) + 1;
+    let named_end = end.min(u32::from(len));
+    if u32::from(first) < named_end {
+        request.names.insert(u64::from(first), u64::from(named_end));
+        request.named = request.named.saturating_add((named_end - u32::from(first)) as u16);
+    }
+    let parity = end.saturating_sub(u32::from(first.max(len)));
+    request.unnamed = request.unnamed.saturating_add(parity.min(u32::from(u16::MAX)) as u16);
+}

@@ -1,0 +1,308 @@
+//! A node of a group: a session, and the machines around it. It dispatches and holds no rule.
+//!
+//! - [`incoming`]: what a datagram means to which machine;
+//! - [`news`]: what the session's events mean;
+//! - [`outgoing`]: who speaks next, and when to wake.
+
+mod incoming;
+mod news;
+mod outgoing;
+#[cfg(test)]
+mod tests;
+
+pub use outgoing::Wake;
+
+use crate::{
+    asker::Asker,
+    cache::{Cache, CachePolicy, PriorityThenAge},
+    config::GroupConfig,
+    delivery::Delivery,
+    description::{Description, Options},
+    event::Event,
+    members::Members,
+    publisher::{PublishError, Publisher},
+    repairer::{OriginTiming, Repairer},
+    source_log::SourceLog,
+    stats::GroupStats,
+    subscription::{Subscription, SubscriptionId},
+    topic::Topic,
+    trickle::Trickle,
+};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    vec::Vec,
+};
+use fanfare_proto::{
+    Duration, FeedbackPath, InstanceId, JoinPolicy, NewObject, NodeId, ObjectKey, ObjectKind,
+    Rumour, Session, SessionConfig, Time, enqueue::FirstPass, rng::Rng,
+};
+use fanfare_wire::{FecId, GroupSize, QuantizedRtt, Sequence, header::SenderFields};
+
+/// A node that says nothing for so many of the longest intervals has left: Trickle lets two pass.
+const LIVES: u32 = 3;
+/// Ceiling on the GRTT that a repairer reckons with: a forged one must not put it to sleep.
+const GRTT_MAX: Duration = Duration::from_secs(10);
+
+/// What became of a message that was published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// Its object.
+    pub key: ObjectKey,
+    /// It travels in its description. Otherwise its bytes must be readable under the key, through
+    /// the storage, from now until the session tells that the object was purged.
+    pub inline: bool,
+}
+
+/// A node of a group.
+#[derive(Debug)]
+pub struct GroupNode {
+    config: GroupConfig,
+    session: Session,
+    now: Time,
+    rng: Rng,
+    /// Objects before the first one heard of that the session asks for.
+    back: u64,
+    /// What own frames begin with in a session that does not send; and what its own sender says.
+    fields: SenderFields,
+    segment_size: usize,
+    publisher: Publisher,
+    delivery: Delivery,
+    cache: Cache,
+    logs: BTreeMap<NodeId, SourceLog>,
+    /// When what is not here by then is given up.
+    give_ups: BTreeSet<(Time, ObjectKey)>,
+    repairer: Repairer,
+    asker: Asker,
+    members: Members,
+    trickle: Trickle,
+    /// The publisher after which the next announcement goes on.
+    spoken_of: NodeId,
+    events: VecDeque<Event>,
+    stats: GroupStats,
+}
+
+impl GroupNode {
+    /// Begins a node's life at `now`; all its chance comes from `seed`. Feedback goes to the group,
+    /// so that others can answer it.
+    #[must_use]
+    pub fn new(config: GroupConfig, mut session: SessionConfig, seed: u64, now: Time) -> Self {
+        session.feedback = FeedbackPath::Group;
+        let mut back = 0;
+        if let Some(receiver) = &mut session.receiver {
+            receiver.outlive_senders = true;
+            // Until somebody subscribes there is nothing to ask for.
+            receiver.silent = true;
+            if receiver.join == JoinPolicy::AllCached {
+                back = u64::from(receiver.objects_max.saturating_sub(1));
+            }
+        }
+        if let Some(sender) = &mut session.sender {
+            sender.repair_window = sender.repair_window.max(config.cache_age);
+        }
+        let node = session.node_id;
+        let mut rng = Rng::new(seed ^ 0x6772_6f75_7000_0000);
+        let trickle = Trickle::new(now, config.announce_min, config.announce_max, &mut rng);
+        let policy = Box::new(PriorityThenAge);
+        Self {
+            fields: own_fields(&session),
+            segment_size: session.sender.as_ref().map_or(0, |s| usize::from(s.segment_size)),
+            session: Session::new(session, seed, now),
+            now,
+            rng,
+            back,
+            publisher: Publisher::default(),
+            delivery: Delivery::default(),
+            cache: Cache::new(config.cache_bytes, config.cache_age, policy),
+            logs: BTreeMap::new(),
+            give_ups: BTreeSet::new(),
+            repairer: Repairer::new(node, now, config.repair_rate),
+            asker: Asker::default(),
+            members: Members::new(node, config.announce_max * LIVES),
+            trickle,
+            spoken_of: NodeId::NONE,
+            events: VecDeque::new(),
+            stats: GroupStats::default(),
+            config,
+        }
+    }
+
+    /// Decides from now on what is kept. What is kept already is forgotten.
+    pub fn set_cache_policy(&mut self, policy: Box<dyn CachePolicy>) {
+        self.cache = Cache::new(self.config.cache_bytes, self.config.cache_age, policy);
+    }
+
+    /// Publishes a message. One that is short enough travels in its description; the bytes of any
+    /// other must be in storage (see [`Published`]).
+    ///
+    /// # Errors
+    /// The session does not take it, or there are too many topics.
+    pub fn publish(
+        &mut self,
+        now: Time,
+        topic: &Topic,
+        content: &[u8],
+        options: Options,
+    ) -> Result<Published, PublishError> {
+        let inline = self.publisher.describe(topic, options, Some(content))?;
+        let fits = inline.encode().len() <= self.segment_size;
+        if fits && content.len() <= self.config.inline_max {
+            let key = self.enqueue(now, &inline, 0)?;
+            return Ok(Published { key, inline: true });
+        }
+        let key = self.publish_stored(now, topic, content.len() as u64, options)?;
+        Ok(Published { key, inline: false })
+    }
+
+    /// Publishes a message of `size` bytes whose content is in storage.
+    ///
+    /// # Errors
+    /// As [`Self::publish`].
+    pub fn publish_stored(
+        &mut self,
+        now: Time,
+        topic: &Topic,
+        size: u64,
+        options: Options,
+    ) -> Result<ObjectKey, PublishError> {
+        let message = self.publisher.describe(topic, options, None)?;
+        self.enqueue(now, &message, size)
+    }
+
+    fn enqueue(
+        &mut self,
+        now: Time,
+        message: &Description,
+        size: u64,
+    ) -> Result<ObjectKey, PublishError> {
+        self.advance(now);
+        let object = NewObject {
+            kind: ObjectKind::Data,
+            size,
+            info: Some(message.encode()),
+            pass: FirstPass::Whole,
+        };
+        let key = self.session.sender().enqueue(self.now, object).map_err(PublishError::Session)?;
+        for replaced in self.publisher.on_published(message, key) {
+            self.session.sender().cancel(replaced.object);
+        }
+        let log = self.logs.entry(key.sender);
+        let log = log.or_insert_with(|| SourceLog::new(key.instance, key.object, 0));
+        let index = log.on_heard(key.object);
+        log.on_whole(index);
+        log.settle(index);
+        self.trickle.on_change(self.now, &mut self.rng);
+        Ok(key)
+    }
+
+    /// Withdraws this node's messages with this tag, as far as they still wait or can be repaired.
+    /// Gives their number.
+    pub fn cancel(&mut self, tag: u64) -> usize {
+        let keys = self.publisher.withdraw(tag);
+        for key in &keys {
+            self.session.sender().cancel(key.object);
+        }
+        keys.len()
+    }
+
+    /// Subscribes from now on.
+    pub fn subscribe(&mut self, subscription: Subscription) -> SubscriptionId {
+        let id = self.delivery.subscribe(subscription);
+        self.set_silence();
+        id
+    }
+
+    /// Ends a subscription; false when there is none of that id.
+    pub fn unsubscribe(&mut self, id: SubscriptionId) -> bool {
+        let ended = self.delivery.unsubscribe(id);
+        self.set_silence();
+        ended
+    }
+
+    fn set_silence(&mut self) {
+        let silent = self.config.silent || !self.delivery.asks();
+        self.session.receiver().set_silent(silent);
+    }
+
+    /// The session within. What it is told here it answers for; its events come as
+    /// [`Event::Session`].
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+    /// Counters.
+    #[must_use]
+    pub fn stats(&self) -> GroupStats {
+        self.stats
+    }
+    /// Counters of the session, with what this node sends beside it.
+    #[must_use]
+    pub fn session_stats(&self) -> fanfare_proto::Stats {
+        let mut stats = self.session.stats();
+        stats.datagrams_sent += self.stats.repairs_sent + self.stats.states_sent;
+        stats.bytes_sent += self.stats.repair_bytes_sent + self.stats.state_bytes_sent;
+        stats
+    }
+    /// The next thing the driver should know.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// A late clock counts as the last one seen.
+    fn advance(&mut self, now: Time) {
+        self.now = self.now.max(now);
+    }
+
+    /// What a message of this node's own begins with.
+    fn next_fields(&mut self) -> SenderFields {
+        self.session.sender().next_fields().unwrap_or_else(|| {
+            let fields = self.fields;
+            self.fields.sequence = fields.sequence.next();
+            fields
+        })
+    }
+
+    /// What is told of an origin, this node itself among them.
+    fn rumour(&mut self, origin: NodeId) -> Option<Rumour> {
+        if origin != self.session.node_id() {
+            return self.session.receiver().rumour(origin);
+        }
+        let log = self.logs.get(&origin)?;
+        let (instance, newest) = (log.instance, (log.newest() & 0xffff) as u16);
+        let grtt = self.session.sender().grtt();
+        let grtt = QuantizedRtt::from_nanos(grtt.as_nanos() as u64);
+        let SenderFields { backoff, gsize, .. } = self.fields;
+        let newest = fanfare_proto::ObjectTransportId(newest);
+        let fec_id = FecId::ReedSolomon8;
+        Some(Rumour { sender: origin, instance, grtt, backoff, gsize, fec_id, newest })
+    }
+
+    fn timing_of(&self, grtt: QuantizedRtt, backoff: u8, gsize: GroupSize) -> OriginTiming {
+        timing(self.members.len(), grtt, backoff, gsize)
+    }
+}
+
+/// At least those heard of may want to speak.
+fn timing(members: usize, grtt: QuantizedRtt, backoff: u8, gsize: GroupSize) -> OriginTiming {
+    let grtt = Duration::from_nanos(grtt.to_nanos()).min(GRTT_MAX);
+    let members = u32::try_from(members).unwrap_or(u32::MAX);
+    OriginTiming { grtt, backoff, group: gsize.to_receivers().max(members) }
+}
+
+/// What frames begin with where there is no sender: plain NORM nodes read GRTT and the like.
+fn own_fields(session: &SessionConfig) -> SenderFields {
+    let defaults = fanfare_proto::SenderConfig::default();
+    let sender = session.sender.as_ref().unwrap_or(&defaults);
+    SenderFields {
+        sequence: Sequence(0),
+        source_id: session.node_id,
+        instance_id: InstanceId(sender.instance_id.0),
+        grtt: QuantizedRtt::from_nanos(sender.grtt_initial.as_nanos() as u64),
+        backoff: sender.backoff_factor,
+        gsize: GroupSize::from_receivers(sender.group_size),
+    }
+}
+
+/// Keys of what a machine gave back, told to the driver.
+fn release(events: &mut VecDeque<Event>, gone: Vec<ObjectKey>) {
+    events.extend(gone.into_iter().map(|key| Event::Released { key }));
+}

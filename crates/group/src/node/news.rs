@@ -1,0 +1,178 @@
+//! What the session's events mean: objects become messages, or are of no concern.
+
+use super::{GroupNode, release};
+use crate::{event::Event, frame::Frame, source_log::SourceLog};
+use alloc::vec::Vec;
+use fanfare_proto::{Event as SessionEvent, NodeId, ObjectKey, Storage};
+
+impl GroupNode {
+    pub(super) fn take_events(&mut self, storage: &mut dyn Storage) {
+        while let Some(event) = self.session.poll_event() {
+            match &event {
+                SessionEvent::ObjectNew { key, size, has_info, .. } => {
+                    self.on_new(*key, (*size, *has_info));
+                }
+                SessionEvent::ObjectInfo { key, info } => {
+                    self.cache.on_info(*key, info.clone());
+                    self.on_described(*key, storage);
+                }
+                SessionEvent::ObjectCompleted { key, size } => {
+                    self.on_whole(*key, *size, storage);
+                }
+                SessionEvent::ObjectAborted { key, .. } => self.on_lost(*key),
+                SessionEvent::SenderReset { sender, .. } => self.on_reset(*sender),
+                SessionEvent::ObjectPurged { key } => self.on_purged(*key),
+                SessionEvent::Command { content, .. } if Frame::parse(content).is_some() => {
+                    continue;
+                }
+                _ => {}
+            }
+            self.events.push_back(Event::Session(event));
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        while let Some(message) = self.delivery.poll() {
+            self.events.push_back(Event::Message(message));
+        }
+    }
+
+    /// The log of that life, if that is the one in view.
+    fn log(&mut self, key: ObjectKey) -> Option<&mut SourceLog> {
+        self.logs.get_mut(&key.sender).filter(|log| log.instance == key.instance)
+    }
+
+    fn on_new(&mut self, key: ObjectKey, content: (u64, bool)) {
+        if self.log(key).is_none() {
+            let log = SourceLog::new(key.instance, key.object, self.back);
+            self.logs.insert(key.sender, log);
+        }
+        if let Some(log) = self.log(key) {
+            log.on_heard(key.object);
+        }
+        let Self { cache, delivery, .. } = self;
+        let gone = cache.on_new(self.now, key, content, &|key| !delivery.holds(key));
+        self.on_evicted(gone);
+        if let Some(deadline) = self.delivery.deadline(None) {
+            self.give_ups.insert((self.now + deadline, key));
+        }
+        self.trickle.on_change(self.now, &mut self.rng);
+    }
+
+    /// What it is about is known: it is wanted, or only kept, or neither.
+    fn on_described(&mut self, key: ObjectKey, storage: &mut dyn Storage) {
+        let Some(cached) = self.cache.get(key) else { return };
+        let Some(description) = cached.description.clone() else { return };
+        let first_heard = cached.first_heard;
+        let Some(log) = self.log(key) else { return };
+        let index = log.index(key.object);
+        let back = log.back(index);
+        let (wanted, reliable) = self.delivery.wants(&description, back);
+        if wanted && let Some(deadline) = self.delivery.deadline(Some((&description, back))) {
+            self.give_ups.insert((first_heard + deadline, key));
+        }
+        if !reliable {
+            // Taken if it comes, but neither asked nor waited for.
+            self.session.receiver().examine(self.now, key, true);
+            self.settle(key, true);
+        }
+        if !wanted && !self.cache.keeps(key) {
+            self.session.receiver().cancel(key, storage);
+            self.drop_object(key);
+        }
+    }
+
+    fn on_whole(&mut self, key: ObjectKey, size: u64, storage: &mut dyn Storage) {
+        self.cache.on_whole(self.now, key);
+        let cached = self.cache.get(key);
+        let description = cached.and_then(|cached| cached.description.clone());
+        if let (Some(message), Some(log)) = (description, self.log(key)) {
+            let index = log.index(key.object);
+            let back = log.back(index);
+            let source = (key.sender, key.instance);
+            let size = message.content.as_ref().map_or(size, |content| content.len() as u64);
+            self.delivery.on_message((source, index), (key, size), &message, back);
+            if message.options.replaces && message.options.tag.is_some() {
+                self.replace(key, index, storage);
+            }
+        }
+        self.settle(key, true);
+        self.trickle.on_change(self.now, &mut self.rng);
+    }
+
+    /// Earlier messages of the same topic and tag are of no use any more.
+    fn replace(&mut self, key: ObjectKey, index: u64, storage: &mut dyn Storage) {
+        let Some(log) = self.logs.get(&key.sender) else { return };
+        let Some(new) = self.cache.get(key).and_then(|cached| cached.description.as_ref()) else {
+            return;
+        };
+        let mark = (&new.topic, new.options.tag);
+        let old = self.cache.of(key).filter(|(other, cached)| {
+            let same = cached.description.as_ref().map(|old| (&old.topic, old.options.tag));
+            same == Some(mark) && log.index(other.object) < index
+        });
+        let old = old.map(|(other, _)| *other).filter(|other| !self.delivery.holds(*other));
+        for other in old.collect::<Vec<ObjectKey>>() {
+            self.session.receiver().cancel(other, storage);
+            self.drop_object(other);
+        }
+    }
+
+    /// It will not come.
+    fn on_lost(&mut self, key: ObjectKey) {
+        self.drop_object(key);
+        self.hand_over();
+    }
+
+    /// Nothing waits for it any more; `here`: nor is it lacking.
+    pub(super) fn settle(&mut self, key: ObjectKey, here: bool) {
+        let Some(log) = self.log(key) else { return };
+        let index = log.index(key.object);
+        if here {
+            log.on_whole(index);
+        }
+        let first = log.settle(index);
+        self.delivery.on_settled((key.sender, key.instance), first);
+    }
+
+    /// It is neither kept nor waited for.
+    fn drop_object(&mut self, key: ObjectKey) {
+        self.settle(key, false);
+        let known = self.cache.remove(key).is_some();
+        self.repairer.forget(key);
+        if known {
+            release(&mut self.events, Vec::from([key]));
+        }
+    }
+
+    pub(super) fn on_evicted(&mut self, gone: Vec<ObjectKey>) {
+        self.stats.evicted += gone.len() as u64;
+        for key in &gone {
+            if let Some(log) = self.log(*key) {
+                let index = log.index(key.object);
+                log.on_gone(index);
+            }
+            self.repairer.forget(*key);
+        }
+        release(&mut self.events, gone);
+    }
+
+    /// A publisher began a new life: what it published in the old one can no longer be named.
+    fn on_reset(&mut self, sender: NodeId) {
+        let Some(log) = self.logs.remove(&sender) else { return };
+        let object = fanfare_proto::ObjectTransportId(0);
+        let example = ObjectKey { sender, instance: log.instance, object };
+        let old: Vec<ObjectKey> = self.cache.of(example).map(|(key, _)| *key).collect();
+        old.into_iter().for_each(|key| self.drop_object(key));
+    }
+
+    /// An object of our own can no longer be repaired by us.
+    fn on_purged(&mut self, key: ObjectKey) {
+        self.publisher.on_purged(key);
+        if let Some(log) = self.log(key) {
+            let index = log.index(key.object);
+            log.on_gone(index);
+        }
+    }
+}

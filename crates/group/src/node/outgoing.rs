@@ -1,0 +1,215 @@
+//! Who speaks next, and when to wake.
+
+use super::{GroupNode, timing};
+use crate::{
+    demand::{Part, Wanted},
+    frame::{HEADER, Kind},
+    repairer::OriginTiming,
+    state::{HEARD_MAX, Holding, State},
+};
+use alloc::vec::Vec;
+use core::ops::Bound;
+use fanfare_proto::{Destination, NodeId, Passage, Storage, Time, Timer, Transmit};
+use fanfare_wire::{Message, cmd::Application, ext::Extensions};
+
+/// Why a node wants to be woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wake {
+    /// The session does.
+    Session(Timer),
+    /// To answer for an origin.
+    Repair,
+    /// To say what it holds.
+    Announce,
+    /// To ask for an origin that says nothing.
+    Ask,
+    /// Something kept is too old.
+    Cache,
+    /// Somebody may have left.
+    Members,
+    /// Something has not come in time.
+    Deadline,
+}
+
+impl GroupNode {
+    /// The time that [`Self::poll_timeout`] named has come. Calling it early or late does no harm.
+    pub fn handle_timeout(&mut self, now: Time, storage: &mut dyn Storage) {
+        self.advance(now);
+        let now = self.now;
+        self.session.handle_timeout(now, storage);
+        let gone = self.cache.expire(now);
+        for key in &gone {
+            self.session.receiver().cancel(*key, storage);
+            self.settle(*key, false);
+        }
+        self.on_evicted(gone);
+        self.members.on_timeout(now, &mut self.events);
+        while let Some(&(at, key)) = self.give_ups.first().filter(|(at, _)| *at <= now) {
+            self.give_ups.remove(&(at, key));
+            self.give_up(key);
+        }
+        if self.delivery.asks() && !self.config.silent {
+            while let Some(origin) = self.asker.poll(now) {
+                self.session.receiver().ask_by_name(origin, true);
+                if !self.session.receiver().ask(now, origin) {
+                    self.asker.rest(origin);
+                }
+            }
+        }
+        self.take_events(storage);
+    }
+
+    /// It is not here in time: it is taken if it still comes, but not asked for.
+    fn give_up(&mut self, key: fanfare_proto::ObjectKey) {
+        let late = self.logs.get(&key.sender).is_some_and(|log| {
+            log.instance == key.instance && !log.is_settled(log.index(key.object))
+        });
+        if late {
+            self.session.receiver().examine(self.now, key, true);
+            self.settle(key, true);
+            while let Some(message) = self.delivery.poll() {
+                self.events.push_back(crate::event::Event::Message(message));
+            }
+        }
+    }
+
+    /// Fills `buf` (cleared first) with up to `max_datagrams` datagrams that may go now.
+    pub fn poll_transmit(
+        &mut self,
+        now: Time,
+        max_datagrams: usize,
+        buf: &mut Vec<u8>,
+        storage: &mut dyn Storage,
+    ) -> Option<Transmit> {
+        self.advance(now);
+        buf.clear();
+        if !self.config.silent && (self.poll_repair(buf, storage) || self.poll_state(buf)) {
+            let destination = Destination::Group;
+            return Some(Transmit { destination, segment_size: buf.len(), ecn: None });
+        }
+        let transmit = self.session.poll_transmit(self.now, max_datagrams, buf, storage);
+        self.note_own_nack(buf);
+        self.take_events(storage);
+        transmit
+    }
+
+    fn note_own_nack(&mut self, buf: &[u8]) {
+        if let Ok(Message::Nack(nack)) = Message::parse(buf) {
+            let origin = nack.feedback.server_id;
+            let members = self.members.len();
+            let timing = timing_of(self.session.receiver().rumour(origin), members);
+            self.repairer.on_own_request(self.now, origin, timing);
+        }
+    }
+
+    fn poll_repair(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
+        while let Some((wanted, symbol, len)) = self.next_repair() {
+            if self.write_repair(wanted, symbol, buf, storage) {
+                self.stats.repairs_sent += 1;
+                self.stats.repair_bytes_sent += buf.len() as u64;
+                let rumour = self.session.receiver().rumour(wanted.0.sender);
+                let timing = timing_of(rumour, self.members.len());
+                let sent = (wanted, symbol, len);
+                self.repairer.on_sent(self.now, sent, buf.len(), (timing, &mut self.rng));
+                return true;
+            }
+            buf.clear();
+            self.repairer.give_up(wanted);
+        }
+        false
+    }
+
+    fn next_repair(&mut self) -> Option<(Wanted, u16, u16)> {
+        let Self { session, cache, repairer, members, rng, .. } = self;
+        let receiver = session.receiver();
+        let rank = |key| cache.get(key).map_or(0, |cached| cached.priority());
+        let timing = |origin| timing_of(receiver.rumour(origin), members.len());
+        repairer.poll(self.now, timing, |key, block| receiver.held(key, block), rank, rng)
+    }
+
+    fn write_repair(
+        &mut self,
+        (key, part): Wanted,
+        symbol: u16,
+        buf: &mut Vec<u8>,
+        storage: &mut dyn Storage,
+    ) -> bool {
+        let Some(cached) = self.cache.get(key) else { return false };
+        let mut content = Kind::Repair.header().to_vec();
+        let passage = match (part, &cached.info) {
+            (Part::Info, Some(info)) => Passage::Info(info),
+            (Part::Info, None) => return false,
+            (Part::Block(block), _) => Passage::Symbol { block, symbol, has_info: cached.has_info },
+        };
+        if !self.session.receiver().pass_on(key, passage, storage, &mut content) {
+            return false;
+        }
+        self.write_frame(&content, buf);
+        true
+    }
+
+    fn write_frame(&mut self, content: &[u8], buf: &mut Vec<u8>) {
+        let (sender, extensions) = (self.next_fields(), Extensions::default());
+        Application { sender, extensions, content }.encode(buf);
+    }
+
+    fn poll_state(&mut self, buf: &mut Vec<u8>) -> bool {
+        if !self.config.announces || !self.trickle.poll(self.now, &mut self.rng) {
+            return false;
+        }
+        let mut content = Kind::State.header().to_vec();
+        let room = self.config.frame_max.saturating_sub(HEADER + 16);
+        let origins = self.origins_in_turn();
+        let holdings = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
+        let asks = self.delivery.asks();
+        let state = State { asks, hears: self.members.name(HEARD_MAX), holdings };
+        let spoken = state.append(room, &mut content);
+        if let Some(last) = spoken.checked_sub(1).and_then(|last| state.holdings.get(last)) {
+            self.spoken_of = last.rumour.sender;
+        }
+        self.write_frame(&content, buf);
+        self.stats.states_sent += 1;
+        self.stats.state_bytes_sent += buf.len() as u64;
+        true
+    }
+
+    /// Publishers known, from the one that is next.
+    fn origins_in_turn(&self) -> Vec<NodeId> {
+        let after = self.logs.range((Bound::Excluded(self.spoken_of), Bound::Unbounded));
+        let before = self.logs.range(..=self.spoken_of);
+        after.chain(before).map(|(origin, _)| *origin).collect()
+    }
+
+    fn holding(&mut self, origin: NodeId) -> Option<Holding> {
+        let rumour = self.rumour(origin)?;
+        let log = self.logs.get(&origin).filter(|log| log.instance == rumour.instance)?;
+        let newest = log.index(rumour.newest);
+        Some(Holding::of(rumour, (log.floor(), newest), log.whole()))
+    }
+
+    /// When to call [`Self::handle_timeout`] (and [`Self::poll_transmit`]) next, and why.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Time, Wake)> {
+        let session = self.session.poll_timeout().map(|(at, why)| (at, Wake::Session(why)));
+        let (speaks, asks) = (!self.config.silent, self.delivery.asks());
+        let repair = self.repairer.next_timeout().filter(|_| speaks);
+        let announce = (speaks && self.config.announces).then(|| self.trickle.next_timeout());
+        let ask = self.asker.next_timeout().filter(|_| speaks && asks);
+        let deadline = self.give_ups.first().map(|(at, _)| *at);
+        let others = [
+            (repair, Wake::Repair),
+            (announce, Wake::Announce),
+            (ask, Wake::Ask),
+            (self.cache.next_timeout(), Wake::Cache),
+            (self.members.next_timeout(), Wake::Members),
+            (deadline, Wake::Deadline),
+        ];
+        let others = others.into_iter().filter_map(|(at, why)| Some((at?, why)));
+        others.chain(session).min()
+    }
+}
+
+/// Of an origin that is not in view any more nothing is sent; the times do not matter then.
+fn timing_of(rumour: Option<fanfare_proto::Rumour>, members: usize) -> OriginTiming {
+    rumour.map_or_else(OriginTiming::default, |r| timing(members, r.grtt, r.backoff, r.gsize))
+}

@@ -1,0 +1,50 @@
+//! Only what is newer than all before it, of each publisher and topic.
+
+use super::{Order, Place, Source};
+use alloc::collections::{BTreeMap, VecDeque};
+
+/// Remembers the newest of each.
+#[derive(Debug, Default)]
+pub(super) struct Latest {
+    newest: BTreeMap<(Source, u32), u64>,
+    ready: VecDeque<Place>,
+}
+
+impl Order for Latest {
+    fn on_message(&mut self, place: Place) {
+        let newest = self.newest.entry((place.source, place.topic));
+        let before = *newest.and_modify(|n| *n = (*n).max(place.index)).or_insert(place.index);
+        if before == place.index {
+            // What still waits is old news now.
+            self.ready.retain(|old| (old.source, old.topic) != (place.source, place.topic));
+            self.ready.push_back(place);
+        }
+    }
+    fn on_settled(&mut self, _source: Source, _index: u64) {}
+    fn poll(&mut self) -> Option<Place> {
+        self.ready.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::tests::{at, drain};
+
+    #[test]
+    fn an_older_message_is_never_handed_over_after_a_newer_one() {
+        let mut order = Latest::default();
+        order.on_message(at(5, 0, 2));
+        assert_eq!(drain(&mut order), [5]);
+        order.on_message(at(4, 0, 1));
+        order.on_message(at(3, 1, 0));
+        assert_eq!(drain(&mut order), [3], "the other topic has its own newest");
+    }
+
+    #[test]
+    fn of_several_that_wait_only_the_newest_is_left() {
+        let mut order = Latest::default();
+        [1, 2, 3].into_iter().for_each(|n| order.on_message(at(n, 0, n)));
+        assert_eq!(drain(&mut order), [3]);
+    }
+}

@@ -1,0 +1,65 @@
+//! In which order a subscription hands messages over: one rule, one file.
+//!
+//! A rule holds what has come too early. It is told of each message ([`Order::on_message`]) and how
+//! far its publisher's objects are settled ([`Order::on_settled`]): before that object, everything
+//! is here, or will never be.
+
+mod arrival;
+mod latest;
+mod source;
+mod source_topic;
+
+use crate::subscription::Ordering;
+use alloc::boxed::Box;
+use core::fmt::Debug;
+use fanfare_proto::{InstanceId, NodeId};
+
+/// One life of a publisher.
+pub(crate) type Source = (NodeId, InstanceId);
+
+/// A message's place among its publisher's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) source: Source,
+    /// Its object's number, counted on where the transport id wraps.
+    pub(crate) index: u64,
+    /// The topic, as the node numbers them.
+    pub(crate) topic: u32,
+    /// Its number on that topic.
+    pub(crate) number: u64,
+}
+
+/// One rule, for one subscription.
+pub(crate) trait Order: Debug {
+    /// A message has come whole.
+    fn on_message(&mut self, place: Place);
+    /// All of the publisher's objects before `index` are settled.
+    fn on_settled(&mut self, source: Source, index: u64);
+    /// The next message to hand over.
+    fn poll(&mut self) -> Option<Place>;
+}
+
+/// The rule of this name.
+pub(crate) fn rule(ordering: Ordering) -> Box<dyn Order> {
+    match ordering {
+        Ordering::Arrival => Box::new(arrival::Arrival::default()),
+        Ordering::Source => Box::new(source::SourceOrder::default()),
+        Ordering::SourceTopic => Box::new(source_topic::SourceTopicOrder::default()),
+        Ordering::Latest => Box::new(latest::Latest::default()),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    pub(crate) const SOURCE: Source = (NodeId(1), InstanceId(1));
+
+    pub(crate) fn at(index: u64, topic: u32, number: u64) -> Place {
+        Place { source: SOURCE, index, topic, number }
+    }
+    pub(crate) fn drain(order: &mut dyn Order) -> Vec<u64> {
+        core::iter::from_fn(|| order.poll()).map(|place| place.index).collect()
+    }
+}

@@ -1,0 +1,53 @@
+//! Each publisher's messages in the order of publication, whatever their topics.
+
+use super::{Order, Place, Source};
+use alloc::collections::BTreeMap;
+
+/// Holds back what has something unsettled before it.
+#[derive(Debug, Default)]
+pub(super) struct SourceOrder {
+    held: BTreeMap<(Source, u64), Place>,
+    settled: BTreeMap<Source, u64>,
+}
+
+impl Order for SourceOrder {
+    fn on_message(&mut self, place: Place) {
+        self.held.insert((place.source, place.index), place);
+    }
+    fn on_settled(&mut self, source: Source, index: u64) {
+        let settled = self.settled.entry(source).or_default();
+        *settled = index.max(*settled);
+    }
+    fn poll(&mut self) -> Option<Place> {
+        let settled = |source| self.settled.get(&source).copied().unwrap_or(0);
+        let ready = |(source, index): &&(Source, u64)| *index < settled(*source);
+        let key = *self.held.keys().find(ready)?;
+        self.held.remove(&key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::tests::{SOURCE, at, drain};
+
+    #[test]
+    fn a_message_waits_for_all_that_was_published_before_it() {
+        let mut order = SourceOrder::default();
+        [2, 0, 3].into_iter().for_each(|index| order.on_message(at(index, index as u32, 0)));
+        order.on_settled(SOURCE, 1);
+        assert_eq!(drain(&mut order), [0]);
+        order.on_message(at(1, 1, 0));
+        order.on_settled(SOURCE, 4);
+        assert_eq!(drain(&mut order), [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_will_never_come_is_not_waited_for() {
+        let mut order = SourceOrder::default();
+        order.on_message(at(7, 0, 3));
+        assert_eq!(drain(&mut order), []);
+        order.on_settled(SOURCE, 8);
+        assert_eq!(drain(&mut order), [7]);
+    }
+}

@@ -1,0 +1,153 @@
+//! What a node publishes: numbers per topic, and marks by which what waits can be withdrawn.
+
+use crate::{
+    description::{Description, Options},
+    topic::Topic,
+};
+use alloc::{collections::BTreeMap, vec::Vec};
+use core::fmt;
+use fanfare_proto::{EnqueueError, ObjectKey};
+
+/// Topics that one publisher can have numbers for.
+const TOPICS_MAX: usize = 65_536;
+/// Messages whose marks are remembered.
+const TAGGED_MAX: usize = 65_536;
+
+/// Why a message was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PublishError {
+    /// More topics than can be numbered.
+    TooManyTopics,
+    /// The session does not take the object.
+    Session(EnqueueError),
+}
+
+impl fmt::Display for PublishError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyTopics => write!(
+                f,
+                "message (topic): this node has published to {TOPICS_MAX} topics. Use fewer"
+            ),
+            Self::Session(error) => {
+                write!(f, "message (size): {error}. Wait until earlier messages have gone")
+            }
+        }
+    }
+}
+
+impl core::error::Error for PublishError {}
+
+/// What is remembered of what was published.
+#[derive(Debug, Default)]
+pub(crate) struct Publisher {
+    numbers: BTreeMap<Topic, u64>,
+    tagged: BTreeMap<(u64, Topic), Vec<ObjectKey>>,
+    tagged_count: usize,
+}
+
+impl Publisher {
+    /// The description of the next message on a topic.
+    pub(crate) fn describe(
+        &self,
+        topic: &Topic,
+        options: Options,
+        content: Option<&[u8]>,
+    ) -> Result<Description, PublishError> {
+        let number = self.numbers.get(topic).copied();
+        if number.is_none() && self.numbers.len() >= TOPICS_MAX {
+            return Err(PublishError::TooManyTopics);
+        }
+        let (number, content) = (number.unwrap_or(0), content.map(<[u8]>::to_vec));
+        Ok(Description { topic: topic.clone(), number, options, content })
+    }
+
+    /// It has been taken. Gives the earlier messages whose place it takes.
+    pub(crate) fn on_published(&mut self, message: &Description, key: ObjectKey) -> Vec<ObjectKey> {
+        *self.numbers.entry(message.topic.clone()).or_default() = message.number + 1;
+        let Some(tag) = message.options.tag else { return Vec::new() };
+        let mark = (tag, message.topic.clone());
+        let replaced = match message.options.replaces {
+            true => self.tagged.remove(&mark).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        self.tagged_count -= replaced.len();
+        if self.tagged_count < TAGGED_MAX {
+            self.tagged.entry(mark).or_default().push(key);
+            self.tagged_count += 1;
+        }
+        replaced
+    }
+
+    /// Messages with this tag, on any topic; they are forgotten.
+    pub(crate) fn withdraw(&mut self, tag: u64) -> Vec<ObjectKey> {
+        let marks: Vec<_> = self.tagged.keys().filter(|(t, _)| *t == tag).cloned().collect();
+        let keys = marks.iter().filter_map(|mark| self.tagged.remove(mark)).flatten();
+        let keys: Vec<ObjectKey> = keys.collect();
+        self.tagged_count -= keys.len();
+        keys
+    }
+
+    /// It can no longer be withdrawn.
+    pub(crate) fn on_purged(&mut self, key: ObjectKey) {
+        let mut count = 0;
+        self.tagged.retain(|_, keys| {
+            let before = keys.len();
+            keys.retain(|other| *other != key);
+            count += before - keys.len();
+            !keys.is_empty()
+        });
+        self.tagged_count -= count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+
+    fn key(object: u16) -> ObjectKey {
+        let object = ObjectTransportId(object);
+        ObjectKey { sender: NodeId(1), instance: InstanceId(1), object }
+    }
+    fn publish(
+        publisher: &mut Publisher,
+        topic: &str,
+        options: Options,
+        object: u16,
+    ) -> (u64, Vec<ObjectKey>) {
+        let topic = Topic::new(topic).unwrap();
+        let message = publisher.describe(&topic, options, None).unwrap();
+        (message.number, publisher.on_published(&message, key(object)))
+    }
+
+    #[test]
+    fn each_topic_is_numbered_by_itself() {
+        let mut publisher = Publisher::default();
+        let mut number = |topic| publish(&mut publisher, topic, Options::default(), 0).0;
+        assert_eq!(["a", "a", "b", "a"].map(&mut number), [0, 1, 0, 2]);
+    }
+
+    #[test]
+    fn a_message_takes_the_place_of_earlier_ones_of_its_tag_and_topic_only() {
+        let mut publisher = Publisher::default();
+        let tagged = Options { tag: Some(7), ..Options::default() };
+        let replacing = Options { replaces: true, ..tagged };
+        publish(&mut publisher, "a", tagged, 0);
+        publish(&mut publisher, "a", tagged, 1);
+        publish(&mut publisher, "b", tagged, 2);
+        assert_eq!(publish(&mut publisher, "a", replacing, 3).1, [key(0), key(1)]);
+        assert_eq!(publish(&mut publisher, "a", replacing, 4).1, [key(3)]);
+        assert_eq!(publisher.withdraw(7), [key(4), key(2)]);
+        assert_eq!((publisher.withdraw(7), publisher.tagged_count), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn what_has_left_the_session_is_forgotten() {
+        let mut publisher = Publisher::default();
+        let tagged = Options { tag: Some(7), ..Options::default() };
+        publish(&mut publisher, "a", tagged, 0);
+        publisher.on_purged(key(0));
+        assert_eq!((publisher.withdraw(7), publisher.tagged_count), (Vec::new(), 0));
+    }
+}

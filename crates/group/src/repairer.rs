@@ -1,0 +1,446 @@
+//! Answers for origins that do not answer themselves: who of several repairers, when, with what.
+//!
+//! A request is the origin's for as long as it takes one to answer ([`Patience`]); then the repairers
+//! wait a random time, those who hold the whole block less than others, and the first to speak
+//! silences the rest ([`Demand`] counts what is heard). Each sends symbols of a slice of its own.
+
+use crate::{
+    budget::Budget,
+    demand::{Demand, Part, Request, Wanted},
+    patience::Patience,
+    slice,
+    stats::GroupStats,
+};
+use alloc::{collections::BTreeMap, vec::Vec};
+use fanfare_proto::{Bitrate, Duration, HeldBlock, NodeId, ObjectKey, Time, backoff, rng::Rng};
+
+/// Requests kept at once.
+const DEMANDS_MAX: usize = 4096;
+/// Those that have been answered are remembered so long, for what was sent already.
+const MEMORY: Duration = Duration::from_secs(60);
+/// Origins whose answers are watched.
+const ORIGINS_MAX: usize = 1024;
+
+/// What an origin's header says, for reckoning times.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OriginTiming {
+    pub(crate) grtt: Duration,
+    pub(crate) backoff: u8,
+    /// Nodes that may want to speak.
+    pub(crate) group: u32,
+}
+
+impl OriginTiming {
+    fn window(&self) -> Duration {
+        self.grtt * u32::from(self.backoff.max(1))
+    }
+    fn draw(&self, rng: &mut Rng) -> Duration {
+        backoff::random_backoff(self.window(), self.group, rng)
+    }
+}
+
+/// Who was heard to send a symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Voice {
+    Origin,
+    Repairer,
+    Own,
+}
+
+/// The repairing machine.
+#[derive(Debug)]
+pub(crate) struct Repairer {
+    node: NodeId,
+    demands: BTreeMap<Wanted, Demand>,
+    origins: BTreeMap<NodeId, Patience>,
+    /// When this node asked an origin itself.
+    own_requests: BTreeMap<NodeId, Time>,
+    budget: Budget,
+}
+
+impl Repairer {
+    pub(crate) fn new(node: NodeId, now: Time, rate: Bitrate) -> Self {
+        let budget = Budget::new(now, rate);
+        let (demands, origins) = (BTreeMap::new(), BTreeMap::new());
+        Self { node, demands, origins, own_requests: BTreeMap::new(), budget }
+    }
+
+    pub(crate) fn is_deaf(&self, origin: NodeId) -> bool {
+        self.origins.get(&origin).is_some_and(Patience::is_deaf)
+    }
+
+    /// A NACK asks for something that is here, in whole or in part.
+    pub(crate) fn on_request(
+        &mut self,
+        now: Time,
+        wanted: Wanted,
+        (request, whole): (&Request, bool),
+        timing: OriginTiming,
+        (rng, stats): (&mut Rng, &mut GroupStats),
+    ) {
+        if !self.demands.contains_key(&wanted) && !self.make_place(now) {
+            stats.demands_dropped += 1;
+            return;
+        }
+        let patience = self.origins.get(&wanted.0.sender).copied().unwrap_or_default();
+        let demand = self.demands.entry(wanted).or_insert_with(|| Demand::new(now));
+        let was_open = demand.is_open();
+        demand.on_request(now, request, timing.grtt);
+        stats.demands += u64::from(!was_open && demand.is_open());
+        // What could not be answered before may be asked for otherwise now.
+        if demand.is_open() && (!was_open || demand.due.is_none()) {
+            let grace = Patience::grace(timing.grtt, timing.backoff);
+            // Parity serves all who ask; who holds less lets those speak first.
+            let later = if whole { Duration::ZERO } else { timing.window() / 2 };
+            demand.due = Some(patience.until(now, grace) + later + timing.draw(rng));
+        }
+    }
+
+    /// Room for one more: what was answered long ago gives way, what is open does not.
+    fn make_place(&mut self, now: Time) -> bool {
+        if self.demands.len() >= DEMANDS_MAX {
+            self.demands.retain(|_, d| d.is_open() || now.since(d.touched()) < MEMORY);
+        }
+        if self.demands.len() >= DEMANDS_MAX {
+            let answered = self.demands.iter().filter(|(_, demand)| !demand.is_open());
+            let oldest = answered.min_by_key(|(_, demand)| demand.touched()).map(|(w, _)| *w);
+            oldest.map(|wanted| self.demands.remove(&wanted));
+        }
+        self.demands.len() < DEMANDS_MAX
+    }
+
+    /// A symbol of something (of a block of `len`) was heard.
+    pub(crate) fn on_symbol(
+        &mut self,
+        now: Time,
+        (wanted, symbol, len): (Wanted, u16, u16),
+        voice: Voice,
+        timing: OriginTiming,
+        rng: &mut Rng,
+    ) {
+        let origin = wanted.0.sender;
+        let grace = Patience::grace(timing.grtt, timing.backoff);
+        let Some(demand) = self.demands.get_mut(&wanted) else {
+            // Others heard a request that we did not, and the origin did not answer it.
+            if voice == Voice::Repairer {
+                let asked =
+                    Time::from_nanos(now.as_nanos().saturating_sub(grace.as_nanos() as u64));
+                self.patience(origin).on_unanswered(now, asked);
+            }
+            return;
+        };
+        let was_open = demand.is_open();
+        demand.on_symbol(now, symbol, len);
+        if !was_open {
+            return;
+        }
+        // Somebody is at it: it is left to it for as long as it goes on.
+        if voice != Voice::Own {
+            demand.due = demand.is_open().then(|| now + timing.grtt + timing.draw(rng));
+        }
+        let asked = demand.asked;
+        match voice {
+            Voice::Origin => self.patience(origin).on_answer(now),
+            Voice::Repairer | Voice::Own => self.patience(origin).on_unanswered(now, asked),
+        }
+    }
+
+    fn patience(&mut self, origin: NodeId) -> &mut Patience {
+        if !self.origins.contains_key(&origin) && self.origins.len() >= ORIGINS_MAX {
+            // It is learned again within two requests.
+            self.origins.pop_first();
+        }
+        self.origins.entry(origin).or_default()
+    }
+
+    /// Whether something of it is open.
+    pub(crate) fn is_asked(&self, wanted: Wanted) -> bool {
+        self.demands.contains_key(&wanted)
+    }
+
+    /// The origin sent something that it had sent before.
+    pub(crate) fn on_answer(&mut self, now: Time, origin: NodeId) {
+        self.own_requests.remove(&origin);
+        self.patience(origin).on_answer(now);
+    }
+
+    /// This node asks the origin; it has not answered the last time, when this was long ago enough.
+    pub(crate) fn on_own_request(&mut self, now: Time, origin: NodeId, timing: OriginTiming) {
+        let answer = timing.grtt * (u32::from(timing.backoff) + 1);
+        match self.own_requests.get(&origin).copied() {
+            Some(asked) if now.since(asked) >= answer => {
+                self.patience(origin).on_unanswered(now, asked);
+                self.own_requests.insert(origin, now);
+            }
+            Some(_) => {}
+            None if self.own_requests.len() < ORIGINS_MAX => {
+                self.own_requests.insert(origin, now);
+            }
+            None => {}
+        }
+    }
+
+    /// The next symbol to send now. `held` tells what of a block is here.
+    pub(crate) fn poll(
+        &mut self,
+        now: Time,
+        timing: impl Fn(NodeId) -> OriginTiming,
+        mut held: impl FnMut(ObjectKey, u32) -> Option<HeldBlock>,
+        rank: impl Fn(ObjectKey) -> u8,
+        rng: &mut Rng,
+    ) -> Option<(Wanted, u16, u16)> {
+        if !self.budget.allows(now) {
+            return None;
+        }
+        loop {
+            let wanted = self.first_due(now, &rank)?;
+            let timing = timing(wanted.0.sender);
+            let patience = self.origins.get(&wanted.0.sender).copied().unwrap_or_default();
+            let grace = Patience::grace(timing.grtt, timing.backoff);
+            let demand = self.demands.get_mut(&wanted)?;
+            let until = patience.until(demand.asked, grace);
+            if until > now {
+                demand.due = Some(until + timing.draw(rng));
+                continue;
+            }
+            let (symbol, len) = match wanted.1 {
+                Part::Info => (Some(0), 1),
+                Part::Block(block) => match held(wanted.0, block) {
+                    Some(held) => (choose(self.node, (wanted.0, block), demand, &held), held.len),
+                    None => (None, 0),
+                },
+            };
+            match symbol {
+                Some(symbol) => return Some((wanted, symbol, len)),
+                None => demand.due = None,
+            }
+        }
+    }
+
+    /// Of what is due, that of the highest rank, then the first.
+    fn first_due(&self, now: Time, rank: &impl Fn(ObjectKey) -> u8) -> Option<Wanted> {
+        let due = |(_, demand): &(&Wanted, &Demand)| {
+            demand.due.is_some_and(|due| due <= now) && demand.is_open()
+        };
+        let due = self.demands.iter().filter(due).map(|(wanted, _)| *wanted);
+        // `max_by_key` gives the last of equals.
+        let due: Vec<Wanted> = due.collect();
+        due.into_iter().rev().max_by_key(|wanted| rank(wanted.0))
+    }
+
+    /// What [`Self::poll`] gave has been sent.
+    pub(crate) fn on_sent(
+        &mut self,
+        now: Time,
+        sent: (Wanted, u16, u16),
+        bytes: usize,
+        (timing, rng): (OriginTiming, &mut Rng),
+    ) {
+        self.budget.on_sent(bytes);
+        self.on_symbol(now, sent, Voice::Own, timing, rng);
+    }
+
+    /// It could not be sent after all.
+    pub(crate) fn give_up(&mut self, wanted: Wanted) {
+        self.demands.remove(&wanted);
+    }
+
+    /// Nothing more of this object can be given.
+    pub(crate) fn forget(&mut self, key: ObjectKey) {
+        let of_it = (key, Part::Info)..=(key, Part::Block(u32::MAX));
+        let gone: Vec<Wanted> = self.demands.range(of_it).map(|(wanted, _)| *wanted).collect();
+        gone.iter().for_each(|wanted| {
+            self.demands.remove(wanted);
+        });
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        let open = self.demands.values().filter(|demand| demand.is_open());
+        let due = open.filter_map(|demand| demand.due).min()?;
+        Some(due.max(self.budget.next()))
+    }
+}
+
+/// What to send of a block: parity of our own slice when the block is whole (source symbols, when all
+/// of it is wanted), else what was asked for by name.
+fn choose(
+    node: NodeId,
+    (key, block): (ObjectKey, u32),
+    demand: &mut Demand,
+    held: &HeldBlock,
+) -> Option<u16> {
+    let rotated = |demand: &Demand, named: bool| {
+        let fits = |s: &u16| !demand.was_heard(*s) && (!named || demand.is_named(*s));
+        let fit: Vec<u16> = held.sources.iter().copied().filter(fits).collect();
+        // Runs in order, from a place of our own.
+        let start = slice::offset(node, key, block, usize::from(held.len)) as u16;
+        fit.iter().copied().find(|s| *s >= start).or_else(|| fit.first().copied())
+    };
+    if !held.is_whole() {
+        return rotated(demand, true);
+    }
+    let parity = |demand: &Demand| {
+        let numbers = slice::numbers(node, key, block, held.parity);
+        numbers.map(|number| held.len + number).find(|symbol| !demand.was_heard(*symbol))
+    };
+    if demand.is_for_all(held.len)
+        && let Some(symbol) = rotated(demand, false)
+    {
+        return Some(symbol);
+    }
+    let fresh = parity(demand).or_else(|| rotated(demand, true));
+    let fresh = fresh.or_else(|| rotated(demand, false));
+    if fresh.is_none() {
+        demand.forget_heard();
+        return parity(demand).or_else(|| rotated(demand, false));
+    }
+    fresh
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_proto::{InstanceId, ObjectTransportId, RunSet};
+
+    const KEY: ObjectKey =
+        ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
+    const BLOCK: Wanted = (KEY, Part::Block(0));
+    const TIMING: OriginTiming =
+        OriginTiming { grtt: Duration::from_millis(100), backoff: 4, group: 10 };
+
+    struct World {
+        repairer: Repairer,
+        rng: Rng,
+        stats: GroupStats,
+        held: HeldBlock,
+    }
+
+    impl World {
+        fn new(node: u32, sources: &[u16]) -> Self {
+            let rate = Bitrate::kbps(1_000_000);
+            let repairer = Repairer::new(NodeId(node), Time::ZERO, rate);
+            let (rng, stats) = (Rng::new(u64::from(node)), GroupStats::default());
+            let held = HeldBlock { len: 10, parity: 16, sources: sources.to_vec() };
+            Self { repairer, rng, stats, held }
+        }
+        fn whole(node: u32) -> Self {
+            Self::new(node, &(0..10).collect::<Vec<_>>())
+        }
+        fn ask(&mut self, now: Time, unnamed: u16, names: &[u16]) {
+            let mut set = RunSet::default();
+            names.iter().for_each(|&n| set.insert(u64::from(n), u64::from(n) + 1));
+            let request = Request { unnamed, names: set, named: names.len() as u16 };
+            let whole = self.held.is_whole();
+            let chance = (&mut self.rng, &mut self.stats);
+            self.repairer.on_request(now, BLOCK, (&request, whole), TIMING, chance);
+        }
+        fn hear(&mut self, now: Time, symbol: u16, voice: Voice) {
+            self.repairer.on_symbol(now, (BLOCK, symbol, 10), voice, TIMING, &mut self.rng);
+        }
+        /// Symbols sent up to `until`, and when the first went.
+        fn run(&mut self, until: Time) -> (Vec<u16>, Option<Time>) {
+            let (mut sent, mut first) = (Vec::new(), None);
+            while let Some(now) = self.repairer.next_timeout().filter(|now| *now <= until) {
+                let held = self.held.clone();
+                let take = |_, _| Some(held.clone());
+                let Some(what) = self.repairer.poll(now, |_| TIMING, take, |_| 0, &mut self.rng)
+                else {
+                    continue;
+                };
+                self.repairer.on_sent(now, what, 100, (TIMING, &mut self.rng));
+                first = first.or(Some(now));
+                sent.push(what.1);
+            }
+            (sent, first)
+        }
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn while_the_origin_answers_nothing_is_sent() {
+        let mut world = World::whole(2);
+        world.ask(at(0), 2, &[]);
+        world.hear(at(600), 10, Voice::Origin);
+        world.hear(at(610), 11, Voice::Origin);
+        assert_eq!(world.run(at(60_000)), (Vec::new(), None));
+    }
+
+    #[test]
+    fn an_origin_that_does_not_answer_is_answered_for_after_its_grace_and_later_at_once() {
+        let mut world = World::whole(2);
+        let mut waited = Vec::new();
+        for round in 0..4 {
+            let asked = at(round * 10_000);
+            world.ask(asked, 2, &[]);
+            let (sent, first) = world.run(asked + Duration::from_secs(9));
+            assert!(sent.len() == 2 && sent.iter().all(|symbol| *symbol >= 10), "{sent:?}");
+            waited.push(first.unwrap().since(asked).as_millis());
+        }
+        assert!(waited[0] >= 700 && waited[1] >= 700, "{waited:?}");
+        assert!(waited[2] <= 400 && waited[3] <= 400, "{waited:?}");
+    }
+
+    #[test]
+    fn a_repairer_that_hears_another_leaves_it_to_it_and_fills_up_what_is_left() {
+        let mut world = World::whole(2);
+        world.ask(at(0), 3, &[]);
+        world.hear(at(750), 18, Voice::Repairer);
+        world.hear(at(760), 19, Voice::Repairer);
+        let (sent, first) = world.run(at(60_000));
+        assert_eq!(sent.len(), 1);
+        assert!(first.unwrap() >= at(860) && ![18, 19].contains(&sent[0]));
+    }
+
+    #[test]
+    fn who_holds_a_part_sends_what_of_it_was_named_and_nothing_else() {
+        let mut world = World::new(2, &[1, 3, 5, 7]);
+        world.ask(at(0), 0, &[2, 3, 7]);
+        let (mut sent, first) = world.run(at(60_000));
+        sent.sort_unstable();
+        assert_eq!(sent, [3, 7]);
+        assert!(first.unwrap() >= at(900), "who holds all goes first");
+        world.ask(at(70_000), 4, &[]);
+        assert_eq!(world.run(at(80_000)).0, []);
+    }
+
+    #[test]
+    fn a_whole_block_that_is_asked_for_goes_as_it_is() {
+        let mut world = World::whole(3);
+        world.ask(at(0), 0, &(0..10).collect::<Vec<_>>());
+        let (mut sent, _) = world.run(at(60_000));
+        sent.sort_unstable();
+        assert_eq!(sent, (0..10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn two_repairers_that_speak_at_once_send_different_parity() {
+        let sent: Vec<Vec<u16>> = (2..4)
+            .map(|node| {
+                let mut world = World::whole(node);
+                world.ask(at(0), 3, &[]);
+                world.run(at(60_000)).0
+            })
+            .collect();
+        assert_eq!((sent[0].len(), sent[1].len()), (3, 3));
+        // With two slices there is one to share; with the usual 15 there rarely is.
+        let mut other = World::whole(3);
+        other.held.parity = 127;
+        other.ask(at(0), 3, &[]);
+        assert!(other.run(at(60_000)).0.iter().all(|symbol| !sent[0].contains(symbol)));
+    }
+
+    #[test]
+    fn more_requests_than_can_be_kept_are_dropped_and_counted() {
+        let mut world = World::whole(2);
+        for block in 0..=DEMANDS_MAX as u32 {
+            let request = Request { unnamed: 1, ..Request::default() };
+            let chance = (&mut world.rng, &mut world.stats);
+            let wanted = (KEY, Part::Block(block));
+            world.repairer.on_request(at(0), wanted, (&request, true), TIMING, chance);
+        }
+        assert_eq!(world.stats.demands_dropped, 1);
+    }
+}

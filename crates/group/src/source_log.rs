@@ -1,0 +1,98 @@
+//! What has become of each object of one life of a publisher: whole here, settled, or neither.
+
+use fanfare_proto::{InstanceId, ObjectTransportId, RunSet};
+
+/// One turn of transport ids is left below the first one heard, for what came earlier.
+const FIRST: u64 = 0x1_0000;
+
+/// The objects of one life, counted on where ids wrap.
+#[derive(Debug)]
+pub(crate) struct SourceLog {
+    pub(crate) instance: InstanceId,
+    newest: u64,
+    /// The first one heard of.
+    first: u64,
+    /// Objects before it are no concern of ours.
+    floor: u64,
+    /// Whole, unwanted, or given up: nothing waits for it.
+    settled: RunSet,
+    whole: RunSet,
+}
+
+impl SourceLog {
+    /// `id` is the first heard of; `back` objects before it count as well.
+    pub(crate) fn new(instance: InstanceId, id: ObjectTransportId, back: u64) -> Self {
+        let first = FIRST + u64::from(id.0);
+        // Ids do not reach back across 0: a publisher begins there.
+        let floor = first - back.min(u64::from(id.0));
+        let (settled, whole) = (RunSet::default(), RunSet::default());
+        Self { instance, newest: first, first, floor, settled, whole }
+    }
+
+    /// The number of `id`, nearest to the newest.
+    pub(crate) fn index(&self, id: ObjectTransportId) -> u64 {
+        let newest = ObjectTransportId((self.newest & 0xffff) as u16);
+        self.newest.saturating_add_signed(i64::from(newest.distance_to(id)))
+    }
+    pub(crate) fn on_heard(&mut self, id: ObjectTransportId) -> u64 {
+        let index = self.index(id);
+        self.newest = self.newest.max(index);
+        index
+    }
+    pub(crate) fn on_whole(&mut self, index: u64) {
+        self.whole.insert(index, index + 1);
+    }
+    /// It is no longer kept: others cannot have it from us.
+    pub(crate) fn on_gone(&mut self, index: u64) {
+        self.whole.remove(index, index + 1);
+    }
+    /// Nothing waits for it. Gives the first that is not settled.
+    pub(crate) fn settle(&mut self, index: u64) -> u64 {
+        self.settled.insert(index, index + 1);
+        self.settled.first_gap(self.floor)
+    }
+    pub(crate) fn is_settled(&self, index: u64) -> bool {
+        index < self.floor || self.settled.contains(index)
+    }
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest
+    }
+    pub(crate) fn whole(&self) -> &RunSet {
+        &self.whole
+    }
+    /// The lowest that is spoken of to others: what came before is not known here.
+    pub(crate) fn floor(&self) -> u64 {
+        self.floor
+    }
+    /// How many objects before the first one heard of it is.
+    pub(crate) fn back(&self, index: u64) -> u64 {
+        self.first.saturating_sub(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(n: u16) -> ObjectTransportId {
+        ObjectTransportId(n)
+    }
+
+    #[test]
+    fn ids_are_counted_on_across_the_wrap() {
+        let mut log = SourceLog::new(InstanceId(1), id(0xfffe), 10);
+        let before = log.newest();
+        assert_eq!(log.on_heard(id(3)), before + 5);
+        assert_eq!(log.index(id(0xffff)), before + 1);
+    }
+
+    #[test]
+    fn settled_objects_are_passed_over_from_the_floor_on() {
+        let mut log = SourceLog::new(InstanceId(1), id(2), 10);
+        let floor = log.floor();
+        assert_eq!(log.back(floor), 2, "none before the publisher's first");
+        assert_eq!(log.settle(floor + 1), floor);
+        assert_eq!(log.settle(floor), floor + 2);
+        assert!(log.is_settled(floor - 1) && !log.is_settled(floor + 2));
+    }
+}

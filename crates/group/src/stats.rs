@@ -1,0 +1,30 @@
+//! Counters of a group node. Every drop has one.
+
+/// What a node has done and refused so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GroupStats {
+    /// Repairs of others' objects sent.
+    pub repairs_sent: u64,
+    /// Their UDP payload bytes.
+    pub repair_bytes_sent: u64,
+    /// Repairs of others heard.
+    pub repairs_heard: u64,
+    /// Those that brought something new.
+    pub repairs_useful: u64,
+    /// Announcements sent.
+    pub states_sent: u64,
+    /// Their UDP payload bytes.
+    pub state_bytes_sent: u64,
+    /// Announcements heard.
+    pub states_heard: u64,
+    /// Requests to others heard that this node could serve.
+    pub demands: u64,
+    /// Requests not kept because too many are open.
+    pub demands_dropped: u64,
+    /// Frames of ours that make no sense, or of another version.
+    pub frames_refused: u64,
+    /// Objects that gave way in the cache.
+    pub evicted: u64,
+    /// Nodes not kept because too many are known.
+    pub members_dropped: u64,
+}

@@ -1,0 +1,133 @@
+//! When to announce: soon after a change, seldom when nothing changes, not at all when enough others
+//! have said the same (Trickle, RFC 6206).
+
+use fanfare_proto::{Duration, Time, rng::Rng};
+
+/// RFC 6206's redundancy constant: so many consistent announcements heard in an interval make our
+/// own superfluous.
+const REDUNDANCY: u32 = 3;
+/// But never more than so many intervals in a row: it is a sign of life, too.
+const SILENT_MAX: u32 = 2;
+
+/// One Trickle timer.
+#[derive(Debug)]
+pub(crate) struct Trickle {
+    min: Duration,
+    max: Duration,
+    interval: Duration,
+    /// In the second half of the interval: when to speak; `None` when that is over.
+    due: Option<Time>,
+    end: Time,
+    consistent: u32,
+    silent: u32,
+}
+
+impl Trickle {
+    pub(crate) fn new(now: Time, min: Duration, max: Duration, rng: &mut Rng) -> Self {
+        let (min, interval) = (min.max(Duration::from_millis(1)), min);
+        let mut trickle = Self {
+            min,
+            max: max.max(min),
+            interval,
+            due: None,
+            end: now,
+            consistent: 0,
+            silent: 0,
+        };
+        trickle.begin(now, rng);
+        trickle
+    }
+
+    fn begin(&mut self, now: Time, rng: &mut Rng) {
+        let half = self.interval / 2;
+        let within = rng.below(half.as_nanos() as u64 + 1);
+        self.due = Some(now + half + Duration::from_nanos(within));
+        self.end = now + self.interval;
+        self.consistent = 0;
+    }
+
+    /// Something differs: the shortest interval begins, unless it is under way.
+    pub(crate) fn on_change(&mut self, now: Time, rng: &mut Rng) {
+        if self.interval > self.min {
+            self.interval = self.min;
+            self.begin(now, rng);
+        }
+    }
+    /// Somebody said what we would have said.
+    pub(crate) fn on_consistent(&mut self) {
+        self.consistent += 1;
+    }
+    /// Whether to speak now. Goes on to the next interval when this one is over.
+    pub(crate) fn poll(&mut self, now: Time, rng: &mut Rng) -> bool {
+        let due = self.due.is_some_and(|due| due <= now);
+        let mut speak = false;
+        if due {
+            self.due = None;
+            speak = self.consistent < REDUNDANCY || self.silent >= SILENT_MAX;
+            self.silent = if speak { 0 } else { self.silent + 1 };
+        }
+        if self.end <= now {
+            self.interval = (self.interval * 2).min(self.max);
+            self.begin(now, rng);
+        }
+        speak
+    }
+    pub(crate) fn next_timeout(&self) -> Time {
+        self.due.map_or(self.end, |due| due.min(self.end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn run(trickle: &mut Trickle, rng: &mut Rng, until: u64, heard: u32) -> Vec<u64> {
+        let mut spoken = Vec::new();
+        let mut now = trickle.next_timeout();
+        while now < Time::ZERO + Duration::from_secs(until) {
+            (0..heard).for_each(|_| trickle.on_consistent());
+            if trickle.poll(now, rng) {
+                spoken.push(now.as_nanos() / 1_000_000_000);
+            }
+            assert!(trickle.next_timeout() > now);
+            now = trickle.next_timeout();
+        }
+        spoken
+    }
+
+    fn timer() -> (Trickle, Rng) {
+        let mut rng = Rng::new(1);
+        let trickle =
+            Trickle::new(Time::ZERO, Duration::from_secs(1), Duration::from_secs(32), &mut rng);
+        (trickle, rng)
+    }
+
+    #[test]
+    fn when_nothing_changes_it_speaks_half_as_often_each_time() {
+        let (mut trickle, mut rng) = timer();
+        let spoken = run(&mut trickle, &mut rng, 300, 0);
+        assert!((11..=15).contains(&spoken.len()), "{spoken:?}");
+    }
+
+    #[test]
+    fn a_change_brings_the_shortest_interval_back_once() {
+        let (mut trickle, mut rng) = timer();
+        run(&mut trickle, &mut rng, 100, 0);
+        let now = Time::ZERO + Duration::from_secs(100);
+        trickle.on_change(now, &mut rng);
+        let due = trickle.next_timeout();
+        assert!(due <= now + Duration::from_secs(1));
+        trickle.on_change(now, &mut rng);
+        assert_eq!(trickle.next_timeout(), due, "many changes are one");
+    }
+
+    #[test]
+    fn who_hears_enough_of_the_same_is_silent_but_not_for_ever() {
+        let (mut trickle, mut rng) = timer();
+        let alone = run(&mut trickle, &mut rng, 600, 0).len();
+        let (mut trickle, mut rng) = timer();
+        let among_many = run(&mut trickle, &mut rng, 600, 5).len();
+        assert!(among_many > 0 && among_many * 2 < alone, "{among_many} of {alone}");
+    }
+}
