@@ -23,6 +23,8 @@ pub(crate) struct Request {
     /// Source symbols asked for by name.
     pub(crate) names: RunSet,
     pub(crate) named: u16,
+    /// It is for INFO, of which there is nothing fresh: who asks later gets the same again.
+    pub(crate) info: bool,
 }
 
 /// All that is open of one block.
@@ -74,6 +76,9 @@ impl Demand {
             self.asked = now;
         }
         let (fresh, parity) = if in_flight { (0, 0) } else { (self.fresh, self.parity) };
+        if request.info && !in_flight {
+            self.forget_heard();
+        }
         if request.unnamed > 0 {
             self.unnamed = self.unnamed.max(fresh.saturating_add(request.unnamed));
         }
@@ -148,7 +153,7 @@ mod tests {
     fn named(symbols: &[u16]) -> Request {
         let mut names = RunSet::default();
         symbols.iter().for_each(|&s| names.insert(u64::from(s), u64::from(s) + 1));
-        Request { unnamed: 0, names, named: symbols.len() as u16 }
+        Request { names, named: symbols.len() as u16, ..Request::default() }
     }
 
     #[test]
@@ -192,6 +197,18 @@ mod tests {
         assert!(demand.is_open() && demand.was_heard(20) && demand.asked == at(400));
         demand.on_symbol(at(450), 21, LEN);
         assert!(!demand.is_open());
+    }
+
+    #[test]
+    fn info_asked_again_later_is_answered_once_more_and_no_more() {
+        let mut demand = Demand::new(at(0));
+        let info = Request { unnamed: 1, info: true, ..Request::default() };
+        for ms in [0, 1000, 2000] {
+            demand.on_request(at(ms), &info, GRTT);
+            assert!(demand.is_open());
+            demand.on_symbol(at(ms + 10), 0, 1);
+            assert!(!demand.is_open());
+        }
     }
 
     #[test]

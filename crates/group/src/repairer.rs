@@ -329,7 +329,8 @@ mod tests {
         fn ask(&mut self, now: Time, unnamed: u16, names: &[u16]) {
             let mut set = RunSet::default();
             names.iter().for_each(|&n| set.insert(u64::from(n), u64::from(n) + 1));
-            let request = Request { unnamed, names: set, named: names.len() as u16 };
+            let named = names.len() as u16;
+            let request = Request { unnamed, names: set, named, info: false };
             let whole = self.held.is_whole();
             let chance = (&mut self.rng, &mut self.stats);
             self.repairer.on_request(now, BLOCK, (&request, whole), TIMING, chance);
@@ -379,7 +380,7 @@ mod tests {
             assert!(sent.len() == 2 && sent.iter().all(|symbol| *symbol >= 10), "{sent:?}");
             waited.push(first.unwrap().since(asked).as_millis());
         }
-        assert!(waited[0] >= 700 && waited[1] >= 700, "{waited:?}");
+        assert!(waited[0] >= 1400 && waited[1] >= 1400, "{waited:?}");
         assert!(waited[2] <= 400 && waited[3] <= 400, "{waited:?}");
     }
 
@@ -401,7 +402,7 @@ mod tests {
         let (mut sent, first) = world.run(at(60_000));
         sent.sort_unstable();
         assert_eq!(sent, [3, 7]);
-        assert!(first.unwrap() >= at(900), "who holds all goes first");
+        assert!(first.unwrap() >= at(1600), "who holds all goes first");
         world.ask(at(70_000), 4, &[]);
         assert_eq!(world.run(at(80_000)).0, []);
     }

@@ -10,7 +10,7 @@
 //! - [`topology`]: a network of shared hops in its place; [`hop`] and [`queue`]: one of them;
 //!   [`medium`]: radio; [`packet`]: what travels; `port`, `fabric`: the same at work; [`flow`]: what else is there.
 //! - [`agenda`]: what happens when.
-//! - `node`: drives one session by its `clock`; [`content`]: objects' bytes, computed rather than stored.
+//! - `node`: drives one session or group node (`speaker`) by its `clock`; [`content`]: objects' bytes, computed rather than stored.
 //! - `simulation`: the run itself.
 //! - [`emulation`]: the network alone, under a driver's clock, with real packets.
 //! - [`tcp`]: flows to compete with.
@@ -48,6 +48,7 @@ pub mod report;
 pub mod scenario;
 pub mod series;
 mod simulation;
+mod speaker;
 pub mod statistics;
 pub mod table;
 pub mod tcp;
@@ -68,7 +69,7 @@ pub use medium::Medium;
 pub use network::{Host, Hosts};
 pub use node::{Completion, Offer};
 pub use packet::FlowId;
-pub use plan::{Change, Object, Plan, Until};
+pub use plan::{Change, Object, Plan, Publication, Until};
 pub use queue::{Limit, Queue, Red};
 pub use reaction::Reaction;
 pub use report::{HostReport, Report};

@@ -5,9 +5,11 @@ use crate::{
     clock::Clock,
     content::{CheckedStorage, Shelf},
     network::Host,
-    plan::{HostPlan, Object},
+    plan::{GroupPlan, HostPlan, Object, Publication},
     series::Series,
+    speaker::{Speaker, Told},
 };
+use fanfare_group::{Delivered, Event as GroupEvent, GroupStats};
 use fanfare_proto::{
     Destination, Ecn, Event, InstanceId, ObjectKey, ObjectKind, ObjectTransportId, RecvMeta,
     Session, SessionConfig, Stats, Time,
@@ -49,6 +51,18 @@ pub struct Completion {
     pub whole: bool,
 }
 
+/// Messages of a publication that wait in the session while one is being sent.
+const AHEAD: u64 = 2;
+/// Messages up to this size are handed over with their bytes: they may fit into their description.
+const SHORT: u64 = 8192;
+
+/// A publication under way.
+#[derive(Debug)]
+struct Publishing {
+    what: Publication,
+    published: u64,
+}
+
 /// What a node wants to put on the network.
 pub(crate) type Output<'a> = dyn FnMut(Destination, Option<Ecn>, &[u8]) + 'a;
 
@@ -60,10 +74,18 @@ pub(crate) struct Node {
     /// What the session takes for the time.
     clock: Clock,
     seed: u64,
-    session: Option<Session>,
+    group: Option<GroupPlan>,
+    speaker: Option<Speaker>,
     storage: CheckedStorage,
     buffer: Vec<u8>,
     backlog: VecDeque<Object>,
+    publishing: VecDeque<Publishing>,
+    /// Objects whose first pass has ended.
+    sent: u64,
+    /// Messages handed over.
+    pub(crate) messages: Vec<(Time, Delivered)>,
+    /// Counters of group nodes, as [`Self::lives`].
+    past_group: Vec<GroupStats>,
     /// What it holds of every object that begins: offset, bytes.
     before: Vec<(u64, u64)>,
     /// It looks at them before it says so.
@@ -91,10 +113,15 @@ impl Node {
             config: plan.config.clone(),
             clock: Clock::new(plan.drift_ppm),
             seed,
-            session: None,
+            group: plan.group_plan.clone(),
+            speaker: None,
             storage: CheckedStorage::default(),
             buffer: Vec::new(),
             backlog: VecDeque::new(),
+            publishing: VecDeque::new(),
+            sent: 0,
+            messages: Vec::new(),
+            past_group: Vec::new(),
             before: Vec::new(),
             examines: false,
             offers: Vec::new(),
@@ -118,24 +145,28 @@ impl Node {
             sender.instance_id = InstanceId(sender.instance_id.0.wrapping_add(life as u16));
         }
         let seed = self.seed ^ (u64::from(self.host.0) + 1) << 20 ^ (life << 50);
-        self.session = Some(Session::new(config, seed, self.clock.shows(now)));
+        let shown = self.clock.shows(now);
+        self.speaker = Some(Speaker::new(config, self.group.as_ref(), seed, shown));
         self.storage.forget();
     }
 
     /// Ends a life without a word.
     pub(crate) fn crash(&mut self) {
-        if let Some(session) = self.session.take() {
-            self.past.push(session.stats());
+        if let Some(speaker) = self.speaker.take() {
+            self.past.push(speaker.stats());
+            self.past_group.extend(speaker.group_stats());
         }
         self.backlog.clear();
+        self.publishing.clear();
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        self.session.is_some()
+        self.speaker.is_some()
     }
 
     pub(crate) fn receives(&self) -> bool {
-        self.config.receiver.is_some()
+        let subscribes = self.group.as_ref().is_none_or(|plan| !plan.subscriptions.is_empty());
+        self.config.receiver.is_some() && subscribes
     }
 
     /// Whether it has received this object whole, in any life.
@@ -152,12 +183,12 @@ impl Node {
     }
 
     pub(crate) fn session(&mut self) -> Option<&mut Session> {
-        self.session.as_mut()
+        self.speaker.as_mut().map(Speaker::session)
     }
 
     /// When its session wants to be woken.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let (at, _) = self.session.as_ref()?.poll_timeout()?;
+        let at = self.speaker.as_ref()?.next_timeout()?;
         Some(self.clock.when(at))
     }
 
@@ -167,19 +198,25 @@ impl Node {
 
     /// Counters of each life, the present one last.
     pub(crate) fn lives(&self) -> Vec<Stats> {
-        self.past.iter().copied().chain(self.session.as_ref().map(Session::stats)).collect()
+        self.past.iter().copied().chain(self.speaker.as_ref().map(Speaker::stats)).collect()
+    }
+
+    /// Counters of a group node in each life; none of a plain session.
+    pub(crate) fn group_lives(&self) -> Vec<GroupStats> {
+        let present = self.speaker.as_ref().and_then(Speaker::group_stats);
+        self.past_group.iter().copied().chain(present).collect()
     }
 
     pub(crate) fn on_datagram(&mut self, now: Time, meta: RecvMeta, bytes: &[u8]) {
-        let Some(session) = &mut self.session else { return };
+        let Some(speaker) = &mut self.speaker else { return };
         let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
-        session.handle_datagram(self.clock.shows(now), meta, bytes, &mut shelf);
+        speaker.handle_datagram(self.clock.shows(now), meta, bytes, &mut shelf);
     }
 
     /// A wake from the agenda. It may be one that is no longer wanted; then nothing happens.
     pub(crate) fn on_wake(&mut self, now: Time) {
-        let Some(session) = &mut self.session else { return };
-        let Some((at, timer)) = session.poll_timeout() else { return };
+        let Some(speaker) = &mut self.speaker else { return };
+        let Some(at) = speaker.next_timeout() else { return };
         if self.clock.when(at) > now {
             return;
         }
@@ -190,11 +227,12 @@ impl Node {
         };
         assert!(
             self.last_wake.1 <= STORM_WAKES,
-            "host {} at {now}: woken {STORM_WAKES} times without time passing, now by {timer:?} of {at}",
-            self.host.0
+            "host {} at {now}: woken {STORM_WAKES} times without time passing, now by {:?} of {at}",
+            self.host.0,
+            speaker.poll_timeout()
         );
         let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
-        session.handle_timeout(self.clock.shows(now), &mut shelf);
+        speaker.handle_timeout(self.clock.shows(now), &mut shelf);
     }
 
     /// Takes an object for sending, now or when the session has room.
@@ -202,11 +240,16 @@ impl Node {
         self.backlog.push_back(object);
     }
 
+    /// Publishes messages from now on.
+    pub(crate) fn publish(&mut self, what: Publication) {
+        self.publishing.push_back(Publishing { what, published: 0 });
+    }
+
     /// Withdraws its `nth` object.
     pub(crate) fn cancel(&mut self, nth: usize) {
-        if let (Some(session), Some(offer)) = (&mut self.session, self.offers.get_mut(nth)) {
+        if let (Some(speaker), Some(offer)) = (&mut self.speaker, self.offers.get_mut(nth)) {
             offer.cancelled = true;
-            session.sender().cancel(offer.key.object);
+            speaker.session().sender().cancel(offer.key.object);
         }
     }
 
@@ -216,7 +259,7 @@ impl Node {
 
     /// Confirms all objects received so far.
     pub(crate) fn confirm(&mut self) {
-        if let Some(session) = &mut self.session {
+        if let Some(session) = self.speaker.as_mut().map(Speaker::session) {
             self.completions.iter().for_each(|c| session.receiver().confirm(c.key));
         }
     }
@@ -229,7 +272,8 @@ impl Node {
     /// It begins, or ends, to look at what it has of objects.
     pub(crate) fn examine(&mut self, now: Time, examines: bool) {
         self.examines = examines;
-        let Some(session) = self.session.as_mut().filter(|_| !examines) else { return };
+        let session = self.speaker.as_mut().map(Speaker::session).filter(|_| !examines);
+        let Some(session) = session else { return };
         let begun = self.events.iter().filter_map(|(_, event)| match event {
             Event::ObjectNew { key, .. } => Some(*key),
             _ => None,
@@ -247,15 +291,15 @@ impl Node {
             Event::ObjectNew { key, .. } => Some(*key),
             _ => None,
         });
-        if let (Some(key), Some(session)) = (begun.into_iter().nth(nth), &mut self.session) {
+        if let (Some(key), Some(speaker)) = (begun.into_iter().nth(nth), &mut self.speaker) {
             self.storage.lose(key, offset, offset + len);
-            session.receiver().reject(self.clock.shows(now), key, offset, len);
+            speaker.session().receiver().reject(self.clock.shows(now), key, offset, len);
         }
     }
 
     /// Whether objects still wait for room in the session.
     pub(crate) fn has_backlog(&self) -> bool {
-        !self.backlog.is_empty()
+        !self.backlog.is_empty() || !self.publishing.is_empty()
     }
 
     /// Drains the session. True when something was completed, or the last flush ended.
@@ -265,7 +309,8 @@ impl Node {
         loop {
             self.transmit(now, output);
             let purged = self.take_events(now, &mut news);
-            if !purged || !self.enqueue(now) {
+            let room = purged || !self.publishing.is_empty();
+            if !room || !self.enqueue(now) {
                 self.count_received(now);
                 return news;
             }
@@ -281,10 +326,10 @@ impl Node {
     }
 
     fn transmit(&mut self, now: Time, output: &mut Output<'_>) {
-        let Some(session) = &mut self.session else { return };
+        let Some(speaker) = &mut self.speaker else { return };
         let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
         let (local, mut sent) = (self.clock.shows(now), 0);
-        while let Some(batch) = session.poll_transmit(local, BATCH, &mut self.buffer, &mut shelf) {
+        while let Some(batch) = speaker.poll_transmit(local, BATCH, &mut self.buffer, &mut shelf) {
             assert!(batch.segment_size > 0, "host {} at {now}: an empty datagram", self.host.0);
             for datagram in self.buffer.chunks(batch.segment_size) {
                 output(batch.destination, batch.ecn, datagram);
@@ -296,9 +341,17 @@ impl Node {
 
     /// True when the session may have room again.
     fn take_events(&mut self, now: Time, news: &mut bool) -> bool {
-        let Some(session) = &mut self.session else { return false };
+        let Some(speaker) = &mut self.speaker else { return false };
         let mut purged = false;
-        while let Some(event) = session.poll_event() {
+        while let Some(told) = speaker.poll_event() {
+            let event = match told {
+                Told::Session(event) => event,
+                Told::Group(GroupEvent::Message(message)) => {
+                    self.messages.push((now, message));
+                    continue;
+                }
+                Told::Group(_) => continue,
+            };
             match &event {
                 Event::ObjectCompleted { key, size } => {
                     let whole = self.storage.is_whole(*key, *size);
@@ -310,11 +363,12 @@ impl Node {
                     let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
                     self.before.iter().for_each(|&(o, len)| shelf.received.keep(*key, o, o + len));
                     if self.examines {
-                        session.receiver().examine(now, *key, true);
+                        speaker.session().receiver().examine(now, *key, true);
                     } else {
-                        claim(session, &mut shelf, *key, &self.before);
+                        claim(speaker.session(), &mut shelf, *key, &self.before);
                     }
                 }
+                Event::ObjectSent { .. } => self.sent += 1,
                 Event::FlushDone => *news = true,
                 Event::ObjectPurged { .. } => purged = true,
                 _ => {}
@@ -326,8 +380,9 @@ impl Node {
 
     /// Hands waiting objects to the session while it takes them. True when it took any.
     fn enqueue(&mut self, now: Time) -> bool {
-        let Some(session) = &mut self.session else { return false };
         let before = self.offers.len();
+        self.publish_next(now);
+        let Some(session) = self.speaker.as_mut().map(Speaker::session) else { return false };
         while let Some(object) = self.backlog.pop_front() {
             let Ok(key) = session.sender().enqueue(self.clock.shows(now), object.to_new()) else {
                 self.backlog.push_front(object);
@@ -337,6 +392,38 @@ impl Node {
             self.offers.push(Offer { key, kind, size, info, cancelled: false });
         }
         self.offers.len() > before
+    }
+
+    /// Publishes while the session has less than a few messages to send.
+    fn publish_next(&mut self, now: Time) {
+        let Some(group) = self.speaker.as_mut().and_then(Speaker::group) else { return };
+        while let Some(publishing) = self.publishing.front_mut() {
+            let what = &publishing.what;
+            if publishing.published >= what.count || now.since(Time::ZERO) >= what.until {
+                self.publishing.pop_front();
+                continue;
+            }
+            if self.offers.len() as u64 >= self.sent + AHEAD {
+                return;
+            }
+            let local = self.clock.shows(now);
+            let taken = match what.size <= SHORT {
+                // What is in a description is not compared; the rest is computed from the key.
+                true => {
+                    let content = vec![0; what.size as usize];
+                    let taken = group.publish(local, &what.topic, &content, what.options);
+                    taken.map(|taken| (taken.key, if taken.inline { 0 } else { what.size }))
+                }
+                false => {
+                    let key = group.publish_stored(local, &what.topic, what.size, what.options);
+                    key.map(|key| (key, what.size))
+                }
+            };
+            let Ok((key, size)) = taken else { return };
+            let kind = ObjectKind::Data;
+            self.offers.push(Offer { key, kind, size, info: None, cancelled: false });
+            publishing.published += 1;
+        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! What is to be simulated: hosts, paths, and what changes when.
 
+mod group;
 mod topology;
+
+pub(crate) use group::GroupPlan;
+pub use group::Publication;
 
 use crate::{
     fabric::MembershipLatency,
@@ -65,6 +69,8 @@ pub enum Change {
     Crash(Host),
     /// The host is given an object to send.
     Send(Host, Object),
+    /// The group node publishes messages.
+    Publish(Host, Publication),
     /// The host withdraws its n-th object.
     Cancel(Host, usize),
     /// The host sends its n-th object once more.
@@ -168,6 +174,8 @@ pub(crate) struct HostPlan {
     pub(crate) group: u8,
     pub(crate) start: Duration,
     pub(crate) drift_ppm: i32,
+    /// It is a group node.
+    pub(crate) group_plan: Option<GroupPlan>,
 }
 
 impl Plan {
@@ -220,7 +228,8 @@ impl Plan {
     pub fn host(mut self, config: SessionConfig) -> Self {
         let node_id = Self::node_id(Host(self.hosts.len() as u16));
         let config = SessionConfig { node_id, ..config };
-        self.hosts.push(HostPlan { config, group: 0, start: Duration::ZERO, drift_ppm: 0 });
+        let (start, group_plan) = (Duration::ZERO, None);
+        self.hosts.push(HostPlan { config, group: 0, start, drift_ppm: 0, group_plan });
         self
     }
     /// The node id of a host.

@@ -11,6 +11,7 @@ use crate::{
     traffic::{Kind, Traffic},
 };
 use core::{fmt, ops::Range};
+use fanfare_group::{Delivered, Description, GroupStats};
 use fanfare_proto::{Duration, Event, ObjectKey, Stats, Time};
 use std::collections::BTreeMap;
 
@@ -34,6 +35,10 @@ pub struct HostReport {
     pub events: Vec<(Time, Event)>,
     /// Counters of each of its lives.
     pub lives: Vec<Stats>,
+    /// Counters of each of its lives as a group node; none of a plain session.
+    pub group_lives: Vec<GroupStats>,
+    /// Messages handed over to its subscriptions.
+    pub messages: Vec<(Time, Delivered)>,
     /// Bytes of objects it received, each once, over time.
     pub received: Series,
     /// Times its timers woke it.
@@ -51,10 +56,12 @@ impl HostReport {
             up: node.is_up(),
             receives: node.receives(),
             lives: node.lives(),
+            group_lives: node.group_lives(),
             wakes: node.wakes,
             wrong_bytes: node.storage().wrong_bytes,
             rewritten_bytes: node.storage().rewritten_bytes,
             received: node.received,
+            messages: node.messages,
             completions: node.completions,
             events: node.events,
         }
@@ -196,7 +203,9 @@ impl Report {
         });
         let sent = self.offer(key).and_then(|offer| offer.info.as_ref());
         // An object without INFO may travel with an empty one, to tell its size.
-        let fits = heard == sent || sent.is_none() && heard.is_some_and(Vec::is_empty);
+        // A message's description is made by its group node.
+        let made = |info: &Vec<u8>| info.is_empty() || Description::decode(info).is_some();
+        let fits = heard == sent || sent.is_none() && heard.is_some_and(made);
         self.check(fits, &format!("host {} has the INFO of {key:?}", host.host.0));
     }
 

@@ -279,6 +279,7 @@ impl Simulation {
     fn command(&mut self, command: Change) {
         let host = match &command {
             Change::Send(host, _)
+            | Change::Publish(host, _)
             | Change::Cancel(host, _)
             | Change::Requeue(host, _)
             | Change::End(host)
@@ -304,6 +305,7 @@ impl Simulation {
         let Some(session) = node.session() else { return };
         match command {
             Change::Send(_, object) => node.offer(object),
+            Change::Publish(_, publication) => node.publish(publication),
             Change::Cancel(_, nth) => node.cancel(nth),
             Change::Requeue(..) => {
                 if let Some(object) = nth {

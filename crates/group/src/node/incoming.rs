@@ -178,7 +178,7 @@ impl GroupNode {
             let (info_here, has_info) = (cached.info.is_some(), cached.has_info);
             let all = level.has(RepairLevel::OBJECT);
             if (all && has_info || level.has(RepairLevel::INFO)) && info_here {
-                let request = Request { unnamed: 1, ..Request::default() };
+                let request = Request { unnamed: 1, info: true, ..Request::default() };
                 asked.insert((key, Part::Info), request);
             }
             let receiver = self.session.receiver();
