@@ -11,7 +11,10 @@ use crate::{
     slice,
     stats::GroupStats,
 };
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 use fanfare_proto::{Bitrate, Duration, HeldBlock, NodeId, ObjectKey, Time, backoff, rng::Rng};
 
 /// Requests kept at once.
@@ -52,6 +55,8 @@ pub(crate) enum Voice {
 pub(crate) struct Repairer {
     node: NodeId,
     demands: BTreeMap<Wanted, Demand>,
+    /// Those of them that are open and have a time to be answered at: few, of many remembered.
+    waiting: BTreeSet<Wanted>,
     origins: BTreeMap<NodeId, Patience>,
     /// When this node asked an origin itself.
     own_requests: BTreeMap<NodeId, Time>,
@@ -62,7 +67,8 @@ impl Repairer {
     pub(crate) fn new(node: NodeId, now: Time, rate: Bitrate) -> Self {
         let budget = Budget::new(now, rate);
         let (demands, origins) = (BTreeMap::new(), BTreeMap::new());
-        Self { node, demands, origins, own_requests: BTreeMap::new(), budget }
+        let (waiting, own_requests) = (BTreeSet::new(), BTreeMap::new());
+        Self { node, demands, waiting, origins, own_requests, budget }
     }
 
     pub(crate) fn is_deaf(&self, origin: NodeId) -> bool {
@@ -94,6 +100,16 @@ impl Repairer {
             let later = if whole { Duration::ZERO } else { timing.window() / 2 };
             demand.due = Some(patience.until(now, grace) + later + timing.draw(rng));
         }
+        self.note(wanted);
+    }
+
+    /// Keeps the list of those that wait.
+    fn note(&mut self, wanted: Wanted) {
+        let waits = |demand: &Demand| demand.is_open() && demand.due.is_some();
+        match self.demands.get(&wanted).is_some_and(waits) {
+            true => self.waiting.insert(wanted),
+            false => self.waiting.remove(&wanted),
+        };
     }
 
     /// Room for one more: what was answered long ago gives way, what is open does not.
@@ -139,6 +155,7 @@ impl Repairer {
             demand.due = demand.is_open().then(|| now + timing.grtt + timing.draw(rng));
         }
         let asked = demand.asked;
+        self.note(wanted);
         match voice {
             Voice::Origin => self.patience(origin).on_answer(now),
             Voice::Repairer | Voice::Own => self.patience(origin).on_unanswered(now, asked),
@@ -212,20 +229,23 @@ impl Repairer {
             };
             match symbol {
                 Some(symbol) => return Some((wanted, symbol, len)),
-                None => demand.due = None,
+                None => {
+                    demand.due = None;
+                    self.note(wanted);
+                }
             }
         }
     }
 
     /// Of what is due, that of the highest rank, then the first.
     fn first_due(&self, now: Time, rank: &impl Fn(ObjectKey) -> u8) -> Option<Wanted> {
-        let due = |(_, demand): &(&Wanted, &Demand)| {
-            demand.due.is_some_and(|due| due <= now) && demand.is_open()
-        };
-        let due = self.demands.iter().filter(due).map(|(wanted, _)| *wanted);
+        let due = |wanted: &&Wanted| self.due(wanted).is_some_and(|due| due <= now);
         // `max_by_key` gives the last of equals.
-        let due: Vec<Wanted> = due.collect();
-        due.into_iter().rev().max_by_key(|wanted| rank(wanted.0))
+        self.waiting.iter().rev().filter(due).max_by_key(|wanted| rank(wanted.0)).copied()
+    }
+
+    fn due(&self, wanted: &Wanted) -> Option<Time> {
+        self.demands.get(wanted).and_then(|demand| demand.due)
     }
 
     /// What [`Self::poll`] gave has been sent.
@@ -243,20 +263,18 @@ impl Repairer {
     /// It could not be sent after all.
     pub(crate) fn give_up(&mut self, wanted: Wanted) {
         self.demands.remove(&wanted);
+        self.note(wanted);
     }
 
     /// Nothing more of this object can be given.
     pub(crate) fn forget(&mut self, key: ObjectKey) {
         let of_it = (key, Part::Info)..=(key, Part::Block(u32::MAX));
         let gone: Vec<Wanted> = self.demands.range(of_it).map(|(wanted, _)| *wanted).collect();
-        gone.iter().for_each(|wanted| {
-            self.demands.remove(wanted);
-        });
+        gone.into_iter().for_each(|wanted| self.give_up(wanted));
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let open = self.demands.values().filter(|demand| demand.is_open());
-        let due = open.filter_map(|demand| demand.due).min()?;
+        let due = self.waiting.iter().filter_map(|wanted| self.due(wanted)).min()?;
         Some(due.max(self.budget.next()))
     }
 }

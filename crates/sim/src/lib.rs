@@ -16,7 +16,7 @@
 //! - [`tcp`]: flows to compete with.
 //! - [`experiment`]: a scenario over many values and seeds, as tables.
 //! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
-//!   [`metrics`], [`reaction`], [`statistics`],
+//!   [`metrics`], `group_metrics`, [`reaction`], [`statistics`],
 //!   `time_series`, `trace`: what came of it.
 //!
 //! # The guide
@@ -31,6 +31,7 @@ pub mod experiment;
 mod fabric;
 pub mod fairness;
 pub mod flow;
+mod group_metrics;
 pub mod histogram;
 pub mod hop;
 pub mod hop_report;

@@ -16,6 +16,7 @@ impl Report {
     pub fn metrics(&self, window: &Range<Duration>) -> Vec<Metric> {
         let window = window.start..window.end.min(self.ended.since(Time::ZERO));
         let mut metrics = self.transfer_metrics();
+        metrics.extend(self.group_metrics());
         metrics.extend(self.goodput_metrics(&window));
         let busy = self.hops.iter().filter(|hop| hop.rate.is_some() && hop.carried > 0);
         metrics.extend(busy.take(ROWS_MAX).flat_map(|hop| self.hop_metrics(hop, &window)));

@@ -82,6 +82,8 @@ pub(crate) struct Node {
     publishing: VecDeque<Publishing>,
     /// Objects whose first pass has ended.
     sent: u64,
+    /// Messages published, and their bytes.
+    pub(crate) published: (u64, u64),
     /// Messages handed over.
     pub(crate) messages: Vec<(Time, Delivered)>,
     /// Counters of group nodes, as [`Self::lives`].
@@ -120,6 +122,7 @@ impl Node {
             backlog: VecDeque::new(),
             publishing: VecDeque::new(),
             sent: 0,
+            published: (0, 0),
             messages: Vec::new(),
             past_group: Vec::new(),
             before: Vec::new(),
@@ -423,6 +426,7 @@ impl Node {
             let kind = ObjectKind::Data;
             self.offers.push(Offer { key, kind, size, info: None, cancelled: false });
             publishing.published += 1;
+            self.published = (self.published.0 + 1, self.published.1 + what.size);
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct HostReport {
     pub lives: Vec<Stats>,
     /// Counters of each of its lives as a group node; none of a plain session.
     pub group_lives: Vec<GroupStats>,
+    /// Messages it published, and their bytes.
+    pub published: (u64, u64),
     /// Messages handed over to its subscriptions.
     pub messages: Vec<(Time, Delivered)>,
     /// Bytes of objects it received, each once, over time.
@@ -57,6 +59,7 @@ impl HostReport {
             receives: node.receives(),
             lives: node.lives(),
             group_lives: node.group_lives(),
+            published: node.published,
             wakes: node.wakes,
             wrong_bytes: node.storage().wrong_bytes,
             rewritten_bytes: node.storage().rewritten_bytes,

@@ -66,6 +66,7 @@ pub struct GroupNode {
     /// What own frames begin with in a session that does not send; and what its own sender says.
     fields: SenderFields,
     segment_size: usize,
+    fec_id: FecId,
     publisher: Publisher,
     delivery: Delivery,
     cache: Cache,
@@ -107,6 +108,7 @@ impl GroupNode {
         Self {
             fields: own_fields(&session),
             segment_size: session.sender.as_ref().map_or(0, |s| usize::from(s.segment_size)),
+            fec_id: session.sender.as_ref().map_or(FecId::ReedSolomon8, |s| s.fec.id),
             session: Session::new(session, seed, now),
             now,
             rng,
@@ -272,7 +274,7 @@ impl GroupNode {
         let grtt = QuantizedRtt::from_nanos(grtt.as_nanos() as u64);
         let SenderFields { backoff, gsize, .. } = self.fields;
         let newest = fanfare_proto::ObjectTransportId(newest);
-        let fec_id = FecId::ReedSolomon8;
+        let fec_id = self.fec_id;
         Some(Rumour { sender: origin, instance, grtt, backoff, gsize, fec_id, newest })
     }
 

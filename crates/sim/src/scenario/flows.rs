@@ -1,6 +1,6 @@
 //! `[[flow]]`: who sends what to whom.
 
-use super::{fields::Fields, nodes::Nodes, units};
+use super::{fields::Fields, groups::Group, nodes::Nodes, units};
 use crate::{
     flow::FlowKind,
     plan::Object,
@@ -30,6 +30,7 @@ pub(super) enum Role {
         receiver: Box<ReceiverConfig>,
         feedback: FeedbackPath,
     },
+    Group(Box<Group>),
     Background {
         from: usize,
         to: usize,
@@ -47,6 +48,7 @@ const FLOWS_MAX: u64 = 1_000;
 enum Kind {
     Send,
     Receive,
+    Group,
     Cbr,
     OnOff,
     Tcp,
@@ -64,6 +66,7 @@ impl Role {
         let kinds = [
             ("fanfare-send", Kind::Send),
             ("fanfare-recv", Kind::Receive),
+            ("fanfare-group", Kind::Group),
             ("cbr", Kind::Cbr),
             ("on-off", Kind::OnOff),
             ("tcp", Kind::Tcp),
@@ -73,6 +76,7 @@ impl Role {
         let role = match fields.need("kind", fields.choice("kind", &kinds), "\"fanfare-send\"")? {
             Kind::Send => send(fields, nodes),
             Kind::Receive => receive(fields, nodes),
+            Kind::Group => Group::read(fields, nodes).map(|group| Self::Group(Box::new(group))),
             Kind::Cbr | Kind::OnOff | Kind::Tcp => background(fields, nodes),
             Kind::Elsewhere => {
                 let why = "runs on real interfaces only. Leave it out for the simulator";
@@ -85,7 +89,8 @@ impl Role {
     }
 }
 
-fn send(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
+/// The keys of whatever sends.
+pub(super) fn sender_config(fields: &Fields<'_>) -> SenderConfig {
     let defaults = SenderConfig::default();
     let byte = |key| fields.count(key, 0..=255);
     let source = fields.count("block", 1..=1024).map_or(defaults.fec.source, |n| n as u16);
@@ -118,6 +123,11 @@ fn send(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
         );
         fields.mistakes.note(fields.at, text);
     }
+    sender
+}
+
+fn send(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
+    let sender = sender_config(fields);
     let size = |text: &str| if text == "endless" { Ok(ENDLESS) } else { units::size(text) };
     let size = fields.need("size", fields.read("size", size), "\"1MB\"");
     let count = fields.count("count", 1..=30_000).unwrap_or(1);

@@ -3,12 +3,13 @@
 //! The format is described in docs/scenario-files.md. Map, in reading order:
 //! - `fields`: a table that is asked for its keys; `units`, `suggestion`: values and slips.
 //! - `variables`: what is put into a text before it is read.
-//! - `nodes`, `links`, `queues`, `traces`, `flows`, `programs`, `changes`, `reactions`: the sections.
+//! - `nodes`, `links`, `queues`, `traces`, `flows`, `groups`, `programs`, `changes`, `reactions`: the sections.
 //! - here: how they become a plan.
 
 mod changes;
 pub(crate) mod fields;
 mod flows;
+mod groups;
 mod links;
 mod nodes;
 mod programs;
@@ -34,7 +35,7 @@ use crate::{
     link::Link,
     metrics::Metric,
     network::{Host, Hosts},
-    plan::{Change, Plan, Until},
+    plan::{Change, Plan, Publication, Until},
     reaction::Reaction,
     report::Report,
 };
@@ -240,7 +241,11 @@ fn build(
     }
     plan.traces = traces.traces;
     let endless = roles.iter().any(Role::is_endless);
-    let sends = roles.iter().any(|role| matches!(role, Role::Send { .. }));
+    let sends = roles.iter().any(|role| match role {
+        Role::Send { .. } => true,
+        Role::Group(group) => group.publication.is_some(),
+        Role::Receive { .. } | Role::Background { .. } => false,
+    });
     let until = if sends && !endless { Until::Complete } else { Until::Limit };
     let programs: Vec<Program> = programs.iter().flat_map(|entry| entry.programs(&nodes)).collect();
     if purpose == Purpose::Simulation && roles.is_empty() {
@@ -260,9 +265,12 @@ fn build(
 /// Hosts are the nodes where something of ours, or a program, runs. Others forward.
 fn find_hosts(nodes: &mut Nodes, roles: &[Role], programs: &[programs::Entry], purpose: Purpose) {
     for role in roles {
-        if let Role::Send { nodes: on, .. } | Role::Receive { nodes: on, .. } = role {
-            on.iter().for_each(|node| nodes.list[*node].is_host = true);
-        }
+        let on = match role {
+            Role::Send { nodes: on, .. } | Role::Receive { nodes: on, .. } => on,
+            Role::Group(group) => &group.nodes,
+            Role::Background { .. } => continue,
+        };
+        on.iter().for_each(|node| nodes.list[*node].is_host = true);
     }
     for node in programs.iter().flat_map(|entry| &entry.nodes) {
         nodes.list[*node].is_host = true;
@@ -283,6 +291,7 @@ fn with_hosts(mut plan: Plan, nodes: &Nodes, roles: &[Role], mistakes: &Mistakes
             continue;
         };
         let mut config = SessionConfig::default();
+        let mut group_of = None;
         for role in roles {
             match role {
                 Role::Send { nodes, sender, .. } if nodes.contains(&number) => {
@@ -292,11 +301,20 @@ fn with_hosts(mut plan: Plan, nodes: &Nodes, roles: &[Role], mistakes: &Mistakes
                     config.receiver = Some(receiver.as_ref().clone());
                     config.feedback = *feedback;
                 }
+                Role::Group(group) if group.nodes.contains(&number) => {
+                    config.sender = Some(group.sender.clone());
+                    config.receiver = Some(group.receiver.clone());
+                    group_of = Some(group);
+                }
                 _ => {}
             }
         }
         plan = plan.host(config).group(host, node.group).joins(host, node.start);
         plan = plan.drift(host, node.drift_ppm);
+        if let Some(group) = group_of {
+            plan = plan.cooperate(host, group.config);
+            plan = group.subscription.iter().fold(plan, |plan, s| plan.subscribe(host, s));
+        }
         for (times, change) in [
             (&node.crashes, Change::Crash as fn(Host) -> Change),
             (&node.restarts, Change::Start as fn(Host) -> Change),
@@ -389,6 +407,13 @@ fn with_flows(mut plan: Plan, nodes: &Nodes, roles: Vec<Role>, mistakes: &Mistak
                     let flow = Flow::new(nodes.place(from), nodes.place(to), kind);
                     let start = during.start + stagger * n;
                     plan = plan.flow(Flow { name, ..flow.during(start..during.end) });
+                }
+            }
+            Role::Group(group) => {
+                for host in group.nodes.iter().filter_map(|node| nodes.host(*node)) {
+                    let publish = |what: &Publication| Change::Publish(host, what.clone());
+                    let changes = group.publication.iter().map(publish);
+                    plan = changes.fold(plan, |plan, change| plan.at(group.at, change));
                 }
             }
             Role::Receive { .. } => {}

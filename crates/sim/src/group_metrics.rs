@@ -1,0 +1,75 @@
+//! Figures of groups: messages published and handed over, and what it cost beside their bytes.
+
+use crate::{
+    metrics::Metric,
+    report::{HostReport, Report},
+};
+
+/// Ethernet, IPv4 and UDP headers: what a capture counts with each datagram.
+const FRAME_HEADERS: u64 = 14 + 20 + 8;
+
+impl Report {
+    /// Figures of a run with group nodes; none of any other.
+    pub(crate) fn group_metrics(&self) -> Vec<Metric> {
+        let published: u64 = self.hosts.iter().map(|host| host.published.0).sum();
+        if published == 0 {
+            return Vec::new();
+        }
+        let (senders, peers): (Vec<&HostReport>, Vec<&HostReport>) =
+            self.hosts.iter().partition(|host| host.published.0 > 0);
+        let content: u64 = senders.iter().map(|host| host.published.1).sum();
+        let delivered: usize = self.hosts.iter().map(|host| host.messages.len()).sum();
+        // A publisher hears all but its own.
+        let subscribers = self.hosts.iter().filter(|host| host.receives);
+        let wanted: u64 = subscribers.map(|host| published - host.published.0).sum();
+        let each = |bytes: u64| bytes as f64 / published as f64;
+        let repairs = peers.iter().flat_map(|host| &host.group_lives).map(|life| life.repairs_sent);
+        vec![
+            (String::from("messages_published"), published as f64),
+            (String::from("messages_delivered_share"), delivered as f64 / wanted.max(1) as f64),
+            (String::from("sender_overhead_bytes"), each(frames(&senders).saturating_sub(content))),
+            (String::from("peer_overhead_bytes"), each(frames(&peers))),
+            (String::from("peer_repairs"), repairs.sum::<u64>() as f64 / published as f64),
+        ]
+    }
+}
+
+/// Bytes on the wire of all that these hosts sent.
+fn frames(hosts: &[&HostReport]) -> u64 {
+    let of = |host: &HostReport| {
+        host.sum(|stats| stats.bytes_sent + FRAME_HEADERS * stats.datagrams_sent)
+    };
+    hosts.iter().map(|host| of(host)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Change, Host, Hosts, Link, Plan, Publication};
+    use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+    use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
+
+    #[test]
+    fn a_group_tells_its_messages_and_what_they_cost() {
+        let node = || SessionConfig {
+            sender: Some(SenderConfig::default()),
+            receiver: Some(ReceiverConfig::default()),
+            ..SessionConfig::default()
+        };
+        let publication = Publication::new(Topic::new("a").unwrap(), 10_000, 3);
+        let report = Plan::new(1)
+            .host(node())
+            .host(node())
+            .host(node())
+            .cooperate(Hosts::All, GroupConfig::default())
+            .subscribe(Host(1), &Subscription::new(Filter::new("#").unwrap()))
+            .link(Link::default())
+            .at(Duration::ZERO, Change::Publish(Host(0), publication))
+            .run();
+        let metrics = report.group_metrics();
+        let metric = |name: &str| metrics.iter().find(|(n, _)| n == name).unwrap().1;
+        assert_eq!((metric("messages_published"), metric("messages_delivered_share")), (3.0, 1.0));
+        // 8 symbols and an INFO with 62 bytes of headers each at least, 10,000 bytes apart.
+        let overhead = metric("sender_overhead_bytes");
+        assert!(overhead > 9.0 * 62.0 && overhead < 2_000.0, "{overhead}");
+    }
+}
