@@ -42,6 +42,9 @@ pub(crate) struct Demand {
     fresh: u16,
     parity: u16,
     last_heard: Option<Time>,
+    /// Rounds of requests, and when the last began.
+    rounds: u8,
+    round_at: Time,
     pub(crate) asked: Time,
     /// When this node answers; `None` while it has nothing to answer with.
     pub(crate) due: Option<Time>,
@@ -58,6 +61,8 @@ impl Demand {
             fresh: 0,
             parity: 0,
             last_heard: None,
+            rounds: 0,
+            round_at: now,
             asked: now,
             due: None,
         }
@@ -115,6 +120,21 @@ impl Demand {
             self.names.remove(number, number + 1);
             self.names_left = self.names_left.saturating_sub(1);
         }
+    }
+
+    /// A request belongs to the round before, when that began less than `round` ago. Gives the number
+    /// of rounds so far, from 1.
+    pub(crate) fn round(&mut self, now: Time, round: Duration) -> u8 {
+        if self.rounds == 0 || now.since(self.round_at) >= round {
+            self.rounds = self.rounds.saturating_add(1);
+            self.round_at = now;
+        }
+        self.rounds
+    }
+
+    /// Somebody with the whole block answers: what it does not bring will be asked for again.
+    pub(crate) fn leave(&mut self) {
+        (self.unnamed, self.count) = (self.fresh, self.parity);
     }
 
     pub(crate) fn was_heard(&self, symbol: u16) -> bool {
@@ -209,6 +229,13 @@ mod tests {
             demand.on_symbol(at(ms + 10), 0, 1);
             assert!(!demand.is_open());
         }
+    }
+
+    #[test]
+    fn requests_close_to_each_other_are_one_round() {
+        let mut demand = Demand::new(at(0));
+        let rounds = [0, 100, 499, 500, 900, 1000].map(|ms| demand.round(at(ms), GRTT * 5));
+        assert_eq!(rounds, [1, 1, 1, 2, 2, 3]);
     }
 
     #[test]

@@ -21,6 +21,9 @@ use fanfare_proto::{Bitrate, Duration, HeldBlock, NodeId, ObjectKey, Time, backo
 const DEMANDS_MAX: usize = 4096;
 /// Those that have been answered are remembered so long, for what was sent already.
 const MEMORY: Duration = Duration::from_secs(60);
+/// Nodes that answer in a first round of requests: some may hold nothing of it, and everyone who waits
+/// but misses the answer answers again. Twice as many with every round more.
+const ANSWERING: u64 = 3;
 /// Origins whose answers are watched.
 const ORIGINS_MAX: usize = 1024;
 
@@ -31,6 +34,8 @@ pub(crate) struct OriginTiming {
     pub(crate) backoff: u8,
     /// Nodes that may want to speak.
     pub(crate) group: u32,
+    /// Other nodes known.
+    pub(crate) members: u32,
 }
 
 impl OriginTiming {
@@ -94,7 +99,15 @@ impl Repairer {
         demand.on_request(now, request, timing.grtt);
         stats.demands += u64::from(!was_open && demand.is_open());
         // What could not be answered before may be asked for otherwise now.
-        if demand.is_open() && (!was_open || demand.due.is_none()) {
+        let round = demand.round(now, timing.grtt * (u32::from(timing.backoff) + 1));
+        let chosen = ANSWERING << (round - 1).min(32);
+        let block = match wanted.1 {
+            Part::Info => u32::MAX,
+            Part::Block(block) => block,
+        };
+        let members = u64::from(timing.members) + 1;
+        let answers = slice::is_chosen(self.node, wanted.0, block, chosen, members);
+        if answers && demand.is_open() && (!was_open || demand.due.is_none()) {
             let grace = Patience::grace(timing.grtt, timing.backoff);
             // Parity serves all who ask; who holds less lets those speak first.
             let later = if whole { Duration::ZERO } else { timing.window() / 2 };
@@ -152,7 +165,12 @@ impl Repairer {
         }
         // Somebody is at it: it is left to it for as long as it goes on.
         if voice != Voice::Own {
-            demand.due = demand.is_open().then(|| now + timing.grtt + timing.draw(rng));
+            // Parity means that it has the whole block, and no need of us.
+            if voice == Voice::Repairer && symbol >= len {
+                demand.leave();
+            }
+            let goes_on = demand.is_open() && demand.due.is_some();
+            demand.due = goes_on.then(|| now + timing.grtt + timing.draw(rng));
         }
         let asked = demand.asked;
         self.note(wanted);
@@ -324,7 +342,7 @@ mod tests {
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
     const BLOCK: Wanted = (KEY, Part::Block(0));
     const TIMING: OriginTiming =
-        OriginTiming { grtt: Duration::from_millis(100), backoff: 4, group: 10 };
+        OriginTiming { grtt: Duration::from_millis(100), backoff: 4, group: 10, members: 2 };
 
     struct World {
         repairer: Repairer,
@@ -405,12 +423,43 @@ mod tests {
     #[test]
     fn a_repairer_that_hears_another_leaves_it_to_it_and_fills_up_what_is_left() {
         let mut world = World::whole(2);
+        world.ask(at(0), 0, &[1, 2, 3]);
+        world.hear(at(750), 1, Voice::Repairer);
+        world.hear(at(760), 2, Voice::Repairer);
+        let (sent, first) = world.run(at(60_000));
+        assert!(sent.len() == 1 && sent[0] >= 10, "{sent:?}");
+        assert!(first.unwrap() >= at(860));
+    }
+
+    #[test]
+    fn who_hears_parity_of_another_sends_nothing_until_it_is_asked_for_again() {
+        let mut world = World::whole(2);
         world.ask(at(0), 3, &[]);
         world.hear(at(750), 18, Voice::Repairer);
-        world.hear(at(760), 19, Voice::Repairer);
-        let (sent, first) = world.run(at(60_000));
-        assert_eq!(sent.len(), 1);
-        assert!(first.unwrap() >= at(860) && ![18, 19].contains(&sent[0]));
+        assert_eq!(world.run(at(60_000)).0, []);
+        world.ask(at(61_000), 1, &[]);
+        let (sent, _) = world.run(at(90_000));
+        assert!(sent.len() == 1 && sent[0] != 18);
+    }
+
+    #[test]
+    fn in_a_large_group_few_answer_at_first_and_more_with_every_round() {
+        let rounds = |node| {
+            let mut world = World::whole(node);
+            let timing = OriginTiming { members: 1000, ..TIMING };
+            let mut round = 0;
+            while world.repairer.waiting.is_empty() {
+                round += 1;
+                let request = Request { unnamed: 1, ..Request::default() };
+                let chance = (&mut world.rng, &mut world.stats);
+                let now = at(round * 1000);
+                world.repairer.on_request(now, BLOCK, (&request, true), timing, chance);
+            }
+            round
+        };
+        let rounds: Vec<u64> = (2..102).map(rounds).collect();
+        assert!(rounds.iter().filter(|round| **round == 1).count() <= 3, "{rounds:?}");
+        assert!(rounds.iter().all(|round| *round <= 10), "{rounds:?}");
     }
 
     #[test]

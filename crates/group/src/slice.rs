@@ -29,6 +29,19 @@ pub(crate) fn numbers(
     order.flat_map(move |slice| slice * SLICE..((slice + 1) * SLICE).min(parity))
 }
 
+/// Whether `node` is among the about `chosen` of `members` nodes that answer for a block: the same few
+/// everywhere, and others for every block.
+pub(crate) fn is_chosen(
+    node: NodeId,
+    key: ObjectKey,
+    block: u32,
+    chosen: u64,
+    members: u64,
+) -> bool {
+    // A drawing of its own, beside the one for slices.
+    mix(node, key, !block) % members.max(1) < chosen
+}
+
 /// Where in a list of `count` things `node` begins.
 pub(crate) fn offset(node: NodeId, key: ObjectKey, block: u32, count: usize) -> usize {
     (mix(node, key, block) % count.max(1) as u64) as usize
@@ -71,6 +84,19 @@ mod tests {
         let firsts: BTreeSet<u16> =
             (0..9).map(|n| numbers(NodeId(100 + n), KEY, 0, 127).next().unwrap()).collect();
         assert!(firsts.len() >= 6, "{firsts:?}");
+    }
+
+    #[test]
+    fn about_as_many_are_chosen_as_should_be_and_others_for_every_block() {
+        let chosen = |block, count| {
+            (0..1000).filter(|n| is_chosen(NodeId(*n), KEY, block, count, 1000)).count()
+        };
+        assert!((1..=12).contains(&chosen(0, 4)) && (300..=500).contains(&chosen(0, 400)));
+        assert_eq!(chosen(0, 1000), 1000);
+        let both = |n: &u32| {
+            is_chosen(NodeId(*n), KEY, 0, 100, 1000) && is_chosen(NodeId(*n), KEY, 1, 100, 1000)
+        };
+        assert!((0..1000).filter(both).count() < 40);
     }
 
     #[test]

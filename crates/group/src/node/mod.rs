@@ -287,7 +287,7 @@ impl GroupNode {
 fn timing(members: usize, grtt: QuantizedRtt, backoff: u8, gsize: GroupSize) -> OriginTiming {
     let grtt = Duration::from_nanos(grtt.to_nanos()).min(GRTT_MAX);
     let members = u32::try_from(members).unwrap_or(u32::MAX);
-    OriginTiming { grtt, backoff, group: gsize.to_receivers().max(members) }
+    OriginTiming { grtt, backoff, group: gsize.to_receivers().max(members), members }
 }
 
 /// What frames begin with where there is no sender: plain NORM nodes read GRTT and the like.
