@@ -6,6 +6,8 @@
 //!   other things for congestion.
 //! - `auto`: ours, by the queue on the slowest receiver's path.
 //!
+//! [`layered`] is another way: no single rate, but layers that each receiver joins as it can.
+//!
 //! The sender tells its receivers how to measure ([`Mode`], EXT_MODE in CMD(CC)); a plain NORM
 //! receiver does as RFC 5740 says, and every controller can live with that.
 
@@ -13,6 +15,7 @@ pub mod auto;
 mod candidates;
 pub(crate) mod ecn;
 pub mod fixed;
+pub mod layered;
 pub(crate) mod loss_tolerant;
 pub mod norm;
 

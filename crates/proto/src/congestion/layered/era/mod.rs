@@ -1,0 +1,15 @@
+//! ERA, explicit rate adjustment: packet pairs tell what the path has, loss what TCP would take, and
+//! the number of layers follows at once.
+//!
+//! [`Published`] is the thesis' rule, [`Era`] is ours. What ours does otherwise, and why, is in
+//! docs/layers.md: the round trip is measured, pairs are judged by their median, the queue is seen
+//! before it overflows, and a flow that leaves no queue alone is answered as TCP would.
+
+mod intervals;
+mod law;
+mod loss_events;
+mod published;
+mod queue;
+
+pub use law::Era;
+pub use published::{Published, target};
