@@ -332,7 +332,8 @@ impl Emulation {
                 let Payload::Datagram(bytes, hash) = packet.payload else { return };
                 due.push(Due { at, from, to, ecn: packet.ecn, bytes, corrupted: hash != 0 });
             }
-            (FlowId::Host(_), _) => self.unheard += 1,
+            // Layered sessions are of the simulator alone: a scenario for the laboratory has none.
+            (FlowId::Host(_) | FlowId::Layered(_), _) => self.unheard += 1,
         }
     }
 

@@ -1,5 +1,9 @@
 //! A topology at work: packets go from hop to hop, each hop's queue and line shared by all.
 
+mod channels;
+
+pub(crate) use channels::ChannelId;
+
 use crate::{
     hop::Hop,
     hop_report::HopReport,
@@ -10,6 +14,7 @@ use crate::{
     port::{Passage, Port},
     topology::{Edge, HopNumber, Place, PlaceNumber, Topology},
 };
+use channels::Channels;
 use fanfare_proto::{Duration, Time};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -29,6 +34,8 @@ pub(crate) enum Step {
     /// The network has learned that a host is a member of its group, or no longer is one. Void when
     /// the host has since come or gone again.
     Member(Host, bool, u32),
+    /// The network has learned that a place has joined or left a channel; void as above.
+    Listener(PlaceNumber, ChannelId, u32),
 }
 
 /// How long the network takes to learn who is in a group.
@@ -63,6 +70,7 @@ pub(crate) struct Fabric {
     air_of: BTreeMap<HopNumber, usize>,
     hosts: Vec<Membership>,
     members: BTreeMap<u8, BTreeSet<PlaceNumber>>,
+    channels: Channels,
     latency: MembershipLatency,
     /// Places of different sides do not reach each other.
     sides: Vec<u8>,
@@ -94,6 +102,7 @@ impl Fabric {
             air_of: BTreeMap::new(),
             hosts: groups.iter().map(|&group| Membership { group, up: false, epoch: 0 }).collect(),
             members: BTreeMap::new(),
+            channels: Channels::default(),
             latency,
             sides: vec![0; topology.len()],
             topology,
@@ -130,6 +139,27 @@ impl Fabric {
         match if up { latency.join } else { latency.leave } {
             Duration::ZERO => self.learn(host, up),
             after => self.steps.push((now + after, Step::Member(host, up, epoch))),
+        }
+    }
+
+    /// A place joins or leaves a channel; the network learns of it in time.
+    pub(crate) fn set_listener(
+        &mut self,
+        now: Time,
+        place: PlaceNumber,
+        id: ChannelId,
+        joined: bool,
+    ) {
+        let epoch = self.channels.set(place, id, joined);
+        match if joined { self.latency.join } else { self.latency.leave } {
+            Duration::ZERO => self.learn_listener(place, id, epoch),
+            after => self.steps.push((now + after, Step::Listener(place, id, epoch))),
+        }
+    }
+
+    fn learn_listener(&mut self, place: PlaceNumber, id: ChannelId, epoch: u32) {
+        if self.channels.learn(place, id, epoch) {
+            self.trees.retain(|(_, target), _| *target != Target::Channel(id));
         }
     }
 
@@ -191,6 +221,7 @@ impl Fabric {
                     self.learn(host, joined);
                 }
             }
+            Step::Listener(place, id, epoch) => self.learn_listener(place, id, epoch),
         }
         None
     }
@@ -198,6 +229,7 @@ impl Fabric {
     fn belongs(&self, place: PlaceNumber, packet: &Packet) -> bool {
         match packet.target {
             Target::Place(target) => target == place,
+            Target::Channel(id) => self.channels.hears(place, id),
             Target::Group(group) => {
                 let member = self.hosts.get(usize::from(place.0));
                 place != packet.source && member.is_some_and(|m| m.up && m.group == group)
@@ -262,6 +294,7 @@ impl Fabric {
         }
         let members = match target {
             Target::Place(place) => vec![place],
+            Target::Channel(id) => self.channels.served(id),
             Target::Group(group) => {
                 self.members.get(&group).into_iter().flatten().copied().collect()
             }

@@ -62,7 +62,10 @@ pub use emulation::{Due, EmulatedHost, Emulation, LinkAccount, Recipient};
 pub use experiment::Experiment;
 pub use fabric::MembershipLatency;
 pub use fairness::jain_index;
-pub use flow::{Flow, FlowKind, FlowReport};
+pub use flow::{
+    Flow, FlowKind, FlowReport,
+    layered::{LayeredFlow, LayeredReport, Reaching},
+};
 pub use hop::Hop;
 pub use hop_report::HopReport;
 pub use link::{Link, Loss, TraceId};

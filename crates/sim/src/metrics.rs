@@ -1,6 +1,12 @@
 //! The figures of a run, by name: what is compared over seeds. docs/simulation.md explains each.
 
-use crate::{fairness::jain_index, hop_report::HopReport, report::Report, traffic::Kind};
+use crate::{
+    fairness::jain_index,
+    flow::{FlowKind, FlowReport, layered::LayeredReport},
+    hop_report::HopReport,
+    report::Report,
+    traffic::Kind,
+};
 use core::ops::Range;
 use fanfare_proto::{Duration, Time};
 
@@ -18,6 +24,7 @@ impl Report {
         let mut metrics = self.transfer_metrics();
         metrics.extend(self.group_metrics());
         metrics.extend(self.goodput_metrics(&window));
+        metrics.extend(self.layered_metrics(&window));
         let busy = self.hops.iter().filter(|hop| hop.rate.is_some() && hop.carried > 0);
         metrics.extend(busy.take(ROWS_MAX).flat_map(|hop| self.hop_metrics(hop, &window)));
         metrics
@@ -56,6 +63,41 @@ impl Report {
         metrics
     }
 
+    fn layered_metrics(&self, window: &Range<Duration>) -> Vec<Metric> {
+        if self.layered.is_empty() {
+            return Vec::new();
+        }
+        let of = |value: &dyn Fn(&LayeredReport) -> f64| -> Vec<f64> {
+            self.layered.iter().map(value).collect()
+        };
+        let bps = of(&|receiver| receiver.received.bps(window));
+        let (loss, levels) = (of(&LayeredReport::loss_ratio), of(&|r| r.mean_level(window)));
+        let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+        let named = |name: &str, value| (name.to_owned(), value);
+        let mut metrics = vec![
+            named("layered_sum_bps", bps.iter().sum()),
+            named("layered_mean_bps", mean(&bps)),
+            named("layered_jain", jain_index(&bps)),
+            named("layered_least_to_most", least(&bps) / most(&bps).max(f64::MIN_POSITIVE)),
+            named("layered_loss", mean(&loss)),
+            named("layered_loss_most", most(&loss)),
+            named("layered_layers", mean(&levels)),
+        ];
+        let tcp: Vec<f64> = self.flows.iter().filter_map(|flow| wire_bps(flow, window)).collect();
+        if !tcp.is_empty() {
+            metrics.push(named("layered_to_tcp", mean(&bps) / mean(&tcp).max(1.0)));
+        }
+        if self.layered.len() <= ROWS_MAX {
+            for (receiver, (loss, level)) in self.layered.iter().zip(loss.iter().zip(levels)) {
+                let name = self.label(receiver.place);
+                metrics.push((format!("loss:{name}"), *loss));
+                metrics.push((format!("layers:{name}"), level));
+            }
+        }
+        metrics
+    }
+
     fn hop_metrics(&self, hop: &HopReport, window: &Range<Duration>) -> Vec<Metric> {
         let name = self.hop_name(hop);
         let ms = |share| hop.delay.percentile(share).as_secs_f64() * 1e3;
@@ -69,6 +111,13 @@ impl Report {
             (format!("packets_per_s:{name}"), hop.packets.sum(window) as f64 / seconds(window)),
         ]
     }
+}
+
+/// What a TCP flow got, with headers, as layers are counted.
+fn wire_bps(flow: &FlowReport, window: &Range<Duration>) -> Option<f64> {
+    let FlowKind::Tcp { config, .. } = flow.kind else { return None };
+    let headers = f64::from(config.header_bytes) / f64::from(config.segment_size);
+    Some(flow.received.bps(window) * (1.0 + headers))
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -1,6 +1,6 @@
 //! What travels over the hops of a topology.
 
-use crate::{link::HEADER_BYTES, network::Host, topology::PlaceNumber};
+use crate::{fabric::ChannelId, link::HEADER_BYTES, network::Host, topology::PlaceNumber};
 use core::fmt;
 use fanfare_proto::{Ecn, Time};
 use std::{any::Any, rc::Rc};
@@ -12,6 +12,8 @@ pub enum FlowId {
     Host(Host),
     /// One end of a background flow; the number of its entry in the plan.
     Background(u16),
+    /// A layered session; the number of its entry in the plan.
+    Layered(u16),
 }
 
 impl fmt::Display for FlowId {
@@ -19,6 +21,7 @@ impl fmt::Display for FlowId {
         match self {
             Self::Host(host) => write!(f, "host{}", host.0),
             Self::Background(number) => write!(f, "flow{number}"),
+            Self::Layered(number) => write!(f, "session{number}"),
         }
     }
 }
@@ -28,6 +31,8 @@ impl fmt::Display for FlowId {
 pub(crate) enum Target {
     /// All members of a group but its source.
     Group(u8),
+    /// All who have joined a channel of a layered session.
+    Channel(ChannelId),
     /// One place.
     Place(PlaceNumber),
 }

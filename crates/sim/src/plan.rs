@@ -8,7 +8,7 @@ pub use group::Publication;
 
 use crate::{
     fabric::MembershipLatency,
-    flow::Flow,
+    flow::{Flow, layered::LayeredFlow},
     hop::Hop,
     link::{Link, TraceId, Traces},
     medium::Medium,
@@ -156,6 +156,7 @@ pub struct Plan {
     pub(crate) traces: Traces,
     pub(crate) membership: MembershipLatency,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) layered: Vec<LayeredFlow>,
     pub(crate) warm_up: Duration,
     pub(crate) labels: BTreeMap<Place, String>,
     /// It comes from a file, not from a test.
@@ -193,6 +194,7 @@ impl Plan {
             traces: Traces::new(),
             membership: MembershipLatency::default(),
             flows: Vec::new(),
+            layered: Vec::new(),
             warm_up: Duration::ZERO,
             labels: BTreeMap::new(),
             from_file: false,

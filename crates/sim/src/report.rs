@@ -1,7 +1,7 @@
 //! What came of a run. docs/simulation.md explains each column.
 
 use crate::{
-    flow::FlowReport,
+    flow::{FlowReport, layered::LayeredReport},
     hop_report::HopReport,
     network::{Host, PathCounts},
     node::{Completion, Node, Offer},
@@ -108,6 +108,8 @@ pub struct Report {
     pub hops: Vec<HopReport>,
     /// Each background flow, in the order of the plan.
     pub flows: Vec<FlowReport>,
+    /// Each receiver of each layered session, in the order of the plan.
+    pub layered: Vec<LayeredReport>,
     /// Of every delivery: time, hearer, bytes. Two runs are the same when it is the same.
     pub hash: u64,
     /// The first datagrams, when the plan asked for them.

@@ -1,11 +1,15 @@
 //! The run itself: takes what comes next from the agenda until the plan is fulfilled.
 
+mod layered;
 mod shared;
 
 use crate::{
     agenda::Agenda,
     fabric::{Fabric, Step},
-    flow::{Running, Side},
+    flow::{
+        Running, Side,
+        layered::{LayeredRunning, Party},
+    },
     network::{Delivery, Host, Hosts, Network},
     node::Node,
     plan::{Change, Plan, Until},
@@ -51,6 +55,8 @@ enum Happening {
     FlowStart(u16),
     FlowStop(u16),
     FlowWake(u16, Side),
+    PartyStart(u16, Party),
+    PartyWake(u16, Party),
 }
 
 /// A run under way.
@@ -62,6 +68,7 @@ pub(crate) struct Simulation {
     /// In a plan with hops, in the place of the network's paths.
     fabric: Option<Fabric>,
     flows: Vec<Running>,
+    layered: Vec<LayeredRunning>,
     nodes: Vec<Node>,
     outstanding: usize,
     traffic: Traffic,
@@ -90,7 +97,10 @@ impl Simulation {
             agenda.push(Time::ZERO + *at, Happening::Change(number));
         }
         let fabric = Self::fabric_of(&plan, &traces);
-        assert!(fabric.is_some() || plan.flows.is_empty(), "background flows need hops");
+        assert!(
+            fabric.is_some() || plan.flows.is_empty() && plan.layered.is_empty(),
+            "background flows need hops"
+        );
         let mut simulation = Self {
             outstanding: plan.changes.len() + plan.hosts.len(),
             last_data: vec![Vec::new(); nodes.len()],
@@ -100,6 +110,7 @@ impl Simulation {
             network,
             fabric,
             flows: Vec::new(),
+            layered: Vec::new(),
             nodes,
             traffic: Traffic::default(),
             trace: Vec::new(),
@@ -108,6 +119,7 @@ impl Simulation {
             news: false,
         };
         simulation.plan_flows();
+        simulation.plan_layered();
         simulation
     }
 
@@ -144,6 +156,8 @@ impl Simulation {
             Happening::FlowStart(number) => self.start_flow(number),
             Happening::FlowStop(number) => self.flows[usize::from(number)].stop(),
             Happening::FlowWake(number, side) => self.wake_flow(number, side),
+            Happening::PartyStart(number, party) => self.start_party(number, party),
+            Happening::PartyWake(number, party) => self.wake_party(number, party),
             Happening::Start(host) => {
                 self.outstanding -= 1;
                 self.start(host);
@@ -400,6 +414,7 @@ impl Simulation {
             hops,
             from_file: self.plan.from_file,
             flows: self.flows.into_iter().map(|flow| flow.report).collect(),
+            layered: self.layered.into_iter().flat_map(LayeredRunning::into_reports).collect(),
             hash: self.hash,
             trace: self.trace,
         }

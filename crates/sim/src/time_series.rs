@@ -40,13 +40,16 @@ impl Report {
         }
         csv
     }
-    /// What receivers got over time: each host that receives, each background flow, by name.
+    /// What receivers got over time: each host that receives, each background flow, each receiver
+    /// of layers, by name.
     #[must_use]
     pub fn goodput_series(&self) -> Vec<(String, &Series)> {
         let hosts = self.hosts.iter().filter(|host| host.receives);
         let hosts = hosts.map(|host| (self.label(host.host), &host.received));
         let flows = self.flows.iter().enumerate();
-        hosts.chain(flows.map(|(n, flow)| (self.flow_name(n), &flow.received))).collect()
+        let layered = self.layered.iter().map(|r| (self.label(r.place), &r.received));
+        let flows = flows.map(|(n, flow)| (self.flow_name(n), &flow.received));
+        hosts.chain(flows).chain(layered).collect()
     }
 
     /// What a hop is called in tables: `from-to`.

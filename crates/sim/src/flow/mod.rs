@@ -1,6 +1,7 @@
 //! Background flows: what else is on the road. A kind a file, all behind [`End`].
 
 mod cbr;
+pub mod layered;
 mod on_off;
 mod running;
 mod tcp;

@@ -3,7 +3,7 @@
 use super::Plan;
 use crate::{
     fabric::MembershipLatency,
-    flow::Flow,
+    flow::{Flow, layered::LayeredFlow},
     hop::Hop,
     link::Link,
     medium::Medium,
@@ -95,6 +95,12 @@ impl Plan {
     #[must_use]
     pub fn flow(mut self, flow: Flow) -> Self {
         self.flows.push(flow);
+        self
+    }
+    /// A layered session. It needs a topology.
+    #[must_use]
+    pub fn layered(mut self, flow: LayeredFlow) -> Self {
+        self.layered.push(flow);
         self
     }
     /// Percentiles of queueing delay count from this time on, so that a slow start can be left out.

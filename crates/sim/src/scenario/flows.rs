@@ -1,10 +1,16 @@
 //! `[[flow]]`: who sends what to whom.
 
-use super::{fields::Fields, groups::Group, nodes::Nodes, units};
+use super::{
+    fields::Fields,
+    groups::Group,
+    layered::{self, Sessions},
+    nodes::Nodes,
+    units,
+};
 use crate::{
     flow::FlowKind,
     plan::Object,
-    tcp::{Algorithm, Config, Source},
+    tcp::{Algorithm, Config, LossDetection, Source},
 };
 use core::ops::Range;
 use fanfare_proto::{
@@ -39,6 +45,7 @@ pub(super) enum Role {
         stagger: Duration,
         names: Vec<Option<String>>,
     },
+    Layered(Box<Sessions>, usize),
 }
 
 /// Background flows of one `[[flow]]`, at most.
@@ -52,6 +59,7 @@ enum Kind {
     Cbr,
     OnOff,
     Tcp,
+    Layered,
     Elsewhere,
 }
 
@@ -70,6 +78,7 @@ impl Role {
             ("cbr", Kind::Cbr),
             ("on-off", Kind::OnOff),
             ("tcp", Kind::Tcp),
+            ("layered", Kind::Layered),
             ("command", Kind::Elsewhere),
             ("norm", Kind::Elsewhere),
         ];
@@ -78,6 +87,8 @@ impl Role {
             Kind::Receive => receive(fields, nodes),
             Kind::Group => Group::read(fields, nodes).map(|group| Self::Group(Box::new(group))),
             Kind::Cbr | Kind::OnOff | Kind::Tcp => background(fields, nodes),
+            Kind::Layered => layered::read(fields, nodes)
+                .map(|sessions| Self::Layered(Box::new(sessions), fields.at)),
             Kind::Elsewhere => {
                 let why = "runs on real interfaces only. Leave it out for the simulator";
                 fields.get("kind").into_iter().for_each(|value| fields.wrong("kind", value, why));
@@ -211,9 +222,14 @@ fn kind(fields: &Fields<'_>) -> Option<FlowKind> {
 
 fn tcp(fields: &Fields<'_>) -> FlowKind {
     let algorithms = [("cubic", Algorithm::Cubic), ("reno", Algorithm::Reno)];
+    let detections =
+        [("rack", LossDetection::RackTlp), ("duplicate-acks", LossDetection::DuplicateAcks)];
     let defaults = Config::default();
     let config = Config {
         algorithm: fields.choice("algorithm", &algorithms).unwrap_or(defaults.algorithm),
+        loss_detection: fields
+            .choice("loss_detection", &detections)
+            .unwrap_or(defaults.loss_detection),
         ecn: fields.flag("ecn").unwrap_or(defaults.ecn),
         segment_size: fields.count("segment", 1..=9000).map_or(defaults.segment_size, |n| n as u32),
         ..defaults

@@ -3,13 +3,14 @@
 //! The format is described in docs/scenario-files.md. Map, in reading order:
 //! - `fields`: a table that is asked for its keys; `units`, `suggestion`: values and slips.
 //! - `variables`: what is put into a text before it is read.
-//! - `nodes`, `links`, `queues`, `traces`, `flows`, `groups`, `programs`, `changes`, `reactions`: the sections.
+//! - `nodes`, `links`, `queues`, `traces`, `flows`, `groups`, `layered`, `programs`, `changes`, `reactions`: the sections.
 //! - here: how they become a plan.
 
 mod changes;
 pub(crate) mod fields;
 mod flows;
 mod groups;
+mod layered;
 mod links;
 mod nodes;
 mod programs;
@@ -30,7 +31,10 @@ pub use variables::Values;
 
 use crate::{
     fabric::MembershipLatency,
-    flow::Flow,
+    flow::{
+        Flow,
+        layered::{LayeredFlow, Reaching},
+    },
     hop::Hop,
     link::Link,
     metrics::Metric,
@@ -44,6 +48,7 @@ use core::ops::Range;
 use fanfare_proto::{Duration, SessionConfig};
 use fields::Fields;
 use flows::Role;
+use layered::Sessions;
 use links::{Ends, Rule};
 use nodes::Nodes;
 use std::collections::BTreeSet;
@@ -70,6 +75,8 @@ pub struct Scenario {
     pub programs: Vec<Program>,
     /// Changes whose reaction is measured.
     pub reactions: Vec<Reaction>,
+    /// Shares that receivers of layers should come to.
+    pub reachings: Vec<Reaching>,
     plan: Plan,
 }
 
@@ -163,6 +170,7 @@ impl Scenario {
         };
         let mut metrics = report.metrics(&self.window);
         metrics.extend(self.reactions.iter().flat_map(|reaction| reaction.metrics(report)));
+        metrics.extend(self.reachings.iter().flat_map(|reaching| reaching.metrics(report)));
         metrics.into_iter().filter(chosen).collect()
     }
     /// The plan with this seed.
@@ -256,9 +264,14 @@ fn build(
         };
         mistakes.note(sections.scenario.as_ref().map_or(0, |fields| fields.at), what);
     }
+    refuse_layers(purpose, &roles, mistakes);
+    let (of_layers, of_flows): (Vec<_>, Vec<_>) =
+        sections.reactions.iter().partition(|fields| !fields.has("from"));
     let read = |fields| reactions::read(fields, &nodes, &plan.hops);
-    let reactions = sections.reactions.iter().filter_map(read).collect();
-    let scenario = finish(plan, reactions, &sections, until)?;
+    let reactions = of_flows.into_iter().filter_map(read).collect();
+    let read = |fields| reactions::read_reaching(fields, &nodes);
+    let reachings = of_layers.into_iter().filter_map(read).collect();
+    let scenario = finish(plan, (reactions, reachings), &sections, until)?;
     Some(Scenario { programs, ..scenario })
 }
 
@@ -416,15 +429,64 @@ fn with_flows(mut plan: Plan, nodes: &Nodes, roles: Vec<Role>, mistakes: &Mistak
                     plan = changes.fold(plan, |plan, change| plan.at(group.at, change));
                 }
             }
+            Role::Layered(sessions, _) => plan = with_sessions(plan, nodes, *sessions, mistakes),
             Role::Receive { .. } => {}
         }
     }
     plan
 }
 
+/// A session for each source: with all receivers when there is one, else with one each.
+fn with_sessions(
+    mut plan: Plan,
+    nodes: &Nodes,
+    sessions: Sessions,
+    mistakes: &Mistakes<'_>,
+) -> Plan {
+    for node in sessions.from.iter().chain(&sessions.to) {
+        if !plan.reaches(nodes.place(*node)) {
+            let name = &nodes.list[*node].name;
+            let why = "no link leads there. Layered sessions need links with names";
+            mistakes.note(0, format!("flow ({name}): {why}"));
+        }
+    }
+    let receivers: Vec<_> = sessions
+        .to
+        .iter()
+        .zip(0..)
+        .map(|(node, n)| (nodes.place(*node), sessions.join + sessions.stagger * n))
+        .collect();
+    for (number, from) in sessions.from.iter().enumerate() {
+        let to = match sessions.from.len() {
+            1 => receivers.clone(),
+            _ => receivers[number..=number].to_vec(),
+        };
+        let flow = LayeredFlow::new(nodes.place(*from), sessions.control, sessions.scheme.clone());
+        plan = plan.layered(LayeredFlow {
+            to,
+            packet: sessions.packet,
+            interval: sessions.interval,
+            rtt: sessions.rtt,
+            during: sessions.during.clone(),
+            spread: sessions.spread,
+            ..flow
+        });
+    }
+    plan
+}
+
+fn refuse_layers(purpose: Purpose, roles: &[Role], mistakes: &Mistakes<'_>) {
+    for role in roles {
+        if let (Purpose::Laboratory, Role::Layered(_, at)) = (purpose, role) {
+            let why = "runs in the simulator only. Leave it out for the laboratory";
+            mistakes.note(*at, format!("flow.kind (layered): {why}"));
+        }
+    }
+}
+
 fn finish(
     mut plan: Plan,
-    reactions: Vec<Reaction>,
+    (reactions, reachings): (Vec<Reaction>, Vec<Reaching>),
     sections: &Sections<'_>,
     default: Until,
 ) -> Option<Scenario> {
@@ -452,6 +514,7 @@ fn finish(
         metrics: words.into_iter().map(|(word, _)| word.to_owned()).collect(),
         programs: Vec::new(),
         reactions,
+        reachings,
         plan,
     })
 }

@@ -92,6 +92,7 @@ impl Simulation {
                     self.settle_flow(number, side);
                 }
             }
+            FlowId::Layered(number) => self.arrive_layered(number, place, &packet),
             FlowId::Host(from) => self.arrive(place, from, packet),
         }
     }

@@ -1,0 +1,266 @@
+//! A layered session under way.
+
+use super::{LayeredFlow, LayeredReport};
+use crate::{
+    fabric::ChannelId,
+    packet::{FlowId, Packet, Payload, Target},
+    series::Series,
+    topology::PlaceNumber,
+};
+use fanfare_proto::{
+    Duration, Time,
+    congestion::layered::{
+        GroupRange, Header, LayeredReceiver, LayeredSource, LayeredStats, Layers, Membership,
+        Outgoing, Question,
+    },
+    rng::Rng,
+};
+use std::rc::Rc;
+
+/// Keeps the chance of sessions apart from each other and from that of flows.
+const SESSION_SEED: u64 = 0xd6e8_feb8_6659_fd93;
+/// Bytes of IPv4 and UDP headers.
+const HEADERS: usize = 28;
+/// Bytes of a question on the wire: headers and two numbers.
+const QUESTION_BYTES: usize = HEADERS + 8;
+/// Packets at one time: more is a source that never has enough.
+const STORM_PACKETS: usize = 100_000;
+
+/// Who of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Party {
+    Source,
+    Receiver(usize),
+}
+
+/// What its packets carry.
+#[derive(Debug)]
+enum Content {
+    Announcement(Header, Vec<u8>),
+    Data(Header),
+    Question(Question),
+}
+
+#[derive(Debug)]
+struct Receiving {
+    place: PlaceNumber,
+    machine: Option<LayeredReceiver>,
+    planned: Option<Time>,
+    report: LayeredReport,
+}
+
+/// A session of a run.
+#[derive(Debug)]
+pub(crate) struct LayeredRunning {
+    number: u16,
+    flow: LayeredFlow,
+    seed: u64,
+    place: PlaceNumber,
+    layers: Layers,
+    source: Option<LayeredSource>,
+    planned: Option<Time>,
+    receivers: Vec<Receiving>,
+}
+
+/// What a party wants of the network.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    pub(crate) packets: Vec<Packet>,
+    /// Place, group, whether to join it.
+    pub(crate) memberships: Vec<(PlaceNumber, ChannelId, bool)>,
+    /// When the party is to be woken.
+    pub(crate) wake: Option<Time>,
+}
+
+impl LayeredRunning {
+    /// # Panics
+    /// When its layers are such as no session may have.
+    pub(crate) fn new(
+        number: u16,
+        flow: &LayeredFlow,
+        (place, places): (PlaceNumber, Vec<PlaceNumber>),
+        seed: u64,
+    ) -> Self {
+        let layers = flow.scheme.layers();
+        let layers = layers.unwrap_or_else(|why| panic!("session {number}: layers: {why:?}"));
+        let receiving = |(place, (at, _)): (PlaceNumber, &(_, Duration))| {
+            let (levels, stats) = (Vec::new(), LayeredStats::default());
+            let (began, received) = (Time::ZERO, Series::default());
+            let layers = layers.clone();
+            let report = LayeredReport { place: *at, began, received, levels, layers, stats };
+            Receiving { place, machine: None, planned: None, report }
+        };
+        let receivers = places.into_iter().zip(&flow.to).map(receiving).collect();
+        Self {
+            number,
+            seed: seed ^ (u64::from(number) + 1).wrapping_mul(SESSION_SEED),
+            place,
+            layers,
+            source: None,
+            planned: None,
+            receivers,
+            flow: flow.clone(),
+        }
+    }
+
+    /// Who begins when.
+    pub(crate) fn beginnings(&self) -> Vec<(Duration, Party)> {
+        let mut rng = Rng::new(self.seed);
+        let receiver = |(number, (_, at)): (usize, &(_, Duration))| {
+            (*at + self.flow.spread.mul_f64(rng.unit()), Party::Receiver(number))
+        };
+        let receivers = self.flow.to.iter().enumerate().map(receiver);
+        core::iter::once((self.flow.during.start, Party::Source)).chain(receivers).collect()
+    }
+
+    pub(crate) fn start(&mut self, now: Time, party: Party) {
+        match party {
+            Party::Source => {
+                self.source = LayeredSource::new(self.flow.source(), self.seed, now).ok();
+            }
+            Party::Receiver(number) => {
+                let receiver = &mut self.receivers[number];
+                let seed = self.seed.wrapping_add(1 + number as u64);
+                let first = self.flow.source().group.ip();
+                let allowed = GroupRange { first, count: 256 };
+                receiver.machine = Some(LayeredReceiver::new(self.flow.control, allowed, seed));
+                receiver.report.began = now;
+            }
+        }
+    }
+
+    /// One of its packets arrives; gives who is to be asked what it wants.
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Time,
+        at: PlaceNumber,
+        packet: &Packet,
+    ) -> Option<Party> {
+        let Payload::Background(content) = &packet.payload else { return None };
+        let content = content.downcast_ref::<Content>()?;
+        if let Content::Question(question) = content {
+            self.source.as_mut()?.on_question(now, *question);
+            return Some(Party::Source);
+        }
+        let number = self.receivers.iter().position(|receiver| receiver.place == at)?;
+        let receiver = &mut self.receivers[number];
+        let machine = receiver.machine.as_mut()?;
+        match content {
+            Content::Announcement(header, bytes) => machine.on_announcement(now, header, bytes),
+            Content::Data(header) => {
+                receiver.report.received.add(now, packet.bytes as u64);
+                machine.on_packet(now, header, packet.bytes);
+            }
+            Content::Question(_) => {}
+        }
+        Some(Party::Receiver(number))
+    }
+
+    /// The time that a party was to be woken at has come.
+    pub(crate) fn on_wake(&mut self, now: Time, party: Party) {
+        let planned = match party {
+            Party::Source => &mut self.planned,
+            Party::Receiver(number) => &mut self.receivers[number].planned,
+        };
+        if *planned == Some(now) {
+            *planned = None;
+        }
+        if let Party::Receiver(number) = party
+            && let Some(machine) = &mut self.receivers[number].machine
+            && machine.next_timeout().is_some_and(|at| at <= now)
+        {
+            machine.on_timeout(now);
+        }
+    }
+
+    /// What a party wants now.
+    pub(crate) fn drain(&mut self, now: Time, party: Party) -> Wishes {
+        match party {
+            Party::Source => self.drain_source(now),
+            Party::Receiver(number) => self.drain_receiver(now, number),
+        }
+    }
+
+    fn drain_source(&mut self, now: Time) -> Wishes {
+        let mut wishes = Wishes::default();
+        let (end, packet) = (Time::ZERO + self.flow.during.end, usize::from(self.flow.packet));
+        let Some(source) = self.source.as_mut().filter(|_| now < end) else { return wishes };
+        while let Some((channel, outgoing)) = source.poll_packet(now) {
+            let (bytes, content) = match outgoing {
+                Outgoing::Data(header) => (packet, Content::Data(header)),
+                Outgoing::Announcement(header, announcement) => {
+                    let mut bytes = Vec::new();
+                    announcement.encode(&mut bytes);
+                    (bytes.len() + HEADERS, Content::Announcement(header, bytes))
+                }
+            };
+            let id = ChannelId { session: self.number, channel: channel.0 };
+            let target = Target::Channel(id);
+            wishes.packets.push(packet_of(self.number, now, (self.place, target), bytes, content));
+            assert!(
+                wishes.packets.len() < STORM_PACKETS,
+                "session {} sends without end",
+                self.number
+            );
+        }
+        wishes.wake = wake(now, Some(source.next_timeout()), &mut self.planned);
+        wishes
+    }
+
+    fn drain_receiver(&mut self, now: Time, number: usize) -> Wishes {
+        let mut wishes = Wishes::default();
+        let receiver = &mut self.receivers[number];
+        let Some(machine) = &mut receiver.machine else { return wishes };
+        let id = |channel: u8| ChannelId { session: self.number, channel };
+        while let Some(membership) = machine.poll_membership() {
+            wishes.memberships.push(match membership {
+                Membership::Join(channel) => (receiver.place, id(channel.0), true),
+                Membership::Leave(channel) => (receiver.place, id(channel.0), false),
+            });
+        }
+        while let Some(question) = machine.poll_question(now) {
+            let way = (receiver.place, Target::Place(self.place));
+            let content = Content::Question(question);
+            wishes.packets.push(packet_of(self.number, now, way, QUESTION_BYTES, content));
+        }
+        let level = machine.level();
+        if receiver.report.levels.last().map_or(0, |(_, last, _)| *last) != level {
+            receiver.report.levels.push((now, level, self.layers.sum(level)));
+        }
+        wishes.wake = wake(now, machine.next_timeout(), &mut receiver.planned);
+        wishes
+    }
+
+    pub(crate) fn into_reports(self) -> impl Iterator<Item = LayeredReport> {
+        self.receivers.into_iter().map(|receiver| {
+            let stats = receiver.machine.map(|machine| machine.stats()).unwrap_or_default();
+            LayeredReport { stats, ..receiver.report }
+        })
+    }
+}
+
+/// A wake, unless an earlier one is on the agenda already.
+fn wake(now: Time, at: Option<Time>, planned: &mut Option<Time>) -> Option<Time> {
+    let at = at.filter(|at| *at < Time::FAR_FUTURE)?.max(now);
+    let earlier = planned.is_none_or(|planned| at < planned);
+    earlier.then(|| *planned = Some(at)).map(|()| at)
+}
+
+fn packet_of(
+    session: u16,
+    now: Time,
+    (source, target): (PlaceNumber, Target),
+    bytes: usize,
+    content: Content,
+) -> Packet {
+    Packet {
+        flow: FlowId::Layered(session),
+        bytes,
+        ecn: None,
+        entered: now,
+        source,
+        before_air: source,
+        target,
+        payload: Payload::Background(Rc::new(content)),
+    }
+}

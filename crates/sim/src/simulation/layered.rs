@@ -1,0 +1,60 @@
+//! The run of layered sessions: who begins, what arrives, who joins which group.
+
+use super::{Happening, Simulation, fnv};
+use crate::{
+    flow::layered::{LayeredRunning, Party},
+    packet::Packet,
+    topology::{Place, PlaceNumber},
+};
+use fanfare_proto::Time;
+
+impl Simulation {
+    /// Enters the beginnings of sessions and of their receivers.
+    pub(super) fn plan_layered(&mut self) {
+        let Some(fabric) = &self.fabric else { return };
+        for (flow, number) in self.plan.layered.iter().zip(0..) {
+            let find = |place: Place| {
+                let found = fabric.find(place);
+                found.unwrap_or_else(|| panic!("session {number}: no hop names {place}"))
+            };
+            let places = flow.to.iter().map(|(place, _)| find(*place)).collect();
+            let ends = (find(flow.from), places);
+            let running = LayeredRunning::new(number, flow, ends, self.plan.seed);
+            for (at, party) in running.beginnings() {
+                self.agenda.push(Time::ZERO + at, Happening::PartyStart(number, party));
+            }
+            self.layered.push(running);
+        }
+    }
+
+    pub(super) fn start_party(&mut self, number: u16, party: Party) {
+        self.layered[usize::from(number)].start(self.now, party);
+        self.settle_party(number, party);
+    }
+    pub(super) fn wake_party(&mut self, number: u16, party: Party) {
+        self.layered[usize::from(number)].on_wake(self.now, party);
+        self.settle_party(number, party);
+    }
+
+    pub(super) fn arrive_layered(&mut self, number: u16, place: PlaceNumber, packet: &Packet) {
+        let words = [self.now.as_nanos(), u64::from(place.0), packet.bytes as u64];
+        self.hash = fnv(self.hash, words);
+        let session = &mut self.layered[usize::from(number)];
+        if let Some(party) = session.on_packet(self.now, place, packet) {
+            self.settle_party(number, party);
+        }
+    }
+
+    fn settle_party(&mut self, number: u16, party: Party) {
+        let wishes = self.layered[usize::from(number)].drain(self.now, party);
+        if let Some(at) = wishes.wake {
+            self.agenda.push(at, Happening::PartyWake(number, party));
+        }
+        let Some(fabric) = &mut self.fabric else { return };
+        for (place, id, joined) in wishes.memberships {
+            fabric.set_listener(self.now, place, id, joined);
+        }
+        wishes.packets.into_iter().for_each(|packet| fabric.send(self.now, packet));
+        self.enter_steps();
+    }
+}
