@@ -28,7 +28,7 @@ const SHARE: f64 = 0.05;
 /// Changes of the rate in an interval.
 const CHANGE: core::ops::RangeInclusive<f64> = -0.25..=0.1;
 /// With a queue of less than this share of what is wanted there is room, nobody knows how much.
-const NEARLY_EMPTY: f64 = 0.25;
+const NEARLY_EMPTY: f64 = 0.1;
 const FREE: f64 = 0.25;
 /// A wait that is no queue, seconds.
 const EMPTY: f64 = 0.003;
