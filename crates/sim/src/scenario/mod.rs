@@ -252,7 +252,7 @@ fn build(
     let sends = roles.iter().any(|role| match role {
         Role::Send { .. } => true,
         Role::Group(group) => group.publication.is_some(),
-        Role::Receive { .. } | Role::Background { .. } => false,
+        Role::Receive { .. } | Role::Background { .. } | Role::Layered(..) => false,
     });
     let until = if sends && !endless { Until::Complete } else { Until::Limit };
     let programs: Vec<Program> = programs.iter().flat_map(|entry| entry.programs(&nodes)).collect();
@@ -281,7 +281,7 @@ fn find_hosts(nodes: &mut Nodes, roles: &[Role], programs: &[programs::Entry], p
         let on = match role {
             Role::Send { nodes: on, .. } | Role::Receive { nodes: on, .. } => on,
             Role::Group(group) => &group.nodes,
-            Role::Background { .. } => continue,
+            Role::Background { .. } | Role::Layered(..) => continue,
         };
         on.iter().for_each(|node| nodes.list[*node].is_host = true);
     }
