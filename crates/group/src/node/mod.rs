@@ -1,8 +1,8 @@
 //! A node of a group: a session, and the machines around it. It dispatches and holds no rule.
 //!
-//! - [`incoming`]: what a datagram means to which machine;
-//! - [`news`]: what the session's events mean;
-//! - [`outgoing`]: who speaks next, and when to wake.
+//! - `incoming`: what a datagram means to which machine;
+//! - `news`: what the session's events mean;
+//! - `outgoing`: who speaks next, and when to wake.
 
 mod incoming;
 mod news;

@@ -47,8 +47,9 @@ pub(super) fn bytes_sent() -> u64 {
 
 /// The first number after an interface's name: bytes received.
 fn received(table: &str, interface: &str) -> Option<u64> {
-    let line = table.lines().find_map(|line| line.trim().strip_prefix(interface));
-    line?.strip_prefix(':')?.split_whitespace().next()?.parse().ok()
+    let of_it =
+        |line: &'_ str| line.trim().strip_prefix(interface)?.strip_prefix(':').map(str::to_owned);
+    table.lines().find_map(of_it)?.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
