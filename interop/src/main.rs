@@ -249,9 +249,7 @@ fn run_efficiency(arguments: &EfficiencyArguments) -> Result<bool, ToolError> {
     };
     let peers = peers()?;
     let lines = efficiency::measure(&plan, &peers, |l| println!("{}", efficiency::row(&plan, l)))?;
-    if arguments.out != Path::new("-") {
-        write(&arguments.out, &efficiency::page(&head(&peers)?, &plan, &lines))?;
-    }
+    write(&arguments.out, &efficiency::page(&head(&peers)?, &plan, &lines))?;
     if peers.fanfare.is_none() {
         println!("fanfare not measured: build it beside this executable, or set FANFARE_BIN");
     }
@@ -289,9 +287,7 @@ fn run_congestion(arguments: &CongestionArguments) -> Result<bool, ToolError> {
     let plan = congestion::Plan { size, kbps: rate, runs, filter };
     let peers = peers()?;
     let lines = congestion::measure(&plan, &peers, |line| println!("{}", congestion::row(line)))?;
-    if arguments.out.as_os_str() != "-" {
-        write(&arguments.out, &congestion::page(&head(&peers)?, &plan, &lines))?;
-    }
+    write(&arguments.out, &congestion::page(&head(&peers)?, &plan, &lines))?;
     Ok(congestion::holds(&lines) && lines.iter().all(|line| line.outcome.failure.is_none()))
 }
 
@@ -359,7 +355,11 @@ fn run_cleanup() -> Result<bool, ToolError> {
     Ok(true)
 }
 
+/// Writes a page; nowhere if that is what the user said.
 fn write(path: &Path, text: &str) -> Result<(), ToolError> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
     std::fs::write(path, text).map_err(tool::at(path.display()))?;
     println!("wrote {}", path.display());
     Ok(())

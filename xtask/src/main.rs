@@ -39,7 +39,8 @@ fn steps() -> Vec<Step> {
             "clippy",
             &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
         ),
-        cargo("test", &["test", "--workspace", "--locked"]),
+        // All that fails is told in one run.
+        cargo("test", &["test", "--workspace", "--locked", "--no-fail-fast"]),
         Step::new("docs", || {
             step::cargo(
                 &["doc", "--workspace", "--no-deps", "--locked"],

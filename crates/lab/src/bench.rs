@@ -5,8 +5,10 @@
 //! and the processors are the only limit. Raw UDP is measured beside every cell, since machines are
 //! shared and only ratios within one run can be compared.
 //!
-//! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all
+//! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all;
+//!   `beginning`: when its data began to flow
 
+mod beginning;
 mod raw;
 mod star;
 mod transfer;

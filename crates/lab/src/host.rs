@@ -74,18 +74,13 @@ impl Host {
         host.namespace
             .enter(quieten)?
             .map_err(|error| LabError::system(format!("host ({})", host.name()), &error))?;
-        let (socket, inside) = (Self::socket_of(index), host.namespace());
+        let (socket, inside) = (format!("port{index}"), host.namespace());
         hub.batch(&format!(
             "link add {socket} type veth peer name {INTERFACE} netns {inside}\n\
              link set dev {socket} mtu {mtu} master bridge up\n"
         ))?;
         host.namespace.batch(&host.settings(count))?;
         Ok(host)
-    }
-
-    /// The bridge's end of a host's cable.
-    pub(crate) fn socket_of(index: usize) -> String {
-        format!("port{index}")
     }
 
     /// Addresses, the route of groups, and every other host's Ethernet address: nobody has to ask

@@ -27,7 +27,7 @@
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again.
 //! - `bench`: how fast this machine is with them, without an emulator between.
 //! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
-//! - `check`: how exact it is here.
+//! - `check`: how exact it is here; `super_packet`: what it is measured with, and `bench`, too.
 #![cfg(target_os = "linux")]
 
 mod bench;
@@ -51,6 +51,7 @@ mod run;
 mod segment;
 mod snapshot;
 mod stop;
+mod super_packet;
 mod tap;
 mod tool;
 mod transfers;

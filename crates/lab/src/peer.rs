@@ -2,11 +2,13 @@
 //! settings (docs/measuring.md says which, and why).
 //!
 //! A peer knows how it is found or compiled, and which commands receive and send one file. What is
-//! measured, and when, is `reproduce`'s: the same for all.
+//! measured, and when, is the same for all: `reproduce` on an emulated network, `bench` on the kernel's.
 //!
 //! - `fanfare`, `norm`, `openpgm`, `jgroups`, `uftp`, `udpcast`, `tcp`: one system each
-//! - `workshop`: compiling and fetching; `program`: a started one, and what it says and uses
+//! - `workshop`: compiling and fetching; `program`: a started one, and what it says and uses;
+//!   `delivery`: all that take part in one, until everybody has the file
 
+pub(crate) mod delivery;
 mod fanfare;
 mod jgroups;
 mod norm;
@@ -32,6 +34,8 @@ pub(crate) const HEADERS: u64 = 28;
 /// Bytes of content in a full packet, for all that can be told: what the paper of Tables 1 and 2
 /// gave each system.
 pub(crate) const SEGMENT: u64 = 1400;
+/// Packets of at least so many bytes carry data: announcements, joins and requests are shorter.
+pub(crate) const DATA_MIN: usize = 1000;
 
 /// Shorter round trips are the programs' scheduling.
 const ROUND_TRIP_MIN: Duration = Duration::from_millis(10);

@@ -23,6 +23,11 @@ impl Bell {
         // Nothing to read is as good.
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
+    /// Whether it was rung since it was cleared.
+    pub(crate) fn is_rung(&self) -> bool {
+        let mut asked = [PollFd::new(&self.0, PollFlags::IN)];
+        poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+    }
 }
 
 impl AsFd for Bell {
@@ -55,6 +60,7 @@ mod tests {
         rung.ring();
         rung.ring();
         for_any(&[silent.as_fd(), rung.as_fd()], long);
+        assert!(rung.is_rung() && !silent.is_rung());
         assert!(begun.elapsed() < long);
         rung.clear();
         let before = Instant::now();

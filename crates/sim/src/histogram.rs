@@ -10,12 +10,16 @@ const STEPS: u64 = 64;
 pub struct Histogram {
     counts: Vec<u64>,
     total: u64,
+    /// Nanoseconds of all.
+    sum: u64,
 }
 
 impl Histogram {
     /// Counts one.
     pub fn add(&mut self, value: Duration) {
-        let step = step(u64::try_from(value.as_nanos()).unwrap_or(u64::MAX));
+        let nanos = u64::try_from(value.as_nanos()).unwrap_or(u64::MAX);
+        self.sum = self.sum.saturating_add(nanos);
+        let step = step(nanos);
         if self.counts.len() <= step {
             self.counts.resize(step + 1, 0);
         }
@@ -26,6 +30,11 @@ impl Histogram {
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
+    }
+    /// The mean of all, exact; zero of none.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        Duration::from_nanos(self.sum.checked_div(self.total).unwrap_or(0))
     }
     /// The least duration that `share` (0 to 1) of all do not exceed, to 1.6 %; zero of none.
     #[must_use]
@@ -80,6 +89,8 @@ mod tests {
             let found = histogram.percentile(share).as_secs_f64() * 1000.0;
             assert!(found <= ms && found > ms * 0.98, "{share}: {found}");
         }
-        assert_eq!(Histogram::default().percentile(0.5), Duration::ZERO);
+        assert_eq!(histogram.mean(), Duration::from_micros(500_500));
+        let none = Histogram::default();
+        assert_eq!((none.percentile(0.5), none.mean()), (Duration::ZERO, Duration::ZERO));
     }
 }

@@ -152,9 +152,10 @@ fn line(record: &Record, bound: f64) -> String {
             record.queue_drops
         ),
         (Outcome::Void, _) => {
-            let (late, starved) = (record.late_ms, record.starved_ms);
+            let Record { late_ms, starved_ms, starved_mean_ms, .. } = record;
             format!(
-                "{what}: void, the machine was too busy ({late} ms late, programs {starved} ms)"
+                "{what}: void, the machine was too busy ({late_ms} ms late, programs {starved_ms} \
+                 ms, on average {starved_mean_ms} ms)"
             )
         }
         _ => format!("{what}: not complete: {}", record.why),

@@ -2,7 +2,6 @@
 //! super-packets travel whole.
 
 use crate::{error::LabError, host::Host, namespace::Namespace};
-use std::fs;
 
 /// Hosts around a bridge; gone when dropped.
 #[derive(Debug)]
@@ -33,33 +32,8 @@ impl Star {
     pub(super) fn receivers(&self) -> &[Host] {
         &self.hosts[1..]
     }
-    /// Runs something that sees the bridge's ends of all cables.
+    /// Runs something that sees the bridge's ends of all cables; sockets that it opens stay there.
     pub(super) fn at_hub<T: Send>(&self, inside: impl FnOnce() -> T + Send) -> Result<T, LabError> {
         self.hub.enter(inside)
-    }
-}
-
-/// Bytes that the sender has put on its cable. To be called at the hub.
-pub(super) fn bytes_sent() -> u64 {
-    let table = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-    received(&table, &Host::socket_of(0)).unwrap_or(0)
-}
-
-/// The first number after an interface's name: bytes received.
-fn received(table: &str, interface: &str) -> Option<u64> {
-    let of_it =
-        |line: &'_ str| line.trim().strip_prefix(interface)?.strip_prefix(':').map(str::to_owned);
-    table.lines().find_map(of_it)?.split_whitespace().next()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_bytes_of_an_interface_are_told_from_those_of_one_with_a_longer_name() {
-        let table = "Inter-| Receive\n  port10: 7 1 0\n   port1:  912 3 0 0\n";
-        assert_eq!(received(table, "port1"), Some(912));
-        assert_eq!(received(table, "port2"), None);
     }
 }

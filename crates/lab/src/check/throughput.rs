@@ -1,30 +1,36 @@
 //! How much the laboratory carries: super-packets to a group, with a loss and a delay that each
 //! datagram meets for itself.
 
-use super::{SIGMAS_MAX, is_accounted, option};
-use crate::{error::LabError, lab::Lab, priority, snapshot::Snapshot};
+use super::{SIGMAS_MAX, is_accounted, measurement::opened};
+use crate::{
+    error::LabError,
+    lab::Lab,
+    priority,
+    snapshot::Snapshot,
+    super_packet::{self, SuperPackets},
+};
 use serde::Serialize;
-use socket2::{Domain, Socket, Type};
+use socket2::Socket;
 use std::{
-    io::{self, Read as _},
-    net::{Ipv4Addr, SocketAddr},
+    net::Ipv4Addr,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-const PORT: u16 = 6078;
-const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 77, 2);
-/// UDP payload: a full Ethernet packet.
-const SEGMENT: usize = 1472;
-/// Of one call: what 16 bits of length hold.
-const SEGMENTS: usize = 44;
+/// Full Ethernet packets, as many as one call takes. Half a second at 1 Gbit/s may wait: the receiving
+/// threads share their cores with the emulator.
+const PACKETS: SuperPackets = SuperPackets {
+    group: Ipv4Addr::new(239, 255, 77, 2),
+    port: 6078,
+    segment: 1472,
+    segments: 44,
+    buffer: 64 << 20,
+};
 const LOSS: f64 = 0.05;
-const HEADERS: usize = 28;
-/// Half a second at 1 Gbit/s: the receiving threads share their cores with the emulator.
-const BUFFER: usize = 64 << 20;
+/// A packet's bits: IP and UDP before each datagram.
+const PACKET: usize = (PACKETS.segment + 28) * 8;
 const TAIL: Duration = Duration::from_millis(500);
-const LOOK: Duration = Duration::from_millis(50);
 
 /// A measurement of what is carried to a group of three over 5 % loss and 20 ms.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,11 +82,11 @@ impl Throughput {
         let (seconds, datagrams, received) = thread::scope(|scope| {
             let mut receivers = Vec::new();
             for host in &lab.hosts()[1..] {
-                let socket = super::measurement::opened(host, || listen(host.address()))?;
+                let socket = opened(host, || PACKETS.listen(host.address()))?;
                 receivers.push(scope.spawn(|| count(socket, &over)));
             }
             let host = &lab.hosts()[0];
-            let socket = super::measurement::opened(host, || talk(host.address()))?;
+            let socket = opened(host, || PACKETS.talk(host.address()))?;
             let sender = scope.spawn(move || self.send(&socket));
             let (seconds, datagrams) = sender.join().unwrap_or_default();
             thread::sleep(TAIL);
@@ -95,8 +101,8 @@ impl Throughput {
     /// Sends at the rate; gives how long it took, and the datagrams.
     fn send(self, socket: &Socket) -> (f64, u64) {
         let _ = priority::go_early();
-        let bytes = vec![0x5a; SEGMENT * SEGMENTS];
-        let gap = (SEGMENTS * (SEGMENT + HEADERS) * 8) as f64 / self.rate;
+        let bytes = PACKETS.content();
+        let gap = (PACKETS.segments * PACKET) as f64 / self.rate;
         let begun = Instant::now();
         let mut calls = 0_u32;
         while begun.elapsed().as_secs() < self.seconds {
@@ -106,7 +112,7 @@ impl Throughput {
             let _ = socket.send(&bytes);
             calls += 1;
         }
-        (begun.elapsed().as_secs_f64(), u64::from(calls) * SEGMENTS as u64)
+        (begun.elapsed().as_secs_f64(), u64::from(calls) * PACKETS.segments as u64)
     }
 
     fn judge(
@@ -117,7 +123,7 @@ impl Throughput {
         counted: &Snapshot,
         overruns: u64,
     ) -> Carried {
-        let bps = |datagrams: u64| (datagrams as usize * (SEGMENT + HEADERS) * 8) as f64 / seconds;
+        let bps = |datagrams: u64| (datagrams as usize * PACKET) as f64 / seconds;
         let sent = datagrams as f64;
         let loss: Vec<f64> = received.iter().map(|n| 1.0 - *n as f64 / sent).collect();
         let deviation = (LOSS * (1.0 - LOSS) / sent).sqrt();
@@ -136,34 +142,9 @@ impl Throughput {
     }
 }
 
-fn listen(own: Ipv4Addr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
-    option::buffer(&socket, BUFFER)?;
-    option::receive_joined(&socket)?;
-    socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)).into())?;
-    socket.join_multicast_v4(&GROUP, &own)?;
-    socket.set_read_timeout(Some(LOOK))?;
-    Ok(socket)
-}
-
-fn talk(own: Ipv4Addr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
-    socket.bind(&SocketAddr::from((own, 0)).into())?;
-    socket.set_multicast_if_v4(&own)?;
-    socket.set_multicast_loop_v4(false)?;
-    socket.connect(&SocketAddr::from((GROUP, PORT)).into())?;
-    option::send_segments(&socket, SEGMENT)?;
-    Ok(socket)
-}
-
 /// Counts datagrams until it is over.
-fn count(mut socket: Socket, over: &AtomicBool) -> u64 {
+fn count(socket: Socket, over: &AtomicBool) -> u64 {
     // Its host's share of the machine; without it a loaded machine measures itself.
     let _ = priority::go_early();
-    let mut buffer = vec![0; 1 << 16];
-    let mut bytes = 0;
-    while !over.load(Ordering::SeqCst) {
-        bytes += socket.read(&mut buffer).unwrap_or(0);
-    }
-    (bytes / SEGMENT) as u64
+    super_packet::count(socket, over) / PACKETS.segment as u64
 }

@@ -277,7 +277,9 @@ impl Work<'_, '_> {
 
     /// What the programs of an unsuccessful trial said stays beside the records.
     fn keep_logs(&self, job: &Job, directory: &Path, result: &Result<Record, LabError>) {
-        if result.as_ref().is_ok_and(|record| record.outcome == Outcome::Complete) {
+        let complete = result.as_ref().is_ok_and(|record| record.outcome == Outcome::Complete);
+        // What the user stops has not failed.
+        if complete || self.stop.is_set() {
             return;
         }
         let name = format!("{}-{}-{}", job.cell.key.replace(':', "-"), job.system, job.repetition);

@@ -79,6 +79,9 @@ pub struct Record {
     /// short sleeps, ms: how much the machine kept them waiting.
     #[serde(default)]
     pub starved_ms: f64,
+    /// The same on average, ms.
+    #[serde(default)]
+    pub starved_mean_ms: f64,
     /// When it ended, seconds since 1970.
     pub when: u64,
 }
@@ -219,6 +222,7 @@ pub(super) mod tests {
             receiver_memory: 1 << 20,
             late_ms: 0.2,
             starved_ms: 0.4,
+            starved_mean_ms: 0.1,
             when: 0,
         }
     }

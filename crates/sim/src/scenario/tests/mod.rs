@@ -1,6 +1,10 @@
 //! Scenario files as a whole: what is understood, what is refused, and where.
 
-use super::{ExpectedExit, Mistake, ProgramCommand, Scenario};
+mod layers;
+mod programs;
+mod variables;
+
+use super::{Mistake, Scenario};
 use crate::{flow::FlowKind, network::Host, report::Report, topology::Router};
 use fanfare_proto::Duration;
 
@@ -235,147 +239,6 @@ fn no_text_makes_the_reader_panic() {
     }
 }
 
-const PROGRAMS: &str = r#"
-[scenario]
-name = "programs"
-duration = "10s"
-
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[node]]
-name = "between"
-
-[[link]]
-from = ["a", "b"]
-to = "between"
-both = true
-
-[[program]]
-node = ["a", "b"]
-command = ["echo", "two words"]
-expect = 3
-[[program]]
-node = "a"
-command = "cat | wc"
-start = "1s"
-stop = "2s"
-background = true
-"#;
-
-#[test]
-fn programs_make_hosts_of_their_nodes_and_are_read_as_they_are_written() {
-    let scenario = Scenario::parse_for_laboratory(PROGRAMS, &no_files).unwrap();
-    let hosts = scenario.plan(1).emulated_hosts();
-    assert_eq!(hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    let words = ProgramCommand::Words(vec!["echo".into(), "two words".into()]);
-    let told: Vec<_> = scenario.programs.iter().map(|p| (p.host.0, &p.command, p.expect)).collect();
-    let shell = ProgramCommand::Shell("cat | wc".into());
-    assert_eq!(
-        told,
-        [
-            (0, &words, ExpectedExit::Code(3)),
-            (1, &words, ExpectedExit::Code(3)),
-            (0, &shell, ExpectedExit::Any)
-        ]
-    );
-    assert_eq!(scenario.programs[2].stop, Some(Duration::from_secs(2)));
-}
-
-#[test]
-fn the_simulator_says_that_programs_alone_are_for_the_laboratory() {
-    assert!(mistakes(PROGRAMS).contains("programs run on real hosts"), "{}", mistakes(PROGRAMS));
-}
-
-#[test]
-fn a_network_in_which_nothing_runs_has_only_hosts_in_the_laboratory() {
-    let text = PROGRAMS.split("[[program]]").next().unwrap();
-    let scenario = Scenario::parse_for_laboratory(text, &no_files).unwrap();
-    assert_eq!(scenario.plan(1).emulated_hosts().len(), 3);
-    let one = text.replacen("name = \"b\"", "name = \"b\"\nhost = true", 1);
-    let scenario = Scenario::parse_for_laboratory(&one, &no_files).unwrap();
-    assert_eq!(scenario.plan(1).emulated_hosts()[0].name, "b");
-}
-
-#[test]
-fn a_program_without_a_command_or_that_stops_before_its_start_is_a_mistake() {
-    let text = PROGRAMS.replace("\"cat | wc\"", "\" \"").replace("stop = \"2s\"", "stop = \"1s\"");
-    let list = Scenario::parse_for_laboratory(&text, &no_files).expect_err("mistakes");
-    let all: String = list.iter().map(|mistake| format!("{mistake}\n")).collect();
-    assert!(all.contains("says nothing") && all.contains("not after its start"), "{all}");
-}
-
-#[test]
-fn variables_decide_how_many_there_are_and_each_pair_has_its_group() {
-    let text = r#"
-[variables]
-pairs = 3
-tcp = 0
-[scenario]
-name = "v"
-duration = "10s"
-[[node]]
-name = "s"
-count = ${pairs}
-group = "pair*"
-[[node]]
-name = "r"
-count = ${pairs}
-group = "pair*"
-[[node]]
-name = "west"
-[[node]]
-name = "east"
-[[link]]
-from = "s*"
-to = "west"
-both = true
-[[link]]
-from = "west"
-to = "east"
-both = true
-rate = "1Mbps"
-[[link]]
-from = "east"
-to = "r*"
-both = true
-[[flow]]
-kind = "fanfare-send"
-node = "s*"
-size = "endless"
-rate = "100kbps"
-stagger = "2s"
-[[flow]]
-kind = "fanfare-recv"
-node = "r*"
-[[flow]]
-kind = "tcp"
-name = "t"
-count = ${tcp}
-from = "west"
-to = "east"
-stagger = "1s"
-"#;
-    let report = run(text);
-    let at = |host, from, to| {
-        let secs = Duration::from_secs;
-        report.goodput(Host(host), &(secs(from)..secs(to)))
-    };
-    // s1 to s3, then r1 to r3: the second pair begins after 2 s and nobody hears another's sender.
-    assert!(at(4, 0, 2) == 0.0 && (60e3..100e3).contains(&at(4, 4, 10)), "{report}");
-    assert!((60e3..100e3).contains(&at(3, 4, 10)) && at(5, 0, 4) == 0.0, "{report}");
-    let values = |pairs: [(&str, &str); 2]| -> super::Values {
-        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
-    };
-    let none = Scenario::parse_with(text, &values([("pairs", "0"), ("tcp", "2")]), &no_files);
-    let report = none.unwrap_or_else(|mistakes| panic!("{mistakes:#?}")).plan(1).run();
-    assert!(report.hosts.is_empty());
-    let secs = Duration::from_secs;
-    let got = |n: usize| report.flows[n].received.sum(&(secs(0)..secs(1)));
-    assert!(report.flow_name(1) == "t2" && got(0) > 0 && got(1) == 0, "{report}");
-}
-
 #[test]
 fn a_reaction_is_a_figure_of_the_scenario() {
     let text = DUMBBELL.to_owned()
@@ -401,65 +264,4 @@ fn loss_can_be_given_for_each_bit() {
     let share = hop.lost as f64 / hop.carried as f64;
     assert!((0.07..0.16).contains(&share), "{share}");
     assert!(mistakes(&with("1%/bit")).contains("link.loss (1%/bit): not an error rate"));
-}
-
-const LAYERS: &str = r#"
-[scenario]
-name = "layers"
-duration = "10s"
-leave = "3s"
-
-[[node]]
-name = "s"
-count = 2
-[[node]]
-name = "r"
-count = 2
-[[link]]
-from = "s*"
-to = "r*"
-rate = "1Mbps"
-both = true
-
-[[flow]]
-kind = "layered"
-cc = "plm"
-from = "s*"
-to = "r*"
-layers = { base = "12kbps", factor = 1.3, count = 20 }
-join = "2s"
-[[reaction]]
-name = "start"
-node = "r*"
-share = "1Mbps"
-"#;
-
-#[test]
-fn several_sources_of_layers_have_a_receiver_each_and_one_has_all() {
-    let report = Scenario::parse(LAYERS, &|_| Err(String::new())).unwrap().plan(1).run();
-    assert_eq!(report.layered.len(), 2);
-    let one =
-        LAYERS.replace("from = \"s*\"\nto = \"r*\"\nlayers", "from = \"s1\"\nto = \"r*\"\nlayers");
-    let scenario = Scenario::parse(&one, &|_| Err(String::new())).unwrap();
-    let report = scenario.plan(1).run();
-    assert_eq!(report.layered.len(), 2);
-    let metrics = scenario.metrics_of(&report);
-    assert!(metrics.iter().any(|(name, _)| name == "reaction_s:start"), "{metrics:?}");
-}
-
-#[test]
-fn layers_that_cannot_be_and_sources_without_receivers_are_told_with_their_lines() {
-    let wrong = |old: &str, new: &str| {
-        let text = LAYERS.replace(old, new);
-        let mistakes = Scenario::parse(&text, &|_| Err(String::new())).unwrap_err();
-        mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
-    };
-    assert!(wrong("factor = 1.3", "factor = 0.5").contains("no session may have these"));
-    assert!(wrong("base = \"12kbps\", factor = 1.3, ", "").contains("has no rates"));
-    let unequal = wrong("to = \"r*\"\nlayers", "to = \"r1\"\nlayers");
-    assert!(unequal.contains("flow.to (1 nodes): 2 sources need a receiver each"), "{unequal}");
-    assert!(wrong("to = \"r*\"\nlayers", "to = \"s1\"\nlayers").contains("is a source"));
-    assert!(wrong("\"plm\"", "\"plum\"").contains("plm"));
-    let lab = Scenario::parse_for_laboratory(LAYERS, &|_| Err(String::new())).unwrap_err();
-    assert!(lab[0].to_string().contains("runs in the simulator only"), "{lab:?}");
 }
