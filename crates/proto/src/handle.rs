@@ -6,6 +6,7 @@ use crate::{
     enqueue::{EnqueueError, NewObject},
     rate::Bitrate,
     report::ReceiverReport,
+    roll_call::RollCalls,
     sender::Sender,
     session::Session,
     storage::{ObjectKey, Storage},
@@ -77,11 +78,11 @@ impl SenderHandle<'_> {
         self.with(|s, _| s.defer(node, defer));
     }
 
-    /// Calls the roll: every `interval`, CMD(APPLICATION) with `content` asks all receivers of ours
-    /// that are not yet known to answer with their status. `None` stops. Receivers that have
-    /// answered are named in the call, so that they keep silent.
-    pub fn set_roll_call(&mut self, call: Option<(Vec<u8>, Duration)>) {
-        self.with(|s, now| s.set_roll_call(now, call));
+    /// Calls the roll: now and then CMD(APPLICATION) asks all receivers of ours that are not yet
+    /// known to answer with their status. `None` stops. Receivers that have answered are named in
+    /// the call, so that they keep silent.
+    pub fn set_roll_call(&mut self, calls: Option<RollCalls>) {
+        self.with(|s, now| s.set_roll_call(now, calls));
     }
 
     /// Sets the rate (a cap, for controllers with a mind of their own).

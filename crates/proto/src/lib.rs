@@ -71,6 +71,7 @@ pub use handle::{ReceiverHandle, SenderHandle};
 pub use rate::Bitrate;
 pub use receiver::RunSet;
 pub use report::{ReceiverReport, Reception};
+pub use roll_call::RollCalls;
 pub use session::Session;
 pub use stats::{DropReason, Stats};
 pub use storage::{MemoryStorage, ObjectKey, ObjectKind, Storage, StorageError};

@@ -26,6 +26,18 @@ const MAGIC: [u8; 4] = *b"FNFR";
 const VERSION: u8 = 1;
 const HEADER: usize = 12;
 
+/// How a sender calls the roll.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RollCalls {
+    /// What it says along with each call.
+    pub content: Vec<u8>,
+    /// From one call to the next.
+    pub interval: Duration,
+    /// How many receivers there are to answer, where that is known. While a few are missing, calls
+    /// begin quicker than every `interval`, and answers come sooner.
+    pub awaited: Option<u32>,
+}
+
 /// A parsed roll call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RollCall<'a> {

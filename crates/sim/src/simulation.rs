@@ -18,7 +18,7 @@ use crate::{
     traffic::{Kind, Traffic},
 };
 use core::net::SocketAddr;
-use fanfare_proto::{Destination, Duration, Ecn, ObjectKey, RecvMeta, Time};
+use fanfare_proto::{Destination, Duration, Ecn, ObjectKey, RecvMeta, RollCalls, Time};
 use fanfare_wire::Message;
 use std::rc::Rc;
 
@@ -334,7 +334,8 @@ impl Simulation {
                 session.sender().set_watermark(&nodes);
             }
             Change::RollCall(_, interval) => {
-                session.sender().set_roll_call(Some((Vec::new(), interval)));
+                let calls = RollCalls { content: Vec::new(), interval, awaited: None };
+                session.sender().set_roll_call(Some(calls));
             }
             Change::Status(_, status, announce) => {
                 session.receiver().set_status(status, announce);

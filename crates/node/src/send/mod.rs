@@ -23,7 +23,7 @@ mod slow;
 
 use std::time::Duration;
 
-use fanfare_proto::{Event, NodeId, Session, Time};
+use fanfare_proto::{Event, NodeId, RollCalls, Session, Time};
 pub use gathering::Expect;
 use gathering::{Decision, Gathering};
 use options::check_announcements;
@@ -123,7 +123,9 @@ impl SendJob {
         if !self.options.one_way {
             let invitation =
                 Invitation::new(&self.options.name, self.queue.files, self.queue.bytes);
-            session.sender().set_roll_call(Some((invitation.encode(), interval)));
+            let awaited = self.options.expect.count().and_then(|count| u32::try_from(count).ok());
+            let calls = RollCalls { content: invitation.encode(), interval, awaited };
+            session.sender().set_roll_call(Some(calls));
         }
     }
 

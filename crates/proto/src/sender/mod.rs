@@ -56,6 +56,7 @@ use crate::{
     rate::Bitrate,
     report::ReceiverReport,
     rng::Rng,
+    roll_call::RollCalls,
     storage::ObjectKey,
     time::{Duration, Time},
 };
@@ -344,9 +345,9 @@ impl Sender {
     }
 
     /// Calls the roll from now on, or no more.
-    pub(crate) fn set_roll_call(&mut self, now: Time, call: Option<(Vec<u8>, Duration)>) {
+    pub(crate) fn set_roll_call(&mut self, now: Time, calls: Option<RollCalls>) {
         self.now = self.now.max(now);
-        self.roll.set(self.now, call);
+        self.roll.set(self.now, calls);
     }
 
     /// Sets the rate, or the cap of it.

@@ -1,11 +1,24 @@
 //! When the roll is called, and who has answered (see [`crate::roll_call`]).
 
-use crate::time::{Duration, Time};
+use crate::{
+    roll_call::RollCalls,
+    time::{Duration, Time},
+};
 use alloc::{collections::BTreeSet, vec::Vec};
 use fanfare_wire::NodeId;
 
 /// Answers are spread over at least this time.
 const SPREAD_MIN: Duration = Duration::from_millis(50);
+/// So many receivers that are still awaited are few: their answers need little room.
+const FEW: u32 = 32;
+/// That room, in times that an answer takes at the sender's rate: so that few of them meet even where all
+/// share one medium.
+const ANSWER_ROOM: u32 = 4;
+/// A few answers are spread over at least this time: a scheduler's.
+const FEW_SPREAD_MIN: Duration = Duration::from_millis(10);
+/// From the first to the second call for a few, doubled each time: how far they are away is not yet
+/// known, and either may be lost.
+const FIRST_INTERVAL: Duration = Duration::from_millis(100);
 /// More answers than this in one round, and the next round spreads them wider.
 const ROUND_ANSWERS: u32 = 32;
 /// Widest spread, as a multiple of the narrowest.
@@ -21,6 +34,9 @@ const URGENT_CALLS: u8 = 3;
 struct Call {
     content: Vec<u8>,
     interval: Duration,
+    awaited: Option<u32>,
+    /// From this call to the next while a few are awaited.
+    soon: Duration,
     next: Time,
 }
 
@@ -47,6 +63,18 @@ pub(super) struct Round {
     pub(super) given_up: usize,
 }
 
+/// What a call goes by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallPace {
+    /// K * GRTT.
+    pub(super) backoff: Duration,
+    /// The next call follows after this at the soonest, unless somebody is to be told that he is given
+    /// up.
+    pub(super) least: Duration,
+    /// What an answer takes at the sender's rate.
+    pub(super) answer: Duration,
+}
+
 impl Roll {
     pub(super) fn new() -> Self {
         let (known, named_last) = (BTreeSet::new(), NodeId::NONE);
@@ -54,11 +82,13 @@ impl Roll {
         Self { call: None, known, given_up, urgent, answers: 0, scale: 1, named_last }
     }
 
-    /// Calls every `interval` with the content from now on, or no more.
-    pub(super) fn set(&mut self, now: Time, call: Option<(Vec<u8>, Duration)>) {
-        self.call = call.map(|(content, interval)| Call {
+    /// Calls so from now on, or no more.
+    pub(super) fn set(&mut self, now: Time, calls: Option<RollCalls>) {
+        self.call = calls.map(|RollCalls { content, interval, awaited }| Call {
             content,
             interval: interval.max(SPREAD_MIN),
+            awaited,
+            soon: FIRST_INTERVAL,
             next: now,
         });
     }
@@ -101,32 +131,51 @@ impl Roll {
         self.call.as_ref().map(|call| call.next)
     }
 
-    /// A call goes out; at most `fit` receivers can be named in it. `backoff` is K * GRTT; the next
-    /// follows after `least` at the soonest, unless somebody is to be told that he is given up.
-    pub(super) fn on_sent(
-        &mut self,
-        now: Time,
-        (backoff, least): (Duration, Duration),
-        fit: usize,
-    ) -> Round {
+    /// A call goes out; at most `fit` receivers can be named in it.
+    pub(super) fn on_sent(&mut self, now: Time, pace: CallPace, fit: usize) -> Round {
         self.scale = if self.answers > ROUND_ANSWERS {
             (self.scale * 2).min(SCALE_MAX)
         } else {
             (self.scale / 2).max(1)
         };
         self.answers = 0;
-        let urgent = self.urgent > 0;
-        self.urgent = self.urgent.saturating_sub(1);
-        let interval = self.call.as_mut().map_or(SPREAD_MIN, |call| {
-            let soon = backoff.max(SPREAD_MIN).min(call.interval);
-            call.next = now + if urgent { soon } else { call.interval.max(least) };
-            call.interval
-        });
-        let spread = (backoff.max(SPREAD_MIN) * self.scale).min(interval);
+        let spread = self.spread(pace);
+        self.follow(now, pace);
         let mut known: Vec<NodeId> = self.given_up.iter().take(fit).copied().collect();
         let given_up = known.len();
         known.extend(self.names(fit - given_up));
         Round { spread, known, given_up }
+    }
+
+    /// How many are still awaited, where they are few.
+    fn few(&self) -> Option<u32> {
+        let known = u32::try_from(self.known.len()).unwrap_or(u32::MAX);
+        let missing = self.call.as_ref()?.awaited?.checked_sub(known)?;
+        (1..=FEW).contains(&missing).then_some(missing)
+    }
+
+    fn spread(&self, pace: CallPace) -> Duration {
+        let interval = self.call.as_ref().map_or(SPREAD_MIN, |call| call.interval);
+        let many = (pace.backoff.max(SPREAD_MIN) * self.scale).min(interval);
+        let room = |missing| pace.answer.saturating_mul(ANSWER_ROOM * missing);
+        self.few().map_or(many, |missing| room(missing).max(FEW_SPREAD_MIN).min(many))
+    }
+
+    /// When the next call is due.
+    fn follow(&mut self, now: Time, pace: CallPace) {
+        let (few, urgent) = (self.few().is_some(), self.urgent > 0);
+        self.urgent = self.urgent.saturating_sub(1);
+        let Some(call) = &mut self.call else { return };
+        let wait = if urgent {
+            pace.backoff.max(SPREAD_MIN).min(call.interval)
+        } else if few {
+            let soon = call.soon.min(call.interval);
+            call.soon = soon * 2;
+            soon.max(pace.least)
+        } else {
+            call.interval.max(pace.least)
+        };
+        call.next = now + wait;
     }
 
     fn names(&mut self, fit: usize) -> Vec<NodeId> {
@@ -148,9 +197,16 @@ mod tests {
     }
 
     fn roll() -> Roll {
+        roll_of(None)
+    }
+    fn roll_of(awaited: Option<u32>) -> Roll {
         let mut roll = Roll::new();
-        roll.set(Time::ZERO, Some((b"who".to_vec(), ms(1000))));
+        let content = b"who".to_vec();
+        roll.set(Time::ZERO, Some(RollCalls { content, interval: ms(1000), awaited }));
         roll
+    }
+    fn pace(backoff: u64, least: u64) -> CallPace {
+        CallPace { backoff: ms(backoff), least: ms(least), answer: ms(16) }
     }
 
     #[test]
@@ -158,7 +214,7 @@ mod tests {
         let mut roll = roll();
         assert_eq!(roll.due_at(), Some(Time::ZERO));
         roll.on_answer(NodeId(7));
-        let round = roll.on_sent(Time::ZERO, (ms(200), ms(0)), 10);
+        let round = roll.on_sent(Time::ZERO, pace(200, 0), 10);
         let known = alloc::vec![NodeId(7)];
         assert_eq!(round, Round { spread: ms(200), known, given_up: 0 });
         assert_eq!(roll.due_at(), Some(Time::ZERO + ms(1000)));
@@ -169,18 +225,45 @@ mod tests {
     #[test]
     fn a_slow_line_makes_calls_rarer_and_a_newcomer_is_called_at_once() {
         let mut roll = roll();
-        roll.on_sent(Time::ZERO, (ms(80), ms(9000)), 10);
+        roll.on_sent(Time::ZERO, pace(80, 9000), 10);
         assert_eq!(roll.due_at(), Some(Time::ZERO + ms(9000)));
         roll.on_newcomer(Time::ZERO + ms(100));
         assert_eq!(roll.due_at(), Some(Time::ZERO + ms(100)));
     }
 
     #[test]
+    fn a_few_who_are_awaited_answer_soon_and_are_called_again_soon() {
+        let mut roll = roll_of(Some(2));
+        let mut next = || {
+            let at = roll.due_at().unwrap();
+            (at.since(Time::ZERO), roll.on_sent(at, pace(500, 0), 10).spread)
+        };
+        // At 56 kbit/s an answer takes 16 ms: two of them, and as much again for each twice.
+        assert_eq!(next(), (ms(0), ms(128)));
+        assert_eq!(next(), (ms(100), ms(128)));
+        assert_eq!(next(), (ms(300), ms(128)));
+        roll.on_answer(NodeId(7));
+        let at = roll.due_at().unwrap();
+        assert_eq!((at, roll.on_sent(at, pace(500, 0), 10).spread), (Time::ZERO + ms(700), ms(64)));
+        roll.on_answer(NodeId(8));
+        let at = roll.due_at().unwrap();
+        assert_eq!(roll.on_sent(at, pace(500, 0), 10).spread, ms(500));
+        assert_eq!(roll.due_at(), Some(at + ms(1000)));
+    }
+
+    #[test]
+    fn many_who_are_awaited_are_spread_as_if_their_number_were_not_known() {
+        let mut roll = roll_of(Some(1000));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(500, 0), 10).spread, ms(500));
+        assert_eq!(roll.due_at(), Some(Time::ZERO + ms(1000)));
+    }
+
+    #[test]
     fn many_answers_in_a_round_widen_the_next_one() {
         let mut roll = roll();
         (0..40).for_each(|node| roll.on_answer(NodeId(node)));
-        assert_eq!(roll.on_sent(Time::ZERO, (ms(0), ms(0)), 10).spread, ms(100));
-        assert_eq!(roll.on_sent(Time::ZERO, (ms(0), ms(0)), 10).spread, ms(50));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(0, 0), 10).spread, ms(100));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(0, 0), 10).spread, ms(50));
     }
 
     #[test]
@@ -188,12 +271,10 @@ mod tests {
         let mut roll = roll();
         roll.on_answer(NodeId(3));
         roll.on_answer(NodeId(7));
-        roll.on_sent(Time::ZERO, (ms(80), ms(0)), 10);
+        roll.on_sent(Time::ZERO, pace(80, 0), 10);
         roll.give_up(Time::ZERO + ms(5), NodeId(7));
         let calls: Vec<(Time, Round)> = (0..5)
-            .map(|_| {
-                roll.due_at().map(|at| (at, roll.on_sent(at, (ms(80), ms(2000)), 10))).unwrap()
-            })
+            .map(|_| roll.due_at().map(|at| (at, roll.on_sent(at, pace(80, 2000), 10))).unwrap())
             .collect();
         let at: Vec<Time> = calls.iter().map(|(at, _)| *at).collect();
         let expected = [5, 85, 165, 245, 2245].map(|millis| Time::ZERO + ms(millis));
@@ -206,7 +287,7 @@ mod tests {
     fn names_that_do_not_fit_go_round() {
         let mut roll = roll();
         (1..=5).for_each(|node| roll.on_answer(NodeId(node)));
-        let mut names = |_| roll.on_sent(Time::ZERO, (ms(0), ms(0)), 3).known;
+        let mut names = |_| roll.on_sent(Time::ZERO, pace(0, 0), 3).known;
         assert_eq!(names(0), [NodeId(1), NodeId(2), NodeId(3)]);
         assert_eq!(names(1), [NodeId(4), NodeId(5), NodeId(1)]);
     }

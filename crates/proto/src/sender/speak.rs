@@ -6,6 +6,7 @@ use super::{
     advert,
     object::{Part, Piece, Purpose},
     parity::ParityWanted,
+    roll::CallPace,
     turn::Turn,
 };
 use crate::{
@@ -40,6 +41,8 @@ const ASIDE_PARTS: u32 = 2000;
 const PROBE_BYTES: usize = 60;
 /// Bytes of a call and its headers, besides names and content: NORM's 16, IP's and UDP's 28.
 const ROLL_CALL_BYTES: usize = ROLL_CALL_HEADER + 44;
+/// Bytes of an answer to a call, with a short name and headers.
+const ANSWER_BYTES: usize = 112;
 /// Messages that go together after a probe when the controller wants it.
 const PAIR: u8 = 2;
 /// Parts of objects that go out in a row before it is asked again whose turn it is: a super-packet.
@@ -211,7 +214,8 @@ impl Sender {
         let fit = max.saturating_sub(ROLL_CALL_HEADER + self.roll.content().len()) / NODE_ID_BYTES;
         let backoff = self.grtt() * u32::from(self.backoff());
         let least = self.least_interval(ROLL_CALL_BYTES + self.roll.content().len());
-        let round = self.roll.on_sent(self.now, (backoff, least), fit);
+        let answer = self.controller.rate().time_for(ANSWER_BYTES);
+        let round = self.roll.on_sent(self.now, CallPace { backoff, least, answer }, fit);
         let mut content = Vec::new();
         let named = (&round.known[..], round.given_up);
         roll_call::encode(round.spread, named, self.roll.content(), max, &mut content);

@@ -1,6 +1,7 @@
 //! What is sent, in which order, and how fast.
 
 use super::*;
+use crate::roll_call::RollCalls;
 
 #[test]
 fn a_sender_with_nothing_to_do_says_nothing_and_sleeps() {
@@ -78,7 +79,10 @@ fn an_object_that_cannot_be_read_is_withdrawn_and_the_rest_goes_on() {
 fn a_held_sender_probes_and_calls_the_roll_but_sends_no_object() {
     let mut hand = Hand::new(config());
     hand.sender.hold(hand.now, true);
-    hand.sender.set_roll_call(hand.now, Some((Vec::new(), ms(100))));
+    hand.sender.set_roll_call(
+        hand.now,
+        Some(RollCalls { content: Vec::new(), interval: ms(100), awaited: None }),
+    );
     hand.enqueue(1600, None);
     let (all, _) = hand.run_until(Time::ZERO + ms(450));
     assert!(all.iter().all(|(_, s)| matches!(s, Said::Probe { .. } | Said::RollCall)));
