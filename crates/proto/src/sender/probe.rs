@@ -12,6 +12,8 @@ const FIRST_PROBES: u32 = 4;
 const GROWTH: f64 = 1.5;
 /// A probe that was sent so lately still serves.
 const FRESH: Duration = Duration::from_millis(50);
+/// Who has not answered for long is not asked more often than this.
+const FRESH_MAX: Duration = Duration::from_millis(500);
 /// Our clock begins at zero, which on the wire would say "no probe heard".
 const CLOCK_OFFSET: Duration = Duration::from_secs(1);
 /// A probe's clock is told in microseconds: nothing shorter can be measured.
@@ -48,9 +50,10 @@ impl Probe {
         self.next
     }
 
-    /// When another is of use although none is due yet.
+    /// When another is of use although none is due yet: each time as long again as it has been tried.
     pub(super) fn renewable_at(&self) -> Time {
-        self.last.map_or(self.next, |last| last + FRESH)
+        let tried = self.last.zip(self.first_sent).map(|(last, first)| (last, last.since(first)));
+        tried.map_or(self.next, |(last, tried)| last + tried.clamp(FRESH, FRESH_MAX))
     }
 
     /// `cc_sequence` of the probe sent last.
@@ -124,6 +127,18 @@ mod tests {
         }
         assert_eq!(intervals[..5], [ms(100), ms(100), ms(100), ms(1000), ms(1500)]);
         assert_eq!(intervals[15], ms(30_000));
+    }
+
+    #[test]
+    fn a_probe_that_is_wanted_sooner_is_sent_again_after_twice_the_time() {
+        let mut probe = probe();
+        let mut again = || {
+            let now = probe.renewable_at();
+            probe.on_sent(now, (ms(100), ms(0)), None);
+            now.since(Time::ZERO)
+        };
+        let at = [(); 7].map(|()| again());
+        assert_eq!(at, [0, 50, 100, 200, 400, 800, 1300].map(ms));
     }
 
     #[test]
