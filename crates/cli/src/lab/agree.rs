@@ -15,7 +15,7 @@ use crate::{
 
 /// Compare two campaigns, such as of two days, and say whether they agree within their spread
 ///
-/// Of each system that both measured in the same version: its time with the losses that there were
+/// Of each system, in the newest version that both measured: its time with the losses that there were
 /// and its bytes, cell by cell. Fails when more cells differ than chance explains.
 #[derive(Debug, Args)]
 pub(super) struct AgreeArgs {

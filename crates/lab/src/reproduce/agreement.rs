@@ -13,7 +13,10 @@ use super::{
 use crate::error::{LabError, Refusal};
 use fanfare_sim::t_975;
 use serde::Serialize;
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 /// Differences that no conclusion depends on: half a percent, a third of what the tables' second
 /// digit after the point shows.
@@ -67,7 +70,7 @@ impl AgreementRow {
 pub struct Agreement {
     /// In the order of their names.
     pub rows: Vec<AgreementRow>,
-    /// Systems whose version differs: nothing is said of them.
+    /// Systems that have no version in common: nothing is said of them.
     pub versions_differ: Vec<String>,
 }
 
@@ -95,24 +98,22 @@ impl Agreement {
     }
 
     fn between(campaigns: &[Vec<Record>; 2]) -> Self {
-        let newest = campaigns.each_ref().map(|records| newest_versions(records));
-        let mut samples = Samples::new();
-        let mut versions_differ = Vec::new();
-        for (system, version) in &newest[0] {
-            match newest[1].get(system) {
-                Some(other) if other == version => {}
-                Some(other) => versions_differ.push(format!("{system} {version}, {other}")),
-                None => {}
+        let versions = campaigns.each_ref().map(|records| versions(records));
+        let (mut common, mut versions_differ) = (BTreeSet::new(), Vec::new());
+        for (system, first) in &versions[0] {
+            let Some(second) = versions[1].get(system) else { continue };
+            match first.iter().rfind(|version| second.contains(version)) {
+                Some(version) => _ = common.insert((*system, *version)),
+                None => {
+                    let newest = |all: &[&str]| all.last().map_or("none", |v| *v).to_owned();
+                    versions_differ.push(format!("{system} {}, {}", newest(first), newest(second)));
+                }
             }
         }
+        let mut samples = Samples::new();
         for (side, records) in campaigns.iter().enumerate() {
-            let counts = |record: &&Record| {
-                let both = newest.each_ref().map(|v| v.get(&record.system));
-                both[0] == both[1] && both[0] == Some(&record.version)
-            };
-            for record in records.iter().filter(counts) {
-                add(&mut samples, side, record);
-            }
+            let counts = |record: &&Record| common.contains(&(&*record.system, &*record.version));
+            records.iter().filter(counts).for_each(|record| add(&mut samples, side, record));
         }
         Self { rows: rows(&samples), versions_differ }
     }
@@ -130,16 +131,18 @@ impl Agreement {
     }
 }
 
-/// The version of each system that was measured last.
-fn newest_versions(records: &[Record]) -> BTreeMap<String, String> {
-    let mut newest = BTreeMap::<&str, &Record>::new();
-    for record in records {
-        let known = newest.entry(&record.system).or_insert(record);
-        if record.when >= known.when {
-            *known = record;
+/// The versions of each system, the one that was measured last at the end.
+fn versions(records: &[Record]) -> BTreeMap<&str, Vec<&str>> {
+    let mut by_day: Vec<&Record> = records.iter().collect();
+    by_day.sort_by_key(|record| core::cmp::Reverse(record.when));
+    let mut versions = BTreeMap::<&str, Vec<&str>>::new();
+    for record in by_day {
+        let known = versions.entry(&record.system).or_default();
+        if !known.contains(&&*record.version) {
+            known.insert(0, &record.version);
         }
     }
-    newest.into_iter().map(|(system, r)| (system.to_owned(), r.version.clone())).collect()
+    versions
 }
 
 fn add(samples: &mut Samples, side: usize, record: &Record) {
@@ -255,12 +258,19 @@ mod tests {
 
     #[test]
     fn another_build_is_not_compared_and_is_named() {
-        let mut newer = campaign(&[7.5, 7.6]);
-        newer[1].version = "2".into();
-        newer[1].when = 9;
-        let agreement = Agreement::between(&[campaign(&[7.5, 7.6]), newer]);
+        let of = |version: &'static str, when| {
+            let records = campaign(&[7.5, 7.6]).into_iter();
+            records.map(move |r| Record { version: version.into(), when, ..r })
+        };
+        let (old, new) = (of("1", 0).collect::<Vec<_>>(), of("2", 9).collect::<Vec<_>>());
+        let agreement = Agreement::between(&[old.clone(), new.clone()]);
         assert!(agreement.rows.is_empty());
         assert_eq!(agreement.versions_differ, ["norm 1, 2"]);
+        // Of several builds, the newest that both have.
+        let both: Vec<Record> = old.iter().chain(&new).cloned().collect();
+        let trials = |other| time(&Agreement::between(&[both.clone(), other])).trials;
+        assert_eq!(trials([old, new.clone()].concat()), [2, 2]);
+        assert_eq!(trials(new), [2, 2]);
     }
 
     #[test]
