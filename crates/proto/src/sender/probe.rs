@@ -8,8 +8,8 @@ use fanfare_wire::header::SendTime;
 
 /// Probes sent a GRTT apart at the start, before the interval grows.
 const FIRST_PROBES: u32 = 4;
-/// Growth of the interval (NRL's value; RFC 5740 has 2).
-const GROWTH: f64 = 1.5;
+/// Growth of the interval (RFC 5740 5.5.1; NRL's is 1.5).
+const GROWTH: u32 = 2;
 /// A probe that was sent so lately still serves.
 const FRESH: Duration = Duration::from_millis(50);
 /// Who has not answered for long is not asked more often than this.
@@ -77,7 +77,7 @@ impl Probe {
             grtt
         } else {
             let (min, max) = self.bounds;
-            self.interval.mul_f64(GROWTH).max(least).clamp(min, max)
+            (self.interval * GROWTH).max(least).clamp(min, max)
         };
         self.next = now + self.interval;
         self.last = Some(now);
@@ -125,7 +125,7 @@ mod tests {
             probe.on_sent(now, (ms(100), ms(0)), None);
             intervals.push(probe.due_at().since(now));
         }
-        assert_eq!(intervals[..5], [ms(100), ms(100), ms(100), ms(1000), ms(1500)]);
+        assert_eq!(intervals[..5], [ms(100), ms(100), ms(100), ms(1000), ms(2000)]);
         assert_eq!(intervals[15], ms(30_000));
     }
 

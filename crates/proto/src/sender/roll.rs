@@ -19,6 +19,9 @@ const FEW_SPREAD_MIN: Duration = Duration::from_millis(10);
 /// From the first to the second call for a few, doubled each time: how far they are away is not yet
 /// known, and either may be lost.
 const FIRST_INTERVAL: Duration = Duration::from_millis(100);
+/// When all who are awaited are known, calls are for nobody that is known to be there: so many times
+/// rarer.
+const RARER: u32 = 4;
 /// More answers than this in one round, and the next round spreads them wider.
 const ROUND_ANSWERS: u32 = 32;
 /// Widest spread, as a multiple of the narrowest.
@@ -154,6 +157,11 @@ impl Roll {
         (1..=FEW).contains(&missing).then_some(missing)
     }
 
+    fn all_known(&self) -> bool {
+        let awaited = self.call.as_ref().and_then(|call| call.awaited);
+        awaited.is_some_and(|awaited| self.known.len() >= awaited as usize)
+    }
+
     fn spread(&self, pace: CallPace) -> Duration {
         let interval = self.call.as_ref().map_or(SPREAD_MIN, |call| call.interval);
         let many = (pace.backoff.max(SPREAD_MIN) * self.scale).min(interval);
@@ -163,7 +171,7 @@ impl Roll {
 
     /// When the next call is due.
     fn follow(&mut self, now: Time, pace: CallPace) {
-        let (few, urgent) = (self.few().is_some(), self.urgent > 0);
+        let (few, all_known, urgent) = (self.few().is_some(), self.all_known(), self.urgent > 0);
         self.urgent = self.urgent.saturating_sub(1);
         let Some(call) = &mut self.call else { return };
         let wait = if urgent {
@@ -172,6 +180,8 @@ impl Roll {
             let soon = call.soon.min(call.interval);
             call.soon = soon * 2;
             soon.max(pace.least)
+        } else if all_known {
+            (call.interval * RARER).max(pace.least)
         } else {
             call.interval.max(pace.least)
         };
@@ -248,7 +258,7 @@ mod tests {
         roll.on_answer(NodeId(8));
         let at = roll.due_at().unwrap();
         assert_eq!(roll.on_sent(at, pace(500, 0), 10).spread, ms(500));
-        assert_eq!(roll.due_at(), Some(at + ms(1000)));
+        assert_eq!(roll.due_at(), Some(at + ms(4000)));
     }
 
     #[test]
