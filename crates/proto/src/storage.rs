@@ -5,7 +5,7 @@
 //! queue behind it.
 
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_wire::{InstanceId, NodeId, ObjectTransportId};
+use fanfare_wire::{InstanceId, NodeId, ObjectTransportId, Row};
 
 /// Names one object: of this node when it sends, of a remote sender when it receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,6 +61,15 @@ pub trait Storage {
     fn open(&mut self, key: ObjectKey, kind: ObjectKind, size: u64) -> Result<(), StorageError>;
     /// Puts received bytes in their final place.
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
+    /// Puts symbols that came in a row in their final place, which begins at `offset`.
+    fn write_row(&mut self, key: ObjectKey, offset: u64, row: Row<'_>) -> Result<(), StorageError> {
+        let mut at = offset;
+        row.symbols().try_for_each(|symbol| {
+            let offset = at;
+            at += symbol.len() as u64;
+            self.write(key, offset, symbol)
+        })
+    }
     /// Reads bytes: of an object being sent, or received ones that decoding needs back.
     fn read(&mut self, key: ObjectKey, offset: u64, into: &mut [u8]) -> Result<(), StorageError>;
     /// The same at the end of `into`: a store that has the bytes in memory need not have room cleared

@@ -81,12 +81,13 @@ impl Buffers {
         Self { memory: vec![0; count * BUFFER_LEN], count }
     }
 
-    /// Gives one turn's worth of datagrams from `inlet` to `each`; returns how many.
+    /// Gives one turn's worth of runs of datagrams from `inlet` to `each`, with the length of all
+    /// but the last of a run; returns how many datagrams there were.
     pub(crate) fn drain(
         &mut self,
         inlet: &Inlet,
         via: Via,
-        each: &mut impl FnMut(&RecvMeta, &[u8]),
+        each: &mut impl FnMut(&RecvMeta, &[u8], usize),
     ) -> io::Result<usize> {
         let mut datagrams = 0;
         while datagrams < TURN {
@@ -102,7 +103,7 @@ impl Buffers {
             };
             let buffers = self.memory.chunks_exact(BUFFER_LEN);
             for (meta, buffer) in metas[..filled].iter().zip(buffers) {
-                datagrams += cut(meta, via, buffer, each);
+                datagrams += run(meta, via, buffer, each);
             }
             if filled < self.count {
                 break;
@@ -133,24 +134,26 @@ fn is_answer_to_sending(error: &io::Error) -> bool {
     )
 }
 
-/// Cuts a run of coalesced datagrams by its stride.
-fn cut(
+/// Hands a run of coalesced datagrams over; returns how many it has.
+fn run(
     meta: &quinn_udp::RecvMeta,
     via: Via,
     buffer: &[u8],
-    each: &mut impl FnMut(&RecvMeta, &[u8]),
+    each: &mut impl FnMut(&RecvMeta, &[u8], usize),
 ) -> usize {
     let ours =
         RecvMeta { source: meta.addr, destination: meta.dst_ip, ecn: meta.ecn.map(Ecn::from), via };
-    let bytes = &buffer[..meta.len];
-    if bytes.is_empty() {
-        each(&ours, bytes);
-        return 1;
+    let stride = meta.stride.max(1);
+    each(&ours, &buffer[..meta.len], stride);
+    meta.len.div_ceil(stride).max(1)
+}
+
+/// Cuts a run by its stride. An empty datagram is one, too.
+pub(crate) fn cut(run: &[u8], stride: usize, mut each: impl FnMut(&[u8])) {
+    if run.is_empty() {
+        each(run);
     }
-    let datagrams = bytes.chunks(meta.stride.max(1));
-    let count = datagrams.len();
-    datagrams.for_each(|datagram| each(&ours, datagram));
-    count
+    run.chunks(stride).for_each(each);
 }
 
 #[cfg(test)]
@@ -196,8 +199,9 @@ mod tests {
         let mut meta = quinn_udp::RecvMeta::default();
         (meta.len, meta.stride) = (7, 3);
         let mut seen = Vec::new();
-        let count =
-            cut(&meta, Via::Unicast, b"abcdefgh", &mut |_, bytes| seen.push(bytes.to_vec()));
+        let count = run(&meta, Via::Unicast, b"abcdefgh", &mut |_, bytes, stride| {
+            cut(bytes, stride, |datagram| seen.push(datagram.to_vec()));
+        });
         assert_eq!(count, 3);
         assert_eq!(seen, [&b"abc"[..], b"def", b"g"]);
     }
@@ -206,7 +210,9 @@ mod tests {
     fn an_empty_datagram_is_one_datagram() {
         let meta = quinn_udp::RecvMeta::default();
         let mut seen = 0;
-        assert_eq!(cut(&meta, Via::Unicast, b"abc", &mut |_, bytes| seen += 1 + bytes.len()), 1);
-        assert_eq!(seen, 1);
+        let count = run(&meta, Via::Unicast, b"abc", &mut |_, bytes, stride| {
+            cut(bytes, stride, |datagram| seen += 1 + datagram.len());
+        });
+        assert_eq!((count, seen), (1, 1));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use fanfare_proto::{ObjectKey, StorageError};
+use fanfare_proto::{ObjectKey, Row, StorageError};
 use rustix::io::Errno;
 
 use super::{syncer::Task, units::Units};
@@ -135,7 +135,19 @@ impl Incoming {
     }
 
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if offset.saturating_add(bytes.len() as u64) > self.size {
+        self.begin_write(offset, bytes.len() as u64)?;
+        self.gather(bytes)
+    }
+
+    /// Symbols that came in a row.
+    pub(super) fn write_row(&mut self, offset: u64, row: Row<'_>) -> io::Result<()> {
+        self.begin_write(offset, (row.len() * row.symbol_size()) as u64)?;
+        row.symbols().try_for_each(|symbol| self.gather(symbol))
+    }
+
+    /// What is gathered ends at `offset` from now on, where `len` bytes will be.
+    fn begin_write(&mut self, offset: u64, len: u64) -> io::Result<()> {
+        if offset.saturating_add(len) > self.size {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         if let Some(errno) = self.failed.or(self.is_lost().then_some(Errno::IO)) {
@@ -145,6 +157,11 @@ impl Incoming {
             self.flush()?;
             self.gathered_at = offset;
         }
+        Ok(())
+    }
+
+    /// Appends to what is gathered, and writes it at a boundary.
+    fn gather(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let next = self.gathered_at + self.gathered.len() as u64;

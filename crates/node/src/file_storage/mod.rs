@@ -14,7 +14,7 @@ mod units;
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
-use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Storage, StorageError, Time};
+use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Row, Storage, StorageError, Time};
 
 pub(crate) use incoming::PartFile;
 pub(crate) use kept::{discard_parts, pack_part_name};
@@ -210,6 +210,16 @@ impl Storage for FileStorage {
         match self.small.get_mut(&key) {
             Some(small) => small.write(offset, bytes),
             None => self.parts.as_mut().ok_or(StorageError::Failed)?.write(key, offset, bytes),
+        }
+    }
+
+    fn write_row(&mut self, key: ObjectKey, offset: u64, row: Row<'_>) -> Result<(), StorageError> {
+        match self.small.get_mut(&key) {
+            Some(small) => (offset..)
+                .step_by(row.symbol_size().max(1))
+                .zip(row.symbols())
+                .try_for_each(|(offset, symbol)| small.write(offset, symbol)),
+            None => self.parts.as_mut().ok_or(StorageError::Failed)?.write_row(key, offset, row),
         }
     }
 

@@ -169,7 +169,13 @@ impl RemoteSender {
     }
 
     /// Something new of `object` arrived.
-    fn on_new(&mut self, ctx: &mut Context<'_>, local: &Local, object: ObjectIndex, block: u32) {
+    pub(super) fn on_new(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        object: ObjectIndex,
+        block: u32,
+    ) {
         let here = Position::at(object, SourceBlockNumber(block));
         if self.track.furthest().is_some_and(|furthest| here < furthest) {
             self.nack.on_repair();

@@ -7,6 +7,9 @@ use crate::time::{Duration, Time};
 const WINDOW_MIN: Duration = Duration::from_millis(100);
 const MESSAGES_MIN: usize = 4;
 
+/// Messages within a byte of the mean do not change it.
+const ALIKE: f64 = 1.0;
+
 /// Bytes a second, and a smoothed message size.
 #[derive(Debug)]
 pub(crate) struct ReceiveRate {
@@ -47,6 +50,22 @@ impl ReceiveRate {
             let part = elapsed / window;
             self.rate = self.rate.max(self.before + part * (rate - self.before));
         }
+    }
+
+    /// So many messages of `bytes` arrived together.
+    pub(crate) fn on_row(
+        &mut self,
+        now: Time,
+        (bytes, count): (usize, u16),
+        rtt: Duration,
+        starting: bool,
+    ) {
+        if self.since.is_none() || (self.size - bytes as f64).abs() > ALIKE {
+            return (0..count).for_each(|_| self.on_message(now, bytes, rtt, starting));
+        }
+        let before = bytes as u64 * u64::from(count.saturating_sub(1));
+        self.bytes += before;
+        self.on_message(now, bytes, rtt, starting);
     }
 
     /// The sender flushes: it has nothing to send. What comes until it has says nothing about the path,

@@ -159,7 +159,7 @@ impl RemoteSender {
         let now = ctx.now;
         self.heard = now;
         self.inactivity.on_message(now);
-        self.reception.on_message();
+        self.reception.on_messages(1);
         let rtt = self.feedback.path_rtt(&self.timing);
         match message {
             Message::Cmd(Cmd::Flush(_)) => self.rate.on_flush(),

@@ -4,6 +4,7 @@ mod complete;
 mod confirm;
 mod hearsay;
 mod repair;
+mod row;
 mod status;
 mod stored;
 mod watermark;
