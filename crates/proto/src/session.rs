@@ -280,6 +280,9 @@ impl Session {
             if bytes < segment_size {
                 break;
             }
+            let room = (max - count).min(BATCH_BYTES.saturating_sub(buf.len()) / segment_size);
+            let mut ctx = context!(self, storage);
+            count += sender.poll_row(&mut ctx, start, room, buf);
         }
         (segment_size, count)
     }

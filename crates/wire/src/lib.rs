@@ -51,4 +51,4 @@ pub use message::Message;
 pub use nack::{Nack, RepairForm, RepairItem, RepairLevel, RepairRequest, RepairRequests};
 pub use quantized::{GroupSize, QuantizedLoss, QuantizedRate, QuantizedRtt};
 pub use report::Report;
-pub use row::Row;
+pub use row::{Row, RowWriter};

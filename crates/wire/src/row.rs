@@ -1,7 +1,8 @@
 //! Symbols in a row: NORM_DATA messages that differ in nothing but their numbers, each one more than
 //! the one before. A sender's super-packet is mostly one such row, and need be read only once.
 
-use crate::Data;
+use crate::{Data, FecId};
+use alloc::vec::Vec;
 
 /// Bytes of a DATA header ahead of its payload id.
 const BASE: usize = 16;
@@ -75,6 +76,42 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Goes on with a DATA that stands at the end of a buffer.
+#[derive(Debug)]
+pub struct RowWriter {
+    /// Where the DATA is, and how long its header.
+    start: usize,
+    header: usize,
+    sequence: u16,
+    id: u64,
+    id_len: usize,
+}
+
+impl RowWriter {
+    /// Behind the DATA at `start`, which ends with a symbol of `symbol_size` bytes; `None` if there is
+    /// none.
+    #[must_use]
+    pub fn behind(out: &[u8], start: usize, symbol_size: usize, fec_id: FecId) -> Option<Self> {
+        let datagram = out.get(start..)?;
+        let header = datagram.len().checked_sub(symbol_size)?;
+        let id_len = fec_id.payload_id_len();
+        let Numbers { sequence, id, .. } = Numbers::of(datagram, header, id_len)?;
+        Some(Self { start, header, sequence, id, id_len })
+    }
+
+    /// Appends the next one, with this symbol. The caller knows that its block has it.
+    pub fn push(&mut self, symbol: &[u8], out: &mut Vec<u8>) {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.id += 1;
+        let at = out.len();
+        out.extend_from_within(self.start..self.start + self.header);
+        out[at + 2..at + 4].copy_from_slice(&self.sequence.to_be_bytes());
+        let id = self.id.to_be_bytes();
+        out[at + BASE..at + BASE + self.id_len].copy_from_slice(&id[8 - self.id_len..]);
+        out.extend_from_slice(symbol);
+    }
+}
+
 /// A header as what counts on and what does not.
 struct Numbers<'a> {
     sequence: u16,
@@ -110,11 +147,10 @@ impl<'a> Numbers<'a> {
 mod tests {
     use super::*;
     use crate::{
-        EncodingSymbolId, FecId, FecPayloadId, FieldSize, GroupSize, InstanceId, Message, NodeId,
+        EncodingSymbolId, FecPayloadId, FieldSize, GroupSize, InstanceId, Message, NodeId,
         ObjectFlags, ObjectTransportId, QuantizedRtt, Sequence, SourceBlockNumber, ext::Extensions,
         fec::RawPayloadId, header::SenderFields,
     };
-    use alloc::vec::Vec;
 
     const PAYLOAD: usize = 5;
 
@@ -164,6 +200,20 @@ mod tests {
     fn numbers_that_count_on_make_a_row_whatever_the_form_of_the_payload_id() {
         for fec_id in [FecId::ReedSolomonM, FecId::ReedSolomon8, FecId::SmallBlockSystematic] {
             assert_eq!(row(fec_id, &[(65_534, 8, 0), (65_535, 9, 0), (0, 10, 0)]), 2);
+        }
+    }
+
+    #[test]
+    fn what_is_written_behind_a_data_reads_as_if_each_had_been_encoded() {
+        for fec_id in [FecId::ReedSolomonM, FecId::ReedSolomon8, FecId::SmallBlockSystematic] {
+            let mut out = b"before".to_vec();
+            let start = out.len();
+            out.extend(data(fec_id, 65_535, 8, ObjectFlags::FILE));
+            let mut writer = RowWriter::behind(&out, start, PAYLOAD, fec_id).expect("a DATA");
+            (9..11_u8).for_each(|symbol| writer.push(&[symbol; PAYLOAD], &mut out));
+            let each = [(65_535, 8), (0, 9), (1, 10)];
+            let each = each.map(|(seq, symbol)| data(fec_id, seq, symbol, ObjectFlags::FILE));
+            assert_eq!(out[start..], each.concat());
         }
     }
 

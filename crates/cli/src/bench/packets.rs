@@ -92,6 +92,10 @@ impl Storage for Void {
         into.fill(0);
         Ok(())
     }
+    fn lend(&mut self, _: ObjectKey, _: u64, len: usize) -> Option<&[u8]> {
+        self.place.resize(1 << 16, 0);
+        self.place.get(..len)
+    }
     fn close(&mut self, _: ObjectKey, _: bool) {}
 }
 

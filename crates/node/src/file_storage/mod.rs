@@ -248,6 +248,10 @@ impl Storage for FileStorage {
         self.read(key, offset, &mut into[start..])
     }
 
+    fn lend(&mut self, key: ObjectKey, offset: u64, len: usize) -> Option<&[u8]> {
+        self.outgoing.lend(key, offset, len)
+    }
+
     fn close(&mut self, key: ObjectKey, complete: bool) {
         if self.small.contains_key(&key) {
             if !complete {

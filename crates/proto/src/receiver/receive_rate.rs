@@ -7,8 +7,8 @@ use crate::time::{Duration, Time};
 const WINDOW_MIN: Duration = Duration::from_millis(100);
 const MESSAGES_MIN: usize = 4;
 
-/// Messages within a byte of the mean do not change it.
-const ALIKE: f64 = 1.0;
+/// Messages so near to the mean, bytes, need not be counted into it.
+const ALIKE: f64 = 1e-6;
 
 /// Bytes a second, and a smoothed message size.
 #[derive(Debug)]
@@ -60,9 +60,12 @@ impl ReceiveRate {
         rtt: Duration,
         starting: bool,
     ) {
-        if self.since.is_none() || (self.size - bytes as f64).abs() > ALIKE {
+        let within = |since| now.since(since) < rtt.max(WINDOW_MIN);
+        let alike = (self.size - bytes as f64).abs() < ALIKE;
+        if !alike || !self.since.is_some_and(within) {
             return (0..count).for_each(|_| self.on_message(now, bytes, rtt, starting));
         }
+        // Of messages within a window that come at once the last tells all.
         let before = bytes as u64 * u64::from(count.saturating_sub(1));
         self.bytes += before;
         self.on_message(now, bytes, rtt, starting);

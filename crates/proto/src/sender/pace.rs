@@ -67,7 +67,7 @@ impl Pace {
 
     /// What of the time of a message is saved to make up for lost time.
     fn made_up(&self, time: Duration) -> Duration {
-        self.debt.min(time / CATCH_UP_PART)
+        if self.debt.is_zero() { self.debt } else { self.debt.min(time / CATCH_UP_PART) }
     }
 
     /// It is not time yet; `pending`: there is something to say.

@@ -2,6 +2,7 @@
 
 mod ending;
 mod repairing;
+mod row;
 mod sending;
 mod small_group;
 
