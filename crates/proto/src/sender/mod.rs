@@ -96,8 +96,9 @@ const FLOW_CONTROL_MIN: Duration = Duration::from_millis(20);
 /// its request takes one to arrive.
 const CYCLE_BEYOND_BACKOFF: u32 = 3;
 /// So many receivers need not leave time to each other: if all of them asked at once, their requests
-/// would be as many as those that slip through in a large group.
-const SMALL_GROUP: usize = 8;
+/// would be as many as those that slip through in a large group. The least group that can be
+/// advertised, in which receivers take the short back-off.
+const SMALL_GROUP: usize = 10;
 /// Their backoff factor. Not zero: two that lack the same still mostly ask but once.
 const SMALL_GROUP_BACKOFF: u8 = 1;
 /// Flushes that go without regard to the least interval: at 30 % loss one in 100 times all of them,
