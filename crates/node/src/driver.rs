@@ -156,6 +156,7 @@ impl Driver {
                 source: meta.source,
                 ecn: meta.ecn.map(ecn_of),
                 unicast: meta.via == Via::Unicast,
+                waited: meta.waited,
             };
             test_drop.leave(run, stride, |bytes| {
                 heard = true;

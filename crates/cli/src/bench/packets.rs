@@ -194,5 +194,5 @@ impl Exchange {
 
 fn meta(host: u8) -> RecvMeta {
     let source = SocketAddr::from((Ipv4Addr::new(10, 0, 0, host), 6003));
-    RecvMeta { source, ecn: None, unicast: false }
+    RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO }
 }

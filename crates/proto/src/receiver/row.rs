@@ -63,7 +63,7 @@ impl RemoteSender {
         let lost = self.loss.on_row(now, (first, count), marked, path);
         ctx.stats.lost += lost;
         if self.feedback.mode() == Mode::Path {
-            self.measure_path(ctx, (bytes, marked), head, (count, lost));
+            self.measure_path(ctx, meta, (head, bytes), (count, lost));
         }
         if self.loss.events() > events {
             self.feedback.on_news(now);
@@ -73,16 +73,17 @@ impl RemoteSender {
     fn measure_path(
         &mut self,
         ctx: &Context<'_>,
-        (bytes, marked): (usize, bool),
-        head: &Data<'_>,
+        meta: &RecvMeta,
+        (head, bytes): (&Data<'_>, usize),
         (count, mut lost): (u16, u64),
     ) {
+        let (arrived, marked) = (ctx.now.before(meta.waited), meta.ecn == Some(Ecn::Ce));
         let rtt = self.feedback.path_rtt(&self.timing);
         let stamp = head.extensions.time();
         for _ in 0..count {
-            self.path.on_message(ctx.now, bytes, core::mem::take(&mut lost), marked, rtt);
+            self.path.on_message(arrived, bytes, core::mem::take(&mut lost), marked, rtt);
             if let Some(time) = stamp {
-                self.path.on_stamp(ctx.now, time);
+                self.path.on_stamp(arrived, time);
             }
         }
         if self.path.take_jump() {

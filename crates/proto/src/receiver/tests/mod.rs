@@ -227,7 +227,8 @@ impl Rig {
 
     /// A datagram arrives; what is due is said.
     pub(super) fn hear(&mut self, datagram: &[u8]) {
-        let meta = RecvMeta { source: self.source, ecn: None, unicast: false };
+        let meta =
+            RecvMeta { source: self.source, ecn: None, unicast: false, waited: Duration::ZERO };
         let message = Message::parse(datagram).unwrap();
         self.with(|senders, ctx| match &message {
             Message::Nack(nack) => senders.on_overheard_nack(ctx, nack),

@@ -8,6 +8,7 @@ use crate::{
 };
 use alloc::{vec, vec::Vec};
 use core::net::SocketAddr;
+use fanfare_wire::Message;
 use proptest::prelude::*;
 
 const SIZE: usize = 300_000;
@@ -56,7 +57,12 @@ impl Hearer {
 }
 
 fn meta(host: u8) -> RecvMeta {
-    RecvMeta { source: SocketAddr::from(([10, 0, 0, host], 6003)), ecn: None, unicast: false }
+    RecvMeta {
+        source: SocketAddr::from(([10, 0, 0, host], 6003)),
+        ecn: None,
+        unicast: false,
+        waited: Duration::ZERO,
+    }
 }
 
 fn sender(auto: bool) -> (Session, MemoryStorage) {
@@ -143,4 +149,39 @@ proptest! {
         prop_assert_eq!(complete(&rows).map(|bytes| bytes.len()), Some(SIZE));
         prop_assert_eq!(complete(&rows), complete(&singly));
     }
+}
+
+/// Longest queue that a receiver reports of a path without one, microseconds, when each super-packet
+/// waits for it for up to 20 ms.
+fn reported_queue(tells: bool) -> u32 {
+    let (mut session, mut storage) = sender(true);
+    let mut hearer = Hearer::new();
+    let (mut now, mut buffer, mut longest) = (Time::ZERO, vec![], None);
+    for turn in 0..600 {
+        let late = STEP * (turn * 7 % 40);
+        now = now + STEP * 40;
+        session.handle_timeout(now, &mut storage);
+        let read = now + late;
+        while let Some(sent) = session.poll_transmit(now, 45, &mut buffer, &mut storage) {
+            let waited = if tells { late } else { Duration::ZERO };
+            let meta = RecvMeta { waited, ..meta(1) };
+            let (run, size) = (&buffer, sent.segment_size);
+            hearer.session.handle_datagrams(read, meta, run, size, &mut hearer.storage);
+        }
+        for said in hearer.answer(read) {
+            if let Ok(Message::Ack(ack)) = Message::parse(&said)
+                && let Some(path) = ack.extensions.path()
+            {
+                longest = longest.max(Some(path.queue_micros));
+            }
+            session.handle_datagram(read, meta(2), &said, &mut storage);
+        }
+    }
+    longest.expect("the path is reported")
+}
+
+#[test]
+fn waiting_to_be_read_is_no_queue() {
+    assert!(reported_queue(false) > 3_000, "{}", reported_queue(false));
+    assert!(reported_queue(true) < 1_000, "{}", reported_queue(true));
 }
