@@ -41,11 +41,10 @@ impl Sender {
         let mut count = 0;
         let rate = self.rate();
         for symbol in lent.chunks_exact(segment) {
-            if self.pace.next(rate) > self.now {
+            if !self.pace.take(self.now, message, rate) {
                 break;
             }
             writer.push(symbol, out);
-            self.pace.on_sent(self.now, message, rate);
             self.controller.on_sent(self.now, message);
             count += 1;
         }
