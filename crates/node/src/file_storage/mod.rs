@@ -355,6 +355,30 @@ mod tests {
     }
 
     #[test]
+    fn a_repair_of_what_lies_behind_does_not_tear_apart_what_goes_on() {
+        const UNIT: usize = 64 << 10;
+        let scratch = Scratch::new();
+        let mut store = store(&scratch);
+        let content: Vec<u8> = (0..5 * UNIT).map(|n| (n % 251) as u8).collect();
+        store.open(key(1), ObjectKind::File, content.len() as u64).unwrap();
+        let write = |store: &mut FileStorage, piece: usize| {
+            let (start, end) = (piece * 1024, (piece + 1) * 1024);
+            store.write(key(1), start as u64, &content[start..end]).unwrap();
+        };
+        // The third piece is lost, and comes again in the middle of the third unit.
+        (0..160).filter(|piece| *piece != 2).for_each(|piece| write(&mut store, piece));
+        write(&mut store, 2);
+        (160..320).for_each(|piece| write(&mut store, piece));
+        let mut back = vec![0; content.len()];
+        store.read(key(1), 0, &mut back).unwrap();
+        assert_eq!(back, content);
+        store.close(key(1), true);
+        let units = store.finished(key(1)).unwrap().units;
+        let known: Vec<bool> = (0..5).map(|number| units.get(number).is_some()).collect();
+        assert_eq!(known, [false, true, true, true, true]);
+    }
+
+    #[test]
     fn an_object_larger_than_the_free_space_is_refused_at_once() {
         let scratch = Scratch::new();
         let mut store = store(&scratch);
