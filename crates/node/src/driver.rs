@@ -86,6 +86,24 @@ impl TestDrop {
         Self { probability, rng: Rng::new(seed), dropped: 0 }
     }
 
+    /// Gives `each` what is left of a run of datagrams, in pieces as long as can be.
+    fn leave(&mut self, run: &[u8], stride: usize, mut each: impl FnMut(&[u8])) {
+        let (mut from, mut at) = (0, 0);
+        while self.probability > 0.0 && at < run.len() {
+            let end = (at + stride).min(run.len());
+            if self.takes() {
+                if from < at {
+                    each(&run[from..at]);
+                }
+                from = end;
+            }
+            at = end;
+        }
+        if from < run.len() || run.is_empty() {
+            each(&run[from..]);
+        }
+    }
+
     fn takes(&mut self) -> bool {
         let takes = self.probability > 0.0 && self.rng.chance(self.probability);
         self.dropped += u64::from(takes);
@@ -133,16 +151,17 @@ impl Driver {
     fn receive_datagrams(&mut self, now: Time) {
         let Self { endpoint, session, storage, test_drop, ready, .. } = self;
         let mut heard = false;
-        let received = endpoint.receive_ready(*ready, |meta, bytes| {
-            if !test_drop.takes() {
+        let received = endpoint.receive_runs(*ready, |meta, run, stride| {
+            let meta = RecvMeta {
+                source: meta.source,
+                ecn: meta.ecn.map(ecn_of),
+                unicast: meta.via == Via::Unicast,
+                waited: meta.waited,
+            };
+            test_drop.leave(run, stride, |bytes| {
                 heard = true;
-                let meta = RecvMeta {
-                    source: meta.source,
-                    ecn: meta.ecn.map(ecn_of),
-                    unicast: meta.via == Via::Unicast,
-                };
-                session.handle_datagram(now, meta, bytes, storage);
-            }
+                session.handle_datagrams(now, meta, bytes, stride, storage);
+            });
         });
         if let Err(error) = received {
             self.complain(&error);

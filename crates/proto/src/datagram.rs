@@ -1,5 +1,6 @@
 //! Datagrams in and out, as the core sees them: roles and marks, not sockets.
 
+use crate::time::Duration;
 use core::net::SocketAddr;
 
 /// Explicit congestion notification mark (RFC 3168).
@@ -22,6 +23,8 @@ pub struct RecvMeta {
     pub ecn: Option<Ecn>,
     /// It was sent to this node alone, not to the group.
     pub unicast: bool,
+    /// How long it has waited on this machine to be read, where that is known: no part of its path.
+    pub waited: Duration,
 }
 
 /// Where a batch goes.

@@ -65,7 +65,8 @@ pub use enqueue::{EnqueueError, FirstPass, NewObject};
 pub use event::{AbortReason, Event, WatermarkOutcome};
 pub use fanfare_fec::Matrix;
 pub use fanfare_wire::{
-    EncodingSymbolId, FecId, FieldSize, InstanceId, NodeId, ObjectTransportId, SourceBlockNumber,
+    EncodingSymbolId, FecId, FieldSize, InstanceId, NodeId, ObjectTransportId, Row,
+    SourceBlockNumber,
 };
 pub use handle::{ReceiverHandle, SenderHandle};
 pub use rate::Bitrate;

@@ -43,6 +43,10 @@ impl Bitrate {
         if self.0 == 0 {
             return Duration::MAX;
         }
+        // Mostly it fits a machine's word, in which dividing costs a tenth.
+        if let Some(bit_nanos) = (bytes as u64).checked_mul(8 * 1_000_000_000) {
+            return Duration::from_nanos(bit_nanos / self.0);
+        }
         let nanos = bytes as u128 * 8 * 1_000_000_000 / u128::from(self.0);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
@@ -73,6 +77,14 @@ mod tests {
     fn a_kilobyte_takes_a_second_at_eight_kilobits() {
         assert_eq!(Bitrate::kbps(8).time_for(1000), Duration::from_secs(1));
         assert_eq!(Bitrate::kbps(8).bytes_in(Duration::from_secs(1)), 1000);
+    }
+
+    #[test]
+    fn what_does_not_fit_a_word_is_reckoned_alike() {
+        let rate = Bitrate::bps(8_000_000_000);
+        let (within, beyond) = (1_usize << 31, 1_usize << 32);
+        assert_eq!(rate.time_for(within) * 2, rate.time_for(beyond));
+        assert_eq!(Bitrate::bps(1).time_for(usize::MAX), Duration::from_nanos(u64::MAX));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::net::SocketAddr;
-use fanfare_wire::{AckKind, Message, NodeId};
+use fanfare_wire::{AckKind, Data, Message, NodeId, Row};
 
 /// Longest batch of one [`Transmit`]: what fits in one UDP datagram, and so in one GSO call.
 const BATCH_BYTES: usize = 65_000;
@@ -70,17 +70,78 @@ impl Session {
         storage: &mut dyn Storage,
     ) {
         self.advance(now);
-        self.stats.datagrams_received += 1;
-        self.stats.bytes_received += datagram.len() as u64;
+        self.hear(&meta, datagram, storage);
+    }
+
+    /// Datagrams that came together from one source: of `size` bytes each, the last one perhaps
+    /// shorter. They do what each of them alone would do, for less.
+    pub fn handle_datagrams(
+        &mut self,
+        now: Time,
+        meta: RecvMeta,
+        datagrams: &[u8],
+        size: usize,
+        storage: &mut dyn Storage,
+    ) {
+        self.advance(now);
+        let mut rest = datagrams;
+        loop {
+            let first = &rest[..size.min(rest.len())];
+            let heard = self.hear(&meta, first, storage);
+            let taken = match heard {
+                Some(Message::Data(data)) if rest.len() > first.len() => {
+                    self.hear_row(&meta, &data, Row::behind(&data, rest, size), storage)
+                }
+                _ => 0,
+            };
+            rest = &rest[first.len() + taken * size..];
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn hear<'d>(
+        &mut self,
+        meta: &RecvMeta,
+        datagram: &'d [u8],
+        storage: &mut dyn Storage,
+    ) -> Option<Message<'d>> {
+        self.count_received(1, datagram.len());
         let message = match Message::parse(datagram) {
             Ok(message) => message,
-            Err(error) => return self.stats.malformed(error),
+            Err(error) => {
+                self.stats.malformed(error);
+                return None;
+            }
         };
         if message.source_id() == self.node_id {
-            self.hear_own_id(&meta, &message);
-            return self.stats.drop(DropReason::Own);
+            self.hear_own_id(meta, &message);
+            self.stats.drop(DropReason::Own);
+            return None;
         }
-        self.dispatch(&meta, &message, datagram.len(), storage);
+        self.dispatch(meta, &message, datagram.len(), storage);
+        Some(message)
+    }
+
+    /// What follows `head`, which was heard. Returns how much of it is done with.
+    fn hear_row(
+        &mut self,
+        meta: &RecvMeta,
+        head: &Data<'_>,
+        row: Row<'_>,
+        storage: &mut dyn Storage,
+    ) -> usize {
+        let mut ctx = context!(self, storage);
+        let receiver = self.receiver.as_mut();
+        let taken = receiver.map_or(0, |receiver| receiver.on_row(&mut ctx, meta, head, row));
+        self.count_received(taken, taken * row.datagram_size());
+        taken
+    }
+
+    fn count_received(&mut self, datagrams: usize, bytes: usize) {
+        self.stats.datagrams_received += datagrams as u64;
+        self.stats.bytes_received += bytes as u64;
     }
 
     fn hear_own_id(&mut self, meta: &RecvMeta, message: &Message<'_>) {
@@ -219,6 +280,9 @@ impl Session {
             if bytes < segment_size {
                 break;
             }
+            let room = (max - count).min(BATCH_BYTES.saturating_sub(buf.len()) / segment_size);
+            let mut ctx = context!(self, storage);
+            count += sender.poll_row(&mut ctx, start, room, buf);
         }
         (segment_size, count)
     }

@@ -5,7 +5,7 @@
 //! queue behind it.
 
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_wire::{InstanceId, NodeId, ObjectTransportId};
+use fanfare_wire::{InstanceId, NodeId, ObjectTransportId, Row};
 
 /// Names one object: of this node when it sends, of a remote sender when it receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,6 +61,15 @@ pub trait Storage {
     fn open(&mut self, key: ObjectKey, kind: ObjectKind, size: u64) -> Result<(), StorageError>;
     /// Puts received bytes in their final place.
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
+    /// Puts symbols that came in a row in their final place, which begins at `offset`.
+    fn write_row(&mut self, key: ObjectKey, offset: u64, row: Row<'_>) -> Result<(), StorageError> {
+        let mut at = offset;
+        row.symbols().try_for_each(|symbol| {
+            let offset = at;
+            at += symbol.len() as u64;
+            self.write(key, offset, symbol)
+        })
+    }
     /// Reads bytes: of an object being sent, or received ones that decoding needs back.
     fn read(&mut self, key: ObjectKey, offset: u64, into: &mut [u8]) -> Result<(), StorageError>;
     /// The same at the end of `into`: a store that has the bytes in memory need not have room cleared
@@ -75,6 +84,12 @@ pub trait Storage {
         let start = into.len();
         into.resize(start + len, 0);
         self.read(key, offset, &mut into[start..])
+    }
+    /// Bytes of an object being sent as they stand in memory: `len` of them, or as many as are there
+    /// in one piece. `None`: they have to be read.
+    fn lend(&mut self, key: ObjectKey, offset: u64, len: usize) -> Option<&[u8]> {
+        let _ = (key, offset, len);
+        None
     }
     /// The core is done with the object: it was received whole (`complete`), aborted, or purged
     /// from the sender's cache.
@@ -134,6 +149,10 @@ impl Storage for MemoryStorage {
         let bytes = start.checked_add(into.len()).and_then(|end| object.get(start..end));
         into.copy_from_slice(bytes.ok_or(StorageError::Failed)?);
         Ok(())
+    }
+    fn lend(&mut self, key: ObjectKey, offset: u64, len: usize) -> Option<&[u8]> {
+        let rest = self.objects.get(&key)?.get(usize::try_from(offset).ok()?..)?;
+        Some(&rest[..len.min(rest.len())])
     }
     fn close(&mut self, _key: ObjectKey, _complete: bool) {}
 }

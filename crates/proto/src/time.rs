@@ -35,6 +35,11 @@ impl Time {
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
+    /// The moment `by` earlier, not before the epoch.
+    #[must_use]
+    pub fn before(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(u64::try_from(by.as_nanos()).unwrap_or(u64::MAX)))
+    }
     /// The moment `by` later.
     #[must_use]
     pub fn plus(self, by: Duration) -> Self {

@@ -175,7 +175,12 @@ impl Simulation {
         self.hash = fnv(self.hash, [self.now.as_nanos(), u64::from(host.0), delivery.hash]);
         let node = &mut self.nodes[usize::from(host.0)];
         let unicast = delivery.unicast || node.config().unicast;
-        let meta = RecvMeta { source: delivery.source, ecn: delivery.ecn, unicast };
+        let meta = RecvMeta {
+            source: delivery.source,
+            ecn: delivery.ecn,
+            unicast,
+            waited: Duration::ZERO,
+        };
         node.on_datagram(self.now, meta, &delivery.bytes);
         self.settle(host);
     }

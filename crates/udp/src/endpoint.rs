@@ -10,7 +10,7 @@ use crate::ecn::Ecn;
 use crate::error::OpenError;
 use crate::group::{GroupSocket, scoped};
 use crate::interface::Interface;
-use crate::receive::{Buffers, RecvMeta, Via};
+use crate::receive::{self, Buffers, RecvMeta, Via};
 use crate::transmit::Transmitter;
 use crate::wait::{self, Ready};
 
@@ -150,14 +150,19 @@ impl Endpoint {
     ///
     /// The bytes are lent from the buffer in which the kernel put them.
     pub fn receive(&mut self, mut each: impl FnMut(&RecvMeta, &[u8])) -> io::Result<usize> {
-        self.receive_ready(Ready { group: true, unicast: true, ..Ready::default() }, &mut each)
+        let all = Ready { group: true, unicast: true, ..Ready::default() };
+        self.receive_runs(all, |meta, run, stride| {
+            receive::cut(run, stride, |datagram| each(meta, datagram));
+        })
     }
 
-    /// As [`Self::receive`], from those sockets alone that a wait has found `ready`.
-    pub fn receive_ready(
+    /// As [`Self::receive`], from those sockets alone that a wait has found `ready`, and whole runs
+    /// as the kernel joined them: bytes, and the length of each datagram in them but the last, which
+    /// has the rest.
+    pub fn receive_runs(
         &mut self,
         ready: Ready,
-        mut each: impl FnMut(&RecvMeta, &[u8]),
+        mut each: impl FnMut(&RecvMeta, &[u8], usize),
     ) -> io::Result<usize> {
         // Feedback first: it is little, and the sender's rate hangs on it.
         let mut count = match ready.unicast {

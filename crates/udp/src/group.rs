@@ -60,7 +60,7 @@ impl GroupSocket {
         group: SocketAddr,
         config: &EndpointConfig,
     ) -> Result<Self, OpenError> {
-        Ok(Self { inlet: Inlet::new(socket, config.gro)?, group })
+        Ok(Self { inlet: Inlet::timed(socket, config.gro, group.is_ipv6())?, group })
     }
 }
 

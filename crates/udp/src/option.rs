@@ -11,8 +11,9 @@ pub(crate) use plain::*;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux {
     use libc::{
-        AF_INET6, IPPROTO_IPV6, SO_RCVBUFFORCE, SO_TIMESTAMPNS, SOL_SOCKET, SOL_UDP, UDP_GRO,
-        UDP_SEGMENT, c_int, getsockopt, setsockopt, sockaddr_storage,
+        AF_INET6, IP_PKTINFO, IPPROTO_IP, IPPROTO_IPV6, IPV6_RECVPKTINFO, SO_RCVBUFFORCE,
+        SO_TIMESTAMPNS, SOL_SOCKET, SOL_UDP, UDP_GRO, UDP_SEGMENT, c_int, getsockopt, setsockopt,
+        sockaddr_storage,
     };
     use std::io;
     use std::net::Ipv6Addr;
@@ -44,6 +45,16 @@ mod linux {
     /// too little room for control messages and the ECN mark of coalesced datagrams is lost.
     pub(crate) fn stop_receive_timestamps(socket: &impl AsFd) -> io::Result<()> {
         set_int(socket, SOL_SOCKET, SO_TIMESTAMPNS, 0)
+    }
+
+    /// Leaves room for the receive time among quinn-udp's control messages, on a socket whose datagrams'
+    /// destination is known: mark, run and time take 80 bytes of its 96, the destination another 32.
+    pub(crate) fn time_instead_of_destination(socket: &impl AsFd, ipv6: bool) -> io::Result<()> {
+        match ipv6 {
+            true => set_int(socket, IPPROTO_IPV6, IPV6_RECVPKTINFO, 0),
+            false => set_int(socket, IPPROTO_IP, IP_PKTINFO, 0),
+        }?;
+        set_int(socket, SOL_SOCKET, SO_TIMESTAMPNS, 1)
     }
 
     /// Stops the kernel from handing over several datagrams as one (UDP_GRO).
@@ -117,6 +128,10 @@ mod plain {
     use std::os::fd::AsFd;
 
     pub(crate) fn stop_receive_timestamps(_: &impl AsFd) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn time_instead_of_destination(_: &impl AsFd, _: bool) -> io::Result<()> {
         Ok(())
     }
 

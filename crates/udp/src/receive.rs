@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, SystemTime};
 
 use quinn_udp::{BATCH_SIZE, UdpSocketState};
 use socket2::Socket;
@@ -18,6 +19,9 @@ const COALESCED_BUFFERS: usize = 8;
 /// Datagrams after which one socket lets the others have their turn. A batch is not cut short, so
 /// one call may pass it by up to 8 runs of 64.
 const TURN: usize = 512;
+
+/// Nothing waits longer in a socket of ours that is read at all: more is a clock that has been set.
+const WAITED_MAX: Duration = Duration::from_secs(1);
 
 /// By which of the endpoint's sockets a datagram came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +43,8 @@ pub struct RecvMeta {
     pub ecn: Option<Ecn>,
     /// By which socket it came.
     pub via: Via,
+    /// How long it has waited to be read, as far as the system tells.
+    pub waited: Duration,
 }
 
 /// A socket prepared for batched receiving with marks and destinations.
@@ -55,6 +61,24 @@ impl Inlet {
             .map_err(|source| OpenError::Configure { what: "receive metadata", source })?;
         option::stop_receive_timestamps(&socket)
             .map_err(|source| OpenError::Configure { what: "receive timestamps", source })?;
+        Self::coalescing(socket, state, coalesce)
+    }
+
+    /// The same for a socket bound to the one address that its datagrams are sent to: it tells when
+    /// they arrived instead.
+    pub(crate) fn timed(socket: Socket, coalesce: bool, ipv6: bool) -> Result<Self, OpenError> {
+        let state = UdpSocketState::new((&socket).into())
+            .map_err(|source| OpenError::Configure { what: "receive metadata", source })?;
+        option::time_instead_of_destination(&socket, ipv6)
+            .map_err(|source| OpenError::Configure { what: "receive timestamps", source })?;
+        Self::coalescing(socket, state, coalesce)
+    }
+
+    fn coalescing(
+        socket: Socket,
+        state: UdpSocketState,
+        coalesce: bool,
+    ) -> Result<Self, OpenError> {
         if !coalesce && state.gro_segments() > 1 {
             option::stop_coalescing(&socket)
                 .map_err(|source| OpenError::Configure { what: "GRO", source })?;
@@ -81,12 +105,13 @@ impl Buffers {
         Self { memory: vec![0; count * BUFFER_LEN], count }
     }
 
-    /// Gives one turn's worth of datagrams from `inlet` to `each`; returns how many.
+    /// Gives one turn's worth of runs of datagrams from `inlet` to `each`, with the length of all
+    /// but the last of a run; returns how many datagrams there were.
     pub(crate) fn drain(
         &mut self,
         inlet: &Inlet,
         via: Via,
-        each: &mut impl FnMut(&RecvMeta, &[u8]),
+        each: &mut impl FnMut(&RecvMeta, &[u8], usize),
     ) -> io::Result<usize> {
         let mut datagrams = 0;
         while datagrams < TURN {
@@ -100,9 +125,10 @@ impl Buffers {
                 Err(_) if datagrams > 0 => break,
                 Err(error) => return Err(error),
             };
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let buffers = self.memory.chunks_exact(BUFFER_LEN);
             for (meta, buffer) in metas[..filled].iter().zip(buffers) {
-                datagrams += cut(meta, via, buffer, each);
+                datagrams += run(meta, (via, now), buffer, each);
             }
             if filled < self.count {
                 break;
@@ -133,24 +159,36 @@ fn is_answer_to_sending(error: &io::Error) -> bool {
     )
 }
 
-/// Cuts a run of coalesced datagrams by its stride.
-fn cut(
+/// Hands a run of coalesced datagrams over; returns how many it has.
+fn run(
     meta: &quinn_udp::RecvMeta,
-    via: Via,
+    (via, now): (Via, Duration),
     buffer: &[u8],
-    each: &mut impl FnMut(&RecvMeta, &[u8]),
+    each: &mut impl FnMut(&RecvMeta, &[u8], usize),
 ) -> usize {
-    let ours =
-        RecvMeta { source: meta.addr, destination: meta.dst_ip, ecn: meta.ecn.map(Ecn::from), via };
-    let bytes = &buffer[..meta.len];
-    if bytes.is_empty() {
-        each(&ours, bytes);
-        return 1;
+    let bound = match via {
+        Via::Group(group) => Some(group.ip()),
+        Via::Unicast => None,
+    };
+    let waited = meta.timestamp.map_or(Duration::ZERO, |came| now.saturating_sub(came));
+    let ours = RecvMeta {
+        source: meta.addr,
+        destination: meta.dst_ip.or(bound),
+        ecn: meta.ecn.map(Ecn::from),
+        via,
+        waited: waited.min(WAITED_MAX),
+    };
+    let stride = meta.stride.max(1);
+    each(&ours, &buffer[..meta.len], stride);
+    meta.len.div_ceil(stride).max(1)
+}
+
+/// Cuts a run by its stride. An empty datagram is one, too.
+pub(crate) fn cut(run: &[u8], stride: usize, mut each: impl FnMut(&[u8])) {
+    if run.is_empty() {
+        each(run);
     }
-    let datagrams = bytes.chunks(meta.stride.max(1));
-    let count = datagrams.len();
-    datagrams.for_each(|datagram| each(&ours, datagram));
-    count
+    run.chunks(stride).for_each(each);
 }
 
 #[cfg(test)]
@@ -164,11 +202,11 @@ mod tests {
 
         let socket = std::net::UdpSocket::bind((address, 0)).unwrap();
         let group = socket.local_addr().unwrap();
-        let inlet = Inlet::new(socket.into(), true).unwrap();
+        let inlet = Inlet::timed(socket.into(), true, group.is_ipv6()).unwrap();
         let config = EndpointConfig { group, role: Role::Sender, ..EndpointConfig::default() };
         let sender = Endpoint::open(&config).unwrap();
         assert_eq!(sender.send(group, 1000, ecn, &[7; 19_500]).unwrap(), 19_500);
-        let timeout = Some(std::time::Duration::from_secs(5));
+        let timeout = Some(Duration::from_secs(5));
         let fd = std::os::fd::AsFd::as_fd(&inlet.socket);
         assert!(crate::wait::wait(fd, false, None, std::iter::empty(), timeout).unwrap().unicast);
         let mut metas = [quinn_udp::RecvMeta::default(); BATCH_SIZE];
@@ -181,11 +219,12 @@ mod tests {
     #[test]
     fn the_ecn_mark_survives_a_coalesced_receive() {
         for address in ["127.0.0.1", "::1"] {
+            let timed = receive_run(address, Some(Ecn::Ect0));
+            assert!(timed.timestamp.is_some(), "{address}: with its time");
             for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
                 let meta = receive_run(address, Some(ecn));
                 assert_eq!((meta.len, meta.stride), (19_500, 1000), "{address}: coalesced");
                 assert_eq!(meta.ecn.map(Ecn::from), Some(ecn), "{address}");
-                assert_eq!(meta.dst_ip, Some(address.parse().unwrap()), "{address}");
             }
             assert_eq!(receive_run(address, None).ecn, None, "{address}");
         }
@@ -197,7 +236,9 @@ mod tests {
         (meta.len, meta.stride) = (7, 3);
         let mut seen = Vec::new();
         let count =
-            cut(&meta, Via::Unicast, b"abcdefgh", &mut |_, bytes| seen.push(bytes.to_vec()));
+            run(&meta, (Via::Unicast, Duration::ZERO), b"abcdefgh", &mut |_, bytes, stride| {
+                cut(bytes, stride, |datagram| seen.push(datagram.to_vec()));
+            });
         assert_eq!(count, 3);
         assert_eq!(seen, [&b"abc"[..], b"def", b"g"]);
     }
@@ -206,7 +247,9 @@ mod tests {
     fn an_empty_datagram_is_one_datagram() {
         let meta = quinn_udp::RecvMeta::default();
         let mut seen = 0;
-        assert_eq!(cut(&meta, Via::Unicast, b"abc", &mut |_, bytes| seen += 1 + bytes.len()), 1);
-        assert_eq!(seen, 1);
+        let count = run(&meta, (Via::Unicast, Duration::ZERO), b"abc", &mut |_, bytes, stride| {
+            cut(bytes, stride, |datagram| seen += 1 + datagram.len());
+        });
+        assert_eq!((count, seen), (1, 1));
     }
 }

@@ -13,6 +13,7 @@
 //! - `frame`: reads and writes one datagram, header length and all.
 //! - [`repair`]: repair requests, the content of NACK and REPAIR_ADV.
 //! - [`data`], [`info`], [`cmd`], [`nack`], [`ack`], [`report`]: one file per message.
+//! - [`row`]: DATA that follow each other, read at once.
 //! - [`Message`]: all of them, for dispatch.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -35,6 +36,7 @@ pub mod nack;
 pub mod quantized;
 pub mod repair;
 pub mod report;
+pub mod row;
 
 pub use ack::{Ack, AckKind, FlushAck};
 pub use cmd::Cmd;
@@ -49,3 +51,4 @@ pub use message::Message;
 pub use nack::{Nack, RepairForm, RepairItem, RepairLevel, RepairRequest, RepairRequests};
 pub use quantized::{GroupSize, QuantizedLoss, QuantizedRate, QuantizedRtt};
 pub use report::Report;
+pub use row::{Row, RowWriter};

@@ -93,7 +93,12 @@ impl Bus {
             self.sent[from] += 1;
             let message = Message::parse(&buffer).unwrap();
             let ip = IpAddr::V4(Ipv4Addr::new(10, 0, 0, from as u8 + 1));
-            let meta = RecvMeta { source: SocketAddr::new(ip, 6003), ecn: None, unicast: false };
+            let meta = RecvMeta {
+                source: SocketAddr::new(ip, 6003),
+                ecn: None,
+                unicast: false,
+                waited: Duration::ZERO,
+            };
             for to in (0..self.nodes.len()).filter(|to| *to != from) {
                 if !lost(from, to, &message) {
                     let (node, storage) = &mut self.nodes[to];
@@ -278,6 +283,7 @@ fn garbage_and_forged_frames_are_refused_and_counted() {
         source: SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 99)), 6003),
         ecn: None,
         unicast: false,
+        waited: Duration::ZERO,
     };
     let mut forged = Vec::new();
     let passage = fanfare_proto::Passage::Symbol { block: 0, symbol: 0, has_info: true };

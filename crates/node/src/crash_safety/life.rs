@@ -209,7 +209,12 @@ impl<'a> Life<'a> {
             let transmit =
                 sender.session.poll_transmit(self.now, 8, &mut buffer, &mut sender.shelf);
             let Some(transmit) = transmit else { continue };
-            let meta = RecvMeta { source: sender.source, ecn: None, unicast: false };
+            let meta = RecvMeta {
+                source: sender.source,
+                ecn: None,
+                unicast: false,
+                waited: Duration::ZERO,
+            };
             for datagram in buffer.chunks_mut(transmit.segment_size) {
                 self.datagrams += 1;
                 let corruptible = datagram.len() > 1000 && self.datagrams < CORRUPTIBLE;
@@ -255,7 +260,7 @@ impl<'a> Life<'a> {
     fn answer(&mut self) {
         let mut buffer = Vec::new();
         let source = SocketAddr::from(([10, 0, 0, 100], 6003));
-        let meta = RecvMeta { source, ecn: None, unicast: false };
+        let meta = RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO };
         while let Some(transmit) =
             self.session.poll_transmit(self.now, 8, &mut buffer, &mut self.storage)
         {

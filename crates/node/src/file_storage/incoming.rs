@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use fanfare_proto::{ObjectKey, StorageError};
+use fanfare_proto::{ObjectKey, Row, StorageError};
 use rustix::io::Errno;
 
 use super::{syncer::Task, units::Units};
@@ -21,14 +21,23 @@ const RUNS_MAX: usize = 4096;
 /// Copied at once.
 const COPY_BYTES: u64 = 1 << 20;
 
+/// One of the two places where bytes are gathered.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Front,
+    Behind,
+}
+
 /// A file under a name of our own, and the bytes that wait to be written to it.
 #[derive(Debug)]
 pub(super) struct Incoming {
     pub(super) name: String,
     file: Arc<OwnFile>,
     size: u64,
-    gathered: Vec<u8>,
-    gathered_at: u64,
+    /// Where most is written, in order.
+    front: Gathered,
+    /// What comes to places before it, by repair: it does not tear apart what goes on there.
+    behind: Gathered,
     /// Hashes of what has been written.
     units: Units,
     /// What has been written (start, end), until it is known whose part it is.
@@ -38,6 +47,23 @@ pub(super) struct Incoming {
     named: bool,
     /// Bytes could not be written: they are gone, and it will not be whole.
     failed: Option<Errno>,
+}
+
+/// Consecutive bytes that wait to be written.
+#[derive(Debug, Default)]
+struct Gathered {
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+impl Gathered {
+    fn end(&self) -> u64 {
+        self.at + self.bytes.len() as u64
+    }
+
+    fn overlaps(&self, offset: u64, len: u64) -> bool {
+        offset < self.end() && offset.saturating_add(len) > self.at
+    }
 }
 
 /// A file that was received whole, not yet under its final name.
@@ -108,8 +134,8 @@ impl Incoming {
             name,
             file,
             size,
-            gathered: Vec::new(),
-            gathered_at: 0,
+            front: Gathered::default(),
+            behind: Gathered::default(),
             units: Units::default(),
             runs,
             unsynced: 0,
@@ -135,50 +161,100 @@ impl Incoming {
     }
 
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if offset.saturating_add(bytes.len() as u64) > self.size {
+        let place = self.place(offset, bytes.len() as u64)?;
+        self.gather(place, bytes)
+    }
+
+    /// Symbols that came in a row.
+    pub(super) fn write_row(&mut self, offset: u64, row: Row<'_>) -> io::Result<()> {
+        let place = self.place(offset, (row.len() * row.symbol_size()) as u64)?;
+        row.symbols().try_for_each(|symbol| self.gather(place, symbol))
+    }
+
+    /// Where `len` bytes at `offset` are gathered, behind what is there already.
+    fn place(&mut self, offset: u64, len: u64) -> io::Result<Place> {
+        if offset.saturating_add(len) > self.size {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         if let Some(errno) = self.failed.or(self.is_lost().then_some(Errno::IO)) {
             return Err(errno.into());
         }
-        if offset != self.gathered_at + self.gathered.len() as u64 {
+        let place = match offset < self.front.end() {
+            true => Place::Behind,
+            false => Place::Front,
+        };
+        let other = match place {
+            Place::Front => &self.behind,
+            Place::Behind => &self.front,
+        };
+        // What was written last counts.
+        if other.overlaps(offset, len) {
             self.flush()?;
-            self.gathered_at = offset;
         }
+        if offset != self.gathered(place).end() {
+            self.flush_place(place)?;
+            self.gathered(place).at = offset;
+        }
+        Ok(place)
+    }
+
+    fn gathered(&mut self, place: Place) -> &mut Gathered {
+        match place {
+            Place::Front => &mut self.front,
+            Place::Behind => &mut self.behind,
+        }
+    }
+
+    /// Appends to what is gathered, and writes it at a boundary.
+    fn gather(&mut self, place: Place, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let next = self.gathered_at + self.gathered.len() as u64;
-            let room = GATHER_BYTES - (next % GATHER_BYTES as u64) as usize;
+            let gathered = self.gathered(place);
+            let room = GATHER_BYTES - (gathered.end() % GATHER_BYTES as u64) as usize;
             let (now, later) = rest.split_at(room.min(rest.len()));
-            self.gathered.extend_from_slice(now);
+            gathered.bytes.extend_from_slice(now);
             rest = later;
             if now.len() == room {
-                self.flush()?;
+                self.flush_place(place)?;
             }
         }
         Ok(())
     }
 
     pub(super) fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        let end = self.gathered_at + self.gathered.len() as u64;
-        if offset < end && offset.saturating_add(into.len() as u64) > self.gathered_at {
-            self.flush()?;
+        for place in [Place::Front, Place::Behind] {
+            if self.gathered(place).overlaps(offset, into.len() as u64) {
+                self.flush_place(place)?;
+            }
         }
         self.file.handle().read_exact_at(into, offset)
     }
 
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        if self.gathered.is_empty() {
-            return Ok(());
+        let behind = self.flush_place(Place::Behind);
+        self.flush_place(Place::Front).and(behind)
+    }
+
+    fn flush_place(&mut self, place: Place) -> io::Result<()> {
+        let mut gathered = std::mem::take(self.gathered(place));
+        if !gathered.bytes.is_empty() {
+            let written = self.write_out(&gathered);
+            gathered.at = gathered.end();
+            gathered.bytes.clear();
+            *self.gathered(place) = gathered;
+            return written;
         }
-        let (start, len) = (self.gathered_at, self.gathered.len() as u64);
-        let written = self.file.handle().write_all_at(&self.gathered, start);
+        *self.gathered(place) = gathered;
+        Ok(())
+    }
+
+    fn write_out(&mut self, gathered: &Gathered) -> io::Result<()> {
+        let (start, end) = (gathered.at, gathered.end());
+        let written = self.file.handle().write_all_at(&gathered.bytes, start);
         self.failed = self.failed.or(written.err());
-        self.units.on_written(start, &self.gathered, self.size);
-        self.gathered_at += len;
-        self.gathered.clear();
-        self.unsynced += len;
-        self.note(start, start + len);
+        self.units.on_written(start, &gathered.bytes, self.size);
+        self.unsynced += end - start;
+        self.note(start, end);
         Ok(written?)
     }
 

@@ -14,7 +14,7 @@ mod units;
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
-use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Storage, StorageError, Time};
+use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Row, Storage, StorageError, Time};
 
 pub(crate) use incoming::PartFile;
 pub(crate) use kept::{discard_parts, pack_part_name};
@@ -213,6 +213,16 @@ impl Storage for FileStorage {
         }
     }
 
+    fn write_row(&mut self, key: ObjectKey, offset: u64, row: Row<'_>) -> Result<(), StorageError> {
+        match self.small.get_mut(&key) {
+            Some(small) => (offset..)
+                .step_by(row.symbol_size().max(1))
+                .zip(row.symbols())
+                .try_for_each(|(offset, symbol)| small.write(offset, symbol)),
+            None => self.parts.as_mut().ok_or(StorageError::Failed)?.write_row(key, offset, row),
+        }
+    }
+
     fn read(&mut self, key: ObjectKey, offset: u64, into: &mut [u8]) -> Result<(), StorageError> {
         if let Some(small) = self.small.get(&key) {
             return small.read(offset, into);
@@ -236,6 +246,10 @@ impl Storage for FileStorage {
         let start = into.len();
         into.resize(start + len, 0);
         self.read(key, offset, &mut into[start..])
+    }
+
+    fn lend(&mut self, key: ObjectKey, offset: u64, len: usize) -> Option<&[u8]> {
+        self.outgoing.lend(key, offset, len)
     }
 
     fn close(&mut self, key: ObjectKey, complete: bool) {
@@ -338,6 +352,30 @@ mod tests {
         store.read(key(1), 3, &mut back).unwrap();
         assert_eq!(&back, b"3456");
         assert!(store.write(key(1), 15, b"0123456789").is_err(), "beyond the announced size");
+    }
+
+    #[test]
+    fn a_repair_of_what_lies_behind_does_not_tear_apart_what_goes_on() {
+        const UNIT: usize = 64 << 10;
+        let scratch = Scratch::new();
+        let mut store = store(&scratch);
+        let content: Vec<u8> = (0..5 * UNIT).map(|n| (n % 251) as u8).collect();
+        store.open(key(1), ObjectKind::File, content.len() as u64).unwrap();
+        let write = |store: &mut FileStorage, piece: usize| {
+            let (start, end) = (piece * 1024, (piece + 1) * 1024);
+            store.write(key(1), start as u64, &content[start..end]).unwrap();
+        };
+        // The third piece is lost, and comes again in the middle of the third unit.
+        (0..160).filter(|piece| *piece != 2).for_each(|piece| write(&mut store, piece));
+        write(&mut store, 2);
+        (160..320).for_each(|piece| write(&mut store, piece));
+        let mut back = vec![0; content.len()];
+        store.read(key(1), 0, &mut back).unwrap();
+        assert_eq!(back, content);
+        store.close(key(1), true);
+        let units = store.finished(key(1)).unwrap().units;
+        let known: Vec<bool> = (0..5).map(|number| units.get(number).is_some()).collect();
+        assert_eq!(known, [false, true, true, true, true]);
     }
 
     #[test]

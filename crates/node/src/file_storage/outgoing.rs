@@ -73,6 +73,14 @@ impl Outgoing {
         Ok(())
     }
 
+    /// What the window used last holds of these bytes, if it holds the first of them.
+    pub(super) fn lend(&self, key: ObjectKey, offset: u64, len: usize) -> Option<&[u8]> {
+        let window = self.windows.back()?;
+        let start = offset.checked_sub(window.offset).filter(|_| window.key == key)?;
+        let rest = window.bytes.get(usize::try_from(start).ok()?..)?;
+        Some(&rest[..len.min(rest.len())])
+    }
+
     pub(super) fn read(
         &mut self,
         key: ObjectKey,

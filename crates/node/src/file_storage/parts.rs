@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_proto::{ObjectKey, StorageError, Time};
+use fanfare_proto::{ObjectKey, Row, StorageError, Time};
 
 use super::{
     incoming::{Incoming, PartFile},
@@ -150,13 +150,30 @@ impl Parts {
         offset: u64,
         bytes: &[u8],
     ) -> Result<(), StorageError> {
+        self.write_by(key, |incoming| incoming.write(offset, bytes))
+    }
+
+    pub(super) fn write_row(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        row: Row<'_>,
+    ) -> Result<(), StorageError> {
+        self.write_by(key, |incoming| incoming.write_row(offset, row))
+    }
+
+    fn write_by(
+        &mut self,
+        key: ObjectKey,
+        write: impl FnOnce(&mut Incoming) -> io::Result<()>,
+    ) -> Result<(), StorageError> {
         let part = self.of.get(&key).and_then(|name| self.parts.get_mut(name));
         let part = part.ok_or(StorageError::Failed)?;
         if part.sealed {
             // Whole already. Should it be wrong here, its manifest tells.
             return Ok(());
         }
-        part.incoming.write(offset, bytes).map_err(|error| storage_error(&error))?;
+        write(&mut part.incoming).map_err(|error| storage_error(&error))?;
         if part.incoming.wants_sync() && !part.is_pack {
             part.incoming.sync_by(|task| self.syncer.submit(task));
         }

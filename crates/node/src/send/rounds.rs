@@ -42,7 +42,7 @@ struct Host<J> {
 impl<J> Host<J> {
     fn meta(&self) -> RecvMeta {
         let source = SocketAddr::from(([10, 0, 0, self.id.0 as u8], 6003));
-        RecvMeta { source, ecn: None, unicast: false }
+        RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO }
     }
 
     fn hear(&mut self, now: Time, meta: RecvMeta, datagram: &[u8]) {

@@ -4,6 +4,7 @@
 //! the block can be decoded.
 
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
+use core::ops::Range;
 
 /// What bookkeeping of one block or one parity symbol costs beside its bytes, roughly.
 const OVERHEAD: usize = 64;
@@ -60,6 +61,16 @@ impl ReceiveBlock {
             self.sources += 1;
         }
     }
+    /// Whether none of these source symbols is here, nor beyond the block.
+    pub(crate) fn lacks_all(&self, symbols: Range<u16>) -> bool {
+        let here = |(word, mask): (usize, u64)| self.have[word] & mask != 0;
+        symbols.end <= self.len && !masks(symbols).any(here)
+    }
+    /// Notes source symbols that are now in storage, of which it lacked all.
+    pub(crate) fn set_sources(&mut self, symbols: Range<u16>) {
+        self.sources += symbols.end - symbols.start;
+        masks(symbols).for_each(|(word, mask)| self.have[word] |= mask);
+    }
     /// A source symbol in storage is not to be relied on.
     pub(crate) fn clear_source(&mut self, symbol: u16) {
         if self.has_source(symbol) {
@@ -104,6 +115,16 @@ impl ReceiveBlock {
     }
 }
 
+/// Bits of a range, by words of 64.
+fn masks(bits: Range<u16>) -> impl Iterator<Item = (usize, u64)> {
+    let (first, end) = (usize::from(bits.start), usize::from(bits.end));
+    (first / 64..end.div_ceil(64)).map(move |word| {
+        let low = first.saturating_sub(word * 64);
+        let high = (end - word * 64).min(64);
+        (word, u64::MAX >> (64 - high) & u64::MAX << low)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +144,19 @@ mod tests {
         let mut block = ReceiveBlock::new(10);
         [3, 3, 10, 64, 6000].into_iter().for_each(|symbol| block.set_source(symbol));
         assert_eq!((block.sources(), block.has_source(3), block.has_source(64)), (1, true, false));
+    }
+
+    #[test]
+    fn a_run_of_symbols_is_noted_as_each_of_them_would_be() {
+        for (first, end) in [(0, 64), (5, 9), (60, 70), (64, 128), (0, 200), (127, 129), (3, 3)] {
+            let (mut run, mut each) = (ReceiveBlock::new(200), ReceiveBlock::new(200));
+            assert!(run.lacks_all(first..end));
+            run.set_sources(first..end);
+            (first..end).for_each(|symbol| each.set_source(symbol));
+            assert_eq!((&run.have, run.sources), (&each.have, each.sources), "{first}..{end}");
+            assert_eq!(run.lacks_all(first..end), first == end);
+        }
+        assert!(!ReceiveBlock::new(200).lacks_all(190..201), "beyond the block");
     }
 
     #[test]

@@ -61,6 +61,12 @@ impl BlockSet {
         state.set_source(symbol);
         state
     }
+    /// Notes source symbols of `block`, which has begun and lacked them all.
+    pub(crate) fn set_sources(&mut self, block: u32, symbols: Range<u16>) -> u16 {
+        let Some(state) = self.partial.get_mut(&block) else { return 0 };
+        state.set_sources(symbols);
+        state.erasures()
+    }
     /// Keeps a parity symbol of `block` (of `len`).
     pub(crate) fn add_parity(
         &mut self,

@@ -8,7 +8,7 @@ use super::{
     remote_sender::RemoteSender,
     request::Coding,
 };
-use crate::context::Context;
+use crate::{context::Context, time::Duration};
 use fanfare_wire::{
     Data, FecId, FecPayloadId, FieldSize, Info, ObjectFlags, ObjectTransportId, SourceBlockNumber,
     ext::Fti,
@@ -54,9 +54,16 @@ impl RemoteSender {
         Some((Position::at(object, SourceBlockNumber(0)), new))
     }
 
-    pub(super) fn on_data(&mut self, ctx: &mut Context<'_>, local: &Local, data: &Data<'_>) {
+    /// `waited`: between its arrival and now.
+    pub(super) fn on_data(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        data: &Data<'_>,
+        waited: Duration,
+    ) {
         if let Some(time) = data.extensions.time() {
-            self.path.on_stamp(ctx.now, time);
+            self.path.on_stamp(ctx.now.before(waited), time);
             if self.path.take_jump() {
                 self.feedback.on_news(ctx.now);
             }
@@ -169,7 +176,13 @@ impl RemoteSender {
     }
 
     /// Something new of `object` arrived.
-    fn on_new(&mut self, ctx: &mut Context<'_>, local: &Local, object: ObjectIndex, block: u32) {
+    pub(super) fn on_new(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        object: ObjectIndex,
+        block: u32,
+    ) {
         let here = Position::at(object, SourceBlockNumber(block));
         if self.track.furthest().is_some_and(|furthest| here < furthest) {
             self.nack.on_repair();

@@ -15,16 +15,18 @@ pub(crate) enum DecodeError {
     Code,
 }
 
-/// Decodes blocks; keeps the code it made last, since a sender's objects share one.
+/// Decodes blocks; keeps the code it made last, since a sender's objects share one, and the memory
+/// that a block is read into.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     matrix: Matrix,
     code: Option<Code>,
+    memory: Vec<u8>,
 }
 
 impl Decoder {
     pub(crate) fn new(matrix: Matrix) -> Self {
-        Self { matrix, code: None }
+        Self { matrix, code: None, memory: Vec::new() }
     }
 
     /// Writes all missing source symbols of `block` to storage; returns their number and bytes.
@@ -36,10 +38,11 @@ impl Decoder {
         block: u32,
         state: &ReceiveBlock,
     ) -> Result<(u16, u64), DecodeError> {
-        let code = self.code(format).ok_or(DecodeError::Code)?;
+        self.prepare(format);
+        let code = self.code.as_ref().ok_or(DecodeError::Code)?;
         let number = SourceBlockNumber(block);
         let segment = usize::from(format.fti.segment_size);
-        let sources = Sources::read(storage, key, format, number, state)?;
+        let sources = Sources::read(storage, key, format, (number, state), &mut self.memory)?;
         let missing: Vec<u16> = state.missing_sources().collect();
         let parity: Vec<(usize, &[u8])> = state
             .parity()
@@ -75,8 +78,10 @@ impl Decoder {
     ) -> Option<()> {
         let mut whole = ReceiveBlock::new(format.partition.block_len(SourceBlockNumber(block)));
         (0..whole.len()).for_each(|symbol| whole.set_source(symbol));
-        let sources = Sources::read(storage, key, format, SourceBlockNumber(block), &whole).ok()?;
-        let code = self.code(format)?;
+        self.prepare(format);
+        let code = self.code.as_ref()?;
+        let block = (SourceBlockNumber(block), &whole);
+        let sources = Sources::read(storage, key, format, block, &mut self.memory).ok()?;
         let segment = usize::from(format.fti.segment_size);
         let unit = code.field().element_size();
         let start = out.len();
@@ -86,14 +91,14 @@ impl Decoder {
         Some(())
     }
 
-    fn code(&mut self, format: &Format) -> Option<&Code> {
+    /// Makes the code of an object, if it is another than the last.
+    fn prepare(&mut self, format: &Format) {
         let (field, source, parity) = parameters(format);
         let fits =
             |code: &Code| (code.field(), code.source(), code.parity()) == (field, source, parity);
         if !self.code.as_ref().is_some_and(fits) {
             self.code = Code::new(field, self.matrix, source, parity).ok();
         }
-        self.code.as_ref()
     }
 }
 
@@ -104,30 +109,35 @@ fn parameters(format: &Format) -> (Field, usize, usize) {
 }
 
 /// A block's source symbols, read back from storage: each run of neighbours with one call.
-struct Sources {
+struct Sources<'m> {
     numbers: Vec<u16>,
-    bytes: Vec<u8>,
+    bytes: &'m [u8],
 }
 
-impl Sources {
+impl<'m> Sources<'m> {
     fn read(
         storage: &mut dyn Storage,
         key: ObjectKey,
         format: &Format,
-        block: SourceBlockNumber,
-        state: &ReceiveBlock,
+        (block, state): (SourceBlockNumber, &ReceiveBlock),
+        memory: &'m mut Vec<u8>,
     ) -> Result<Self, DecodeError> {
         let numbers: Vec<u16> = (0..state.len()).filter(|&s| state.has_source(s)).collect();
         let span = |symbol| format.partition.span(block, symbol).ok_or(DecodeError::Code);
-        let mut bytes = Vec::new();
+        let most = numbers.len() * usize::from(format.fti.segment_size);
+        if memory.len() < most {
+            memory.resize(most, 0);
+        }
+        let mut filled = 0;
         for run in numbers.chunk_by(|a, b| a + 1 == *b) {
             let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
             let ((start, _), (end, length)) = (span(first)?, span(last)?);
-            let at = bytes.len();
-            bytes.resize(at + (end - start) as usize + length, 0);
-            storage.read(key, start, &mut bytes[at..]).map_err(DecodeError::Storage)?;
+            let len = (end - start) as usize + length;
+            let into = &mut memory[filled..filled + len];
+            storage.read(key, start, into).map_err(DecodeError::Storage)?;
+            filled += len;
         }
-        Ok(Self { numbers, bytes })
+        Ok(Self { numbers, bytes: &memory[..filled] })
     }
 
     /// Only the very last symbol of an object may be short, so they lie one segment apart.

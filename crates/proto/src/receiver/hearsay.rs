@@ -9,8 +9,12 @@ use super::{
     remote_sender::RemoteSender,
 };
 use crate::{
-    context::Context, cooperation::Rumour, datagram::RecvMeta, rng::Rng, stats::DropReason,
-    time::Time,
+    context::Context,
+    cooperation::Rumour,
+    datagram::RecvMeta,
+    rng::Rng,
+    stats::DropReason,
+    time::{Duration, Time},
 };
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use fanfare_wire::{
@@ -23,7 +27,7 @@ const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0
 impl RemoteSender {
     /// A sender that others speak of.
     fn of_hearsay(local: &Local, now: Time, sender: &SenderFields) -> Self {
-        let meta = RecvMeta { source: NOWHERE, ecn: None, unicast: false };
+        let meta = RecvMeta { source: NOWHERE, ecn: None, unicast: false, waited: Duration::ZERO };
         let new = Self::new(local, now, &meta, sender);
         Self { guard: Guard::of_hearsay(new.guard.pinned()), ..new }
     }

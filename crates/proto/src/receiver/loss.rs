@@ -103,6 +103,33 @@ impl LossMeter {
         lost
     }
 
+    /// So many messages arrived together, numbered from `first` on, as [`Self::on_message`] has it.
+    pub(crate) fn on_row(
+        &mut self,
+        now: Time,
+        (first, count): (Sequence, u16),
+        marked: bool,
+        path: PathState,
+    ) -> u64 {
+        let follows = self.last.is_some_and(|last| last.distance_to(first) == 1);
+        let mut lost = 0;
+        for n in 0..count {
+            let sequence = Sequence(first.0.wrapping_add(n));
+            if follows && !marked && self.has_all_judged_next() {
+                self.last = Some(sequence);
+                self.advance(1);
+            } else {
+                lost += self.on_message(now, sequence, marked, path);
+            }
+        }
+        lost
+    }
+
+    /// The next message in order will find none missing.
+    fn has_all_judged_next(&self) -> bool {
+        self.seen >> self.tolerance & 1 == 1
+    }
+
     /// A mark counts as a loss does (RFC 3168) where loss counts.
     fn is_event(&mut self, now: Time, lost: u64, marked: bool, rtt: Duration) -> bool {
         match self.mode {

@@ -2,7 +2,7 @@
 //!
 //! In reading order:
 //! - [`remote_sender`]: one sender; owns the machines below and hands each message to them:
-//!   [`identity`], [`location`], [`content`], [`commands`];
+//!   [`identity`], [`location`], [`content`], [`commands`]; [`row`]: many alike at once;
 //! - [`guard`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
 //! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`], [`decode`]:
 //!   what is here;
@@ -40,6 +40,7 @@ mod receive_rate;
 mod reception;
 mod remote_sender;
 mod request;
+mod row;
 mod runs;
 mod speak;
 mod squelch;
@@ -62,7 +63,7 @@ use crate::{
     timer::Timer,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_wire::{Ack, InstanceId, Message, Nack, NodeId, header::SenderFields};
+use fanfare_wire::{Ack, Data, InstanceId, Message, Nack, NodeId, Row, header::SenderFields};
 use objects::Entry;
 #[cfg(test)]
 pub(crate) use path::PathMeter;
@@ -135,6 +136,19 @@ impl RemoteSenders {
             .entry(source_id)
             .or_insert_with(|| RemoteSender::new(local, ctx.now, meta, sender))
             .on_message(ctx, local, meta, message, bytes);
+    }
+
+    /// What follows `head`, which was heard, in a row. Returns how much of it is done with.
+    pub(crate) fn on_row(
+        &mut self,
+        ctx: &mut Context<'_>,
+        meta: &RecvMeta,
+        head: &Data<'_>,
+        row: Row<'_>,
+    ) -> usize {
+        let Self { local, senders, .. } = self;
+        let sender = senders.get_mut(&head.sender.source_id).filter(|_| !row.is_empty());
+        sender.map_or(0, |sender| sender.on_row(ctx, local, meta, head, row))
     }
 
     /// Whether there is room for `sender`: the stray one heard longest ago gives way.

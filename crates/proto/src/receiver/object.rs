@@ -13,7 +13,7 @@ use crate::{
     storage::{ObjectKey, StorageError},
 };
 use core::ops::Range;
-use fanfare_wire::{FecPayloadId, SourceBlockNumber};
+use fanfare_wire::{FecPayloadId, Row, SourceBlockNumber};
 
 /// What has become of the object's NORM_INFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,6 +162,42 @@ impl ReceiveObject {
             }
         };
         if state.erasures() > 0 {
+            return Ok(Arrival::New);
+        }
+        self.finish(ctx, decoder, block)?;
+        Ok(Arrival::Block)
+    }
+
+    /// How many symbols of a row that begins with `id` are source symbols of its block, which has
+    /// begun, and not here.
+    pub(crate) fn row_wanted(&self, id: FecPayloadId, row: &Row<'_>) -> usize {
+        let (block, symbol) = (id.block.0, id.symbol.0);
+        let len = self.format.partition.block_len(id.block);
+        let count = row.len().min(usize::from(len.saturating_sub(symbol)));
+        let last = symbol.saturating_add((count as u16).saturating_sub(1));
+        let full = self.format.partition.span(id.block, last);
+        let full = full.is_some_and(|(_, bytes)| bytes == row.symbol_size())
+            && row.symbol_size() == usize::from(self.format.fti.segment_size);
+        let lacks = |state: &ReceiveBlock| state.lacks_all(symbol..symbol + count as u16);
+        if full && self.blocks.partial(block).is_some_and(lacks) { count } else { 0 }
+    }
+
+    /// Symbols arrived, all of them wanted.
+    pub(crate) fn on_row(
+        &mut self,
+        ctx: &mut Context<'_>,
+        decoder: &mut Decoder,
+        id: FecPayloadId,
+        row: Row<'_>,
+    ) -> Result<Arrival, StorageError> {
+        let (block, symbol, count) = (id.block.0, id.symbol.0, row.len() as u16);
+        let Some((offset, bytes)) = self.format.partition.span(id.block, symbol) else {
+            return Ok(Arrival::Nothing);
+        };
+        ctx.storage.write_row(self.key, offset, row)?;
+        ctx.stats.source_received += u64::from(count);
+        self.received += bytes as u64 * u64::from(count);
+        if self.blocks.set_sources(block, symbol..symbol + count) > 0 {
             return Ok(Arrival::New);
         }
         self.finish(ctx, decoder, block)?;

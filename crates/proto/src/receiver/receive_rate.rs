@@ -7,6 +7,9 @@ use crate::time::{Duration, Time};
 const WINDOW_MIN: Duration = Duration::from_millis(100);
 const MESSAGES_MIN: usize = 4;
 
+/// Messages so near to the mean, bytes, need not be counted into it.
+const ALIKE: f64 = 1e-6;
+
 /// Bytes a second, and a smoothed message size.
 #[derive(Debug)]
 pub(crate) struct ReceiveRate {
@@ -47,6 +50,25 @@ impl ReceiveRate {
             let part = elapsed / window;
             self.rate = self.rate.max(self.before + part * (rate - self.before));
         }
+    }
+
+    /// So many messages of `bytes` arrived together.
+    pub(crate) fn on_row(
+        &mut self,
+        now: Time,
+        (bytes, count): (usize, u16),
+        rtt: Duration,
+        starting: bool,
+    ) {
+        let within = |since| now.since(since) < rtt.max(WINDOW_MIN);
+        let alike = (self.size - bytes as f64).abs() < ALIKE;
+        if !alike || !self.since.is_some_and(within) {
+            return (0..count).for_each(|_| self.on_message(now, bytes, rtt, starting));
+        }
+        // Of messages within a window that come at once the last tells all.
+        let before = bytes as u64 * u64::from(count.saturating_sub(1));
+        self.bytes += before;
+        self.on_message(now, bytes, rtt, starting);
     }
 
     /// The sender flushes: it has nothing to send. What comes until it has says nothing about the path,

@@ -30,8 +30,8 @@ pub(crate) struct Reception {
 }
 
 impl Reception {
-    pub(crate) fn on_message(&mut self) {
-        self.arrived = self.arrived.wrapping_add(1);
+    pub(crate) fn on_messages(&mut self, count: u16) {
+        self.arrived = self.arrived.wrapping_add(u32::from(count));
     }
 
     pub(crate) fn on_roll_call(&mut self) {
@@ -83,10 +83,10 @@ mod tests {
     #[test]
     fn a_count_follows_a_nack_once_a_second_and_only_to_a_sender_of_ours() {
         let mut reception = Reception::default();
-        let counts = |reception: &mut Reception, messages: u32| -> alloc::vec::Vec<u64> {
+        let counts = |reception: &mut Reception, messages: u16| -> alloc::vec::Vec<u64> {
             let told = (0..2500).step_by(100).filter(|millis| {
                 let now = Time::ZERO + Duration::from_millis(*millis);
-                (0..messages).for_each(|_| reception.on_message());
+                reception.on_messages(messages);
                 reception.on_nack_sent(now);
                 reception.poll(now).is_some()
             });

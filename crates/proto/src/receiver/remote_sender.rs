@@ -142,7 +142,7 @@ impl RemoteSender {
         self.speaks |= !matches!(message, Message::Cmd(Cmd::Application(_)));
         match message {
             Message::Info(info) => self.on_info(ctx, local, info),
-            Message::Data(data) => self.on_data(ctx, local, data),
+            Message::Data(data) => self.on_data(ctx, local, data, meta.waited),
             Message::Cmd(cmd) => self.on_cmd(ctx, local, cmd),
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => {}
         }
@@ -159,7 +159,7 @@ impl RemoteSender {
         let now = ctx.now;
         self.heard = now;
         self.inactivity.on_message(now);
-        self.reception.on_message();
+        self.reception.on_messages(1);
         let rtt = self.feedback.path_rtt(&self.timing);
         match message {
             Message::Cmd(Cmd::Flush(_)) => self.rate.on_flush(),
@@ -173,7 +173,7 @@ impl RemoteSender {
         let lost = self.loss.on_message(now, sequence, marked, PathState { rtt, rate, size });
         ctx.stats.lost += lost;
         if self.feedback.mode() == Mode::Path {
-            self.path.on_message(now, bytes, lost, marked, rtt);
+            self.path.on_message(now.before(meta.waited), bytes, lost, marked, rtt);
         }
         if self.loss.events() > events {
             self.feedback.on_news(now);

@@ -12,7 +12,8 @@
 //! - `grtt`, `probe`, `receivers`, `reception`, `roll`: what is known of the group; `service`: who of
 //!   it is put off or out.
 //! - `brake`: what receivers' overruns take off the rate.
-//! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words.
+//! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words;
+//!   `row`: many alike at once.
 //! - `feedback`: NACKs and ACKs, handed to the machines.
 
 mod ack;
@@ -36,6 +37,7 @@ mod receivers;
 mod reception;
 mod repair;
 mod roll;
+mod row;
 mod service;
 mod share;
 mod speak;
@@ -73,7 +75,7 @@ use fanfare_wire::{
 use flight::Flight;
 use flush::Flush;
 use grtt::{Grtt, GrttLimits};
-use object::TransmitObject;
+use object::{Piece, TransmitObject};
 use pace::Pace;
 use parity::ParityCache;
 use probe::Probe;
@@ -94,8 +96,9 @@ const FLOW_CONTROL_MIN: Duration = Duration::from_millis(20);
 /// its request takes one to arrive.
 const CYCLE_BEYOND_BACKOFF: u32 = 3;
 /// So many receivers need not leave time to each other: if all of them asked at once, their requests
-/// would be as many as those that slip through in a large group.
-const SMALL_GROUP: usize = 8;
+/// would be as many as those that slip through in a large group. The least group that can be
+/// advertised, in which receivers take the short back-off.
+const SMALL_GROUP: usize = 10;
 /// Their backoff factor. Not zero: two that lack the same still mostly ask but once.
 const SMALL_GROUP_BACKOFF: u8 = 1;
 /// Flushes that go without regard to the least interval: at 30 % loss one in 100 times all of them,
@@ -133,6 +136,8 @@ pub(crate) struct Sender {
     repeated: (u8, GroupSize),
     /// Source bytes of first passes sent.
     progress: u64,
+    /// What was said last, if it was a part of an object, and of which.
+    last: Option<(u64, Piece)>,
     /// Ordinal and block sent last.
     position: Option<(u64, u32)>,
     /// Objects that have left, and whether they were sent whole: to be closed when storage is at
@@ -188,6 +193,7 @@ impl Sender {
             row: 0,
             repeated: (0, GroupSize(0)),
             progress: 0,
+            last: None,
             position: None,
             closing: Vec::new(),
             cache: Cache::new(config.cache_objects),

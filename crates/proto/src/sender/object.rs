@@ -8,6 +8,7 @@ use super::{
     block_ranges::BlockRanges,
     coding::Coding,
     demand::ObjectDemand,
+    row::Row,
 };
 use crate::{
     partition::Partition,
@@ -199,17 +200,37 @@ impl TransmitObject {
             return None;
         }
         let source = self.block_len(block);
-        self.cursor = if symbol + 1 < source + coding.proactive {
-            (block, symbol + 1)
-        } else {
-            (block + 1, 0)
-        };
+        self.advance(coding);
         if symbol < source {
             return Some(Piece { part: Part::Source { block, symbol }, purpose });
         }
         let number = symbol - source;
         let part = Part::Parity { block, number, ahead: coding.proactive - number };
         Some(Piece { part, purpose: Purpose::Proactive })
+    }
+
+    /// Source symbols of the pass from its cursor on, in a block that has begun and all of full
+    /// length, and how many. What ends a pass is not among them.
+    pub(super) fn row(&self, ordinal: u64) -> Option<(Row, u16)> {
+        let (block, symbol) = self.cursor;
+        if self.info_pending || symbol == 0 {
+            return None;
+        }
+        let (offset, _) = self.partition.span(SourceBlockNumber(block), symbol)?;
+        let last = u16::from(block + 1 == self.partition.blocks);
+        let left = (self.block_len(block) - symbol) - last;
+        let purpose = if self.sent.is_some() { Purpose::Again } else { Purpose::First };
+        Some((Row { ordinal, key: self.key, block, symbol, offset, purpose }, left))
+    }
+
+    /// The cursor moves on by a symbol.
+    pub(super) fn advance(&mut self, coding: &Coding) {
+        let (block, symbol) = self.cursor;
+        self.cursor = if symbol + 1 < self.block_len(block) + coding.proactive {
+            (block, symbol + 1)
+        } else {
+            (block + 1, 0)
+        };
     }
 
     /// A part has gone out. True when it was the last of the first pass.

@@ -67,7 +67,7 @@ impl Pace {
 
     /// What of the time of a message is saved to make up for lost time.
     fn made_up(&self, time: Duration) -> Duration {
-        self.debt.min(time / CATCH_UP_PART)
+        if self.debt.is_zero() { self.debt } else { self.debt.min(time / CATCH_UP_PART) }
     }
 
     /// It is not time yet; `pending`: there is something to say.
@@ -82,10 +82,25 @@ impl Pace {
             self.bytes += bytes;
             return;
         }
-        let burst = u64::try_from(self.burst.as_nanos()).unwrap_or(u64::MAX);
-        let earliest = Time::from_nanos(now.as_nanos().saturating_sub(burst));
+        self.begin(now, bytes, self.next(rate), rate);
+    }
+
+    /// The same of one more message, if it may go now.
+    pub(super) fn take(&mut self, now: Time, bytes: usize, rate: Bitrate) -> bool {
         let due = self.next(rate);
-        self.debt -= self.made_up(rate.time_for(self.bytes));
+        if due <= now && self.joined > 0 {
+            self.on_sent(now, bytes, rate);
+        } else if due <= now {
+            self.begin(now, bytes, due, rate);
+        }
+        due <= now
+    }
+
+    fn begin(&mut self, now: Time, bytes: usize, due: Time, rate: Bitrate) {
+        let earliest = now.before(self.burst);
+        if !self.debt.is_zero() {
+            self.debt -= self.made_up(rate.time_for(self.bytes));
+        }
         self.begun = due.max(earliest);
         if let Some(awaited) = self.awaited.take() {
             // A rate that has risen meanwhile makes nobody late.

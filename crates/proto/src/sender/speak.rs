@@ -112,6 +112,7 @@ impl Sender {
     }
 
     fn speak(&mut self, ctx: &mut Context<'_>, turn: Turn, out: &mut Vec<u8>) -> bool {
+        self.last = None;
         match turn {
             Turn::Eot => self.speak_eot(out),
             Turn::RepairAdv => self.speak_repair_adv(out),
@@ -333,7 +334,7 @@ impl Sender {
     }
 
     /// Whether EXT_FTI travels with a symbol.
-    fn has_fti(&self, block: u32, symbol: u16) -> bool {
+    pub(super) fn has_fti(&self, block: u32, symbol: u16) -> bool {
         match self.config.fti {
             FtiMode::Always => true,
             FtiMode::InfoOnly => false,
@@ -379,6 +380,7 @@ impl Sender {
             Part::Info => 0,
             Part::Source { block, .. } | Part::Parity { block, .. } => block,
         };
+        self.last = Some((ordinal, piece));
         self.position = Some((ordinal, block));
         if let (Part::Source { block, symbol }, Purpose::First) = (piece.part, piece.purpose) {
             let span = object.partition.span(SourceBlockNumber(block), symbol);
@@ -411,15 +413,19 @@ fn own_extension(bytes: &Option<[u8; 4]>) -> Extensions<'_> {
 }
 
 fn count(stats: &mut Stats, piece: Piece) {
-    if piece.part == Part::Info {
-        return;
+    if piece.part != Part::Info {
+        *counter(stats, piece.purpose) += 1;
     }
-    *match piece.purpose {
+}
+
+/// What counts symbols sent for a purpose.
+pub(super) fn counter(stats: &mut Stats, purpose: Purpose) -> &mut u64 {
+    match purpose {
         Purpose::First => &mut stats.source_sent,
         Purpose::Proactive => &mut stats.proactive_sent,
         Purpose::Parity => &mut stats.parity_repair_sent,
         Purpose::Again | Purpose::Explicit => &mut stats.explicit_repair_sent,
-    } += 1;
+    }
 }
 
 /// RFC 5740 5.4.2 flags repairs; a carousel's later rounds are as good to begin with as the first.

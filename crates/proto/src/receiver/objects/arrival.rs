@@ -11,9 +11,10 @@ use crate::{
         position::ObjectIndex,
     },
     stats::DropReason,
+    storage::StorageError,
 };
 use alloc::boxed::Box;
-use fanfare_wire::FecPayloadId;
+use fanfare_wire::{FecPayloadId, Row};
 
 impl Objects {
     /// Makes sure that `object` is open; false when it cannot take anything (settled, or its
@@ -102,6 +103,15 @@ impl Objects {
         let before = open.buffered();
         let result = open.on_symbol(ctx, decoder, id, payload);
         self.buffered = self.buffered - before + open.buffered();
+        self.arrived(ctx, object, result)
+    }
+
+    fn arrived(
+        &mut self,
+        ctx: &mut Context<'_>,
+        object: ObjectIndex,
+        result: Result<Arrival, StorageError>,
+    ) -> bool {
         match result {
             Ok(arrival) => {
                 if arrival != Arrival::New {
@@ -114,6 +124,27 @@ impl Objects {
                 false
             }
         }
+    }
+
+    /// How many symbols of a row that begins with `id` can be taken at once.
+    pub(crate) fn row_wanted(&self, object: ObjectIndex, id: FecPayloadId, row: &Row<'_>) -> usize {
+        self.open(object).map_or(0, |open| open.row_wanted(id, row))
+    }
+
+    /// Symbols of an open object, all of them wanted.
+    pub(crate) fn on_row(
+        &mut self,
+        ctx: &mut Context<'_>,
+        decoder: &mut Decoder,
+        object: ObjectIndex,
+        id: FecPayloadId,
+        row: Row<'_>,
+    ) -> bool {
+        let Some(Entry::Open(open)) = self.entries.get_mut(&object) else { return false };
+        let before = open.buffered();
+        let result = open.on_row(ctx, decoder, id, row);
+        self.buffered = self.buffered - before + open.buffered();
+        self.arrived(ctx, object, result)
     }
 
     /// The newest blocks give way to older ones: what is oldest completes first.

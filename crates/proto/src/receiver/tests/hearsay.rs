@@ -14,6 +14,7 @@ const META: RecvMeta = RecvMeta {
     source: core::net::SocketAddr::new(core::net::IpAddr::V4(core::net::Ipv4Addr::LOCALHOST), 7),
     ecn: None,
     unicast: false,
+    waited: Duration::ZERO,
 };
 const KEY: ObjectKey =
     ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };

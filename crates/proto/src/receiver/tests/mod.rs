@@ -4,6 +4,7 @@ mod complete;
 mod confirm;
 mod hearsay;
 mod repair;
+mod row;
 mod status;
 mod stored;
 mod watermark;
@@ -226,7 +227,8 @@ impl Rig {
 
     /// A datagram arrives; what is due is said.
     pub(super) fn hear(&mut self, datagram: &[u8]) {
-        let meta = RecvMeta { source: self.source, ecn: None, unicast: false };
+        let meta =
+            RecvMeta { source: self.source, ecn: None, unicast: false, waited: Duration::ZERO };
         let message = Message::parse(datagram).unwrap();
         self.with(|senders, ctx| match &message {
             Message::Nack(nack) => senders.on_overheard_nack(ctx, nack),

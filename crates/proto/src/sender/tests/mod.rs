@@ -2,6 +2,7 @@
 
 mod ending;
 mod repairing;
+mod row;
 mod sending;
 mod small_group;
 
@@ -57,7 +58,12 @@ const fn ms(millis: u64) -> Duration {
 }
 
 fn meta(unicast: bool) -> RecvMeta {
-    RecvMeta { source: SocketAddr::from(([10, 0, 0, 2], 6003)), ecn: None, unicast }
+    RecvMeta {
+        source: SocketAddr::from(([10, 0, 0, 2], 6003)),
+        ecn: None,
+        unicast,
+        waited: Duration::ZERO,
+    }
 }
 
 /// A datagram in short.

@@ -16,10 +16,10 @@ fn a_few_receivers_that_all_answered_the_roll_are_told_a_short_back_off() {
     hand.ask(9, 0, 0..1);
     assert_eq!(hand.sender.backoff(), 4, "who is not of ours may stand for many");
     let mut many = sent();
-    let nodes: Vec<NodeId> = (2..11).map(NodeId).collect();
+    let nodes: Vec<NodeId> = (2..13).map(NodeId).collect();
     nodes.iter().for_each(|node| answer(&mut many, node.0));
     many.sender.set_watermark(many.now, &nodes);
-    assert_eq!(many.sender.backoff(), 4, "nine are many");
+    assert_eq!(many.sender.backoff(), 4, "eleven are many");
 }
 
 /// Blocks of 8 symbols were sent to two receivers that are known and waited for; of the first object
