@@ -474,7 +474,12 @@ mod tests {
             store.read(key(1), offset, &mut bytes).unwrap();
             assert_eq!(bytes, content[offset as usize..][..1000]);
         }
+        let mut block = vec![0; 200_000];
+        store.read(key(1), 300_000, &mut block).unwrap();
+        assert_eq!(block, content[300_000..500_000]);
         assert_eq!(store.take_unreadable(), None);
+        assert!(store.read(key(1), 900_000, &mut block).is_err());
+        assert_eq!(store.take_unreadable(), Some(key(1)));
         assert!(store.read(key(1), 999_500, &mut [0; 1000]).is_err());
         assert_eq!(store.take_unreadable(), Some(key(1)));
         store.close(key(1), false);

@@ -11,6 +11,8 @@ use crate::read_at::ReadAt;
 
 /// Windows kept: the block going out, the one being repaired, and the like in a second object.
 const WINDOWS: usize = 4;
+/// So much is not read ahead of: a block for its parity, whose neighbours nobody wants.
+const BLOCK: usize = 64 << 10;
 
 /// Files by object, and the parts of them read last.
 #[derive(Debug, Default)]
@@ -87,7 +89,16 @@ impl Outgoing {
         offset: u64,
         into: &mut [u8],
     ) -> Result<(), StorageError> {
-        into.copy_from_slice(self.bytes(key, offset, into.len())?);
+        let here = self.windows.iter().any(|window| window.get(key, offset, into.len()).is_some());
+        if into.len() < BLOCK || here || self.small.contains_key(&key) {
+            into.copy_from_slice(self.bytes(key, offset, into.len())?);
+            return Ok(());
+        }
+        let filled = self.read_file(key, offset, into)?;
+        if filled < into.len() {
+            self.failed = Some(key);
+            return Err(StorageError::Failed);
+        }
         Ok(())
     }
 
@@ -116,12 +127,26 @@ impl Outgoing {
     /// Reads on from `offset`, into the memory of the window that was used longest ago.
     fn fill(&mut self, key: ObjectKey, offset: u64, len: usize) -> Result<Window, StorageError> {
         let file = self.files.get(&key).ok_or(StorageError::Failed)?;
+        let ahead = file.read_ahead().max(len);
         let oldest = if self.windows.len() < WINDOWS { None } else { self.windows.pop_front() };
         let mut bytes = oldest.map_or_else(Vec::new, |window| window.bytes);
-        bytes.resize(file.read_ahead().max(len), 0);
+        bytes.resize(ahead, 0);
+        let filled = self.read_file(key, offset, &mut bytes)?;
+        bytes.truncate(filled);
+        Ok(Window { key, offset, bytes })
+    }
+
+    /// Reads as much as there is.
+    fn read_file(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<usize, StorageError> {
+        let file = self.files.get(&key).ok_or(StorageError::Failed)?;
         let mut filled = 0;
-        while filled < bytes.len() {
-            match file.read_at(&mut bytes[filled..], offset + filled as u64) {
+        while filled < into.len() {
+            match file.read_at(&mut into[filled..], offset + filled as u64) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
@@ -131,7 +156,6 @@ impl Outgoing {
                 }
             }
         }
-        bytes.truncate(filled);
-        Ok(Window { key, offset, bytes })
+        Ok(filled)
     }
 }
