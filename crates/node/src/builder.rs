@@ -6,7 +6,7 @@ use std::{
     io,
     net::IpAddr,
     path::PathBuf,
-    sync::{Arc, mpsc::sync_channel},
+    sync::{Arc, atomic::AtomicBool, mpsc::sync_channel},
 };
 
 use fanfare_proto::{
@@ -31,6 +31,7 @@ use crate::{
     segment,
     send::{EnqueueFailed, SendJob, SendOptions},
     source::Sources,
+    transfer::Transfer,
     verify::Verifier,
     waker::Waker,
 };
@@ -387,14 +388,13 @@ impl NodeBuilder {
             session.set_address(address);
         }
         let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
+        let stop = Arc::new(AtomicBool::new(false));
         let driver = Driver {
             clock,
-            session,
-            storage,
-            send,
-            receive,
+            engine: Transfer { session, storage, send, receive },
             outbox,
             commands,
+            stop: stop.clone(),
             ready: Ready { group: true, unicast: true, writable: false, woken: true },
             waker: waker.clone(),
             outgoing: Outgoing::new(
@@ -408,8 +408,9 @@ impl NodeBuilder {
         };
         let thread = std::thread::Builder::new().name("fanfare-node".into());
         let thread = thread.spawn(move || driver.run())?;
-        let stopper = Stopper { commands: to_driver, waker };
-        Ok(Node { id, group, interface, stopper, events: Some(events), thread: Some(thread) })
+        let stopper = Stopper { stop, waker };
+        let (commands, events, thread) = (to_driver, Some(events), Some(thread));
+        Ok(Node { id, group, interface, stopper, commands, events, thread })
     }
 }
 

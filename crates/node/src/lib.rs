@@ -37,7 +37,8 @@
 //! - `receive`, `verify`, `directory`: from an announcement to a file on disk; `ledger`, `root_set`:
 //!   what is known to be there already, and telling senders of it.
 //! - `disk`: what receiving asks of a file system, and a simulated one that loses power.
-//! - `segment`: how long segments are; `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
+//! - `segment`: how long segments are; `file_storage`: objects in files; `driver`: the thread, whatever engine it
+//!   drives: `transfer`; `clock`, `waker`, `outbox`: its parts.
 
 pub mod announcement;
 mod builder;
@@ -69,6 +70,7 @@ mod scratch;
 mod segment;
 mod send;
 pub mod source;
+mod transfer;
 mod verify;
 mod waker;
 mod walk;
