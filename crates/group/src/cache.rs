@@ -28,6 +28,8 @@ pub struct Cached {
     pub first_heard: Time,
     /// When it was last asked for, or heard.
     pub used: Time,
+    /// How often its bytes were found wrong.
+    pub wrong: u8,
 }
 
 impl Cached {
@@ -85,6 +87,11 @@ impl Cache {
         self.objects.get(&key)
     }
 
+    /// All that is whole.
+    pub(crate) fn whole(&self) -> impl Iterator<Item = (&ObjectKey, &Cached)> {
+        self.objects.iter().filter(|(_, object)| object.whole)
+    }
+
     /// The objects of one life of a sender.
     pub(crate) fn of(&self, example: ObjectKey) -> impl Iterator<Item = (&ObjectKey, &Cached)> {
         let object = fanfare_proto::ObjectTransportId;
@@ -109,6 +116,7 @@ impl Cache {
             whole: false,
             first_heard: now,
             used: now,
+            wrong: 0,
         };
         self.remove(key);
         self.bytes += object.bytes();
@@ -138,6 +146,13 @@ impl Cache {
         if let Some(object) = self.objects.get_mut(&key) {
             (object.whole, object.used) = (true, now);
         }
+    }
+
+    /// Its bytes are wrong. Gives how often that was so; 0 when nothing is known of it.
+    pub(crate) fn on_wrong(&mut self, key: ObjectKey) -> u8 {
+        let Some(object) = self.objects.get_mut(&key) else { return 0 };
+        object.wrong = object.wrong.saturating_add(1);
+        object.wrong
     }
 
     /// It was asked for.

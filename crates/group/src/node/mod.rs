@@ -2,11 +2,13 @@
 //!
 //! - `incoming`: what a datagram means to which machine;
 //! - `news`: what the session's events mean;
-//! - `outgoing`: who speaks next, and when to wake.
+//! - `outgoing`: who speaks next, and when to wake;
+//! - `subscribing`: what a subscription is given of what is here.
 
 mod incoming;
 mod news;
 mod outgoing;
+mod subscribing;
 #[cfg(test)]
 mod tests;
 
@@ -19,12 +21,12 @@ use crate::{
     delivery::Delivery,
     description::{Description, Options},
     event::Event,
+    holders::Holders,
     members::Members,
     publisher::{PublishError, Publisher},
     repairer::{OriginTiming, Repairer},
     source_log::SourceLog,
     stats::GroupStats,
-    subscription::{Subscription, SubscriptionId},
     topic::Topic,
     trickle::Trickle,
 };
@@ -76,6 +78,7 @@ pub struct GroupNode {
     repairer: Repairer,
     asker: Asker,
     members: Members,
+    holders: Holders,
     trickle: Trickle,
     /// The publisher after which the next announcement goes on.
     spoken_of: NodeId,
@@ -121,6 +124,7 @@ impl GroupNode {
             repairer: Repairer::new(node, now, config.repair_rate),
             asker: Asker::default(),
             members: Members::new(node, config.announce_max * LIVES),
+            holders: Holders::default(),
             trickle,
             spoken_of: NodeId::NONE,
             events: VecDeque::new(),
@@ -185,7 +189,8 @@ impl GroupNode {
             pass: FirstPass::Whole,
         };
         let key = self.session.sender().enqueue(self.now, object).map_err(PublishError::Session)?;
-        for replaced in self.publisher.on_published(message, key) {
+        let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
+        for replaced in self.publisher.on_published(message, (key, bytes)) {
             self.session.sender().cancel(replaced.object);
         }
         let log = self.logs.entry(key.sender);
@@ -193,8 +198,18 @@ impl GroupNode {
         let index = log.on_heard(key.object);
         log.on_whole(index);
         log.settle(index);
+        if self.config.hears_itself {
+            self.hear_own(key, bytes, message);
+        }
         self.trickle.on_change(self.now, &mut self.rng);
         Ok(key)
+    }
+
+    /// Tells from now on who else holds this message of this node's own ([`Event::Held`]).
+    pub fn watch(&mut self, key: ObjectKey) {
+        if let Some(log) = self.logs.get(&key.sender) {
+            self.holders.watch(log.index(key.object), key);
+        }
     }
 
     /// Withdraws this node's messages with this tag, as far as they still wait or can be repaired.
@@ -205,25 +220,6 @@ impl GroupNode {
             self.session.sender().cancel(key.object);
         }
         keys.len()
-    }
-
-    /// Subscribes from now on.
-    pub fn subscribe(&mut self, subscription: Subscription) -> SubscriptionId {
-        let id = self.delivery.subscribe(subscription);
-        self.set_silence();
-        id
-    }
-
-    /// Ends a subscription; false when there is none of that id.
-    pub fn unsubscribe(&mut self, id: SubscriptionId) -> bool {
-        let ended = self.delivery.unsubscribe(id);
-        self.set_silence();
-        ended
-    }
-
-    fn set_silence(&mut self) {
-        let silent = self.config.silent || !self.delivery.asks();
-        self.session.receiver().set_silent(silent);
     }
 
     /// The session within. What it is told here it answers for; its events come as

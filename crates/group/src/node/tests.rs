@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     event::Delivered,
-    subscription::{History, Ordering},
+    subscription::{History, Ordering, Subscription, SubscriptionId},
     topic::Filter,
 };
 use alloc::vec;
@@ -305,4 +305,67 @@ fn garbage_and_forged_frames_are_refused_and_counted() {
     let stats = node.stats();
     assert_eq!((stats.frames_refused, stats.repairs_heard, stats.repairs_useful), (1, 2, 0));
     assert_eq!(storage.get(published.key), Some(&bytes(2_000)[..]));
+}
+
+#[test]
+fn who_subscribes_late_is_given_what_is_here() {
+    let mut bus = Bus::new(2);
+    bus.nodes[0].0.config.hears_itself = true;
+    bus.publish(0, "a", b"short", Options::default());
+    bus.publish(0, "a", &bytes(3_000), Options::default());
+    bus.run(5, &mut none);
+    for node in 0..2 {
+        bus.subscribe(node, "a");
+        bus.run(1, &mut none);
+        assert_eq!(bus.topics(node), [("a", 0), ("a", 1)], "{node}");
+    }
+}
+
+#[test]
+fn a_publisher_learns_who_holds_its_message() {
+    let mut bus = Bus::new(3);
+    bus.subscribe(1, "#");
+    let key = bus.publish(0, "a", &bytes(3_000), Options::default()).key;
+    bus.nodes[0].0.watch(key);
+    bus.run(20, &mut |_, to, _| to == 2);
+    let held: Vec<&Event> =
+        bus.events[0].iter().filter(|e| matches!(e, Event::Held { .. })).collect();
+    assert_eq!(held, [&Event::Held { key, node: NodeId(2) }]);
+}
+
+#[test]
+fn wrong_bytes_are_asked_for_again_before_they_are_handed_over() {
+    let mut bus = Bus::new(2);
+    bus.nodes[1].0.config.verifies = true;
+    bus.subscribe(1, "#");
+    let options = Options { hash: Some([7; 32]), ..Options::default() };
+    let key = bus.publish(0, "a", &bytes(3_000), options).key;
+    let verify = Event::Verify { key, size: 3_000, hash: [7; 32] };
+    let asked = |bus: &Bus| bus.events[1].iter().filter(|event| **event == verify).count();
+    for round in 0..2 {
+        bus.run(5, &mut none);
+        assert_eq!((asked(&bus), bus.messages(1).len()), (round + 1, 0));
+        let (node, storage) = &mut bus.nodes[1];
+        node.verdict(bus.now, key, round == 1, storage);
+    }
+    bus.run(1, &mut none);
+    assert_eq!(bus.messages(1).len(), 1);
+    assert_eq!(bus.nodes[1].0.stats().wrong, 1);
+}
+
+#[test]
+fn a_message_that_is_always_wrong_is_given_up() {
+    let mut bus = Bus::new(2);
+    bus.nodes[1].0.config.verifies = true;
+    bus.subscribe(1, "#");
+    let options = Options { hash: Some([7; 32]), ..Options::default() };
+    let key = bus.publish(0, "a", &bytes(3_000), options).key;
+    for _ in 0..4 {
+        bus.run(5, &mut none);
+        let (node, storage) = &mut bus.nodes[1];
+        node.verdict(bus.now, key, false, storage);
+    }
+    bus.run(5, &mut none);
+    assert!(bus.events[1].contains(&Event::Released { key }));
+    assert_eq!(bus.messages(1).len(), 0);
 }
