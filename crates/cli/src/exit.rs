@@ -98,14 +98,7 @@ impl From<BuildError> for Failure {
         match &error {
             BuildError::NothingToDo => Self::usage("node.nothing", text),
             BuildError::Open(open) => Self::new(open_exit(open), open.code(), text),
-            BuildError::Directory(directory) => {
-                let (exit, code) = match directory {
-                    DirectoryError::Missing(_) => (Exit::Usage, "directory.missing"),
-                    DirectoryError::NotADirectory(_) => (Exit::Usage, "directory.kind"),
-                    DirectoryError::NotWritable(..) => (Exit::Resource, "directory.not_writable"),
-                };
-                Self::new(exit, code, text)
-            }
+            BuildError::Directory(directory) => directory_failure(directory),
             BuildError::Enqueue(_) => Self::usage("source.refused", text),
             BuildError::SegmentTooLong { .. } | BuildError::SegmentRefused { .. } => {
                 Self::usage("segment.too_long", text)
@@ -113,6 +106,16 @@ impl From<BuildError> for Failure {
             BuildError::System(_) => Self::new(Exit::Resource, "system", text),
         }
     }
+}
+
+/// Of a directory that cannot be used.
+pub(crate) fn directory_failure(error: &DirectoryError) -> Failure {
+    let (exit, code) = match error {
+        DirectoryError::Missing(_) => (Exit::Usage, "directory.missing"),
+        DirectoryError::NotADirectory(_) => (Exit::Usage, "directory.kind"),
+        DirectoryError::NotWritable(..) => (Exit::Resource, "directory.not_writable"),
+    };
+    Failure::new(exit, code, error.to_string())
 }
 
 fn open_exit(error: &OpenError) -> Exit {

@@ -121,12 +121,12 @@ pub struct NodeBuilder {
     node_id: Option<NodeId>,
     instance_id: Option<InstanceId>,
     feedback: FeedbackPath,
-    sender: SenderConfig,
-    receiver: ReceiverConfig,
+    pub(crate) sender: SenderConfig,
+    pub(crate) receiver: ReceiverConfig,
     send: Option<(Sources, SendOptions)>,
     receive: Option<(PathBuf, ReceiveOptions)>,
-    test_drop: f64,
-    seed: Option<u64>,
+    pub(crate) test_drop: f64,
+    pub(crate) seed: Option<u64>,
     fit_segment: bool,
 }
 
@@ -278,7 +278,7 @@ impl NodeBuilder {
         if self.send.is_some() {
             self.check()?;
         }
-        let endpoint = self.open_endpoint()?;
+        let endpoint = self.open_endpoint(self.receive.is_some())?;
         self.choose_segment(&endpoint);
         let seed = self.seed.unwrap_or_else(random);
         let config = self.session_config();
@@ -288,15 +288,15 @@ impl NodeBuilder {
         self.start(clock, session, endpoint, directory, (id, seed))
     }
 
-    fn open_endpoint(&mut self) -> Result<Endpoint, BuildError> {
+    pub(crate) fn open_endpoint(&mut self, receives: bool) -> Result<Endpoint, BuildError> {
         let group = self.endpoint.group.ip();
         let unicast = !group.is_multicast();
         if !unicast {
             self.endpoint.interface = Some(choose_interface(group, self.interface.as_deref())?);
         }
-        let hears = self.receive.is_some() || !unicast;
+        let hears = receives || !unicast;
         self.endpoint.role = if hears { Role::Member } else { Role::Sender };
-        self.endpoint.own = self.receive.is_some();
+        self.endpoint.own = receives;
         Ok(Endpoint::open(&self.endpoint)?)
     }
 
@@ -325,7 +325,7 @@ impl NodeBuilder {
         }
     }
 
-    fn session_config(&mut self) -> SessionConfig {
+    pub(crate) fn session_config(&mut self) -> SessionConfig {
         let id = self.node_id.unwrap_or_else(random_id);
         let instance = self.instance_id.unwrap_or_else(|| InstanceId(random() as u16));
         self.sender.instance_id = instance;
@@ -420,6 +420,6 @@ pub(crate) fn random_id() -> NodeId {
 }
 
 /// 64 bits that no other run has: the standard library seeds its hashes from the system.
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

@@ -15,17 +15,23 @@ const WAITING_MAX: usize = 16_384;
 pub(crate) struct Outbox<E = NodeEvent> {
     channel: SyncSender<E>,
     waiting: VecDeque<E>,
+    max: usize,
     lost: u64,
 }
 
 impl<E: From<Trouble>> Outbox<E> {
     pub(crate) fn new(channel: SyncSender<E>) -> Self {
-        Self { channel, waiting: VecDeque::new(), lost: 0 }
+        Self::with_room(channel, WAITING_MAX)
+    }
+
+    /// As [`Self::new`], for so many events that wait: where each holds much.
+    pub(crate) fn with_room(channel: SyncSender<E>, max: usize) -> Self {
+        Self { channel, waiting: VecDeque::new(), max, lost: 0 }
     }
 
     /// Sends `event` as soon as there is room.
     pub(crate) fn push(&mut self, event: E) {
-        if self.waiting.len() < WAITING_MAX {
+        if self.waiting.len() < self.max {
             self.waiting.push_back(event);
         } else {
             self.lost += 1;
@@ -55,7 +61,7 @@ impl<E: From<Trouble>> Outbox<E> {
 
     /// Whether more can wait without getting near what is lost.
     pub(crate) fn has_room(&self) -> bool {
-        self.waiting.len() < WAITING_MAX / 2
+        self.waiting.len() < self.max / 2
     }
 
     /// Whether events wait for room.

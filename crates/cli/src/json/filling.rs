@@ -118,6 +118,26 @@ impl Line {
         }))
     }
 
+    /// `held` of `messages` are held by others.
+    pub(crate) fn publish_result(
+        exit: u8,
+        (messages, held): (u64, u64),
+        bytes: u64,
+        holders: u64,
+    ) -> Self {
+        let ok = exit == 0;
+        Self::Result(Box::new(ResultLine::Publish { ok, exit, messages, held, bytes, holders }))
+    }
+
+    pub(crate) fn subscribe_result(
+        exit: u8,
+        (messages, unwritten): (u64, u64),
+        bytes: u64,
+    ) -> Self {
+        let ok = exit == 0;
+        Self::Result(Box::new(ResultLine::Subscribe { ok, exit, messages, unwritten, bytes }))
+    }
+
     pub(crate) fn early_result(exit: u8) -> Self {
         Self::Result(Box::new(ResultLine::Early { ok: exit == 0, exit }))
     }
@@ -147,7 +167,7 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// 64 hexadecimal digits.
-fn hex(hash: &[u8; 32]) -> String {
+pub(crate) fn hex(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -150,7 +150,9 @@ impl GroupNode {
         content: &[u8],
         options: Options,
     ) -> Result<Published, PublishError> {
-        let inline = self.publisher.describe(topic, options, Some(content))?;
+        // One datagram needs no hash: its checksum is enough.
+        let plain = Options { hash: None, ..options };
+        let inline = self.publisher.describe(topic, plain, Some(content))?;
         let fits = inline.encode().len() <= self.segment_size;
         if fits && content.len() <= self.config.inline_max {
             let key = self.enqueue(now, &inline, 0)?;
@@ -220,6 +222,17 @@ impl GroupNode {
             self.session.sender().cancel(key.object);
         }
         keys.len()
+    }
+
+    /// Says once more what it holds, with the next message, and good-bye: whoever published it may
+    /// wait to hear that.
+    pub fn leave(&mut self, now: Time) {
+        self.advance(now);
+        self.trickle.hurry(self.now);
+        let mut sender = self.session.sender();
+        // Held back, it says good-bye at once.
+        sender.hold(true);
+        sender.end();
     }
 
     /// The session within. What it is told here it answers for; its events come as
