@@ -25,6 +25,8 @@ pub enum Event {
     Message(Delivered),
     /// Nothing needs the stored bytes of this object any more.
     Released { key: ObjectKey },
+    /// A message of another node is whole here, for whoever wants it: to be kept.
+    Whole { key: ObjectKey, size: u64 },
     /// All bytes are in storage. Whether they have this hash is to be told by
     /// [`crate::GroupNode::verdict`].
     Verify { key: ObjectKey, size: u64, hash: [u8; 32] },

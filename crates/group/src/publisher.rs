@@ -86,6 +86,16 @@ impl Publisher {
         replaced
     }
 
+    /// An earlier life had come so far.
+    pub(crate) fn resume(&mut self, numbers: impl Iterator<Item = (Topic, u64)>) {
+        for (topic, next) in numbers {
+            if self.numbers.len() < TOPICS_MAX {
+                let number = self.numbers.entry(topic).or_default();
+                *number = next.max(*number);
+            }
+        }
+    }
+
     /// Its messages that can still be repaired.
     pub(crate) fn own(&self) -> impl Iterator<Item = (&ObjectKey, &(Description, u64))> {
         self.own.iter()

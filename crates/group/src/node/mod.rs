@@ -3,11 +3,13 @@
 //! - `incoming`: what a datagram means to which machine;
 //! - `news`: what the session's events mean;
 //! - `outgoing`: who speaks next, and when to wake;
-//! - `subscribing`: what a subscription is given of what is here.
+//! - `subscribing`: what a subscription is given of what is here;
+//! - `restoring`: what an earlier life of the process held.
 
 mod incoming;
 mod news;
 mod outgoing;
+mod restoring;
 mod subscribing;
 #[cfg(test)]
 mod tests;

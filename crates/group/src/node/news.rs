@@ -111,6 +111,7 @@ impl GroupNode {
 
     fn on_whole(&mut self, key: ObjectKey, size: u64, storage: &mut dyn Storage) {
         self.cache.on_whole(self.now, key);
+        self.events.push_back(Event::Whole { key, size });
         let cached = self.cache.get(key);
         let description = cached.and_then(|cached| cached.description.clone());
         if let (Some(message), Some(log)) = (description, self.log(key)) {
