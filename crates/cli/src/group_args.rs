@@ -1,9 +1,12 @@
 //! What `pub`, `sub` and `node` have in common: the group and its limits.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use fanfare_node::{
+    NodeBuilder,
     group::{BodyError, Group, GroupError, GroupEvent, GroupOptions},
-    messaging::{Filter, Topic, TopicError},
+    messaging::{Filter, Topic, TopicError, description::PRIORITY_MAX},
     proto::{NodeId, SenderConfig, StorageError},
 };
 
@@ -34,6 +37,9 @@ pub(crate) struct MemberArgs {
     /// How long they are kept
     #[arg(long, default_value = "1h", value_name = "TIME")]
     keep: String,
+    /// Keep messages, this node's id and its numbers in this directory, over restarts and crashes
+    #[arg(long, value_name = "DIR")]
+    cache_dir: Option<PathBuf>,
     /// Longest message, bytes
     #[arg(long, default_value = "1GiB", value_name = "SIZE")]
     message_max: String,
@@ -51,14 +57,21 @@ impl MemberArgs {
         net: &NetArgs,
         alter: impl FnOnce(&mut GroupOptions),
     ) -> Result<Group, Failure> {
+        let (builder, mut options) = self.plan(net)?;
+        alter(&mut options);
+        Ok(builder.join(options)?)
+    }
+
+    /// The options, understood.
+    pub(crate) fn plan(&self, net: &NetArgs) -> Result<(NodeBuilder, GroupOptions), Failure> {
         let mut options =
             GroupOptions { message_max: self.message_max()?, ..GroupOptions::default() };
         options.config.repair_rate = units::rate_of("repair rate", &self.repair_rate)?;
         options.config.cache_bytes = units::bytes("cache", &self.cache)?;
         options.config.cache_age = units::time("keep", &self.keep)?;
-        alter(&mut options);
+        options.cache_dir.clone_from(&self.cache_dir);
         let sender = SenderConfig { rate: units::rate(&self.rate)?, ..SenderConfig::default() };
-        Ok(net.builder()?.sender_config(sender).join(options)?)
+        Ok((net.builder()?.sender_config(sender), options))
     }
 }
 
@@ -72,6 +85,15 @@ pub(crate) fn filter(text: &str) -> Result<Filter, Failure> {
     Filter::new(text).map_err(|error| topic_failure(&error))
 }
 
+/// A priority, or why it is none.
+pub(crate) fn priority(number: u8) -> Result<u8, Failure> {
+    if number <= PRIORITY_MAX {
+        return Ok(number);
+    }
+    let text = format!("priority ({number}): is above {PRIORITY_MAX}. Give 0 to {PRIORITY_MAX}");
+    Err(Failure::usage("priority.invalid", text))
+}
+
 fn topic_failure(error: &TopicError) -> Failure {
     Failure::usage("topic.invalid", error.to_string())
 }
@@ -81,6 +103,9 @@ impl From<GroupError> for Failure {
         let code = match &error {
             GroupError::Publish(_) => "message.refused",
             GroupError::TooLarge { .. } => "message.too_large",
+            GroupError::NotDurable(_) | GroupError::Cache(..) => {
+                return Self::new(Exit::Resource, "cache.unwritten", error.to_string());
+            }
             GroupError::Ended => return Self::new(Exit::Failed, "group.ended", error.to_string()),
         };
         Self::usage(code, error.to_string())
@@ -135,6 +160,19 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
                 id: key.object.0,
                 reason: reason.to_owned(),
             }));
+        }
+        GroupEvent::NotDurable { why } => output.warn(
+            "cache.unwritten",
+            format!("cache directory: {why}; what comes now would not outlive a restart"),
+        ),
+        GroupEvent::Damaged { messages, aside } => {
+            let aside = aside.as_ref().map_or_else(String::new, |path| {
+                format!("; its database could not be read and is now {}", path.display())
+            });
+            output.warn(
+                "cache.damaged",
+                format!("cache directory: {messages} messages are damaged and gone{aside}"),
+            );
         }
         GroupEvent::NodeIdTaken { id, own, other } => {
             output.warn("node_id.taken", id_taken(*id, *own, *other, None));

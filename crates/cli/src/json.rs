@@ -36,6 +36,8 @@ pub(crate) enum Line {
     Message(MessageLine),
     Member(Member),
     Lost(Lost),
+    Subscribed(Subscribed),
+    Status(Box<StatusLine>),
     Reloaded(Reloaded),
     Warning(Message),
     Error(Message),
@@ -303,6 +305,41 @@ pub(crate) struct Member {
     pub(crate) state: String,
 }
 
+/// A client of a node has subscribed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Subscribed {
+    pub(crate) filter: String,
+    pub(crate) subscription: u32,
+}
+
+/// How a node stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StatusLine {
+    pub(crate) node: u32,
+    pub(crate) members: Vec<MemberLine>,
+    pub(crate) own: u64,
+    pub(crate) kept: u64,
+    pub(crate) kept_bytes: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) repairs_sent: u64,
+    pub(crate) repairs_heard: u64,
+    pub(crate) repairs_useful: u64,
+    pub(crate) frames_refused: u64,
+    pub(crate) wrong: u64,
+    pub(crate) evicted: u64,
+}
+
+/// One that it has heard of late.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MemberLine {
+    pub(crate) id: u32,
+    pub(crate) hears_us: Option<bool>,
+}
+
 /// A message could not be kept here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -426,7 +463,7 @@ mod tests {
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion \
-                   published held message member lost";
+                   published held message member lost subscribed status";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

@@ -1,7 +1,8 @@
 //! The command `fanfare`: the same bytes on many machines, and who has them.
 //!
 //! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `bench`, `generate`: a file per command;
-//!   `publish`, `subscribe`: `pub` and `sub`, `group_args`: what they have in common
+//!   `publish`, `subscribe`: `pub` and `sub`, `group_args`: what they have in common;
+//!   `member`: `node`, `local`: its socket
 //! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `plain_receivers`, `skipped`: what `send` warns of once; `deletion`: what `recv` says it removed
@@ -24,6 +25,8 @@ mod interrupt;
 mod json;
 #[cfg(target_os = "linux")]
 mod lab;
+mod local;
+mod member;
 mod net_args;
 mod plain_receivers;
 mod progress;
@@ -56,6 +59,7 @@ enum Command {
     Recv(recv::RecvArgs),
     Pub(publish::PubArgs),
     Sub(subscribe::SubArgs),
+    Node(member::NodeArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
     Sim(sim::SimArgs),
@@ -94,6 +98,7 @@ fn main() -> ExitCode {
         Command::Recv(args) => recv::run(&args),
         Command::Pub(args) => publish::run(&args),
         Command::Sub(args) => subscribe::run(&args),
+        Command::Node(args) => member::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Sim(args) => sim::run(&args),

@@ -20,7 +20,8 @@ use crate::{
     exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs},
     interrupt,
-    json::{Held, Line, Published},
+    json::{Held, Line, Published, hex},
+    local::{MESSAGE_MAX, Request, client::Client},
     net_args::NetArgs,
     progress::{Output, OutputArgs},
     units,
@@ -64,6 +65,9 @@ pub(crate) struct PubArgs {
     /// End when all is sent: nobody needs to answer
     #[arg(long, conflicts_with = "wait")]
     one_way: bool,
+    /// Through the node at this socket, which keeps it, instead of taking part
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["wait", "one_way", "stay", "lines", "group", "cache_dir"])]
+    via: Option<PathBuf>,
     /// Stay so long afterwards and repair what is asked for
     #[arg(long, value_name = "TIME")]
     stay: Option<String>,
@@ -147,6 +151,9 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
 fn publish(args: &PubArgs, output: &Output) -> Result<Exit, Failure> {
     let plan = args.plan()?;
     let mut source = args.source()?;
+    if let Some(path) = &args.via {
+        return publish_via(path, &plan, &mut *source, output);
+    }
     // One message is read whole before anything is sent: it may be too long.
     let whole = match args.lines {
         true => None,
@@ -166,6 +173,35 @@ fn publish(args: &PubArgs, output: &Output) -> Result<Exit, Failure> {
     }
     let end = if sent.stay(plan.stay) { end } else { End::Interrupted };
     Ok(sent.conclude(end, &plan))
+}
+
+fn publish_via(
+    path: &Path,
+    plan: &Plan,
+    source: &mut dyn Read,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let body = Body::read_from(source, plan.message_max.min(MESSAGE_MAX))?;
+    let mut content = Vec::new();
+    body.copy_to(&mut content).map_err(BodyError::Unreadable)?;
+    let (text, hex) = match String::from_utf8(content) {
+        Ok(text) => (Some(text), None),
+        Err(error) => (None, Some(hex(error.as_bytes()))),
+    };
+    let request = Request::Publish {
+        topic: plan.topic.as_str().to_owned(),
+        text,
+        hex,
+        priority: Some(plan.options.priority),
+        expiry_ms: plan.options.expiry.map(|expiry| expiry.as_millis() as u64),
+        tag: plan.options.tag,
+        replace: plan.options.replaces,
+    };
+    output.event(&Client::connect(path)?.ask(&request)?);
+    if output.is_json() {
+        output.event(&Line::publish_result(Exit::Done as u8, (1, 0), body.len(), 0));
+    }
+    Ok(Exit::Done)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

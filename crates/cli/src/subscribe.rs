@@ -1,7 +1,7 @@
 //! `fanfare sub`.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::mpsc::RecvTimeoutError,
     time::{Duration, Instant},
 };
@@ -17,6 +17,7 @@ use crate::{
     group_args::{self, GROUP, MemberArgs},
     interrupt,
     json::{Line, MessageLine, hex},
+    local::{Request, client::Client},
     net_args::NetArgs,
     progress::{Output, OutputArgs},
     units,
@@ -58,6 +59,9 @@ pub(crate) struct SubArgs {
     /// How many earlier messages of each publisher: a number, 'none' or 'all' that anybody still has
     #[arg(long, default_value = "all", value_name = "N")]
     history: String,
+    /// Through the node at this socket instead of taking part
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["out", "group", "cache_dir"])]
+    via: Option<PathBuf>,
     /// End after so many messages
     #[arg(long, value_name = "N")]
     count: Option<u64>,
@@ -78,6 +82,29 @@ enum Order {
     Source,
     Topic,
     Latest,
+}
+
+/// What a client of a node asks for, and the filter as it wrote it.
+pub(crate) fn subscription_of(request: Request) -> Result<(String, Subscription), Failure> {
+    let Request::Subscribe { filter, order, history, priority, deadline_ms, unreliable } = request
+    else {
+        return Err(Failure::usage("request.invalid", "request: is no subscription"));
+    };
+    let order = order.unwrap_or_else(|| "arrival".to_owned());
+    let ordering = Order::from_str(&order, false).map_err(|_| {
+        let text =
+            format!("order ({order}): not known. Use one of: arrival, source, topic, latest");
+        Failure::usage("request.invalid", text)
+    })?;
+    let subscription = Subscription {
+        reliable: !unreliable,
+        ordering: ordering.into(),
+        deadline: deadline_ms.map(Duration::from_millis),
+        priority_min: group_args::priority(priority.unwrap_or(0))?,
+        history: self::history(history.as_deref().unwrap_or("all"))?,
+        ..Subscription::new(group_args::filter(&filter)?)
+    };
+    Ok((filter, subscription))
 }
 
 impl From<Order> for Ordering {
@@ -116,6 +143,34 @@ impl SubArgs {
     }
 }
 
+impl SubArgs {
+    fn subscribe_via(
+        &self,
+        path: &Path,
+        timeout: Option<Duration>,
+        output: &Output,
+    ) -> Result<Exit, Failure> {
+        let mut client = Client::connect(path)?;
+        interrupt::call_on_interrupt(client.closer());
+        for filter in &self.patterns {
+            let millis = |text| units::time("deadline", text).map(|time| time.as_millis() as u64);
+            let request = Request::Subscribe {
+                filter: filter.clone(),
+                order: self.order.to_possible_value().map(|value| value.get_name().to_owned()),
+                history: Some(self.history.clone()),
+                priority: Some(self.priority),
+                deadline_ms: self.deadline.as_deref().map(millis).transpose()?,
+                unreliable: self.unreliable,
+            };
+            output.event(&client.ask(&request)?);
+        }
+        let mut taking =
+            Taking { output, inbox: None, out: None, messages: 0, bytes: 0, failed: 0 };
+        let end = taking.take_via(&client, self.count, timeout)?;
+        Ok(taking.conclude(end, self.timeout.as_deref().unwrap_or_default()))
+    }
+}
+
 fn history(text: &str) -> Result<History, Failure> {
     match (text, text.parse()) {
         ("all", _) => Ok(History::All),
@@ -133,6 +188,9 @@ fn history(text: &str) -> Result<History, Failure> {
 fn subscribe(args: &SubArgs, output: &Output) -> Result<Exit, Failure> {
     let subscriptions = args.subscriptions()?;
     let timeout = args.timeout.as_deref().map(|text| units::time("timeout", text)).transpose()?;
+    if let Some(path) = &args.via {
+        return args.subscribe_via(path, timeout, output);
+    }
     let inbox = args.out.as_deref().map(|path| Inbox::open(path, args.create_dirs));
     let inbox = inbox.transpose().map_err(|error| directory_failure(&error))?;
     let group = args.member.join(&args.net, |options| options.publishes = false)?;
@@ -187,6 +245,34 @@ impl Taking<'_> {
         End::Done
     }
 
+    fn take_via(
+        &mut self,
+        client: &Client,
+        count: Option<u64>,
+        timeout: Option<Duration>,
+    ) -> Result<End, Failure> {
+        let mut heard = Instant::now();
+        while count.is_none_or(|count| self.messages < count) {
+            match client.next(timeout.map_or(POLL, |timeout| timeout.min(POLL))) {
+                Ok(Line::Message(message)) => {
+                    heard = Instant::now();
+                    self.messages += 1;
+                    self.bytes += message.size;
+                    self.show(message);
+                }
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if client.is_closed() => {
+                    return Ok(End::Interrupted);
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(client.gone()),
+            }
+            if timeout.is_some_and(|timeout| heard.elapsed() >= timeout) {
+                return Ok(End::TimedOut);
+            }
+        }
+        Ok(End::Done)
+    }
+
     fn on_message(&mut self, message: &Message) {
         let mut path = None;
         if let (Some(inbox), Some(out)) = (&self.inbox, &self.out) {
@@ -202,34 +288,18 @@ impl Taking<'_> {
         }
         self.messages += 1;
         self.bytes += message.body.len();
-        self.show(message, path);
+        self.show(message_line(message, SHOWN_MAX, path));
     }
 
     /// For people `TOPIC CONTENT`, where the content is text, or its file.
-    fn show(&self, message: &Message, path: Option<String>) {
-        let bytes = message.body.bytes().filter(|bytes| bytes.len() as u64 <= SHOWN_MAX);
-        let bytes = bytes.filter(|_| path.is_none());
-        let text = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
-        let topic = message.description.topic.as_str();
-        let shown = match (&path, text) {
+    fn show(&self, line: MessageLine) {
+        let shown = match (&line.path, &line.text) {
             (Some(path), _) => path.clone(),
-            (None, Some(text)) => format!("{topic} {text}"),
-            (None, None) => format!("{topic} ({})", units::size(message.body.len())),
+            (None, Some(text)) => format!("{} {text}", line.topic),
+            (None, None) => format!("{} ({})", line.topic, units::size(line.size)),
         };
         self.output.data(&shown);
-        let options = &message.description.options;
-        let binary = bytes.filter(|_| text.is_none());
-        self.output.event(&Line::Message(MessageLine {
-            topic: topic.to_owned(),
-            publisher: message.key.sender.0,
-            number: message.description.number,
-            size: message.body.len(),
-            priority: options.priority,
-            tag: options.tag,
-            text: text.map(str::to_owned),
-            hex: binary.map(hex),
-            path,
-        }));
+        self.output.event(&Line::Message(line));
     }
 
     fn conclude(&self, end: End, timeout: &str) -> Exit {
@@ -262,5 +332,30 @@ impl Taking<'_> {
             self.output.event(&Line::subscribe_result(exit as u8, counted, self.bytes));
         }
         exit
+    }
+}
+
+/// A message as JSON, with its content up to `max` bytes, unless that is in the file at `path`.
+pub(crate) fn message_line(message: &Message, max: u64, path: Option<String>) -> MessageLine {
+    let mut content = Vec::new();
+    let shown = path.is_none() && message.body.len() <= max;
+    // A file of ours that cannot be read back: then it is shown without its content.
+    let shown = shown && message.body.copy_to(&mut content).is_ok();
+    let content = String::from_utf8(content).map_err(|error| hex(error.as_bytes()));
+    let (text, hex) = match content {
+        Ok(text) => (Some(text), None),
+        Err(hex) => (None, Some(hex)),
+    };
+    let options = &message.description.options;
+    MessageLine {
+        topic: message.description.topic.as_str().to_owned(),
+        publisher: message.key.sender.0,
+        number: message.description.number,
+        size: message.body.len(),
+        priority: options.priority,
+        tag: options.tag,
+        text: text.filter(|_| shown),
+        hex: hex.filter(|_| shown),
+        path,
     }
 }

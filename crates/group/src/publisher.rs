@@ -86,6 +86,11 @@ impl Publisher {
         replaced
     }
 
+    /// One of them.
+    pub(crate) fn get(&self, key: ObjectKey) -> Option<&Description> {
+        self.own.get(&key).map(|(message, _)| message)
+    }
+
     /// An earlier life had come so far.
     pub(crate) fn resume(&mut self, numbers: impl Iterator<Item = (Topic, u64)>) {
         for (topic, next) in numbers {

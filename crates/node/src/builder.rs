@@ -22,6 +22,7 @@ use crate::{
     directory::{Directory, DirectoryError},
     driver::{Driver, Outgoing, TestDrop},
     file_storage::{FileStorage, discard_parts},
+    group::CacheError,
     ledger::{self, Ledger},
     node::{Node, Stopper},
     outbox::Outbox,
@@ -68,6 +69,8 @@ pub enum BuildError {
         /// Largest that receivers take.
         max: u16,
     },
+    /// The durable cache of a group's node.
+    Cache(CacheError),
     /// The system gave no thread or descriptor.
     System(io::Error),
 }
@@ -79,6 +82,7 @@ impl fmt::Display for BuildError {
             Self::Open(error) => error.fmt(f),
             Self::Directory(error) => error.fmt(f),
             Self::Enqueue(error) => error.fmt(f),
+            Self::Cache(error) => error.fmt(f),
             Self::SegmentTooLong { segment, mtu, max } => write!(
                 f,
                 "segment ({segment}): with its headers longer than the link's packets of {mtu} \
@@ -107,6 +111,11 @@ impl From<DirectoryError> for BuildError {
         Self::Directory(error)
     }
 }
+impl From<CacheError> for BuildError {
+    fn from(error: CacheError) -> Self {
+        Self::Cache(error)
+    }
+}
 impl From<io::Error> for BuildError {
     fn from(error: io::Error) -> Self {
         Self::System(error)
@@ -118,8 +127,8 @@ impl From<io::Error> for BuildError {
 pub struct NodeBuilder {
     endpoint: EndpointConfig,
     interface: Option<String>,
-    node_id: Option<NodeId>,
-    instance_id: Option<InstanceId>,
+    pub(crate) node_id: Option<NodeId>,
+    pub(crate) instance_id: Option<InstanceId>,
     feedback: FeedbackPath,
     pub(crate) sender: SenderConfig,
     pub(crate) receiver: ReceiverConfig,

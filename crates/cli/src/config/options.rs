@@ -9,10 +9,11 @@ use crate::Cli;
 pub(super) enum Table {
     Send,
     Recv,
+    Node,
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 2] = [Self::Send, Self::Recv];
+    pub(super) const ALL: [Self; 3] = [Self::Send, Self::Recv, Self::Node];
 
     /// The command, as clap knows it.
     pub(super) fn command(self) -> Command {
@@ -23,6 +24,7 @@ impl Table {
         match self {
             Self::Send => "send",
             Self::Recv => "recv",
+            Self::Node => "node",
         }
     }
 }

@@ -3,13 +3,14 @@
 use fanfare_node::{
     Placed, SlowVerdict,
     event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
+    group::GroupStatus,
     proto::{Bitrate, NodeId, ObjectKey, congestion::Reason as RateReason},
     receipt::Reason,
 };
 
 use super::{
-    File, Line, Message, OutcomeLine, Progress, ReceiptLine, Receiver, Reported, ResultLine,
-    SlowLine,
+    File, Line, MemberLine, Message, OutcomeLine, Progress, ReceiptLine, Receiver, Reported,
+    ResultLine, SlowLine, StatusLine,
 };
 
 impl Line {
@@ -136,6 +137,26 @@ impl Line {
     ) -> Self {
         let ok = exit == 0;
         Self::Result(Box::new(ResultLine::Subscribe { ok, exit, messages, unwritten, bytes }))
+    }
+
+    pub(crate) fn status(status: &GroupStatus) -> Self {
+        let member =
+            |(id, hears_us): &(NodeId, Option<bool>)| MemberLine { id: id.0, hears_us: *hears_us };
+        Self::Status(Box::new(StatusLine {
+            node: status.node.0,
+            members: status.members.iter().map(member).collect(),
+            own: status.own,
+            kept: status.kept.0,
+            kept_bytes: status.kept.1,
+            bytes_sent: status.session.bytes_sent,
+            bytes_received: status.session.bytes_received,
+            repairs_sent: status.group.repairs_sent,
+            repairs_heard: status.group.repairs_heard,
+            repairs_useful: status.group.repairs_useful,
+            frames_refused: status.group.frames_refused,
+            wrong: status.group.wrong,
+            evicted: status.group.evicted,
+        }))
     }
 
     pub(crate) fn early_result(exit: u8) -> Self {

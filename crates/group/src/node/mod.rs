@@ -242,6 +242,22 @@ impl GroupNode {
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
     }
+    /// Nodes heard of late, and whether they say that they hear this one.
+    #[must_use]
+    pub fn members(&self) -> Vec<(NodeId, Option<bool>)> {
+        self.members.all().collect()
+    }
+    /// Own messages that can still be repaired.
+    #[must_use]
+    pub fn own_count(&self) -> u64 {
+        self.publisher.own().count() as u64
+    }
+    /// Others' objects that are whole here, and their bytes.
+    #[must_use]
+    pub fn kept(&self) -> (u64, u64) {
+        let whole = self.cache.whole().map(|(_, object)| object.bytes());
+        whole.fold((0, 0), |(count, all), bytes| (count + 1, all + bytes))
+    }
     /// Counters.
     #[must_use]
     pub fn stats(&self) -> GroupStats {

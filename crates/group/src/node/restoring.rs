@@ -89,4 +89,16 @@ impl GroupNode {
     pub fn instance(&self) -> InstanceId {
         self.fields.instance_id
     }
+
+    /// A message of this node's own that can still be repaired.
+    #[must_use]
+    pub fn own(&self, key: ObjectKey) -> Option<&Description> {
+        self.publisher.get(key)
+    }
+
+    /// The hash that another's message says that its bytes have.
+    #[must_use]
+    pub fn hash(&self, key: ObjectKey) -> Option<[u8; 32]> {
+        self.cache.get(key)?.description.as_ref()?.options.hash
+    }
 }

@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use super::keeper::Files;
 use crate::source::unnamed_file;
 
 /// Bytes that are kept in memory: most messages; of longer ones a thousand would be 64 MiB.
@@ -109,6 +110,19 @@ impl Body {
         }
         let hash = hasher.finalize().into();
         Ok(Self { content: Content::File(Arc::new(file)), size, hash })
+    }
+
+    /// The same in a file of the durable cache, if it is long, and that file's name.
+    pub(crate) fn kept_in(self, files: &Files) -> io::Result<(Self, Option<String>)> {
+        if self.bytes().is_some() {
+            return Ok((self, None));
+        }
+        let (mut file, name) = files.create()?;
+        if let Err(error) = self.copy_to(&mut file).and_then(|()| file.sync_all()) {
+            files.remove(&name);
+            return Err(error);
+        }
+        Ok((Self { content: Content::File(Arc::new(file)), ..self }, Some(name)))
     }
 
     /// Of bytes that are known to have this hash.

@@ -11,9 +11,10 @@ use fanfare_proto::{
 use fanfare_udp::Endpoint;
 
 use super::{
+    GroupError,
     body::Body,
     checker::Checker,
-    event::{GroupEvent, GroupReport, Message},
+    event::{GroupEvent, GroupReport, GroupStatus, Message},
     store::MessageStore,
 };
 use crate::{
@@ -34,7 +35,9 @@ pub(crate) struct Publication {
     pub(crate) options: Options,
     /// It is to be told who holds it.
     pub(crate) watched: bool,
-    pub(crate) reply: SyncSender<Result<ObjectKey, PublishError>>,
+    /// Where its bytes are in the durable cache.
+    pub(crate) file: Option<String>,
+    pub(crate) reply: SyncSender<Result<ObjectKey, GroupError>>,
 }
 
 /// What an application asks of a running member.
@@ -44,6 +47,7 @@ pub(crate) enum Command {
     Subscribe(Subscription, SyncSender<SubscriptionId>),
     Unsubscribe(SubscriptionId, SyncSender<bool>),
     Cancel(u64, SyncSender<usize>),
+    Status(SyncSender<GroupStatus>),
 }
 
 /// The engine.
@@ -53,6 +57,8 @@ pub(crate) struct GroupEngine {
     pub(crate) store: MessageStore,
     pub(crate) checker: Checker,
     pub(crate) segment_size: u64,
+    /// From before it ran.
+    pub(crate) news: Vec<GroupEvent>,
     waiting: VecDeque<Publication>,
     ending: Option<Time>,
     done: bool,
@@ -67,13 +73,23 @@ impl GroupEngine {
     ) -> Self {
         let segment_size = u64::from(segment_size);
         let (waiting, ending, done) = (VecDeque::new(), None, false);
-        Self { node, store, checker, segment_size, waiting, ending, done }
+        let news = Vec::new();
+        Self { node, store, checker, segment_size, news, waiting, ending, done }
+    }
+
+    fn status(&mut self) -> GroupStatus {
+        let node = self.node.session().node_id();
+        let (members, own, kept) = (self.node.members(), self.node.own_count(), self.node.kept());
+        let (group, session) = (self.node.stats(), self.node.session_stats());
+        GroupStatus { node, members, own, kept, group, session }
     }
 
     fn publish_waiting(&mut self, now: Time) {
         while let Some(publication) = self.waiting.pop_front() {
             let result = self.publish(now, &publication);
-            if let Err(PublishError::Session(EnqueueError::CacheFull { .. })) = result {
+            if let Err(GroupError::Publish(full)) = &result
+                && let PublishError::Session(EnqueueError::CacheFull { .. }) = full
+            {
                 self.waiting.push_front(publication);
                 return;
             }
@@ -82,24 +98,56 @@ impl GroupEngine {
         }
     }
 
-    fn publish(&mut self, now: Time, publication: &Publication) -> Result<ObjectKey, PublishError> {
-        let Publication { topic, body, options, watched, .. } = publication;
+    fn publish(&mut self, now: Time, publication: &Publication) -> Result<ObjectKey, GroupError> {
+        let Publication { topic, body, options, watched, file, .. } = publication;
         let options = Options { hash: Some(body.hash()), ..*options };
         let short = body.bytes().filter(|bytes| bytes.len() as u64 <= self.segment_size);
         let (key, inline) = match short {
             Some(bytes) => {
-                let published = self.node.publish(now, topic, bytes, options)?;
+                let published = self.node.publish(now, topic, bytes, options);
+                let published = published.map_err(GroupError::Publish)?;
                 (published.key, published.inline)
             }
-            None => (self.node.publish_stored(now, topic, body.len(), options)?, false),
+            None => {
+                let stored = self.node.publish_stored(now, topic, body.len(), options);
+                (stored.map_err(GroupError::Publish)?, false)
+            }
         };
         if !inline {
-            self.store.put(key, body);
+            self.store.put(key, body.content.clone(), file.clone());
         }
+        self.keep_own(key, if inline { 0 } else { body.len() }, body.hash())?;
         if *watched {
             self.node.watch(key);
         }
         Ok(key)
+    }
+
+    /// Before anything of it is sent it is on disk: its number must not stand for another message
+    /// in the next life.
+    fn keep_own(&mut self, key: ObjectKey, size: u64, hash: [u8; 32]) -> Result<(), GroupError> {
+        if !self.store.is_durable() {
+            return Ok(());
+        }
+        let Some(message) = self.node.own(key) else { return Ok(()) };
+        let number = (message.topic.as_str().to_owned(), message.number + 1);
+        let description = message.encode();
+        self.store.keep_own(key, (size, hash), description, number).map_err(|why| {
+            self.node.session().sender().cancel(key.object);
+            GroupError::NotDurable(why)
+        })
+    }
+
+    /// Another's message is here for good.
+    fn on_whole(&mut self, key: ObjectKey, size: u64) {
+        if !self.store.is_durable() {
+            return;
+        }
+        // A message in its description has no bytes besides.
+        let hash = self.node.hash(key).unwrap_or_default();
+        if let Some(passage) = self.node.passage(key, &mut self.store) {
+            self.store.keep(key, (size, hash), passage);
+        }
     }
 
     fn on_event(
@@ -123,6 +171,7 @@ impl GroupEngine {
                     self.node.verdict(now, key, right, &mut self.store);
                 }
             }
+            Event::Whole { key, size } => self.on_whole(key, size),
             Event::Held { key, node } => outbox.push(GroupEvent::Held { key, node }),
             Event::Joined { node } => outbox.push(GroupEvent::Joined { node }),
             Event::Left { node } => outbox.push(GroupEvent::Left { node }),
@@ -193,7 +242,8 @@ impl Engine for GroupEngine {
         match command {
             Command::Publish(publication) if self.waiting.len() >= WAITING_MAX => {
                 let full = EnqueueError::CacheFull { objects: WAITING_MAX };
-                let _ = publication.reply.try_send(Err(PublishError::Session(full)));
+                let full = GroupError::Publish(PublishError::Session(full));
+                let _ = publication.reply.try_send(Err(full));
             }
             Command::Publish(publication) => {
                 self.waiting.push_back(*publication);
@@ -207,6 +257,9 @@ impl Engine for GroupEngine {
             }
             Command::Cancel(tag, reply) => {
                 let _ = reply.try_send(self.node.cancel(tag));
+            }
+            Command::Status(reply) => {
+                let _ = reply.try_send(self.status());
             }
         }
     }
@@ -230,6 +283,10 @@ impl Engine for GroupEngine {
             self.on_event(now, event, endpoint, outbox);
         }
         self.publish_waiting(now);
+        outbox.push_all(self.news.drain(..));
+        while let Some(why) = self.store.trouble() {
+            outbox.push(GroupEvent::NotDurable { why });
+        }
     }
 
     fn poll_transmit(&mut self, now: Time, max: usize, buf: &mut Vec<u8>) -> Option<Transmit> {

@@ -1,6 +1,6 @@
 //! What a member of a group tells its application, and what it has come to.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 use fanfare_group::{Description, GroupStats, SubscriptionId};
 use fanfare_proto::{NodeId, ObjectKey, Stats, StorageError};
@@ -33,6 +33,11 @@ pub enum GroupEvent {
     Held { key: ObjectKey, node: NodeId },
     /// A message could not be kept here.
     Lost { key: ObjectKey, reason: StorageError },
+    /// What is kept does not outlive the process, and why.
+    NotDurable { why: String },
+    /// Of what an earlier life had kept, so many messages are not what they were, and are gone; a
+    /// database that could not be read at all is now in this file.
+    Damaged { messages: u64, aside: Option<PathBuf> },
     /// A node of the group was heard.
     Joined { node: NodeId },
     /// It was not heard for long.
@@ -65,4 +70,21 @@ pub struct GroupReport {
     pub session: Stats,
     /// Datagrams that the system dropped because they were not read in time.
     pub overruns: u64,
+}
+
+/// How a member stands.
+#[derive(Debug, Clone)]
+pub struct GroupStatus {
+    /// Its id.
+    pub node: NodeId,
+    /// Nodes heard of late, and whether they say that they hear this one.
+    pub members: Vec<(NodeId, Option<bool>)>,
+    /// Own messages that can still be repaired.
+    pub own: u64,
+    /// Others' objects that are whole here, and their bytes.
+    pub kept: (u64, u64),
+    /// Counters of the group's machines.
+    pub group: GroupStats,
+    /// Counters of its session.
+    pub session: Stats,
 }

@@ -3,6 +3,7 @@
 //! - [`Group`]: a member that runs; `builder`: how it is made
 //! - [`body`]: what a message holds; [`event`]: what a member tells; [`inbox`]: messages as files
 //! - `engine`: its node in the driver's hands; `store`: the bytes there; `checker`: are they right?
+//! - `keeper`: messages that outlive the process; `revival`: putting them back
 
 pub mod body;
 mod builder;
@@ -10,26 +11,34 @@ mod checker;
 mod engine;
 pub mod event;
 pub mod inbox;
+mod keeper;
+mod revival;
 mod store;
 
 use std::{
     fmt,
     net::SocketAddr,
-    sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    ops::Deref,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
     thread::JoinHandle,
     time::Duration,
 };
 
 pub use body::{Body, BodyError};
 pub use builder::GroupOptions;
-pub use event::{GroupEvent, GroupReport, Message};
+pub use event::{GroupEvent, GroupReport, GroupStatus, Message};
 use fanfare_group::{Options, PublishError, Subscription, SubscriptionId, Topic};
 use fanfare_proto::{NodeId, ObjectKey};
 use fanfare_udp::Interface;
 pub use inbox::Inbox;
+pub use keeper::CacheError;
 
 use crate::node::Stopper;
 use engine::{Command, Publication};
+use keeper::Files;
 
 /// Why something asked of a member was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +52,10 @@ pub enum GroupError {
         /// The most.
         max: u64,
     },
+    /// It could not be made durable, and was not published; why.
+    NotDurable(String),
+    /// There is no room for its bytes in the durable cache.
+    Cache(std::io::ErrorKind, String),
     /// The member has ended.
     Ended,
 }
@@ -56,6 +69,11 @@ impl fmt::Display for GroupError {
                 "message ({size} bytes): is longer than messages may be here ({max} bytes). Raise \
                  --message-max here and at subscribers, or use fanfare send"
             ),
+            Self::NotDurable(why) | Self::Cache(_, why) => write!(
+                f,
+                "message: could not be written to the cache directory, and was not published \
+                 ({why}). Make room there, and publish it again"
+            ),
             Self::Ended => write!(f, "group: this member has ended. Start it again"),
         }
     }
@@ -66,17 +84,32 @@ impl std::error::Error for GroupError {}
 /// A member of a group, running. Dropping it stops it.
 #[derive(Debug)]
 pub struct Group {
-    id: NodeId,
-    address: SocketAddr,
+    handle: GroupHandle,
     interface: Option<Interface>,
-    message_max: u64,
-    stopper: Stopper,
-    commands: SyncSender<Command>,
     events: Option<Receiver<GroupEvent>>,
     thread: Option<JoinHandle<GroupReport>>,
 }
 
-impl Group {
+/// What may be asked of a member from any thread.
+#[derive(Debug, Clone)]
+pub struct GroupHandle {
+    id: NodeId,
+    address: SocketAddr,
+    message_max: u64,
+    files: Option<Arc<Files>>,
+    stopper: Stopper,
+    commands: SyncSender<Command>,
+}
+
+impl Deref for Group {
+    type Target = GroupHandle;
+
+    fn deref(&self) -> &GroupHandle {
+        &self.handle
+    }
+}
+
+impl GroupHandle {
     /// Its id in the group.
     #[must_use]
     pub fn id(&self) -> NodeId {
@@ -87,12 +120,6 @@ impl Group {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
-    }
-
-    /// Its interface.
-    #[must_use]
-    pub fn interface(&self) -> Option<&Interface> {
-        self.interface.as_ref()
     }
 
     /// Something that stops it, for another thread.
@@ -117,10 +144,20 @@ impl Group {
         if size > max {
             return Err(GroupError::TooLarge { size, max });
         }
-        self.ask(|reply| {
-            Command::Publish(Box::new(Publication { topic, body, options, watched, reply }))
-        })?
-        .map_err(GroupError::Publish)
+        let (body, file) = match &self.files {
+            Some(files) => body
+                .kept_in(files)
+                .map_err(|error| GroupError::Cache(error.kind(), error.to_string()))?,
+            None => (body, None),
+        };
+        let name = file.clone();
+        let published = self.ask(|reply| {
+            Command::Publish(Box::new(Publication { topic, body, options, watched, file, reply }))
+        })?;
+        if let (Err(_), Some(files), Some(name)) = (&published, &self.files, name) {
+            files.remove(&name);
+        }
+        published
     }
 
     /// Subscribes from now on; what is wanted of what is here already comes at once.
@@ -148,11 +185,33 @@ impl Group {
         self.ask(|reply| Command::Cancel(tag, reply))
     }
 
+    /// How it stands.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn status(&self) -> Result<GroupStatus, GroupError> {
+        self.ask(Command::Status)
+    }
+
     fn ask<A>(&self, command: impl FnOnce(SyncSender<A>) -> Command) -> Result<A, GroupError> {
         let (reply, answer) = sync_channel(1);
         self.commands.send(command(reply)).map_err(|_| GroupError::Ended)?;
         self.stopper.waker.wake();
         answer.recv().map_err(|_| GroupError::Ended)
+    }
+}
+
+impl Group {
+    /// Its interface.
+    #[must_use]
+    pub fn interface(&self) -> Option<&Interface> {
+        self.interface.as_ref()
+    }
+
+    /// What may be asked of it from other threads.
+    #[must_use]
+    pub fn handle(&self) -> GroupHandle {
+        self.handle.clone()
     }
 
     /// The next event; waits for it.
