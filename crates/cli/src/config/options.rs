@@ -20,6 +20,12 @@ impl Table {
         Cli::command().find_subcommand(self.name()).cloned().unwrap_or_default()
     }
 
+    /// Whether what stands above the tables is for it, too. A node's group is another than that of
+    /// files.
+    pub(super) const fn takes_shared(self) -> bool {
+        !matches!(self, Self::Node)
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Send => "send",
