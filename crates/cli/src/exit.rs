@@ -1,8 +1,10 @@
 //! How the command ends: codes for programs, one line for people.
 
-use std::{fmt, net::SocketAddr, process::ExitCode};
+use std::{fmt, io::ErrorKind, net::SocketAddr, process::ExitCode};
 
-use fanfare_node::{BuildError, DirectoryError, OpenError, SourceError, proto::NodeId};
+use fanfare_node::{
+    BuildError, DirectoryError, OpenError, SourceError, group::CacheError, proto::NodeId,
+};
 
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +78,7 @@ impl fmt::Display for Failure {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        let denied = std::io::ErrorKind::PermissionDenied;
+        let denied = ErrorKind::PermissionDenied;
         let (exit, code) = match &error {
             SourceError::Unreadable(_, why) if why.kind() == denied => {
                 (Exit::Permission, "source.permission")
@@ -98,26 +100,37 @@ impl From<BuildError> for Failure {
         match &error {
             BuildError::NothingToDo => Self::usage("node.nothing", text),
             BuildError::Open(open) => Self::new(open_exit(open), open.code(), text),
-            BuildError::Directory(directory) => {
-                let (exit, code) = match directory {
-                    DirectoryError::Missing(_) => (Exit::Usage, "directory.missing"),
-                    DirectoryError::NotADirectory(_) => (Exit::Usage, "directory.kind"),
-                    DirectoryError::NotWritable(..) => (Exit::Resource, "directory.not_writable"),
-                };
-                Self::new(exit, code, text)
-            }
+            BuildError::Directory(directory) => directory_failure(directory),
             BuildError::Enqueue(_) => Self::usage("source.refused", text),
             BuildError::SegmentTooLong { .. } | BuildError::SegmentRefused { .. } => {
                 Self::usage("segment.too_long", text)
             }
+            BuildError::Cache(cache) => match cache {
+                CacheError::OtherNode { .. } => Self::usage("cache.other_node", text),
+                CacheError::InUse(_) => Self::new(Exit::Resource, "cache.in_use", text),
+                CacheError::Directory(_, why) if why.kind() == ErrorKind::PermissionDenied => {
+                    Self::new(Exit::Permission, "cache.permission", text)
+                }
+                _ => Self::new(Exit::Resource, "cache.unusable", text),
+            },
             BuildError::System(_) => Self::new(Exit::Resource, "system", text),
         }
     }
 }
 
+/// Of a directory that cannot be used.
+pub(crate) fn directory_failure(error: &DirectoryError) -> Failure {
+    let (exit, code) = match error {
+        DirectoryError::Missing(_) => (Exit::Usage, "directory.missing"),
+        DirectoryError::NotADirectory(_) => (Exit::Usage, "directory.kind"),
+        DirectoryError::NotWritable(..) => (Exit::Resource, "directory.not_writable"),
+    };
+    Failure::new(exit, code, error.to_string())
+}
+
 fn open_exit(error: &OpenError) -> Exit {
     let source = std::error::Error::source(error).and_then(|s| s.downcast_ref::<std::io::Error>());
-    if source.is_some_and(|io| io.kind() == std::io::ErrorKind::PermissionDenied) {
+    if source.is_some_and(|io| io.kind() == ErrorKind::PermissionDenied) {
         return Exit::Permission;
     }
     match error {

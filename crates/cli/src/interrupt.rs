@@ -78,6 +78,11 @@ pub(crate) fn stop_on_interrupt(stopper: Stopper) {
     STATE.lock().unwrap_or_else(PoisonError::into_inner).stoppers.push(stopper);
 }
 
+/// Calls this when the user wants to stop.
+pub(crate) fn call_on_interrupt(call: Option<Box<dyn Fn() + Send>>) {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner).tell = call;
+}
+
 /// Set when the user wants to stop: for what has to be taken down in its own time.
 #[cfg(target_os = "linux")]
 pub(crate) fn stop() -> Result<fanfare_lab::Stop, fanfare_lab::LabError> {

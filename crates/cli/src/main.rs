@@ -1,6 +1,8 @@
 //! The command `fanfare`: the same bytes on many machines, and who has them.
 //!
-//! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `bench`, `generate`: a file per command
+//! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `bench`, `generate`: a file per command;
+//!   `publish`, `subscribe`: `pub` and `sub`, `group_args`: what they have in common;
+//!   `member`: `node`, `local`: its socket
 //! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `plain_receivers`, `skipped`: what `send` warns of once; `deletion`: what `recv` says it removed
@@ -18,19 +20,24 @@ mod demo;
 mod doctor;
 mod exit;
 mod generate;
+mod group_args;
 mod interrupt;
 mod json;
 #[cfg(target_os = "linux")]
 mod lab;
+mod local;
+mod member;
 mod net_args;
 mod plain_receivers;
 mod progress;
+mod publish;
 mod recv;
 mod roster;
 mod send;
 mod send_args;
 mod sim;
 mod skipped;
+mod subscribe;
 mod units;
 
 use config::Refusal;
@@ -50,6 +57,9 @@ struct Cli {
 enum Command {
     Send(send_args::SendArgs),
     Recv(recv::RecvArgs),
+    Pub(publish::PubArgs),
+    Sub(subscribe::SubArgs),
+    Node(member::NodeArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
     Sim(sim::SimArgs),
@@ -86,6 +96,9 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Send(args) => send::run(&args),
         Command::Recv(args) => recv::run(&args),
+        Command::Pub(args) => publish::run(&args),
+        Command::Sub(args) => subscribe::run(&args),
+        Command::Node(args) => member::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Sim(args) => sim::run(&args),

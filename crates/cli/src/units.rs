@@ -51,6 +51,26 @@ pub(crate) fn time(what: &'static str, text: &str) -> Result<Duration, Failure> 
     Duration::try_from_secs_f64(seconds).ok().filter(|d| d.as_secs() < 1 << 32).ok_or_else(wrong)
 }
 
+/// Reads `1400`, `64KiB`, `1.5MiB`, `1GiB`.
+pub(crate) fn bytes(what: &str, text: &str) -> Result<u64, Failure> {
+    let wrong = || {
+        let text =
+            format!("{what} ({text}): not a size. Write bytes as 1400, 64KiB, 10MiB or 1GiB");
+        Failure::usage("size.invalid", text)
+    };
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let factor = match &text[split..] {
+        "" | "B" => 1.0,
+        "KiB" => 1024.0,
+        "MiB" => 1024.0 * 1024.0,
+        "GiB" => 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(wrong()),
+    };
+    let value = decimal(&text[..split]).ok_or_else(wrong)? * factor;
+    // What a NORM object can have, and exact as a number of 53 bits.
+    if value < (1_u64 << 48) as f64 { Ok(value as u64) } else { Err(wrong()) }
+}
+
 /// Digits with at most one point: no sign, no exponent, no separators, no words.
 fn decimal(text: &str) -> Option<f64> {
     let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.')
@@ -107,6 +127,18 @@ mod tests {
         assert_eq!(time("wait", "1.5").unwrap(), Duration::from_millis(1500));
         for text in ["", "-1s", "5 s", "3d", "s", "1,5s", "99999999999999h"] {
             assert!(time("wait", text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units_of_1024() {
+        let read = |text| bytes("cache", text).ok();
+        assert_eq!(
+            ["1400", "64KiB", "1.5MiB", "1GiB"].map(read),
+            [1400, 64 << 10, 3 << 19, 1 << 30].map(Some)
+        );
+        for text in ["", "1KB", "-1", "1 GiB", "GiB", "999999GiB", "1e3"] {
+            assert_eq!(read(text), None, "{text}");
         }
     }
 

@@ -28,6 +28,10 @@ pub struct Cached {
     pub first_heard: Time,
     /// When it was last asked for, or heard.
     pub used: Time,
+    /// How often its bytes were found wrong.
+    pub wrong: u8,
+    /// How old it was already when it was first heard of in this life of the process.
+    pub before: Duration,
 }
 
 impl Cached {
@@ -85,6 +89,11 @@ impl Cache {
         self.objects.get(&key)
     }
 
+    /// All that is whole.
+    pub(crate) fn whole(&self) -> impl Iterator<Item = (&ObjectKey, &Cached)> {
+        self.objects.iter().filter(|(_, object)| object.whole)
+    }
+
     /// The objects of one life of a sender.
     pub(crate) fn of(&self, example: ObjectKey) -> impl Iterator<Item = (&ObjectKey, &Cached)> {
         let object = fanfare_proto::ObjectTransportId;
@@ -109,6 +118,8 @@ impl Cache {
             whole: false,
             first_heard: now,
             used: now,
+            wrong: 0,
+            before: Duration::ZERO,
         };
         self.remove(key);
         self.bytes += object.bytes();
@@ -123,10 +134,18 @@ impl Cache {
         object.description = Description::decode(&info);
         self.bytes += info.len() as u64;
         object.info = Some(info);
-        if let Some(expiry) = object.description.as_ref().and_then(|d| d.options.expiry) {
-            self.ends.remove(&(object.first_heard + self.age_max, key));
-            self.ends.insert((object.first_heard + expiry.min(self.age_max), key));
-        }
+        self.ends.remove(&(object.first_heard + self.age_max, key));
+        let end = end(object, self.age_max);
+        self.ends.insert((end, key));
+    }
+
+    /// It was first heard of so long before this life of the process.
+    pub(crate) fn was_heard(&mut self, key: ObjectKey, before: Duration) {
+        let Some(object) = self.objects.get_mut(&key) else { return };
+        self.ends.remove(&(end(object, self.age_max), key));
+        object.before = before;
+        let end = end(object, self.age_max);
+        self.ends.insert((end, key));
     }
 
     /// Whether it is kept for others.
@@ -138,6 +157,13 @@ impl Cache {
         if let Some(object) = self.objects.get_mut(&key) {
             (object.whole, object.used) = (true, now);
         }
+    }
+
+    /// Its bytes are wrong. Gives how often that was so; 0 when nothing is known of it.
+    pub(crate) fn on_wrong(&mut self, key: ObjectKey) -> u8 {
+        let Some(object) = self.objects.get_mut(&key) else { return 0 };
+        object.wrong = object.wrong.saturating_add(1);
+        object.wrong
     }
 
     /// It was asked for.
@@ -166,10 +192,7 @@ impl Cache {
     pub(crate) fn remove(&mut self, key: ObjectKey) -> Option<Cached> {
         let object = self.objects.remove(&key)?;
         self.bytes -= object.bytes();
-        let age = object.first_heard + self.age_max;
-        let expiry = object.description.as_ref().and_then(|known| known.options.expiry);
-        let end = expiry.map_or(age, |expiry| age.min(object.first_heard + expiry));
-        self.ends.remove(&(end, key));
+        self.ends.remove(&(end(&object, self.age_max), key));
         Some(object)
     }
 
@@ -186,6 +209,13 @@ impl Cache {
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         self.ends.first().map(|(end, _)| *end)
     }
+}
+
+/// When it has expired, or is too old.
+fn end(object: &Cached, age_max: Duration) -> Time {
+    let expiry = object.description.as_ref().and_then(|known| known.options.expiry);
+    let life = expiry.map_or(age_max, |expiry| expiry.min(age_max));
+    object.first_heard + life.saturating_sub(object.before)
 }
 
 #[cfg(test)]

@@ -27,6 +27,11 @@ pub struct GroupConfig {
     pub frame_max: usize,
     /// Says nothing at all (EMCON), only listens. Default false.
     pub silent: bool,
+    /// Its own messages go to its own subscriptions, too. Default false.
+    pub hears_itself: bool,
+    /// A stored message with a hash is handed over only once the driver has found it right
+    /// ([`crate::Event::Verify`]). Default false.
+    pub verifies: bool,
 }
 
 impl Default for GroupConfig {
@@ -42,6 +47,8 @@ impl Default for GroupConfig {
             announce_max: Duration::from_secs(64),
             frame_max: 1400,
             silent: false,
+            hears_itself: false,
+            verifies: false,
         }
     }
 }

@@ -16,6 +16,41 @@ struct Subscribed {
     order: Box<dyn Order>,
     /// What its order holds.
     held: BTreeMap<Place, (ObjectKey, u64, Description)>,
+    /// The newest object of each publisher that was known when it began.
+    begun: BTreeMap<Source, u64>,
+}
+
+/// A message among those of its publisher: its object's number, and how many objects before the
+/// first one heard of that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) source: Source,
+    pub(crate) index: u64,
+    pub(crate) back: u64,
+}
+
+impl Subscribed {
+    fn wants(&self, message: &Description, at: Point) -> bool {
+        // To who came later than the publisher, all before its coming is history.
+        let begun = self.begun.get(&at.source);
+        let back = begun.map_or(at.back, |newest| (newest + 1).saturating_sub(at.index));
+        self.subscription.wants(message, back)
+    }
+
+    fn take(
+        &mut self,
+        place: Place,
+        at: Point,
+        (key, size): (ObjectKey, u64),
+        message: &Description,
+    ) -> bool {
+        let wanted = self.wants(message, at);
+        if wanted {
+            self.held.insert(place, (key, size, message.clone()));
+            self.order.on_message(place);
+        }
+        wanted
+    }
 }
 
 /// All subscriptions of a node.
@@ -27,11 +62,16 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    pub(crate) fn subscribe(&mut self, subscription: Subscription) -> SubscriptionId {
+    /// `begun`: the newest object of each publisher that is known.
+    pub(crate) fn subscribe(
+        &mut self,
+        subscription: Subscription,
+        begun: BTreeMap<Source, u64>,
+    ) -> SubscriptionId {
         let id = SubscriptionId(self.next_id);
         self.next_id += 1;
         let (order, held) = (rule(subscription.ordering), BTreeMap::new());
-        self.subscriptions.insert(id, Subscribed { subscription, order, held });
+        self.subscriptions.insert(id, Subscribed { subscription, order, held, begun });
         id
     }
     pub(crate) fn unsubscribe(&mut self, id: SubscriptionId) -> bool {
@@ -42,48 +82,61 @@ impl Delivery {
         self.subscriptions.values().any(|s| s.subscription.reliable)
     }
 
-    fn wanting(&self, message: &Description, back: u64) -> impl Iterator<Item = &Subscription> {
-        let all = self.subscriptions.values().map(|known| &known.subscription);
-        all.filter(move |subscription| subscription.wants(message, back))
+    fn wanting(&self, message: &Description, at: Point) -> impl Iterator<Item = &Subscription> {
+        let all = self.subscriptions.values().filter(move |known| known.wants(message, at));
+        all.map(|known| &known.subscription)
     }
     /// Whether any subscription wants it, and whether any wants it reliably.
-    pub(crate) fn wants(&self, message: &Description, back: u64) -> (bool, bool) {
-        let wanted = self.wanting(message, back).next().is_some();
-        (wanted, self.wanting(message, back).any(|s| s.reliable))
+    pub(crate) fn wants(&self, message: &Description, at: Point) -> (bool, bool) {
+        let wanted = self.wanting(message, at).next().is_some();
+        (wanted, self.wanting(message, at).any(|s| s.reliable))
     }
     /// The longest that any subscription waits for it; for a message that is not known yet, the
     /// longest of all. `None`: for ever.
-    pub(crate) fn deadline(&self, message: Option<(&Description, u64)>) -> Option<Duration> {
-        let concerned = self.subscriptions.values().map(|known| &known.subscription);
-        let wants = |s: &&Subscription| message.is_none_or(|(m, back)| s.wants(m, back));
+    pub(crate) fn deadline(&self, message: Option<(&Description, Point)>) -> Option<Duration> {
+        let wants = |s: &&Subscribed| message.is_none_or(|(m, at)| s.wants(m, at));
+        let concerned = self.subscriptions.values().filter(wants);
         let deadlines: Option<Vec<Duration>> =
-            concerned.filter(wants).map(|subscription| subscription.deadline).collect();
+            concerned.map(|known| known.subscription.deadline).collect();
         deadlines?.into_iter().max()
     }
 
     /// A message is whole. False when no subscription wants it.
     pub(crate) fn on_message(
         &mut self,
-        (source, index): (Source, u64),
-        (key, size): (ObjectKey, u64),
+        at: Point,
+        content: (ObjectKey, u64),
         message: &Description,
-        back: u64,
     ) -> bool {
+        let place = self.place(at, message);
+        let mut wanted = false;
+        for known in self.subscriptions.values_mut() {
+            wanted |= known.take(place, at, content, message);
+        }
+        wanted
+    }
+
+    /// A message that was whole before the subscription `id` began.
+    pub(crate) fn recall(
+        &mut self,
+        id: SubscriptionId,
+        at: Point,
+        content: (ObjectKey, u64),
+        message: &Description,
+    ) {
+        let place = self.place(at, message);
+        if let Some(known) = self.subscriptions.get_mut(&id) {
+            known.take(place, at, content, message);
+        }
+    }
+
+    fn place(&mut self, at: Point, message: &Description) -> Place {
         let count = self.topics.len() as u32;
         let topic = match self.topics.get(&message.topic) {
             Some(topic) => *topic,
             None => *self.topics.entry(message.topic.clone()).or_insert(count),
         };
-        let place = Place { source, index, topic, number: message.number };
-        let mut wanted = false;
-        for known in self.subscriptions.values_mut() {
-            if known.subscription.wants(message, back) {
-                known.held.insert(place, (key, size, message.clone()));
-                known.order.on_message(place);
-                wanted = true;
-            }
-        }
-        wanted
+        Place { source: at.source, index: at.index, topic, number: message.number }
     }
 
     /// Whether a message waits to be handed over.
@@ -128,7 +181,8 @@ mod tests {
     fn arrive(delivery: &mut Delivery, index: u64, message: &Description) -> bool {
         let object = ObjectTransportId(index as u16);
         let key = ObjectKey { sender: SOURCE.0, instance: SOURCE.1, object };
-        delivery.on_message((SOURCE, index), (key, 10), message, 0)
+        let at = Point { source: SOURCE, index, back: 0 };
+        delivery.on_message(at, (key, 10), message)
     }
     fn handed(delivery: &mut Delivery) -> Vec<(u32, u16)> {
         let next = core::iter::from_fn(|| delivery.poll());
@@ -138,8 +192,11 @@ mod tests {
     #[test]
     fn each_subscription_gets_its_own_topics_in_its_own_order() {
         let mut delivery = Delivery::default();
-        delivery.subscribe(filtered("a/#"));
-        delivery.subscribe(Subscription { ordering: Ordering::Source, ..filtered("#") });
+        delivery.subscribe(filtered("a/#"), BTreeMap::new());
+        delivery.subscribe(
+            Subscription { ordering: Ordering::Source, ..filtered("#") },
+            BTreeMap::new(),
+        );
         assert!(arrive(&mut delivery, 1, &message("a/x", 0)));
         assert!(arrive(&mut delivery, 0, &message("b", 0)));
         assert_eq!(handed(&mut delivery), [(0, 1)]);
@@ -150,7 +207,7 @@ mod tests {
     #[test]
     fn what_no_subscription_wants_goes_nowhere() {
         let mut delivery = Delivery::default();
-        let id = delivery.subscribe(filtered("a/#"));
+        let id = delivery.subscribe(filtered("a/#"), BTreeMap::new());
         assert!(!arrive(&mut delivery, 0, &message("b", 0)));
         assert!(delivery.unsubscribe(id) && !delivery.unsubscribe(id));
         assert!(!arrive(&mut delivery, 1, &message("a/x", 0)) && delivery.poll().is_none());
@@ -163,12 +220,32 @@ mod tests {
             let deadline = Some(Duration::from_secs(s));
             Subscription { deadline, reliable: false, ..filtered(filter) }
         };
-        delivery.subscribe(within("a", 1));
-        delivery.subscribe(within("+", 5));
-        assert_eq!(delivery.deadline(Some((&message("a", 0), 0))), Some(Duration::from_secs(5)));
+        delivery.subscribe(within("a", 1), BTreeMap::new());
+        delivery.subscribe(within("+", 5), BTreeMap::new());
+        let at = Point { source: SOURCE, index: 0, back: 0 };
+        assert_eq!(delivery.deadline(Some((&message("a", 0), at))), Some(Duration::from_secs(5)));
         assert!(!delivery.asks());
-        delivery.subscribe(filtered("b"));
+        delivery.subscribe(filtered("b"), BTreeMap::new());
         assert_eq!(delivery.deadline(None), None);
         assert!(delivery.asks());
+    }
+
+    #[test]
+    fn to_who_subscribes_late_all_that_was_there_before_is_history() {
+        let mut delivery = Delivery::default();
+        let history = crate::subscription::History::Last(1);
+        let some = Subscription { history, ..filtered("#") };
+        let id = delivery.subscribe(some, BTreeMap::from([(SOURCE, 5)]));
+        for index in [4, 5] {
+            let key = ObjectKey {
+                sender: SOURCE.0,
+                instance: SOURCE.1,
+                object: ObjectTransportId(index as u16),
+            };
+            let at = Point { source: SOURCE, index, back: 0 };
+            delivery.recall(id, at, (key, 10), &message("a", index));
+        }
+        arrive(&mut delivery, 6, &message("a", 6));
+        assert_eq!(handed(&mut delivery), [(0, 5), (0, 6)]);
     }
 }

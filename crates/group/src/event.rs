@@ -25,6 +25,14 @@ pub enum Event {
     Message(Delivered),
     /// Nothing needs the stored bytes of this object any more.
     Released { key: ObjectKey },
+    /// A message of another node is whole here, for whoever wants it: to be kept.
+    Whole { key: ObjectKey, size: u64 },
+    /// All bytes are in storage. Whether they have this hash is to be told by
+    /// [`crate::GroupNode::verdict`].
+    Verify { key: ObjectKey, size: u64, hash: [u8; 32] },
+    /// Another node says that it holds this message of ours, which was watched
+    /// ([`crate::GroupNode::watch`]). Told once for each node.
+    Held { key: ObjectKey, node: NodeId },
     /// A node of the group was heard for the first time, or again after it had left.
     Joined { node: NodeId },
     /// Nothing was heard of it for three of the longest intervals.

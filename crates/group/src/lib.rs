@@ -11,7 +11,8 @@
 //! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
 //! - `frame`: what group nodes say to each other; `demand`, `patience`, `slice`, `budget`,
 //!   `repairer`: answering for others; `asker`: asking them.
-//! - `state`, `trickle`, `members`: saying what one holds, and who is there.
+//! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
+//!   holds what one has published.
 //! - [`node`]: all of it together. It holds no rule.
 //!
 //! # The guide
@@ -31,6 +32,7 @@ mod demand;
 pub mod description;
 pub mod event;
 mod frame;
+mod holders;
 mod members;
 pub mod node;
 mod order;

@@ -84,6 +84,11 @@ impl Members {
         names
     }
 
+    /// All of them, and whether each says that it hears us.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (NodeId, Option<bool>)> {
+        self.members.iter().map(|(node, member)| (*node, member.hears_us))
+    }
+
     pub(crate) fn on_timeout(&mut self, now: Time, events: &mut VecDeque<Event>) {
         let life = self.life;
         self.members.retain(|node, member| {

@@ -44,6 +44,8 @@ pub(crate) struct Publisher {
     numbers: BTreeMap<Topic, u64>,
     tagged: BTreeMap<(u64, Topic), Vec<ObjectKey>>,
     tagged_count: usize,
+    /// What can still be repaired, and its bytes.
+    own: BTreeMap<ObjectKey, (Description, u64)>,
 }
 
 impl Publisher {
@@ -63,7 +65,12 @@ impl Publisher {
     }
 
     /// It has been taken. Gives the earlier messages whose place it takes.
-    pub(crate) fn on_published(&mut self, message: &Description, key: ObjectKey) -> Vec<ObjectKey> {
+    pub(crate) fn on_published(
+        &mut self,
+        message: &Description,
+        (key, size): (ObjectKey, u64),
+    ) -> Vec<ObjectKey> {
+        self.own.insert(key, (message.clone(), size));
         *self.numbers.entry(message.topic.clone()).or_default() = message.number + 1;
         let Some(tag) = message.options.tag else { return Vec::new() };
         let mark = (tag, message.topic.clone());
@@ -79,6 +86,26 @@ impl Publisher {
         replaced
     }
 
+    /// One of them.
+    pub(crate) fn get(&self, key: ObjectKey) -> Option<&Description> {
+        self.own.get(&key).map(|(message, _)| message)
+    }
+
+    /// An earlier life had come so far.
+    pub(crate) fn resume(&mut self, numbers: impl Iterator<Item = (Topic, u64)>) {
+        for (topic, next) in numbers {
+            if self.numbers.len() < TOPICS_MAX {
+                let number = self.numbers.entry(topic).or_default();
+                *number = next.max(*number);
+            }
+        }
+    }
+
+    /// Its messages that can still be repaired.
+    pub(crate) fn own(&self) -> impl Iterator<Item = (&ObjectKey, &(Description, u64))> {
+        self.own.iter()
+    }
+
     /// Messages with this tag, on any topic; they are forgotten.
     pub(crate) fn withdraw(&mut self, tag: u64) -> Vec<ObjectKey> {
         let marks: Vec<_> = self.tagged.keys().filter(|(t, _)| *t == tag).cloned().collect();
@@ -90,6 +117,7 @@ impl Publisher {
 
     /// It can no longer be withdrawn.
     pub(crate) fn on_purged(&mut self, key: ObjectKey) {
+        self.own.remove(&key);
         let mut count = 0;
         self.tagged.retain(|_, keys| {
             let before = keys.len();
@@ -118,7 +146,7 @@ mod tests {
     ) -> (u64, Vec<ObjectKey>) {
         let topic = Topic::new(topic).unwrap();
         let message = publisher.describe(&topic, options, None).unwrap();
-        (message.number, publisher.on_published(&message, key(object)))
+        (message.number, publisher.on_published(&message, (key(object), 0)))
     }
 
     #[test]

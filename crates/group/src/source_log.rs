@@ -49,6 +49,10 @@ impl SourceLog {
     /// Nothing waits for it. Gives the first that is not settled.
     pub(crate) fn settle(&mut self, index: u64) -> u64 {
         self.settled.insert(index, index + 1);
+        self.first_unsettled()
+    }
+    /// Nothing waits for what comes before it.
+    pub(crate) fn first_unsettled(&self) -> u64 {
         self.settled.first_gap(self.floor)
     }
     pub(crate) fn is_settled(&self, index: u64) -> bool {

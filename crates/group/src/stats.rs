@@ -25,6 +25,8 @@ pub struct GroupStats {
     pub frames_refused: u64,
     /// Objects that gave way in the cache.
     pub evicted: u64,
+    /// Messages whose bytes had not the hash that was announced.
+    pub wrong: u64,
     /// Nodes not kept because too many are known.
     pub members_dropped: u64,
 }

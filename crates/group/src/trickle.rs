@@ -53,6 +53,10 @@ impl Trickle {
             self.begin(now, rng);
         }
     }
+    /// It is the last occasion.
+    pub(crate) fn hurry(&mut self, now: Time) {
+        (self.due, self.consistent) = (Some(now), 0);
+    }
     /// Somebody said what we would have said.
     pub(crate) fn on_consistent(&mut self) {
         self.consistent += 1;

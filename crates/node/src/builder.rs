@@ -6,7 +6,7 @@ use std::{
     io,
     net::IpAddr,
     path::PathBuf,
-    sync::{Arc, mpsc::sync_channel},
+    sync::{Arc, atomic::AtomicBool, mpsc::sync_channel},
 };
 
 use fanfare_proto::{
@@ -22,6 +22,7 @@ use crate::{
     directory::{Directory, DirectoryError},
     driver::{Driver, Outgoing, TestDrop},
     file_storage::{FileStorage, discard_parts},
+    group::CacheError,
     ledger::{self, Ledger},
     node::{Node, Stopper},
     outbox::Outbox,
@@ -31,6 +32,7 @@ use crate::{
     segment,
     send::{EnqueueFailed, SendJob, SendOptions},
     source::Sources,
+    transfer::Transfer,
     verify::Verifier,
     waker::Waker,
 };
@@ -67,6 +69,8 @@ pub enum BuildError {
         /// Largest that receivers take.
         max: u16,
     },
+    /// The durable cache of a group's node.
+    Cache(CacheError),
     /// The system gave no thread or descriptor.
     System(io::Error),
 }
@@ -78,6 +82,7 @@ impl fmt::Display for BuildError {
             Self::Open(error) => error.fmt(f),
             Self::Directory(error) => error.fmt(f),
             Self::Enqueue(error) => error.fmt(f),
+            Self::Cache(error) => error.fmt(f),
             Self::SegmentTooLong { segment, mtu, max } => write!(
                 f,
                 "segment ({segment}): with its headers longer than the link's packets of {mtu} \
@@ -106,6 +111,11 @@ impl From<DirectoryError> for BuildError {
         Self::Directory(error)
     }
 }
+impl From<CacheError> for BuildError {
+    fn from(error: CacheError) -> Self {
+        Self::Cache(error)
+    }
+}
 impl From<io::Error> for BuildError {
     fn from(error: io::Error) -> Self {
         Self::System(error)
@@ -117,15 +127,15 @@ impl From<io::Error> for BuildError {
 pub struct NodeBuilder {
     endpoint: EndpointConfig,
     interface: Option<String>,
-    node_id: Option<NodeId>,
-    instance_id: Option<InstanceId>,
+    pub(crate) node_id: Option<NodeId>,
+    pub(crate) instance_id: Option<InstanceId>,
     feedback: FeedbackPath,
-    sender: SenderConfig,
-    receiver: ReceiverConfig,
+    pub(crate) sender: SenderConfig,
+    pub(crate) receiver: ReceiverConfig,
     send: Option<(Sources, SendOptions)>,
     receive: Option<(PathBuf, ReceiveOptions)>,
-    test_drop: f64,
-    seed: Option<u64>,
+    pub(crate) test_drop: f64,
+    pub(crate) seed: Option<u64>,
     fit_segment: bool,
 }
 
@@ -277,7 +287,7 @@ impl NodeBuilder {
         if self.send.is_some() {
             self.check()?;
         }
-        let endpoint = self.open_endpoint()?;
+        let endpoint = self.open_endpoint(self.receive.is_some())?;
         self.choose_segment(&endpoint);
         let seed = self.seed.unwrap_or_else(random);
         let config = self.session_config();
@@ -287,15 +297,15 @@ impl NodeBuilder {
         self.start(clock, session, endpoint, directory, (id, seed))
     }
 
-    fn open_endpoint(&mut self) -> Result<Endpoint, BuildError> {
+    pub(crate) fn open_endpoint(&mut self, receives: bool) -> Result<Endpoint, BuildError> {
         let group = self.endpoint.group.ip();
         let unicast = !group.is_multicast();
         if !unicast {
             self.endpoint.interface = Some(choose_interface(group, self.interface.as_deref())?);
         }
-        let hears = self.receive.is_some() || !unicast;
+        let hears = receives || !unicast;
         self.endpoint.role = if hears { Role::Member } else { Role::Sender };
-        self.endpoint.own = self.receive.is_some();
+        self.endpoint.own = receives;
         Ok(Endpoint::open(&self.endpoint)?)
     }
 
@@ -324,7 +334,7 @@ impl NodeBuilder {
         }
     }
 
-    fn session_config(&mut self) -> SessionConfig {
+    pub(crate) fn session_config(&mut self) -> SessionConfig {
         let id = self.node_id.unwrap_or_else(random_id);
         let instance = self.instance_id.unwrap_or_else(|| InstanceId(random() as u16));
         self.sender.instance_id = instance;
@@ -387,14 +397,13 @@ impl NodeBuilder {
             session.set_address(address);
         }
         let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
+        let stop = Arc::new(AtomicBool::new(false));
         let driver = Driver {
             clock,
-            session,
-            storage,
-            send,
-            receive,
+            engine: Transfer { session, storage, send, receive },
             outbox,
             commands,
+            stop: stop.clone(),
             ready: Ready { group: true, unicast: true, writable: false, woken: true },
             waker: waker.clone(),
             outgoing: Outgoing::new(
@@ -408,8 +417,9 @@ impl NodeBuilder {
         };
         let thread = std::thread::Builder::new().name("fanfare-node".into());
         let thread = thread.spawn(move || driver.run())?;
-        let stopper = Stopper { commands: to_driver, waker };
-        Ok(Node { id, group, interface, stopper, events: Some(events), thread: Some(thread) })
+        let stopper = Stopper { stop, waker };
+        let (commands, events, thread) = (to_driver, Some(events), Some(thread));
+        Ok(Node { id, group, interface, stopper, commands, events, thread })
     }
 }
 
@@ -419,6 +429,6 @@ pub(crate) fn random_id() -> NodeId {
 }
 
 /// 64 bits that no other run has: the standard library seeds its hashes from the system.
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

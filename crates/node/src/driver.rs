@@ -1,26 +1,24 @@
-//! The one thread of a node: sockets, session, files and jobs, and nobody else at them.
+//! The one thread of a node: sockets, an engine behind them, and nobody else at them.
 //!
-//! One turn: take what arrived, tell the session, let the jobs react, send what may be sent, wait.
-//! Each part does a bounded amount of work, so that none starves the others.
+//! One turn: take what arrived, tell the engine, let it react, send what may be sent, wait. Each
+//! part does a bounded amount of work, so that none starves the others.
 
-use std::{collections::BTreeSet, io, net::SocketAddr, sync::mpsc::Receiver, time::Duration};
-
-use fanfare_proto::{
-    Bitrate, Destination, Ecn, Event, RecvMeta, Session, Time, Transmit, rng::Rng,
+use std::{
+    collections::BTreeSet,
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::Receiver,
+    },
+    time::Duration,
 };
+
+use fanfare_proto::{Destination, Ecn, RecvMeta, Time, Transmit, rng::Rng};
 use fanfare_udp::{Endpoint, Ready, Via};
 
-use crate::{
-    builder::random_id,
-    clock::Clock,
-    event::{Finished, NodeEvent},
-    file_storage::FileStorage,
-    outbox::Outbox,
-    placement::Conflict,
-    receive::ReceiveJob,
-    send::{SendJob, Slow},
-    waker::Waker,
-};
+use crate::{clock::Clock, outbox::Outbox, waker::Waker};
 
 /// Batches sent before looking at what arrived.
 const BATCHES_PER_TURN: usize = 16;
@@ -29,30 +27,65 @@ const OVERRUNS_INTERVAL: Duration = Duration::from_millis(10);
 /// How often a slow application's events are offered again.
 const OUTBOX_RETRY: Duration = Duration::from_millis(20);
 
-/// What an application asks of a running node.
+/// What a driver drives: a protocol machine with its storage, and what is made of its events.
+pub(crate) trait Engine {
+    /// What an application asks of it.
+    type Command;
+    /// What it tells an application; a driver's own troubles among it.
+    type Event: From<Trouble>;
+    /// What it came to.
+    type Report;
+
+    /// A run of datagrams arrived, each `stride` bytes long but for the last.
+    fn handle_datagrams(&mut self, now: Time, meta: RecvMeta, run: &[u8], stride: usize);
+    /// Something arrived in this turn. Gives true when it wants to be told of overruns.
+    fn on_heard(&mut self, now: Time) -> bool;
+    /// So many runs of datagrams has the system dropped so far.
+    fn set_overruns(&mut self, overruns: u64);
+    /// The application asks for something.
+    fn obey(&mut self, now: Time, command: Self::Command);
+    /// It is to tell the others and to end.
+    fn stop(&mut self, now: Time);
+    /// Time has passed.
+    fn handle_timeout(&mut self, now: Time);
+    /// Makes something of what has happened.
+    fn react(&mut self, now: Time, endpoint: &Endpoint, outbox: &mut Outbox<Self::Event>);
+    /// As [`fanfare_proto::Session::poll_transmit`].
+    fn poll_transmit(&mut self, now: Time, max: usize, buf: &mut Vec<u8>) -> Option<Transmit>;
+    /// When time will have passed.
+    fn next_timeout(&self) -> Option<Time>;
+    /// Whether there is nothing more to do.
+    fn is_done(&self) -> bool;
+    /// What it came to.
+    fn report(self, sockets: SocketReport) -> Self::Report;
+}
+
+/// What a driver cannot mend.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// So many events were lost because they were not fetched in time.
+    Overrun(u64),
+    /// The system refuses to send, and says this.
+    SendRefused(String),
+}
+
+/// What a driver counts beside its engine.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Command {
-    /// Tell the others, keep what is there, and end.
-    Stop,
-    /// Send at this rate from now on.
-    SetRate(Bitrate),
-    /// Treat slow receivers so from now on.
-    SetSlow(Slow),
-    /// Treat files that are there already so from now on.
-    SetConflict(Conflict),
+pub(crate) struct SocketReport {
+    pub(crate) overruns: u64,
+    pub(crate) test_dropped: u64,
 }
 
 /// Everything that the thread owns.
 #[derive(Debug)]
-pub(crate) struct Driver {
+pub(crate) struct Driver<E: Engine> {
     pub(crate) clock: Clock,
-    pub(crate) session: Session,
+    pub(crate) engine: E,
     pub(crate) endpoint: Endpoint,
-    pub(crate) storage: FileStorage,
-    pub(crate) send: Option<SendJob>,
-    pub(crate) receive: Option<ReceiveJob>,
-    pub(crate) outbox: Outbox,
-    pub(crate) commands: Receiver<Command>,
+    pub(crate) outbox: Outbox<E::Event>,
+    pub(crate) commands: Receiver<E::Command>,
+    /// Somebody wants it to end.
+    pub(crate) stop: Arc<AtomicBool>,
     pub(crate) waker: Waker,
     /// What the last wait has found.
     pub(crate) ready: Ready,
@@ -124,9 +157,9 @@ impl Outgoing {
     }
 }
 
-impl Driver {
-    /// Runs until every job is done, or it is stopped.
-    pub(crate) fn run(mut self) -> Finished {
+impl<E: Engine> Driver<E> {
+    /// Runs until its engine is done, or it is stopped.
+    pub(crate) fn run(mut self) -> E::Report {
         loop {
             let now = self.clock.now();
             if self.ready.readable() {
@@ -136,12 +169,12 @@ impl Driver {
             if self.ready.woken {
                 self.obey(now);
             }
-            self.session.handle_timeout(now, &mut self.storage);
-            self.run_jobs(now);
+            self.engine.handle_timeout(now);
+            self.engine.react(now, &self.endpoint, &mut self.outbox);
             self.transmit(now);
-            self.run_jobs(now);
+            self.engine.react(now, &self.endpoint, &mut self.outbox);
             self.outbox.flush();
-            if self.is_done() {
+            if self.engine.is_done() {
                 return self.finish();
             }
             self.wait();
@@ -149,7 +182,7 @@ impl Driver {
     }
 
     fn receive_datagrams(&mut self, now: Time) {
-        let Self { endpoint, session, storage, test_drop, ready, .. } = self;
+        let Self { endpoint, engine, test_drop, ready, .. } = self;
         let mut heard = false;
         let received = endpoint.receive_runs(*ready, |meta, run, stride| {
             let meta = RecvMeta {
@@ -160,73 +193,25 @@ impl Driver {
             };
             test_drop.leave(run, stride, |bytes| {
                 heard = true;
-                session.handle_datagrams(now, meta, bytes, stride, storage);
+                engine.handle_datagrams(now, meta, bytes, stride);
             });
         });
         if let Err(error) = received {
             self.complain(&error);
         }
-        if let Some(job) = self.receive.as_mut().filter(|_| heard) {
-            job.on_heard(now);
-            if now >= self.next_overruns {
-                self.next_overruns = now + OVERRUNS_INTERVAL;
-                self.session.receiver().set_overruns(self.endpoint.overruns());
-            }
+        if heard && self.engine.on_heard(now) && now >= self.next_overruns {
+            self.next_overruns = now + OVERRUNS_INTERVAL;
+            self.engine.set_overruns(self.endpoint.overruns());
         }
     }
 
     fn obey(&mut self, now: Time) {
         self.waker.clear();
         while let Ok(command) = self.commands.try_recv() {
-            match command {
-                Command::Stop => {
-                    if let Some(job) = &mut self.send {
-                        job.stop(now, &mut self.session);
-                    }
-                    if let Some(job) = &mut self.receive {
-                        job.stop(now, &mut self.session, &mut self.storage);
-                    }
-                }
-                Command::SetRate(rate) => self.session.sender().set_rate(rate),
-                Command::SetSlow(slow) => {
-                    if let Some(job) = &mut self.send {
-                        job.set_slow(slow);
-                    }
-                }
-                Command::SetConflict(conflict) => {
-                    if let Some(job) = &mut self.receive {
-                        job.set_conflict(conflict);
-                    }
-                }
-            }
+            self.engine.obey(now, command);
         }
-    }
-
-    fn run_jobs(&mut self, now: Time) {
-        let Self { session, storage, send, receive, outbox, endpoint, .. } = self;
-        if let Some(job) = receive {
-            job.on_wake(now, session, storage, outbox);
-        }
-        while let Some(event) = session.poll_event() {
-            if let Some(job) = send {
-                job.on_event(now, session, storage, &event, outbox);
-            }
-            if let Some(job) = receive {
-                job.on_event(now, session, storage, &event, outbox);
-            }
-            if let Event::NodeIdTaken { source, acknowledged } = event {
-                outbox.push_all(give_way(session, endpoint, source, acknowledged));
-            }
-            if let Event::ObjectPurged { key } = event {
-                // Withdrawn objects leave no other trace.
-                fanfare_proto::Storage::close(storage, key, false);
-            }
-        }
-        if let Some(job) = send {
-            job.on_timeout(now, session, storage, outbox);
-        }
-        if let Some(job) = receive {
-            job.on_timeout(now, session, storage, outbox);
+        if self.stop.swap(false, Ordering::Relaxed) {
+            self.engine.stop(now);
         }
     }
 
@@ -234,7 +219,7 @@ impl Driver {
         for _ in 0..BATCHES_PER_TURN {
             if self.outgoing.unsent.is_none() {
                 let Outgoing { segments, buffer, .. } = &mut self.outgoing;
-                let polled = self.session.poll_transmit(now, *segments, buffer, &mut self.storage);
+                let polled = self.engine.poll_transmit(now, *segments, buffer);
                 let Some(transmit) = polled else { return };
                 self.outgoing.unsent = Some((transmit, 0));
             }
@@ -274,24 +259,14 @@ impl Driver {
     fn complain(&mut self, error: &io::Error) {
         let why = error.to_string();
         if self.outgoing.refusals.len() < 16 && self.outgoing.refusals.insert(why.clone()) {
-            self.outbox.push(NodeEvent::SendRefused { why });
+            self.outbox.push(Trouble::SendRefused(why).into());
         }
-    }
-
-    fn is_done(&self) -> bool {
-        self.send.as_ref().is_none_or(SendJob::is_done)
-            && self.receive.as_ref().is_none_or(ReceiveJob::is_done)
     }
 
     fn wait(&mut self) {
         let now = self.clock.now();
-        let timers = [
-            self.session.poll_timeout().map(|(at, _)| at),
-            self.send.as_ref().and_then(SendJob::next_timeout),
-            self.receive.as_ref().and_then(ReceiveJob::next_timeout),
-            self.outbox.is_waiting().then(|| now + OUTBOX_RETRY),
-        ];
-        let next = timers.into_iter().flatten().min();
+        let outbox = self.outbox.is_waiting().then(|| now + OUTBOX_RETRY);
+        let next = [self.engine.next_timeout(), outbox].into_iter().flatten().min();
         let timeout = next.map(|at| at.since(now));
         let waker = Some(self.waker.as_fd());
         let waited = if self.outgoing.unsent.is_some() {
@@ -309,35 +284,13 @@ impl Driver {
         });
     }
 
-    fn finish(mut self) -> Finished {
-        let sent = self.send.take().map(|job| job.report(&mut self.session));
-        let received = self.receive.take().map(|job| job.report());
-        let finished = Finished {
-            sent,
-            received,
-            stats: self.session.stats(),
-            overruns: self.endpoint.overruns(),
-            test_dropped: self.test_drop.dropped,
-        };
-        drop(self.storage);
+    fn finish(self) -> E::Report {
+        let overruns = self.endpoint.overruns();
+        let report =
+            self.engine.report(SocketReport { overruns, test_dropped: self.test_drop.dropped });
         self.outbox.close();
-        finished
+        report
     }
-}
-
-/// Two nodes with one id: who has acknowledged something keeps it, since senders know it by that;
-/// where neither has, the lower address does.
-fn give_way(
-    session: &mut Session,
-    endpoint: &Endpoint,
-    other: SocketAddr,
-    acknowledged: bool,
-) -> Option<NodeEvent> {
-    let (id, own) = (session.node_id(), endpoint.local_addr().ok()?);
-    let settled = session.stats().watermarks_acknowledged > 0;
-    let gives_way = !settled && (acknowledged || own > other);
-    let new = Some(random_id()).filter(|new| gives_way && session.set_node_id(*new));
-    Some(NodeEvent::NodeIdTaken { id, own, other, new })
 }
 
 fn ecn_of(ecn: fanfare_udp::Ecn) -> Ecn {

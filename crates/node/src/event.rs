@@ -6,6 +6,7 @@ use fanfare_proto::{Bitrate, NodeId, ObjectKey, Stats, congestion::Reason as Rat
 
 pub use crate::listing::Deleted;
 use crate::{
+    driver::Trouble,
     receipt::{Reason, State},
     send::SlowVerdict,
     verify::Placed,
@@ -39,6 +40,15 @@ pub enum NodeEvent {
     Send(SendEvent),
     /// Of the receiving side.
     Receive(ReceiveEvent),
+}
+
+impl From<Trouble> for NodeEvent {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Overrun(lost) => Self::Overrun { lost },
+            Trouble::SendRefused(why) => Self::SendRefused { why },
+        }
+    }
 }
 
 /// What happens while sending.

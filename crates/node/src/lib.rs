@@ -37,7 +37,9 @@
 //! - `receive`, `verify`, `directory`: from an announcement to a file on disk; `ledger`, `root_set`:
 //!   what is known to be there already, and telling senders of it.
 //! - `disk`: what receiving asks of a file system, and a simulated one that loses power.
-//! - `segment`: how long segments are; `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
+//! - [`group`]: topics and messages instead of files.
+//! - `segment`: how long segments are; `file_storage`: objects in files; `driver`: the thread, whatever engine it
+//!   drives: `transfer`; `clock`, `waker`, `outbox`: its parts.
 
 pub mod announcement;
 mod builder;
@@ -51,6 +53,7 @@ mod driver;
 pub mod event;
 mod file_storage;
 mod gatherer;
+pub mod group;
 pub mod invitation;
 mod ledger;
 mod listing;
@@ -69,6 +72,7 @@ mod scratch;
 mod segment;
 mod send;
 pub mod source;
+mod transfer;
 mod verify;
 mod waker;
 mod walk;
@@ -76,6 +80,7 @@ mod walk;
 pub use builder::{BuildError, NodeBuilder};
 pub use directory::DirectoryError;
 pub use event::{Finished, NodeEvent, ReceiveEvent, SendEvent};
+pub use fanfare_group as messaging;
 pub use fanfare_proto as proto;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
 pub use fanfare_wire::FieldSize;

@@ -98,6 +98,12 @@ impl SafeName {
         Self { parts: vec![part] }
     }
 
+    /// A name of one part that this program made itself, below this one.
+    pub(crate) fn join(mut self, part: String) -> Self {
+        self.parts.push(part);
+        self
+    }
+
     /// The directories, outermost first, and the file's own name.
     #[must_use]
     pub fn split(&self) -> (&[String], &str) {

@@ -1,7 +1,11 @@
 //! A node: built, watched, stopped.
 
 use std::{
-    sync::mpsc::{Receiver, RecvTimeoutError, SyncSender},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender},
+    },
     thread::JoinHandle,
     time::Duration,
 };
@@ -11,29 +15,24 @@ use fanfare_udp::Interface;
 
 use crate::{
     builder::NodeBuilder,
-    driver::Command,
     event::{Finished, NodeEvent},
     placement::Conflict,
     send::Slow,
+    transfer::Command,
     waker::Waker,
 };
 
 /// Stops a node from elsewhere, such as a signal handler.
 #[derive(Debug, Clone)]
 pub struct Stopper {
-    pub(crate) commands: SyncSender<Command>,
+    pub(crate) stop: Arc<AtomicBool>,
     pub(crate) waker: Waker,
 }
 
 impl Stopper {
     /// Asks the node to tell the others and to end; it takes up to two seconds.
     pub fn stop(&self) {
-        self.command(Command::Stop);
-    }
-
-    fn command(&self, command: Command) {
-        // A full queue holds a stop already, or the node has ended.
-        let _ = self.commands.try_send(command);
+        self.stop.store(true, Ordering::Relaxed);
         self.waker.wake();
     }
 }
@@ -45,6 +44,7 @@ pub struct Node {
     pub(crate) group: std::net::SocketAddr,
     pub(crate) interface: Option<Interface>,
     pub(crate) stopper: Stopper,
+    pub(crate) commands: SyncSender<Command>,
     pub(crate) events: Option<Receiver<NodeEvent>>,
     pub(crate) thread: Option<JoinHandle<Finished>>,
 }
@@ -80,19 +80,25 @@ impl Node {
         self.stopper.clone()
     }
 
+    fn command(&self, command: Command) {
+        // Full: so many changes wait already, or the node has ended.
+        let _ = self.commands.try_send(command);
+        self.stopper.waker.wake();
+    }
+
     /// Sends at this rate from now on.
     pub fn set_rate(&self, rate: Bitrate) {
-        self.stopper.command(Command::SetRate(rate));
+        self.command(Command::Rate(rate));
     }
 
     /// Treats receivers that get less than the others so from now on.
     pub fn set_slow(&self, slow: Slow) {
-        self.stopper.command(Command::SetSlow(slow));
+        self.command(Command::Slow(slow));
     }
 
     /// Treats files that are there already so, from the next that has come on.
     pub fn set_conflict(&self, conflict: Conflict) {
-        self.stopper.command(Command::SetConflict(conflict));
+        self.command(Command::Conflict(conflict));
     }
 
     /// The next event; waits for it. Errors: nothing came in time, or the node has ended and

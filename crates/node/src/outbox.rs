@@ -5,27 +5,33 @@ use std::{
     sync::mpsc::{SyncSender, TrySendError},
 };
 
-use crate::event::NodeEvent;
+use crate::{driver::Trouble, event::NodeEvent};
 
 /// Events that wait when the channel is full. Beyond it they are lost, and counted.
 const WAITING_MAX: usize = 16_384;
 
 /// The driver's end of the event channel. Never blocks while the node runs.
 #[derive(Debug)]
-pub(crate) struct Outbox {
-    channel: SyncSender<NodeEvent>,
-    waiting: VecDeque<NodeEvent>,
+pub(crate) struct Outbox<E = NodeEvent> {
+    channel: SyncSender<E>,
+    waiting: VecDeque<E>,
+    max: usize,
     lost: u64,
 }
 
-impl Outbox {
-    pub(crate) fn new(channel: SyncSender<NodeEvent>) -> Self {
-        Self { channel, waiting: VecDeque::new(), lost: 0 }
+impl<E: From<Trouble>> Outbox<E> {
+    pub(crate) fn new(channel: SyncSender<E>) -> Self {
+        Self::with_room(channel, WAITING_MAX)
+    }
+
+    /// As [`Self::new`], for so many events that wait: where each holds much.
+    pub(crate) fn with_room(channel: SyncSender<E>, max: usize) -> Self {
+        Self { channel, waiting: VecDeque::new(), max, lost: 0 }
     }
 
     /// Sends `event` as soon as there is room.
-    pub(crate) fn push(&mut self, event: NodeEvent) {
-        if self.waiting.len() < WAITING_MAX {
+    pub(crate) fn push(&mut self, event: E) {
+        if self.waiting.len() < self.max {
             self.waiting.push_back(event);
         } else {
             self.lost += 1;
@@ -33,7 +39,7 @@ impl Outbox {
     }
 
     /// Sends all of `events`.
-    pub(crate) fn push_all(&mut self, events: impl IntoIterator<Item = NodeEvent>) {
+    pub(crate) fn push_all(&mut self, events: impl IntoIterator<Item = E>) {
         events.into_iter().for_each(|event| self.push(event));
     }
 
@@ -49,13 +55,13 @@ impl Outbox {
         }
         if self.lost > 0 {
             let lost = std::mem::take(&mut self.lost);
-            self.waiting.push_back(NodeEvent::Overrun { lost });
+            self.waiting.push_back(Trouble::Overrun(lost).into());
         }
     }
 
     /// Whether more can wait without getting near what is lost.
     pub(crate) fn has_room(&self) -> bool {
-        self.waiting.len() < WAITING_MAX / 2
+        self.waiting.len() < self.max / 2
     }
 
     /// Whether events wait for room.
@@ -66,7 +72,7 @@ impl Outbox {
     /// Hands everything over, waiting as long as the application listens.
     pub(crate) fn close(mut self) {
         if self.lost > 0 {
-            self.waiting.push_back(NodeEvent::Overrun { lost: self.lost });
+            self.waiting.push_back(Trouble::Overrun(self.lost).into());
         }
         for event in self.waiting {
             if self.channel.send(event).is_err() {

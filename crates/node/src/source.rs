@@ -372,7 +372,7 @@ fn check_readable(path: &Path) -> Result<(), SourceError> {
 }
 
 /// A file in the directory for temporary files that vanishes when closed.
-fn unnamed_file() -> io::Result<File> {
+pub(crate) fn unnamed_file() -> io::Result<File> {
     use rustix::fs::{CWD, Mode, OFlags};
     let directory = std::env::temp_dir();
     let mode = Mode::RUSR | Mode::WUSR;

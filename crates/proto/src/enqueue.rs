@@ -13,6 +13,9 @@ pub enum FirstPass {
     /// goes to whoever asks. For receivers that have most of it from an earlier transfer. Costs
     /// those that have nothing one NACK cycle, and those that missed the INFO two.
     OnDemand,
+    /// Nothing: all of it was sent in an earlier life of the process, under the same instance id
+    /// and object id ([`crate::SenderHandle::resume_at`]). It goes to whoever asks.
+    Before,
 }
 
 /// An object to be sent.

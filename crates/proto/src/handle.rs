@@ -36,6 +36,13 @@ impl SenderHandle<'_> {
         sender.enqueue(now, object, &mut session.events)
     }
 
+    /// The object enqueued next gets this id; those before it are gone. For a process that goes on
+    /// where an earlier one stopped, under the same instance id: an id must never stand for two
+    /// objects.
+    pub fn resume_at(&mut self, object: ObjectTransportId) {
+        self.with(|s, _| s.resume_at(object));
+    }
+
     /// Sends an object that is still cached once more, whole, from its start (carousel). False when
     /// it is no longer there.
     pub fn requeue(&mut self, object: ObjectTransportId) -> bool {

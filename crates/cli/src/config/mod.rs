@@ -84,6 +84,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Cli, Refusal> {
     match &mut cli.command {
         Command::Send(args) => args.file.loaded = loaded,
         Command::Recv(args) => args.file.loaded = loaded,
+        Command::Node(args) => args.file.loaded = loaded,
         _ => {}
     }
     Ok(cli)

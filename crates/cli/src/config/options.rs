@@ -9,20 +9,28 @@ use crate::Cli;
 pub(super) enum Table {
     Send,
     Recv,
+    Node,
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 2] = [Self::Send, Self::Recv];
+    pub(super) const ALL: [Self; 3] = [Self::Send, Self::Recv, Self::Node];
 
     /// The command, as clap knows it.
     pub(super) fn command(self) -> Command {
         Cli::command().find_subcommand(self.name()).cloned().unwrap_or_default()
     }
 
+    /// Whether what stands above the tables is for it, too. A node's group is another than that of
+    /// files.
+    pub(super) const fn takes_shared(self) -> bool {
+        !matches!(self, Self::Node)
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Send => "send",
             Self::Recv => "recv",
+            Self::Node => "node",
         }
     }
 }

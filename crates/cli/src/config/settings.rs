@@ -1,6 +1,6 @@
 //! What a file sets, as words of the command line; keys and types that cannot be are noted.
 //!
-//! Above the first table stands what both commands take; a table may say otherwise for its command.
+//! Above the first table stands what send and recv take; a table may say otherwise for its command.
 
 use std::{any::TypeId, path::Path};
 
@@ -120,7 +120,8 @@ impl<'a> Reader<'a> {
         let own = root.get(self.table.name()).and_then(|value| value.get_ref().as_table());
         let (mut settings, mut refused) = (Vec::new(), Vec::new());
         let mut decided: Vec<&str> = Vec::new();
-        for level in own.into_iter().chain([root]) {
+        let shared = Some(root).filter(|_| self.table.takes_shared());
+        for level in own.into_iter().chain(shared) {
             let mut here: Vec<&str> = Vec::new();
             for (key, value) in in_order(level) {
                 let Some(arg) = find(&self.command, key.get_ref()) else { continue };
@@ -183,7 +184,9 @@ fn note_strangers(root: &DeTable<'_>, readers: &[Reader<'_>], page: &Page<'_>) {
             }
             continue;
         }
-        match takers(key.get_ref())[..] {
+        let all = takers(key.get_ref());
+        let shared: Vec<Table> = all.iter().copied().filter(|t| t.takes_shared()).collect();
+        match if shared.is_empty() { &all[..] } else { &shared[..] } {
             [] => {
                 let keys = readers.iter().flat_map(|r| options_of(&r.command).map(key_of));
                 let tables = Table::ALL.map(|table| table.name().to_owned());
@@ -204,12 +207,12 @@ fn note_strangers_of(reader: &Reader<'_>, own: &DeTable<'_>, takers: &dyn Fn(&st
             [] => {
                 note_unknown(key, options_of(&reader.command).map(key_of), reader.page);
             }
-            [other] if other != reader.table => {
+            ref some if some.contains(&reader.table) => {}
+            [other, ..] => {
                 let what = format!("key ({})", key.get_ref());
                 let why = format!(": is an option of {0}. Put it below [{0}]", other.name());
                 reader.page.note(key.span().start, &what, &why);
             }
-            [..] => {}
         }
     }
 }

@@ -54,6 +54,7 @@ fn attempt(table: Table, settings: &[&Setting]) -> Result<(), Failure> {
     match Cli::try_parse_from(words).map_err(|error| failure_of(&error))?.command {
         Command::Send(args) => args.plan().map(drop),
         Command::Recv(args) => args.plan().map(drop),
+        Command::Node(args) => args.plan().map(drop),
         _ => Ok(()),
     }
 }

@@ -3,13 +3,14 @@
 use fanfare_node::{
     Placed, SlowVerdict,
     event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
+    group::GroupStatus,
     proto::{Bitrate, NodeId, ObjectKey, congestion::Reason as RateReason},
     receipt::Reason,
 };
 
 use super::{
-    File, Line, Message, OutcomeLine, Progress, ReceiptLine, Receiver, Reported, ResultLine,
-    SlowLine,
+    File, Line, MemberLine, Message, OutcomeLine, Progress, ReceiptLine, Receiver, Reported,
+    ResultLine, SlowLine, StatusLine,
 };
 
 impl Line {
@@ -118,6 +119,46 @@ impl Line {
         }))
     }
 
+    /// `held` of `messages` are held by others.
+    pub(crate) fn publish_result(
+        exit: u8,
+        (messages, held): (u64, u64),
+        bytes: u64,
+        holders: u64,
+    ) -> Self {
+        let ok = exit == 0;
+        Self::Result(Box::new(ResultLine::Publish { ok, exit, messages, held, bytes, holders }))
+    }
+
+    pub(crate) fn subscribe_result(
+        exit: u8,
+        (messages, unwritten): (u64, u64),
+        bytes: u64,
+    ) -> Self {
+        let ok = exit == 0;
+        Self::Result(Box::new(ResultLine::Subscribe { ok, exit, messages, unwritten, bytes }))
+    }
+
+    pub(crate) fn status(status: &GroupStatus) -> Self {
+        let member =
+            |(id, hears_us): &(NodeId, Option<bool>)| MemberLine { id: id.0, hears_us: *hears_us };
+        Self::Status(Box::new(StatusLine {
+            node: status.node.0,
+            members: status.members.iter().map(member).collect(),
+            own: status.own,
+            kept: status.kept.0,
+            kept_bytes: status.kept.1,
+            bytes_sent: status.session.bytes_sent,
+            bytes_received: status.session.bytes_received,
+            repairs_sent: status.group.repairs_sent,
+            repairs_heard: status.group.repairs_heard,
+            repairs_useful: status.group.repairs_useful,
+            frames_refused: status.group.frames_refused,
+            wrong: status.group.wrong,
+            evicted: status.group.evicted,
+        }))
+    }
+
     pub(crate) fn early_result(exit: u8) -> Self {
         Self::Result(Box::new(ResultLine::Early { ok: exit == 0, exit }))
     }
@@ -147,7 +188,7 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// 64 hexadecimal digits.
-fn hex(hash: &[u8; 32]) -> String {
+pub(crate) fn hex(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -3,6 +3,7 @@
 use super::{GroupNode, timing};
 use crate::{
     demand::{Part, Request, Wanted},
+    event::Event,
     frame::Frame,
     patience::Patience,
     repairer::Voice,
@@ -272,7 +273,7 @@ impl GroupNode {
         self.members.on_hears(from, (&state.hears, all), &mut self.events);
         let mut differs = false;
         for holding in &state.holdings {
-            differs |= self.on_holding(holding, state.asks, storage);
+            differs |= self.on_holding(from, holding, state.asks, storage);
         }
         match differs {
             true => self.trickle.on_change(self.now, &mut self.rng),
@@ -281,7 +282,13 @@ impl GroupNode {
     }
 
     /// Whether it differs from what is here.
-    fn on_holding(&mut self, holding: &Holding, asks: bool, storage: &mut dyn Storage) -> bool {
+    fn on_holding(
+        &mut self,
+        from: NodeId,
+        holding: &Holding,
+        asks: bool,
+        storage: &mut dyn Storage,
+    ) -> bool {
         let rumour = &holding.rumour;
         let origin = rumour.sender;
         let ours = self.delivery.asks() && !self.config.silent;
@@ -297,6 +304,10 @@ impl GroupNode {
         }
         let newest = log.index(rumour.newest);
         let theirs = holding.held(newest);
+        if origin == self.session.node_id() {
+            let new = self.holders.on_holding(from, &theirs);
+            self.events.extend(new.into_iter().map(|key| Event::Held { key, node: from }));
+        }
         let has_more = ours && theirs.iter().any(|(first, end)| lacks(log, first, end));
         let told = newest.saturating_sub(holding.reach.saturating_sub(1));
         let has_less = asks && has_beyond(log, told, &theirs);

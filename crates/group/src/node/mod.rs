@@ -2,11 +2,15 @@
 //!
 //! - `incoming`: what a datagram means to which machine;
 //! - `news`: what the session's events mean;
-//! - `outgoing`: who speaks next, and when to wake.
+//! - `outgoing`: who speaks next, and when to wake;
+//! - `subscribing`: what a subscription is given of what is here;
+//! - `restoring`: what an earlier life of the process held.
 
 mod incoming;
 mod news;
 mod outgoing;
+mod restoring;
+mod subscribing;
 #[cfg(test)]
 mod tests;
 
@@ -19,12 +23,12 @@ use crate::{
     delivery::Delivery,
     description::{Description, Options},
     event::Event,
+    holders::Holders,
     members::Members,
     publisher::{PublishError, Publisher},
     repairer::{OriginTiming, Repairer},
     source_log::SourceLog,
     stats::GroupStats,
-    subscription::{Subscription, SubscriptionId},
     topic::Topic,
     trickle::Trickle,
 };
@@ -76,6 +80,7 @@ pub struct GroupNode {
     repairer: Repairer,
     asker: Asker,
     members: Members,
+    holders: Holders,
     trickle: Trickle,
     /// The publisher after which the next announcement goes on.
     spoken_of: NodeId,
@@ -121,6 +126,7 @@ impl GroupNode {
             repairer: Repairer::new(node, now, config.repair_rate),
             asker: Asker::default(),
             members: Members::new(node, config.announce_max * LIVES),
+            holders: Holders::default(),
             trickle,
             spoken_of: NodeId::NONE,
             events: VecDeque::new(),
@@ -146,7 +152,9 @@ impl GroupNode {
         content: &[u8],
         options: Options,
     ) -> Result<Published, PublishError> {
-        let inline = self.publisher.describe(topic, options, Some(content))?;
+        // One datagram needs no hash: its checksum is enough.
+        let plain = Options { hash: None, ..options };
+        let inline = self.publisher.describe(topic, plain, Some(content))?;
         let fits = inline.encode().len() <= self.segment_size;
         if fits && content.len() <= self.config.inline_max {
             let key = self.enqueue(now, &inline, 0)?;
@@ -185,7 +193,8 @@ impl GroupNode {
             pass: FirstPass::Whole,
         };
         let key = self.session.sender().enqueue(self.now, object).map_err(PublishError::Session)?;
-        for replaced in self.publisher.on_published(message, key) {
+        let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
+        for replaced in self.publisher.on_published(message, (key, bytes)) {
             self.session.sender().cancel(replaced.object);
         }
         let log = self.logs.entry(key.sender);
@@ -193,8 +202,18 @@ impl GroupNode {
         let index = log.on_heard(key.object);
         log.on_whole(index);
         log.settle(index);
+        if self.config.hears_itself {
+            self.hear_own(key, bytes, message);
+        }
         self.trickle.on_change(self.now, &mut self.rng);
         Ok(key)
+    }
+
+    /// Tells from now on who else holds this message of this node's own ([`Event::Held`]).
+    pub fn watch(&mut self, key: ObjectKey) {
+        if let Some(log) = self.logs.get(&key.sender) {
+            self.holders.watch(log.index(key.object), key);
+        }
     }
 
     /// Withdraws this node's messages with this tag, as far as they still wait or can be repaired.
@@ -207,29 +226,37 @@ impl GroupNode {
         keys.len()
     }
 
-    /// Subscribes from now on.
-    pub fn subscribe(&mut self, subscription: Subscription) -> SubscriptionId {
-        let id = self.delivery.subscribe(subscription);
-        self.set_silence();
-        id
-    }
-
-    /// Ends a subscription; false when there is none of that id.
-    pub fn unsubscribe(&mut self, id: SubscriptionId) -> bool {
-        let ended = self.delivery.unsubscribe(id);
-        self.set_silence();
-        ended
-    }
-
-    fn set_silence(&mut self) {
-        let silent = self.config.silent || !self.delivery.asks();
-        self.session.receiver().set_silent(silent);
+    /// Says once more what it holds, with the next message, and good-bye: whoever published it may
+    /// wait to hear that.
+    pub fn leave(&mut self, now: Time) {
+        self.advance(now);
+        self.trickle.hurry(self.now);
+        let mut sender = self.session.sender();
+        // Held back, it says good-bye at once.
+        sender.hold(true);
+        sender.end();
     }
 
     /// The session within. What it is told here it answers for; its events come as
     /// [`Event::Session`].
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
+    }
+    /// Nodes heard of late, and whether they say that they hear this one.
+    #[must_use]
+    pub fn members(&self) -> Vec<(NodeId, Option<bool>)> {
+        self.members.all().collect()
+    }
+    /// Own messages that can still be repaired.
+    #[must_use]
+    pub fn own_count(&self) -> u64 {
+        self.publisher.own().count() as u64
+    }
+    /// Others' objects that are whole here, and their bytes.
+    #[must_use]
+    pub fn kept(&self) -> (u64, u64) {
+        let whole = self.cache.whole().map(|(_, object)| object.bytes());
+        whole.fold((0, 0), |(count, all), bytes| (count + 1, all + bytes))
     }
     /// Counters.
     #[must_use]

@@ -1,9 +1,13 @@
 //! What the session's events mean: objects become messages, or are of no concern.
 
-use super::{GroupNode, release};
+use super::{GroupNode, release, subscribing::point};
 use crate::{event::Event, frame::Frame, source_log::SourceLog};
 use alloc::vec::Vec;
-use fanfare_proto::{Event as SessionEvent, NodeId, ObjectKey, Storage};
+use fanfare_proto::{Event as SessionEvent, NodeId, ObjectKey, Storage, Time};
+
+/// So often wrong bytes are asked for again: whoever sends them once may do so always, and the
+/// others' right ones come in between.
+const WRONG_MAX: u8 = 3;
 
 impl GroupNode {
     pub(super) fn take_events(&mut self, storage: &mut dyn Storage) {
@@ -17,7 +21,7 @@ impl GroupNode {
                     self.on_described(*key, storage);
                 }
                 SessionEvent::ObjectCompleted { key, size } => {
-                    self.on_whole(*key, *size, storage);
+                    self.on_complete(*key, *size, storage);
                 }
                 SessionEvent::ObjectAborted { key, .. } => self.on_lost(*key),
                 SessionEvent::SenderReset { sender, .. } => self.on_reset(*sender),
@@ -29,12 +33,6 @@ impl GroupNode {
             }
             self.events.push_back(Event::Session(event));
             self.hand_over();
-        }
-    }
-
-    fn hand_over(&mut self) {
-        while let Some(message) = self.delivery.poll() {
-            self.events.push_back(Event::Message(message));
         }
     }
 
@@ -66,10 +64,9 @@ impl GroupNode {
         let Some(description) = cached.description.clone() else { return };
         let first_heard = cached.first_heard;
         let Some(log) = self.log(key) else { return };
-        let index = log.index(key.object);
-        let back = log.back(index);
-        let (wanted, reliable) = self.delivery.wants(&description, back);
-        if wanted && let Some(deadline) = self.delivery.deadline(Some((&description, back))) {
+        let at = point(log, key);
+        let (wanted, reliable) = self.delivery.wants(&description, at);
+        if wanted && let Some(deadline) = self.delivery.deadline(Some((&description, at))) {
             self.give_ups.insert((first_heard + deadline, key));
         }
         if !reliable {
@@ -83,18 +80,46 @@ impl GroupNode {
         }
     }
 
+    /// All bytes are here: right ones, unless it is to be looked at first.
+    fn on_complete(&mut self, key: ObjectKey, size: u64, storage: &mut dyn Storage) {
+        let description = self.cache.get(key).and_then(|cached| cached.description.as_ref());
+        let stored = description.filter(|message| message.content.is_none());
+        match stored.and_then(|message| message.options.hash).filter(|_| self.config.verifies) {
+            Some(hash) => self.events.push_back(Event::Verify { key, size, hash }),
+            None => self.on_whole(key, size, storage),
+        }
+    }
+
+    /// The answer to [`Event::Verify`]: whether the bytes have the hash. Wrong ones are asked for
+    /// again, a few times.
+    pub fn verdict(&mut self, now: Time, key: ObjectKey, right: bool, storage: &mut dyn Storage) {
+        self.advance(now);
+        let Some(size) = self.cache.get(key).map(|cached| cached.size) else { return };
+        if right {
+            self.on_whole(key, size, storage);
+        } else {
+            self.stats.wrong += 1;
+            let tries = self.cache.on_wrong(key);
+            if tries > WRONG_MAX || !self.session.receiver().reject(self.now, key, 0, size) {
+                self.session.receiver().cancel(key, storage);
+                self.on_lost(key);
+            }
+        }
+        self.take_events(storage);
+        self.hand_over();
+    }
+
     fn on_whole(&mut self, key: ObjectKey, size: u64, storage: &mut dyn Storage) {
         self.cache.on_whole(self.now, key);
+        self.events.push_back(Event::Whole { key, size });
         let cached = self.cache.get(key);
         let description = cached.and_then(|cached| cached.description.clone());
         if let (Some(message), Some(log)) = (description, self.log(key)) {
-            let index = log.index(key.object);
-            let back = log.back(index);
-            let source = (key.sender, key.instance);
+            let at = point(log, key);
             let size = message.content.as_ref().map_or(size, |content| content.len() as u64);
-            self.delivery.on_message((source, index), (key, size), &message, back);
+            self.delivery.on_message(at, (key, size), &message);
             if message.options.replaces && message.options.tag.is_some() {
-                self.replace(key, index, storage);
+                self.replace(key, at.index, storage);
             }
         }
         self.settle(key, true);
@@ -173,6 +198,7 @@ impl GroupNode {
         if let Some(log) = self.log(key) {
             let index = log.index(key.object);
             log.on_gone(index);
+            self.holders.forget(index);
         }
     }
 }

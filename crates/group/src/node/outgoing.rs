@@ -67,9 +67,7 @@ impl GroupNode {
         if late {
             self.session.receiver().examine(self.now, key, true);
             self.settle(key, true);
-            while let Some(message) = self.delivery.poll() {
-                self.events.push_back(crate::event::Event::Message(message));
-            }
+            self.hand_over();
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct Place {
 }
 
 /// One rule, for one subscription.
-pub(crate) trait Order: Debug {
+pub(crate) trait Order: Debug + Send {
     /// A message has come whole.
     fn on_message(&mut self, place: Place);
     /// All of the publisher's objects before `index` are settled.

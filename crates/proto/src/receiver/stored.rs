@@ -33,7 +33,9 @@ impl RemoteSender {
         object: ObjectIndex,
         bytes: (u64, u64),
     ) -> bool {
-        let Some(objects) = self.objects.as_mut().filter(|_| !self.gone) else { return false };
+        // Others may mend what a sender that is gone cannot.
+        let asks = !self.gone || local.config.outlive_senders;
+        let Some(objects) = self.objects.as_mut().filter(|_| asks) else { return false };
         if !objects.reject(object, bytes) {
             return false;
         }

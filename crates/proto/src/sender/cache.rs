@@ -73,6 +73,11 @@ impl Cache {
         self.wanted = false;
     }
 
+    /// The next object gets this id; those that are passed over are gone.
+    pub(super) fn skip_to(&mut self, id: ObjectTransportId) {
+        self.next += u64::from(id.0.wrapping_sub(self.next as u16));
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.objects.len() >= self.max
     }

@@ -250,8 +250,14 @@ impl Sender {
         self.cache.push(match pass {
             FirstPass::Whole => object,
             FirstPass::OnDemand => object.on_demand(),
+            FirstPass::Before => object.sent_before(self.now),
         });
         Ok(key)
+    }
+
+    /// The next object gets this id.
+    pub(crate) fn resume_at(&mut self, id: ObjectTransportId) {
+        self.cache.skip_to(id);
     }
 
     fn key(&self, object: ObjectTransportId) -> ObjectKey {

@@ -135,6 +135,14 @@ impl TransmitObject {
         self
     }
 
+    /// All of it was sent, and flushed, in an earlier life of the process.
+    pub(super) fn sent_before(mut self, now: Time) -> Self {
+        self.cursor = (self.partition.blocks, 0);
+        self.info_pending = false;
+        (self.sent, self.flushed) = (Some(now), Some(now));
+        self
+    }
+
     /// Whether nothing but its INFO is sent unasked.
     pub(super) fn is_on_demand(&self) -> bool {
         self.on_demand

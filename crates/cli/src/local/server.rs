@@ -1,0 +1,258 @@
+//! The socket at the node: a thread for each client, one that hands out what comes.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    io::{BufRead, BufReader, Read, Write},
+    net::Shutdown,
+    os::unix::{
+        fs::{FileTypeExt, PermissionsExt},
+        net::{UnixListener, UnixStream},
+    },
+    path::Path,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    time::Duration,
+};
+
+use fanfare_node::{
+    group::{Body, GroupHandle, Message},
+    messaging::{Options, SubscriptionId, description::PRIORITY_DEFAULT},
+};
+
+use super::{LINE_MAX, MESSAGE_MAX, Request, unhex};
+use crate::{
+    exit::{Exit, Failure},
+    group_args,
+    json::{Line, Published, Subscribed},
+    subscribe::{self, message_line},
+};
+
+/// Clients at once.
+const CLIENTS_MAX: usize = 256;
+/// Lines that wait for a client; one that is slower is let go.
+const LINES_MAX: usize = 1024;
+/// Its user and its group may speak to the node.
+const MODE: u32 = 0o660;
+
+/// One client's connection.
+#[derive(Debug)]
+struct Client {
+    lines: SyncSender<String>,
+    stream: UnixStream,
+}
+
+impl Client {
+    /// Gives it a line, or lets it go: who reads too slowly must not hold up others.
+    fn tell(&self, line: String) {
+        if self.lines.try_send(line).is_err() {
+            // Its thread sees the end, and cleans up.
+            let _ = self.stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+type Subscribers = BTreeMap<SubscriptionId, Arc<Client>>;
+
+/// What all clients share.
+#[derive(Debug)]
+pub(crate) struct Server {
+    group: GroupHandle,
+    /// Held while one is added: its first messages may come before its number is known.
+    subscribers: Mutex<Subscribers>,
+    clients: AtomicUsize,
+}
+
+impl Server {
+    /// Listens at `path`. A socket that nobody listens at any more gives way.
+    pub(crate) fn listen(path: &Path, group: GroupHandle) -> Result<Arc<Self>, Failure> {
+        let listener = bind(path)?;
+        let server =
+            Arc::new(Self { group, subscribers: Mutex::default(), clients: AtomicUsize::new(0) });
+        let accepting = server.clone();
+        std::thread::Builder::new()
+            .name("fanfare-socket".into())
+            .spawn(move || accepting.accept(&listener))
+            .map_err(|error| refused(path, &error))?;
+        Ok(server)
+    }
+
+    fn accept(self: Arc<Self>, listener: &UnixListener) {
+        for client in listener.incoming() {
+            // Out of descriptors, perhaps: others may leave.
+            let Ok(client) = client else {
+                std::thread::park_timeout(Duration::from_millis(100));
+                continue;
+            };
+            if self.clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS_MAX {
+                self.clients.fetch_sub(1, Ordering::Relaxed);
+                let full = Failure::new(
+                    Exit::Resource,
+                    "socket.full",
+                    format!("clients ({CLIENTS_MAX}): more than this node takes. Try again later"),
+                );
+                let _ = writeln!(&client, "{}", error_line(&full));
+                continue;
+            }
+            let server = self.clone();
+            let thread = std::thread::Builder::new().name("fanfare-client".into());
+            let begun = thread.spawn(move || {
+                server.serve(client);
+                server.clients.fetch_sub(1, Ordering::Relaxed);
+            });
+            if begun.is_err() {
+                self.clients.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn serve(&self, stream: UnixStream) {
+        let (Ok(reading), Ok(writing)) = (stream.try_clone(), stream.try_clone()) else { return };
+        let (lines, waiting) = sync_channel(LINES_MAX);
+        let writer = std::thread::spawn(move || write_lines(writing, &waiting));
+        let client = Arc::new(Client { lines, stream });
+        let mut subscriptions = Vec::new();
+        let mut requests = BufReader::new(reading);
+        while let Some(request) = next_line(&mut requests) {
+            match self.answer(&request, &client, &mut subscriptions) {
+                Ok(answer) => answer.into_iter().for_each(|line| client.tell(line)),
+                Err(failure) => client.tell(error_line(&failure)),
+            }
+        }
+        for id in subscriptions {
+            self.subscribers().remove(&id);
+            // When the node has ended, so have its subscriptions.
+            let _ = self.group.unsubscribe(id);
+        }
+        drop(client);
+        let _ = writer.join();
+    }
+
+    fn subscribers(&self) -> MutexGuard<'_, Subscribers> {
+        self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(
+        &self,
+        request: &str,
+        client: &Arc<Client>,
+        subscriptions: &mut Vec<SubscriptionId>,
+    ) -> Result<Option<String>, Failure> {
+        let request = serde_json::from_str(request).map_err(|error| {
+            let text = format!("request: {error}. See docs/node.md");
+            Failure::usage("request.invalid", text)
+        })?;
+        match request {
+            Request::Publish { .. } => self.publish(request).map(Some),
+            Request::Subscribe { .. } => {
+                let (filter, subscription) = subscribe::subscription_of(request)?;
+                let mut subscribers = self.subscribers();
+                let id = self.group.subscribe(subscription)?;
+                subscribers.insert(id, client.clone());
+                subscriptions.push(id);
+                // Before its first message: that waits for the lock.
+                let told = Line::Subscribed(Subscribed { filter, subscription: id.0 });
+                client.tell(told.to_text());
+                Ok(None)
+            }
+            Request::Status {} => Ok(Some(Line::status(&self.group.status()?).to_text())),
+        }
+    }
+
+    fn publish(&self, request: Request) -> Result<String, Failure> {
+        let Request::Publish { topic, text, hex, priority, expiry_ms, tag, replace } = request
+        else {
+            return Ok(String::new());
+        };
+        let bytes = match (text, hex) {
+            (Some(text), None) => text.into_bytes(),
+            (None, Some(hex)) => unhex(&hex).ok_or_else(|| {
+                Failure::usage(
+                    "request.invalid",
+                    "hex: has no even number of hexadecimal digits. Write two for each byte",
+                )
+            })?,
+            _ => {
+                let text = "message: has not one of text and hex. Give one";
+                return Err(Failure::usage("request.invalid", text));
+            }
+        };
+        let options = Options {
+            priority: group_args::priority(priority.unwrap_or(PRIORITY_DEFAULT))?,
+            expiry: expiry_ms.map(Duration::from_millis),
+            tag,
+            replaces: replace,
+            hash: None,
+        };
+        let size = bytes.len() as u64;
+        let key =
+            self.group.publish(group_args::topic(&topic)?, Body::new(bytes), options, false)?;
+        Ok(Line::Published(Published { topic, id: key.object.0, size }).to_text())
+    }
+
+    /// A message for whoever subscribed so.
+    pub(crate) fn hand_out(&self, message: &Message) {
+        if let Some(client) = self.subscribers().get(&message.subscription) {
+            client.tell(Line::Message(message_line(message, MESSAGE_MAX, None)).to_text());
+        }
+    }
+}
+
+/// Takes the name of the socket at `path` away: who comes now finds nobody.
+pub(crate) fn close(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+fn bind(path: &Path) -> Result<UnixListener, Failure> {
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    if is_socket {
+        if UnixStream::connect(path).is_ok() {
+            let text = format!(
+                "socket ({}): another node listens there. Stop it, or give another --socket",
+                path.display()
+            );
+            return Err(Failure::new(Exit::Resource, "socket.in_use", text));
+        }
+        close(path);
+    }
+    let listener = UnixListener::bind(path).map_err(|error| refused(path, &error))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(MODE))
+        .map_err(|error| refused(path, &error))?;
+    Ok(listener)
+}
+
+fn refused(path: &Path, error: &io::Error) -> Failure {
+    let exit = match error.kind() {
+        io::ErrorKind::PermissionDenied => Exit::Permission,
+        _ => Exit::Resource,
+    };
+    let text = format!(
+        "socket ({}): cannot be made ({error}). Give a --socket in a directory that this user can \
+         write to",
+        path.display()
+    );
+    Failure::new(exit, "socket.refused", text)
+}
+
+/// The next request; `None` at the end, or when a line is longer than any request.
+fn next_line(requests: &mut BufReader<UnixStream>) -> Option<String> {
+    let mut line = Vec::new();
+    let read = requests.by_ref().take(LINE_MAX).read_until(b'\n', &mut line).ok()?;
+    let whole = line.pop() == Some(b'\n');
+    (read > 0 && whole).then(|| String::from_utf8_lossy(&line).into_owned())
+}
+
+fn write_lines(mut stream: UnixStream, lines: &Receiver<String>) {
+    for line in lines {
+        if writeln!(stream, "{line}").is_err() {
+            return;
+        }
+    }
+}
+
+fn error_line(failure: &Failure) -> String {
+    Line::Error(Line::message(failure.code, failure.to_string())).to_text()
+}

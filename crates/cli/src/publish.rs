@@ -1,0 +1,363 @@
+//! `fanfare pub`.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    sync::mpsc::RecvTimeoutError,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use fanfare_node::{
+    group::{Body, BodyError, Group, GroupEvent},
+    messaging::{Options, Topic, description::PRIORITY_MAX},
+    proto::{NodeId, ObjectKey},
+};
+
+use crate::{
+    exit::{Exit, Failure},
+    group_args::{self, GROUP, MemberArgs},
+    interrupt,
+    json::{Held, Line, Published, hex},
+    local::{MESSAGE_MAX, Request, client::Client},
+    net_args::NetArgs,
+    progress::{Output, OutputArgs},
+    units,
+};
+
+/// How often to look at the time while nothing happens.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Publish messages to a group
+///
+/// It ends when another node says that it holds all of them: they can then be had without this one.
+#[derive(Debug, Args)]
+#[command(mut_arg("group", |group| group.default_value(GROUP)))]
+pub(crate) struct PubArgs {
+    /// What the message is about: levels parted by '/'
+    topic: String,
+    /// The message; '-' is standard input
+    #[arg(value_name = "FILE", required_unless_present = "message")]
+    file: Option<PathBuf>,
+    /// This text instead of a file
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]
+    message: Option<String>,
+    /// Each line is a message of its own
+    #[arg(long, conflicts_with = "message")]
+    lines: bool,
+    /// 0 to 10: the higher goes first and is kept longer
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(PRIORITY_MAX)))]
+    priority: u8,
+    /// How long it is of use, from when a node first hears of it
+    #[arg(long, value_name = "TIME")]
+    expiry: Option<String>,
+    /// A mark by which a later message can replace it
+    #[arg(long, value_name = "N")]
+    tag: Option<u64>,
+    /// It takes the place of this node's earlier messages of the same topic and tag
+    #[arg(long, requires = "tag")]
+    replace: bool,
+    /// How long to wait, once all is sent, for a node that holds it
+    #[arg(long, default_value = "10s", value_name = "TIME")]
+    wait: String,
+    /// End when all is sent: nobody needs to answer
+    #[arg(long, conflicts_with = "wait")]
+    one_way: bool,
+    /// Through the node at this socket, which keeps it, instead of taking part
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["wait", "one_way", "stay", "lines", "group", "cache_dir"])]
+    via: Option<PathBuf>,
+    /// Stay so long afterwards and repair what is asked for
+    #[arg(long, value_name = "TIME")]
+    stay: Option<String>,
+    #[command(flatten)]
+    member: MemberArgs,
+    #[command(flatten)]
+    net: NetArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) fn run(args: &PubArgs) -> Exit {
+    let output = Output::new(args.output);
+    match publish(args, &output) {
+        Ok(exit) => exit,
+        Err(failure) => crate::give_up(&output, &failure),
+    }
+}
+
+/// The options, understood.
+struct Plan {
+    topic: Topic,
+    options: Options,
+    wait: Duration,
+    stay: Duration,
+    message_max: u64,
+}
+
+impl PubArgs {
+    fn plan(&self) -> Result<Plan, Failure> {
+        let time = |what, text: &Option<String>| {
+            text.as_deref().map(|text| units::time(what, text)).transpose()
+        };
+        let options = Options {
+            priority: self.priority,
+            expiry: time("expiry", &self.expiry)?,
+            tag: self.tag,
+            replaces: self.replace,
+            hash: None,
+        };
+        Ok(Plan {
+            topic: group_args::topic(&self.topic)?,
+            options,
+            wait: units::time("wait", &self.wait)?,
+            stay: time("stay", &self.stay)?.unwrap_or_default(),
+            message_max: self.member.message_max()?,
+        })
+    }
+
+    /// Where the messages come from.
+    fn source(&self) -> Result<Box<dyn Read>, Failure> {
+        match (&self.message, &self.file) {
+            (Some(text), _) => Ok(Box::new(io::Cursor::new(text.clone().into_bytes()))),
+            (None, Some(path)) if path == Path::new("-") => Ok(Box::new(io::stdin())),
+            (None, Some(path)) => open(path),
+            (None, None) => Err(Failure::usage(
+                "message.missing",
+                "message (): there is none. Give a file, - or --message",
+            )),
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
+    let shown = path.display();
+    let unreadable = |error: io::Error| {
+        let exit = match error.kind() {
+            io::ErrorKind::PermissionDenied => Exit::Permission,
+            _ => Exit::Usage,
+        };
+        let text = format!("message ({shown}): cannot be read ({error}). Give another file");
+        Failure::new(exit, "message.unreadable", text)
+    };
+    if path.is_dir() {
+        let text = format!("message ({shown}): is a directory. Use fanfare send for directories");
+        return Err(Failure::usage("message.unreadable", text));
+    }
+    Ok(Box::new(File::open(path).map_err(unreadable)?))
+}
+
+fn publish(args: &PubArgs, output: &Output) -> Result<Exit, Failure> {
+    let plan = args.plan()?;
+    let mut source = args.source()?;
+    if let Some(path) = &args.via {
+        return publish_via(path, &plan, &mut *source, output);
+    }
+    // One message is read whole before anything is sent: it may be too long.
+    let whole = match args.lines {
+        true => None,
+        false => Some(Body::read_from(&mut source, plan.message_max)?),
+    };
+    let group = args.member.join(&args.net, |_| {})?;
+    interrupt::stop_on_interrupt(group.stopper());
+    group_args::show_start(&group, "publishing to", output);
+    let mut sent = Sending::new(&group, output, !args.one_way);
+    match whole {
+        Some(body) => sent.publish(&plan, body)?,
+        None => sent.publish_lines(&plan, source)?,
+    }
+    let end = sent.wait(&plan);
+    if end == End::Interrupted {
+        return Ok(sent.conclude(end, &plan));
+    }
+    let end = if sent.stay(plan.stay) { end } else { End::Interrupted };
+    Ok(sent.conclude(end, &plan))
+}
+
+fn publish_via(
+    path: &Path,
+    plan: &Plan,
+    source: &mut dyn Read,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let body = Body::read_from(source, plan.message_max.min(MESSAGE_MAX))?;
+    let mut content = Vec::new();
+    body.copy_to(&mut content).map_err(BodyError::Unreadable)?;
+    let (text, hex) = match String::from_utf8(content) {
+        Ok(text) => (Some(text), None),
+        Err(error) => (None, Some(hex(error.as_bytes()))),
+    };
+    let request = Request::Publish {
+        topic: plan.topic.as_str().to_owned(),
+        text,
+        hex,
+        priority: Some(plan.options.priority),
+        expiry_ms: plan.options.expiry.map(|expiry| expiry.as_millis() as u64),
+        tag: plan.options.tag,
+        replace: plan.options.replaces,
+    };
+    output.event(&Client::connect(path)?.ask(&request)?);
+    if output.is_json() {
+        output.event(&Line::publish_result(Exit::Done as u8, (1, 0), body.len(), 0));
+    }
+    Ok(Exit::Done)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Done,
+    TimedOut,
+    Interrupted,
+}
+
+/// What has become of one message.
+#[derive(Debug, Default)]
+struct Fate {
+    sent: bool,
+    held: bool,
+}
+
+/// Messages on their way.
+struct Sending<'a> {
+    group: &'a Group,
+    output: &'a Output,
+    watched: bool,
+    fates: BTreeMap<ObjectKey, Fate>,
+    holders: BTreeMap<NodeId, u64>,
+    bytes: u64,
+}
+
+impl<'a> Sending<'a> {
+    fn new(group: &'a Group, output: &'a Output, watched: bool) -> Self {
+        let (fates, holders) = (BTreeMap::new(), BTreeMap::new());
+        Self { group, output, watched, fates, holders, bytes: 0 }
+    }
+
+    fn publish(&mut self, plan: &Plan, body: Body) -> Result<(), Failure> {
+        let size = body.len();
+        let key = self.group.publish(plan.topic.clone(), body, plan.options, self.watched)?;
+        self.fates.insert(key, Fate::default());
+        self.bytes += size;
+        let topic = plan.topic.as_str().to_owned();
+        self.output.event(&Line::Published(Published { topic, id: key.object.0, size }));
+        Ok(())
+    }
+
+    fn publish_lines(&mut self, plan: &Plan, source: Box<dyn Read>) -> Result<(), Failure> {
+        let mut lines = BufReader::new(source);
+        loop {
+            let mut line = Vec::new();
+            let limit = plan.message_max.saturating_add(2);
+            let read = (&mut lines).take(limit).read_until(b'\n', &mut line);
+            if read.map_err(BodyError::Unreadable)? == 0 {
+                return Ok(());
+            }
+            if line.last() == Some(&b'\n') {
+                line.pop();
+            }
+            if line.len() as u64 > plan.message_max {
+                return Err(BodyError::TooLarge { max: plan.message_max }.into());
+            }
+            self.publish(plan, Body::new(line))?;
+            // Whoever feeds line by line wants to see what becomes of them.
+            while let Ok(event) = self.group.next_event(Duration::ZERO) {
+                self.on_event(&event);
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: &GroupEvent) {
+        match event {
+            GroupEvent::Sent { key } => {
+                if let Some(fate) = self.fates.get_mut(key) {
+                    fate.sent = true;
+                }
+            }
+            GroupEvent::Held { key, node } => {
+                if let Some(fate) = self.fates.get_mut(key) {
+                    fate.held = true;
+                    *self.holders.entry(*node).or_default() += 1;
+                    self.output.event(&Line::Held(Held { id: key.object.0, node: node.0 }));
+                }
+            }
+            event => {
+                group_args::show(event, self.output);
+            }
+        }
+    }
+
+    /// Until all is held (or sent, when nobody needs to answer), or nobody has said so in time.
+    fn wait(&mut self, plan: &Plan) -> End {
+        let mut deadline = None;
+        loop {
+            let enough = |fate: &Fate| if self.watched { fate.held } else { fate.sent };
+            if self.fates.values().all(enough) {
+                return End::Done;
+            }
+            if self.fates.values().all(|fate| fate.sent || fate.held) {
+                deadline.get_or_insert_with(|| Instant::now() + plan.wait);
+            }
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                return End::TimedOut;
+            }
+            match self.group.next_event(POLL) {
+                Ok(event) => self.on_event(&event),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return End::Interrupted,
+            }
+        }
+    }
+
+    /// Answers requests for so long; false when it is stopped.
+    fn stay(&mut self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            match self.group.next_event(left) {
+                Ok(event) => self.on_event(&event),
+                Err(RecvTimeoutError::Timeout) => return true,
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn conclude(&self, end: End, plan: &Plan) -> Exit {
+        let all = self.fates.len() as u64;
+        let held = self.fates.values().filter(|fate| fate.held).count() as u64;
+        let failure = match end {
+            End::Done => None,
+            End::Interrupted => Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted")),
+            End::TimedOut if held == 0 => Some(Failure::new(
+                Exit::Nobody,
+                "nobody",
+                format!(
+                    "holders (0): no node said within {} that it holds the message. Check that one \
+                     is on this group and interface, or use --one-way",
+                    units::seconds(plan.wait)
+                ),
+            )),
+            End::TimedOut => Some(Failure::new(
+                Exit::Partial,
+                "partial",
+                format!(
+                    "messages ({held} of {all}): no node said that it holds the others. Publish \
+                     them again, or wait longer with --wait"
+                ),
+            )),
+        };
+        let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
+        if let Some(failure) = failure.filter(|failure| failure.exit != Exit::Interrupted) {
+            self.output.failure(&failure);
+        }
+        if self.output.is_json() {
+            let holders = self.holders.len() as u64;
+            let line = Line::publish_result(exit as u8, (all, held), self.bytes, holders);
+            self.output.event(&line);
+        }
+        exit
+    }
+}

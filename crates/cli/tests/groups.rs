@@ -1,0 +1,145 @@
+//! Messages from one process to others over loopback multicast.
+
+mod support;
+
+use support::{Running, Stage, assert_same};
+
+fn sub(stage: &Stage, args: &[&str]) -> Running {
+    let mut running = stage.start("sub", args);
+    running.wait_for("start");
+    running
+}
+
+/// A path as the command line takes it.
+fn text(path: &std::path::Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_message_comes_to_all_who_subscribe_to_its_topic_and_its_publisher_learns_it() {
+    let stage = Stage::new();
+    let wanted = ["convoy/#", "+/2/position"].map(|filter| sub(&stage, &[filter, "--count", "1"]));
+    let other = sub(&stage, &["base/#"]);
+    let sent = stage.start("pub", &["convoy/2/position", "--message", "60.17 24.94", "--tag", "7"]);
+    let sent = sent.end().expect(0);
+    assert!(!sent.all("held").is_empty() && sent.result()["held"] == 1);
+    for running in wanted {
+        let received = running.end().expect(0);
+        let message = received.all("message")[0];
+        assert_eq!(
+            (&message["topic"], &message["text"], &message["tag"]),
+            (&"convoy/2/position".into(), &"60.17 24.94".into(), &7.into())
+        );
+        assert_eq!(received.result()["messages"], 1);
+    }
+    other.interrupt();
+    assert!(other.end().expect(130).all("message").is_empty());
+}
+
+#[test]
+fn a_long_message_comes_whole_through_loss_and_becomes_a_file() {
+    // Loss 20 % at each of two subscribers.
+    let stage = Stage::new();
+    let file = stage.file("map.bin", 400_000);
+    let inboxes = ["a", "b"].map(|name| {
+        let out = text(&stage.path(name));
+        let loss = ["--count", "1", "--test-drop", "0.2"];
+        (out.clone(), sub(&stage, &[&["#", "--out", &out, "--create-dirs"], &loss[..]].concat()))
+    });
+    stage.start("pub", &["maps/north", &text(&file), "--rate", "20M"]).end().expect(0);
+    for (out, running) in inboxes {
+        let received = running.end().expect(0);
+        let path = received.all("message")[0]["path"].as_str().unwrap().to_owned();
+        assert!(path.starts_with(&format!("{out}/maps/north/")), "{path}");
+        assert_same(&file, path.as_ref());
+    }
+}
+
+#[test]
+fn who_comes_late_is_given_by_others_what_a_publisher_that_is_gone_has_said() {
+    let stage = Stage::new();
+    let witness = sub(&stage, &["#"]);
+    let lines = stage.text("lines", "one\ntwo\nthree\n");
+    stage.start("pub", &["a/log", &text(&lines), "--lines"]).end().expect(0);
+    let late = sub(&stage, &["a/+", "--count", "3", "--order", "topic"]).end().expect(0);
+    let texts: Vec<&str> =
+        late.all("message").iter().map(|message| message["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["one", "two", "three"]);
+    witness.interrupt();
+    witness.end().expect(130);
+}
+
+#[test]
+fn who_wants_the_latest_only_is_never_given_an_older_one_after_it() {
+    let stage = Stage::new();
+    let mut latest = sub(&stage, &["position", "--order", "latest"]);
+    let numbers: String = (0..50).map(|number| format!("{number}\n")).collect();
+    let lines = stage.text("lines", &numbers);
+    stage.start("pub", &["position", &text(&lines), "--lines"]).end().expect(0);
+    let mut seen = Vec::new();
+    while seen.last() != Some(&49) {
+        seen.push(latest.wait_for("message")["number"].as_u64().unwrap());
+    }
+    assert!(seen.is_sorted(), "{seen:?}");
+}
+
+#[test]
+fn without_anybody_to_hold_it_a_message_counts_as_undelivered() {
+    let stage = Stage::new();
+    let alone = stage.start("pub", &["a", "--message", "x", "--wait", "300ms"]).end().expect(6);
+    assert_eq!(
+        alone.error(),
+        "error: holders (0): no node said within 0.3 s that it holds the message. Check that one \
+         is on this group and interface, or use --one-way"
+    );
+    stage.start("pub", &["a", "--message", "x", "--one-way"]).end().expect(0);
+    let nothing = stage.start("sub", &["b", "--timeout", "300ms"]).end().expect(6);
+    assert!(nothing.error().starts_with("error: timeout (300ms): no message came"));
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_sent() {
+    let stage = Stage::new();
+    let file = text(&stage.file("f", 2000));
+    let dir = text(&stage.path(""));
+    let cases: [(&[&str], &str); 9] = [
+        (
+            &["pub", "a\u{7}", "-m", "x"],
+            "topic (\"a\\u{7}\"): has a control character. Leave it out",
+        ),
+        (&["pub", "a/+", "-m", "x"], "topic (a/+): has a wildcard"),
+        (&["pub", "", "-m", "x"], "topic (\"\"): is empty. Name at least one level"),
+        (&["sub", "a/#/b"], "filter (a/#/b): + and # stand for whole levels"),
+        (&["sub", "a", "--history=-1"], "history (-1): not a number up to 65535"),
+        (
+            &["pub", "a", &file, "--message-max", "1999"],
+            "message (more than 1999 bytes): is longer",
+        ),
+        (&["pub", "a", "/nowhere/x"], "message (/nowhere/x): cannot be read"),
+        (&["pub", "a", &dir], "is a directory. Use fanfare send for directories"),
+        (&["sub", "a", "--cache", "1KB"], "cache (1KB): not a size"),
+    ];
+    for (args, expected) in cases {
+        let ended = stage.start(args[0], &args[1..]).end().expect(2);
+        assert!(ended.error().contains(expected), "{}", ended.error());
+        assert!(ended.all("start").is_empty());
+    }
+    // What clap itself refuses.
+    for args in [
+        &["pub", "a"][..],
+        &["sub", "a", "--priority", "11"],
+        &["pub", "a", "-m", "x", "--replace"],
+    ] {
+        stage.start(args[0], &args[1..]).end().expect(2);
+    }
+}
+
+#[test]
+fn a_message_above_a_subscribers_policy_is_left_out_and_others_come() {
+    let stage = Stage::new();
+    let mut modest = sub(&stage, &["#", "--message-max", "10KiB"]);
+    let big = text(&stage.file("big", 50_000));
+    stage.start("pub", &["a", &big, "--one-way"]).end().expect(0);
+    stage.start("pub", &["a", "--message", "small"]).end().expect(0);
+    assert_eq!(modest.wait_for("message")["text"], "small");
+}

@@ -1,0 +1,104 @@
+//! What an earlier life of the process held: others' messages and this node's own, put back where
+//! they were.
+
+use super::{GroupNode, subscribing::point};
+use crate::{description::Description, source_log::SourceLog, topic::Topic};
+use alloc::vec::Vec;
+use fanfare_proto::{
+    Duration, FirstPass, InstanceId, NewObject, ObjectKey, ObjectKind, ObjectTransportId, Passage,
+    Storage, Time,
+};
+use fanfare_wire::Message;
+
+impl GroupNode {
+    /// What of a whole message, besides its bytes, [`Self::restore`] needs: the NORM_INFO of its
+    /// publisher, as that would send it. `None` for objects that are no messages.
+    pub fn passage(&mut self, key: ObjectKey, storage: &mut dyn Storage) -> Option<Vec<u8>> {
+        let cached = self.cache.get(key).filter(|cached| cached.description.is_some())?;
+        let (mut out, info) = (Vec::new(), cached.info.as_ref()?);
+        let receiver = &mut self.session.receiver();
+        receiver.pass_on(key, Passage::Info(info), storage, &mut out).then_some(out)
+    }
+
+    /// A message of another publisher that was whole here in an earlier life of the process, `age`
+    /// ago. Its `size` bytes are in storage, which is asked to open it. To be called before
+    /// anything is received; for each publisher in the order of its objects. False when it is of no use any more.
+    pub fn restore(
+        &mut self,
+        now: Time,
+        passage: &[u8],
+        (size, age): (u64, Duration),
+        storage: &mut dyn Storage,
+    ) -> bool {
+        self.advance(now);
+        let Ok(message @ Message::Info(_)) = Message::parse(passage) else { return false };
+        let Message::Info(info) = &message else { return false };
+        let (sender, instance) = (info.sender.source_id, info.sender.instance_id);
+        let key = ObjectKey { sender, instance, object: info.object_transport_id };
+        let is_message = Description::decode(info.payload).is_some();
+        if !is_message || !self.session.receiver().accept(self.now, &message, storage) {
+            return false;
+        }
+        self.take_events(storage);
+        self.session.receiver().have(key, 0, size, storage);
+        self.take_events(storage);
+        self.cache.was_heard(key, age);
+        self.cache.get(key).is_some()
+    }
+
+    /// A message of this node's own from an earlier life under the same instance id. Its `size`
+    /// bytes must be readable through the storage, as after [`Self::publish`]. In the order of
+    /// their objects, before anything is published. False when it is none, or finds no room.
+    pub fn restore_own(
+        &mut self,
+        now: Time,
+        object: ObjectTransportId,
+        (info, size): (Vec<u8>, u64),
+    ) -> bool {
+        self.advance(now);
+        let Some(message) = Description::decode(&info) else { return false };
+        let mut sender = self.session.sender();
+        sender.resume_at(object);
+        let (kind, info, pass) = (ObjectKind::Data, Some(info), FirstPass::Before);
+        let Ok(key) = sender.enqueue(self.now, NewObject { kind, size, info, pass }) else {
+            return false;
+        };
+        let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
+        self.publisher.on_published(&message, (key, bytes));
+        let log = self.logs.entry(key.sender);
+        let log = log.or_insert_with(|| SourceLog::new(key.instance, key.object, 0));
+        let index = log.on_heard(key.object);
+        log.on_whole(index);
+        log.settle(index);
+        if self.config.hears_itself {
+            let at = point(log, key);
+            self.delivery.on_settled(at.source, log.first_unsettled());
+        }
+        true
+    }
+
+    /// Goes on where an earlier life stopped, under the same instance id: with this object next, and
+    /// with these numbers on these topics. After the last [`Self::restore_own`].
+    pub fn resume(&mut self, next: ObjectTransportId, numbers: impl Iterator<Item = (Topic, u64)>) {
+        self.session.sender().resume_at(next);
+        self.publisher.resume(numbers);
+    }
+
+    /// Which life of this node's sender this is.
+    #[must_use]
+    pub fn instance(&self) -> InstanceId {
+        self.fields.instance_id
+    }
+
+    /// A message of this node's own that can still be repaired.
+    #[must_use]
+    pub fn own(&self, key: ObjectKey) -> Option<&Description> {
+        self.publisher.get(key)
+    }
+
+    /// The hash that another's message says that its bytes have.
+    #[must_use]
+    pub fn hash(&self, key: ObjectKey) -> Option<[u8; 32]> {
+        self.cache.get(key)?.description.as_ref()?.options.hash
+    }
+}

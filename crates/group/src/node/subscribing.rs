@@ -1,0 +1,76 @@
+//! What a subscription is given of what is here already, and what is asked for its sake.
+
+use super::GroupNode;
+use crate::{
+    delivery::Point,
+    description::Description,
+    event::Event,
+    source_log::SourceLog,
+    subscription::{Subscription, SubscriptionId},
+};
+use alloc::collections::BTreeMap;
+use fanfare_proto::ObjectKey;
+
+/// Where a message stands among its publisher's.
+pub(super) fn point(log: &SourceLog, key: ObjectKey) -> Point {
+    let index = log.index(key.object);
+    Point { source: (key.sender, key.instance), index, back: log.back(index) }
+}
+
+impl GroupNode {
+    /// Subscribes from now on. What is wanted of what is here already is handed over at once.
+    pub fn subscribe(&mut self, subscription: Subscription) -> SubscriptionId {
+        let newest = self.logs.iter().map(|(node, log)| ((*node, log.instance), log.newest()));
+        let id = self.delivery.subscribe(subscription, newest.collect::<BTreeMap<_, _>>());
+        self.recall(id);
+        self.set_silence();
+        id
+    }
+
+    fn recall(&mut self, id: SubscriptionId) {
+        let Self { logs, cache, publisher, delivery, config, .. } = self;
+        for (key, cached) in cache.whole() {
+            let log = logs.get(&key.sender).filter(|log| log.instance == key.instance);
+            if let (Some(log), Some(message)) = (log, &cached.description) {
+                let size = message.content.as_ref().map_or(cached.size, |c| c.len() as u64);
+                delivery.recall(id, point(log, *key), (*key, size), message);
+            }
+        }
+        for (key, (message, size)) in publisher.own().filter(|_| config.hears_itself) {
+            if let Some(log) = logs.get(&key.sender) {
+                delivery.recall(id, point(log, *key), (*key, *size), message);
+            }
+        }
+        for (node, log) in logs {
+            delivery.on_settled((*node, log.instance), log.first_unsettled());
+        }
+        self.hand_over();
+    }
+
+    /// Ends a subscription; false when there is none of that id.
+    pub fn unsubscribe(&mut self, id: SubscriptionId) -> bool {
+        let ended = self.delivery.unsubscribe(id);
+        self.set_silence();
+        ended
+    }
+
+    fn set_silence(&mut self) {
+        let silent = self.config.silent || !self.delivery.asks();
+        self.session.receiver().set_silent(silent);
+    }
+
+    /// A message of this node's own, for its own subscriptions.
+    pub(super) fn hear_own(&mut self, key: ObjectKey, size: u64, message: &Description) {
+        let Some(log) = self.logs.get(&key.sender) else { return };
+        let at = point(log, key);
+        self.delivery.on_message(at, (key, size), message);
+        self.delivery.on_settled(at.source, log.first_unsettled());
+        self.hand_over();
+    }
+
+    pub(super) fn hand_over(&mut self) {
+        while let Some(message) = self.delivery.poll() {
+            self.events.push_back(Event::Message(message));
+        }
+    }
+}

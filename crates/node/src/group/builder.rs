@@ -1,0 +1,159 @@
+//! How a member of a group is made: a node's builder, with what concerns groups.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool, mpsc::sync_channel},
+};
+
+use fanfare_group::{GroupConfig, GroupNode};
+use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
+use fanfare_udp::Ready;
+
+use super::{
+    CacheError, Group, GroupHandle,
+    checker::Checker,
+    engine::GroupEngine,
+    event::GroupEvent,
+    keeper::{Identity, Keeper, Kept, Opened},
+    revival::revive,
+    store::{Durable, MessageStore},
+};
+use crate::{
+    builder::{BuildError, NodeBuilder, random, random_id},
+    clock::Clock,
+    driver::{Driver, Outgoing, TestDrop},
+    node::Stopper,
+    outbox::Outbox,
+    segment,
+    waker::Waker,
+};
+
+/// Events that the channel to the application holds; each may hold a message of 64 KiB.
+const EVENTS: usize = 256;
+/// Objects of one publisher that are in view, and can be had from others: 17 minutes of one message
+/// a second.
+const OBJECTS_MAX: u16 = 1024;
+/// A repair is so much longer than the message that it passes on: header of the command, and of ours.
+const REPAIR_HEADER: u16 = 22;
+
+/// What concerns groups.
+#[derive(Debug, Clone)]
+pub struct GroupOptions {
+    /// Limits and intervals of the node.
+    pub config: GroupConfig,
+    /// Longest message that is published or taken, bytes. Default 1 GiB.
+    pub message_max: u64,
+    /// Messages outlive the process in this directory, and so do this node's id and its numbers.
+    /// Default none.
+    pub cache_dir: Option<PathBuf>,
+    /// It may publish. Default true; without it nothing but feedback and repairs is sent.
+    pub publishes: bool,
+}
+
+impl Default for GroupOptions {
+    fn default() -> Self {
+        let config = GroupConfig { verifies: true, ..GroupConfig::default() };
+        Self { config, message_max: 1 << 30, cache_dir: None, publishes: true }
+    }
+}
+
+type Parted = (Option<Durable>, Option<(Identity, Kept)>, Vec<GroupEvent>);
+
+/// What writes, what was there, and what the application should know of that.
+fn parted(opened: Option<Opened>) -> Parted {
+    let Some(opened) = opened else { return (None, None, Vec::new()) };
+    let Opened { keeper, files, identity, kept, quarantined: aside } = opened;
+    let messages = kept.damaged;
+    let damaged = messages > 0 || aside.is_some();
+    let news = damaged.then_some(GroupEvent::Damaged { messages, aside });
+    (Some(Durable { keeper, files }), Some((identity, kept)), news.into_iter().collect())
+}
+
+impl NodeBuilder {
+    /// Makes a member of the group instead of a node that transfers files, and starts its thread.
+    ///
+    /// # Errors
+    /// What this machine refuses: interface, sockets, threads.
+    pub fn join(mut self, options: GroupOptions) -> Result<Group, BuildError> {
+        self.check()?;
+        let endpoint = self.open_endpoint(true)?;
+        let seed = self.seed.unwrap_or_else(random);
+        let (clock, waker) = (Clock::start(), Waker::new()?);
+        let opened = self.open_cache(&options, &waker)?;
+        let session = self.group_session(&options);
+        let (id, segment_size) = (session.node_id, self.sender.segment_size);
+        let now = clock.now();
+        let mut config = options.config;
+        config.frame_max = config.frame_max.min(usize::from(segment_size));
+        let mut node = GroupNode::new(config, session, seed, now);
+        if let Ok(address) = endpoint.local_addr() {
+            node.session().set_address(address);
+        }
+        let (durable, left, news) = parted(opened);
+        let files = durable.as_ref().map(|durable: &Durable| durable.files.clone());
+        let mut store = MessageStore::new(id, config.cache_bytes, options.message_max, durable);
+        if let (Some(left), Some(files)) = (left, &files) {
+            revive(now, &mut node, &mut store, files, left);
+        }
+        let checker = Checker::start(waker.clone())?;
+        let mut engine = GroupEngine::new(node, store, checker, segment_size);
+        engine.news = news;
+        let (commands, to_obey) = sync_channel(16);
+        let (to_application, events) = sync_channel(EVENTS);
+        let stop = Arc::new(AtomicBool::new(false));
+        let (address, interface) = (endpoint.group(), endpoint.interface().cloned());
+        let longest = usize::from(segment_size + REPAIR_HEADER) + segment::HEADER_MAX;
+        let driver = Driver {
+            clock,
+            engine,
+            outbox: Outbox::with_room(to_application, EVENTS * 4),
+            commands: to_obey,
+            stop: stop.clone(),
+            ready: Ready { group: true, unicast: true, writable: false, woken: true },
+            waker: waker.clone(),
+            outgoing: Outgoing::new(&endpoint, longest),
+            endpoint,
+            test_drop: TestDrop::new(self.test_drop, !seed),
+            next_overruns: now,
+        };
+        let thread = std::thread::Builder::new().name("fanfare-group".into());
+        let thread = Some(thread.spawn(move || driver.run())?);
+        let (message_max, stopper) = (options.message_max, Stopper { stop, waker });
+        let events = Some(events);
+        let handle = GroupHandle { id, address, message_max, files, stopper, commands };
+        Ok(Group { handle, interface, events, thread })
+    }
+
+    /// The durable cache: with it this node is who it was.
+    fn open_cache(
+        &mut self,
+        options: &GroupOptions,
+        waker: &Waker,
+    ) -> Result<Option<Opened>, BuildError> {
+        let Some(path) = &options.cache_dir else { return Ok(None) };
+        let node = self.node_id.unwrap_or_else(random_id);
+        let instance = self.instance_id.unwrap_or_else(|| InstanceId(random() as u16));
+        let opened = Keeper::open(path, Identity { node, instance }, waker.clone())?;
+        if self.node_id.is_some_and(|wanted| wanted != opened.identity.node) {
+            let (path, node) = (path.clone(), opened.identity.node.0);
+            return Err(CacheError::OtherNode { path, node }.into());
+        }
+        self.node_id = Some(opened.identity.node);
+        self.instance_id = Some(opened.identity.instance);
+        Ok(Some(opened))
+    }
+
+    fn group_session(&mut self, options: &GroupOptions) -> SessionConfig {
+        let mut session = self.session_config();
+        let mut sender = self.sender.clone();
+        sender.cache_objects = usize::from(OBJECTS_MAX);
+        session.sender = options.publishes.then_some(sender);
+        session.receiver = Some(ReceiverConfig {
+            ack: AckPolicy::Received,
+            objects_max: OBJECTS_MAX,
+            object_size_max: options.message_max,
+            ..self.receiver.clone()
+        });
+        session
+    }
+}

@@ -1,0 +1,308 @@
+//! A group's node as a driver drives it, with the bytes of its messages.
+
+use std::{collections::VecDeque, sync::mpsc::SyncSender, time::Duration};
+
+use fanfare_group::{
+    Delivered, Event, GroupNode, Options, PublishError, Subscription, SubscriptionId, Topic,
+};
+use fanfare_proto::{
+    AbortReason, EnqueueError, Event as SessionEvent, ObjectKey, RecvMeta, Time, Transmit,
+};
+use fanfare_udp::Endpoint;
+
+use super::{
+    GroupError,
+    body::Body,
+    checker::Checker,
+    event::{GroupEvent, GroupReport, GroupStatus, Message},
+    store::MessageStore,
+};
+use crate::{
+    driver::{Engine, SocketReport},
+    outbox::Outbox,
+};
+
+/// Longest for the good-bye.
+const FAREWELL: Duration = Duration::from_millis(300);
+/// Publications that wait for room in the session; their publishers wait as well.
+const WAITING_MAX: usize = 64;
+
+/// A message on its way to the session.
+#[derive(Debug)]
+pub(crate) struct Publication {
+    pub(crate) topic: Topic,
+    pub(crate) body: Body,
+    pub(crate) options: Options,
+    /// It is to be told who holds it.
+    pub(crate) watched: bool,
+    /// Where its bytes are in the durable cache.
+    pub(crate) file: Option<String>,
+    pub(crate) reply: SyncSender<Result<ObjectKey, GroupError>>,
+}
+
+/// What an application asks of a running member.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Publish(Box<Publication>),
+    Subscribe(Subscription, SyncSender<SubscriptionId>),
+    Unsubscribe(SubscriptionId, SyncSender<bool>),
+    Cancel(u64, SyncSender<usize>),
+    Status(SyncSender<GroupStatus>),
+}
+
+/// The engine.
+#[derive(Debug)]
+pub(crate) struct GroupEngine {
+    pub(crate) node: GroupNode,
+    pub(crate) store: MessageStore,
+    pub(crate) checker: Checker,
+    pub(crate) segment_size: u64,
+    /// From before it ran.
+    pub(crate) news: Vec<GroupEvent>,
+    waiting: VecDeque<Publication>,
+    ending: Option<Time>,
+    done: bool,
+}
+
+impl GroupEngine {
+    pub(crate) fn new(
+        node: GroupNode,
+        store: MessageStore,
+        checker: Checker,
+        segment_size: u16,
+    ) -> Self {
+        let segment_size = u64::from(segment_size);
+        let (waiting, ending, done) = (VecDeque::new(), None, false);
+        let news = Vec::new();
+        Self { node, store, checker, segment_size, news, waiting, ending, done }
+    }
+
+    fn status(&mut self) -> GroupStatus {
+        let node = self.node.session().node_id();
+        let (members, own, kept) = (self.node.members(), self.node.own_count(), self.node.kept());
+        let (group, session) = (self.node.stats(), self.node.session_stats());
+        GroupStatus { node, members, own, kept, group, session }
+    }
+
+    fn publish_waiting(&mut self, now: Time) {
+        while let Some(publication) = self.waiting.pop_front() {
+            let result = self.publish(now, &publication);
+            if let Err(GroupError::Publish(full)) = &result
+                && let PublishError::Session(EnqueueError::CacheFull { .. }) = full
+            {
+                self.waiting.push_front(publication);
+                return;
+            }
+            // Who asked may have gone away; the message has not.
+            let _ = publication.reply.try_send(result);
+        }
+    }
+
+    fn publish(&mut self, now: Time, publication: &Publication) -> Result<ObjectKey, GroupError> {
+        let Publication { topic, body, options, watched, file, .. } = publication;
+        let options = Options { hash: Some(body.hash()), ..*options };
+        let short = body.bytes().filter(|bytes| bytes.len() as u64 <= self.segment_size);
+        let (key, inline) = match short {
+            Some(bytes) => {
+                let published = self.node.publish(now, topic, bytes, options);
+                let published = published.map_err(GroupError::Publish)?;
+                (published.key, published.inline)
+            }
+            None => {
+                let stored = self.node.publish_stored(now, topic, body.len(), options);
+                (stored.map_err(GroupError::Publish)?, false)
+            }
+        };
+        if !inline {
+            self.store.put(key, body.content.clone(), file.clone());
+        }
+        self.keep_own(key, if inline { 0 } else { body.len() }, body.hash())?;
+        if *watched {
+            self.node.watch(key);
+        }
+        Ok(key)
+    }
+
+    /// Before anything of it is sent it is on disk: its number must not stand for another message
+    /// in the next life.
+    fn keep_own(&mut self, key: ObjectKey, size: u64, hash: [u8; 32]) -> Result<(), GroupError> {
+        if !self.store.is_durable() {
+            return Ok(());
+        }
+        let Some(message) = self.node.own(key) else { return Ok(()) };
+        let number = (message.topic.as_str().to_owned(), message.number + 1);
+        let description = message.encode();
+        self.store.keep_own(key, (size, hash), description, number).map_err(|why| {
+            self.node.session().sender().cancel(key.object);
+            GroupError::NotDurable(why)
+        })
+    }
+
+    /// Another's message is here for good.
+    fn on_whole(&mut self, key: ObjectKey, size: u64) {
+        if !self.store.is_durable() {
+            return;
+        }
+        // A message in its description has no bytes besides.
+        let hash = self.node.hash(key).unwrap_or_default();
+        if let Some(passage) = self.node.passage(key, &mut self.store) {
+            self.store.keep(key, (size, hash), passage);
+        }
+    }
+
+    fn on_event(
+        &mut self,
+        now: Time,
+        event: Event,
+        endpoint: &Endpoint,
+        outbox: &mut Outbox<GroupEvent>,
+    ) {
+        match event {
+            Event::Message(delivered) => {
+                let message = self.message(delivered);
+                outbox.push_all(message.map(|message| GroupEvent::Message(Box::new(message))));
+            }
+            Event::Released { key } => self.store.remove(key),
+            Event::Verify { key, size, hash } => {
+                let content = self.store.get(key);
+                let verdict = content
+                    .map_or(Some(false), |content| self.checker.check(key, (content, size), hash));
+                if let Some(right) = verdict {
+                    self.node.verdict(now, key, right, &mut self.store);
+                }
+            }
+            Event::Whole { key, size } => self.on_whole(key, size),
+            Event::Held { key, node } => outbox.push(GroupEvent::Held { key, node }),
+            Event::Joined { node } => outbox.push(GroupEvent::Joined { node }),
+            Event::Left { node } => outbox.push(GroupEvent::Left { node }),
+            Event::HearsUs { node, hears } => outbox.push(GroupEvent::HearsUs { node, hears }),
+            Event::Session(event) => self.on_session_event(event, endpoint, outbox),
+        }
+    }
+
+    fn on_session_event(
+        &mut self,
+        event: SessionEvent,
+        endpoint: &Endpoint,
+        outbox: &mut Outbox<GroupEvent>,
+    ) {
+        match event {
+            SessionEvent::ObjectSent { key } => outbox.push(GroupEvent::Sent { key }),
+            SessionEvent::ObjectAborted { key, reason: AbortReason::Storage(reason) } => {
+                outbox.push(GroupEvent::Lost { key, reason });
+            }
+            SessionEvent::NodeIdTaken { source: other, .. } => {
+                let id = self.node.session().node_id();
+                let taken = endpoint.local_addr().ok();
+                let taken = taken.map(|own| GroupEvent::NodeIdTaken { id, own, other });
+                outbox.push_all(taken);
+            }
+            _ => {}
+        }
+    }
+
+    /// With its bytes; `None` when they are gone.
+    fn message(&self, delivered: Delivered) -> Option<Message> {
+        let Delivered { subscription, key, size, mut description } = delivered;
+        let body = match description.content.take() {
+            Some(bytes) => Body::new(bytes),
+            None => {
+                let content = self.store.get(key)?.clone();
+                let hash = description.options.hash;
+                let hash = hash.map_or_else(|| content.hash().ok(), Some)?;
+                Body::known(content, size, hash)
+            }
+        };
+        Some(Message { subscription, key, description, body })
+    }
+}
+
+impl Engine for GroupEngine {
+    type Command = Command;
+    type Event = GroupEvent;
+    type Report = GroupReport;
+
+    fn handle_datagrams(&mut self, now: Time, meta: RecvMeta, run: &[u8], stride: usize) {
+        // Each may be for another machine of the node.
+        for datagram in run.chunks(stride.max(1)) {
+            self.node.handle_datagram(now, meta, datagram, &mut self.store);
+        }
+    }
+
+    fn on_heard(&mut self, _now: Time) -> bool {
+        true
+    }
+
+    fn set_overruns(&mut self, overruns: u64) {
+        self.node.session().receiver().set_overruns(overruns);
+    }
+
+    fn obey(&mut self, now: Time, command: Command) {
+        // Nobody waits for an answer who has gone away.
+        match command {
+            Command::Publish(publication) if self.waiting.len() >= WAITING_MAX => {
+                let full = EnqueueError::CacheFull { objects: WAITING_MAX };
+                let full = GroupError::Publish(PublishError::Session(full));
+                let _ = publication.reply.try_send(Err(full));
+            }
+            Command::Publish(publication) => {
+                self.waiting.push_back(*publication);
+                self.publish_waiting(now);
+            }
+            Command::Subscribe(subscription, reply) => {
+                let _ = reply.try_send(self.node.subscribe(subscription));
+            }
+            Command::Unsubscribe(id, reply) => {
+                let _ = reply.try_send(self.node.unsubscribe(id));
+            }
+            Command::Cancel(tag, reply) => {
+                let _ = reply.try_send(self.node.cancel(tag));
+            }
+            Command::Status(reply) => {
+                let _ = reply.try_send(self.status());
+            }
+        }
+    }
+
+    fn stop(&mut self, now: Time) {
+        self.node.leave(now);
+        self.ending.get_or_insert(now + FAREWELL);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.node.handle_timeout(now, &mut self.store);
+        let idle = self.node.session().sender().is_idle();
+        self.done = self.ending.is_some_and(|end| idle || now >= end);
+    }
+
+    fn react(&mut self, now: Time, endpoint: &Endpoint, outbox: &mut Outbox<GroupEvent>) {
+        while let Some((key, right)) = self.checker.poll() {
+            self.node.verdict(now, key, right, &mut self.store);
+        }
+        while let Some(event) = self.node.poll_event() {
+            self.on_event(now, event, endpoint, outbox);
+        }
+        self.publish_waiting(now);
+        outbox.push_all(self.news.drain(..));
+        while let Some(why) = self.store.trouble() {
+            outbox.push(GroupEvent::NotDurable { why });
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time, max: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+        self.node.poll_transmit(now, max, buf, &mut self.store)
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        [self.node.poll_timeout().map(|(at, _)| at), self.ending].into_iter().flatten().min()
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn report(self, sockets: SocketReport) -> GroupReport {
+        let (group, session) = (self.node.stats(), self.node.session_stats());
+        GroupReport { group, session, overruns: sockets.overruns }
+    }
+}

@@ -1,0 +1,139 @@
+//! Messages as files in a directory: one below its topic's levels for each.
+
+use std::{fmt::Write as _, io, io::Write, path::Path};
+
+use super::event::Message;
+use crate::{
+    directory::{Directory, DirectoryError},
+    disk::OwnFile,
+    name::SafeName,
+    placement::Conflict,
+};
+
+/// A directory that takes messages.
+#[derive(Debug)]
+pub struct Inbox {
+    directory: Directory,
+}
+
+impl Inbox {
+    /// Opens `path`, after creating it if asked to.
+    ///
+    /// # Errors
+    /// It is not there, is no directory, or cannot be written to.
+    pub fn open(path: &Path, create: bool) -> Result<Self, DirectoryError> {
+        Ok(Self { directory: Directory::open(path, create)? })
+    }
+
+    /// Writes a message, durably and whole or not at all, to `TOPIC/PUBLISHER-INSTANCE-NUMBER`.
+    /// Gives its name below the directory. The same message twice is one file.
+    ///
+    /// # Errors
+    /// The disk is full, or fails.
+    pub fn place(&self, message: &Message) -> io::Result<String> {
+        let part = self.directory.own_name(message.key, ".message");
+        let file = self.directory.create_own(&part)?;
+        let placed = self.write(message, &file).and_then(|()| {
+            let (size, hash) = (message.body.len(), message.body.hash());
+            self.directory.place(&part, &name_of(message), Conflict::KeepBoth, (size, &hash))
+        });
+        if !matches!(placed, Ok(Some((_, false)))) {
+            self.directory.remove(&part);
+        }
+        placed.map(|placed| placed.map(|(name, _)| name.to_string()).unwrap_or_default())
+    }
+
+    fn write(&self, message: &Message, file: &OwnFile) -> io::Result<()> {
+        let mut out = At { file, offset: 0 };
+        message.body.copy_to(&mut out)?;
+        Ok(file.sync()?)
+    }
+}
+
+/// Writes one after the other.
+struct At<'a> {
+    file: &'a OwnFile,
+    offset: u64,
+}
+
+impl Write for At<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.handle().write_all_at(bytes, self.offset)?;
+        self.offset += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A topic whose levels are no safe names is replaced by its hash: a name is never repaired, since two
+/// different ones must not become one.
+fn name_of(message: &Message) -> SafeName {
+    let topic = message.description.topic.as_str();
+    let file = format!(
+        "{:08x}-{:04x}-{}",
+        message.key.sender.0, message.key.instance.0, message.description.number
+    );
+    let safe = SafeName::parse(format!("{topic}/{file}").as_bytes());
+    safe.unwrap_or_else(|_| {
+        let mut name = String::from("topic-");
+        for byte in &blake3::hash(topic.as_bytes()).as_bytes()[..8] {
+            let _ = write!(name, "{byte:02x}");
+        }
+        SafeName::own(name).join(file)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_group::{Description, Options, SubscriptionId, Topic};
+    use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
+
+    use super::*;
+    use crate::{group::Body, scratch::Scratch};
+
+    fn message(topic: &str, number: u64, body: Vec<u8>) -> Message {
+        let (sender, instance) = (NodeId(0xab), InstanceId(7));
+        let object = ObjectTransportId(number as u16);
+        let topic = Topic::new(topic).unwrap();
+        let options = Options::default();
+        Message {
+            subscription: SubscriptionId(0),
+            key: ObjectKey { sender, instance, object },
+            description: Description { topic, number, options, content: None },
+            body: Body::new(body),
+        }
+    }
+
+    #[test]
+    fn a_message_is_a_file_below_its_topic_and_twice_the_same_is_one() {
+        let scratch = Scratch::new();
+        let inbox = Inbox::open(scratch.path(), false).unwrap();
+        for body in [b"one", b"one", b"two"] {
+            let name = inbox.place(&message("a/b", 3, body.to_vec())).unwrap();
+            assert_eq!(std::fs::read(scratch.path().join(name)).unwrap(), body);
+        }
+        let names = std::fs::read_dir(scratch.path().join("a/b")).unwrap();
+        let mut names: Vec<_> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        assert_eq!(names, ["000000ab-0007-3", "000000ab-0007-3.1"]);
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1, "no part is left");
+    }
+
+    #[test]
+    fn a_topic_that_is_no_safe_name_leads_nowhere_else() {
+        let scratch = Scratch::new();
+        let inbox = Inbox::open(&scratch.path().join("in"), true).unwrap();
+        let mut names = Vec::new();
+        for topic in ["../../etc/passwd", "/a", "a//b", "a/./b", "c:/x"] {
+            let name = inbox.place(&message(topic, 0, vec![1])).unwrap();
+            assert!(name.starts_with("topic-"), "{topic}: {name}");
+            names.push(name);
+        }
+        names.dedup();
+        assert_eq!(names.len(), 5);
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
+    }
+}

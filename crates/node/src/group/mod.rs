@@ -1,0 +1,255 @@
+//! Groups on real sockets: a member publishes and subscribes, and repairs for others.
+//!
+//! - [`Group`]: a member that runs; `builder`: how it is made
+//! - [`body`]: what a message holds; [`event`]: what a member tells; [`inbox`]: messages as files
+//! - `engine`: its node in the driver's hands; `store`: the bytes there; `checker`: are they right?
+//! - `keeper`: messages that outlive the process; `revival`: putting them back
+
+pub mod body;
+mod builder;
+mod checker;
+mod engine;
+pub mod event;
+pub mod inbox;
+mod keeper;
+mod revival;
+mod store;
+
+use std::{
+    fmt,
+    net::SocketAddr,
+    ops::Deref,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+pub use body::{Body, BodyError};
+pub use builder::GroupOptions;
+pub use event::{GroupEvent, GroupReport, GroupStatus, Message};
+use fanfare_group::{Options, PublishError, Subscription, SubscriptionId, Topic};
+use fanfare_proto::{NodeId, ObjectKey};
+use fanfare_udp::Interface;
+pub use inbox::Inbox;
+pub use keeper::CacheError;
+
+use crate::node::Stopper;
+use engine::{Command, Publication};
+use keeper::Files;
+
+/// Why something asked of a member was not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GroupError {
+    /// The message was not taken.
+    Publish(PublishError),
+    /// The message has more bytes than this node's policy allows.
+    TooLarge {
+        /// Its bytes.
+        size: u64,
+        /// The most.
+        max: u64,
+    },
+    /// It could not be made durable, and was not published; why.
+    NotDurable(String),
+    /// There is no room for its bytes in the durable cache.
+    Cache(std::io::ErrorKind, String),
+    /// The member has ended.
+    Ended,
+}
+
+impl fmt::Display for GroupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Publish(error) => error.fmt(f),
+            Self::TooLarge { size, max } => write!(
+                f,
+                "message ({size} bytes): is longer than messages may be here ({max} bytes). Raise \
+                 --message-max here and at subscribers, or use fanfare send"
+            ),
+            Self::NotDurable(why) | Self::Cache(_, why) => write!(
+                f,
+                "message: could not be written to the cache directory, and was not published \
+                 ({why}). Make room there, and publish it again"
+            ),
+            Self::Ended => write!(f, "group: this member has ended. Start it again"),
+        }
+    }
+}
+
+impl std::error::Error for GroupError {}
+
+/// A member of a group, running. Dropping it stops it.
+#[derive(Debug)]
+pub struct Group {
+    handle: GroupHandle,
+    interface: Option<Interface>,
+    events: Option<Receiver<GroupEvent>>,
+    thread: Option<JoinHandle<GroupReport>>,
+}
+
+/// What may be asked of a member from any thread.
+#[derive(Debug, Clone)]
+pub struct GroupHandle {
+    id: NodeId,
+    address: SocketAddr,
+    message_max: u64,
+    files: Option<Arc<Files>>,
+    stopper: Stopper,
+    commands: SyncSender<Command>,
+}
+
+impl Deref for Group {
+    type Target = GroupHandle;
+
+    fn deref(&self) -> &GroupHandle {
+        &self.handle
+    }
+}
+
+impl GroupHandle {
+    /// Its id in the group.
+    #[must_use]
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// The group's address.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Something that stops it, for another thread.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Publishes a message; waits while too many are in transit. `watched`: it is told who holds it
+    /// ([`GroupEvent::Held`]). Its hash is added to `options` where it travels as data.
+    ///
+    /// # Errors
+    /// It is too large, or there are too many topics, or the member has ended.
+    pub fn publish(
+        &self,
+        topic: Topic,
+        body: Body,
+        options: Options,
+        watched: bool,
+    ) -> Result<ObjectKey, GroupError> {
+        let (size, max) = (body.len(), self.message_max);
+        if size > max {
+            return Err(GroupError::TooLarge { size, max });
+        }
+        let (body, file) = match &self.files {
+            Some(files) => body
+                .kept_in(files)
+                .map_err(|error| GroupError::Cache(error.kind(), error.to_string()))?,
+            None => (body, None),
+        };
+        let name = file.clone();
+        let published = self.ask(|reply| {
+            Command::Publish(Box::new(Publication { topic, body, options, watched, file, reply }))
+        })?;
+        if let (Err(_), Some(files), Some(name)) = (&published, &self.files, name) {
+            files.remove(&name);
+        }
+        published
+    }
+
+    /// Subscribes from now on; what is wanted of what is here already comes at once.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn subscribe(&self, subscription: Subscription) -> Result<SubscriptionId, GroupError> {
+        self.ask(|reply| Command::Subscribe(subscription, reply))
+    }
+
+    /// Ends a subscription; false when there is none of that id.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn unsubscribe(&self, id: SubscriptionId) -> Result<bool, GroupError> {
+        self.ask(|reply| Command::Unsubscribe(id, reply))
+    }
+
+    /// Withdraws this member's messages with this tag, as far as they still wait or can be repaired.
+    /// Gives their number.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn cancel(&self, tag: u64) -> Result<usize, GroupError> {
+        self.ask(|reply| Command::Cancel(tag, reply))
+    }
+
+    /// How it stands.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn status(&self) -> Result<GroupStatus, GroupError> {
+        self.ask(Command::Status)
+    }
+
+    fn ask<A>(&self, command: impl FnOnce(SyncSender<A>) -> Command) -> Result<A, GroupError> {
+        let (reply, answer) = sync_channel(1);
+        self.commands.send(command(reply)).map_err(|_| GroupError::Ended)?;
+        self.stopper.waker.wake();
+        answer.recv().map_err(|_| GroupError::Ended)
+    }
+}
+
+impl Group {
+    /// Its interface.
+    #[must_use]
+    pub fn interface(&self) -> Option<&Interface> {
+        self.interface.as_ref()
+    }
+
+    /// What may be asked of it from other threads.
+    #[must_use]
+    pub fn handle(&self) -> GroupHandle {
+        self.handle.clone()
+    }
+
+    /// The next event; waits for it.
+    ///
+    /// # Errors
+    /// Nothing came in time, or the member has ended and everything was told.
+    pub fn next_event(&self, timeout: Duration) -> Result<GroupEvent, RecvTimeoutError> {
+        match &self.events {
+            Some(events) => events.recv_timeout(timeout),
+            None => Err(RecvTimeoutError::Disconnected),
+        }
+    }
+
+    /// The events for another thread; [`Self::next_event`] gives none any more.
+    pub fn take_events(&mut self) -> Option<Receiver<GroupEvent>> {
+        self.events.take()
+    }
+
+    /// Says good-bye and ends; waits for it.
+    #[must_use]
+    pub fn leave(mut self) -> GroupReport {
+        self.events = None;
+        self.stopper.stop();
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(report)) => report,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => GroupReport::default(),
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.events = None;
+        if let Some(thread) = self.thread.take() {
+            self.stopper.stop();
+            // A panic in the thread has said so already.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Sending and receiving files, as a driver drives it: a session, files, and jobs.
+
+use std::net::SocketAddr;
+
+use fanfare_proto::{Bitrate, Event, RecvMeta, Session, Time, Transmit};
+use fanfare_udp::Endpoint;
+
+use crate::{
+    builder::random_id,
+    driver::{Engine, SocketReport},
+    event::{Finished, NodeEvent},
+    file_storage::FileStorage,
+    outbox::Outbox,
+    placement::Conflict,
+    receive::ReceiveJob,
+    send::{SendJob, Slow},
+};
+
+/// What an application asks of a running node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Command {
+    /// Send at this rate from now on.
+    Rate(Bitrate),
+    /// Treat slow receivers so from now on.
+    Slow(Slow),
+    /// Treat files that are there already so from now on.
+    Conflict(Conflict),
+}
+
+/// The engine.
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    pub(crate) session: Session,
+    pub(crate) storage: FileStorage,
+    pub(crate) send: Option<SendJob>,
+    pub(crate) receive: Option<ReceiveJob>,
+}
+
+impl Engine for Transfer {
+    type Command = Command;
+    type Event = NodeEvent;
+    type Report = Finished;
+
+    fn handle_datagrams(&mut self, now: Time, meta: RecvMeta, run: &[u8], stride: usize) {
+        self.session.handle_datagrams(now, meta, run, stride, &mut self.storage);
+    }
+
+    fn on_heard(&mut self, now: Time) -> bool {
+        let Some(job) = &mut self.receive else { return false };
+        job.on_heard(now);
+        true
+    }
+
+    fn set_overruns(&mut self, overruns: u64) {
+        self.session.receiver().set_overruns(overruns);
+    }
+
+    fn obey(&mut self, _now: Time, command: Command) {
+        match command {
+            Command::Rate(rate) => self.session.sender().set_rate(rate),
+            Command::Slow(slow) => {
+                if let Some(job) = &mut self.send {
+                    job.set_slow(slow);
+                }
+            }
+            Command::Conflict(conflict) => {
+                if let Some(job) = &mut self.receive {
+                    job.set_conflict(conflict);
+                }
+            }
+        }
+    }
+
+    fn stop(&mut self, now: Time) {
+        if let Some(job) = &mut self.send {
+            job.stop(now, &mut self.session);
+        }
+        if let Some(job) = &mut self.receive {
+            job.stop(now, &mut self.session, &mut self.storage);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.session.handle_timeout(now, &mut self.storage);
+    }
+
+    fn react(&mut self, now: Time, endpoint: &Endpoint, outbox: &mut Outbox<NodeEvent>) {
+        let Self { session, storage, send, receive } = self;
+        if let Some(job) = receive {
+            job.on_wake(now, session, storage, outbox);
+        }
+        while let Some(event) = session.poll_event() {
+            if let Some(job) = send {
+                job.on_event(now, session, storage, &event, outbox);
+            }
+            if let Some(job) = receive {
+                job.on_event(now, session, storage, &event, outbox);
+            }
+            if let Event::NodeIdTaken { source, acknowledged } = event {
+                outbox.push_all(give_way(session, endpoint, source, acknowledged));
+            }
+            if let Event::ObjectPurged { key } = event {
+                // Withdrawn objects leave no other trace.
+                fanfare_proto::Storage::close(storage, key, false);
+            }
+        }
+        if let Some(job) = send {
+            job.on_timeout(now, session, storage, outbox);
+        }
+        if let Some(job) = receive {
+            job.on_timeout(now, session, storage, outbox);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time, max: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+        self.session.poll_transmit(now, max, buf, &mut self.storage)
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        let timers = [
+            self.session.poll_timeout().map(|(at, _)| at),
+            self.send.as_ref().and_then(SendJob::next_timeout),
+            self.receive.as_ref().and_then(ReceiveJob::next_timeout),
+        ];
+        timers.into_iter().flatten().min()
+    }
+
+    fn is_done(&self) -> bool {
+        self.send.as_ref().is_none_or(SendJob::is_done)
+            && self.receive.as_ref().is_none_or(ReceiveJob::is_done)
+    }
+
+    fn report(mut self, sockets: SocketReport) -> Finished {
+        Finished {
+            sent: self.send.take().map(|job| job.report(&mut self.session)),
+            received: self.receive.take().map(|job| job.report()),
+            stats: self.session.stats(),
+            overruns: sockets.overruns,
+            test_dropped: sockets.test_dropped,
+        }
+    }
+}
+
+/// Two nodes with one id: who has acknowledged something keeps it, since senders know it by that;
+/// where neither has, the lower address does.
+fn give_way(
+    session: &mut Session,
+    endpoint: &Endpoint,
+    other: SocketAddr,
+    acknowledged: bool,
+) -> Option<NodeEvent> {
+    let (id, own) = (session.node_id(), endpoint.local_addr().ok()?);
+    let settled = session.stats().watermarks_acknowledged > 0;
+    let gives_way = !settled && (acknowledged || own > other);
+    let new = Some(random_id()).filter(|new| gives_way && session.set_node_id(*new));
+    Some(NodeEvent::NodeIdTaken { id, own, other, new })
+}
