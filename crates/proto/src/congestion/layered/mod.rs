@@ -7,16 +7,20 @@
 //! knows nothing of its receivers but that some asked for their round trip.
 //!
 //! # Map, in reading order
-//! - [`scheme`]: rates of layers. [`announcement`]: what a session says of itself.
-//! - [`source`]: the sender: which packet of which layer when.
+//! - [`scheme`]: rates of layers. [`announcement`]: what a session says of itself; [`description`]:
+//!   what of its object.
+//! - [`source`]: the sender: which packet of which layer when; [`symbols`]: what it carries.
+//! - [`gathering`]: the symbols that a receiver has.
 //! - [`receiver`]: what arrives: loss (`gaps`), packet pairs (`pairs`), round trip (`round_trip`),
 //!   joins and leaves (`subscription`).
 //! - [`rlm`], [`rlc`], [`flid_dl`], [`plm`], [`era`]: the controllers.
 
 pub mod announcement;
+pub mod description;
 pub mod era;
 pub mod flid_dl;
 mod gaps;
+pub mod gathering;
 mod pairs;
 pub mod plm;
 pub mod receiver;
@@ -26,11 +30,15 @@ mod round_trip;
 pub mod scheme;
 pub mod source;
 mod subscription;
+pub mod symbols;
 
 pub use announcement::{Announcement, Echo, GroupRange, Refusal};
+pub use description::Description;
+pub use gathering::{Gathering, Taken};
 pub use receiver::{LayeredReceiver, LayeredStats, Membership, Question};
 pub use scheme::{Layers, Scheme, SchemeError};
 pub use source::{LayeredSource, Outgoing, SourceConfig};
+pub use symbols::{Symbol, Symbols};
 
 use crate::{
     rng::Rng,
