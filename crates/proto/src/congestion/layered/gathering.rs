@@ -75,6 +75,11 @@ impl Gathering {
         }
     }
 
+    /// Source symbols of a block.
+    #[must_use]
+    pub fn symbols(&self, block: u8) -> u32 {
+        self.shape.symbols(block)
+    }
     /// The ids of a block's symbols, by place.
     #[must_use]
     pub fn ids(&self, block: u8) -> &[u32] {
