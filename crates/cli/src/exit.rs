@@ -2,7 +2,9 @@
 
 use std::{fmt, net::SocketAddr, process::ExitCode};
 
-use fanfare_node::{BuildError, DirectoryError, OpenError, SourceError, proto::NodeId};
+use fanfare_node::{
+    BuildError, DirectoryError, LayeredError, OpenError, SourceError, proto::NodeId,
+};
 
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +111,13 @@ impl From<BuildError> for Failure {
             BuildError::Enqueue(_) => Self::usage("source.refused", text),
             BuildError::SegmentTooLong { .. } | BuildError::SegmentRefused { .. } => {
                 Self::usage("segment.too_long", text)
+            }
+            BuildError::Layers(error) => {
+                let (exit, code) = match error {
+                    LayeredError::Unreadable(..) => (Exit::Failed, "source.changed"),
+                    _ => (Exit::Usage, "layers.invalid"),
+                };
+                Self::new(exit, code, text)
             }
             BuildError::System(_) => Self::new(Exit::Resource, "system", text),
         }

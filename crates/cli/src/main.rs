@@ -2,7 +2,7 @@
 //!
 //! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `bench`, `generate`: a file per command
 //! - `config`: their options from a file, and again on SIGHUP
-//! - `net_args`, `units`: what they read; `progress`, `json`: what they show
+//! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `plain_receivers`, `skipped`: what `send` warns of once; `deletion`: what `recv` says it removed
 //! - `exit`, `interrupt`: how they end
 
@@ -22,6 +22,7 @@ mod interrupt;
 mod json;
 #[cfg(target_os = "linux")]
 mod lab;
+mod layers_args;
 mod net_args;
 mod plain_receivers;
 mod progress;

@@ -22,6 +22,7 @@ use crate::{
     directory::{Directory, DirectoryError},
     driver::{Driver, Outgoing, TestDrop},
     file_storage::{FileStorage, discard_parts},
+    layered::{LayeredError, LayeredListener},
     ledger::{self, Ledger},
     node::{Node, Stopper},
     outbox::Outbox,
@@ -36,7 +37,7 @@ use crate::{
 };
 
 /// Events that the channel to the application holds.
-const EVENTS: usize = 4096;
+pub(crate) const EVENTS: usize = 4096;
 /// Shortest segment that is worth having; it holds the announcement of a file.
 const SEGMENT_MIN: u32 = 128;
 
@@ -67,6 +68,8 @@ pub enum BuildError {
         /// Largest that receivers take.
         max: u16,
     },
+    /// A file cannot be sent over layers.
+    Layers(LayeredError),
     /// The system gave no thread or descriptor.
     System(io::Error),
 }
@@ -78,6 +81,7 @@ impl fmt::Display for BuildError {
             Self::Open(error) => error.fmt(f),
             Self::Directory(error) => error.fmt(f),
             Self::Enqueue(error) => error.fmt(f),
+            Self::Layers(error) => error.fmt(f),
             Self::SegmentTooLong { segment, mtu, max } => write!(
                 f,
                 "segment ({segment}): with its headers longer than the link's packets of {mtu} \
@@ -115,17 +119,17 @@ impl From<io::Error> for BuildError {
 /// Says what a [`Node`] is to do and where. Begin with [`Node::builder`].
 #[derive(Debug)]
 pub struct NodeBuilder {
-    endpoint: EndpointConfig,
-    interface: Option<String>,
-    node_id: Option<NodeId>,
-    instance_id: Option<InstanceId>,
+    pub(crate) endpoint: EndpointConfig,
+    pub(crate) interface: Option<String>,
+    pub(crate) node_id: Option<NodeId>,
+    pub(crate) instance_id: Option<InstanceId>,
     feedback: FeedbackPath,
     sender: SenderConfig,
     receiver: ReceiverConfig,
     send: Option<(Sources, SendOptions)>,
     receive: Option<(PathBuf, ReceiveOptions)>,
     test_drop: f64,
-    seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     fit_segment: bool,
 }
 
@@ -287,7 +291,7 @@ impl NodeBuilder {
         self.start(clock, session, endpoint, directory, (id, seed))
     }
 
-    fn open_endpoint(&mut self) -> Result<Endpoint, BuildError> {
+    pub(crate) fn open_endpoint(&mut self) -> Result<Endpoint, BuildError> {
         let group = self.endpoint.group.ip();
         let unicast = !group.is_multicast();
         if !unicast {
@@ -387,15 +391,19 @@ impl NodeBuilder {
             session.set_address(address);
         }
         let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
+        let hears_layers = receive.is_some() && group.ip().is_multicast();
+        let silent = self.receiver.silent;
+        let layered = hears_layers.then(|| LayeredListener::new(id, group, !seed, silent));
         let driver = Driver {
             clock,
             session,
             storage,
             send,
             receive,
+            layered,
             outbox,
             commands,
-            ready: Ready { group: true, unicast: true, writable: false, woken: true },
+            ready: Ready { group: true, layers: true, unicast: true, writable: false, woken: true },
             waker: waker.clone(),
             outgoing: Outgoing::new(
                 &endpoint,
@@ -419,6 +427,6 @@ pub(crate) fn random_id() -> NodeId {
 }
 
 /// 64 bits that no other run has: the standard library seeds its hashes from the system.
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

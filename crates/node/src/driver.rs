@@ -15,6 +15,7 @@ use crate::{
     clock::Clock,
     event::{Finished, NodeEvent},
     file_storage::FileStorage,
+    layered::LayeredListener,
     outbox::Outbox,
     placement::Conflict,
     receive::ReceiveJob,
@@ -51,6 +52,7 @@ pub(crate) struct Driver {
     pub(crate) storage: FileStorage,
     pub(crate) send: Option<SendJob>,
     pub(crate) receive: Option<ReceiveJob>,
+    pub(crate) layered: Option<LayeredListener>,
     pub(crate) outbox: Outbox,
     pub(crate) commands: Receiver<Command>,
     pub(crate) waker: Waker,
@@ -149,17 +151,25 @@ impl Driver {
     }
 
     fn receive_datagrams(&mut self, now: Time) {
-        let Self { endpoint, session, storage, test_drop, ready, .. } = self;
+        let Self { endpoint, session, storage, test_drop, ready, layered, .. } = self;
         let mut heard = false;
-        let received = endpoint.receive_runs(*ready, |meta, run, stride| {
+        let epoch = self.clock.epoch();
+        let received = endpoint.receive_runs(*ready, |told, run, stride| {
             let meta = RecvMeta {
-                source: meta.source,
-                ecn: meta.ecn.map(ecn_of),
-                unicast: meta.via == Via::Unicast,
-                waited: meta.waited,
+                source: told.source,
+                ecn: told.ecn.map(ecn_of),
+                unicast: told.via == Via::Unicast,
+                waited: told.waited,
             };
             test_drop.leave(run, stride, |bytes| {
                 heard = true;
+                // What has to do with layers comes alone.
+                if bytes.len() <= stride
+                    && let Some(layered) = layered
+                    && layered.on_datagram((now, epoch), told, bytes, storage)
+                {
+                    return;
+                }
                 session.handle_datagrams(now, meta, bytes, stride, storage);
             });
         });
@@ -186,6 +196,9 @@ impl Driver {
                     if let Some(job) = &mut self.receive {
                         job.stop(now, &mut self.session, &mut self.storage);
                     }
+                    if let Some(layered) = self.layered.take() {
+                        layered.stop(&mut self.endpoint);
+                    }
                 }
                 Command::SetRate(rate) => self.session.sender().set_rate(rate),
                 Command::SetSlow(slow) => {
@@ -203,9 +216,12 @@ impl Driver {
     }
 
     fn run_jobs(&mut self, now: Time) {
-        let Self { session, storage, send, receive, outbox, endpoint, .. } = self;
+        let Self { session, storage, send, receive, layered, outbox, endpoint, .. } = self;
         if let Some(job) = receive {
             job.on_wake(now, session, storage, outbox);
+            if let Some(layered) = layered {
+                layered.advance(now, (session, storage), endpoint, job, outbox);
+            }
         }
         while let Some(event) = session.poll_event() {
             if let Some(job) = send {
@@ -289,6 +305,7 @@ impl Driver {
             self.session.poll_timeout().map(|(at, _)| at),
             self.send.as_ref().and_then(SendJob::next_timeout),
             self.receive.as_ref().and_then(ReceiveJob::next_timeout),
+            self.layered.as_ref().and_then(LayeredListener::next_timeout),
             self.outbox.is_waiting().then(|| now + OUTBOX_RETRY),
         ];
         let next = timers.into_iter().flatten().min();
@@ -305,7 +322,7 @@ impl Driver {
         self.ready = waited.unwrap_or_else(|error| {
             self.complain(&error);
             // Whatever it is, the sockets tell.
-            Ready { group: true, unicast: true, writable: false, woken: true }
+            Ready { group: true, layers: true, unicast: true, writable: false, woken: true }
         });
     }
 

@@ -36,6 +36,7 @@
 //! - [`name`], [`announcement`], [`receipt`]: what travels besides the bytes.
 //! - `receive`, `verify`, `directory`: from an announcement to a file on disk; `ledger`, `root_set`:
 //!   what is known to be there already, and telling senders of it.
+//! - `layered`: a file over layers, each receiver at its own rate.
 //! - `disk`: what receiving asks of a file system, and a simulated one that loses power.
 //! - `segment`: how long segments are; `file_storage`: objects in files; `driver`: the thread; `clock`, `waker`, `outbox`: its parts.
 
@@ -52,6 +53,7 @@ pub mod event;
 mod file_storage;
 mod gatherer;
 pub mod invitation;
+mod layered;
 mod ledger;
 mod listing;
 pub mod manifest;
@@ -79,6 +81,7 @@ pub use event::{Finished, NodeEvent, ReceiveEvent, SendEvent};
 pub use fanfare_proto as proto;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
 pub use fanfare_wire::FieldSize;
+pub use layered::{LayeredError, LayeredOptions};
 pub use listing::ListingError;
 pub use node::{Node, Stopper};
 pub use placement::Conflict;
