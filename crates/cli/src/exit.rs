@@ -3,7 +3,8 @@
 use std::{fmt, io::ErrorKind, net::SocketAddr, process::ExitCode};
 
 use fanfare_node::{
-    BuildError, DirectoryError, OpenError, SourceError, group::CacheError, proto::NodeId,
+    BuildError, DirectoryError, LayeredError, OpenError, SourceError, group::CacheError,
+    proto::NodeId,
 };
 
 /// Exit codes.
@@ -113,6 +114,13 @@ impl From<BuildError> for Failure {
                 }
                 _ => Self::new(Exit::Resource, "cache.unusable", text),
             },
+            BuildError::Layers(error) => {
+                let (exit, code) = match error {
+                    LayeredError::Unreadable(..) => (Exit::Failed, "source.changed"),
+                    _ => (Exit::Usage, "layers.invalid"),
+                };
+                Self::new(exit, code, text)
+            }
             BuildError::System(_) => Self::new(Exit::Resource, "system", text),
         }
     }

@@ -22,6 +22,7 @@ pub(crate) enum Line {
     Reported(Reported),
     Slow(SlowLine),
     Evicted(Evicted),
+    Layers(LayersLine),
     Sender(Sender),
     Object(Object),
     Resumed(Resumed),
@@ -83,6 +84,17 @@ pub(crate) struct SlowLine {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Evicted {
     pub(crate) sender: u32,
+}
+
+/// An object comes by so many layers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LayersLine {
+    pub(crate) sender: u32,
+    pub(crate) level: u64,
+    pub(crate) rate_bps: u64,
+    pub(crate) loss: f64,
+    pub(crate) overhead: f64,
 }
 
 /// Data begins to flow.
@@ -392,6 +404,8 @@ pub(crate) enum ResultLine {
         failed: u64,
         #[serde(default, skip_serializing_if = "is_zero")]
         deleted: u64,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        refused: u64,
     },
     Publish {
         ok: bool,
@@ -462,7 +476,7 @@ mod tests {
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
-                   waiting slow evicted reloaded deleted deletion \
+                   waiting slow evicted reloaded deleted deletion layers \
                    published held message member lost subscribed status";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }

@@ -4,7 +4,7 @@
 //!   `publish`, `subscribe`: `pub` and `sub`, `group_args`: what they have in common;
 //!   `member`: `node`, `local`: its socket
 //! - `config`: their options from a file, and again on SIGHUP
-//! - `net_args`, `units`: what they read; `progress`, `json`: what they show
+//! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `plain_receivers`, `skipped`: what `send` warns of once; `deletion`: what `recv` says it removed
 //! - `exit`, `interrupt`: how they end
 
@@ -25,6 +25,7 @@ mod interrupt;
 mod json;
 #[cfg(target_os = "linux")]
 mod lab;
+mod layers_args;
 mod local;
 mod member;
 mod net_args;

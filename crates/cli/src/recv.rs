@@ -19,7 +19,7 @@ use crate::{
     deletion,
     exit::{Exit, Failure, id_taken},
     interrupt,
-    json::{Evicted, Failed, Gone, Line, Mending, Object, Resumed, Sender, Start},
+    json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
     net_args::{NetArgs, parse_node_id},
     progress::{Output, OutputArgs},
     units,
@@ -259,6 +259,9 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
         event @ (ReceiveEvent::Deleted { .. } | ReceiveEvent::Deletion { .. }) => {
             deletion::show(event, dir, output);
         }
+        event @ (ReceiveEvent::Level { .. } | ReceiveEvent::Refused { .. }) => {
+            show_layers(event, output);
+        }
         ReceiveEvent::Evicted { id } => {
             output.text(&format!(
                 "warning: sender {id} goes on without this receiver: too little of what it sends \
@@ -269,6 +272,24 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
         ReceiveEvent::SenderGone { id, said } => {
             output.event(&Line::Gone(Gone { id: id.0, said: *said }));
         }
+    }
+}
+
+fn show_layers(event: &ReceiveEvent, output: &Output) {
+    match event {
+        ReceiveEvent::Level { id, level, rate, loss, overhead } => {
+            output.event(&Line::Layers(LayersLine {
+                sender: id.0,
+                level: *level as u64,
+                rate_bps: rate.as_bps(),
+                loss: *loss,
+                overhead: *overhead,
+            }));
+        }
+        ReceiveEvent::Refused { id, why } => {
+            output.warn("layers.refused", format!("layers of sender {id}: {why}"));
+        }
+        _ => {}
     }
 }
 

@@ -8,7 +8,8 @@ use std::{
 };
 
 use fanfare_node::{
-    Expect, Gathering, Node, NodeEvent, Packing, SendEvent, SlowVerdict, Sources,
+    BuildError, Expect, Gathering, LayeredError, Node, NodeEvent, Packing, SendEvent, SlowVerdict,
+    Sources,
     event::{Finished, Outcome, ReceiverView, SendEnd, SendProgress, SendReport},
     proto::{CongestionControl, congestion::Reason as RateReason},
 };
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &SendArgs) -> Exit {
 }
 
 fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
-    let SendPlan { options, congestion, rate, builder } = args.plan()?;
+    let SendPlan { options, congestion, rate, builder, layered } = args.plan()?;
     Sources::check(&args.paths)?;
     builder.check()?;
     let receipts = Receipts::open(args)?;
@@ -50,7 +51,11 @@ fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
         roster: Roster::default(),
     };
     let (expect, wait) = (options.expect.clone(), options.wait);
-    let node = builder.send(sources, options).build()?;
+    let node = match (&layered, sources.files.front()) {
+        (Some(layered), Some(file)) if objects == 1 => builder.send_layered(file, layered)?,
+        (Some(_), _) => return Err(BuildError::Layers(LayeredError::Many).into()),
+        (None, _) => builder.send(sources, options).build()?,
+    };
     interrupt::stop_on_interrupt(node.stopper());
     output.event(&Line::Start(Start {
         group: node.group().to_string(),
@@ -64,6 +69,7 @@ fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
     let what = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
     let size = units::size(bytes);
     let pace = match congestion {
+        _ if layered.is_some() => format!("over layers, {rate} together at most"),
         CongestionControl::Fixed => format!("at {rate}"),
         _ => format!("as fast as the path bears, at most {rate}"),
     };

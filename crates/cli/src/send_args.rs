@@ -4,11 +4,14 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use fanfare_node::{
-    Expect, FieldSize, NodeBuilder, SendOptions, Slow,
+    Expect, FieldSize, LayeredOptions, NodeBuilder, SendOptions, Slow,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
 };
 
-use crate::{config::FileArgs, exit::Failure, net_args::NetArgs, progress::OutputArgs, units};
+use crate::{
+    config::FileArgs, exit::Failure, layers_args::LayersArgs, net_args::NetArgs,
+    progress::OutputArgs, units,
+};
 
 /// The most that a controller may try without being told: the fastest network that this is for.
 const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
@@ -91,6 +94,8 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) receipts: Option<PathBuf>,
     #[command(flatten)]
+    layers: LayersArgs,
+    #[command(flatten)]
     pub(crate) file: FileArgs,
     #[command(flatten)]
     pub(crate) net: NetArgs,
@@ -111,16 +116,20 @@ enum Cc {
     LossTolerant,
     /// The rate given, whatever happens
     Fixed,
+    /// ERA: each receiver by what its own path bears, in layers; with --layers alone
+    Era,
 }
 
-impl From<Cc> for CongestionControl {
-    fn from(cc: Cc) -> Self {
-        match cc {
-            Cc::Auto => Self::Auto,
-            Cc::Norm => Self::Norm,
-            Cc::Ecn => Self::Ecn,
-            Cc::LossTolerant => Self::LossTolerant,
-            Cc::Fixed => Self::Fixed,
+impl Cc {
+    /// What a sender without layers goes by.
+    fn control(self) -> CongestionControl {
+        match self {
+            Self::Auto => CongestionControl::Auto,
+            Self::Norm => CongestionControl::Norm,
+            Self::Ecn => CongestionControl::Ecn,
+            Self::LossTolerant => CongestionControl::LossTolerant,
+            // With layers the sender's own rate is fixed.
+            Self::Fixed | Self::Era => CongestionControl::Fixed,
         }
     }
 }
@@ -140,6 +149,8 @@ pub(crate) struct SendPlan {
     pub(crate) congestion: CongestionControl,
     pub(crate) rate: Bitrate,
     pub(crate) builder: NodeBuilder,
+    /// What is sent over layers, in the place of all that.
+    pub(crate) layered: Option<LayeredOptions>,
 }
 
 impl SendArgs {
@@ -150,7 +161,9 @@ impl SendArgs {
             Some(text) => units::time("wait", text)?,
             None => Duration::from_secs(default_wait),
         };
-        let (congestion, rate) = self.pace()?;
+        let layered = self.layers.options(self.given_rate()?)?;
+        let (congestion, rate) = self.pace(layered.is_some())?;
+        let rate = layered.as_ref().map_or(rate, LayersArgs::sum);
         let defaults = SenderConfig::default();
         let config = SenderConfig {
             segment_size: self.segment_size()?,
@@ -172,14 +185,20 @@ impl SendArgs {
             slow: self.slow(rate)?,
             name: self.net.name(),
         };
-        Ok(SendPlan { options, congestion, rate, builder })
+        Ok(SendPlan { options, congestion, rate, builder, layered })
     }
 
     /// What decides the rate, and the rate, or the most of it.
-    fn pace(&self) -> Result<(CongestionControl, Bitrate), Failure> {
-        let given = self.rate.as_deref().filter(|text| *text != "auto");
-        let rate = given.map(units::rate).transpose()?;
+    fn pace(&self, over_layers: bool) -> Result<(CongestionControl, Bitrate), Failure> {
+        let rate = self.given_rate()?;
         let cc = match self.cc {
+            Some(cc) if (cc == Cc::Era) != over_layers => {
+                let text = "cc: era decides over layers, and nothing else does. Use --layers auto \
+                            and --cc era, or neither";
+                return Err(Failure::usage("cc.invalid", text));
+            }
+            Some(Cc::Era) => Cc::Era,
+            None if over_layers => Cc::Era,
             Some(cc) if self.one_way && cc != Cc::Fixed => {
                 let text = "cc: whatever decides the rate needs answers, and with --one-way there \
                             are none. Use --cc fixed and --rate";
@@ -189,8 +208,14 @@ impl SendArgs {
             None if self.one_way || rate.is_some() => Cc::Fixed,
             None => Cc::Auto,
         };
-        let otherwise = if cc == Cc::Fixed { SenderConfig::default().rate } else { RATE_MAX };
-        Ok((cc.into(), rate.unwrap_or(otherwise)))
+        let otherwise =
+            if matches!(cc, Cc::Fixed | Cc::Era) { SenderConfig::default().rate } else { RATE_MAX };
+        Ok((cc.control(), rate.unwrap_or(otherwise)))
+    }
+
+    fn given_rate(&self) -> Result<Option<Bitrate>, Failure> {
+        let given = self.rate.as_deref().filter(|text| *text != "auto");
+        given.map(units::rate).transpose()
     }
 
     fn expect(&self) -> Result<Expect, Failure> {
@@ -362,6 +387,16 @@ mod tests {
         let blind = (CongestionControl::Fixed, Bitrate::mbps(10));
         assert_eq!(pace(&["--one-way"]).unwrap(), blind);
         assert!(text(&["--one-way", "--cc", "auto"]).contains("--one-way"));
+    }
+
+    #[test]
+    fn era_belongs_to_layers() {
+        let era = plan(&["--layers", "auto", "--cc", "era", "--one-way"]).unwrap();
+        assert!(era.layered.is_some() && era.congestion == CongestionControl::Fixed);
+        assert!(plan(&[]).unwrap().layered.is_none());
+        assert!(text(&["--cc", "era"]).contains("--layers"));
+        assert!(text(&["--layers", "auto", "--cc", "norm"]).contains("--layers"));
+        assert!(text(&["--layers", "64k", "--rate", "1M"]).contains("--layers auto"));
     }
 
     #[test]

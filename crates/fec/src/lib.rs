@@ -8,7 +8,8 @@
 //! - `matrix`: which point a symbol stands for, and the coefficients that follow from it;
 //! - `code`: [`Code`], and parity from source symbols;
 //! - `recover`: missing source symbols from the others and parity;
-//! - `kernel`: the same sum of products for each kind of processor. The only unsafe code.
+//! - `kernel`: the same sum of products for each kind of processor. The only unsafe code;
+//! - [`fountain`]: RaptorQ (RFC 6330), for who sends without being asked.
 //!
 //! ```
 //! use fanfare_fec::{Code, Field, Matrix};
@@ -30,7 +31,8 @@
 //! ```
 //!
 //! Feature `std` (default) finds the processor's vector instructions at run time. Without it the
-//! crate is `no_std` with `alloc` and uses what the compiler may assume of the target.
+//! crate is `no_std` with `alloc` and uses what the compiler may assume of the target. Feature
+//! `fountain` brings the codec of [`fountain`], and the crate `raptorq` with it.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![deny(unsafe_code)]
 
@@ -38,6 +40,7 @@ extern crate alloc;
 
 mod code;
 mod field;
+pub mod fountain;
 mod kernel;
 mod matrix;
 mod recover;

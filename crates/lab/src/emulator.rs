@@ -13,6 +13,7 @@ use crate::{
     capture::Captured,
     clock::Clock,
     error::LabError,
+    igmp,
     lateness::Lateness,
     packet::{Addressee, ETHERNET, Kind, classify, complete_checksum, ecn},
     priority,
@@ -31,6 +32,7 @@ use rustix::{
     },
 };
 use std::{
+    net::Ipv4Addr,
     os::fd::AsFd as _,
     rc::Rc,
     sync::mpsc::{Receiver, SyncSender, TrySendError, channel},
@@ -220,11 +222,18 @@ impl Emulator {
         let counts = &mut self.cables[number].counts;
         let (to, length) = match classify(frame) {
             Kind::Packet(to, length) => (to, length),
-            Kind::Local => return counts.local += 1,
+            Kind::Local => {
+                counts.local += 1;
+                let host = Host(number as u16);
+                for (group, joined) in igmp::memberships(&frame[ETHERNET..]) {
+                    self.emulation.on_membership(now, host, group, joined);
+                }
+                return;
+            }
             Kind::Foreign => return counts.foreign += 1,
         };
         let to = match to {
-            Addressee::All => Recipient::Group,
+            Addressee::All => recipient(&frame[ETHERNET..]),
             Addressee::Host(to) if to < hosts => Recipient::Host(Host(to as u16)),
             Addressee::Host(_) => return counts.unknown += 1,
         };
@@ -295,4 +304,10 @@ impl Emulator {
             uncaptured: self.uncaptured,
         }
     }
+}
+
+/// Of a packet for many: whose it is.
+fn recipient(packet: &[u8]) -> Recipient {
+    let group = Ipv4Addr::new(packet[16], packet[17], packet[18], packet[19]);
+    if igmp::is_flooded(group) { Recipient::Group } else { Recipient::Members(group) }
 }

@@ -38,6 +38,7 @@ mod control;
 mod emulator;
 mod error;
 mod host;
+mod igmp;
 mod lab;
 mod lateness;
 mod namespace;

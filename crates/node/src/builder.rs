@@ -23,6 +23,7 @@ use crate::{
     driver::{Driver, Outgoing, TestDrop},
     file_storage::{FileStorage, discard_parts},
     group::CacheError,
+    layered::{LayeredError, LayeredListener},
     ledger::{self, Ledger},
     node::{Node, Stopper},
     outbox::Outbox,
@@ -38,7 +39,7 @@ use crate::{
 };
 
 /// Events that the channel to the application holds.
-const EVENTS: usize = 4096;
+pub(crate) const EVENTS: usize = 4096;
 /// Shortest segment that is worth having; it holds the announcement of a file.
 const SEGMENT_MIN: u32 = 128;
 
@@ -71,6 +72,8 @@ pub enum BuildError {
     },
     /// The durable cache of a group's node.
     Cache(CacheError),
+    /// A file cannot be sent over layers.
+    Layers(LayeredError),
     /// The system gave no thread or descriptor.
     System(io::Error),
 }
@@ -83,6 +86,7 @@ impl fmt::Display for BuildError {
             Self::Directory(error) => error.fmt(f),
             Self::Enqueue(error) => error.fmt(f),
             Self::Cache(error) => error.fmt(f),
+            Self::Layers(error) => error.fmt(f),
             Self::SegmentTooLong { segment, mtu, max } => write!(
                 f,
                 "segment ({segment}): with its headers longer than the link's packets of {mtu} \
@@ -125,8 +129,8 @@ impl From<io::Error> for BuildError {
 /// Says what a [`Node`] is to do and where. Begin with [`Node::builder`].
 #[derive(Debug)]
 pub struct NodeBuilder {
-    endpoint: EndpointConfig,
-    interface: Option<String>,
+    pub(crate) endpoint: EndpointConfig,
+    pub(crate) interface: Option<String>,
     pub(crate) node_id: Option<NodeId>,
     pub(crate) instance_id: Option<InstanceId>,
     feedback: FeedbackPath,
@@ -397,14 +401,17 @@ impl NodeBuilder {
             session.set_address(address);
         }
         let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
+        let hears_layers = receive.is_some() && group.ip().is_multicast();
+        let silent = self.receiver.silent;
+        let layered = hears_layers.then(|| LayeredListener::new(id, group, !seed, silent));
         let stop = Arc::new(AtomicBool::new(false));
         let driver = Driver {
             clock,
-            engine: Transfer { session, storage, send, receive },
+            engine: Transfer { session, storage, send, receive, layered },
             outbox,
             commands,
             stop: stop.clone(),
-            ready: Ready { group: true, unicast: true, writable: false, woken: true },
+            ready: Ready { group: true, layers: true, unicast: true, writable: false, woken: true },
             waker: waker.clone(),
             outgoing: Outgoing::new(
                 &endpoint,

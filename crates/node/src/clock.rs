@@ -1,6 +1,6 @@
 //! The one place where real time enters: nanoseconds since the driver began.
 
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use fanfare_proto::Time;
 
@@ -17,5 +17,12 @@ impl Clock {
 
     pub(crate) fn now(&self) -> Time {
         Time::ZERO.plus(self.start.elapsed())
+    }
+
+    /// Its start by the system's clock as it is now, since 1970: the kernel's times are by that one,
+    /// which may be set meanwhile.
+    pub(crate) fn epoch(&self) -> Duration {
+        let system = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        system.saturating_sub(self.start.elapsed())
     }
 }

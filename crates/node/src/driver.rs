@@ -38,6 +38,16 @@ pub(crate) trait Engine {
 
     /// A run of datagrams arrived, each `stride` bytes long but for the last.
     fn handle_datagrams(&mut self, now: Time, meta: RecvMeta, run: &[u8], stride: usize);
+    /// A datagram has come alone: of a layer, or about layers? True when it was taken. `epoch`: the
+    /// driver's time zero by the system's clock, since 1970.
+    fn take_layered(
+        &mut self,
+        _at: (Time, Duration),
+        _told: &fanfare_udp::RecvMeta,
+        _datagram: &[u8],
+    ) -> bool {
+        false
+    }
     /// Something arrived in this turn. Gives true when it wants to be told of overruns.
     fn on_heard(&mut self, now: Time) -> bool;
     /// So many runs of datagrams has the system dropped so far.
@@ -45,11 +55,11 @@ pub(crate) trait Engine {
     /// The application asks for something.
     fn obey(&mut self, now: Time, command: Self::Command);
     /// It is to tell the others and to end.
-    fn stop(&mut self, now: Time);
+    fn stop(&mut self, now: Time, endpoint: &mut Endpoint);
     /// Time has passed.
     fn handle_timeout(&mut self, now: Time);
     /// Makes something of what has happened.
-    fn react(&mut self, now: Time, endpoint: &Endpoint, outbox: &mut Outbox<Self::Event>);
+    fn react(&mut self, now: Time, endpoint: &mut Endpoint, outbox: &mut Outbox<Self::Event>);
     /// As [`fanfare_proto::Session::poll_transmit`].
     fn poll_transmit(&mut self, now: Time, max: usize, buf: &mut Vec<u8>) -> Option<Transmit>;
     /// When time will have passed.
@@ -170,9 +180,9 @@ impl<E: Engine> Driver<E> {
                 self.obey(now);
             }
             self.engine.handle_timeout(now);
-            self.engine.react(now, &self.endpoint, &mut self.outbox);
+            self.engine.react(now, &mut self.endpoint, &mut self.outbox);
             self.transmit(now);
-            self.engine.react(now, &self.endpoint, &mut self.outbox);
+            self.engine.react(now, &mut self.endpoint, &mut self.outbox);
             self.outbox.flush();
             if self.engine.is_done() {
                 return self.finish();
@@ -184,15 +194,20 @@ impl<E: Engine> Driver<E> {
     fn receive_datagrams(&mut self, now: Time) {
         let Self { endpoint, engine, test_drop, ready, .. } = self;
         let mut heard = false;
-        let received = endpoint.receive_runs(*ready, |meta, run, stride| {
+        let epoch = self.clock.epoch();
+        let received = endpoint.receive_runs(*ready, |told, run, stride| {
             let meta = RecvMeta {
-                source: meta.source,
-                ecn: meta.ecn.map(ecn_of),
-                unicast: meta.via == Via::Unicast,
-                waited: meta.waited,
+                source: told.source,
+                ecn: told.ecn.map(ecn_of),
+                unicast: told.via == Via::Unicast,
+                waited: told.waited,
             };
             test_drop.leave(run, stride, |bytes| {
                 heard = true;
+                // What has to do with layers comes alone.
+                if bytes.len() <= stride && engine.take_layered((now, epoch), told, bytes) {
+                    return;
+                }
                 engine.handle_datagrams(now, meta, bytes, stride);
             });
         });
@@ -211,7 +226,7 @@ impl<E: Engine> Driver<E> {
             self.engine.obey(now, command);
         }
         if self.stop.swap(false, Ordering::Relaxed) {
-            self.engine.stop(now);
+            self.engine.stop(now, &mut self.endpoint);
         }
     }
 
@@ -280,7 +295,7 @@ impl<E: Engine> Driver<E> {
         self.ready = waited.unwrap_or_else(|error| {
             self.complain(&error);
             // Whatever it is, the sockets tell.
-            Ready { group: true, unicast: true, writable: false, woken: true }
+            Ready { group: true, layers: true, unicast: true, writable: false, woken: true }
         });
     }
 

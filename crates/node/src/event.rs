@@ -350,6 +350,27 @@ pub enum ReceiveEvent {
         /// Why the others are not, for the sender and for people.
         refused: Option<(Reason, String)>,
     },
+    /// An object comes by so many layers now; told about five times a second at most, and with none
+    /// when it is whole.
+    Level {
+        /// The node id of its sender.
+        id: NodeId,
+        /// How many.
+        level: usize,
+        /// The sum of their rates.
+        rate: Bitrate,
+        /// Packets lost so far, as a share.
+        loss: f64,
+        /// Symbols that have come beyond those that the object has, as a share of them.
+        overhead: f64,
+    },
+    /// A layered session is not followed, or a group of it cannot be joined.
+    Refused {
+        /// The node id of its sender.
+        id: NodeId,
+        /// Why, in words.
+        why: String,
+    },
     /// A sender goes on without this receiver: too little of what it sends arrives here.
     Evicted {
         /// Its node id.
@@ -397,6 +418,8 @@ pub struct ReceiveReport {
     pub bytes: u64,
     /// Names removed because they are not at their sender.
     pub deleted: u64,
+    /// Descriptions of layered sessions that were refused.
+    pub refused: u64,
     /// Objects, and files of packs, that could not be had.
     pub failures: Vec<(ObjectKey, Reason)>,
 }

@@ -36,6 +36,7 @@
 //! - [`name`], [`announcement`], [`receipt`]: what travels besides the bytes.
 //! - `receive`, `verify`, `directory`: from an announcement to a file on disk; `ledger`, `root_set`:
 //!   what is known to be there already, and telling senders of it.
+//! - `layered`: a file over layers, each receiver at its own rate.
 //! - `disk`: what receiving asks of a file system, and a simulated one that loses power.
 //! - [`group`]: topics and messages instead of files.
 //! - `segment`: how long segments are; `file_storage`: objects in files; `driver`: the thread, whatever engine it
@@ -55,6 +56,7 @@ mod file_storage;
 mod gatherer;
 pub mod group;
 pub mod invitation;
+mod layered;
 mod ledger;
 mod listing;
 pub mod manifest;
@@ -84,6 +86,7 @@ pub use fanfare_group as messaging;
 pub use fanfare_proto as proto;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
 pub use fanfare_wire::FieldSize;
+pub use layered::{LayeredError, LayeredOptions};
 pub use listing::ListingError;
 pub use node::{Node, Stopper};
 pub use placement::Conflict;

@@ -1,6 +1,6 @@
 //! Sending and receiving files, as a driver drives it: a session, files, and jobs.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use fanfare_proto::{Bitrate, Event, RecvMeta, Session, Time, Transmit};
 use fanfare_udp::Endpoint;
@@ -10,6 +10,7 @@ use crate::{
     driver::{Engine, SocketReport},
     event::{Finished, NodeEvent},
     file_storage::FileStorage,
+    layered::LayeredListener,
     outbox::Outbox,
     placement::Conflict,
     receive::ReceiveJob,
@@ -34,6 +35,8 @@ pub(crate) struct Transfer {
     pub(crate) storage: FileStorage,
     pub(crate) send: Option<SendJob>,
     pub(crate) receive: Option<ReceiveJob>,
+    /// What a receiver follows beside.
+    pub(crate) layered: Option<LayeredListener>,
 }
 
 impl Engine for Transfer {
@@ -43,6 +46,16 @@ impl Engine for Transfer {
 
     fn handle_datagrams(&mut self, now: Time, meta: RecvMeta, run: &[u8], stride: usize) {
         self.session.handle_datagrams(now, meta, run, stride, &mut self.storage);
+    }
+
+    fn take_layered(
+        &mut self,
+        at: (Time, Duration),
+        told: &fanfare_udp::RecvMeta,
+        datagram: &[u8],
+    ) -> bool {
+        let Self { layered, storage, .. } = self;
+        layered.as_mut().is_some_and(|layered| layered.on_datagram(at, told, datagram, storage))
     }
 
     fn on_heard(&mut self, now: Time) -> bool {
@@ -71,12 +84,15 @@ impl Engine for Transfer {
         }
     }
 
-    fn stop(&mut self, now: Time) {
+    fn stop(&mut self, now: Time, endpoint: &mut Endpoint) {
         if let Some(job) = &mut self.send {
             job.stop(now, &mut self.session);
         }
         if let Some(job) = &mut self.receive {
             job.stop(now, &mut self.session, &mut self.storage);
+        }
+        if let Some(layered) = self.layered.take() {
+            layered.stop(endpoint);
         }
     }
 
@@ -84,10 +100,13 @@ impl Engine for Transfer {
         self.session.handle_timeout(now, &mut self.storage);
     }
 
-    fn react(&mut self, now: Time, endpoint: &Endpoint, outbox: &mut Outbox<NodeEvent>) {
-        let Self { session, storage, send, receive } = self;
+    fn react(&mut self, now: Time, endpoint: &mut Endpoint, outbox: &mut Outbox<NodeEvent>) {
+        let Self { session, storage, send, receive, layered } = self;
         if let Some(job) = receive {
             job.on_wake(now, session, storage, outbox);
+            if let Some(layered) = layered {
+                layered.advance(now, (session, storage), endpoint, job, outbox);
+            }
         }
         while let Some(event) = session.poll_event() {
             if let Some(job) = send {
@@ -121,6 +140,7 @@ impl Engine for Transfer {
             self.session.poll_timeout().map(|(at, _)| at),
             self.send.as_ref().and_then(SendJob::next_timeout),
             self.receive.as_ref().and_then(ReceiveJob::next_timeout),
+            self.layered.as_ref().and_then(LayeredListener::next_timeout),
         ];
         timers.into_iter().flatten().min()
     }

@@ -15,7 +15,7 @@ pub use account::LinkAccount;
 
 use crate::{
     agenda::Agenda,
-    fabric::{Fabric, Step},
+    fabric::{ChannelId, Fabric, Step},
     flow::{Running, Side},
     link::HEADER_BYTES,
     network::{Host, Hosts, Network, PathCounts},
@@ -25,7 +25,7 @@ use crate::{
     topology::{Place, PlaceNumber},
 };
 use fanfare_proto::{Destination, Duration, Ecn, SessionConfig, Time};
-use std::{collections::BTreeMap, rc::Rc};
+use std::{collections::BTreeMap, net::Ipv4Addr, rc::Rc};
 
 /// A host of the plan, for which a driver has a real one.
 #[derive(Debug, Clone)]
@@ -51,6 +51,9 @@ pub struct EmulatedHost {
 pub enum Recipient {
     /// All others of the sender's group.
     Group,
+    /// Those of them that are in this multicast group, where the plan prunes ([`Plan::pruned`]); else
+    /// all.
+    Members(Ipv4Addr),
     /// One host.
     Host(Host),
 }
@@ -86,6 +89,8 @@ pub struct Emulation {
     up: Vec<bool>,
     /// Without hops: what became of the packets of each pair.
     paths: BTreeMap<(Host, Host), LinkAccount>,
+    /// Numbers of the multicast groups that hosts have joined, in a plan that prunes.
+    channels: BTreeMap<Ipv4Addr, u16>,
     unheard: u64,
 }
 
@@ -178,6 +183,7 @@ impl Emulation {
             fabric,
             flows: Vec::new(),
             paths: BTreeMap::new(),
+            channels: BTreeMap::new(),
             unheard: 0,
         };
         emulation.plan_flows();
@@ -200,11 +206,16 @@ impl Emulation {
         if !self.up.get(usize::from(from.0)).copied().unwrap_or(false) {
             return false;
         }
+        let to = match to {
+            Recipient::Members(_) if !self.prunes() => Recipient::Group,
+            to => to,
+        };
         match to {
             Recipient::Host(host) if host == from => {}
             _ if self.fabric.is_some() => self.send_shared(from, to, ecn, bytes),
             Recipient::Host(host) => self.send_path(from, host, ecn, &bytes),
-            Recipient::Group => {
+            // A plan without hops does not prune.
+            Recipient::Group | Recipient::Members(_) => {
                 let group = self.plan.hosts[usize::from(from.0)].group;
                 for number in 0..self.plan.hosts.len() {
                     let host = Host(number as u16);
@@ -215,6 +226,25 @@ impl Emulation {
             }
         }
         true
+    }
+
+    /// Whether packets of multicast groups go to members alone.
+    #[must_use]
+    pub fn prunes(&self) -> bool {
+        self.plan.pruned && self.fabric.is_some()
+    }
+
+    /// A host joins or leaves a multicast group; the network learns of it in the plan's time.
+    pub fn on_membership(&mut self, now: Time, host: Host, group: Ipv4Addr, joined: bool) {
+        let next = u16::try_from(self.channels.len()).unwrap_or(u16::MAX);
+        let known = self.channels.contains_key(&group);
+        let Some(fabric) = self.fabric.as_mut().filter(|_| self.plan.pruned) else { return };
+        if !known && (!joined || next == u16::MAX) {
+            return;
+        }
+        let number = *self.channels.entry(group).or_insert(next);
+        fabric.set_listener(now, PlaceNumber(host.0), channel(number), joined);
+        self.enter_steps();
     }
 
     /// When something happens next.
@@ -283,6 +313,11 @@ impl Emulation {
         let Some(fabric) = &mut self.fabric else { return };
         let target = match to {
             Recipient::Group => Target::Group(fabric.group(from)),
+            Recipient::Members(group) => match self.channels.get(&group) {
+                Some(number) => Target::Channel(channel(*number)),
+                // Nobody has joined it.
+                None => return,
+            },
             Recipient::Host(host) => Target::Place(PlaceNumber(host.0)),
         };
         let packet = Packet::whole((from, PlaceNumber(from.0)), target, ecn, bytes);
@@ -399,6 +434,11 @@ impl Emulation {
         }
         self.enter_steps();
     }
+}
+
+/// Layered sessions are of the simulator alone: their numbers are free.
+fn channel(number: u16) -> ChannelId {
+    ChannelId { session: number, channel: 0 }
 }
 
 #[cfg(test)]

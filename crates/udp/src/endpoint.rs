@@ -10,6 +10,7 @@ use crate::ecn::Ecn;
 use crate::error::OpenError;
 use crate::group::{GroupSocket, scoped};
 use crate::interface::Interface;
+use crate::layers::Layers;
 use crate::receive::{self, Buffers, RecvMeta, Via};
 use crate::transmit::Transmitter;
 use crate::wait::{self, Ready};
@@ -98,6 +99,7 @@ pub struct Endpoint {
     interface: Option<Interface>,
     transmitter: Transmitter,
     groups: Vec<GroupSocket>,
+    layers: Layers,
     buffers: Buffers,
     /// Drops counted on groups that have been left since.
     past_overruns: u64,
@@ -121,6 +123,7 @@ impl Endpoint {
             config: config.clone(),
             interface,
             groups,
+            layers: Layers::default(),
             past_overruns: 0,
         })
     }
@@ -150,7 +153,7 @@ impl Endpoint {
     ///
     /// The bytes are lent from the buffer in which the kernel put them.
     pub fn receive(&mut self, mut each: impl FnMut(&RecvMeta, &[u8])) -> io::Result<usize> {
-        let all = Ready { group: true, unicast: true, ..Ready::default() };
+        let all = Ready { group: true, layers: true, unicast: true, ..Ready::default() };
         self.receive_runs(all, |meta, run, stride| {
             receive::cut(run, stride, |datagram| each(meta, datagram));
         })
@@ -171,6 +174,13 @@ impl Endpoint {
         };
         for group in self.groups.iter().filter(|_| ready.group) {
             match self.buffers.drain(&group.inlet, Via::Group(group.group), &mut each) {
+                Ok(more) => count += more,
+                Err(_) if count > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        for inlet in self.layers.inlets().filter(|_| ready.layers) {
+            match self.buffers.drain(inlet, Via::Layers, &mut each) {
                 Ok(more) => count += more,
                 Err(_) if count > 0 => break,
                 Err(error) => return Err(error),
@@ -205,7 +215,9 @@ impl Endpoint {
         waker: Option<BorrowedFd<'_>>,
     ) -> io::Result<Ready> {
         let groups = self.groups.iter().map(|group| group.inlet.socket.as_fd());
-        wait::wait(self.transmitter.inlet.socket.as_fd(), for_space, waker, groups, timeout)
+        let layers = self.layers.inlets().map(|inlet| inlet.socket.as_fd());
+        let sending = self.transmitter.inlet.socket.as_fd();
+        wait::wait(sending, for_space, waker, (groups, layers), timeout)
     }
 
     /// Hears one more group on the same interface, by a socket of its own; the port may differ.
@@ -214,10 +226,7 @@ impl Endpoint {
         if self.groups.iter().any(|joined| joined.group == group) {
             return Ok(());
         }
-        let interface = match &self.interface {
-            Some(interface) => interface.clone(),
-            None => choose_interface(group.ip(), None)?,
-        };
+        let interface = self.interface_for(group)?;
         self.groups.push(GroupSocket::join(group, &interface, &self.config)?);
         refuse_own(&self.config, &self.transmitter, &self.groups);
         Ok(())
@@ -231,6 +240,32 @@ impl Endpoint {
         };
         self.past_overruns += self.groups.remove(at).inlet.drops();
         true
+    }
+
+    fn interface_for(&self, group: SocketAddr) -> Result<Interface, OpenError> {
+        match &self.interface {
+            Some(interface) => Ok(interface.clone()),
+            None => choose_interface(group.ip(), None),
+        }
+    }
+
+    /// Hears one more group of layers on the same interface, by a socket that hears several. Does
+    /// nothing if it is heard already.
+    pub fn join_layer(&mut self, group: SocketAddr) -> Result<(), OpenError> {
+        let interface = self.interface_for(group)?;
+        self.layers.join(group, &interface, &self.config)
+    }
+
+    /// Stops hearing a group of layers. Datagrams of it that have come may still be received.
+    pub fn leave_layer(&mut self, group: SocketAddr) {
+        if let Ok(interface) = self.interface_for(group) {
+            self.layers.leave(group, &interface, &self.config);
+        }
+    }
+
+    /// How many sockets hear groups of layers.
+    pub fn layer_sockets(&self) -> usize {
+        self.layers.inlets().count()
     }
 
     /// The address and port from which everything is sent, to which feedback comes.
@@ -254,7 +289,8 @@ impl Endpoint {
     pub fn overruns(&self) -> u64 {
         let counted = self.groups.iter().filter(|_| self.config.own);
         let groups: u64 = counted.map(|group| group.inlet.drops()).sum();
-        self.past_overruns + groups + self.transmitter.inlet.drops()
+        let layers = self.layers.overruns();
+        self.past_overruns + groups + layers + self.transmitter.inlet.drops()
     }
 
     /// Segments of `segment_size` bytes that one system call sends. A good batch is a multiple of

@@ -33,9 +33,7 @@ impl GroupSocket {
         if !group.ip().is_multicast() {
             return Err(OpenError::NotMulticast { address: group.ip() });
         }
-        let socket = open(group, config)?;
-        share_port(&socket)?;
-        refuse_memberships_of_others(&socket, group)?;
+        let socket = open_shared(group, config)?;
         bind(&socket, scoped(group, interface))?;
         join(&socket, group.ip(), interface, config.source).map_err(|source| OpenError::Join {
             group: group.ip(),
@@ -62,6 +60,14 @@ impl GroupSocket {
     ) -> Result<Self, OpenError> {
         Ok(Self { inlet: Inlet::timed(socket, config.gro, group.is_ipv6())?, group })
     }
+}
+
+/// A socket that shares the port with others and hears what it has joined itself.
+pub(crate) fn open_shared(group: SocketAddr, config: &EndpointConfig) -> Result<Socket, OpenError> {
+    let socket = open(group, config)?;
+    share_port(&socket)?;
+    refuse_memberships_of_others(&socket, group)?;
+    Ok(socket)
 }
 
 fn open(address: SocketAddr, config: &EndpointConfig) -> Result<Socket, OpenError> {
@@ -105,11 +111,11 @@ fn refuse_memberships_of_others(_: &Socket, _: SocketAddr) -> Result<(), OpenErr
     Ok(())
 }
 
-fn bind(socket: &Socket, address: SocketAddr) -> Result<(), OpenError> {
+pub(crate) fn bind(socket: &Socket, address: SocketAddr) -> Result<(), OpenError> {
     socket.bind(&address.into()).map_err(|source| OpenError::Bind { address, source })
 }
 
-fn join(
+pub(crate) fn join(
     socket: &Socket,
     group: IpAddr,
     interface: &Interface,
@@ -128,6 +134,28 @@ fn join(
         (IpAddr::V6(group), Some(IpAddr::V6(source))) => {
             option::join_source_v6(socket, &source, &group, interface.index)
         }
+        _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+    }
+}
+
+/// Takes one membership back; closing the socket takes all.
+pub(crate) fn leave(
+    socket: &Socket,
+    group: IpAddr,
+    interface: &Interface,
+    source: Option<IpAddr>,
+) -> io::Result<()> {
+    match (group, source) {
+        (IpAddr::V4(group), None) => {
+            let index = InterfaceIndexOrAddress::Index(interface.index);
+            socket.leave_multicast_v4_n(&group, &index)
+        }
+        (IpAddr::V4(group), Some(IpAddr::V4(source))) => {
+            let own = interface.ipv4().ok_or(io::ErrorKind::AddrNotAvailable)?;
+            socket.leave_ssm_v4(&source, &group, &own)
+        }
+        // Of one source too: the last membership of a group goes with it.
+        (IpAddr::V6(group), _) => socket.leave_multicast_v6(&group, interface.index),
         _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
     }
 }

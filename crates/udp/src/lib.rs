@@ -25,6 +25,7 @@ pub mod error;
 mod filter;
 mod group;
 pub mod interface;
+mod layers;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod netlink;
 mod option;

@@ -30,6 +30,8 @@ pub enum Via {
     Group(SocketAddr),
     /// The sending socket: somebody answered what was sent from it.
     Unicast,
+    /// A socket that hears groups of layers.
+    Layers,
 }
 
 /// What is known of a datagram beside its bytes.
@@ -45,6 +47,8 @@ pub struct RecvMeta {
     pub via: Via,
     /// How long it has waited to be read, as far as the system tells.
     pub waited: Duration,
+    /// When the kernel got it, since 1970 by the system's clock, where it tells: of layers, on Linux.
+    pub received: Option<Duration>,
 }
 
 /// A socket prepared for batched receiving with marks and destinations.
@@ -168,7 +172,7 @@ fn run(
 ) -> usize {
     let bound = match via {
         Via::Group(group) => Some(group.ip()),
-        Via::Unicast => None,
+        Via::Unicast | Via::Layers => None,
     };
     let waited = meta.timestamp.map_or(Duration::ZERO, |came| now.saturating_sub(came));
     let ours = RecvMeta {
@@ -177,6 +181,7 @@ fn run(
         ecn: meta.ecn.map(Ecn::from),
         via,
         waited: waited.min(WAITED_MAX),
+        received: meta.timestamp,
     };
     let stride = meta.stride.max(1);
     each(&ours, &buffer[..meta.len], stride);
@@ -208,7 +213,8 @@ mod tests {
         assert_eq!(sender.send(group, 1000, ecn, &[7; 19_500]).unwrap(), 19_500);
         let timeout = Some(Duration::from_secs(5));
         let fd = std::os::fd::AsFd::as_fd(&inlet.socket);
-        assert!(crate::wait::wait(fd, false, None, std::iter::empty(), timeout).unwrap().unicast);
+        let none = (std::iter::empty(), std::iter::empty());
+        assert!(crate::wait::wait(fd, false, None, none, timeout).unwrap().unicast);
         let mut metas = [quinn_udp::RecvMeta::default(); BATCH_SIZE];
         let filled = Buffers::new(true).fill(&inlet, &mut metas).unwrap();
         assert_eq!(filled, 1, "loopback hands over the run as one");

@@ -12,6 +12,8 @@ use rustix::io::Errno;
 pub struct Ready {
     /// A group's socket has datagrams.
     pub group: bool,
+    /// A socket of layers has datagrams.
+    pub layers: bool,
     /// The sending socket has datagrams.
     pub unicast: bool,
     /// The sending socket takes datagrams again. Only when asked for.
@@ -23,16 +25,17 @@ pub struct Ready {
 impl Ready {
     /// Whether [`crate::Endpoint::receive`] has something to do.
     pub fn readable(&self) -> bool {
-        self.group || self.unicast
+        self.group || self.layers || self.unicast
     }
 }
 
-/// Waits on the sending socket first, the waker second if there is one, and the groups' sockets.
+/// Waits on the sending socket first, the waker second if there is one, the groups' sockets, and those
+/// of layers.
 pub(crate) fn wait<'a>(
     sending: BorrowedFd<'a>,
     for_space: bool,
     waker: Option<BorrowedFd<'a>>,
-    groups: impl Iterator<Item = BorrowedFd<'a>>,
+    (groups, layers): (impl Iterator<Item = BorrowedFd<'a>>, impl Iterator<Item = BorrowedFd<'a>>),
     timeout: Option<Duration>,
 ) -> io::Result<Ready> {
     let interest = if for_space { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
@@ -40,6 +43,8 @@ pub(crate) fn wait<'a>(
     fds.extend(
         waker.into_iter().chain(groups).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
     );
+    let first_layer = fds.len();
+    fds.extend(layers.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
     match poll(&mut fds, timeout.map(timespec).as_ref()) {
         Ok(_) => {}
         Err(Errno::INTR) => return Ok(Ready::default()),
@@ -49,7 +54,8 @@ pub(crate) fn wait<'a>(
     let has_input = |fd: &PollFd<'_>| fd.revents().intersects(!PollFlags::OUT);
     let first_group = 1 + usize::from(waker.is_some());
     Ok(Ready {
-        group: fds[first_group..].iter().any(has_input),
+        group: fds[first_group..first_layer].iter().any(has_input),
+        layers: fds[first_layer..].iter().any(has_input),
         unicast: has_input(&fds[0]),
         writable: fds[0].revents().contains(PollFlags::OUT),
         woken: waker.is_some() && has_input(&fds[1]),

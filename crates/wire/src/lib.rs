@@ -15,11 +15,13 @@
 //! - [`data`], [`info`], [`cmd`], [`nack`], [`ack`], [`report`]: one file per message.
 //! - [`row`]: DATA that follow each other, read at once.
 //! - [`Message`]: all of them, for dispatch.
+//! - [`alc`]: no NORM: what goes to the groups of layers.
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
 
 pub mod ack;
+pub mod alc;
 pub mod cmd;
 pub mod data;
 pub mod error;
@@ -39,6 +41,7 @@ pub mod report;
 pub mod row;
 
 pub use ack::{Ack, AckKind, FlushAck};
+pub use alc::Alc;
 pub use cmd::Cmd;
 pub use data::{Data, ObjectFlags};
 pub use error::WireError;

@@ -116,6 +116,7 @@ impl Line {
             bytes: report.bytes,
             failed: report.failures.len() as u64,
             deleted: report.deleted,
+            refused: report.refused,
         }))
     }
 

@@ -141,7 +141,7 @@ impl Ward {
         // An error is an answer to something sent; what was heard has been handled.
         let _ = endpoint.receive(|meta, datagram| {
             let way = match meta.via {
-                Via::Group(_) => Way::Multicast,
+                Via::Group(_) | Via::Layers => Way::Multicast,
                 Via::Unicast => Way::Unicast,
             };
             if let Some(probe) = Probe::parse(datagram) {

@@ -109,7 +109,7 @@ impl NodeBuilder {
             outbox: Outbox::with_room(to_application, EVENTS * 4),
             commands: to_obey,
             stop: stop.clone(),
-            ready: Ready { group: true, unicast: true, writable: false, woken: true },
+            ready: Ready { group: true, layers: true, unicast: true, writable: false, woken: true },
             waker: waker.clone(),
             outgoing: Outgoing::new(&endpoint, longest),
             endpoint,

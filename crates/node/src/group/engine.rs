@@ -264,7 +264,7 @@ impl Engine for GroupEngine {
         }
     }
 
-    fn stop(&mut self, now: Time) {
+    fn stop(&mut self, now: Time, _: &mut Endpoint) {
         self.node.leave(now);
         self.ending.get_or_insert(now + FAREWELL);
     }
@@ -275,7 +275,7 @@ impl Engine for GroupEngine {
         self.done = self.ending.is_some_and(|end| idle || now >= end);
     }
 
-    fn react(&mut self, now: Time, endpoint: &Endpoint, outbox: &mut Outbox<GroupEvent>) {
+    fn react(&mut self, now: Time, endpoint: &mut Endpoint, outbox: &mut Outbox<GroupEvent>) {
         while let Some((key, right)) = self.checker.poll() {
             self.node.verdict(now, key, right, &mut self.store);
         }

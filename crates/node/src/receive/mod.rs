@@ -4,12 +4,13 @@
 //! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
 //!   proves wrong; `outcome`: held, or failed
 //! - `record`: what is held of one life of a sender; `reminder`: saying again what is not;
-//!   `deletion`: what is here and not at the sender
+//!   `deletion`: what is here and not at the sender; `layered`: what comes by layers
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
 mod deletion;
 mod examination;
+mod layered;
 mod mending;
 mod objects;
 mod options;
@@ -25,6 +26,7 @@ use std::{
 
 use deletion::Deletions;
 use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
+pub(crate) use layered::LayeredProgress;
 pub use options::{ReceiveOptions, Until};
 use record::Record;
 use reminder::Reminder;
@@ -116,6 +118,7 @@ impl ReceiveJob {
                 files: 0,
                 bytes: 0,
                 deleted: 0,
+                refused: 0,
                 failures: Vec::new(),
             },
         };
@@ -294,6 +297,7 @@ impl ReceiveJob {
                 self.last_progress = Some(progress);
                 out.push(NodeEvent::Receive(ReceiveEvent::Progress(progress)));
             }
+            self.tell_levels(out);
         }
         match self.phase {
             Phase::Receiving => self.check_end(now),
@@ -347,12 +351,10 @@ impl ReceiveJob {
             bytes += record.settled_bytes;
             total_bytes += record.settled_bytes;
             for (key, object) in &record.open {
-                bytes += receiver.progress(*key).unwrap_or(if object.verifying {
-                    object.size
-                } else {
-                    0
-                });
+                let known = receiver.progress(*key).or(object.layered.map(|layered| layered.bytes));
+                bytes += known.unwrap_or(if object.verifying { object.size } else { 0 });
                 total_bytes += object.size;
+                loss = loss.max(object.layered.map_or(0.0, |layered| layered.loss));
             }
             loss = loss.max(receiver.loss(*sender).unwrap_or(0.0));
         }

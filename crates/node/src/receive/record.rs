@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fanfare_proto::{ObjectKey, ObjectTransportId, Time};
 
+use super::LayeredProgress;
 use crate::{
     announcement::{Announcement, Details, Turn},
     manifest::Head,
@@ -37,6 +38,10 @@ pub(super) struct OpenObject {
     pub(super) turn: Option<Turn>,
     /// It was held in a round before.
     pub(super) repeats: bool,
+    /// It comes by layers.
+    pub(super) layered: Option<LayeredProgress>,
+    /// Of how many the application has heard.
+    pub(super) told_level: usize,
 }
 
 impl OpenObject {
@@ -53,6 +58,8 @@ impl OpenObject {
             held: None,
             turn: None,
             repeats: false,
+            layered: None,
+            told_level: 0,
         }
     }
 

@@ -141,3 +141,37 @@ fn hosts_have_the_names_and_the_mtu_of_the_file() {
     let told: Vec<_> = hosts.iter().map(|h| (h.host.0, h.name.as_str(), h.mtu)).collect();
     assert_eq!(told, [(0, "a", 9000), (1, "b", 9000)]);
 }
+
+#[test]
+fn where_the_plan_prunes_a_groups_packets_go_to_members_alone() {
+    let leave = crate::MembershipLatency { join: Duration::ZERO, leave: ms(100) };
+    let mut emulation = emulation(line().pruned(true).membership(leave));
+    let group = Ipv4Addr::new(239, 1, 2, 3);
+    let sent = |now: u64, emulation: &mut Emulation| {
+        assert!(emulation.on_packet(
+            at(now),
+            Host(0),
+            Recipient::Members(group),
+            None,
+            packet(125)
+        ));
+        arrivals(emulation).into_iter().map(|(_, host)| host).collect::<Vec<u16>>()
+    };
+    assert_eq!(sent(0, &mut emulation), []);
+    emulation.on_membership(at(50), Host(2), group, true);
+    assert_eq!(sent(60, &mut emulation), [2]);
+    emulation.on_membership(at(100), Host(2), group, false);
+    // It hears no more, but its hop is used until the network knows.
+    assert_eq!(sent(150, &mut emulation), []);
+    assert_eq!(emulation.accounts()[4].bytes, 250);
+    assert_eq!(sent(250, &mut emulation), []);
+    assert_eq!(emulation.accounts()[4].bytes, 250);
+}
+
+#[test]
+fn where_it_does_not_they_go_to_all() {
+    let mut emulation = emulation(line());
+    let to = Recipient::Members(Ipv4Addr::new(239, 1, 2, 3));
+    emulation.on_packet(at(0), Host(0), to, None, packet(125));
+    assert_eq!(arrivals(&mut emulation).len(), 2);
+}

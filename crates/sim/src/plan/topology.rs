@@ -85,6 +85,12 @@ impl Plan {
         self.hops.iter().any(|edge| edge.to == place)
             || self.media.iter().any(|medium| medium.edges(0).any(|edge| edge.to == place))
     }
+    /// In an emulation, packets of a multicast group go only where a host has joined it.
+    #[must_use]
+    pub fn pruned(mut self, pruned: bool) -> Self {
+        self.pruned = pruned;
+        self
+    }
     /// How long the network takes to learn who is in a group. Default at once.
     #[must_use]
     pub fn membership(mut self, latency: MembershipLatency) -> Self {

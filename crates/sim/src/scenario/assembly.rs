@@ -352,11 +352,13 @@ fn finish(
     let until = fields.choice("until", &untils).unwrap_or(default);
     let latency = |key| fields.read(key, units::time).unwrap_or_default();
     let membership = MembershipLatency { join: latency("join"), leave: latency("leave") };
+    let pruned = fields.flag("prune").unwrap_or(false);
     fields.finish();
     let report = sections.report.as_ref();
     let words = report.and_then(|report| report.words("metrics")).unwrap_or_default();
     report.into_iter().for_each(Fields::finish);
-    plan = plan.named(name?).membership(membership).warm_up(warm_up).until(until, duration?);
+    plan = plan.named(name?).membership(membership).pruned(pruned);
+    plan = plan.warm_up(warm_up).until(until, duration?);
     Some(Scenario {
         name: name?.to_owned(),
         about: about.to_owned(),

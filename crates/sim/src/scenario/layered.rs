@@ -25,8 +25,9 @@ pub(super) struct Sessions {
     pub(super) spread: Duration,
 }
 
-const CONTROLS: [LayeredControl; 6] = [
+const CONTROLS: [LayeredControl; 7] = [
     LayeredControl::Era,
+    LayeredControl::EraTolerant,
     LayeredControl::EraPublished,
     LayeredControl::Plm,
     LayeredControl::FlidDl,

@@ -7,16 +7,20 @@
 //! knows nothing of its receivers but that some asked for their round trip.
 //!
 //! # Map, in reading order
-//! - [`scheme`]: rates of layers. [`announcement`]: what a session says of itself.
-//! - [`source`]: the sender: which packet of which layer when.
+//! - [`scheme`]: rates of layers. [`announcement`]: what a session says of itself; [`description`]:
+//!   what of its object.
+//! - [`source`]: the sender: which packet of which layer when; [`symbols`]: what it carries.
+//! - [`gathering`]: the symbols that a receiver has.
 //! - [`receiver`]: what arrives: loss (`gaps`), packet pairs (`pairs`), round trip (`round_trip`),
 //!   joins and leaves (`subscription`).
 //! - [`rlm`], [`rlc`], [`flid_dl`], [`plm`], [`era`]: the controllers.
 
 pub mod announcement;
+pub mod description;
 pub mod era;
 pub mod flid_dl;
 mod gaps;
+pub mod gathering;
 mod pairs;
 pub mod plm;
 pub mod receiver;
@@ -26,11 +30,16 @@ mod round_trip;
 pub mod scheme;
 pub mod source;
 mod subscription;
+pub mod symbols;
 
 pub use announcement::{Announcement, Echo, GroupRange, Refusal};
+pub use description::Description;
+pub use fanfare_fec::fountain::{Shape, ShapeError};
+pub use gathering::{Gathering, Taken};
 pub use receiver::{LayeredReceiver, LayeredStats, Membership, Question};
 pub use scheme::{Layers, Scheme, SchemeError};
 pub use source::{LayeredSource, Outgoing, SourceConfig};
+pub use symbols::{Symbol, Symbols};
 
 use crate::{
     rng::Rng,
@@ -163,6 +172,8 @@ pub trait LayeredController: core::fmt::Debug + Send {
 pub enum LayeredControl {
     /// Ours.
     Era,
+    /// The same where links lose whatever the rate: loss with a short queue is no congestion.
+    EraTolerant,
     /// ERA as it was published.
     EraPublished,
     /// Packet-pair receiver-driven layered multicast.
@@ -181,6 +192,7 @@ impl LayeredControl {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Era => "era",
+            Self::EraTolerant => "era-tolerant",
             Self::EraPublished => "era-published",
             Self::Plm => "plm",
             Self::FlidDl => "flid-dl",
@@ -192,7 +204,7 @@ impl LayeredControl {
     #[must_use]
     pub const fn rhythm(self) -> Rhythm {
         match self {
-            Self::Era | Self::EraPublished | Self::Plm => Rhythm::Pairs,
+            Self::Era | Self::EraTolerant | Self::EraPublished | Self::Plm => Rhythm::Pairs,
             Self::FlidDl => Rhythm::Slots,
             Self::Rlc => Rhythm::Bursts,
             Self::Rlm => Rhythm::Even,
@@ -203,6 +215,7 @@ impl LayeredControl {
     pub fn start(self, now: Time, terms: Terms, seed: u64) -> Box<dyn LayeredController> {
         match self {
             Self::Era => Box::new(era::Era::new(now, terms)),
+            Self::EraTolerant => Box::new(era::Era::new(now, terms).tolerant()),
             Self::EraPublished => Box::new(era::Published::new(now, terms)),
             Self::Plm => Box::new(plm::Plm::new(now, terms)),
             Self::FlidDl => Box::new(flid_dl::FlidDl::new(terms)),

@@ -32,6 +32,24 @@ pub struct Question {
     pub asked: u32,
 }
 
+impl Question {
+    /// The type of the NORM_ACK in which it travels: RFC 5740 4.3.2 leaves 16 to 255 to applications,
+    /// and ours has 16 and 17 otherwise.
+    pub const ACK_TYPE: u8 = 18;
+
+    /// Its bytes.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 8] {
+        (u64::from(self.receiver) << 32 | u64::from(self.asked)).to_be_bytes()
+    }
+    /// The reverse; `None` when there are too few.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let both = u64::from_be_bytes(*bytes.first_chunk()?);
+        Some(Self { receiver: (both >> 32) as u32, asked: both as u32 })
+    }
+}
+
 /// What a receiver has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LayeredStats {
@@ -228,6 +246,11 @@ impl LayeredReceiver {
     pub fn level(&self) -> usize {
         self.session.as_ref().map_or(0, |session| session.level)
     }
+    /// The session that it follows, as it was announced.
+    #[must_use]
+    pub fn announcement(&self) -> Option<&Announcement> {
+        self.session.as_ref().map(|session| &session.announcement)
+    }
     /// Why the last announcement that was refused was.
     #[must_use]
     pub fn refusal(&self) -> Option<Refusal> {
@@ -287,6 +310,13 @@ mod tests {
         hear(&mut receiver, &announcement());
         let LayeredStats { announcements, refused, .. } = receiver.stats();
         assert_eq!((announcements, refused), (2, 2));
+    }
+
+    #[test]
+    fn a_question_comes_back_as_it_was() {
+        let question = Question { receiver: 0xfedc_ba98, asked: 0x0123_4567 };
+        assert_eq!(Question::from_bytes(&question.to_bytes()), Some(question));
+        assert_eq!(Question::from_bytes(&question.to_bytes()[..7]), None);
     }
 
     #[test]

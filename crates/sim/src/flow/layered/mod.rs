@@ -10,7 +10,7 @@ use crate::{series::Series, topology::Place};
 use core::ops::Range;
 use fanfare_proto::{
     Duration, Time,
-    congestion::layered::{LayeredControl, LayeredStats, Layers, Scheme, SourceConfig},
+    congestion::layered::{LayeredControl, LayeredStats, Layers, Scheme, Shape, SourceConfig},
 };
 
 /// Simulated sessions have groups from here on; nothing but the announcement shows them.
@@ -37,6 +37,8 @@ pub struct LayeredFlow {
     pub during: Range<Duration>,
     /// Each receiver begins at random up to so much later.
     pub spread: Duration,
+    /// A file that packets carry the symbols of: receivers leave when they have it.
+    pub object: Option<Shape>,
 }
 
 impl LayeredFlow {
@@ -53,6 +55,7 @@ impl LayeredFlow {
             rtt: Duration::from_millis(60),
             during: Duration::ZERO..Duration::MAX,
             spread: Duration::ZERO,
+            object: None,
         }
     }
     /// With a receiver that begins then.
@@ -69,7 +72,7 @@ impl LayeredFlow {
             interval: self.interval,
             every: 1,
             packet: self.packet,
-            object: 0,
+            object: self.object.map_or(0, |shape| shape.object()),
             group: GROUP.parse().unwrap_or_else(|_| unreachable!("a constant")),
             rtt: self.rtt,
         }
@@ -89,6 +92,9 @@ pub struct LayeredReport {
     pub levels: Vec<(Time, usize, f64)>,
     /// The session's layers.
     pub layers: Layers,
+    /// When it had enough of the object's symbols, and how many came beyond those that it has, as a
+    /// share of them.
+    pub whole: Option<(Time, f64)>,
     /// Its counters.
     pub stats: LayeredStats,
 }

@@ -10,8 +10,8 @@ use crate::{
 use fanfare_proto::{
     Duration, Time,
     congestion::layered::{
-        GroupRange, Header, LayeredReceiver, LayeredSource, LayeredStats, Layers, Membership,
-        Outgoing, Question,
+        Gathering, GroupRange, Header, LayeredReceiver, LayeredSource, LayeredStats, Layers,
+        Membership, Outgoing, Question, Symbol, Symbols, Taken,
     },
     rng::Rng,
 };
@@ -37,7 +37,7 @@ pub(crate) enum Party {
 #[derive(Debug)]
 enum Content {
     Announcement(Header, Vec<u8>),
-    Data(Header),
+    Data(Header, Option<Symbol>),
     Question(Question),
 }
 
@@ -45,6 +45,7 @@ enum Content {
 struct Receiving {
     place: PlaceNumber,
     machine: Option<LayeredReceiver>,
+    gathering: Option<Gathering>,
     planned: Option<Time>,
     report: LayeredReport,
 }
@@ -58,6 +59,7 @@ pub(crate) struct LayeredRunning {
     place: PlaceNumber,
     layers: Layers,
     source: Option<LayeredSource>,
+    symbols: Option<Symbols>,
     planned: Option<Time>,
     receivers: Vec<Receiving>,
 }
@@ -70,6 +72,23 @@ pub(crate) struct Wishes {
     pub(crate) memberships: Vec<(PlaceNumber, ChannelId, bool)>,
     /// When the party is to be woken.
     pub(crate) wake: Option<Time>,
+}
+
+impl Receiving {
+    fn on_symbol(&mut self, now: Time, symbol: Symbol) {
+        let Some(gathering) = &mut self.gathering else { return };
+        // One more than its symbols decodes 9,999 blocks in 10,000.
+        if let Taken::Enough(place) = gathering.on_symbol(symbol)
+            && place >= gathering.symbols(symbol.block)
+        {
+            gathering.on_decoded(symbol.block);
+        }
+        if gathering.is_whole() && self.report.whole.is_none() {
+            self.report.whole = Some((now, gathering.overhead()));
+            self.report.stats =
+                self.machine.as_ref().map(LayeredReceiver::stats).unwrap_or_default();
+        }
+    }
 }
 
 impl LayeredRunning {
@@ -87,14 +106,18 @@ impl LayeredRunning {
             let (levels, stats) = (Vec::new(), LayeredStats::default());
             let (began, received) = (Time::ZERO, Series::default());
             let layers = layers.clone();
-            let report = LayeredReport { place: *at, began, received, levels, layers, stats };
-            Receiving { place, machine: None, planned: None, report }
+            let whole = None;
+            let report =
+                LayeredReport { place: *at, began, received, levels, layers, whole, stats };
+            let gathering = flow.object.map(Gathering::new);
+            Receiving { place, machine: None, gathering, planned: None, report }
         };
         let receivers = places.into_iter().zip(&flow.to).map(receiving).collect();
         Self {
             number,
             seed: seed ^ (u64::from(number) + 1).wrapping_mul(SESSION_SEED),
             place,
+            symbols: flow.object.map(|shape| Symbols::new(shape.blocks(), layers.count())),
             layers,
             source: None,
             planned: None,
@@ -147,9 +170,10 @@ impl LayeredRunning {
         let machine = receiver.machine.as_mut()?;
         match content {
             Content::Announcement(header, bytes) => machine.on_announcement(now, header, bytes),
-            Content::Data(header) => {
+            Content::Data(header, symbol) => {
                 receiver.report.received.add(now, packet.bytes as u64);
                 machine.on_packet(now, header, packet.bytes);
+                symbol.iter().for_each(|symbol| receiver.on_symbol(now, *symbol));
             }
             Content::Question(_) => {}
         }
@@ -187,7 +211,11 @@ impl LayeredRunning {
         let Some(source) = self.source.as_mut().filter(|_| now < end) else { return wishes };
         while let Some((channel, outgoing)) = source.poll_packet(now) {
             let (bytes, content) = match outgoing {
-                Outgoing::Data(header) => (packet, Content::Data(header)),
+                Outgoing::Data(header) => {
+                    let layer = usize::from(header.layer);
+                    let symbol = self.symbols.as_mut().map(|symbols| symbols.next(layer));
+                    (packet, Content::Data(header, symbol))
+                }
                 Outgoing::Announcement(header, announcement) => {
                     let mut bytes = Vec::new();
                     announcement.encode(&mut bytes);
@@ -210,8 +238,14 @@ impl LayeredRunning {
     fn drain_receiver(&mut self, now: Time, number: usize) -> Wishes {
         let mut wishes = Wishes::default();
         let receiver = &mut self.receivers[number];
-        let Some(machine) = &mut receiver.machine else { return wishes };
         let id = |channel: u8| ChannelId { session: self.number, channel };
+        if receiver.report.whole.is_some() && receiver.machine.take().is_some() {
+            let layers = receiver.report.levels.last().map_or(0, |(_, level, _)| *level);
+            let all = 0..=layers as u8;
+            wishes.memberships.extend(all.map(|channel| (receiver.place, id(channel), false)));
+            receiver.report.levels.push((now, 0, 0.0));
+        }
+        let Some(machine) = &mut receiver.machine else { return wishes };
         while let Some(membership) = machine.poll_membership() {
             wishes.memberships.push(match membership {
                 Membership::Join(channel) => (receiver.place, id(channel.0), true),
@@ -233,8 +267,8 @@ impl LayeredRunning {
 
     pub(crate) fn into_reports(self) -> impl Iterator<Item = LayeredReport> {
         self.receivers.into_iter().map(|receiver| {
-            let stats = receiver.machine.map(|machine| machine.stats()).unwrap_or_default();
-            LayeredReport { stats, ..receiver.report }
+            let stats = receiver.machine.map(|machine| machine.stats());
+            LayeredReport { stats: stats.unwrap_or(receiver.report.stats), ..receiver.report }
         })
     }
 }

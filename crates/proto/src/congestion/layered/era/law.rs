@@ -5,6 +5,7 @@ use super::{
     intervals::Intervals,
     loss_events::LossEvents,
     queue::{Stretch, Waiting},
+    random_loss::RandomLoss,
 };
 use crate::{
     congestion::layered::{Arrival, LayeredController, Terms},
@@ -39,6 +40,14 @@ const GLANCE: Duration = Duration::from_millis(60);
 const GLANCE_PACKETS: f64 = 12.0;
 const LOSSY_PACKETS: f64 = 40.0;
 const OVERLOAD: f64 = 0.15;
+/// What is left of the rate at least when it comes down at once.
+const CUT: f64 = 0.25;
+/// The same where many layers of many rates make a queue come and go by chance; packets of a glance
+/// there, and how many should wait, seconds at most.
+const CUT_TOLERANT: f64 = 0.7;
+const GLANCE_TOLERANT: f64 = 24.0;
+const WANTED_TOLERANT: f64 = 8.0;
+const MOST_TOLERANT: f64 = 0.2;
 /// So long layers may go on coming after they were left, when what is too much stays what it was
 /// within these bounds. IGMP version 2 takes two to three seconds (RFC 2236), version 3 two.
 const LEAVE: Duration = Duration::from_secs(4);
@@ -60,6 +69,8 @@ const SETTLE: Duration = Duration::from_millis(250);
 /// Mean wait of an interval in which a queue has emptied: seconds, or packets where one takes longer: the second of a pair always waits for the first.
 const EMPTIED: f64 = 0.010;
 const EMPTIED_PACKETS: f64 = 2.5;
+/// A queue of less than so much of what is wanted is short: it loses nothing.
+const SHORT: f64 = 2.0;
 /// Round trip when nobody answers: long rather than short, as a shorter one asks for more.
 const RTT_UNKNOWN: f64 = 0.2;
 
@@ -106,6 +117,8 @@ pub struct Era {
     leaves_work: bool,
     /// No judgement before the last one shows.
     hold_until: Time,
+    /// Where loss with a short queue is no congestion: what is lost of how much, lately.
+    random: Option<RandomLoss>,
 }
 
 impl Era {
@@ -133,8 +146,14 @@ impl Era {
             leave: Duration::ZERO,
             leaves_work: true,
             hold_until: now,
+            random: None,
             terms,
         }
+    }
+    /// Where links lose whatever the rate.
+    #[must_use]
+    pub fn tolerant(self) -> Self {
+        Self { random: Some(RandomLoss::default()), ..self }
     }
 
     /// The path's rate: the median of the last pairs.
@@ -156,13 +175,26 @@ impl Era {
     }
     /// How long packets should wait.
     fn wanted(&self, rate: f64) -> f64 {
-        (WANTED_PACKETS * self.packet_bits() / rate).clamp(*WANTED.start(), *WANTED.end())
+        let (packets, most) = match self.random {
+            Some(_) => (WANTED_TOLERANT, MOST_TOLERANT),
+            None => (WANTED_PACKETS, *WANTED.end()),
+        };
+        (packets * self.packet_bits() / rate).clamp(*WANTED.start(), most)
     }
 
     fn set_rate(&mut self, rate: f64) {
         let most = self.capacity().unwrap_or(f64::INFINITY).min(self.terms.layers.sum(usize::MAX));
         self.rate = rate.min(most).max(self.terms.layers.sum(1));
         self.level = self.terms.layers.level_at(self.rate).max(1);
+    }
+
+    /// Packets lost before this one, as far as a queue may have lost them.
+    fn congested(&mut self, arrival: &Arrival) -> u32 {
+        let short = SHORT * self.wanted(self.rate);
+        let Some(random) = &mut self.random else { return arrival.lost };
+        let rare = random.add(arrival.lost);
+        let waits = arrival.transit - self.base;
+        if rare && waits < short { 0 } else { arrival.lost }
     }
 
     /// What arrives for so long was sent before the last change shows: it is not judged.
@@ -212,10 +244,15 @@ impl Era {
         self.begin_glance(now);
     }
 
+    /// Packets that a glance needs.
+    fn glance_packets(&self) -> f64 {
+        if self.random.is_some() { GLANCE_TOLERANT } else { GLANCE_PACKETS }
+    }
+
     /// In between: much more comes than passes. The rate goes down by what is too much, once two
     /// glances agree: the first has seen only the end of it.
     fn look(&mut self, now: Time) {
-        let needed = if self.glance_lost > 0.0 { LOSSY_PACKETS } else { GLANCE_PACKETS };
+        let needed = if self.glance_lost > 0.0 { LOSSY_PACKETS } else { self.glance_packets() };
         if self.glance.packets() < needed {
             return;
         }
@@ -242,7 +279,8 @@ impl Era {
         }
         self.cut = Some((now, over));
         let capacity = self.capacity().unwrap_or(self.rate);
-        self.set_rate((self.rate - over * capacity).max(self.rate / 4.0));
+        let least = if self.random.is_some() { CUT_TOLERANT } else { CUT };
+        self.set_rate((self.rate - over * capacity).max(self.rate * least));
         // A layer's loss shows with its next packets.
         let top = self.terms.layers.rate(self.level.max(1) - 1);
         let shows = (2.0 * self.packet_bits() / top).min(SHOWS);
@@ -364,13 +402,14 @@ impl LayeredController for Era {
             }
         }
         let rtt = self.rtt(arrival.transit);
-        self.losses.on_packet(now, arrival.lost, rtt);
-        self.interval_lost |= arrival.lost > 0;
+        let lost = self.congested(arrival);
+        self.losses.on_packet(now, lost, rtt);
+        self.interval_lost |= lost > 0;
         if now >= self.hold_until {
             self.interval.add(now, arrival.transit);
             self.glance.add(now, arrival.transit);
             self.glance_bits += 8.0 * arrival.bytes as f64;
-            self.glance_lost += f64::from(arrival.lost);
+            self.glance_lost += f64::from(lost);
         }
         let (length, starting) = match self.phase {
             Phase::Start => (STEP, true),
@@ -416,6 +455,9 @@ mod tests {
         free_at: f64,
         lost: [u32; 101],
         dropped: u32,
+        /// One packet in so many is lost whatever the rate.
+        random_loss: Option<u32>,
+        passed: u32,
     }
 
     impl Road {
@@ -438,6 +480,8 @@ mod tests {
                 free_at: 0.0,
                 lost: [0; 101],
                 dropped: 0,
+                random_loss: None,
+                passed: 0,
             }
         }
         /// Until then the line gives this session so much of its rate.
@@ -470,6 +514,11 @@ mod tests {
             }
             self.free_at = self.free_at.max(now) + 4096.0 / bps;
             let at = Time::ZERO + Duration::from_secs_f64(self.free_at + 0.02);
+            self.passed += 1;
+            if self.random_loss.is_some_and(|one| self.passed.is_multiple_of(one)) {
+                self.lost[channel] += 1;
+                return;
+            }
             let pair = self.pairs.on_packet(at, &header, 512);
             let lost = core::mem::take(&mut self.lost[channel]);
             let transit = at.as_secs_f64() - header.sent.as_secs_f64();
@@ -516,6 +565,29 @@ mod tests {
         assert_eq!(era.rtt(5.03).as_millis(), 230);
         era.on_round_trip(Duration::from_millis(80), 5.01);
         assert_eq!(era.rtt(5.04).as_millis(), 110);
+    }
+
+    #[test]
+    fn where_links_lose_by_themselves_it_fills_the_line_and_not_otherwise() {
+        let level = |tolerant: bool| {
+            let mut road = Road::new();
+            if tolerant {
+                road.era = Era::new(Time::ZERO, terms()).tolerant();
+            }
+            road.random_loss = Some(50);
+            road.run(30, Bitrate::mbps(1))
+        };
+        let (tolerant, plain) = (level(true), level(false));
+        assert!(tolerant >= 46 && plain < 40, "{tolerant} {plain}");
+    }
+
+    #[test]
+    fn a_queue_that_overflows_is_congestion_to_the_tolerant_too() {
+        let mut road = Road::new();
+        road.era = Era::new(Time::ZERO, terms()).tolerant();
+        road.run(10, Bitrate::mbps(1));
+        let halved = road.run(11, Bitrate::kbps(500));
+        assert!((19..=27).contains(&halved) && road.dropped < 100, "{halved} {}", road.dropped);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod law;
 mod loss_events;
 mod published;
 mod queue;
+mod random_loss;
 
 pub use law::Era;
 pub use published::{Published, target};

@@ -1,0 +1,17 @@
+//! A file over layers: each receiver at its own rate, and nobody asks for anything.
+//!
+//! - `packet`: groups and sizes; `content`: symbols of a file; `build`: what a sender
+//!   is to do, and what stands against it; `send`: its thread.
+//! - `reception`: from symbols to a file; `followed`: one session of a receiver, with the groups that it
+//!   joins; `listener`: which sessions it follows.
+
+mod build;
+mod content;
+mod followed;
+mod listener;
+mod packet;
+mod reception;
+mod send;
+
+pub use build::{LayeredError, LayeredOptions};
+pub(crate) use listener::LayeredListener;
