@@ -80,15 +80,9 @@ fn auto(most: Bitrate) -> Scheme {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-
-    #[derive(Parser)]
-    struct Only {
-        #[command(flatten)]
-        layers: LayersArgs,
-    }
+    use crate::send_args::SendArgs;
+    use clap::FromArgMatches as _;
 
     #[test]
     fn layers_that_nobody_chose_reach_the_rate_and_not_beyond() {
@@ -115,9 +109,15 @@ mod tests {
 
     #[test]
     fn how_long_belongs_to_layers() {
-        assert!(Only::try_parse_from(["x", "--for", "10s"]).is_err());
-        let only = Only::try_parse_from(["x", "--layers", "auto", "--for", "10s"]).unwrap();
-        let options = only.layers.options(Some(Bitrate::mbps(1))).unwrap().unwrap();
+        let parse = |arguments: &[&str]| {
+            let all = ["send", "file"].iter().chain(arguments);
+            SendArgs::augment_args(clap::Command::new("send")).try_get_matches_from(all)
+        };
+        assert!(parse(&["--for", "10s"]).is_err());
+        assert!(parse(&["--layers", "auto", "--expect", "2"]).is_err());
+        let matches = parse(&["--layers", "auto", "--for", "10s"]).unwrap();
+        let args = LayersArgs::from_arg_matches(&matches).unwrap();
+        let options = args.options(Some(Bitrate::mbps(1))).unwrap().unwrap();
         assert_eq!(options.lasting, Some(Duration::from_secs(10)));
     }
 }

@@ -87,7 +87,7 @@ fn all_mistakes_of_a_file_are_told_at_once_with_their_lines() {
         "error: carousel (-1) at F:14: not a value that it takes (-1 is not in 0..=4294967295). See \
          --help",
         "error: key (timeout) at F:15: is an option of recv. Put it below [recv]",
-        "error: cc (nrom) at F:16: not known. Use one of: auto, norm, ecn, loss-tolerant, fixed",
+        "error: cc (nrom) at F:16: not known. Use one of: auto, norm, ecn, loss-tolerant, fixed, era",
         "error: count (many) at F:19: not a value that it takes (invalid digit found in string). \
          See --help",
         "error: timeout (array) at F:20: must be text or a number. Put text in quotes",
