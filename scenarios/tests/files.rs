@@ -11,7 +11,12 @@ fn directory() -> PathBuf {
 fn scenario(name: &str) -> Scenario {
     let read = |file: &str| fs::read_to_string(directory().join(file)).map_err(|e| e.to_string());
     let text = read(&format!("{name}.toml")).unwrap();
-    Scenario::parse(&text, &read).unwrap_or_else(|mistakes| panic!("{name}: {mistakes:#?}"))
+    // Programs run on real hosts.
+    let parse = match text.contains("[[program]]") {
+        true => Scenario::parse_for_laboratory,
+        false => Scenario::parse,
+    };
+    parse(&text, &read).unwrap_or_else(|mistakes| panic!("{name}: {mistakes:#?}"))
 }
 fn run(name: &str) -> (Report, Range<Duration>) {
     let scenario = scenario(name);
