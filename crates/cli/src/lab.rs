@@ -11,7 +11,7 @@ mod run;
 mod status;
 mod up;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use fanfare_lab::{LabError, Refusal};
@@ -51,6 +51,9 @@ enum What {
 struct FileArgs {
     /// Scenario file (TOML)
     file: PathBuf,
+    /// Give a variable of the file a value; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = sim::run::variable)]
+    set: Vec<(String, String)>,
     /// Seed of all losses and jitter [default: the file's]
     #[arg(long)]
     seed: Option<u64>,
@@ -78,8 +81,11 @@ pub(crate) fn run(args: &LabArgs) -> Exit {
     }
 }
 
-fn load(path: &Path) -> Result<Scenario, Vec<Failure>> {
-    sim::load_with(path, Scenario::parse_for_laboratory)
+fn load(args: &FileArgs) -> Result<Scenario, Vec<Failure>> {
+    let values = args.set.iter().cloned().collect();
+    sim::load_with(&args.file, |text, read| {
+        Scenario::parse_for_laboratory_with(text, &values, read)
+    })
 }
 
 impl From<LabError> for Failure {

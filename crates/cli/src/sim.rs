@@ -5,7 +5,7 @@ mod campaign;
 mod curve_plot;
 mod lines;
 mod plot;
-mod run;
+pub(crate) mod run;
 mod sweep;
 mod table;
 

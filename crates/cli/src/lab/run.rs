@@ -31,7 +31,7 @@ pub(super) struct RunArgs {
 
 pub(super) fn run(args: &RunArgs) -> Exit {
     let output = Output::new(args.output);
-    let scenario = match load(&args.file.file) {
+    let scenario = match load(&args.file) {
         Ok(scenario) => scenario,
         Err(mistakes) => return crate::give_up_all(&output, &mistakes),
     };

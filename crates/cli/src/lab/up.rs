@@ -26,7 +26,7 @@ pub(super) struct UpArgs {
 
 pub(super) fn run(args: &UpArgs) -> Exit {
     let output = Output::new(args.output);
-    let scenario = match load(&args.file.file) {
+    let scenario = match load(&args.file) {
         Ok(scenario) => scenario,
         Err(mistakes) => return crate::give_up_all(&output, &mistakes),
     };

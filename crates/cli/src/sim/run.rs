@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
 }
 
 /// `loss=1%`.
-pub(super) fn variable(text: &str) -> Result<(String, String), String> {
+pub(crate) fn variable(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("not a variable. Write it as loss=1%")?;
     Ok((name.to_owned(), value.to_owned()))
 }

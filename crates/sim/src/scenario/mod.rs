@@ -96,7 +96,18 @@ impl Scenario {
     /// # Errors
     /// As [`Self::parse`].
     pub fn parse_for_laboratory(text: &str, read: &ReadFile<'_>) -> Result<Self, Vec<Mistake>> {
-        Self::parse_for(Purpose::Laboratory, (text, &Values::new()), read)
+        Self::parse_for_laboratory_with(text, &Values::new(), read)
+    }
+    /// The same, with values in the place of its variables.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_for_laboratory_with(
+        text: &str,
+        values: &Values,
+        read: &ReadFile<'_>,
+    ) -> Result<Self, Vec<Mistake>> {
+        Self::parse_for(Purpose::Laboratory, (text, values), read)
     }
 
     /// The variables of a scenario's text.
