@@ -414,6 +414,8 @@ pub(crate) enum ResultLine {
         held: u64,
         bytes: u64,
         holders: u64,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lacking: Vec<u32>,
     },
     Subscribe {
         ok: bool,

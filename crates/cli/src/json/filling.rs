@@ -125,10 +125,18 @@ impl Line {
         exit: u8,
         (messages, held): (u64, u64),
         bytes: u64,
-        holders: u64,
+        (holders, lacking): (u64, Vec<u32>),
     ) -> Self {
         let ok = exit == 0;
-        Self::Result(Box::new(ResultLine::Publish { ok, exit, messages, held, bytes, holders }))
+        Self::Result(Box::new(ResultLine::Publish {
+            ok,
+            exit,
+            messages,
+            held,
+            bytes,
+            holders,
+            lacking,
+        }))
     }
 
     pub(crate) fn subscribe_result(
