@@ -417,6 +417,14 @@ pub(crate) enum ResultLine {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         lacking: Vec<u32>,
     },
+    Bridge {
+        ok: bool,
+        exit: u8,
+        to_group: u64,
+        to_plain: u64,
+        duplicates: u64,
+        dropped: u64,
+    },
     Subscribe {
         ok: bool,
         exit: u8,

@@ -2,6 +2,7 @@
 
 use fanfare_node::{
     Placed, SlowVerdict,
+    bridge::Crossed,
     event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
     group::GroupStatus,
     proto::{Bitrate, NodeId, ObjectKey, congestion::Reason as RateReason},
@@ -136,6 +137,19 @@ impl Line {
             bytes,
             holders,
             lacking,
+        }))
+    }
+
+    pub(crate) fn bridge_result(exit: u8, crossed: Crossed) -> Self {
+        let Crossed { to_group, to_plain, duplicates, dropped } = crossed;
+        let ok = exit == 0;
+        Self::Result(Box::new(ResultLine::Bridge {
+            ok,
+            exit,
+            to_group,
+            to_plain,
+            duplicates,
+            dropped,
         }))
     }
 
