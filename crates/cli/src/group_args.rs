@@ -181,7 +181,9 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
         GroupEvent::SendRefused { why } => {
             output.warn("send.refused", format!("the system refuses to send: {why}"));
         }
-        GroupEvent::Message(_) | GroupEvent::Sent { .. } | GroupEvent::Held { .. } => return false,
+        GroupEvent::Message(_) | GroupEvent::Sent { .. } | GroupEvent::Standing { .. } => {
+            return false;
+        }
     }
     true
 }

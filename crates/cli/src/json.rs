@@ -414,6 +414,16 @@ pub(crate) enum ResultLine {
         held: u64,
         bytes: u64,
         holders: u64,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lacking: Vec<u32>,
+    },
+    Bridge {
+        ok: bool,
+        exit: u8,
+        to_group: u64,
+        to_plain: u64,
+        duplicates: u64,
+        dropped: u64,
     },
     Subscribe {
         ok: bool,

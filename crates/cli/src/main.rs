@@ -2,7 +2,7 @@
 //!
 //! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `bench`, `generate`: a file per command;
 //!   `publish`, `subscribe`: `pub` and `sub`, `group_args`: what they have in common;
-//!   `member`: `node`, `local`: its socket
+//!   `member`: `node`, `local`: its socket; `bridge`: to plain UDP multicast
 //! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `plain_receivers`, `skipped`: what `send` warns of once; `deletion`: what `recv` says it removed
@@ -14,6 +14,7 @@ use clap::{Parser, Subcommand, error::ErrorKind};
 
 #[cfg(target_os = "linux")]
 mod bench;
+mod bridge;
 mod config;
 mod deletion;
 mod demo;
@@ -61,6 +62,7 @@ enum Command {
     Pub(publish::PubArgs),
     Sub(subscribe::SubArgs),
     Node(member::NodeArgs),
+    Bridge(bridge::BridgeArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
     Sim(sim::SimArgs),
@@ -100,6 +102,7 @@ fn main() -> ExitCode {
         Command::Pub(args) => publish::run(&args),
         Command::Sub(args) => subscribe::run(&args),
         Command::Node(args) => member::run(&args),
+        Command::Bridge(args) => bridge::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Sim(args) => sim::run(&args),

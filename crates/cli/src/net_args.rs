@@ -77,6 +77,11 @@ impl NetArgs {
         Ok(builder.test_drop(drop))
     }
 
+    /// The interface as it is given.
+    pub(crate) fn interface(&self) -> Option<String> {
+        self.interface.clone()
+    }
+
     /// The group as it is meant.
     pub(crate) fn group(&self) -> Result<GroupSpec, Failure> {
         let spec =

@@ -1,7 +1,7 @@
 //! `fanfare pub`.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::File,
     io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
@@ -12,7 +12,7 @@ use std::{
 use clap::Args;
 use fanfare_node::{
     group::{Body, BodyError, Group, GroupEvent},
-    messaging::{Options, Topic, description::PRIORITY_MAX},
+    messaging::{Options, Standing, Topic, description::PRIORITY_MAX},
     proto::{NodeId, ObjectKey},
 };
 
@@ -29,10 +29,13 @@ use crate::{
 
 /// How often to look at the time while nothing happens.
 const POLL: Duration = Duration::from_millis(100);
+/// Until then all who hear of a message may say for the first time that they are there: the shortest
+/// interval of announcements.
+const ROLL: Duration = Duration::from_secs(2);
 
 /// Publish messages to a group
 ///
-/// It ends when another node says that it holds all of them: they can then be had without this one.
+/// It ends when all nodes that are heard and want them say that they hold them.
 #[derive(Debug, Args)]
 #[command(mut_arg("group", |group| group.default_value(GROUP)))]
 pub(crate) struct PubArgs {
@@ -59,7 +62,7 @@ pub(crate) struct PubArgs {
     /// It takes the place of this node's earlier messages of the same topic and tag
     #[arg(long, requires = "tag")]
     replace: bool,
-    /// How long to wait, once all is sent, for a node that holds it
+    /// How long to wait, once all is sent, for all who want it to hold it
     #[arg(long, default_value = "10s", value_name = "TIME")]
     wait: String,
     /// End when all is sent: nobody needs to answer
@@ -199,7 +202,7 @@ fn publish_via(
     };
     output.event(&Client::connect(path)?.ask(&request)?);
     if output.is_json() {
-        output.event(&Line::publish_result(Exit::Done as u8, (1, 0), body.len(), 0));
+        output.event(&Line::publish_result(Exit::Done as u8, (1, 0), body.len(), (0, Vec::new())));
     }
     Ok(Exit::Done)
 }
@@ -212,10 +215,30 @@ enum End {
 }
 
 /// What has become of one message.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Fate {
+    published: Instant,
     sent: bool,
-    held: bool,
+    standings: BTreeMap<NodeId, Standing>,
+}
+
+impl Fate {
+    fn new() -> Self {
+        Self { published: Instant::now(), sent: false, standings: BTreeMap::new() }
+    }
+    fn is_held(&self) -> bool {
+        self.standings.values().any(|standing| *standing == Standing::Holds)
+    }
+    /// Those who have said that they want it and lack something of it.
+    fn lacking(&self) -> impl Iterator<Item = NodeId> {
+        let lacks = |(node, standing): (&NodeId, &Standing)| {
+            (*standing == Standing::Lacks).then_some(*node)
+        };
+        self.standings.iter().filter_map(lacks)
+    }
+    fn is_everywhere(&self) -> bool {
+        self.is_held() && self.lacking().next().is_none() && self.published.elapsed() >= ROLL
+    }
 }
 
 /// Messages on their way.
@@ -224,20 +247,18 @@ struct Sending<'a> {
     output: &'a Output,
     watched: bool,
     fates: BTreeMap<ObjectKey, Fate>,
-    holders: BTreeMap<NodeId, u64>,
     bytes: u64,
 }
 
 impl<'a> Sending<'a> {
     fn new(group: &'a Group, output: &'a Output, watched: bool) -> Self {
-        let (fates, holders) = (BTreeMap::new(), BTreeMap::new());
-        Self { group, output, watched, fates, holders, bytes: 0 }
+        Self { group, output, watched, fates: BTreeMap::new(), bytes: 0 }
     }
 
     fn publish(&mut self, plan: &Plan, body: Body) -> Result<(), Failure> {
         let size = body.len();
         let key = self.group.publish(plan.topic.clone(), body, plan.options, self.watched)?;
-        self.fates.insert(key, Fate::default());
+        self.fates.insert(key, Fate::new());
         self.bytes += size;
         let topic = plan.topic.as_str().to_owned();
         self.output.event(&Line::Published(Published { topic, id: key.object.0, size }));
@@ -274,28 +295,36 @@ impl<'a> Sending<'a> {
                     fate.sent = true;
                 }
             }
-            GroupEvent::Held { key, node } => {
+            GroupEvent::Standing { key, node, standing } => {
                 if let Some(fate) = self.fates.get_mut(key) {
-                    fate.held = true;
-                    *self.holders.entry(*node).or_default() += 1;
-                    self.output.event(&Line::Held(Held { id: key.object.0, node: node.0 }));
+                    fate.standings.insert(*node, *standing);
+                    if *standing == Standing::Holds {
+                        self.output.event(&Line::Held(Held { id: key.object.0, node: node.0 }));
+                    }
                 }
             }
             event => {
+                if let GroupEvent::Left { node } = event {
+                    // Nobody waits for who is gone; what it held it may hold still.
+                    let lacks = |fate: &Fate| fate.lacking().any(|lacking| lacking == *node);
+                    for fate in self.fates.values_mut().filter(|fate| lacks(fate)) {
+                        fate.standings.remove(node);
+                    }
+                }
                 group_args::show(event, self.output);
             }
         }
     }
 
-    /// Until all is held (or sent, when nobody needs to answer), or nobody has said so in time.
+    /// Until all is held by all who want it (or sent, when nobody needs to answer), or time is up.
     fn wait(&mut self, plan: &Plan) -> End {
         let mut deadline = None;
         loop {
-            let enough = |fate: &Fate| if self.watched { fate.held } else { fate.sent };
+            let enough = |fate: &Fate| if self.watched { fate.is_everywhere() } else { fate.sent };
             if self.fates.values().all(enough) {
                 return End::Done;
             }
-            if self.fates.values().all(|fate| fate.sent || fate.held) {
+            if self.fates.values().all(|fate| fate.sent || fate.is_held()) {
                 deadline.get_or_insert_with(|| Instant::now() + plan.wait);
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
@@ -325,9 +354,21 @@ impl<'a> Sending<'a> {
         }
     }
 
+    /// Who holds anything.
+    fn holders(&self) -> BTreeSet<NodeId> {
+        let all = self.fates.values().flat_map(|fate| &fate.standings);
+        all.filter(|(_, standing)| **standing == Standing::Holds).map(|(node, _)| *node).collect()
+    }
+
+    /// Who wants something and lacks it.
+    fn lacking(&self) -> BTreeSet<NodeId> {
+        self.fates.values().flat_map(Fate::lacking).collect()
+    }
+
     fn conclude(&self, end: End, plan: &Plan) -> Exit {
         let all = self.fates.len() as u64;
-        let held = self.fates.values().filter(|fate| fate.held).count() as u64;
+        let held = self.fates.values().filter(|fate| fate.is_held()).count() as u64;
+        let lacking = self.lacking();
         let failure = match end {
             End::Done => None,
             End::Interrupted => Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted")),
@@ -340,12 +381,22 @@ impl<'a> Sending<'a> {
                     units::seconds(plan.wait)
                 ),
             )),
-            End::TimedOut => Some(Failure::new(
+            End::TimedOut if lacking.is_empty() => Some(Failure::new(
                 Exit::Partial,
                 "partial",
                 format!(
                     "messages ({held} of {all}): no node said that it holds the others. Publish \
                      them again, or wait longer with --wait"
+                ),
+            )),
+            End::TimedOut => Some(Failure::new(
+                Exit::Partial,
+                "partial",
+                format!(
+                    "nodes ({}): did not say within {} that they hold all that they want. Wait \
+                     longer with --wait, or stay and repair with --stay",
+                    names(&lacking),
+                    units::seconds(plan.wait)
                 ),
             )),
         };
@@ -354,10 +405,22 @@ impl<'a> Sending<'a> {
             self.output.failure(&failure);
         }
         if self.output.is_json() {
-            let holders = self.holders.len() as u64;
-            let line = Line::publish_result(exit as u8, (all, held), self.bytes, holders);
+            let holders = self.holders().len() as u64;
+            let nodes = (holders, lacking.iter().map(|node| node.0).collect());
+            let line = Line::publish_result(exit as u8, (all, held), self.bytes, nodes);
             self.output.event(&line);
         }
         exit
+    }
+}
+
+/// Some of them by id, and how many there are besides.
+fn names(nodes: &BTreeSet<NodeId>) -> String {
+    /// More do not help who reads it.
+    const NAMED_MAX: usize = 8;
+    let named: Vec<String> = nodes.iter().take(NAMED_MAX).map(|n| format!("{:08x}", n.0)).collect();
+    match nodes.len().saturating_sub(NAMED_MAX) {
+        0 => named.join(", "),
+        others => format!("{} and {others} others", named.join(", ")),
     }
 }

@@ -101,6 +101,41 @@ fn without_anybody_to_hold_it_a_message_counts_as_undelivered() {
 }
 
 #[test]
+fn a_publisher_stays_until_the_last_of_those_who_want_the_message_has_it() {
+    // One loses half of all that comes, and has it later than the other.
+    let stage = Stage::new();
+    let quick = sub(&stage, &["maps/#", "--count", "1"]);
+    let slow = sub(&stage, &["maps/#", "--count", "1", "--test-drop", "0.5"]);
+    let uninterested = sub(&stage, &["base/#"]);
+    let file = text(&stage.file("map.bin", 200_000));
+    let args = ["maps/north", &file, "--rate", "20M", "--wait", "30s"];
+    let sent = stage.start("pub", &args).end().expect(0);
+    let holders = |id| sent.all("held").iter().filter(|held| held["node"] == id).count();
+    for running in [quick, slow] {
+        let ended = running.end().expect(0);
+        assert_eq!(holders(ended.all("start")[0]["node_id"].clone()), 1);
+    }
+    uninterested.interrupt();
+    uninterested.end().expect(130);
+}
+
+#[test]
+fn who_still_lacks_a_message_when_time_is_up_is_named() {
+    let stage = Stage::new();
+    let holder = sub(&stage, &["#"]);
+    // It loses nearly everything, and cannot have it whole in this time.
+    let mut deaf = stage.start("sub", &["#", "--test-drop", "0.97"]);
+    let id = deaf.wait_for("start")["node_id"].as_u64().unwrap();
+    let file = text(&stage.file("map.bin", 2_000_000));
+    let args = ["maps/north", &file, "--rate", "100M", "--wait", "5s"];
+    let sent = stage.start("pub", &args).end().expect(3);
+    assert!(sent.error().starts_with(&format!("error: nodes ({id:08x}): did not say within 5 s")));
+    assert_eq!(sent.result()["lacking"][0], id);
+    assert_eq!(sent.result()["held"], 1);
+    [holder, deaf].iter().for_each(Running::interrupt);
+}
+
+#[test]
 fn mistakes_are_told_before_anything_is_sent() {
     let stage = Stage::new();
     let file = text(&stage.file("f", 2000));

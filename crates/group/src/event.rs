@@ -1,6 +1,6 @@
 //! What a group node tells its driver.
 
-use crate::{description::Description, subscription::SubscriptionId};
+use crate::{description::Description, holders::Standing, subscription::SubscriptionId};
 use fanfare_proto::{NodeId, ObjectKey};
 
 /// A message for a subscription.
@@ -30,9 +30,10 @@ pub enum Event {
     /// All bytes are in storage. Whether they have this hash is to be told by
     /// [`crate::GroupNode::verdict`].
     Verify { key: ObjectKey, size: u64, hash: [u8; 32] },
-    /// Another node says that it holds this message of ours, which was watched
-    /// ([`crate::GroupNode::watch`]). Told once for each node.
-    Held { key: ObjectKey, node: NodeId },
+    /// How another node stands to this message of ours, which was watched
+    /// ([`crate::GroupNode::watch`]), as it says, or as it follows from what it says. Told when it
+    /// changes.
+    Standing { key: ObjectKey, node: NodeId, standing: Standing },
     /// A node of the group was heard for the first time, or again after it had left.
     Joined { node: NodeId },
     /// Nothing was heard of it for three of the longest intervals.

@@ -4,6 +4,7 @@
 //! ```text
 //! "FNFG" | version 1 (8) | kind (8) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
 //!                                   | STATE (2):  see `state`
+//!                                   | EXACT (3):  its second form, the same place
 //! ```
 //!
 //! A repair carries the origin's own message as the origin would have sent it, with sequence number
@@ -21,6 +22,7 @@ pub(crate) const HEADER: usize = 6;
 pub(crate) enum Kind {
     Repair,
     State,
+    Exact,
 }
 
 impl Kind {
@@ -29,6 +31,7 @@ impl Kind {
         let kind = match self {
             Self::Repair => 1,
             Self::State => 2,
+            Self::Exact => 3,
         };
         [MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, kind]
     }
@@ -39,8 +42,8 @@ impl Kind {
 pub(crate) enum Frame<'a> {
     /// Somebody passes on a message of an origin.
     Repair(Message<'a>),
-    /// Bytes of an announcement.
-    State(&'a [u8]),
+    /// Bytes of an announcement; whether of its second form.
+    State(bool, &'a [u8]),
     /// Ours, but broken, or of a version that is not known here.
     Unknown,
 }
@@ -55,7 +58,7 @@ impl<'a> Frame<'a> {
                 Ok(message @ (Message::Info(_) | Message::Data(_))) => Self::Repair(message),
                 _ => Self::Unknown,
             },
-            (VERSION, 2) => Self::State(body),
+            (VERSION, 2 | 3) => Self::State(kind == 3, body),
             _ => Self::Unknown,
         })
     }

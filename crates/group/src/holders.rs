@@ -1,26 +1,37 @@
-//! Who else holds what this node has published, as far as others announce it: the publisher then
-//! knows that the message outlives it.
+//! How others stand to what this node has published, as far as they announce it: the publisher then
+//! knows that the message outlives it, and who still waits for it.
 
-use alloc::{
-    collections::{BTreeMap, BTreeSet},
-    vec::Vec,
-};
+use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{NodeId, ObjectKey, RunSet};
 
 /// Messages watched at once; of more than that nothing is told.
 const WATCHED_MAX: usize = 4096;
 
-/// Messages watched, by their object's number, and who has said that it holds them.
+/// How a node stands to a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It does not hold all of it, and asks for it.
+    Lacks,
+    /// It does not hold all of it, and does not ask for it.
+    Unwanted,
+    /// It holds all of it.
+    Holds,
+}
+
+/// A message watched, and how each node that has announced since stands to it.
+type Watched = (ObjectKey, BTreeMap<NodeId, Standing>);
+
+/// Messages watched, by their object's number.
 #[derive(Debug, Default)]
 pub(crate) struct Holders {
-    watched: BTreeMap<u64, (ObjectKey, BTreeSet<NodeId>)>,
+    watched: BTreeMap<u64, Watched>,
 }
 
 impl Holders {
     /// From now on it is told who holds it.
     pub(crate) fn watch(&mut self, index: u64, key: ObjectKey) {
         if self.watched.len() < WATCHED_MAX {
-            self.watched.entry(index).or_insert((key, BTreeSet::new()));
+            self.watched.entry(index).or_insert((key, BTreeMap::new()));
         }
     }
 
@@ -29,17 +40,43 @@ impl Holders {
         self.watched.remove(&index);
     }
 
-    /// `node` says what it holds. Gives the messages of which it had not said so before.
-    pub(crate) fn on_holding(&mut self, node: NodeId, held: &RunSet) -> Vec<ObjectKey> {
+    /// `node` announces; it says what it holds of ours and what it does not lack, if it speaks of
+    /// that. Gives what is new.
+    pub(crate) fn on_state(
+        &mut self,
+        node: NodeId,
+        asks: bool,
+        told: Option<&(RunSet, RunSet)>,
+    ) -> Vec<(ObjectKey, Standing)> {
         let mut new = Vec::new();
-        for (first, end) in held.iter() {
-            for (_, (key, nodes)) in self.watched.range_mut(first..end) {
-                if nodes.insert(node) {
-                    new.push(*key);
-                }
+        for (index, (key, nodes)) in &mut self.watched {
+            let before = nodes.get(&node).copied();
+            let standing = match told {
+                Some((held, _)) if held.contains(*index) => Standing::Holds,
+                Some((_, settled)) if settled.contains(*index) => Standing::Unwanted,
+                _ if !asks => Standing::Unwanted,
+                // It may have had no room to speak of it.
+                None => before.unwrap_or(Standing::Lacks),
+                Some(_) => Standing::Lacks,
+            };
+            // What was held once could be had since; that it gave way again is not waited for.
+            if before != Some(standing) && before != Some(Standing::Holds) {
+                nodes.insert(node, standing);
+                new.push((*key, standing));
             }
         }
         new
+    }
+
+    /// Those among `members` that have not said of every message that they hold it or do not want
+    /// it.
+    pub(crate) fn unheard(&self, members: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
+        let settled = |standing: Option<&Standing>| {
+            matches!(standing, Some(Standing::Holds | Standing::Unwanted))
+        };
+        let waits =
+            |node: &NodeId| self.watched.values().any(|(_, nodes)| !settled(nodes.get(node)));
+        members.filter(waits).collect()
     }
 }
 
@@ -53,17 +90,41 @@ mod tests {
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object }
     }
 
+    fn told(held: &[(u64, u64)], unwanted: &[(u64, u64)]) -> (RunSet, RunSet) {
+        let (mut holds, mut settled) = (RunSet::default(), RunSet::default());
+        held.iter().for_each(|(first, end)| holds.insert(*first, *end));
+        held.iter().chain(unwanted).for_each(|(first, end)| settled.insert(*first, *end));
+        (holds, settled)
+    }
+
     #[test]
-    fn each_holder_of_a_watched_message_is_told_once() {
+    fn each_change_of_each_node_is_told_once_and_who_held_a_message_is_a_holder() {
         let mut holders = Holders::default();
         [3, 5].into_iter().for_each(|index| holders.watch(index, key(index as u16)));
-        let mut held = RunSet::default();
-        held.insert(0, 4);
-        assert_eq!(holders.on_holding(NodeId(7), &held), [key(3)]);
-        held.insert(5, 6);
-        assert_eq!(holders.on_holding(NodeId(7), &held), [key(5)]);
-        assert_eq!(holders.on_holding(NodeId(8), &held), [key(3), key(5)]);
+        let (lacks, holds) = (Standing::Lacks, Standing::Holds);
+        let some = told(&[(0, 4)], &[]);
+        assert_eq!(
+            holders.on_state(NodeId(7), true, Some(&some)),
+            [(key(3), holds), (key(5), lacks)]
+        );
+        assert_eq!(holders.on_state(NodeId(7), true, Some(&some)), []);
+        let other = told(&[(5, 6)], &[]);
+        assert_eq!(holders.on_state(NodeId(7), true, Some(&other)), [(key(5), holds)]);
         holders.forget(3);
-        assert_eq!(holders.on_holding(NodeId(9), &held), [key(5)]);
+        assert_eq!(holders.on_state(NodeId(9), true, Some(&other)), [(key(5), holds)]);
+    }
+
+    #[test]
+    fn who_does_not_want_a_message_is_no_holder_and_is_not_asked_about_it() {
+        let mut holders = Holders::default();
+        holders.watch(3, key(3));
+        let all = || (7..10).map(NodeId);
+        assert_eq!(holders.unheard(all()).len(), 3);
+        let unwanted = told(&[], &[(3, 4)]);
+        let standing = [(key(3), Standing::Unwanted)];
+        assert_eq!(holders.on_state(NodeId(7), true, Some(&unwanted)), standing);
+        assert_eq!(holders.on_state(NodeId(8), false, None), standing);
+        assert_eq!(holders.on_state(NodeId(9), true, None), [(key(3), Standing::Lacks)]);
+        assert_eq!(holders.unheard(all()), [NodeId(9)]);
     }
 }

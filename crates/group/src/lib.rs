@@ -52,6 +52,7 @@ pub use cache::{CachePolicy, Cached, PriorityThenAge};
 pub use config::GroupConfig;
 pub use description::{Description, Options};
 pub use event::{Delivered, Event};
+pub use holders::Standing;
 pub use node::{GroupNode, Published, Wake};
 pub use publisher::PublishError;
 pub use stats::GroupStats;

@@ -58,6 +58,9 @@ impl SourceLog {
     pub(crate) fn is_settled(&self, index: u64) -> bool {
         index < self.floor || self.settled.contains(index)
     }
+    pub(crate) fn settled(&self) -> &RunSet {
+        &self.settled
+    }
     pub(crate) fn newest(&self) -> u64 {
         self.newest
     }

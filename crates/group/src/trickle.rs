@@ -20,6 +20,8 @@ pub(crate) struct Trickle {
     end: Time,
     consistent: u32,
     silent: u32,
+    /// Somebody asked for an announcement: it goes then, whatever others say.
+    called: Option<Time>,
 }
 
 impl Trickle {
@@ -33,6 +35,7 @@ impl Trickle {
             end: now,
             consistent: 0,
             silent: 0,
+            called: None,
         };
         trickle.begin(now, rng);
         trickle
@@ -57,18 +60,35 @@ impl Trickle {
     pub(crate) fn hurry(&mut self, now: Time) {
         (self.due, self.consistent) = (Some(now), 0);
     }
+    /// Somebody wants to hear it, soon. Being asked again before it is said changes nothing.
+    pub(crate) fn on_call(&mut self, now: Time, rng: &mut Rng) {
+        if self.called.is_none() {
+            let within = rng.below((self.min / 2).as_nanos() as u64 + 1);
+            self.called = Some(now + Duration::from_nanos(within));
+        }
+    }
     /// Somebody said what we would have said.
     pub(crate) fn on_consistent(&mut self) {
         self.consistent += 1;
     }
-    /// Whether to speak now. Goes on to the next interval when this one is over.
-    pub(crate) fn poll(&mut self, now: Time, rng: &mut Rng) -> bool {
+    /// Whether to speak now; `insists`: also when others have said the same. Goes on to the next
+    /// interval when this one is over.
+    pub(crate) fn poll(
+        &mut self,
+        now: Time,
+        insists: impl FnOnce() -> bool,
+        rng: &mut Rng,
+    ) -> bool {
         let due = self.due.is_some_and(|due| due <= now);
         let mut speak = false;
         if due {
             self.due = None;
-            speak = self.consistent < REDUNDANCY || self.silent >= SILENT_MAX;
+            let redundant = self.consistent >= REDUNDANCY && self.silent < SILENT_MAX;
+            speak = !redundant || insists();
             self.silent = if speak { 0 } else { self.silent + 1 };
+        }
+        if self.called.is_some_and(|at| at <= now) {
+            (self.called, self.silent, speak) = (None, 0, true);
         }
         if self.end <= now {
             self.interval = (self.interval * 2).min(self.max);
@@ -77,7 +97,8 @@ impl Trickle {
         speak
     }
     pub(crate) fn next_timeout(&self) -> Time {
-        self.due.map_or(self.end, |due| due.min(self.end))
+        let next = self.due.map_or(self.end, |due| due.min(self.end));
+        self.called.map_or(next, |at| at.min(next))
     }
 }
 
@@ -91,7 +112,7 @@ mod tests {
         let mut now = trickle.next_timeout();
         while now < Time::ZERO + Duration::from_secs(until) {
             (0..heard).for_each(|_| trickle.on_consistent());
-            if trickle.poll(now, rng) {
+            if trickle.poll(now, || false, rng) {
                 spoken.push(now.as_nanos() / 1_000_000_000);
             }
             assert!(trickle.next_timeout() > now);
@@ -133,5 +154,17 @@ mod tests {
         let (mut trickle, mut rng) = timer();
         let among_many = run(&mut trickle, &mut rng, 600, 5).len();
         assert!(among_many > 0 && among_many * 2 < alone, "{among_many} of {alone}");
+    }
+
+    #[test]
+    fn who_is_called_speaks_soon_and_once_whatever_others_say() {
+        let (mut trickle, mut rng) = timer();
+        run(&mut trickle, &mut rng, 100, 0);
+        let now = Time::ZERO + Duration::from_secs(100);
+        (0..5).for_each(|_| trickle.on_call(now, &mut rng));
+        (0..9).for_each(|_| trickle.on_consistent());
+        let soon = trickle.next_timeout();
+        assert!(soon <= now + Duration::from_millis(500));
+        assert!(trickle.poll(soon, || false, &mut rng) && !trickle.poll(soon, || false, &mut rng));
     }
 }

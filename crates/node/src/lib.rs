@@ -38,11 +38,12 @@
 //!   what is known to be there already, and telling senders of it.
 //! - `layered`: a file over layers, each receiver at its own rate.
 //! - `disk`: what receiving asks of a file system, and a simulated one that loses power.
-//! - [`group`]: topics and messages instead of files.
+//! - [`group`]: topics and messages instead of files; [`bridge`]: to plain UDP multicast.
 //! - `segment`: how long segments are; `file_storage`: objects in files; `driver`: the thread, whatever engine it
 //!   drives: `transfer`; `clock`, `waker`, `outbox`: its parts.
 
 pub mod announcement;
+pub mod bridge;
 mod builder;
 mod clock;
 #[cfg(test)]

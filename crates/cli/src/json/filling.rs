@@ -2,6 +2,7 @@
 
 use fanfare_node::{
     Placed, SlowVerdict,
+    bridge::Crossed,
     event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
     group::GroupStatus,
     proto::{Bitrate, NodeId, ObjectKey, congestion::Reason as RateReason},
@@ -125,10 +126,31 @@ impl Line {
         exit: u8,
         (messages, held): (u64, u64),
         bytes: u64,
-        holders: u64,
+        (holders, lacking): (u64, Vec<u32>),
     ) -> Self {
         let ok = exit == 0;
-        Self::Result(Box::new(ResultLine::Publish { ok, exit, messages, held, bytes, holders }))
+        Self::Result(Box::new(ResultLine::Publish {
+            ok,
+            exit,
+            messages,
+            held,
+            bytes,
+            holders,
+            lacking,
+        }))
+    }
+
+    pub(crate) fn bridge_result(exit: u8, crossed: Crossed) -> Self {
+        let Crossed { to_group, to_plain, duplicates, dropped } = crossed;
+        let ok = exit == 0;
+        Self::Result(Box::new(ResultLine::Bridge {
+            ok,
+            exit,
+            to_group,
+            to_plain,
+            duplicates,
+            dropped,
+        }))
     }
 
     pub(crate) fn subscribe_result(

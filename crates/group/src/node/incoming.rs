@@ -228,7 +228,7 @@ impl GroupNode {
     fn on_frame(&mut self, from: NodeId, frame: Frame<'_>, storage: &mut dyn Storage) {
         match frame {
             Frame::Repair(message) => self.on_repair(&message, storage),
-            Frame::State(bytes) => match State::parse(bytes) {
+            Frame::State(exact, bytes) => match State::parse(exact, bytes) {
                 Some(state) => self.on_state(from, &state, storage),
                 None => self.stats.frames_refused += 1,
             },
@@ -271,9 +271,13 @@ impl GroupNode {
         self.stats.states_heard += 1;
         let all = state.hears.len() < crate::state::HEARD_MAX;
         self.members.on_hears(from, (&state.hears, all), &mut self.events);
+        if state.called.contains(&self.session.node_id()) {
+            self.trickle.on_call(self.now, &mut self.rng);
+        }
+        self.note_standing(from, state);
         let mut differs = false;
         for holding in &state.holdings {
-            differs |= self.on_holding(from, holding, state.asks, storage);
+            differs |= self.on_holding(holding, state.asks, storage);
         }
         match differs {
             true => self.trickle.on_change(self.now, &mut self.rng),
@@ -281,14 +285,28 @@ impl GroupNode {
         }
     }
 
+    /// What it says of this node's own messages, or by saying nothing.
+    fn note_standing(&mut self, from: NodeId, state: &State) {
+        let own = self.session.node_id();
+        let Some(log) = self.logs.get(&own) else { return };
+        let told = state.holdings.iter().find(|holding| {
+            holding.rumour.sender == own && holding.rumour.instance == log.instance
+        });
+        let sets = told.map(|holding| {
+            let newest = log.index(holding.rumour.newest);
+            (holding.held(newest), holding.settled(newest))
+        });
+        let new = self.holders.on_state(from, state.asks, sets.as_ref());
+        let events = new.into_iter();
+        self.events.extend(events.map(|(key, standing)| Event::Standing {
+            key,
+            node: from,
+            standing,
+        }));
+    }
+
     /// Whether it differs from what is here.
-    fn on_holding(
-        &mut self,
-        from: NodeId,
-        holding: &Holding,
-        asks: bool,
-        storage: &mut dyn Storage,
-    ) -> bool {
+    fn on_holding(&mut self, holding: &Holding, asks: bool, storage: &mut dyn Storage) -> bool {
         let rumour = &holding.rumour;
         let origin = rumour.sender;
         let ours = self.delivery.asks() && !self.config.silent;
@@ -304,13 +322,9 @@ impl GroupNode {
         }
         let newest = log.index(rumour.newest);
         let theirs = holding.held(newest);
-        if origin == self.session.node_id() {
-            let new = self.holders.on_holding(from, &theirs);
-            self.events.extend(new.into_iter().map(|key| Event::Held { key, node: from }));
-        }
         let has_more = ours && theirs.iter().any(|(first, end)| lacks(log, first, end));
         let told = newest.saturating_sub(holding.reach.saturating_sub(1));
-        let has_less = asks && has_beyond(log, told, &theirs);
+        let has_less = asks && has_beyond(log, told, &holding.settled(newest));
         if has_more && origin != self.session.node_id() {
             if newest > log.newest() {
                 self.session.receiver().hear_of(self.now, rumour, storage);

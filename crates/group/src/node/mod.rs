@@ -209,7 +209,8 @@ impl GroupNode {
         Ok(key)
     }
 
-    /// Tells from now on who else holds this message of this node's own ([`Event::Held`]).
+    /// Tells from now on how others stand to this message of this node's own
+    /// ([`Event::Standing`]).
     pub fn watch(&mut self, key: ObjectKey) {
         if let Some(log) = self.logs.get(&key.sender) {
             self.holders.watch(log.index(key.object), key);

@@ -72,7 +72,7 @@ impl GroupNode {
         if !reliable {
             // Taken if it comes, but neither asked nor waited for.
             self.session.receiver().examine(self.now, key, true);
-            self.settle(key, true);
+            self.settle(key);
         }
         if !wanted && !self.cache.keeps(key) {
             self.session.receiver().cancel(key, storage);
@@ -111,6 +111,10 @@ impl GroupNode {
 
     fn on_whole(&mut self, key: ObjectKey, size: u64, storage: &mut dyn Storage) {
         self.cache.on_whole(self.now, key);
+        if let Some(log) = self.log(key) {
+            let index = log.index(key.object);
+            log.on_whole(index);
+        }
         self.events.push_back(Event::Whole { key, size });
         let cached = self.cache.get(key);
         let description = cached.and_then(|cached| cached.description.clone());
@@ -122,7 +126,7 @@ impl GroupNode {
                 self.replace(key, at.index, storage);
             }
         }
-        self.settle(key, true);
+        self.settle(key);
         self.trickle.on_change(self.now, &mut self.rng);
     }
 
@@ -150,20 +154,17 @@ impl GroupNode {
         self.hand_over();
     }
 
-    /// Nothing waits for it any more; `here`: nor is it lacking.
-    pub(super) fn settle(&mut self, key: ObjectKey, here: bool) {
+    /// Nothing waits for it any more: it is here, or not wanted.
+    pub(super) fn settle(&mut self, key: ObjectKey) {
         let Some(log) = self.log(key) else { return };
         let index = log.index(key.object);
-        if here {
-            log.on_whole(index);
-        }
         let first = log.settle(index);
         self.delivery.on_settled((key.sender, key.instance), first);
     }
 
     /// It is neither kept nor waited for.
     fn drop_object(&mut self, key: ObjectKey) {
-        self.settle(key, false);
+        self.settle(key);
         let known = self.cache.remove(key).is_some();
         self.repairer.forget(key);
         if known {

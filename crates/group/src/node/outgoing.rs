@@ -40,7 +40,7 @@ impl GroupNode {
         let gone = self.cache.expire(now);
         for key in &gone {
             self.session.receiver().cancel(*key, storage);
-            self.settle(*key, false);
+            self.settle(*key);
         }
         self.on_evicted(gone);
         self.members.on_timeout(now, &mut self.events);
@@ -66,7 +66,7 @@ impl GroupNode {
         });
         if late {
             self.session.receiver().examine(self.now, key, true);
-            self.settle(key, true);
+            self.settle(key);
             self.hand_over();
         }
     }
@@ -152,15 +152,19 @@ impl GroupNode {
     }
 
     fn poll_state(&mut self, buf: &mut Vec<u8>) -> bool {
-        if !self.config.announces || !self.trickle.poll(self.now, &mut self.rng) {
+        let Self { trickle, holders, members, rng, now, .. } = self;
+        let unheard = || holders.unheard(members.all().map(|(node, _)| node));
+        if !self.config.announces || !trickle.poll(*now, || !unheard().is_empty(), rng) {
             return false;
         }
-        let mut content = Kind::State.header().to_vec();
+        let called = unheard();
         let room = self.config.frame_max.saturating_sub(HEADER + 16);
         let origins = self.origins_in_turn();
         let holdings = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
         let asks = self.delivery.asks();
-        let state = State { asks, hears: self.members.name(HEARD_MAX), holdings };
+        let state = State { asks, hears: self.members.name(HEARD_MAX), called, holdings };
+        let kind = if state.is_exact() { Kind::Exact } else { Kind::State };
+        let mut content = kind.header().to_vec();
         let spoken = state.append(room, &mut content);
         if let Some(last) = spoken.checked_sub(1).and_then(|last| state.holdings.get(last)) {
             self.spoken_of = last.rumour.sender;
@@ -182,7 +186,7 @@ impl GroupNode {
         let rumour = self.rumour(origin)?;
         let log = self.logs.get(&origin).filter(|log| log.instance == rumour.instance)?;
         let newest = log.index(rumour.newest);
-        Some(Holding::of(rumour, (log.floor(), newest), log.whole()))
+        Some(Holding::of(rumour, (log.floor(), newest), log.whole(), log.settled()))
     }
 
     /// When to call [`Self::handle_timeout`] (and [`Self::poll_transmit`]) next, and why.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     event::Delivered,
+    holders::Standing,
     subscription::{History, Ordering, Subscription, SubscriptionId},
     topic::Filter,
 };
@@ -116,6 +117,14 @@ impl Bus {
             }
         }
         self.events[node].iter().filter_map(message).collect()
+    }
+    /// How each stands to a message, as `node` was told last.
+    fn standings(&self, node: usize, message: ObjectKey) -> Vec<(u32, Standing)> {
+        let told = self.events[node].iter().filter_map(|event| match event {
+            Event::Standing { key, node, standing } if *key == message => Some((node.0, *standing)),
+            _ => None,
+        });
+        told.collect::<BTreeMap<_, _>>().into_iter().collect()
     }
     fn topics(&self, node: usize) -> Vec<(&str, u64)> {
         let all = self.messages(node).into_iter();
@@ -328,9 +337,33 @@ fn a_publisher_learns_who_holds_its_message() {
     let key = bus.publish(0, "a", &bytes(3_000), Options::default()).key;
     bus.nodes[0].0.watch(key);
     bus.run(20, &mut |_, to, _| to == 2);
-    let held: Vec<&Event> =
-        bus.events[0].iter().filter(|e| matches!(e, Event::Held { .. })).collect();
-    assert_eq!(held, [&Event::Held { key, node: NodeId(2) }]);
+    assert_eq!(bus.standings(0, key), [(2, Standing::Holds), (3, Standing::Unwanted)]);
+}
+
+#[test]
+fn who_does_not_want_a_message_and_has_not_all_of_it_does_not_say_that_it_holds_it() {
+    let mut bus = Bus::new(3);
+    bus.subscribe(1, "a");
+    bus.subscribe(2, "b");
+    let key = bus.publish(0, "a", &bytes(3_000), Options::default()).key;
+    bus.nodes[0].0.watch(key);
+    bus.run(20, &mut |_, to, message| to == 2 && matches!(message, Message::Data(_)));
+    assert_eq!(bus.standings(0, key), [(2, Standing::Holds), (3, Standing::Unwanted)]);
+}
+
+#[test]
+fn in_a_group_where_most_may_be_silent_all_say_within_seconds_how_they_stand() {
+    let mut bus = Bus::new(12);
+    (1..12).for_each(|node| {
+        bus.subscribe(node, "#");
+    });
+    bus.run(200, &mut none);
+    let key = bus.publish(0, "a", b"short", Options::default()).key;
+    bus.nodes[0].0.watch(key);
+    // Two announcements of the publisher, each with answers within a second.
+    bus.run(7, &mut none);
+    let all: Vec<(u32, Standing)> = (2..13).map(|node| (node, Standing::Holds)).collect();
+    assert_eq!(bus.standings(0, key), all);
 }
 
 #[test]

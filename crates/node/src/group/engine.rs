@@ -172,7 +172,9 @@ impl GroupEngine {
                 }
             }
             Event::Whole { key, size } => self.on_whole(key, size),
-            Event::Held { key, node } => outbox.push(GroupEvent::Held { key, node }),
+            Event::Standing { key, node, standing } => {
+                outbox.push(GroupEvent::Standing { key, node, standing });
+            }
             Event::Joined { node } => outbox.push(GroupEvent::Joined { node }),
             Event::Left { node } => outbox.push(GroupEvent::Left { node }),
             Event::HearsUs { node, hears } => outbox.push(GroupEvent::HearsUs { node, hears }),

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use fanfare_group::{Description, GroupStats, SubscriptionId};
+use fanfare_group::{Description, GroupStats, Standing, SubscriptionId};
 use fanfare_proto::{NodeId, ObjectKey, Stats, StorageError};
 
 use super::body::Body;
@@ -29,8 +29,8 @@ pub enum GroupEvent {
     Message(Box<Message>),
     /// A message of this node's own has been sent once.
     Sent { key: ObjectKey },
-    /// Another node holds it, as it says. Told once for each node, of messages that were watched.
-    Held { key: ObjectKey, node: NodeId },
+    /// How another node stands to it, as it says. Told when it changes, of messages that were watched.
+    Standing { key: ObjectKey, node: NodeId, standing: Standing },
     /// A message could not be kept here.
     Lost { key: ObjectKey, reason: StorageError },
     /// What is kept does not outlive the process, and why.

@@ -129,7 +129,7 @@ impl GroupHandle {
     }
 
     /// Publishes a message; waits while too many are in transit. `watched`: it is told who holds it
-    /// ([`GroupEvent::Held`]). Its hash is added to `options` where it travels as data.
+    /// ([`GroupEvent::Standing`]). Its hash is added to `options` where it travels as data.
     ///
     /// # Errors
     /// It is too large, or there are too many topics, or the member has ended.
