@@ -13,7 +13,7 @@
 //!   it is put off or out.
 //! - `brake`: what receivers' overruns take off the rate.
 //! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words;
-//!   `row`: many alike at once.
+//!   `piece`: parts of objects; `row`: many alike at once.
 //! - `feedback`: NACKs and ACKs, handed to the machines.
 
 mod ack;
@@ -32,6 +32,7 @@ mod grtt;
 mod object;
 mod pace;
 mod parity;
+mod piece;
 mod probe;
 mod receivers;
 mod reception;

@@ -3,7 +3,7 @@
 use super::{
     Sender,
     object::{Part, Piece, Purpose},
-    speak::counter,
+    piece::counter,
 };
 use crate::{context::Context, storage::ObjectKey};
 use alloc::vec::Vec;

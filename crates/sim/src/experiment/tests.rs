@@ -1,7 +1,7 @@
 //! Experiment files as a whole: what is understood, what is refused, and the table that comes of it.
 
 use super::*;
-use crate::metrics::Metric;
+use crate::{metrics::Metric, scenario::tests::damaged};
 
 const TEXT: &str = r#"
 [experiment]
@@ -186,13 +186,5 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn no_text_makes_the_reader_panic() {
-    let lines: Vec<&str> = TEXT.lines().collect();
-    for n in 0..lines.len() {
-        let mut fewer = lines.clone();
-        fewer.remove(n);
-        let _ = parse(&fewer.join("\n"));
-        let mut cut = lines.clone();
-        cut[n] = &lines[n][..lines[n].len() / 2];
-        let _ = parse(&cut.join("\n"));
-    }
+    damaged(TEXT).for_each(|text| _ = parse(&text));
 }

@@ -19,7 +19,7 @@ mod queues;
 mod reactions;
 pub(crate) mod suggestion;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod traces;
 pub(crate) mod units;
 pub(crate) mod variables;

@@ -73,6 +73,17 @@ fn run(text: &str) -> Report {
     let scenario = parse(text).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
     scenario.plan(scenario.seed).run()
 }
+/// A text with each line left out, and with each cut short in its middle: mistakes or a plan, never a
+/// panic.
+pub(crate) fn damaged(text: &str) -> impl Iterator<Item = String> {
+    let lines: Vec<&str> = text.lines().collect();
+    (0..lines.len()).flat_map(move |n| {
+        let mut cut = lines.clone();
+        cut[n] = &lines[n][..lines[n].len() / 2];
+        let fewer = [&lines[..n], &lines[n + 1..]].concat();
+        [fewer.join("\n"), cut.join("\n")]
+    })
+}
 /// The mistakes of a text, a line each.
 fn mistakes(text: &str) -> String {
     let list = parse(text).expect_err("mistakes");
@@ -227,16 +238,7 @@ fn a_trace_is_read_from_the_file_that_is_named() {
 
 #[test]
 fn no_text_makes_the_reader_panic() {
-    // Each line left out, and each cut short in its middle: mistakes or a plan, never a panic.
-    let lines: Vec<&str> = DUMBBELL.lines().collect();
-    for n in 0..lines.len() {
-        let mut fewer = lines.clone();
-        fewer.remove(n);
-        let _ = parse(&fewer.join("\n"));
-        let mut cut = lines.clone();
-        cut[n] = &lines[n][..lines[n].len() / 2];
-        let _ = parse(&cut.join("\n"));
-    }
+    damaged(DUMBBELL).for_each(|text| _ = parse(&text));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! equation.
 
 use super::{
+    caution::{Caution, WANTED_LEAST},
     intervals::Intervals,
     loss_events::LossEvents,
     queue::{Stretch, Waiting},
@@ -19,10 +20,6 @@ const PAIRS: usize = 31;
 const STEP: Duration = Duration::from_millis(200);
 const GROWTH: f64 = 4.0;
 const GROWTH_BESIDE: f64 = 2.0;
-/// Packets of its own that a session wants to wait in the queue: so all have an equal share there.
-const WANTED_PACKETS: f64 = 4.0;
-/// Bounds of the wait that is wanted, seconds.
-const WANTED: core::ops::RangeInclusive<f64> = 0.01..=0.08;
 /// An interval mends this share of what the queue is off, and of the logarithm of it.
 const HOLD: f64 = 0.3;
 const SHARE: f64 = 0.05;
@@ -35,19 +32,9 @@ const FREE: f64 = 0.25;
 const EMPTY: f64 = 0.003;
 /// Overload is judged this often, and from this share of the path's rate on.
 const GLANCE: Duration = Duration::from_millis(60);
-/// Packets that a glance needs: a slope through fewer is noise, and so is a share of losses, which
-/// come in clumps, of fewer than these.
-const GLANCE_PACKETS: f64 = 12.0;
+/// Packets that a glance with losses needs: they come in clumps, and their share of fewer is noise.
 const LOSSY_PACKETS: f64 = 40.0;
 const OVERLOAD: f64 = 0.15;
-/// What is left of the rate at least when it comes down at once.
-const CUT: f64 = 0.25;
-/// The same where many layers of many rates make a queue come and go by chance; packets of a glance
-/// there, and how many should wait, seconds at most.
-const CUT_TOLERANT: f64 = 0.7;
-const GLANCE_TOLERANT: f64 = 24.0;
-const WANTED_TOLERANT: f64 = 8.0;
-const MOST_TOLERANT: f64 = 0.2;
 /// So long layers may go on coming after they were left, when what is too much stays what it was
 /// within these bounds. IGMP version 2 takes two to three seconds (RFC 2236), version 3 two.
 const LEAVE: Duration = Duration::from_secs(4);
@@ -89,6 +76,7 @@ enum Phase {
 #[derive(Debug)]
 pub struct Era {
     terms: Terms,
+    caution: Caution,
     level: usize,
     /// Bit/s that it would have were layers infinitely fine.
     rate: f64,
@@ -147,13 +135,14 @@ impl Era {
             leaves_work: true,
             hold_until: now,
             random: None,
+            caution: Caution::FEW_LAYERS,
             terms,
         }
     }
-    /// Where links lose whatever the rate.
+    /// Where links lose whatever the rate, and there are many layers.
     #[must_use]
     pub fn tolerant(self) -> Self {
-        Self { random: Some(RandomLoss::default()), ..self }
+        Self { random: Some(RandomLoss::default()), caution: Caution::MANY_LAYERS, ..self }
     }
 
     /// The path's rate: the median of the last pairs.
@@ -175,11 +164,8 @@ impl Era {
     }
     /// How long packets should wait.
     fn wanted(&self, rate: f64) -> f64 {
-        let (packets, most) = match self.random {
-            Some(_) => (WANTED_TOLERANT, MOST_TOLERANT),
-            None => (WANTED_PACKETS, *WANTED.end()),
-        };
-        (packets * self.packet_bits() / rate).clamp(*WANTED.start(), most)
+        let Caution { wanted_packets, wanted_most, .. } = self.caution;
+        (wanted_packets * self.packet_bits() / rate).clamp(WANTED_LEAST, wanted_most)
     }
 
     fn set_rate(&mut self, rate: f64) {
@@ -244,15 +230,11 @@ impl Era {
         self.begin_glance(now);
     }
 
-    /// Packets that a glance needs.
-    fn glance_packets(&self) -> f64 {
-        if self.random.is_some() { GLANCE_TOLERANT } else { GLANCE_PACKETS }
-    }
-
     /// In between: much more comes than passes. The rate goes down by what is too much, once two
     /// glances agree: the first has seen only the end of it.
     fn look(&mut self, now: Time) {
-        let needed = if self.glance_lost > 0.0 { LOSSY_PACKETS } else { self.glance_packets() };
+        let needed =
+            if self.glance_lost > 0.0 { LOSSY_PACKETS } else { self.caution.glance_packets };
         if self.glance.packets() < needed {
             return;
         }
@@ -279,8 +261,7 @@ impl Era {
         }
         self.cut = Some((now, over));
         let capacity = self.capacity().unwrap_or(self.rate);
-        let least = if self.random.is_some() { CUT_TOLERANT } else { CUT };
-        self.set_rate((self.rate - over * capacity).max(self.rate * least));
+        self.set_rate((self.rate - over * capacity).max(self.rate * self.caution.cut_least));
         // A layer's loss shows with its next packets.
         let top = self.terms.layers.rate(self.level.max(1) - 1);
         let shows = (2.0 * self.packet_bits() / top).min(SHOWS);

@@ -5,6 +5,7 @@
 //! docs/layers.md: the round trip is measured, pairs are judged by their median, the queue is seen
 //! before it overflows, and a flow that leaves no queue alone is answered as TCP would.
 
+mod caution;
 mod intervals;
 mod law;
 mod loss_events;

@@ -1,0 +1,91 @@
+//! What members of a group of messages tell.
+
+use serde::{Deserialize, Serialize};
+
+/// A message was taken for sending.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Published {
+    pub(crate) topic: String,
+    pub(crate) id: u16,
+    pub(crate) size: u64,
+}
+
+/// Another node says that it holds a message of ours.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Held {
+    pub(crate) id: u16,
+    pub(crate) node: u32,
+}
+
+/// A message has come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MessageLine {
+    pub(crate) topic: String,
+    pub(crate) publisher: u32,
+    pub(crate) number: u64,
+    pub(crate) size: u64,
+    pub(crate) priority: u8,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tag: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hex: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<String>,
+}
+
+/// A node of the group came or went, or says whether it hears this one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Member {
+    pub(crate) id: u32,
+    pub(crate) state: String,
+}
+
+/// A message could not be kept here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Lost {
+    pub(crate) publisher: u32,
+    pub(crate) id: u16,
+    pub(crate) reason: String,
+}
+
+/// A client of a node has subscribed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Subscribed {
+    pub(crate) filter: String,
+    pub(crate) subscription: u32,
+}
+
+/// How a node stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StatusLine {
+    pub(crate) node: u32,
+    pub(crate) members: Vec<MemberLine>,
+    pub(crate) own: u64,
+    pub(crate) kept: u64,
+    pub(crate) kept_bytes: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) repairs_sent: u64,
+    pub(crate) repairs_heard: u64,
+    pub(crate) repairs_useful: u64,
+    pub(crate) frames_refused: u64,
+    pub(crate) wrong: u64,
+    pub(crate) evicted: u64,
+}
+
+/// One that it has heard of late.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MemberLine {
+    pub(crate) id: u32,
+    pub(crate) hears_us: Option<bool>,
+}

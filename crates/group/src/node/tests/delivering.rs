@@ -1,0 +1,83 @@
+//! What comes of messages: in which order, how many, and which not at all.
+
+use super::*;
+
+#[test]
+fn short_messages_come_in_their_description_and_long_ones_in_storage() {
+    let mut bus = Bus::new(2);
+    bus.subscribe(1, "a/#");
+    assert!(bus.publish(0, "a/short", b"hello", Options::default()).inline);
+    assert!(!bus.publish(0, "a/long", &bytes(20_000), Options::default()).inline);
+    bus.publish(0, "b", b"not for you", Options::default());
+    bus.run(5, &mut none);
+    assert_eq!(bus.topics(1), [("a/short", 0), ("a/long", 0)]);
+    let messages = bus.messages(1);
+    assert_eq!(messages[0].description.content.as_deref(), Some(&b"hello"[..]));
+    assert_eq!((messages[0].size, messages[1].size), (5, 20_000));
+    assert_eq!(bus.nodes[1].1.get(messages[1].key), Some(&bytes(20_000)[..]));
+}
+
+#[test]
+fn a_message_that_comes_too_late_holds_nothing_up() {
+    let mut bus = Bus::new(2);
+    let deadline = Some(Duration::from_secs(3));
+    let ordering = Ordering::Source;
+    let all = Subscription::new(Filter::new("#").unwrap());
+    bus.nodes[1].0.subscribe(Subscription { deadline, ordering, ..all });
+    let broken = bus.publish(0, "a", &bytes(5_000), Options::default()).key;
+    bus.publish(0, "b", b"after", Options::default());
+    let mut lose = move |_: usize, _: usize, message: &Message<'_>| match message {
+        Message::Data(data) => {
+            data.object_transport_id == broken.object && data.payload_id.as_bytes() != [0; 4]
+        }
+        _ => false,
+    };
+    bus.run(2, &mut lose);
+    assert_eq!(bus.topics(1), []);
+    bus.run(3, &mut lose);
+    assert_eq!(bus.topics(1), [("b", 0)]);
+}
+
+#[test]
+fn only_so_much_history_is_handed_over_as_is_wanted() {
+    let mut bus = Bus::new(2);
+    for _ in 0..10 {
+        bus.publish(0, "a", b"old", Options::default());
+    }
+    bus.run(1, &mut |_, _, _| true);
+    let all = Subscription::new(Filter::new("#").unwrap());
+    bus.nodes[1].0.subscribe(Subscription { history: History::Last(2), ..all });
+    bus.publish(0, "a", b"new", Options::default());
+    bus.run(100, &mut none);
+    let mut numbers: Vec<u64> = bus.topics(1).iter().map(|(_, number)| *number).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, [8, 9, 10]);
+}
+
+#[test]
+fn a_newer_message_of_the_same_tag_makes_the_older_one_superfluous() {
+    let mut bus = Bus::new(2);
+    bus.subscribe(1, "#");
+    let options = Options { tag: Some(1), replaces: true, ..Options::default() };
+    let old = bus.publish(0, "a", &bytes(5_000), options).key;
+    bus.run(3, &mut none);
+    bus.publish(0, "a", &bytes(6_000), options);
+    bus.run(3, &mut none);
+    assert!(bus.events[1].contains(&Event::Released { key: old }));
+    assert_eq!(bus.nodes[0].0.cancel(1), 1);
+    assert_eq!(bus.nodes[0].0.cancel(1), 0);
+}
+
+#[test]
+fn who_subscribes_late_is_given_what_is_here() {
+    let mut bus = Bus::new(2);
+    bus.nodes[0].0.config.hears_itself = true;
+    bus.publish(0, "a", b"short", Options::default());
+    bus.publish(0, "a", &bytes(3_000), Options::default());
+    bus.run(5, &mut none);
+    for node in 0..2 {
+        bus.subscribe(node, "a");
+        bus.run(1, &mut none);
+        assert_eq!(bus.topics(node), [("a", 0), ("a", 1)], "{node}");
+    }
+}

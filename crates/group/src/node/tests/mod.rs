@@ -1,0 +1,146 @@
+//! Nodes on a bus without delay, whose losses a test decides datagram by datagram.
+
+mod announcing;
+mod delivering;
+mod repairing;
+mod restoring;
+
+use super::*;
+use crate::{
+    event::Delivered,
+    holders::Standing,
+    subscription::{History, Ordering, Subscription, SubscriptionId},
+    topic::Filter,
+};
+use alloc::vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use fanfare_proto::{Bitrate, FecConfig, MemoryStorage, ReceiverConfig, RecvMeta, SenderConfig};
+use fanfare_wire::Message;
+
+/// Whether a datagram from one node to another is lost.
+type Loss = dyn FnMut(usize, usize, &Message<'_>) -> bool;
+
+struct Bus {
+    now: Time,
+    nodes: Vec<(GroupNode, MemoryStorage)>,
+    events: Vec<Vec<Event>>,
+    sent: Vec<u64>,
+}
+
+fn session(number: usize) -> SessionConfig {
+    let fec = FecConfig { source: 16, parity: 32, ..FecConfig::default() };
+    let sender = SenderConfig {
+        segment_size: 500,
+        fec,
+        rate: Bitrate::mbps(1),
+        group_size: 10,
+        grtt_initial: Duration::from_millis(50),
+        ..SenderConfig::default()
+    };
+    SessionConfig {
+        node_id: NodeId(number as u32 + 1),
+        sender: Some(sender),
+        receiver: Some(ReceiverConfig::default()),
+        ..SessionConfig::default()
+    }
+}
+
+impl Bus {
+    fn new(count: usize) -> Self {
+        let node = |number| {
+            let config = GroupConfig { repair_rate: Bitrate::mbps(1), ..GroupConfig::default() };
+            let node = GroupNode::new(config, session(number), 1 + number as u64, Time::ZERO);
+            (node, MemoryStorage::new(1 << 20))
+        };
+        let (events, sent) = (vec![Vec::new(); count], vec![0; count]);
+        Self { now: Time::ZERO, nodes: (0..count).map(node).collect(), events, sent }
+    }
+
+    fn subscribe(&mut self, node: usize, filter: &str) -> SubscriptionId {
+        let subscription = Subscription::new(Filter::new(filter).unwrap());
+        self.nodes[node].0.subscribe(subscription)
+    }
+
+    fn publish(&mut self, node: usize, topic: &str, content: &[u8], options: Options) -> Published {
+        let (node, storage) = &mut self.nodes[node];
+        let topic = Topic::new(topic).unwrap();
+        let published = node.publish(self.now, &topic, content, options).unwrap();
+        storage.put(published.key, content.to_vec());
+        published
+    }
+
+    /// Lets all nodes speak until `seconds` have passed.
+    fn run(&mut self, seconds: u64, lost: &mut Loss) {
+        let end = self.now + Duration::from_secs(seconds);
+        loop {
+            for from in 0..self.nodes.len() {
+                self.speak(from, lost);
+            }
+            let wake = self.nodes.iter().filter_map(|(node, _)| node.poll_timeout());
+            let Some(next) = wake.map(|(at, _)| at).min().filter(|at| *at <= end) else { break };
+            self.now = self.now.max(next);
+            for (node, storage) in &mut self.nodes {
+                node.handle_timeout(self.now, storage);
+            }
+        }
+        self.now = end;
+        for (number, (node, _)) in self.nodes.iter_mut().enumerate() {
+            self.events[number].extend(core::iter::from_fn(|| node.poll_event()));
+        }
+    }
+
+    fn speak(&mut self, from: usize, lost: &mut Loss) {
+        let mut buffer = Vec::new();
+        loop {
+            let (node, storage) = &mut self.nodes[from];
+            if node.poll_transmit(self.now, 1, &mut buffer, storage).is_none() {
+                return;
+            }
+            self.sent[from] += 1;
+            let message = Message::parse(&buffer).unwrap();
+            let ip = IpAddr::V4(Ipv4Addr::new(10, 0, 0, from as u8 + 1));
+            let meta = RecvMeta {
+                source: SocketAddr::new(ip, 6003),
+                ecn: None,
+                unicast: false,
+                waited: Duration::ZERO,
+            };
+            for to in (0..self.nodes.len()).filter(|to| *to != from) {
+                if !lost(from, to, &message) {
+                    let (node, storage) = &mut self.nodes[to];
+                    node.handle_datagram(self.now, meta, &buffer, storage);
+                }
+            }
+        }
+    }
+
+    fn messages(&self, node: usize) -> Vec<&Delivered> {
+        fn message(event: &Event) -> Option<&Delivered> {
+            match event {
+                Event::Message(message) => Some(message),
+                _ => None,
+            }
+        }
+        self.events[node].iter().filter_map(message).collect()
+    }
+    /// How each stands to a message, as `node` was told last.
+    fn standings(&self, node: usize, message: ObjectKey) -> Vec<(u32, Standing)> {
+        let told = self.events[node].iter().filter_map(|event| match event {
+            Event::Standing { key, node, standing } if *key == message => Some((node.0, *standing)),
+            _ => None,
+        });
+        told.collect::<BTreeMap<_, _>>().into_iter().collect()
+    }
+    fn topics(&self, node: usize) -> Vec<(&str, u64)> {
+        let all = self.messages(node).into_iter();
+        all.map(|m| (m.description.topic.as_str(), m.description.number)).collect()
+    }
+}
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|n| (n * 17 + n / 256) as u8).collect()
+}
+
+fn none(_: usize, _: usize, _: &Message<'_>) -> bool {
+    false
+}

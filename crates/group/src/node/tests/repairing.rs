@@ -1,0 +1,139 @@
+//! What is missing or wrong, and who mends it.
+
+use super::*;
+
+#[test]
+fn a_node_without_subscriptions_asks_for_nothing() {
+    let mut bus = Bus::new(2);
+    bus.publish(0, "a", &bytes(20_000), Options::default());
+    let mut third = 0;
+    bus.run(20, &mut move |from, _, message| {
+        assert!(from == 0 || !matches!(message, Message::Nack(_)));
+        third += u32::from(matches!(message, Message::Data(_)));
+        third % 3 == 1
+    });
+    assert!(bus.messages(1).is_empty());
+}
+
+#[test]
+fn a_deaf_senders_message_is_completed_by_others_from_their_parts() {
+    let mut bus = Bus::new(5);
+    for node in 1..5 {
+        bus.subscribe(node, "#");
+    }
+    bus.publish(0, "a", &bytes(40_000), Options::default());
+    let mut heard = 0;
+    bus.run(60, &mut move |from, to, message| {
+        let content = matches!(message, Message::Data(_) | Message::Info(_));
+        heard += u32::from(from == 0 && to == 1 && content);
+        // Nothing reaches the sender; each of its messages reaches one other alone.
+        to == 0 || from == 0 && content && heard as usize % 4 + 1 != to
+    });
+    for node in 1..5 {
+        assert_eq!(bus.topics(node), [("a", 0)], "node {node}");
+        let key = bus.messages(node)[0].key;
+        assert_eq!(bus.nodes[node].1.get(key), Some(&bytes(40_000)[..]));
+    }
+}
+
+#[test]
+fn who_comes_when_the_publisher_is_gone_gets_all_from_who_was_there() {
+    let mut bus = Bus::new(3);
+    bus.subscribe(1, "#");
+    bus.subscribe(2, "#");
+    bus.publish(0, "a", &bytes(9_000), Options::default());
+    bus.publish(0, "b", b"short", Options::default());
+    bus.run(5, &mut |_, to, _| to == 2);
+    assert!(bus.messages(1).len() == 2 && bus.messages(2).is_empty());
+    // The third node never hears the publisher, nor does the publisher hear anybody.
+    bus.run(200, &mut |from, to, _| from == 0 || to == 0);
+    let mut topics = bus.topics(2);
+    topics.sort_unstable();
+    assert_eq!(topics, [("a", 0), ("b", 0)]);
+}
+
+#[test]
+fn a_message_lost_by_all_at_the_end_is_seen_missing_by_the_publishers_announcement() {
+    let mut bus = Bus::new(2);
+    bus.subscribe(1, "#");
+    bus.publish(0, "a", b"first", Options::default());
+    bus.run(5, &mut none);
+    // For a minute, longer than any flush, nothing but announcements goes.
+    bus.publish(0, "a", b"last", Options::default());
+    bus.run(60, &mut |_, _, _| true);
+    assert_eq!(bus.messages(1).len(), 1);
+    bus.run(150, &mut none);
+    assert_eq!(bus.topics(1), [("a", 0), ("a", 1)]);
+}
+
+#[test]
+fn garbage_and_forged_frames_are_refused_and_counted() {
+    let mut bus = Bus::new(2);
+    bus.subscribe(1, "#");
+    let published = bus.publish(0, "a", &bytes(2_000), Options::default());
+    bus.run(3, &mut none);
+    let (node, storage) = &mut bus.nodes[1];
+    let meta = RecvMeta {
+        source: SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 99)), 6003),
+        ecn: None,
+        unicast: false,
+        waited: Duration::ZERO,
+    };
+    let mut forged = Vec::new();
+    let passage = fanfare_proto::Passage::Symbol { block: 0, symbol: 0, has_info: true };
+    assert!(node.session().receiver().pass_on(published.key, passage, storage, &mut forged));
+    for (at, byte) in [(None, 0), (Some(9), 0x77), (Some(7), 2)] {
+        let mut content = crate::frame::Kind::Repair.header().to_vec();
+        content.extend_from_slice(&forged);
+        match at {
+            Some(at) => content[6 + at] = byte,
+            None => content.truncate(30),
+        }
+        let sender = SenderFields { source_id: NodeId(99), ..node.fields };
+        let extensions = fanfare_wire::ext::Extensions::default();
+        let mut datagram = Vec::new();
+        fanfare_wire::cmd::Application { sender, extensions, content: &content }
+            .encode(&mut datagram);
+        node.handle_datagram(Time::ZERO + Duration::from_secs(4), meta, &datagram, storage);
+    }
+    let stats = node.stats();
+    assert_eq!((stats.frames_refused, stats.repairs_heard, stats.repairs_useful), (1, 2, 0));
+    assert_eq!(storage.get(published.key), Some(&bytes(2_000)[..]));
+}
+
+#[test]
+fn wrong_bytes_are_asked_for_again_before_they_are_handed_over() {
+    let mut bus = Bus::new(2);
+    bus.nodes[1].0.config.verifies = true;
+    bus.subscribe(1, "#");
+    let options = Options { hash: Some([7; 32]), ..Options::default() };
+    let key = bus.publish(0, "a", &bytes(3_000), options).key;
+    let verify = Event::Verify { key, size: 3_000, hash: [7; 32] };
+    let asked = |bus: &Bus| bus.events[1].iter().filter(|event| **event == verify).count();
+    for round in 0..2 {
+        bus.run(5, &mut none);
+        assert_eq!((asked(&bus), bus.messages(1).len()), (round + 1, 0));
+        let (node, storage) = &mut bus.nodes[1];
+        node.verdict(bus.now, key, round == 1, storage);
+    }
+    bus.run(1, &mut none);
+    assert_eq!(bus.messages(1).len(), 1);
+    assert_eq!(bus.nodes[1].0.stats().wrong, 1);
+}
+
+#[test]
+fn a_message_that_is_always_wrong_is_given_up() {
+    let mut bus = Bus::new(2);
+    bus.nodes[1].0.config.verifies = true;
+    bus.subscribe(1, "#");
+    let options = Options { hash: Some([7; 32]), ..Options::default() };
+    let key = bus.publish(0, "a", &bytes(3_000), options).key;
+    for _ in 0..4 {
+        bus.run(5, &mut none);
+        let (node, storage) = &mut bus.nodes[1];
+        node.verdict(bus.now, key, false, storage);
+    }
+    bus.run(5, &mut none);
+    assert!(bus.events[1].contains(&Event::Released { key }));
+    assert_eq!(bus.messages(1).len(), 0);
+}
