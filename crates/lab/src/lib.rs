@@ -27,7 +27,8 @@
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again.
 //! - `bench`: how fast this machine is with them, without an emulator between.
 //! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
-//! - `check`: how exact it is here; `super_packet`: what it is measured with, and `bench`, too.
+//! - `check`: how exact it is here; `super_packet`: what it is measured with, and `bench`, too;
+//!   `payload`: the file that `reproduce` and `bench` send.
 #![cfg(target_os = "linux")]
 
 mod bench;
@@ -43,6 +44,7 @@ mod lab;
 mod lateness;
 mod namespace;
 mod packet;
+mod payload;
 mod peer;
 mod priority;
 mod process;

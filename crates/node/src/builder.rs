@@ -25,6 +25,7 @@ use crate::{
     group::CacheError,
     layered::{LayeredError, LayeredListener},
     ledger::{self, Ledger},
+    moderation::Moderation,
     node::{Node, Stopper},
     outbox::Outbox,
     pack,
@@ -412,6 +413,7 @@ impl NodeBuilder {
             commands,
             stop: stop.clone(),
             ready: Ready { group: true, layers: true, unicast: true, writable: false, woken: true },
+            moderation: Moderation::new(endpoint.receive_room(), now),
             waker: waker.clone(),
             outgoing: Outgoing::new(
                 &endpoint,

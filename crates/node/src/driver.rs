@@ -18,7 +18,7 @@ use std::{
 use fanfare_proto::{Destination, Ecn, RecvMeta, Time, Transmit, rng::Rng};
 use fanfare_udp::{Endpoint, Ready, Via};
 
-use crate::{clock::Clock, outbox::Outbox, waker::Waker};
+use crate::{clock::Clock, moderation::Moderation, outbox::Outbox, waker::Waker};
 
 /// Batches sent before looking at what arrived.
 const BATCHES_PER_TURN: usize = 16;
@@ -99,6 +99,7 @@ pub(crate) struct Driver<E: Engine> {
     pub(crate) waker: Waker,
     /// What the last wait has found.
     pub(crate) ready: Ready,
+    pub(crate) moderation: Moderation,
     pub(crate) outgoing: Outgoing,
     pub(crate) test_drop: TestDrop,
     /// When to look next what the system has dropped.
@@ -193,7 +194,7 @@ impl<E: Engine> Driver<E> {
 
     fn receive_datagrams(&mut self, now: Time) {
         let Self { endpoint, engine, test_drop, ready, .. } = self;
-        let mut heard = false;
+        let (mut heard, mut bytes_read) = (false, 0);
         let epoch = self.clock.epoch();
         let received = endpoint.receive_runs(*ready, |told, run, stride| {
             let meta = RecvMeta {
@@ -202,6 +203,7 @@ impl<E: Engine> Driver<E> {
                 unicast: told.via == Via::Unicast,
                 waited: told.waited,
             };
+            bytes_read += run.len();
             test_drop.leave(run, stride, |bytes| {
                 heard = true;
                 // What has to do with layers comes alone.
@@ -214,6 +216,7 @@ impl<E: Engine> Driver<E> {
         if let Err(error) = received {
             self.complain(&error);
         }
+        self.moderation.on_read(now, bytes_read);
         if heard && self.engine.on_heard(now) && now >= self.next_overruns {
             self.next_overruns = now + OVERRUNS_INTERVAL;
             self.engine.set_overruns(self.endpoint.overruns());
@@ -289,6 +292,8 @@ impl<E: Engine> Driver<E> {
             // the socket decides.
             let timeout = timeout.map_or(OUTBOX_RETRY, |t| t.max(Duration::from_millis(1)));
             self.endpoint.wait_for_space(Some(timeout), waker)
+        } else if let Some(pause) = self.moderation.pause(now) {
+            self.endpoint.pause(timeout.map_or(pause, |timeout| timeout.min(pause)), waker)
         } else {
             self.endpoint.wait(timeout, waker)
         };

@@ -40,7 +40,7 @@
 //! - `disk`: what receiving asks of a file system, and a simulated one that loses power.
 //! - [`group`]: topics and messages instead of files; [`bridge`]: to plain UDP multicast.
 //! - `segment`: how long segments are; `file_storage`: objects in files; `driver`: the thread, whatever engine it
-//!   drives: `transfer`; `clock`, `waker`, `outbox`: its parts.
+//!   drives: `transfer`; `clock`, `waker`, `moderation`, `outbox`: its parts.
 
 pub mod announcement;
 pub mod bridge;
@@ -61,6 +61,7 @@ mod layered;
 mod ledger;
 mod listing;
 pub mod manifest;
+mod moderation;
 pub mod name;
 mod node;
 mod outbox;

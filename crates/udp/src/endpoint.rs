@@ -199,6 +199,13 @@ impl Endpoint {
         self.wait_on(false, timeout, waker)
     }
 
+    /// Waits for time or for `waker` alone: what comes meanwhile is not waited for, and nobody spends
+    /// time on waking this thread for it. All sockets are said to be ready then.
+    pub fn pause(&self, time: Duration, waker: Option<BorrowedFd<'_>>) -> io::Result<Ready> {
+        let woken = wait::pause(waker, time)?;
+        Ok(Ready { group: true, layers: true, unicast: true, writable: false, woken })
+    }
+
     /// As [`Self::wait`], and ends too when [`Self::send`] can go on.
     pub fn wait_for_space(
         &self,
@@ -291,6 +298,14 @@ impl Endpoint {
         let groups: u64 = counted.map(|group| group.inlet.drops()).sum();
         let layers = self.layers.overruns();
         self.past_overruns + groups + layers + self.transmitter.inlet.drops()
+    }
+
+    /// Bytes that the system keeps until they are received, of the socket that keeps least. It counts what
+    /// it spends beside the content.
+    pub fn receive_room(&self) -> usize {
+        let groups = self.groups.iter().map(|group| &group.inlet);
+        let rooms = groups.filter_map(|inlet| inlet.socket.recv_buffer_size().ok());
+        rooms.min().unwrap_or(self.config.receive_buffer)
     }
 
     /// Segments of `segment_size` bytes that one system call sends. A good batch is a multiple of

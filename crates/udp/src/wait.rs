@@ -62,6 +62,16 @@ pub(crate) fn wait<'a>(
     })
 }
 
+/// Waits for time, or until the waker's descriptor is readable: gives true then.
+pub(crate) fn pause(waker: Option<BorrowedFd<'_>>, time: Duration) -> io::Result<bool> {
+    let mut fds = waker.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    match poll(fds.as_mut_slice(), Some(&timespec(time))) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// A time beyond what the system can count is as good as for ever, some hundred years of it.
 fn timespec(timeout: Duration) -> Timespec {
     const LONGEST_SECONDS: u64 = u32::MAX as u64;

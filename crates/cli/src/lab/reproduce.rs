@@ -27,7 +27,7 @@ const SIZES: RangeInclusive<u64> = 10_000..=1_000_000_000;
 /// command goes on after an interruption. docs/measuring.md says how, and what the columns mean.
 #[derive(Debug, Args)]
 pub(super) struct ReproduceArgs {
-    /// s000-table1, s000-table2 or s003
+    /// s000-table1, s000-table2, s003 or s003-gigabit
     name: String,
     /// Systems with commas: fanfare, norm, openpgm, jgroups, uftp, udpcast, tcp [default: all that
     /// are installed]

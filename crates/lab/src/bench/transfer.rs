@@ -6,6 +6,7 @@
 use super::{Cell, beginning::Beginning};
 use crate::{
     error::LabError,
+    payload,
     peer::{
         Peer, System, Task,
         delivery::{self, Delivery, Order},
@@ -20,8 +21,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Files in memory (linux/magic.h).
-const TMPFS_MAGIC: u64 = 0x0102_1994;
 /// A transfer slower than this is given up: a tenth of the slowest peer to ten receivers.
 const SLOWEST: f64 = 10e6;
 /// Beside that, for gathering receivers and for the end.
@@ -72,32 +71,17 @@ pub(super) fn run(
         interrupted: "bench (): was interrupted. Run it again",
     };
     let copies = cell.bench.size * task.receivers.len() as u64;
-    touch_memory(&directory, copies).map_err(failed)?;
+    payload::touch_memory(&directory, copies).map_err(failed)?;
     let transfer = deliver(cell, order);
     fs::remove_dir_all(&directory).map_err(failed)?;
     transfer
 }
 
-/// Has the machine's host hand out as much memory as the files will take. What a virtual machine has
-/// not used for some seconds may have been given back, and comes page by page when it is touched: files
-/// in memory were then written at an eighth of the speed.
-fn touch_memory(directory: &Path, bytes: u64) -> std::io::Result<()> {
-    if rustix::fs::statfs(directory)?.f_type as u64 != TMPFS_MAGIC {
-        return Ok(());
-    }
-    let path = directory.join("touched");
-    let mut file = fs::File::create(&path)?;
-    std::io::copy(&mut std::io::Read::take(std::io::repeat(0), bytes), &mut file)?;
-    fs::remove_file(&path)
-}
-
-/// Random bytes of one seed, made once.
+/// Made once.
 fn source(scratch: &Path, size: u64) -> std::io::Result<PathBuf> {
     let path = scratch.join("payload.bin");
     if !path.exists() {
-        let mut content = blake3::Hasher::new().finalize_xof();
-        let mut file = fs::File::create(&path)?;
-        std::io::copy(&mut std::io::Read::take(&mut content, size), &mut file)?;
+        payload::write(&path, 0, size)?;
     }
     Ok(path)
 }

@@ -234,7 +234,5 @@ fn notice(system: System, program: &mut Program) -> Result<(), LabError> {
 
 /// BLAKE3 of a file.
 pub(crate) fn hash(path: &Path) -> std::io::Result<blake3::Hash> {
-    let mut hasher = blake3::Hasher::new();
-    std::io::copy(&mut fs::File::open(path)?, &mut hasher)?;
-    Ok(hasher.finalize())
+    Ok(blake3::Hasher::new().update_reader(fs::File::open(path)?)?.finalize())
 }

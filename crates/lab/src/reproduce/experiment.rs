@@ -10,6 +10,7 @@ use std::time::Duration;
 const S000: &str = include_str!("s000.toml");
 const S000_PUBLISHED: &str = include_str!("s000.csv");
 const S003: &str = include_str!("s003.toml");
+const S003_GIGABIT: &str = include_str!("s003-gigabit.toml");
 /// 800 KB: the published totals fit 819,200 bytes in packets of 1400.
 const S000_SIZE: u64 = 819_200;
 /// Large enough that the start does not count, small enough that a run takes seconds.
@@ -17,6 +18,12 @@ const S003_SIZE: u64 = 100_000_000;
 /// What all peers can hold with four hosts on two cores, so that the network decides and not the
 /// processor.
 const S003_CAPACITY: u64 = 100_000_000;
+/// Large enough that a few round trips at the end are less than a twentieth of a run.
+const GIGABIT_SIZE: u64 = 1_000_000_000;
+/// What was asked for after s003's systems had ended at a quarter of it.
+const GIGABIT: u64 = 1_000_000_000;
+/// Without delay and loss.
+const PLAIN: &str = "0:0";
 /// A trial is given up after so many times the bound, and the time below besides: NORM's slowest
 /// published cell takes 19 times, at 0.9 s.
 const LIMIT_FACTOR: f64 = 8.0;
@@ -39,6 +46,8 @@ pub struct Experiment {
     pub systems: Vec<System>,
     /// Its cells, slowest first.
     pub cells: Vec<Cell>,
+    /// The key of the cell that all others are compared with, where there is one for all.
+    pub reference: Option<&'static str>,
     template: &'static str,
 }
 
@@ -47,7 +56,7 @@ pub struct Experiment {
 pub struct Cell {
     /// Its two coordinates, as options and records have them: `1024:90`.
     pub key: String,
-    /// bit/s of IP packets.
+    /// What each system is told its network carries, bit/s of IP packets.
     pub capacity: u64,
     /// The share of packets that arrives.
     pub reliability: f64,
@@ -72,7 +81,7 @@ pub struct Published {
 
 impl Experiment {
     /// The names of all experiments.
-    pub const NAMES: [&'static str; 3] = ["s000-table1", "s000-table2", "s003"];
+    pub const NAMES: [&'static str; 4] = ["s000-table1", "s000-table2", "s003", "s003-gigabit"];
 
     /// The experiment of this name.
     ///
@@ -82,7 +91,8 @@ impl Experiment {
         match name {
             "s000-table1" => Ok(Self::s000(name_of(0), 1)),
             "s000-table2" => Ok(Self::s000(name_of(1), 3)),
-            "s003" => Ok(Self::s003()),
+            "s003" => Ok(Self::s003(name_of(2), S003, (S003_CAPACITY, S003_SIZE))),
+            "s003-gigabit" => Ok(Self::s003(name_of(3), S003_GIGABIT, (GIGABIT, GIGABIT_SIZE))),
             _ => {
                 let names = Self::NAMES.join(", ");
                 let text = format!("experiment ({name}): is not known. Use one of {names}");
@@ -107,15 +117,16 @@ impl Experiment {
             axes: ["kbit/s (of 1024)", "reliability, %"],
             systems: vec![Fanfare, Norm, OpenPgm, JGroups, Uftp, Udpcast, Tcp],
             cells,
+            reference: None,
             template: S000,
         }
     }
 
-    fn s003() -> Self {
+    fn s003(name: &'static str, template: &'static str, (capacity, size): (u64, u64)) -> Self {
         use System::{Fanfare, Norm, OpenPgm, Tcp, Udpcast, Uftp};
         let cell = |(round_trip, loss): (u64, f64)| Cell {
             key: format!("{round_trip}:{loss}"),
-            capacity: S003_CAPACITY,
+            capacity,
             reliability: 1.0 - loss / 100.0,
             delay: Duration::from_micros(round_trip * 500),
             published: Vec::new(),
@@ -123,14 +134,15 @@ impl Experiment {
         let losses = [0.0, 0.1, 0.3, 1.0, 5.0];
         let pairs = [0, 10, 25, 50].into_iter().flat_map(|rtt| losses.map(|loss| (rtt, loss)));
         Self {
-            name: name_of(2),
-            about: "a large file over 100 Mbit/s, with delay and loss",
+            name,
+            about: "a large file over fast links with delay and loss",
             receivers: 3,
-            size: S003_SIZE,
+            size,
             axes: ["round trip, ms", "loss, %"],
             systems: vec![Fanfare, Norm, OpenPgm, Uftp, Udpcast, Tcp],
             cells: pairs.map(cell).collect(),
-            template: S003,
+            reference: Some(PLAIN),
+            template,
         }
     }
 

@@ -157,7 +157,7 @@ impl Tables<'_> {
         text.push_str("\n## Time of delivery, s, and over the bound\n\n");
         self.section(
             &mut text,
-            |cell, s| {
+            |cell, _, s| {
                 let bound = self.experiment.bound(cell);
                 format!(
                     "{} ({:.2}) {}",
@@ -169,17 +169,18 @@ impl Tables<'_> {
             true,
         );
         text.push_str("\n## Time over the bound with the losses that there were\n\n");
-        self.section(&mut text, |_, s| format!("{:.3}", s.over_realised), false);
+        self.section(&mut text, |_, _, s| format!("{:.3}", s.over_realised), false);
+        self.of_reference(&mut text);
         text.push_str("\n## Bytes until the last receiver was complete, thousands\n\n");
-        self.section(&mut text, |_, s| format!("{:.1}", s.bytes.median / 1e3), false);
+        self.section(&mut text, |_, _, s| format!("{:.1}", s.bytes.median / 1e3), false);
         text.push_str("\n## Bytes over the content with the losses that there were\n\n");
-        self.section(&mut text, |_, s| format!("{:.4}", s.bytes_over_realised), false);
+        self.section(&mut text, |_, _, s| format!("{:.4}", s.bytes_over_realised), false);
         text.push_str("\n## Time from starting the sender's program, s\n\n");
-        self.section(&mut text, |_, s| seconds(s.launch.median), false);
+        self.section(&mut text, |_, _, s| seconds(s.launch.median), false);
         text.push_str("\n## CPU of the sender and of a receiver, s; memory of both, MiB\n\n");
         self.section(
             &mut text,
-            |_, s| {
+            |_, _, s| {
                 let mib = |bytes: f64| bytes / f64::from(1 << 20);
                 let (one, other) = (mib(s.sender_memory), mib(s.receiver_memory));
                 format!("{:.2} {:.2}; {one:.0} {other:.0}", s.sender_cpu, s.receiver_cpu)
@@ -188,6 +189,30 @@ impl Tables<'_> {
         );
         self.failures(&mut text);
         text
+    }
+
+    /// What a system does where nothing is lost or delayed, s.
+    fn at_reference(&self, of: (System, &str)) -> Option<f64> {
+        let key = self.experiment.reference?;
+        let cell = self.experiment.cells.iter().find(|cell| cell.key == key)?;
+        Some(self.summary(cell, of.0, of.1).1?.seconds.median)
+    }
+
+    /// What delay and loss cost beside what was lost.
+    fn of_reference(&self, text: &mut String) {
+        let Some(key) = self.experiment.reference else { return };
+        let _ = write!(text, "\n## Goodput, Mbit/s, and over that of {key} times what arrives\n\n");
+        self.section(
+            text,
+            |cell, of, s| {
+                let goodput = self.experiment.size as f64 * 8e-6 / s.seconds.median;
+                let share = self.at_reference(of).map(|reference| {
+                    format!(" ({:.3})", reference / s.seconds.median / cell.reliability)
+                });
+                format!("{goodput:.0}{}", share.unwrap_or_default())
+            },
+            false,
+        );
     }
 
     /// Who did not deliver where, and why: a `none` above must not leave it open.
@@ -221,7 +246,7 @@ impl Tables<'_> {
     fn section(
         &self,
         text: &mut String,
-        show: impl Fn(&Cell, &Summary) -> String,
+        show: impl Fn(&Cell, (System, &str), &Summary) -> String,
         published: bool,
     ) {
         let mut heads: Vec<String> = self.experiment.axes.map(str::to_owned).to_vec();
@@ -244,7 +269,9 @@ impl Tables<'_> {
                 match self.summary(cell, *system, version) {
                     (0, _) => String::new(),
                     (_, None) => "none".into(),
-                    (_, Some(summary)) => show(cell, &summary) + &shortfall(&summary),
+                    (_, Some(summary)) => {
+                        show(cell, (*system, version), &summary) + &shortfall(&summary)
+                    }
                 }
             }));
             let _ = writeln!(text, "| {} |", row.join(" | "));

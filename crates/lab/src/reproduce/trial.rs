@@ -13,9 +13,10 @@ use super::{
 use crate::{
     error::LabError,
     lab::Lab,
+    payload,
     peer::{
         DATA_MIN, Peer, SEGMENT, System, Task,
-        delivery::{Delivery, Order, Used},
+        delivery::{self, Delivery, Order, Used},
     },
     snapshot::{LinkCounts, Snapshot},
     stop::Stop,
@@ -63,12 +64,14 @@ impl Trial<'_> {
     pub(super) fn run(&self) -> Result<Record, LabError> {
         let failed = |error: std::io::Error| LabError::system(self.directory.display(), &error);
         fs::create_dir_all(self.directory).map_err(failed)?;
+        let copies = self.experiment.size * self.experiment.receivers as u64;
+        payload::touch_memory(self.directory, copies).map_err(failed)?;
         let lab = Lab::up(&self.experiment.scenario(self.cell)?, self.seed())?;
         // The moment at which the lab's clock was zero.
         let zero = Instant::now() - lab.elapsed();
         let task = self.task(&lab);
-        let content = self.content();
-        fs::write(&task.source, &content).map_err(failed)?;
+        payload::write(&task.source, self.seed(), self.experiment.size).map_err(failed)?;
+        let sent = delivery::hash(&task.source).map_err(failed)?;
         let order = Order {
             system: self.system,
             peer: self.peer,
@@ -90,7 +93,7 @@ impl Trial<'_> {
         lab.down()?;
         let first =
             first.join().ok().flatten().map(|at| zero + Duration::from_nanos(at.as_nanos()));
-        let (right, used) = (delivery.right(blake3::hash(&content)), delivery.used(&sender));
+        let (right, used) = (delivery.right(sent), delivery.used(&sender));
         Ok(self.record(&seen, first, &delivery.done(), &right, used))
     }
 
@@ -99,15 +102,6 @@ impl Trial<'_> {
         let hash = blake3::hash(name.as_bytes());
         // 53 bits: JSON numbers hold them.
         hash.as_bytes()[..8].iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte)) >> 11
-    }
-
-    /// Bytes that no system can make smaller.
-    fn content(&self) -> Vec<u8> {
-        let mut content = vec![0; self.experiment.size as usize];
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.seed().to_le_bytes());
-        hasher.finalize_xof().fill(&mut content);
-        content
     }
 
     fn task(&self, lab: &Lab) -> Task {
