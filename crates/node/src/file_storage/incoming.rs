@@ -253,6 +253,10 @@ impl Incoming {
         let written = self.file.handle().write_all_at(&gathered.bytes, start);
         self.failed = self.failed.or(written.err());
         self.units.on_written(start, &gathered.bytes, self.size);
+        if self.failed.is_none() {
+            let file = self.file.handle();
+            self.units.hash_whole(self.size, |into, at| file.read_exact_at(into, at));
+        }
         self.unsynced += end - start;
         self.note(start, end);
         Ok(written?)

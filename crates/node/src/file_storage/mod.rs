@@ -375,7 +375,7 @@ mod tests {
         store.close(key(1), true);
         let units = store.finished(key(1)).unwrap().units;
         let known: Vec<bool> = (0..5).map(|number| units.get(number).is_some()).collect();
-        assert_eq!(known, [false, true, true, true, true]);
+        assert_eq!((known, units.torn), (vec![true; 5], 1));
     }
 
     #[test]
