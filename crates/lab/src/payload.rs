@@ -4,11 +4,22 @@
 use std::{
     fs::{self, File},
     io::{self, Read as _},
-    path::Path,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
 };
 
 /// Files in memory (linux/magic.h).
 const TMPFS_MAGIC: u64 = 0x0102_1994;
+/// Less memory is touched within the time of a few packets.
+const WORTHWHILE: u64 = 64 << 20;
+/// What fast transfers take in this time is ahead of them.
+const SHED_INTERVAL: Duration = Duration::from_millis(20);
+const AHEAD: u64 = 16 << 20;
 
 /// Writes `size` bytes of this seed.
 pub(crate) fn write(path: &Path, seed: u64, size: u64) -> io::Result<()> {
@@ -22,12 +33,67 @@ pub(crate) fn write(path: &Path, seed: u64, size: u64) -> io::Result<()> {
 /// take. What a virtual machine has not used for some seconds may have been given back, and comes page
 /// by page when it is touched: files in memory were then written at an eighth of the speed.
 pub(crate) fn touch_memory(directory: &Path, bytes: u64) -> io::Result<()> {
-    if rustix::fs::statfs(directory)?.f_type as u64 != TMPFS_MAGIC {
-        return Ok(());
+    Ballast::take(directory, bytes).map(drop)
+}
+
+/// Memory that was touched and is kept in use until others need it, so that it cannot be given back
+/// while a transfer takes its time. A file that gets shorter as others below the same mount grow.
+#[derive(Debug)]
+pub(crate) struct Ballast {
+    path: PathBuf,
+    shed: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
+}
+
+impl Ballast {
+    /// Takes so many bytes, where files are in memory.
+    fn take(directory: &Path, bytes: u64) -> io::Result<Self> {
+        let path = directory.join("ballast");
+        if rustix::fs::statfs(directory)?.f_type as u64 == TMPFS_MAGIC {
+            io::copy(&mut io::repeat(0).take(bytes), &mut File::create(&path)?)?;
+        }
+        Ok(Self { path, shed: None })
     }
-    let path = directory.join("touched");
-    io::copy(&mut io::repeat(0).take(bytes), &mut File::create(&path)?)?;
-    fs::remove_file(&path)
+
+    /// Takes so many, and sheds as many as others take from now on.
+    pub(crate) fn shedding(directory: &Path, bytes: u64) -> io::Result<Self> {
+        let mut ballast = Self::take(directory, bytes)?;
+        if bytes < WORTHWHILE || !ballast.path.exists() {
+            return Ok(ballast);
+        }
+        let file = File::options().write(true).open(&ballast.path)?;
+        let (over, from) = (Arc::new(AtomicBool::new(false)), free(directory)?);
+        let (until, directory) = (Arc::clone(&over), directory.to_path_buf());
+        let shed = move || {
+            let mut left = bytes;
+            while left > 0 && !until.load(Ordering::Relaxed) {
+                thread::sleep(SHED_INTERVAL);
+                let Ok(now) = free(&directory) else { return };
+                let taken = (from + bytes - left).saturating_sub(now);
+                left = left.min(bytes.saturating_sub(taken + AHEAD));
+                // It is only less exact when this fails.
+                let _ = file.set_len(left);
+            }
+        };
+        ballast.shed = Some((over, thread::spawn(shed)));
+        Ok(ballast)
+    }
+}
+
+impl Drop for Ballast {
+    fn drop(&mut self) {
+        if let Some((over, thread)) = self.shed.take() {
+            over.store(true, Ordering::Relaxed);
+            let _ = thread.join();
+        }
+        // Not there where files are not in memory.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Free bytes of the mount.
+fn free(directory: &Path) -> io::Result<u64> {
+    let room = rustix::fs::statvfs(directory)?;
+    Ok(room.f_bavail * room.f_frsize)
 }
 
 #[cfg(test)]

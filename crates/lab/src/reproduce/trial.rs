@@ -64,14 +64,14 @@ impl Trial<'_> {
     pub(super) fn run(&self) -> Result<Record, LabError> {
         let failed = |error: std::io::Error| LabError::system(self.directory.display(), &error);
         fs::create_dir_all(self.directory).map_err(failed)?;
-        let copies = self.experiment.size * self.experiment.receivers as u64;
-        payload::touch_memory(self.directory, copies).map_err(failed)?;
         let lab = Lab::up(&self.experiment.scenario(self.cell)?, self.seed())?;
         // The moment at which the lab's clock was zero.
         let zero = Instant::now() - lab.elapsed();
         let task = self.task(&lab);
         payload::write(&task.source, self.seed(), self.experiment.size).map_err(failed)?;
         let sent = delivery::hash(&task.source).map_err(failed)?;
+        let copies = self.experiment.size * self.experiment.receivers as u64;
+        let ballast = payload::Ballast::shedding(self.directory, copies).map_err(failed)?;
         let order = Order {
             system: self.system,
             peer: self.peer,
@@ -90,6 +90,7 @@ impl Trial<'_> {
         let after = lab.snapshot()?;
         let seen = Seen { launched, before, after, why, starved: pulse.lateness() };
         delivery.end(&mut sender);
+        drop(ballast);
         lab.down()?;
         let first =
             first.join().ok().flatten().map(|at| zero + Duration::from_nanos(at.as_nanos()));
