@@ -5,7 +5,7 @@ mod packets;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use fanfare_lab::{Bench, Speed, Told, Transfer};
+use fanfare_lab::{Bench, Parity, Speed, Told, Transfer};
 use fanfare_sim::Table;
 use serde::Serialize;
 
@@ -59,6 +59,9 @@ struct ThroughputArgs {
     /// Fanfare's receivers drop so much of what comes, each for itself, such as 0.003
     #[arg(long, value_name = "SHARE")]
     loss: Option<f64>,
+    /// Parity that Fanfare and NORM send with every block unasked, as K:P, such as 64:8
+    #[arg(long, value_name = "K:P", value_parser = parity)]
+    parity: Option<Parity>,
     /// The network's largest IP packet
     #[arg(long, default_value_t = 1500, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(MTUS))]
     mtu: u64,
@@ -118,10 +121,24 @@ impl ThroughputArgs {
             size: self.size,
             repetitions: self.repetitions,
             mtu: self.mtu as usize,
+            parity: self.parity,
             extra,
             directory: self.dir.clone().or(memory).unwrap_or_else(std::env::temp_dir),
             fanfare: reproduce::fanfare(),
         })
+    }
+}
+
+/// What both codes can: GF(2^8) has 255 symbols in a block.
+fn parity(text: &str) -> Result<Parity, String> {
+    let wrong = || format!("not K:P with at most 255 together ({text}). Use 64:8, say");
+    let (block, parity) = text.split_once(':').ok_or_else(wrong)?;
+    let (block, parity) = (block.parse::<u16>(), parity.parse::<u16>());
+    match (block, parity) {
+        (Ok(block @ 1..=254), Ok(parity @ 1..)) if parity <= 255 - block => {
+            Ok(Parity { block, parity })
+        }
+        _ => Err(wrong()),
     }
 }
 
@@ -206,6 +223,7 @@ fn table(speeds: &[Speed]) -> Table {
         "most",
         "raw",
         "ratio",
+        "bound",
         "s/GB send",
         "s/GB recv",
         "MB send",
@@ -222,6 +240,7 @@ fn table(speeds: &[Speed]) -> Table {
             mega(speed.range_bps[1]),
             mega(speed.raw_bps),
             format!("{:.3}", speed.ratio),
+            mega(speed.bound_bps),
             format!("{:.2}", speed.cpu_per_gb[0]),
             format!("{:.2}", speed.cpu_per_gb[1]),
             mega(speed.memory[0] as f64),
@@ -242,6 +261,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn parity_that_no_block_has_is_refused() {
+        assert_eq!(parity("64:8"), Ok(Parity { block: 64, parity: 8 }));
+        for wrong in ["64", "0:8", "64:0", "200:56", "64:x", "65536:1"] {
+            assert!(parity(wrong).unwrap_err().contains(wrong));
+        }
+    }
+
+    #[test]
     fn a_row_has_a_cell_for_each_column() {
         let speed = Speed {
             system: "fanfare",
@@ -251,6 +278,7 @@ mod tests {
             range_bps: [1.4e9, 1.6e9],
             raw_bps: 9e9,
             ratio: 1.0 / 6.0,
+            bound_bps: 3e9,
             cpu_per_gb: [0.5, 0.6],
             memory: [11_000_000, 12_000_000],
             complete: [3, 3],
@@ -259,8 +287,8 @@ mod tests {
         let text = table(&[speed]).to_string();
         let columns = |line: &str| line.split("  ").filter(|cell| !cell.is_empty()).count();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(columns(lines[0]), 13);
-        assert_eq!(columns(lines[1]), 13);
+        assert_eq!(columns(lines[0]), 14);
+        assert_eq!(columns(lines[1]), 14);
         assert!(lines[1].contains("0.167"), "{text}");
     }
 }

@@ -239,7 +239,7 @@ fn failure_of(report: &SendReport, expect: &Expect, waited: &str) -> Option<Fail
         SendEnd::NobodyAnswered => {
             let text = format!(
                 "no receiver answered on {waited}. Start receivers with 'fanfare recv', or send \
-                 one-way with --no-wait"
+                 to whoever listens with --one-way"
             );
             Some(Failure::new(Exit::Nobody, "nobody", text))
         }

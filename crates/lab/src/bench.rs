@@ -6,16 +6,17 @@
 //! shared and only ratios within one run can be compared.
 //!
 //! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all;
-//!   `beginning`: when its data began to flow
+//!   `beginning`: when its data began to flow; `work`: what a byte costs any receiver
 
 mod beginning;
 mod raw;
 mod star;
 mod transfer;
+mod work;
 
 use crate::{
     error::{LabError, Refusal},
-    peer::{Peer, System, Tools},
+    peer::{Parity, Peer, System, Tools},
     rights,
     stop::Stop,
 };
@@ -39,6 +40,8 @@ pub struct Bench {
     pub repetitions: u32,
     /// The largest IP packet of the network.
     pub mtu: usize,
+    /// Parity sent unasked, by Fanfare and NORM.
+    pub parity: Option<Parity>,
     /// More options for Fanfare's sender and receivers.
     pub extra: [Vec<String>; 2],
     /// Where files are, better in memory: a disk would be measured otherwise.
@@ -64,6 +67,9 @@ pub struct Speed {
     pub raw_bps: f64,
     /// The one over the other.
     pub ratio: f64,
+    /// Bits per second that could come to each when whoever receives raw UDP also writes and hashes it;
+    /// median.
+    pub bound_bps: f64,
     /// Seconds of processor per 10^9 bytes of file: sender, and mean of receivers; medians.
     pub cpu_per_gb: [f64; 2],
     /// Most resident memory, bytes: sender, and largest of receivers.
@@ -161,10 +167,15 @@ impl Cell<'_> {
         tell: &mut dyn FnMut(&Told<'_>),
     ) -> Result<Vec<Speed>, LabError> {
         let receivers = self.star.receivers().len();
-        let (mut transfers, mut raw) = (Vec::new(), Vec::new());
+        let (mut transfers, mut raw, mut bounds) = (Vec::new(), Vec::new(), Vec::new());
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         for _ in 0..self.bench.repetitions {
             raw.push(raw::measure(self.star)?);
-            tell(&Told::Raw(receivers, raw[raw.len() - 1]));
+            let last = raw[raw.len() - 1];
+            tell(&Told::Raw(receivers, last));
+            let seconds = work::measure(self.scratch)
+                .map_err(|error| LabError::system(self.scratch.display(), &error))?;
+            bounds.push(work::bound(last, seconds, receivers, processors));
             for (system, peer) in peers {
                 for rate in &self.bench.rates {
                     let transfer = transfer::run(self, *system, &**peer, *rate)?;
@@ -173,13 +184,18 @@ impl Cell<'_> {
                 }
             }
         }
-        let raw = median(raw);
-        Ok(peers.iter().map(|(system, _)| speed(*system, receivers, &transfers, raw)).collect())
+        let limits = [median(raw), median(bounds)];
+        Ok(peers.iter().map(|(system, _)| speed(*system, receivers, &transfers, limits)).collect())
     }
 }
 
 /// Of the rates that a system was told, the one whose transfers came best.
-fn speed(system: System, receivers: usize, transfers: &[Transfer], raw: f64) -> Speed {
+fn speed(
+    system: System,
+    receivers: usize,
+    transfers: &[Transfer],
+    [raw, bound_bps]: [f64; 2],
+) -> Speed {
     let of_it = || transfers.iter().filter(|transfer| transfer.system == system.name());
     let at = |rate| of_it().filter(move |transfer| transfer.rate_bps == rate);
     let value = |rate: u64| median(at(rate).map(|transfer| transfer.goodput_bps).collect());
@@ -201,6 +217,7 @@ fn speed(system: System, receivers: usize, transfers: &[Transfer], raw: f64) -> 
         ],
         raw_bps: raw,
         ratio: if raw > 0.0 { goodput / raw } else { 0.0 },
+        bound_bps,
         cpu_per_gb: [cpu(0), cpu(1)],
         memory: [memory(0), memory(1)],
         complete: [complete.clone().count(), all.len()],
@@ -264,7 +281,7 @@ mod tests {
             transfer(1, 7.0, ""),
             transfer(2, 0.0, "lost"),
         ];
-        let speed = speed(System::Fanfare, 2, &transfers, 12.0);
+        let speed = speed(System::Fanfare, 2, &transfers, [12.0, 8.0]);
         assert_eq!((speed.rate_bps, speed.goodput_bps, speed.ratio), (1, 6.0, 0.5));
         assert_eq!((speed.range_bps, speed.complete), ([5.0, 7.0], [3, 3]));
         assert_eq!((speed.cpu_per_gb, speed.memory), ([6.0, 2.0], [1, 7]));
@@ -272,7 +289,7 @@ mod tests {
 
     #[test]
     fn what_failed_at_every_rate_has_no_speed_and_says_why() {
-        let speed = speed(System::Fanfare, 2, &[transfer(1, 0.0, "lost")], 0.0);
+        let speed = speed(System::Fanfare, 2, &[transfer(1, 0.0, "lost")], [0.0, 0.0]);
         assert_eq!((speed.goodput_bps, speed.ratio, speed.complete), (0.0, 0.0, [0, 1]));
         assert_eq!(speed.why, "lost");
     }

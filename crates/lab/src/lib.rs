@@ -68,7 +68,7 @@ pub use host::{Host, INTERFACE};
 pub use lab::{Lab, clear_leftovers};
 pub use lateness::LatenessReport;
 pub use namespace::Namespace;
-pub use peer::System;
+pub use peer::{Parity, System};
 pub use process::Ending;
 pub use reproduce::{
     Agreement, AgreementRow, Campaign, Cell, Experiment, Figure, Measured, Outcome, Point,

@@ -150,6 +150,17 @@ pub(crate) struct Task {
     pub(crate) round_trip: Duration,
     /// After so long the trial is given up.
     pub(crate) limit: Duration,
+    /// Parity sent with every block unasked, by systems that have erasure codes.
+    pub(crate) parity: Option<Parity>,
+}
+
+/// Source symbols of a block, and parity symbols sent with each, unasked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parity {
+    /// Source symbols.
+    pub block: u16,
+    /// Parity symbols.
+    pub parity: u16,
 }
 
 impl Task {
@@ -238,6 +249,7 @@ mod tests {
             capacity: 1_460_000,
             round_trip: Duration::ZERO,
             limit: Duration::ZERO,
+            parity: None,
         };
         assert_eq!(task.rate_of(1432, 28), 1_432_000);
         assert_eq!(task.rate_of(1460, 0), task.capacity);

@@ -93,7 +93,9 @@ impl Line {
 
     pub(crate) fn send_result(report: &SendReport, wire_bytes: u64, exit: u8) -> Self {
         let seconds = report.elapsed.as_secs_f64();
-        let goodput = if seconds > 0.0 { report.bytes as f64 * 8.0 / seconds } else { 0.0 };
+        // What nobody is known to have has come nowhere.
+        let came = seconds > 0.0 && report.complete() > 0;
+        let goodput = if came { report.bytes as f64 * 8.0 / seconds } else { 0.0 };
         Self::Result(Box::new(ResultLine::Send {
             ok: exit == 0,
             exit,

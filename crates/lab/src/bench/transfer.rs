@@ -61,6 +61,7 @@ pub(super) fn run(
         capacity: rate,
         round_trip: Duration::ZERO,
         limit: Duration::from_secs_f64(cell.bench.size as f64 * 8.0 / SLOWEST) + BESIDE,
+        parity: cell.bench.parity,
     };
     let order = Order {
         system,

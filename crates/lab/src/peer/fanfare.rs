@@ -1,6 +1,6 @@
 //! Fanfare itself, as a user has it: `fanfare recv --once`, `fanfare send --expect N --rate R`.
 
-use super::{HEADERS, Launch, Peer, SEGMENT, Sign, Task, Tools, workshop};
+use super::{HEADERS, Launch, Parity, Peer, SEGMENT, Sign, Task, Tools, workshop};
 use crate::{
     error::{LabError, Refusal},
     host::{Host, INTERFACE},
@@ -56,6 +56,9 @@ impl Peer for Fanfare {
         let mut command = self.command(host, "send");
         let rate = task.rate_of(SEGMENT + DATA_HEADER, HEADERS);
         command.args(["--rate", &rate.to_string()]);
+        if let Some(Parity { block, parity }) = task.parity {
+            command.args([format!("--fec={block}:{parity}"), format!("--parity={parity}")]);
+        }
         command.args(["--expect", &task.receivers.len().to_string()]).arg(&task.source);
         command
     }

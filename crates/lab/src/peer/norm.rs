@@ -1,6 +1,6 @@
 //! NRL's NORM: the program of the interoperability runs, over libnorm.
 
-use super::{HEADERS, Launch, Peer, SEGMENT, Sign, Task, Tools, workshop};
+use super::{HEADERS, Launch, Parity, Peer, SEGMENT, Sign, Task, Tools, workshop};
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
@@ -67,7 +67,13 @@ impl Peer for Norm {
         let mut command = self.command(host, "send", 1, task);
         let rate = task.rate_of(SEGMENT + DATA_HEADER, HEADERS);
         command.args(["--rate", &rate.to_string(), "--segment", SEGMENT_SIZE]);
-        command.args(["--ndata", BLOCK, "--nparity", PARITY, "--auto-parity", "0"]);
+        match task.parity {
+            None => command.args(["--ndata", BLOCK, "--nparity", PARITY, "--auto-parity", "0"]),
+            Some(Parity { block, parity }) => {
+                let (block, parity) = (block.to_string(), parity.to_string());
+                command.args(["--ndata", &block, "--nparity", &parity, "--auto-parity", &parity])
+            }
+        };
         // Its own first guess of 250 ms falls slowly, and rules every back-off.
         let grtt = task.expected_round_trip().as_secs_f64();
         command.args(["--grtt", &format!("{grtt:.3}")]);

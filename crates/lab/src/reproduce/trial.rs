@@ -113,6 +113,7 @@ impl Trial<'_> {
             capacity: self.cell.capacity,
             round_trip: self.cell.delay * 2,
             limit: self.experiment.limit(self.cell),
+            parity: None,
         }
     }
 
