@@ -21,7 +21,7 @@ use crate::{
     clock::Clock,
     directory::{Directory, DirectoryError},
     driver::{Driver, Outgoing, TestDrop},
-    file_storage::{FileStorage, discard_parts},
+    file_storage::{FileStorage, WINDOW, discard_parts},
     group::CacheError,
     layered::{LayeredError, LayeredListener},
     ledger::{self, Ledger},
@@ -34,6 +34,7 @@ use crate::{
     segment,
     send::{EnqueueFailed, SendJob, SendOptions},
     source::Sources,
+    streams::{Stream, block_bytes},
     transfer::Transfer,
     verify::Verifier,
     waker::Waker,
@@ -142,6 +143,8 @@ pub struct NodeBuilder {
     pub(crate) test_drop: f64,
     pub(crate) seed: Option<u64>,
     fit_segment: bool,
+    /// It is one of several that share.
+    stream: Option<Stream>,
 }
 
 impl NodeBuilder {
@@ -159,6 +162,7 @@ impl NodeBuilder {
             test_drop: 0.0,
             seed: None,
             fit_segment: false,
+            stream: None,
         }
     }
 
@@ -277,6 +281,22 @@ impl NodeBuilder {
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
+    }
+
+    pub(crate) fn stream(mut self, stream: Stream) -> Self {
+        self.stream = Some(stream);
+        self
+    }
+
+    /// Bytes that sending holds at least: a window to read through, a block of the longest segments
+    /// that there may be, and a symbol of its parity.
+    pub(crate) fn memory_least(&self) -> usize {
+        let config = &self.sender;
+        let longest = match self.fit_segment {
+            true => config.segment_size.max(ReceiverConfig::default().segment_size_max),
+            false => config.segment_size,
+        };
+        WINDOW + block_bytes(longest, config.fec.source)
     }
 
     /// Opens files and sockets and starts the node's thread. Nothing is sent before everything
@@ -398,6 +418,10 @@ impl NodeBuilder {
             SendJob::start(now, &mut session, &mut storage, sources, options, about, &mut outbox)
         };
         let send = self.send.map(start_sending).transpose().map_err(BuildError::Enqueue)?;
+        let mut stream = self.stream;
+        if let Some(stream) = &mut stream {
+            stream.attach(waker.clone(), &self.sender, &mut session, &mut storage);
+        }
         if let Ok(address) = endpoint.local_addr() {
             session.set_address(address);
         }
@@ -408,7 +432,7 @@ impl NodeBuilder {
         let stop = Arc::new(AtomicBool::new(false));
         let driver = Driver {
             clock,
-            engine: Transfer { session, storage, send, receive, layered },
+            engine: Transfer { session, storage, send, receive, layered, stream },
             outbox,
             commands,
             stop: stop.clone(),

@@ -15,6 +15,7 @@ use crate::{
     placement::Conflict,
     receive::ReceiveJob,
     send::{SendJob, Slow},
+    streams::Stream,
 };
 
 /// What an application asks of a running node.
@@ -37,6 +38,8 @@ pub(crate) struct Transfer {
     pub(crate) receive: Option<ReceiveJob>,
     /// What a receiver follows beside.
     pub(crate) layered: Option<LayeredListener>,
+    /// It is one of several that share rate and memory.
+    pub(crate) stream: Option<Stream>,
 }
 
 impl Engine for Transfer {
@@ -70,7 +73,11 @@ impl Engine for Transfer {
 
     fn obey(&mut self, _now: Time, command: Command) {
         match command {
-            Command::Rate(rate) => self.session.sender().set_rate(rate),
+            Command::Rate(rate) => {
+                if !self.stream.as_ref().is_some_and(|stream| stream.set_most(rate)) {
+                    self.session.sender().set_rate(rate);
+                }
+            }
             Command::Slow(slow) => {
                 if let Some(job) = &mut self.send {
                     job.set_slow(slow);
@@ -101,7 +108,7 @@ impl Engine for Transfer {
     }
 
     fn react(&mut self, now: Time, endpoint: &mut Endpoint, outbox: &mut Outbox<NodeEvent>) {
-        let Self { session, storage, send, receive, layered } = self;
+        let Self { session, storage, send, receive, layered, stream } = self;
         if let Some(job) = receive {
             job.on_wake(now, session, storage, outbox);
             if let Some(layered) = layered {
@@ -129,6 +136,9 @@ impl Engine for Transfer {
         if let Some(job) = receive {
             job.on_timeout(now, session, storage, outbox);
         }
+        if let Some(stream) = stream {
+            stream.on_turn(now, session, storage);
+        }
     }
 
     fn poll_transmit(&mut self, now: Time, max: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
@@ -141,6 +151,7 @@ impl Engine for Transfer {
             self.send.as_ref().and_then(SendJob::next_timeout),
             self.receive.as_ref().and_then(ReceiveJob::next_timeout),
             self.layered.as_ref().and_then(LayeredListener::next_timeout),
+            self.stream.as_ref().and_then(Stream::next_timeout),
         ];
         timers.into_iter().flatten().min()
     }
