@@ -3,6 +3,7 @@
 //! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `bench`, `generate`: a file per command;
 //!   `publish`, `subscribe`: `pub` and `sub`, `group_args`: what they have in common;
 //!   `member`: `node`, `local`: its socket; `bridge`: to plain UDP multicast
+//! - `streams`, `streams_args`: several `send` at once, of one process
 //! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show
 //! - `plain_receivers`, `skipped`: what `send` warns of once; `deletion`: what `recv` says it removed
@@ -39,6 +40,8 @@ mod send;
 mod send_args;
 mod sim;
 mod skipped;
+mod streams;
+mod streams_args;
 mod subscribe;
 mod units;
 

@@ -24,22 +24,26 @@ use crate::{
     roster::Roster,
     send_args::{SendArgs, SendPlan},
     skipped::Skipped,
-    units,
+    streams, units,
 };
 
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(args: &SendArgs) -> Exit {
+    if args.streams.is_given() {
+        return streams::run(args);
+    }
     let output = Output::new(args.output);
-    match send(args, &output) {
+    match args.plan().and_then(|plan| send(args, plan, &output)) {
         Ok(exit) => exit,
         Err(failure) => crate::give_up(&output, &failure),
     }
 }
 
-fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
-    let SendPlan { options, congestion, rate, builder, layered } = args.plan()?;
+/// From the files to the exit code.
+pub(crate) fn send(args: &SendArgs, plan: SendPlan, output: &Output) -> Result<Exit, Failure> {
+    let SendPlan { options, congestion, rate, builder, layered } = plan;
     Sources::check(&args.paths)?;
     builder.check()?;
     let receipts = Receipts::open(args)?;
@@ -163,7 +167,7 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
         SendEvent::Receipt(receipt) => {
             let line = Line::receipt(receipt);
             output.event(&line);
-            receipts.write(&line);
+            receipts.write(&output.line_text(&line));
         }
         SendEvent::Reported { receiver, name, reason } => {
             output.event(&Line::reported(*receiver, name, *reason));
@@ -311,9 +315,9 @@ impl Receipts {
         Ok(Self { file, path, failed: None })
     }
 
-    fn write(&mut self, line: &Line) {
+    fn write(&mut self, line: &str) {
         if let Some(file) = &mut self.file
-            && let Err(error) = writeln!(file, "{}", line.to_text())
+            && let Err(error) = writeln!(file, "{line}")
         {
             self.failed.get_or_insert(error);
         }

@@ -1,7 +1,7 @@
 //! Lines, made of what the node tells.
 
 use fanfare_node::{
-    Placed, SlowVerdict,
+    MemoryUse, Placed, SlowVerdict,
     bridge::Crossed,
     event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
     group::GroupStatus,
@@ -120,6 +120,19 @@ impl Line {
             failed: report.failures.len() as u64,
             deleted: report.deleted,
             refused: report.refused,
+        }))
+    }
+
+    /// `complete` of `streams` came to all that were expected.
+    pub(crate) fn streams_result(exit: u8, streams: u64, complete: u64, memory: MemoryUse) -> Self {
+        Self::Result(Box::new(ResultLine::Streams {
+            ok: exit == 0,
+            exit,
+            streams,
+            complete,
+            memory: memory.bound as u64,
+            memory_most: memory.most as u64,
+            memory_refused: memory.refused,
         }))
     }
 
