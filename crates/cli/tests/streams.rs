@@ -134,10 +134,11 @@ fn the_exit_code_is_the_worst_and_the_other_streams_are_not_held_up() {
 fn an_interrupt_ends_all_streams_and_tells_their_receivers() {
     let (stage, groups) = (Stage::new(), Groups::new(3));
     let file = stage.file("out/f", 3_000_000);
-    let receivers = groups.receivers(&stage, &["--once"]);
+    let mut receivers = groups.receivers(&stage, &["--once"]);
     let streams = groups.file(&stage, "expect = 1", |_| format!("paths = [{file:?}]"));
-    let mut sending = send(&streams, &["--total-rate", "6M"]);
-    (0..3).for_each(|_| drop(sending.wait_for("sending")));
+    let sending = send(&streams, &["--total-rate", "6M"]);
+    // Who was sent nothing yet would wait for another sender.
+    receivers.iter_mut().for_each(|receiver| receiver.wait_for_progress("bytes", 1));
     sending.interrupt();
     let sent = sending.end().expect(130);
     assert_eq!(results(&sent).iter().filter(|(_, exit)| *exit == 130).count(), 3);
