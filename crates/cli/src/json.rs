@@ -164,6 +164,8 @@ pub(crate) enum ResultLine {
         deleted: u64,
         #[serde(default, skip_serializing_if = "is_zero")]
         refused: u64,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        overruns: u64,
     },
     Publish {
         ok: bool,

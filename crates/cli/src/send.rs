@@ -129,7 +129,8 @@ fn watch(node: &Node, output: &Output, watched: &mut Watched, mut reload: Reload
             Ok(NodeEvent::Overrun { lost }) => {
                 output.warn("overrun", format!("{lost} events were lost"));
             }
-            Ok(NodeEvent::Receive(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(NodeEvent::Receive(_) | NodeEvent::BufferOverrun { .. })
+            | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
@@ -210,6 +211,7 @@ fn limit(p: &SendProgress) -> Option<String> {
             format!("limited by {who}: queue delay {} ms", delay.as_millis())
         }
         RateReason::Path(_) => format!("limited by {who}: no more arrives there"),
+        RateReason::Overrun(_) => format!("limited by {who}: its receive buffer ran over"),
     })
 }
 

@@ -35,7 +35,7 @@ use crate::{
     send::{EnqueueFailed, SendJob, SendOptions},
     source::Sources,
     streams::{Stream, block_bytes},
-    transfer::Transfer,
+    transfer::{Overruns, Transfer},
     verify::Verifier,
     waker::Waker,
 };
@@ -211,6 +211,14 @@ impl NodeBuilder {
         self
     }
 
+    /// Bytes asked for each socket that receives; the system may give less. Default 4 MiB, and 32 MiB
+    /// where this user may have more than the system's limit.
+    #[must_use]
+    pub fn receive_buffer(mut self, bytes: usize) -> Self {
+        self.endpoint.receive_buffer = bytes;
+        self
+    }
+
     /// This node's id. Default random.
     #[must_use]
     pub fn node_id(mut self, id: NodeId) -> Self {
@@ -373,6 +381,16 @@ impl NodeBuilder {
         }
     }
 
+    /// What earlier lives have left.
+    fn clear_up(&self, directory: Option<&Arc<Directory>>) {
+        let (Some(directory), Some((_, options))) = (directory, &self.receive) else { return };
+        pack::recover(directory);
+        if options.discard_parts {
+            discard_parts(directory);
+            directory.remove(&ledger::file_name());
+        }
+    }
+
     fn start(
         self,
         clock: Clock,
@@ -382,14 +400,7 @@ impl NodeBuilder {
         (id, seed): (NodeId, u64),
     ) -> Result<Node, BuildError> {
         let waker = Waker::new()?;
-        if let Some(directory) = directory.as_ref().filter(|_| self.receive.is_some()) {
-            pack::recover(directory);
-        }
-        let discards = self.receive.as_ref().is_some_and(|(_, options)| options.discard_parts);
-        if let Some(directory) = directory.as_ref().filter(|_| discards) {
-            discard_parts(directory);
-            directory.remove(&ledger::file_name());
-        }
+        self.clear_up(directory.as_ref());
         let from = self.receive.as_ref().and_then(|(_, options)| options.from);
         let mut storage = match &directory {
             Some(directory) => FileStorage::receiving(directory.clone(), from),
@@ -429,10 +440,10 @@ impl NodeBuilder {
         let hears_layers = receive.is_some() && group.ip().is_multicast();
         let silent = self.receiver.silent;
         let layered = hears_layers.then(|| LayeredListener::new(id, group, !seed, silent));
-        let stop = Arc::new(AtomicBool::new(false));
+        let (stop, overruns) = (Arc::new(AtomicBool::new(false)), Overruns::default());
         let driver = Driver {
             clock,
-            engine: Transfer { session, storage, send, receive, layered, stream },
+            engine: Transfer { session, storage, send, receive, layered, stream, overruns },
             outbox,
             commands,
             stop: stop.clone(),

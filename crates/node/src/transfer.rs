@@ -40,6 +40,29 @@ pub(crate) struct Transfer {
     pub(crate) layered: Option<LayeredListener>,
     /// It is one of several that share rate and memory.
     pub(crate) stream: Option<Stream>,
+    pub(crate) overruns: Overruns,
+}
+
+/// How often the application is told of overruns.
+const OVERRUNS_TOLD: Duration = Duration::from_secs(1);
+
+/// What the system has dropped because it was not received in time.
+#[derive(Debug, Default)]
+pub(crate) struct Overruns {
+    runs: u64,
+    told: u64,
+    next: Time,
+}
+
+impl Overruns {
+    /// More of them, if they are to be told now.
+    fn take(&mut self, now: Time) -> Option<u64> {
+        if self.runs == self.told || now < self.next {
+            return None;
+        }
+        (self.told, self.next) = (self.runs, now + OVERRUNS_TOLD);
+        Some(self.runs)
+    }
 }
 
 impl Engine for Transfer {
@@ -68,6 +91,7 @@ impl Engine for Transfer {
     }
 
     fn set_overruns(&mut self, overruns: u64) {
+        self.overruns.runs = overruns;
         self.session.receiver().set_overruns(overruns);
     }
 
@@ -108,7 +132,8 @@ impl Engine for Transfer {
     }
 
     fn react(&mut self, now: Time, endpoint: &mut Endpoint, outbox: &mut Outbox<NodeEvent>) {
-        let Self { session, storage, send, receive, layered, stream } = self;
+        let Self { session, storage, send, receive, layered, stream, overruns } = self;
+        outbox.push_all(overruns.take(now).map(|runs| NodeEvent::BufferOverrun { runs }));
         if let Some(job) = receive {
             job.on_wake(now, session, storage, outbox);
             if let Some(layered) = layered {
@@ -185,4 +210,21 @@ fn give_way(
     let gives_way = !settled && (acknowledged || own > other);
     let new = Some(random_id()).filter(|new| gives_way && session.set_node_id(*new));
     Some(NodeEvent::NodeIdTaken { id, own, other, new })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overruns_are_told_when_there_are_more_and_once_a_second_at_most() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut overruns = Overruns::default();
+        assert_eq!(overruns.take(at(0)), None);
+        overruns.runs = 3;
+        assert_eq!((overruns.take(at(1)), overruns.take(at(2))), (Some(3), None));
+        overruns.runs = 5;
+        assert_eq!((overruns.take(at(900)), overruns.take(at(1001))), (None, Some(5)));
+        assert_eq!(overruns.take(at(9000)), None);
+    }
 }

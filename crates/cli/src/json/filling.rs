@@ -111,7 +111,7 @@ impl Line {
         }))
     }
 
-    pub(crate) fn receive_result(report: &ReceiveReport, exit: u8) -> Self {
+    pub(crate) fn receive_result(report: &ReceiveReport, overruns: u64, exit: u8) -> Self {
         Self::Result(Box::new(ResultLine::Receive {
             ok: exit == 0,
             exit,
@@ -120,6 +120,7 @@ impl Line {
             failed: report.failures.len() as u64,
             deleted: report.deleted,
             refused: report.refused,
+            overruns,
         }))
     }
 
@@ -240,5 +241,6 @@ fn reason_name(reason: RateReason) -> &'static str {
         RateReason::Marks(..) => "marks",
         RateReason::Queue(..) => "queue",
         RateReason::Path(_) => "path",
+        RateReason::Overrun(_) => "overrun",
     }
 }

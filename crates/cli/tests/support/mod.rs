@@ -155,6 +155,15 @@ pub(crate) struct Running {
     deadline: Instant,
 }
 
+/// A process that has been stopped; it goes on when this is dropped.
+pub(crate) struct Stopped(String);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-CONT", &self.0]).status();
+    }
+}
+
 /// What a process came to.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -234,6 +243,13 @@ impl Running {
     pub(crate) fn hang_up(&self) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-HUP", &id]).status().unwrap().success());
+    }
+
+    /// Does not run until what this gives is dropped.
+    pub(crate) fn stopped(&self) -> Stopped {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-STOP", &id]).status().unwrap().success());
+        Stopped(id)
     }
 
     fn take_stderr(&mut self) -> String {

@@ -375,7 +375,7 @@ impl Sender {
 
     /// Why the rate is what it is.
     pub(crate) fn reason(&self) -> Reason {
-        self.controller.reason()
+        self.brake.node(self.now).map_or_else(|| self.controller.reason(), Reason::Overrun)
     }
 
     /// How messages are to be marked.
