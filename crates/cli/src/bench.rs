@@ -1,6 +1,7 @@
 //! `fanfare bench`: how fast this machine is.
 
 mod packets;
+mod streams;
 
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,9 @@ struct ThroughputArgs {
     /// Numbers of receivers, with commas
     #[arg(long, default_value = "1,3,10", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=200))]
     receivers: Vec<u16>,
+    /// Measure so many streams of one process instead, a receiver each, beside one stream alone
+    #[arg(long, value_name = "N", conflicts_with_all = ["receivers", "systems"], value_parser = clap::value_parser!(u16).range(2..=200))]
+    streams: Option<u16>,
     /// Systems with commas: fanfare, norm, openpgm, jgroups, uftp, udpcast, tcp
     #[arg(long, default_value = "fanfare", value_name = "NAMES")]
     systems: String,
@@ -95,10 +99,17 @@ fn throughput(args: &ThroughputArgs) -> Exit {
         Ok(stop) => stop,
         Err(error) => return give_up(&output, error),
     };
-    let result = bench.run(&stop, &mut |told| tell(told, &output));
+    let mut tell = |told: &Told<'_>| tell(told, &output);
+    let result = match args.streams {
+        None => bench.run(&stop, &mut tell).map(|speeds| conclude(&speeds, &output)),
+        Some(count) => {
+            let result = bench.run_streams(usize::from(count), &stop, &mut tell);
+            result.map(|together| streams::conclude(&together, &output))
+        }
+    };
     output.clear();
     match result {
-        Ok(speeds) => conclude(&speeds, &output),
+        Ok(exit) => exit,
         Err(error) => {
             let exit = give_up(&output, error);
             if stop.is_set() { Exit::Interrupted } else { exit }
@@ -207,7 +218,11 @@ fn conclude(speeds: &[Speed], output: &Output) -> Exit {
         print(output, "speed", speed);
     }
     output.data(&table(speeds).to_string());
-    let ok = speeds.iter().all(|speed| speed.complete[0] > 0);
+    end(speeds.iter().all(|speed| speed.complete[0] > 0), output)
+}
+
+/// The last line, and the exit code.
+fn end(ok: bool, output: &Output) -> Exit {
     let exit = if ok { Exit::Done } else { Exit::Partial };
     print(output, "result", &Conclusion { ok, exit: exit as u8 });
     exit

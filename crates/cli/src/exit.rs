@@ -28,6 +28,24 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
+impl Exit {
+    /// Of several that have ended, how all of them have.
+    pub(crate) fn worst(self, other: Self) -> Self {
+        const BEST_FIRST: [Exit; 8] = [
+            Exit::Done,
+            Exit::Partial,
+            Exit::Nobody,
+            Exit::Failed,
+            Exit::Resource,
+            Exit::Permission,
+            Exit::Usage,
+            Exit::Interrupted,
+        ];
+        let rank = |exit: Self| BEST_FIRST.iter().position(|one| *one == exit);
+        if rank(other) > rank(self) { other } else { self }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)
@@ -47,6 +65,11 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(exit: Exit, code: &'static str, text: impl Into<String>) -> Self {
         Self { exit, code, text: text.into() }
+    }
+
+    /// The same of one of several streams.
+    pub(crate) fn of_stream(&self, stream: &str) -> Self {
+        Self { text: format!("stream ({stream}): {}", self.text), ..self.clone() }
     }
 
     pub(crate) fn usage(code: &'static str, text: impl Into<String>) -> Self {
@@ -148,5 +171,18 @@ fn open_exit(error: &OpenError) -> Exit {
         | OpenError::Join { .. }
         | OpenError::Configure { .. } => Exit::Resource,
         _ => Exit::Usage,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_of_several_ends_is_the_end_of_all() {
+        let all = [Exit::Done, Exit::Nobody, Exit::Partial, Exit::Done];
+        assert_eq!(all.into_iter().fold(Exit::Done, Exit::worst), Exit::Nobody);
+        assert_eq!(Exit::Interrupted.worst(Exit::Failed), Exit::Interrupted);
+        assert_eq!(Exit::Done.worst(Exit::Done), Exit::Done);
     }
 }

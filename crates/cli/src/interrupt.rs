@@ -73,9 +73,13 @@ pub(crate) fn take_hangup() -> bool {
     HANGUP.swap(false, Ordering::Relaxed)
 }
 
-/// Stops this node too when the user wants it.
+/// Stops this node too when the user wants it; at once, if the user has wanted it by now.
 pub(crate) fn stop_on_interrupt(stopper: Stopper) {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner).stoppers.push(stopper);
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    if state.asked {
+        stopper.stop();
+    }
+    state.stoppers.push(stopper);
 }
 
 /// Calls this when the user wants to stop.

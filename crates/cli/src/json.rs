@@ -58,6 +58,28 @@ pub(crate) enum Line {
     Result(Box<ResultLine>),
 }
 
+/// The same of one of several streams.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StreamLine {
+    #[serde(flatten)]
+    line: Line,
+    /// Its group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stream: Option<String>,
+}
+
+impl StreamLine {
+    pub(crate) fn new(line: &Line, stream: &str) -> Self {
+        Self { line: line.clone(), stream: Some(stream.to_owned()) }
+    }
+
+    /// The line, without its end.
+    pub(crate) fn to_text(&self) -> String {
+        // Plain data with string keys: it always can be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
 /// The node is there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -142,6 +164,8 @@ pub(crate) enum ResultLine {
         deleted: u64,
         #[serde(default, skip_serializing_if = "is_zero")]
         refused: u64,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        overruns: u64,
     },
     Publish {
         ok: bool,
@@ -152,6 +176,15 @@ pub(crate) enum ResultLine {
         holders: u64,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         lacking: Vec<u32>,
+    },
+    Streams {
+        ok: bool,
+        exit: u8,
+        streams: u64,
+        complete: u64,
+        memory: u64,
+        memory_most: u64,
+        memory_refused: u64,
     },
     Bridge {
         ok: bool,
@@ -194,7 +227,7 @@ mod tests {
     #[test]
     fn every_example_in_the_document_is_what_the_code_writes() {
         for example in examples() {
-            let line: Line = serde_json::from_str(example).expect(example);
+            let line: StreamLine = serde_json::from_str(example).expect(example);
             assert_eq!(line.to_text(), example);
         }
     }
@@ -214,5 +247,8 @@ mod tests {
     fn an_unknown_field_in_an_example_would_be_noticed() {
         let line = r#"{"event":"gone","id":7,"said":true,"more":1}"#;
         assert!(serde_json::from_str::<Line>(line).is_err());
+        assert!(serde_json::from_str::<StreamLine>(line).is_err());
+        let known = line.replace("\"more\":1", "\"stream\":\"239.0.0.1:1\"");
+        assert!(serde_json::from_str::<StreamLine>(&known).is_ok());
     }
 }

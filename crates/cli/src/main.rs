@@ -3,9 +3,10 @@
 //! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `bench`, `generate`: a file per command;
 //!   `publish`, `subscribe`: `pub` and `sub`, `group_args`: what they have in common;
 //!   `member`: `node`, `local`: its socket; `bridge`: to plain UDP multicast
+//! - `streams`, `streams_args`: several `send` at once, of one process
 //! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show
-//! - `plain_receivers`, `skipped`: what `send` warns of once; `deletion`: what `recv` says it removed
+//! - `plain_receivers`, `skipped`: what `send` warns of once; `overruns`: what `recv` does; `deletion`: what `recv` says it removed
 //! - `exit`, `interrupt`: how they end
 
 use std::{ffi::OsString, process::ExitCode};
@@ -30,6 +31,7 @@ mod layers_args;
 mod local;
 mod member;
 mod net_args;
+mod overruns;
 mod plain_receivers;
 mod progress;
 mod publish;
@@ -39,6 +41,8 @@ mod send;
 mod send_args;
 mod sim;
 mod skipped;
+mod streams;
+mod streams_args;
 mod subscribe;
 mod units;
 

@@ -44,6 +44,9 @@ pub(crate) struct NetArgs {
     /// Lose received datagrams with this probability
     #[arg(long, value_name = "P", hide = true)]
     test_drop: Option<f64>,
+    /// Bytes of buffer asked for each socket that receives
+    #[arg(long, value_name = "BYTES", hide = true)]
+    test_receive_buffer: Option<usize>,
     /// Evaluation points of RFC 5510 instead of NRL's; both ends must agree
     #[arg(long, hide = true)]
     strict_rfc5510: bool,
@@ -72,6 +75,9 @@ impl NetArgs {
         if !(0.0..=1.0).contains(&drop) {
             let text = format!("test drop ({drop}): not a probability. Give 0 to 1");
             return Err(Failure::usage("test_drop.invalid", text));
+        }
+        if let Some(bytes) = self.test_receive_buffer {
+            builder = builder.receive_buffer(bytes);
         }
         let builder = builder.ttl(self.ttl()?).loopback(self.loopback).gso(!self.no_gso);
         Ok(builder.test_drop(drop))

@@ -6,9 +6,12 @@ use std::{
 };
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::{exit::Failure, json::Line};
+use crate::{
+    exit::Failure,
+    json::{Line, StreamLine},
+};
 
 /// Options of what is shown.
 #[derive(Debug, Clone, Copy, Args)]
@@ -31,16 +34,25 @@ pub(crate) struct Output {
     args: OutputArgs,
     verbose: AtomicBool,
     bar: ProgressBar,
+    /// Which of several it is that speaks.
+    stream: Option<String>,
 }
 
 impl Output {
     pub(crate) fn new(args: OutputArgs) -> Self {
-        // indicatif itself shows nothing where standard error is no terminal.
-        let shown = !args.quiet && !args.json;
-        let target =
-            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        Self { args, verbose: AtomicBool::new(args.verbose > 0), bar }
+        let bar = ProgressBar::with_draw_target(None, target(args));
+        Self { args, verbose: AtomicBool::new(args.verbose > 0), bar, stream: None }
+    }
+
+    /// Where several streams show how far they are, one beneath the other.
+    pub(crate) fn bars(args: OutputArgs) -> MultiProgress {
+        MultiProgress::with_draw_target(target(args))
+    }
+
+    /// The same for one of several, with a bar of its own and its name in each line.
+    pub(crate) fn of_stream(args: OutputArgs, stream: &str, bars: &MultiProgress) -> Self {
+        let bar = bars.add(ProgressBar::no_length()).with_prefix(format!("{stream} "));
+        Self { bar, stream: Some(stream.to_owned()), ..Self::new(args) }
     }
 
     /// Prints events from now on, or no more.
@@ -55,17 +67,26 @@ impl Output {
     /// Prints `line` with `--json`, and shows the event with `-v`.
     pub(crate) fn event(&self, line: &Line) {
         if self.args.json {
-            print_line(&line.to_text());
+            print_line(&self.line_text(line));
         }
         if self.verbose.load(Ordering::Relaxed) && !self.args.json {
-            self.bar.suspend(|| eprintln!("{}", line.to_text()));
+            self.bar.suspend(|| eprintln!("{}", self.line_text(line)));
+        }
+    }
+
+    /// A line as it is printed: with the stream's name, if it is one of several.
+    pub(crate) fn line_text(&self, line: &Line) -> String {
+        match &self.stream {
+            None => line.to_text(),
+            Some(stream) => StreamLine::new(line, stream).to_text(),
         }
     }
 
     /// A line for people.
     pub(crate) fn text(&self, text: &str) {
         if !self.args.quiet {
-            self.bar.suspend(|| eprintln!("{text}"));
+            let stream = self.stream.as_ref().map_or_else(String::new, |name| format!("{name}: "));
+            self.bar.suspend(|| eprintln!("{stream}{text}"));
         }
     }
 
@@ -84,6 +105,8 @@ impl Output {
 
     /// Why the command fails, shown even with `--quiet`.
     pub(crate) fn failure(&self, failure: &Failure) {
+        let of_stream = self.stream.as_ref().map(|name| failure.of_stream(name));
+        let failure = of_stream.as_ref().unwrap_or(failure);
         self.bar.suspend(|| eprintln!("{failure}"));
         self.event(&Line::Error(Line::message(failure.code, failure.to_string())));
     }
@@ -91,7 +114,7 @@ impl Output {
     /// Moves the bar.
     pub(crate) fn progress(&self, done: u64, total: u64, message: String) {
         if self.bar.length().is_none()
-            && let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}% {msg}")
+            && let Ok(style) = ProgressStyle::with_template("{prefix}{bar:30} {percent:>3}% {msg}")
         {
             self.bar.set_style(style);
         }
@@ -109,6 +132,15 @@ impl Output {
     /// Takes the bar away.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+fn target(args: OutputArgs) -> ProgressDrawTarget {
+    // indicatif itself shows nothing where standard error is no terminal.
+    if args.quiet || args.json {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
     }
 }
 

@@ -21,6 +21,7 @@ use crate::{
     interrupt,
     json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
     net_args::{NetArgs, parse_node_id},
+    overruns::{self, Overruns},
     progress::{Output, OutputArgs},
     units,
 };
@@ -177,6 +178,7 @@ impl RecvArgs {
 }
 
 fn watch(node: &Node, dir: &Path, output: &Output, mut reload: Reload) {
+    let mut overruns = Overruns::default();
     loop {
         reload.on_hangup::<RecvArgs>(node, output);
         match node.next_event(POLL) {
@@ -189,6 +191,11 @@ fn watch(node: &Node, dir: &Path, output: &Output, mut reload: Reload) {
             }
             Ok(NodeEvent::Overrun { lost }) => {
                 output.warn("overrun", format!("{lost} events were lost"));
+            }
+            Ok(NodeEvent::BufferOverrun { runs }) => {
+                if let Some(text) = overruns.on_overrun(runs) {
+                    output.warn("receive.overrun", text);
+                }
             }
             Ok(NodeEvent::Send(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -295,6 +302,9 @@ fn show_layers(event: &ReceiveEvent, output: &Output) {
 
 fn conclude(output: &Output, finished: Finished, timeout: &str) -> Exit {
     let Some(report) = finished.received else { return Exit::Failed };
+    if finished.overruns > 0 {
+        output.text(&overruns::summary(finished.overruns));
+    }
     let failure = failure_of(&report, timeout);
     let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
     match &failure {
@@ -302,7 +312,7 @@ fn conclude(output: &Output, finished: Finished, timeout: &str) -> Exit {
         _ => {}
     }
     if output.is_json() {
-        output.event(&Line::receive_result(&report, exit as u8));
+        output.event(&Line::receive_result(&report, finished.overruns, exit as u8));
     }
     exit
 }

@@ -24,22 +24,26 @@ use crate::{
     roster::Roster,
     send_args::{SendArgs, SendPlan},
     skipped::Skipped,
-    units,
+    streams, units,
 };
 
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(args: &SendArgs) -> Exit {
+    if args.streams.is_given() {
+        return streams::run(args);
+    }
     let output = Output::new(args.output);
-    match send(args, &output) {
+    match args.plan().and_then(|plan| send(args, plan, &output)) {
         Ok(exit) => exit,
         Err(failure) => crate::give_up(&output, &failure),
     }
 }
 
-fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
-    let SendPlan { options, congestion, rate, builder, layered } = args.plan()?;
+/// From the files to the exit code.
+pub(crate) fn send(args: &SendArgs, plan: SendPlan, output: &Output) -> Result<Exit, Failure> {
+    let SendPlan { options, congestion, rate, builder, layered } = plan;
     Sources::check(&args.paths)?;
     builder.check()?;
     let receipts = Receipts::open(args)?;
@@ -125,7 +129,8 @@ fn watch(node: &Node, output: &Output, watched: &mut Watched, mut reload: Reload
             Ok(NodeEvent::Overrun { lost }) => {
                 output.warn("overrun", format!("{lost} events were lost"));
             }
-            Ok(NodeEvent::Receive(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(NodeEvent::Receive(_) | NodeEvent::BufferOverrun { .. })
+            | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
@@ -163,7 +168,7 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
         SendEvent::Receipt(receipt) => {
             let line = Line::receipt(receipt);
             output.event(&line);
-            receipts.write(&line);
+            receipts.write(&output.line_text(&line));
         }
         SendEvent::Reported { receiver, name, reason } => {
             output.event(&Line::reported(*receiver, name, *reason));
@@ -206,6 +211,7 @@ fn limit(p: &SendProgress) -> Option<String> {
             format!("limited by {who}: queue delay {} ms", delay.as_millis())
         }
         RateReason::Path(_) => format!("limited by {who}: no more arrives there"),
+        RateReason::Overrun(_) => format!("limited by {who}: its receive buffer ran over"),
     })
 }
 
@@ -311,9 +317,9 @@ impl Receipts {
         Ok(Self { file, path, failed: None })
     }
 
-    fn write(&mut self, line: &Line) {
+    fn write(&mut self, line: &str) {
         if let Some(file) = &mut self.file
-            && let Err(error) = writeln!(file, "{}", line.to_text())
+            && let Err(error) = writeln!(file, "{line}")
         {
             self.failed.get_or_insert(error);
         }

@@ -10,7 +10,7 @@ use fanfare_node::{
 
 use crate::{
     config::FileArgs, exit::Failure, layers_args::LayersArgs, net_args::NetArgs,
-    progress::OutputArgs, units,
+    progress::OutputArgs, streams_args::StreamsArgs, units,
 };
 
 /// The most that a controller may try without being told: the fastest network that this is for.
@@ -31,7 +31,7 @@ const BLOCK_MAX_16: u32 = 65535;
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
     /// Files and directories; - is standard input
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "streams", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Receivers that must have everything: their number, or their names with commas
     #[arg(long, value_name = "N|NAMES")]
@@ -95,6 +95,8 @@ pub(crate) struct SendArgs {
     pub(crate) receipts: Option<PathBuf>,
     #[command(flatten)]
     layers: LayersArgs,
+    #[command(flatten)]
+    pub(crate) streams: StreamsArgs,
     #[command(flatten)]
     pub(crate) file: FileArgs,
     #[command(flatten)]
@@ -161,6 +163,7 @@ impl SendArgs {
             Some(text) => units::time("wait", text)?,
             None => Duration::from_secs(default_wait),
         };
+        self.streams.check()?;
         let layered = self.layers.options(self.given_rate()?)?;
         let (congestion, rate) = self.pace(layered.is_some())?;
         let rate = layered.as_ref().map_or(rate, LayersArgs::sum);
@@ -190,7 +193,7 @@ impl SendArgs {
 
     /// What decides the rate, and the rate, or the most of it.
     fn pace(&self, over_layers: bool) -> Result<(CongestionControl, Bitrate), Failure> {
-        let rate = self.given_rate()?;
+        let rate = self.given_rate()?.or(self.streams.total()?);
         let cc = match self.cc {
             Some(cc) if (cc == Cc::Era) != over_layers => {
                 let text = "cc: era decides over layers, and nothing else does. Use --layers auto \
@@ -213,7 +216,8 @@ impl SendArgs {
         Ok((cc.control(), rate.unwrap_or(otherwise)))
     }
 
-    fn given_rate(&self) -> Result<Option<Bitrate>, Failure> {
+    /// What `--rate` says, unless that is `auto`.
+    pub(crate) fn given_rate(&self) -> Result<Option<Bitrate>, Failure> {
         let given = self.rate.as_deref().filter(|text| *text != "auto");
         given.map(units::rate).transpose()
     }

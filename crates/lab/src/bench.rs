@@ -6,16 +6,19 @@
 //! shared and only ratios within one run can be compared.
 //!
 //! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all;
-//!   `beginning`: when its data began to flow; `work`: what a byte costs any receiver
+//!   `beginning`: when its data began to flow; `work`: what a byte costs any receiver;
+//!   `streams`: several streams of one process
 
 mod beginning;
 mod raw;
 mod star;
+mod streams;
 mod transfer;
 mod work;
 
 use crate::{
     error::{LabError, Refusal},
+    host::Host,
     peer::{Parity, Peer, System, Tools},
     rights,
     stop::Stop,
@@ -23,6 +26,7 @@ use crate::{
 use serde::Serialize;
 use star::Star;
 use std::{fs, path::PathBuf};
+pub use streams::Together;
 pub use transfer::Transfer;
 
 /// What is to be measured.
@@ -105,11 +109,11 @@ impl Bench {
         crate::lab::clear_leftovers()?;
         let peers = self.prepare(tell)?;
         let scratch = Scratch::make(&self.directory)?;
-        self.check_room(&scratch)?;
+        self.check_room(&scratch, self.receivers.iter().copied().max().unwrap_or(0))?;
         let mut speeds = Vec::new();
         for receivers in &self.receivers {
-            let star = Star::up(*receivers, self.mtu)?;
-            let cell = Cell { bench: self, star: &star, scratch: &scratch.0, stop };
+            let (star, to) = (Star::up(*receivers, self.mtu, false)?, *receivers);
+            let cell = Cell { bench: self, star: &star, to, scratch: &scratch.0, stop };
             speeds.extend(cell.run(&peers, tell)?);
         }
         Ok(speeds)
@@ -132,8 +136,8 @@ impl Bench {
     }
 
     /// The source, and a copy for each receiver.
-    fn check_room(&self, scratch: &Scratch) -> Result<(), LabError> {
-        let copies = self.receivers.iter().max().map_or(0, |most| *most as u64) + 1;
+    fn check_room(&self, scratch: &Scratch, receivers: usize) -> Result<(), LabError> {
+        let copies = receivers as u64 + 1;
         let failed = |error: rustix::io::Errno| LabError::system("directory ()", &error.into());
         let room = rustix::fs::statvfs(&scratch.0).map_err(failed)?;
         let (free, need) = (room.f_bavail * room.f_frsize, copies * self.size);
@@ -155,11 +159,17 @@ type Prepared = (System, Box<dyn Peer>);
 struct Cell<'a> {
     bench: &'a Bench,
     star: &'a Star,
+    /// So many of its receivers take part.
+    to: usize,
     scratch: &'a std::path::Path,
     stop: &'a Stop,
 }
 
 impl Cell<'_> {
+    fn receivers(&self) -> &[Host] {
+        &self.star.receivers()[..self.to]
+    }
+
     /// Systems and rates one after another in every repetition, so that all meet the same minutes.
     fn run(
         &self,
@@ -265,6 +275,7 @@ mod tests {
             receivers: 2,
             rate_bps: rate,
             goodput_bps: goodput,
+            each_bps: vec![goodput],
             cpu_per_gb: [goodput, 2.0],
             memory: [rate, 7],
             why: why.to_owned(),

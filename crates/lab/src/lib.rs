@@ -60,7 +60,7 @@ mod tool;
 mod transfers;
 mod wait;
 
-pub use bench::{Bench, Speed, Told, Transfer};
+pub use bench::{Bench, Speed, Together, Told, Transfer};
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use control::{HostStatus, RunningLab, Status};
 pub use error::{LabError, Refusal};

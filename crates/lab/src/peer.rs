@@ -20,6 +20,7 @@ mod uftp;
 mod workshop;
 
 use crate::{error::LabError, host::Host};
+pub(crate) use fanfare::{parity as fanfare_parity, rate as fanfare_rate};
 use std::{
     fmt,
     net::Ipv4Addr,
@@ -204,6 +205,13 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
+    /// `fanfare recv --json` into `directory`.
+    pub(crate) fn of_fanfare(command: Command, task: &Task, directory: &Path) -> Self {
+        let file = directory.join(task.source.file_name().unwrap_or_default());
+        let ready = Sign::Line("\"event\":\"start\"");
+        Self { command, ready, done: Sign::Line("\"event\":\"file\""), file }
+    }
+
     /// One of the receivers of our own (under peers/): `command` is told the file it writes in
     /// `directory`, and says by events when it listens and when it has the file.
     pub(crate) fn of_ours(mut command: Command, directory: &Path) -> Self {

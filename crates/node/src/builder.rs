@@ -21,7 +21,7 @@ use crate::{
     clock::Clock,
     directory::{Directory, DirectoryError},
     driver::{Driver, Outgoing, TestDrop},
-    file_storage::{FileStorage, discard_parts},
+    file_storage::{FileStorage, WINDOW, discard_parts},
     group::CacheError,
     layered::{LayeredError, LayeredListener},
     ledger::{self, Ledger},
@@ -34,7 +34,8 @@ use crate::{
     segment,
     send::{EnqueueFailed, SendJob, SendOptions},
     source::Sources,
-    transfer::Transfer,
+    streams::{Stream, block_bytes},
+    transfer::{Overruns, Transfer},
     verify::Verifier,
     waker::Waker,
 };
@@ -142,6 +143,8 @@ pub struct NodeBuilder {
     pub(crate) test_drop: f64,
     pub(crate) seed: Option<u64>,
     fit_segment: bool,
+    /// It is one of several that share.
+    stream: Option<Stream>,
 }
 
 impl NodeBuilder {
@@ -159,6 +162,7 @@ impl NodeBuilder {
             test_drop: 0.0,
             seed: None,
             fit_segment: false,
+            stream: None,
         }
     }
 
@@ -204,6 +208,14 @@ impl NodeBuilder {
     #[must_use]
     pub fn gso(mut self, gso: bool) -> Self {
         self.endpoint.gso = gso;
+        self
+    }
+
+    /// Bytes asked for each socket that receives; the system may give less. Default 4 MiB, and 32 MiB
+    /// where this user may have more than the system's limit.
+    #[must_use]
+    pub fn receive_buffer(mut self, bytes: usize) -> Self {
+        self.endpoint.receive_buffer = bytes;
         self
     }
 
@@ -277,6 +289,22 @@ impl NodeBuilder {
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
+    }
+
+    pub(crate) fn stream(mut self, stream: Stream) -> Self {
+        self.stream = Some(stream);
+        self
+    }
+
+    /// Bytes that sending holds at least: a window to read through, a block of the longest segments
+    /// that there may be, and a symbol of its parity.
+    pub(crate) fn memory_least(&self) -> usize {
+        let config = &self.sender;
+        let longest = match self.fit_segment {
+            true => config.segment_size.max(ReceiverConfig::default().segment_size_max),
+            false => config.segment_size,
+        };
+        WINDOW + block_bytes(longest, config.fec.source)
     }
 
     /// Opens files and sockets and starts the node's thread. Nothing is sent before everything
@@ -353,6 +381,16 @@ impl NodeBuilder {
         }
     }
 
+    /// What earlier lives have left.
+    fn clear_up(&self, directory: Option<&Arc<Directory>>) {
+        let (Some(directory), Some((_, options))) = (directory, &self.receive) else { return };
+        pack::recover(directory);
+        if options.discard_parts {
+            discard_parts(directory);
+            directory.remove(&ledger::file_name());
+        }
+    }
+
     fn start(
         self,
         clock: Clock,
@@ -362,14 +400,7 @@ impl NodeBuilder {
         (id, seed): (NodeId, u64),
     ) -> Result<Node, BuildError> {
         let waker = Waker::new()?;
-        if let Some(directory) = directory.as_ref().filter(|_| self.receive.is_some()) {
-            pack::recover(directory);
-        }
-        let discards = self.receive.as_ref().is_some_and(|(_, options)| options.discard_parts);
-        if let Some(directory) = directory.as_ref().filter(|_| discards) {
-            discard_parts(directory);
-            directory.remove(&ledger::file_name());
-        }
+        self.clear_up(directory.as_ref());
         let from = self.receive.as_ref().and_then(|(_, options)| options.from);
         let mut storage = match &directory {
             Some(directory) => FileStorage::receiving(directory.clone(), from),
@@ -398,6 +429,10 @@ impl NodeBuilder {
             SendJob::start(now, &mut session, &mut storage, sources, options, about, &mut outbox)
         };
         let send = self.send.map(start_sending).transpose().map_err(BuildError::Enqueue)?;
+        let mut stream = self.stream;
+        if let Some(stream) = &mut stream {
+            stream.attach(waker.clone(), &self.sender, &mut session, &mut storage);
+        }
         if let Ok(address) = endpoint.local_addr() {
             session.set_address(address);
         }
@@ -405,10 +440,10 @@ impl NodeBuilder {
         let hears_layers = receive.is_some() && group.ip().is_multicast();
         let silent = self.receiver.silent;
         let layered = hears_layers.then(|| LayeredListener::new(id, group, !seed, silent));
-        let stop = Arc::new(AtomicBool::new(false));
+        let (stop, overruns) = (Arc::new(AtomicBool::new(false)), Overruns::default());
         let driver = Driver {
             clock,
-            engine: Transfer { session, storage, send, receive, layered },
+            engine: Transfer { session, storage, send, receive, layered, stream, overruns },
             outbox,
             commands,
             stop: stop.clone(),

@@ -20,6 +20,12 @@ pub enum NodeEvent {
         /// How many.
         lost: u64,
     },
+    /// Runs of datagrams found this node's receive buffer full: it is behind, not the network. Senders
+    /// of ours slow down. Told at most once a second.
+    BufferOverrun {
+        /// How many so far.
+        runs: u64,
+    },
     /// The system refuses to send. The node goes on; said once for each kind of refusal.
     SendRefused {
         /// What the system says.

@@ -36,6 +36,7 @@
 //! - [`name`], [`announcement`], [`receipt`]: what travels besides the bytes.
 //! - `receive`, `verify`, `directory`: from an announcement to a file on disk; `ledger`, `root_set`:
 //!   what is known to be there already, and telling senders of it.
+//! - `streams`: several sendings of a process that share a rate and memory.
 //! - `layered`: a file over layers, each receiver at its own rate.
 //! - `disk`: what receiving asks of a file system, and a simulated one that loses power.
 //! - [`group`]: topics and messages instead of files; [`bridge`]: to plain UDP multicast.
@@ -76,6 +77,7 @@ mod scratch;
 mod segment;
 mod send;
 pub mod source;
+mod streams;
 mod transfer;
 mod verify;
 mod waker;
@@ -95,4 +97,5 @@ pub use placement::Conflict;
 pub use receive::{ReceiveOptions, Until};
 pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
 pub use source::{Gathering, Packing, SourceError, SourceFile, Sources};
+pub use streams::{MemoryShort, MemoryUse, Streams};
 pub use verify::Placed;

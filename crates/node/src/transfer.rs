@@ -15,6 +15,7 @@ use crate::{
     placement::Conflict,
     receive::ReceiveJob,
     send::{SendJob, Slow},
+    streams::Stream,
 };
 
 /// What an application asks of a running node.
@@ -37,6 +38,31 @@ pub(crate) struct Transfer {
     pub(crate) receive: Option<ReceiveJob>,
     /// What a receiver follows beside.
     pub(crate) layered: Option<LayeredListener>,
+    /// It is one of several that share rate and memory.
+    pub(crate) stream: Option<Stream>,
+    pub(crate) overruns: Overruns,
+}
+
+/// How often the application is told of overruns.
+const OVERRUNS_TOLD: Duration = Duration::from_secs(1);
+
+/// What the system has dropped because it was not received in time.
+#[derive(Debug, Default)]
+pub(crate) struct Overruns {
+    runs: u64,
+    told: u64,
+    next: Time,
+}
+
+impl Overruns {
+    /// More of them, if they are to be told now.
+    fn take(&mut self, now: Time) -> Option<u64> {
+        if self.runs == self.told || now < self.next {
+            return None;
+        }
+        (self.told, self.next) = (self.runs, now + OVERRUNS_TOLD);
+        Some(self.runs)
+    }
 }
 
 impl Engine for Transfer {
@@ -65,12 +91,17 @@ impl Engine for Transfer {
     }
 
     fn set_overruns(&mut self, overruns: u64) {
+        self.overruns.runs = overruns;
         self.session.receiver().set_overruns(overruns);
     }
 
     fn obey(&mut self, _now: Time, command: Command) {
         match command {
-            Command::Rate(rate) => self.session.sender().set_rate(rate),
+            Command::Rate(rate) => {
+                if !self.stream.as_ref().is_some_and(|stream| stream.set_most(rate)) {
+                    self.session.sender().set_rate(rate);
+                }
+            }
             Command::Slow(slow) => {
                 if let Some(job) = &mut self.send {
                     job.set_slow(slow);
@@ -101,7 +132,8 @@ impl Engine for Transfer {
     }
 
     fn react(&mut self, now: Time, endpoint: &mut Endpoint, outbox: &mut Outbox<NodeEvent>) {
-        let Self { session, storage, send, receive, layered } = self;
+        let Self { session, storage, send, receive, layered, stream, overruns } = self;
+        outbox.push_all(overruns.take(now).map(|runs| NodeEvent::BufferOverrun { runs }));
         if let Some(job) = receive {
             job.on_wake(now, session, storage, outbox);
             if let Some(layered) = layered {
@@ -129,6 +161,9 @@ impl Engine for Transfer {
         if let Some(job) = receive {
             job.on_timeout(now, session, storage, outbox);
         }
+        if let Some(stream) = stream {
+            stream.on_turn(now, session, storage);
+        }
     }
 
     fn poll_transmit(&mut self, now: Time, max: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
@@ -141,6 +176,7 @@ impl Engine for Transfer {
             self.send.as_ref().and_then(SendJob::next_timeout),
             self.receive.as_ref().and_then(ReceiveJob::next_timeout),
             self.layered.as_ref().and_then(LayeredListener::next_timeout),
+            self.stream.as_ref().and_then(Stream::next_timeout),
         ];
         timers.into_iter().flatten().min()
     }
@@ -174,4 +210,21 @@ fn give_way(
     let gives_way = !settled && (acknowledged || own > other);
     let new = Some(random_id()).filter(|new| gives_way && session.set_node_id(*new));
     Some(NodeEvent::NodeIdTaken { id, own, other, new })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overruns_are_told_when_there_are_more_and_once_a_second_at_most() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut overruns = Overruns::default();
+        assert_eq!(overruns.take(at(0)), None);
+        overruns.runs = 3;
+        assert_eq!((overruns.take(at(1)), overruns.take(at(2))), (Some(3), None));
+        overruns.runs = 5;
+        assert_eq!((overruns.take(at(900)), overruns.take(at(1001))), (None, Some(5)));
+        assert_eq!(overruns.take(at(9000)), None);
+    }
 }

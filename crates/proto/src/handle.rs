@@ -97,6 +97,28 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.set_rate(now, rate));
     }
 
+    /// Sends at most so much for a moment, as where others must leave room first. Unlike
+    /// [`Self::set_rate`] it changes nothing that is reckoned from the rate.
+    pub fn set_ceiling(&mut self, ceiling: Option<Bitrate>) {
+        self.with(|s, _| s.set_ceiling(ceiling));
+    }
+
+    /// Whether data or repairs wait to be sent.
+    #[must_use]
+    pub fn has_data(&self) -> bool {
+        self.session.sender.as_ref().is_some_and(Sender::has_data)
+    }
+
+    /// Keeps at most so many bytes of computed parity from now on, or one symbol.
+    pub fn set_parity_cache(&mut self, max: usize) {
+        self.with(|s, _| s.set_parity_cache(max));
+    }
+
+    /// Whether more room for parity would have been of use since this was asked last.
+    pub fn take_parity_shortage(&mut self) -> bool {
+        self.with(|s, _| s.take_parity_shortage()).unwrap_or(false)
+    }
+
     /// The rate at present.
     #[must_use]
     pub fn rate(&self) -> Bitrate {

@@ -14,21 +14,22 @@ const BYTES_MAX: u64 = 1 << 20;
 /// Write permission of those who are neither its owner nor of its group (`S_IWOTH` of POSIX).
 const OTHERS_MAY_WRITE: u32 = 0o002;
 
-/// Its text.
-pub(super) fn read(path: &Path) -> Result<String, Failure> {
+/// Its text; `option` named it.
+pub(super) fn read(option: &str, path: &Path) -> Result<String, Failure> {
     let wrong =
-        |code, why: &str| Failure::usage(code, format!("config ({}): {why}", path.display()));
+        |code, why: &str| Failure::usage(code, format!("{option} ({}): {why}", path.display()));
+    let unreadable = |error: std::io::Error| unreadable(option, path, &error);
     // Looked at before it is opened: opening a pipe would wait for its other end.
-    let found = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    let found = fs::metadata(path).map_err(unreadable)?;
     if found.is_dir() {
         return Err(wrong("config.kind", "is a directory. Name a file in it"));
     }
     if !found.is_file() {
         return Err(wrong("config.kind", "is not a file. Name a file"));
     }
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    let file = File::open(path).map_err(unreadable)?;
     // Looked at again: another may stand there by now.
-    let found = file.metadata().map_err(|error| unreadable(path, &error))?;
+    let found = file.metadata().map_err(unreadable)?;
     if is_open_to_others(&found) {
         let why = format!(
             "others may write to it (mode {:o}). Take that from them: chmod o-w",
@@ -37,7 +38,7 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
         return Err(wrong("config.writable", &why));
     }
     let mut bytes = Vec::new();
-    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > BYTES_MAX {
         return Err(wrong("config.kind", "is longer than 1 MiB. Name a configuration file"));
     }
@@ -48,21 +49,21 @@ fn is_open_to_others(found: &Metadata) -> bool {
     found.mode() & OTHERS_MAY_WRITE != 0
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+fn unreadable(option: &str, path: &Path, error: &std::io::Error) -> Failure {
     let shown = path.display();
     match error.kind() {
         ErrorKind::NotFound => Failure::usage(
             "config.missing",
-            format!("config ({shown}): there is no such file. Name one that is there"),
+            format!("{option} ({shown}): there is no such file. Name one that is there"),
         ),
         ErrorKind::PermissionDenied => Failure::new(
             Exit::Permission,
             "config.permission",
-            format!("config ({shown}): may not be read. Let this user read it"),
+            format!("{option} ({shown}): may not be read. Let this user read it"),
         ),
         _ => Failure::usage(
             "config.unreadable",
-            format!("config ({shown}): cannot be read ({error}). Name another"),
+            format!("{option} ({shown}): cannot be read ({error}). Name another"),
         ),
     }
 }

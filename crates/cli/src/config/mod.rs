@@ -3,6 +3,7 @@
 //! - `file`: a file that may be relied on, as text
 //! - `options`: what a command takes: no list of its own, but clap's
 //! - `settings`: what a file sets, as words of the command line
+//! - `streams`: the options of several sendings, of another file
 //! - `trial`: which of it is wrong, by itself or beside the rest
 //! - `reload`: the same again while it runs; `check`: without running
 //!
@@ -13,6 +14,7 @@ mod file;
 mod options;
 mod reload;
 mod settings;
+mod streams;
 mod trial;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -21,6 +23,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, parser::Val
 
 pub(crate) use check::{ConfigArgs, run};
 pub(crate) use reload::Reload;
+pub(crate) use streams::StreamSettings;
 
 use crate::{Cli, Command, exit::Failure, progress::OutputArgs};
 use options::{Table, key_of, options_of};
@@ -71,7 +74,10 @@ pub(crate) enum Refusal {
 
 /// The command line together with the file that it names, if it names one.
 pub(crate) fn parse(words: &[OsString]) -> Result<Cli, Refusal> {
-    let Some((line, output)) = CommandLine::naming_a_file(words) else {
+    if let Some((line, output)) = CommandLine::naming_a_file(words, "streams") {
+        return streams::parse(&line, output);
+    }
+    let Some((line, output)) = CommandLine::naming_a_file(words, "config") else {
         return Cli::try_parse_from(words).map_err(Refusal::Line);
     };
     let settings = line.read_file().map_err(|(failures, json)| {
@@ -91,12 +97,13 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Cli, Refusal> {
 }
 
 impl CommandLine {
-    fn naming_a_file(words: &[OsString]) -> Option<(Self, OutputArgs)> {
+    /// `option`: by which it names the file.
+    fn naming_a_file(words: &[OsString], option: &str) -> Option<(Self, OutputArgs)> {
         // What else may be wrong with it shows when it is read with what the file adds.
         let matches = Cli::command().ignore_errors(true).try_get_matches_from(words).ok()?;
         let (name, matches) = matches.subcommand()?;
         let table = Table::ALL.into_iter().find(|table| table.name() == name)?;
-        let file = matches.try_get_one::<PathBuf>("config").ok()??.clone();
+        let file = matches.try_get_one::<PathBuf>(option).ok()??.clone();
         let output = OutputArgs::from_arg_matches(matches).ok()?;
         let given = given(&table.command(), matches);
         Some((Self { words: words.to_vec(), table, file, given }, output))

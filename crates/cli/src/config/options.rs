@@ -43,7 +43,7 @@ pub(super) fn options_of(command: &Command) -> impl Iterator<Item = &Arg> {
             ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version
         );
         // A file that names another would make a chain of them.
-        !asks && arg.get_id() != "config"
+        !asks && arg.get_id() != "config" && arg.get_id() != "streams"
     })
 }
 

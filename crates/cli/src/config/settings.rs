@@ -36,6 +36,12 @@ pub(super) struct Setting {
 }
 
 impl Setting {
+    /// As if a file said so.
+    pub(super) fn option(key: &str, value: &str) -> Self {
+        let words = vec![format!("--{key}={value}")];
+        let (key, value) = (key.to_owned(), value.to_owned());
+        Self { id: key.clone(), key, value, words, is_place: false, at: 0 }
+    }
     /// Words that may stand anywhere.
     pub(super) fn options(&self) -> &[String] {
         if self.is_place { &[] } else { &self.words }
@@ -57,7 +63,24 @@ pub(super) struct Page<'a> {
     mistakes: Mistakes<'a>,
 }
 
-impl Page<'_> {
+impl<'a> Page<'a> {
+    pub(super) fn new(path: &'a Path, text: &'a str) -> Self {
+        Self { path, mistakes: Mistakes::new(text) }
+    }
+    /// What it holds, and whether all of it is TOML; what is not is noted.
+    pub(super) fn parse<'t>(&self, text: &'t str) -> (Spanned<DeTable<'t>>, bool) {
+        let (root, broken) = DeTable::parse_recoverable(text);
+        for error in &broken {
+            let at = error.span().map_or(0, |span| span.start);
+            self.note(at, "TOML", &format!(": {}. Mend the file", error.message()));
+        }
+        (root, broken.is_empty())
+    }
+    /// Why it cannot be used, mistake by mistake.
+    pub(super) fn into_failures(self) -> Vec<Failure> {
+        let mistakes = self.mistakes.into_list().into_iter();
+        mistakes.map(|m| Failure::usage("config.invalid", m.text)).collect()
+    }
     /// `fanfare.toml:12`.
     pub(super) fn place(&self, at: usize) -> String {
         format!("{}:{}", self.path.display(), self.mistakes.line(at))
@@ -71,16 +94,12 @@ impl Page<'_> {
 /// What a file sets for a command. Errors: all its mistakes, for whatever command, and whether it
 /// asks for JSON.
 pub(super) fn read(path: &Path, table: Table) -> Result<Vec<Setting>, (Vec<Failure>, bool)> {
-    let text = file::read(path).map_err(|failure| (vec![failure], false))?;
-    let page = Page { path, mistakes: Mistakes::new(&text) };
-    let (root, broken) = DeTable::parse_recoverable(&text);
-    for error in &broken {
-        let at = error.span().map_or(0, |span| span.start);
-        page.note(at, "TOML", &format!(": {}. Mend the file", error.message()));
-    }
+    let text = file::read("config", path).map_err(|failure| (vec![failure], false))?;
+    let page = Page::new(path, &text);
+    let (root, is_whole) = page.parse(&text);
     let mut wanted = Vec::new();
     // What is broken hides keys: complaints about them would mislead.
-    if broken.is_empty() {
+    if is_whole {
         let readers = Table::ALL.map(|table| Reader::new(table, &page));
         note_strangers(root.get_ref(), &readers, &page);
         for reader in &readers {
@@ -91,37 +110,45 @@ pub(super) fn read(path: &Path, table: Table) -> Result<Vec<Setting>, (Vec<Failu
             }
         }
     }
-    let mistakes = page.mistakes.into_list();
-    if mistakes.is_empty() {
-        return Ok(wanted);
-    }
-    let json = wanted.iter().any(|setting| setting.id == "json" && !setting.words.is_empty());
-    let failures = mistakes.into_iter().map(|m| Failure::usage("config.invalid", m.text));
-    Err((failures.collect(), json))
+    let failures = page.into_failures();
+    if failures.is_empty() { Ok(wanted) } else { Err((failures, asks_for_json(&wanted))) }
 }
 
-type Key<'a> = Spanned<DeString<'a>>;
-type Value<'a> = Spanned<DeValue<'a>>;
+/// Whether they ask for JSON.
+pub(super) fn asks_for_json(settings: &[Setting]) -> bool {
+    settings.iter().any(|setting| setting.id == "json" && !setting.words.is_empty())
+}
+
+pub(super) type Key<'a> = Spanned<DeString<'a>>;
+pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
 /// Reads what concerns one command.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     table: Table,
-    command: Command,
+    pub(super) command: Command,
     page: &'a Page<'a>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(table: Table, page: &'a Page<'a>) -> Self {
+    pub(super) fn new(table: Table, page: &'a Page<'a>) -> Self {
         Self { table, command: table.command(), page }
     }
 
     /// What is set, and the ids of what is set to something that cannot be.
     fn read(&self, root: &DeTable<'_>) -> (Vec<Setting>, Vec<String>) {
         let own = root.get(self.table.name()).and_then(|value| value.get_ref().as_table());
+        let shared = Some(root).filter(|_| self.table.takes_shared());
+        self.read_levels(own.into_iter().chain(shared))
+    }
+
+    /// The same of tables of which each wins over the next.
+    pub(super) fn read_levels<'t, 'd: 't>(
+        &self,
+        levels: impl IntoIterator<Item = &'t DeTable<'d>>,
+    ) -> (Vec<Setting>, Vec<String>) {
         let (mut settings, mut refused) = (Vec::new(), Vec::new());
         let mut decided: Vec<&str> = Vec::new();
-        let shared = Some(root).filter(|_| self.table.takes_shared());
-        for level in own.into_iter().chain(shared) {
+        for level in levels {
             let mut here: Vec<&str> = Vec::new();
             for (key, value) in in_order(level) {
                 let Some(arg) = find(&self.command, key.get_ref()) else { continue };
@@ -140,7 +167,7 @@ impl<'a> Reader<'a> {
                     None => refused.push(id.to_owned()),
                 }
             }
-            decided = here;
+            decided.append(&mut here);
         }
         (settings, refused)
     }
@@ -161,7 +188,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The table's entries as they stand in the file.
-fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
+pub(super) fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
@@ -217,7 +244,7 @@ fn note_strangers_of(reader: &Reader<'_>, own: &DeTable<'_>, takers: &dyn Fn(&st
     }
 }
 
-fn note_unknown(key: &Key<'_>, known: impl Iterator<Item = String>, page: &Page<'_>) {
+pub(super) fn note_unknown(key: &Key<'_>, known: impl Iterator<Item = String>, page: &Page<'_>) {
     let known: Vec<String> = known.collect();
     let word = key.get_ref().replace('_', "-");
     let hint = match nearest(&word, known.iter().map(String::as_str)) {

@@ -45,8 +45,7 @@ fn attempt(table: Table, settings: &[&Setting]) -> Result<(), Failure> {
     let options = settings.iter().flat_map(|setting| setting.options()).map(OsString::from);
     let mut places: Vec<OsString> =
         settings.iter().flat_map(|setting| setting.places()).map(OsString::from).collect();
-    let command = table.command();
-    if places.is_empty() && command.get_positionals().any(clap::Arg::is_required_set) {
+    if places.is_empty() && table == Table::Send {
         // Given on the command line, then.
         places.push("-".into());
     }

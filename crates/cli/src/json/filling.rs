@@ -1,7 +1,7 @@
 //! Lines, made of what the node tells.
 
 use fanfare_node::{
-    Placed, SlowVerdict,
+    MemoryUse, Placed, SlowVerdict,
     bridge::Crossed,
     event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
     group::GroupStatus,
@@ -111,7 +111,7 @@ impl Line {
         }))
     }
 
-    pub(crate) fn receive_result(report: &ReceiveReport, exit: u8) -> Self {
+    pub(crate) fn receive_result(report: &ReceiveReport, overruns: u64, exit: u8) -> Self {
         Self::Result(Box::new(ResultLine::Receive {
             ok: exit == 0,
             exit,
@@ -120,6 +120,20 @@ impl Line {
             failed: report.failures.len() as u64,
             deleted: report.deleted,
             refused: report.refused,
+            overruns,
+        }))
+    }
+
+    /// `complete` of `streams` came to all that were expected.
+    pub(crate) fn streams_result(exit: u8, streams: u64, complete: u64, memory: MemoryUse) -> Self {
+        Self::Result(Box::new(ResultLine::Streams {
+            ok: exit == 0,
+            exit,
+            streams,
+            complete,
+            memory: memory.bound as u64,
+            memory_most: memory.most as u64,
+            memory_refused: memory.refused,
         }))
     }
 
@@ -227,5 +241,6 @@ fn reason_name(reason: RateReason) -> &'static str {
         RateReason::Marks(..) => "marks",
         RateReason::Queue(..) => "queue",
         RateReason::Path(_) => "path",
+        RateReason::Overrun(_) => "overrun",
     }
 }

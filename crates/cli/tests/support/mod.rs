@@ -82,8 +82,12 @@ impl Stage {
 
     /// A running `fanfare` in this group, on loopback, speaking JSON.
     pub(crate) fn start<A: AsRef<OsStr>>(&self, command: &str, args: &[A]) -> Running {
+        Self::start_in(&self.group, command, args)
+    }
+
+    fn start_in<A: AsRef<OsStr>>(group: &str, command: &str, args: &[A]) -> Running {
         let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
-        let net = ["--group", &self.group, "--interface", "127.0.0.1", "--json"].map(OsStr::new);
+        let net = ["--group", group, "--interface", "127.0.0.1", "--json"].map(OsStr::new);
         Running::start(&[&[OsStr::new(command)], &args[..], &net[..]].concat(), None)
     }
 
@@ -107,11 +111,16 @@ impl Stage {
 
     /// A receiver that is listening.
     pub(crate) fn recv(&self, dir: &str, more: &[&str]) -> Running {
+        self.recv_from(&self.group, dir, more)
+    }
+
+    /// The same in another group.
+    pub(crate) fn recv_from(&self, group: &str, dir: &str, more: &[&str]) -> Running {
         let path = self.path(dir);
         let path = path.to_str().unwrap();
         let name = dir;
         let args = [&[path, "--create-dirs", "--name", name][..], more].concat();
-        let mut running = self.start("recv", &args);
+        let mut running = Self::start_in(group, "recv", &args);
         running.wait_for("start");
         running
     }
@@ -144,6 +153,15 @@ pub(crate) struct Running {
     seen: Vec<Value>,
     stderr: Option<JoinHandle<String>>,
     deadline: Instant,
+}
+
+/// A process that has been stopped; it goes on when this is dropped.
+pub(crate) struct Stopped(String);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-CONT", &self.0]).status();
+    }
 }
 
 /// What a process came to.
@@ -225,6 +243,13 @@ impl Running {
     pub(crate) fn hang_up(&self) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-HUP", &id]).status().unwrap().success());
+    }
+
+    /// Does not run until what this gives is dropped.
+    pub(crate) fn stopped(&self) -> Stopped {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-STOP", &id]).status().unwrap().success());
+        Stopped(id)
     }
 
     fn take_stderr(&mut self) -> String {

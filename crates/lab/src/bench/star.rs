@@ -12,14 +12,19 @@ pub(super) struct Star {
 }
 
 impl Star {
-    /// One sender, and so many receivers.
-    pub(super) fn up(receivers: usize, mtu: usize) -> Result<Self, LabError> {
+    /// One sender, and so many receivers. `prune`: a group goes only to who has joined it.
+    pub(super) fn up(receivers: usize, mtu: usize, prune: bool) -> Result<Self, LabError> {
         let stem = Namespace::stem();
         let hub = Namespace::add(&stem, "b")?;
-        // Without a querier a bridge that snoops forgets who listens.
+        // Without a querier a bridge that snoops forgets who listens; with one it floods until answers to
+        // its first question have had their time, here a tenth of a second.
+        let snooping = match prune {
+            true => "mcast_snooping 1 mcast_querier 1 mcast_query_response_interval 10",
+            false => "mcast_snooping 0",
+        };
         hub.batch(&format!(
             "link set lo up\n\
-             link add bridge type bridge mcast_snooping 0\n\
+             link add bridge type bridge {snooping}\n\
              link set dev bridge mtu {mtu} up\n"
         ))?;
         let make = |number| Host::plug(&stem, number, receivers + 1, &hub, mtu);

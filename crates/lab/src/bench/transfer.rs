@@ -37,6 +37,8 @@ pub struct Transfer {
     pub rate_bps: u64,
     /// Bits of the file per second at the slowest receiver; zero when one did not get it.
     pub goodput_bps: f64,
+    /// The same of each receiver; none when one did not get it.
+    pub each_bps: Vec<f64>,
     /// Seconds of processor per 10^9 bytes of file: sender, and mean of receivers.
     pub cpu_per_gb: [f64; 2],
     /// Most resident memory, bytes: sender, and largest of receivers.
@@ -57,7 +59,7 @@ pub(super) fn run(
     fs::create_dir_all(&directory).map_err(failed)?;
     let task = Task {
         source: source(cell.scratch, cell.bench.size).map_err(failed)?,
-        receivers: cell.star.receivers().iter().map(|host| host.address()).collect(),
+        receivers: cell.receivers().iter().map(|host| host.address()).collect(),
         capacity: rate,
         round_trip: Duration::ZERO,
         limit: Duration::from_secs_f64(cell.bench.size as f64 * 8.0 / SLOWEST) + BESIDE,
@@ -78,9 +80,14 @@ pub(super) fn run(
     transfer
 }
 
+/// Where it is.
+pub(super) fn source_path(scratch: &Path) -> PathBuf {
+    scratch.join("payload.bin")
+}
+
 /// Made once.
 fn source(scratch: &Path, size: u64) -> std::io::Result<PathBuf> {
-    let path = scratch.join("payload.bin");
+    let path = source_path(scratch);
     if !path.exists() {
         payload::write(&path, 0, size)?;
     }
@@ -92,7 +99,7 @@ fn deliver(cell: &Cell<'_>, order: Order<'_>) -> Result<Transfer, LabError> {
     let none = [Vec::new(), Vec::new()];
     let [to_sender, to_receivers] =
         if order.system == System::Fanfare { &cell.bench.extra } else { &none };
-    let mut delivery = Delivery::to(order, cell.star.receivers(), to_receivers)?;
+    let mut delivery = Delivery::to(order, cell.receivers(), to_receivers)?;
     let (beginning, over) = (Beginning::watch(cell.star)?, Bell::new().map_err(failed)?);
     thread::scope(|scope| {
         let first = scope.spawn(|| beginning.wait(&over));
@@ -109,16 +116,16 @@ fn deliver(cell: &Cell<'_>, order: Order<'_>) -> Result<Transfer, LabError> {
         if why.is_empty() && delivery.right(sent).contains(&false) {
             "a file is not what was sent".clone_into(&mut why);
         }
-        let times = delivery.done().into_iter().map(|at| at.map(|at| at - first));
-        let slowest = times.collect::<Option<Vec<_>>>().and_then(|times| times.into_iter().max());
         let (used, size) = (delivery.used(&sender), cell.bench.size as f64);
+        let speed = |at: Option<Instant>| Some(size * 8.0 / (at? - first).as_secs_f64());
+        let each = delivery.done().into_iter().map(speed).collect::<Option<Vec<f64>>>();
+        let each = each.filter(|_| why.is_empty()).unwrap_or_default();
         Ok(Transfer {
             system: order.system.name(),
             receivers: order.task.receivers.len(),
             rate_bps: order.task.capacity,
-            goodput_bps: slowest
-                .filter(|_| why.is_empty())
-                .map_or(0.0, |slowest| size * 8.0 / slowest.as_secs_f64()),
+            goodput_bps: each.iter().copied().min_by(f64::total_cmp).unwrap_or(0.0),
+            each_bps: each,
             cpu_per_gb: used.cpu.map(|seconds| seconds / (size / 1e9)),
             memory: used.memory,
             why,

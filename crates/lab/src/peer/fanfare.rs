@@ -1,6 +1,6 @@
 //! Fanfare itself, as a user has it: `fanfare recv --once`, `fanfare send --expect N --rate R`.
 
-use super::{HEADERS, Launch, Parity, Peer, SEGMENT, Sign, Task, Tools, workshop};
+use super::{HEADERS, Launch, Parity, Peer, SEGMENT, Task, Tools, workshop};
 use crate::{
     error::{LabError, Refusal},
     host::{Host, INTERFACE},
@@ -33,6 +33,19 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
     Ok(Box::new(Fanfare { program, version }))
 }
 
+/// What is told with `--rate`, so that full packets take the whole link.
+pub(crate) fn rate(task: &Task) -> u64 {
+    task.rate_of(SEGMENT + DATA_HEADER, HEADERS)
+}
+
+/// What is told of parity.
+pub(crate) fn parity(task: &Task) -> Vec<String> {
+    let options = |Parity { block, parity }| {
+        vec![format!("--fec={block}:{parity}"), format!("--parity={parity}")]
+    };
+    task.parity.map_or_else(Vec::new, options)
+}
+
 impl Fanfare {
     fn command(&self, host: &Host, verb: &str) -> Command {
         let mut command = host.command(&self.program);
@@ -48,17 +61,11 @@ impl Peer for Fanfare {
     fn receive(&self, host: &Host, _: usize, task: &Task, directory: &Path) -> Launch {
         let mut command = self.command(host, "recv");
         command.arg("--once").arg(directory);
-        let ready = Sign::Line("\"event\":\"start\"");
-        let file = directory.join(task.source.file_name().unwrap_or_default());
-        Launch { command, ready, done: Sign::Line("\"event\":\"file\""), file }
+        Launch::of_fanfare(command, task, directory)
     }
     fn send(&self, host: &Host, task: &Task) -> Command {
         let mut command = self.command(host, "send");
-        let rate = task.rate_of(SEGMENT + DATA_HEADER, HEADERS);
-        command.args(["--rate", &rate.to_string()]);
-        if let Some(Parity { block, parity }) = task.parity {
-            command.args([format!("--fec={block}:{parity}"), format!("--parity={parity}")]);
-        }
+        command.args(["--rate", &rate(task).to_string()]).args(parity(task));
         command.args(["--expect", &task.receivers.len().to_string()]).arg(&task.source);
         command
     }

@@ -19,6 +19,7 @@ use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Row, Storage, StorageError, T
 pub(crate) use incoming::PartFile;
 pub(crate) use kept::{discard_parts, pack_part_name};
 use outgoing::Outgoing;
+pub(crate) use outgoing::WINDOW;
 use parts::Parts;
 pub(crate) use parts::{Found, What};
 use syncer::Syncer;
@@ -31,6 +32,7 @@ use crate::{
     ledger::{self, SharedLedger},
     manifest::{MANIFEST_MAX, Manifest},
     read_at::ReadAt,
+    streams::Room,
 };
 
 /// The store of one node.
@@ -79,6 +81,16 @@ impl FileStorage {
     /// Makes bytes that are in no file readable under `key`.
     pub(crate) fn add_bytes(&mut self, key: ObjectKey, bytes: Vec<u8>) {
         self.outgoing.add_bytes(key, bytes);
+    }
+
+    /// What is read ahead takes its memory from here from now on.
+    pub(crate) fn share(&mut self, room: Room) {
+        self.outgoing.share(room);
+    }
+
+    /// Gives up so much of what was read ahead, if there is as much; tells how much.
+    pub(crate) fn yield_windows(&mut self, bytes: usize) -> usize {
+        self.outgoing.yield_windows(bytes)
     }
 
     /// A source that could not be read as announced, if there was one since the last call.

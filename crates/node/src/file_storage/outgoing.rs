@@ -7,8 +7,10 @@ use std::{
 
 use fanfare_proto::{ObjectKey, StorageError};
 
-use crate::read_at::ReadAt;
+use crate::{read_at::ReadAt, streams::Room};
 
+/// What a stream among others has at least to read through: what is read ahead of a file.
+pub(crate) const WINDOW: usize = 256 << 10;
 /// Windows kept: the block going out, the one being repaired, and the like in a second object.
 const WINDOWS: usize = 4;
 /// So much is not read ahead of: a block for its parity, whose neighbours nobody wants.
@@ -23,6 +25,8 @@ pub(super) struct Outgoing {
     /// Most recently used last.
     windows: VecDeque<Window>,
     failed: Option<ObjectKey>,
+    /// Where the windows' memory comes from, when other streams want some, too.
+    room: Option<Room>,
 }
 
 #[derive(Debug)]
@@ -30,6 +34,8 @@ struct Window {
     key: ObjectKey,
     offset: u64,
     bytes: Vec<u8>,
+    /// What was taken for it.
+    taken: usize,
 }
 
 impl Window {
@@ -52,7 +58,34 @@ impl Outgoing {
     pub(super) fn remove(&mut self, key: ObjectKey) {
         self.small.remove(&key);
         self.files.remove(&key);
+        let of_it = |window: &&Window| window.key == key;
+        self.give(self.windows.iter().filter(of_it).map(|window| window.taken).sum());
         self.windows.retain(|window| window.key != key);
+    }
+
+    /// From now on memory comes from here.
+    pub(super) fn share(&mut self, room: Room) {
+        self.room = Some(room);
+    }
+
+    /// Gives windows up until `bytes` are free, but for the one used last. Tells how many are.
+    pub(super) fn yield_windows(&mut self, bytes: usize) -> usize {
+        let mut given = 0;
+        while given < bytes && self.windows.len() > 1 {
+            given += self.windows.pop_front().map_or(0, |window| window.taken);
+        }
+        self.give(given);
+        given
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        self.room.as_ref().is_none_or(|room| room.take(bytes))
+    }
+
+    fn give(&self, bytes: usize) {
+        if let Some(room) = &self.room {
+            room.give(bytes);
+        }
     }
 
     pub(super) fn take_failed(&mut self) -> Option<ObjectKey> {
@@ -128,12 +161,32 @@ impl Outgoing {
     fn fill(&mut self, key: ObjectKey, offset: u64, len: usize) -> Result<Window, StorageError> {
         let file = self.files.get(&key).ok_or(StorageError::Failed)?;
         let ahead = file.read_ahead().max(len);
-        let oldest = if self.windows.len() < WINDOWS { None } else { self.windows.pop_front() };
-        let mut bytes = oldest.map_or_else(Vec::new, |window| window.bytes);
+        let (mut bytes, taken) = self.memory(ahead);
         bytes.resize(ahead, 0);
-        let filled = self.read_file(key, offset, &mut bytes)?;
-        bytes.truncate(filled);
-        Ok(Window { key, offset, bytes })
+        let filled = self.read_file(key, offset, &mut bytes);
+        bytes.truncate(filled.inspect_err(|_| self.give(taken))?);
+        Ok(Window { key, offset, bytes, taken })
+    }
+
+    /// For a window: more than there was, or that of the windows used longest ago. One's own floor has
+    /// room for one in any case.
+    fn memory(&mut self, ahead: usize) -> (Vec<u8>, usize) {
+        if self.windows.len() < WINDOWS && self.take(ahead) {
+            return (Vec::new(), ahead);
+        }
+        let (mut bytes, mut taken) = (Vec::new(), 0);
+        while taken < ahead
+            && let Some(oldest) = self.windows.pop_front()
+        {
+            taken += oldest.taken;
+            if oldest.bytes.capacity() > bytes.capacity() {
+                bytes = oldest.bytes;
+            }
+            if taken < ahead && self.take(ahead - taken) {
+                taken = ahead;
+            }
+        }
+        (bytes, taken)
     }
 
     /// Reads as much as there is.

@@ -188,6 +188,8 @@ pub enum Reason {
     Queue(NodeId, Duration),
     /// No more arrives at this receiver.
     Path(NodeId),
+    /// This receiver's buffer has run over: its machine is behind, not the network.
+    Overrun(NodeId),
 }
 
 impl Reason {
@@ -199,7 +201,8 @@ impl Reason {
             Self::Loss(node, _)
             | Self::Marks(node, _)
             | Self::Queue(node, _)
-            | Self::Path(node) => Some(*node),
+            | Self::Path(node)
+            | Self::Overrun(node) => Some(*node),
         }
     }
 }

@@ -87,6 +87,8 @@ struct Local {
     has_status: bool,
     /// It may have objects from before, which it knows by their INFO.
     info_first: bool,
+    /// Runs of datagrams that the system has dropped so far.
+    overruns: u32,
 }
 
 /// The receiving half of a session: all senders in view.
@@ -105,7 +107,8 @@ impl RemoteSenders {
         config: ReceiverConfig,
     ) -> Self {
         let (has_status, info_first) = (false, false);
-        let local = Local { node_id, feedback, unicast, config, has_status, info_first };
+        let overruns = 0;
+        let local = Local { node_id, feedback, unicast, config, has_status, info_first, overruns };
         Self { local, senders: BTreeMap::new(), status: Vec::new() }
     }
 
@@ -281,6 +284,7 @@ impl RemoteSenders {
     }
 
     pub(crate) fn set_overruns(&mut self, now: Time, overruns: u32) {
+        self.local.overruns = overruns;
         self.senders.values_mut().for_each(|sender| sender.reception.on_overruns(now, overruns));
     }
 

@@ -21,8 +21,10 @@ pub(crate) struct Reception {
     arrived: u32,
     /// What was told last.
     told: u32,
-    /// Of all senders together: the system does not tell whose they were.
+    /// Of all senders together: the system does not tell whose they were. Since this one was heard.
     overruns: u32,
+    /// What the system had dropped before.
+    before: u32,
     /// The sender calls the roll: it is one of ours.
     wanted: bool,
     due: Option<Time>,
@@ -30,6 +32,11 @@ pub(crate) struct Reception {
 }
 
 impl Reception {
+    /// Of a sender that is heard after the system has dropped so many.
+    pub(crate) fn new(before: u32) -> Self {
+        Self { before, ..Self::default() }
+    }
+
     pub(crate) fn on_messages(&mut self, count: u16) {
         self.arrived = self.arrived.wrapping_add(u32::from(count));
     }
@@ -40,6 +47,8 @@ impl Reception {
 
     /// The system has dropped so many in all.
     pub(crate) fn on_overruns(&mut self, now: Time, overruns: u32) {
+        // It wraps.
+        let overruns = overruns.wrapping_sub(self.before);
         if self.overruns == overruns {
             return;
         }
@@ -99,6 +108,16 @@ mod tests {
         slow.on_roll_call();
         assert_eq!(counts(&mut slow, 2), [0, 1600], "of few messages a share says nothing");
         assert_eq!(reception.next_timeout(), None);
+    }
+
+    #[test]
+    fn what_was_dropped_before_a_sender_was_heard_is_not_told_to_it() {
+        let mut reception = Reception::new(u32::MAX);
+        reception.on_roll_call();
+        reception.on_overruns(Time::ZERO, u32::MAX);
+        assert_eq!(reception.poll(Time::ZERO), None);
+        reception.on_overruns(Time::ZERO, 1);
+        assert_eq!(reception.poll(Time::ZERO).map(|content| content[7]), Some(2));
     }
 
     #[test]

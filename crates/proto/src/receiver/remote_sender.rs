@@ -99,7 +99,7 @@ impl RemoteSender {
             loss: LossMeter::new(),
             rate: ReceiveRate::new(),
             path: PathMeter::default(),
-            reception: Reception::default(),
+            reception: Reception::new(local.overruns),
             coding: None,
             decoder: Decoder::new(local.config.matrix),
             inactivity: Inactivity::new(now, local.config.robust_factor),

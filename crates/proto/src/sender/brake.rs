@@ -8,6 +8,7 @@ use crate::{
     rate::Bitrate,
     time::{Duration, Time},
 };
+use fanfare_wire::NodeId;
 
 /// What one overrun leaves of the rate: two in a row halve it.
 const CUT: f64 = 0.7;
@@ -18,11 +19,20 @@ const FELT: Duration = Duration::from_millis(250);
 /// Then so much of what was cut comes back in a second.
 const RECOVERY: f64 = 0.1;
 
+/// What was taken off last.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    /// What it left of the rate.
+    share: f64,
+    at: Time,
+    /// Whose overrun it was.
+    node: NodeId,
+}
+
 /// The brake.
 #[derive(Debug)]
 pub(super) struct Brake {
-    /// Share of the rate at the last cut, and when that was.
-    cut: Option<(f64, Time)>,
+    cut: Option<Cut>,
 }
 
 impl Brake {
@@ -31,19 +41,25 @@ impl Brake {
     }
 
     /// A receiver's buffer has run over. True when the rate falls for it.
-    pub(super) fn on_overrun(&mut self, now: Time) -> bool {
-        if self.cut.is_some_and(|(_, at)| now.since(at) < FELT) {
+    pub(super) fn on_overrun(&mut self, now: Time, node: NodeId) -> bool {
+        if self.cut.is_some_and(|cut| now.since(cut.at) < FELT) {
             return false;
         }
-        self.cut = Some(((self.share(now) * CUT).max(LEAST), now));
+        let share = (self.share(now) * CUT).max(LEAST);
+        self.cut = Some(Cut { share, at: now, node });
         true
     }
 
     /// What of the rate may be sent.
     pub(super) fn share(&self, now: Time) -> f64 {
-        let Some((share, at)) = self.cut else { return 1.0 };
+        let Some(Cut { share, at, .. }) = self.cut else { return 1.0 };
         let since = now.since(at).saturating_sub(FELT).as_secs_f64();
         (share + RECOVERY * since).min(1.0)
+    }
+
+    /// Whose overrun it is that takes something off the rate.
+    pub(super) fn node(&self, now: Time) -> Option<NodeId> {
+        self.cut.filter(|_| self.share(now) < 1.0).map(|cut| cut.node)
     }
 
     /// A rate as it may be sent.
@@ -59,6 +75,8 @@ impl Brake {
 mod tests {
     use super::*;
 
+    const NODE: NodeId = NodeId(7);
+
     fn at(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
     }
@@ -66,7 +84,7 @@ mod tests {
     #[test]
     fn overruns_of_one_buffer_cut_once_and_later_ones_again() {
         let mut brake = Brake::new();
-        let cuts = (0..10).filter(|n| brake.on_overrun(at(n * 50))).count();
+        let cuts = (0..10).filter(|n| brake.on_overrun(at(n * 50), NODE)).count();
         assert_eq!(cuts, 2);
         let rate = brake.brake(at(450), Bitrate::mbps(1000));
         assert!((489..=491).contains(&(rate.as_bps() / 1_000_000)), "{rate}");
@@ -76,16 +94,18 @@ mod tests {
     fn without_overruns_the_whole_rate_comes_back_within_seconds() {
         let mut brake = Brake::new();
         assert_eq!(brake.brake(at(0), Bitrate::mbps(10)), Bitrate::mbps(10));
-        brake.on_overrun(at(0));
+        brake.on_overrun(at(0), NODE);
+        assert_eq!(brake.node(at(1250)), Some(NODE));
         assert!(brake.share(at(1250)) < 0.81 && brake.share(at(1250)) > 0.79);
         assert_eq!(brake.brake(at(4000), Bitrate::mbps(10)), Bitrate::mbps(10));
+        assert_eq!(brake.node(at(4000)), None);
     }
 
     #[test]
     fn some_rate_is_always_left() {
         let mut brake = Brake::new();
         (0..100).for_each(|n| {
-            brake.on_overrun(at(n * 250));
+            brake.on_overrun(at(n * 250), NODE);
         });
         assert!(brake.share(at(24_750)) >= LEAST);
     }

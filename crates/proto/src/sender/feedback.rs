@@ -234,7 +234,7 @@ impl Sender {
         if let Some(overruns) = rest.first_chunk()
             && self.receivers.on_overruns(node, u32::from_be_bytes(*overruns))
         {
-            self.brake.on_overrun(self.now);
+            self.brake.on_overrun(self.now, node);
         }
     }
 

@@ -160,6 +160,8 @@ pub(crate) struct Sender {
     roll: Roll,
     pace: Pace,
     brake: Brake,
+    /// The most that may be sent for now, whatever the rate is.
+    ceiling: Option<Bitrate>,
     eot: Eot,
 }
 
@@ -213,6 +215,7 @@ impl Sender {
             roll: Roll::new(),
             pace: Pace::new(now, config.burst),
             brake: Brake::new(),
+            ceiling: None,
             eot: Eot::default(),
             config,
         };
@@ -372,7 +375,7 @@ impl Sender {
 
     /// Why the rate is what it is.
     pub(crate) fn reason(&self) -> Reason {
-        self.controller.reason()
+        self.brake.node(self.now).map_or_else(|| self.controller.reason(), Reason::Overrun)
     }
 
     /// How messages are to be marked.
@@ -382,7 +385,28 @@ impl Sender {
 
     /// The rate at present.
     pub(crate) fn rate(&self) -> Bitrate {
-        self.brake.brake(self.now, self.controller.rate())
+        let rate = self.brake.brake(self.now, self.controller.rate());
+        self.ceiling.map_or(rate, |ceiling| rate.min(ceiling))
+    }
+
+    /// Sends at most so much, for a moment: what is reckoned from the rate stays as it is.
+    pub(crate) fn set_ceiling(&mut self, ceiling: Option<Bitrate>) {
+        self.ceiling = ceiling;
+    }
+
+    /// Whether data or repairs wait to be sent.
+    pub(crate) fn has_data(&self) -> bool {
+        !self.held && (self.cache.has_new() || self.cache.has_repair())
+    }
+
+    /// Keeps at most so many bytes of computed parity from now on.
+    pub(crate) fn set_parity_cache(&mut self, max: usize) {
+        self.parity.set_max(max);
+    }
+
+    /// Whether more room for parity would have been of use since this was asked last.
+    pub(crate) fn take_parity_shortage(&mut self) -> bool {
+        self.parity.take_short()
     }
 
     /// The GRTT as advertised.

@@ -47,6 +47,8 @@ pub(super) struct ParityCache {
     order: VecDeque<BlockKey>,
     held: usize,
     max: usize,
+    /// Rows were left out or given up for want of room, and nobody has asked yet.
+    short: bool,
     source: Vec<u8>,
 }
 
@@ -54,7 +56,22 @@ impl ParityCache {
     /// A cache of at most `max` bytes, or of one symbol.
     pub(super) fn new(max: usize) -> Self {
         let (blocks, order) = (BTreeMap::new(), VecDeque::new());
-        Self { blocks, order, held: 0, max, source: Vec::new() }
+        Self { blocks, order, held: 0, max, short: false, source: Vec::new() }
+    }
+
+    /// From now on at most so many bytes are kept.
+    pub(super) fn set_max(&mut self, max: usize) {
+        self.max = max;
+        while self.held > self.max
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.forget(oldest);
+        }
+    }
+
+    /// Whether more room would have been of use since this was asked last.
+    pub(super) fn take_short(&mut self) -> bool {
+        core::mem::take(&mut self.short)
     }
 
     /// Appends the parity symbol to `out`. Its length is that of the block's longest source symbol
@@ -95,7 +112,9 @@ impl ParityCache {
         let symbol_len = self.source.len().min(segment).next_multiple_of(unit);
         let room = (self.max / symbol_len.max(1)).max(1);
         let left = coding.parity.saturating_sub(wanted.number);
-        let count = usize::from(wanted.ahead.max(1).min(left)).min(room);
+        let useful = usize::from(wanted.ahead.max(1).min(left));
+        let count = useful.min(room);
+        self.short |= count < useful;
         let mut bytes = alloc::vec![0; count * symbol_len];
         let source: Vec<&[u8]> = self.source.chunks(segment).collect();
         let mut rows: Vec<&mut [u8]> = bytes.chunks_exact_mut(symbol_len.max(1)).collect();
@@ -125,6 +144,7 @@ impl ParityCache {
         self.order.push_back(key);
         while self.held > self.max && self.order.len() > 1 {
             if let Some(oldest) = self.order.pop_front() {
+                self.short = true;
                 self.forget(oldest);
             }
         }
@@ -215,6 +235,27 @@ mod tests {
             assert!(cache.held <= 45);
         }
         assert_eq!(cache.order.len(), 2);
+    }
+
+    #[test]
+    fn less_room_is_obeyed_at_once_and_want_of_room_is_told_once() {
+        let coding = coding(4, 2, 0);
+        let (object, mut storage, _) = setup(400, &coding);
+        let mut cache = ParityCache::new(45);
+        let mut append = |cache: &mut ParityCache, block, ahead| {
+            let w = ParityWanted { ordinal: 1, block, number: 0, ahead };
+            cache.append(w, &object, &coding, &mut storage, &mut Vec::new()).unwrap();
+        };
+        (0..2).for_each(|block| append(&mut cache, block, 2));
+        assert!(!cache.take_short());
+        append(&mut cache, 2, 2);
+        assert!(cache.take_short() && !cache.take_short());
+        cache.set_max(20);
+        assert_eq!(cache.held, 20);
+        cache.set_max(0);
+        assert_eq!((cache.held, cache.blocks.len(), cache.order.len()), (0, 0, 0));
+        append(&mut cache, 3, 2);
+        assert_eq!((cache.held, cache.take_short()), (10, true));
     }
 
     #[test]

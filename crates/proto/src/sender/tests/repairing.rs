@@ -242,9 +242,10 @@ fn a_receiver_whose_buffer_runs_over_slows_the_sender_whatever_its_rate() {
     assert_eq!(braked.as_bps() / 1000, full.as_bps() * 7 / 10_000);
     told(&mut hand, 3);
     assert_eq!(hand.sender.rate(), braked, "nothing new");
+    assert_eq!(hand.sender.reason(), Reason::Overrun(NodeId(2)));
     // Time is told with every call.
     hand.sender.hold(hand.now + ms(10_000), false);
-    assert_eq!(hand.sender.rate(), full);
+    assert_eq!((hand.sender.rate(), hand.sender.reason()), (full, Reason::Set));
 }
 
 #[test]

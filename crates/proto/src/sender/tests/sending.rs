@@ -124,3 +124,20 @@ fn a_paused_sender_does_not_spin_and_resumes() {
     assert_eq!(hand.sender.next_timeout().map(|(_, timer)| timer), Some(Timer::Pace));
     assert_eq!(data(&hand.run(ms(20))).len(), 16);
 }
+
+#[test]
+fn below_a_ceiling_less_goes_out_and_the_grtt_stays_what_the_rate_makes_it() {
+    let mut hand = Hand::new(config());
+    assert!(!hand.sender.has_data());
+    hand.enqueue(160_000, None);
+    assert!(hand.sender.has_data());
+    let grtt = hand.sender.grtt();
+    hand.sender.set_ceiling(Some(Bitrate::kbps(80)));
+    let slow = data(&hand.run(ms(500))).len();
+    assert_eq!(hand.sender.grtt(), grtt);
+    hand.sender.set_ceiling(None);
+    let fast = data(&hand.run(ms(500))).len();
+    assert!(slow <= 50 && fast >= 30 * slow, "{slow}, then {fast}");
+    hand.sender.hold(hand.now, true);
+    assert!(!hand.sender.has_data(), "what is held back does not wait for its turn");
+}
