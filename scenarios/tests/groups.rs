@@ -4,7 +4,9 @@
 use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
 use fanfare_proto::{Bitrate, FecConfig, ReceiverConfig, SenderConfig, SessionConfig};
 use fanfare_scenarios::{SENDER, ms, plan, receivers, secs};
-use fanfare_sim::{Change, Host, Hosts, Kind, Link, Plan, Publication, Report, Until};
+use fanfare_sim::{
+    Change, Host, Hosts, Kind, Link, Plan, Publication, Report, Scenario, Until, Values,
+};
 
 fn sender(rate: Bitrate) -> SenderConfig {
     let fec = FecConfig { source: 64, parity: 64, ..FecConfig::default() };
@@ -161,4 +163,27 @@ fn repair_traffic_per_lost_symbol_is_bounded_in_large_groups() {
     };
     let (few, many) = (repairs(100), repairs(1000));
     assert!(many.0 <= 2.0 * few.0, "{few:?} and {many:?}");
+}
+
+#[test]
+fn in_a_company_on_the_move_position_reports_reach_all_whom_a_path_leads_to() {
+    // 24 vehicles on one radio of 600 kbit/s for 100 s, half a kilometre to four apart, seed 1
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/files/company.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let text = text.replace("duration = \"1264s\"", "duration = \"164s\"");
+    let values = Values::from([(String::from("stop"), String::from("100s"))]);
+    let none = |name: &str| Err(String::from(name));
+    let scenario = Scenario::parse_with(&text, &values, &none).unwrap();
+    let report = scenario.plan(1).run();
+    let metrics = scenario.metrics_of(&report);
+    let metric = |name: &str| metrics.iter().find(|(n, _)| n == name).unwrap().1;
+    report.check(metric("delivered_share:position") == 1.0, "every position report arrived");
+    report.check(metric("delivered_share:sensor") == 1.0, "all sensor data arrived");
+    report.check(metric("delivered_share:document") == 1.0, "every document arrived");
+    // Who hears whom is not known for the first seconds.
+    let in_time = metric("within_5s_share:position");
+    report.check(in_time > 0.97, &format!("{in_time} within 5 s"));
+    let relays: u64 = report.hosts.iter().map(|host| host.group_lives[0].relays_sent).sum();
+    let published = report.hosts.iter().map(|host| host.published.0).sum::<u64>();
+    report.check(relays < 6 * published, &format!("{relays} relays of {published} messages"));
 }

@@ -7,7 +7,10 @@ use fanfare_proto::{Bitrate, Duration};
 pub struct GroupConfig {
     /// Answers others' requests with what it holds. Default true.
     pub repairs: bool,
-    /// Most that its repairs of others' objects take of the network. Default 250 kbit/s: a quarter
+    /// Passes on short messages of others, unasked, to nodes that hear it and not who sent them; needs
+    /// `repairs` and `announces`. Default true.
+    pub relays: bool,
+    /// Most that its repairs of others' objects, and what it passes on, take of the network. Default 250 kbit/s: a quarter
     /// of the slowest links this is for (1 Mbit/s).
     pub repair_rate: Bitrate,
     /// Others' objects kept for repair, bytes of content. Default 64 MiB.
@@ -38,6 +41,7 @@ impl Default for GroupConfig {
     fn default() -> Self {
         Self {
             repairs: true,
+            relays: true,
             repair_rate: Bitrate::kbps(250),
             cache_bytes: 64 << 20,
             cache_age: Duration::from_secs(3600),

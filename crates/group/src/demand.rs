@@ -25,6 +25,8 @@ pub(crate) struct Request {
     pub(crate) named: u16,
     /// It is for INFO, of which there is nothing fresh: who asks later gets the same again.
     pub(crate) info: bool,
+    /// The origin does not hear who asks.
+    pub(crate) unheard: bool,
 }
 
 /// All that is open of one block.
@@ -42,6 +44,8 @@ pub(crate) struct Demand {
     fresh: u16,
     parity: u16,
     last_heard: Option<Time>,
+    /// The origin does not hear who asks: it is not waited for.
+    pub(crate) unheard: bool,
     /// Rounds of requests, and when the last began.
     rounds: u8,
     round_at: Time,
@@ -61,6 +65,7 @@ impl Demand {
             fresh: 0,
             parity: 0,
             last_heard: None,
+            unheard: false,
             rounds: 0,
             round_at: now,
             asked: now,
@@ -78,8 +83,9 @@ impl Demand {
     pub(crate) fn on_request(&mut self, now: Time, request: &Request, grtt: Duration) {
         let in_flight = self.last_heard.is_some_and(|at| now.since(at) < grtt);
         if !self.is_open() {
-            self.asked = now;
+            (self.asked, self.unheard) = (now, request.unheard);
         }
+        self.unheard |= request.unheard;
         let (fresh, parity) = if in_flight { (0, 0) } else { (self.fresh, self.parity) };
         if request.info && !in_flight {
             self.forget_heard();
@@ -229,6 +235,17 @@ mod tests {
             demand.on_symbol(at(ms + 10), 0, 1);
             assert!(!demand.is_open());
         }
+    }
+
+    #[test]
+    fn a_request_that_the_origin_cannot_hear_is_remembered_until_all_is_answered() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &Request { unheard: true, ..count(1) }, GRTT);
+        demand.on_request(at(1), &count(1), GRTT);
+        assert!(demand.unheard);
+        demand.on_symbol(at(50), 20, LEN);
+        demand.on_request(at(400), &count(1), GRTT);
+        assert!(!demand.unheard);
     }
 
     #[test]

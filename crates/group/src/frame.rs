@@ -5,6 +5,7 @@
 //! "FNFG" | version 1 (8) | kind (8) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
 //!                                   | STATE (2):  see `state`
 //!                                   | EXACT (3):  its second form, the same place
+//!                                   | RELAY (4):  as REPAIR, but nobody asked
 //! ```
 //!
 //! A repair carries the origin's own message as the origin would have sent it, with sequence number
@@ -23,6 +24,7 @@ pub(crate) enum Kind {
     Repair,
     State,
     Exact,
+    Relay,
 }
 
 impl Kind {
@@ -32,6 +34,7 @@ impl Kind {
             Self::Repair => 1,
             Self::State => 2,
             Self::Exact => 3,
+            Self::Relay => 4,
         };
         [MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, kind]
     }
@@ -40,8 +43,8 @@ impl Kind {
 /// A frame that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
-    /// Somebody passes on a message of an origin.
-    Repair(Message<'a>),
+    /// Somebody passes on a message of an origin; whether because it was asked for.
+    Repair(bool, Message<'a>),
     /// Bytes of an announcement; whether of its second form.
     State(bool, &'a [u8]),
     /// Ours, but broken, or of a version that is not known here.
@@ -54,8 +57,10 @@ impl<'a> Frame<'a> {
         let rest = content.strip_prefix(&MAGIC)?;
         let &[version, kind, ref body @ ..] = rest else { return Some(Self::Unknown) };
         Some(match (version, kind) {
-            (VERSION, 1) => match Message::parse(body) {
-                Ok(message @ (Message::Info(_) | Message::Data(_))) => Self::Repair(message),
+            (VERSION, 1 | 4) => match Message::parse(body) {
+                Ok(message @ (Message::Info(_) | Message::Data(_))) => {
+                    Self::Repair(kind == 1, message)
+                }
                 _ => Self::Unknown,
             },
             (VERSION, 2 | 3) => Self::State(kind == 3, body),
@@ -80,10 +85,13 @@ mod tests {
     fn golden_bytes_of_a_repair_are_the_origins_message_behind_six_bytes() {
         let bytes = [&b"FNFG\x01\x01"[..], &DATA].concat();
         assert_eq!(bytes[..HEADER], Kind::Repair.header());
-        let Some(Frame::Repair(Message::Data(data))) = Frame::parse(&bytes) else {
+        let Some(Frame::Repair(true, Message::Data(data))) = Frame::parse(&bytes) else {
             panic!("a repair")
         };
         assert_eq!((data.sender.source_id.0, data.payload), (1, &b"abc"[..]));
+        let relayed = [&b"FNFG\x01\x04"[..], &DATA].concat();
+        assert_eq!(relayed[..HEADER], Kind::Relay.header());
+        assert!(matches!(Frame::parse(&relayed), Some(Frame::Repair(false, _))));
     }
 
     #[test]
@@ -106,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_without_panic(kind in 0..4_u8, bytes: Vec<u8>) {
+        fn any_bytes_are_read_without_panic(kind in 0..6_u8, bytes: Vec<u8>) {
             Frame::parse(&bytes);
             Frame::parse(&[&b"FNFG\x01"[..], &[kind], &bytes].concat());
         }

@@ -10,7 +10,7 @@
 //! - [`subscription`], `delivery`, `order`: who gets it, in which order.
 //! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
 //! - `frame`: what group nodes say to each other; `demand`, `patience`, `slice`, `budget`,
-//!   `repairer`: answering for others; `asker`: asking them.
+//!   `repairer`: answering for others; `asker`: asking them; `relay`: passing on what nobody asked for.
 //! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
 //!   holds what one has published.
 //! - [`node`]: all of it together. It holds no rule.
@@ -38,6 +38,7 @@ pub mod node;
 mod order;
 mod patience;
 mod publisher;
+mod relay;
 mod repairer;
 mod slice;
 mod source_log;

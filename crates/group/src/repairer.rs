@@ -39,10 +39,10 @@ pub(crate) struct OriginTiming {
 }
 
 impl OriginTiming {
-    fn window(&self) -> Duration {
+    pub(crate) fn window(&self) -> Duration {
         self.grtt * u32::from(self.backoff.max(1))
     }
-    fn draw(&self, rng: &mut Rng) -> Duration {
+    pub(crate) fn draw(&self, rng: &mut Rng) -> Duration {
         backoff::random_backoff(self.window(), self.group, rng)
     }
 }
@@ -52,6 +52,8 @@ impl OriginTiming {
 pub(crate) enum Voice {
     Origin,
     Repairer,
+    /// Unasked: it says nothing of the origin.
+    Relay,
     Own,
 }
 
@@ -111,7 +113,8 @@ impl Repairer {
             let grace = Patience::grace(timing.grtt, timing.backoff);
             // Parity serves all who ask; who holds less lets those speak first.
             let later = if whole { Duration::ZERO } else { timing.window() / 2 };
-            demand.due = Some(patience.until(now, grace) + later + timing.draw(rng));
+            let until = if demand.unheard { now } else { patience.until(now, grace) };
+            demand.due = Some(until + later + timing.draw(rng));
         }
         self.note(wanted);
     }
@@ -177,6 +180,7 @@ impl Repairer {
         match voice {
             Voice::Origin => self.patience(origin).on_answer(now),
             Voice::Repairer | Voice::Own => self.patience(origin).on_unanswered(now, asked),
+            Voice::Relay => {}
         }
     }
 
@@ -234,7 +238,7 @@ impl Repairer {
             let grace = Patience::grace(timing.grtt, timing.backoff);
             let demand = self.demands.get_mut(&wanted)?;
             let until = patience.until(demand.asked, grace);
-            if until > now {
+            if until > now && !demand.unheard {
                 demand.due = Some(until + timing.draw(rng));
                 continue;
             }
@@ -276,6 +280,27 @@ impl Repairer {
     ) {
         self.budget.on_sent(bytes);
         self.on_symbol(now, sent, Voice::Own, timing, rng);
+    }
+
+    /// Whether the budget allows something more now.
+    pub(crate) fn may_send(&mut self, now: Time) -> bool {
+        self.budget.allows(now)
+    }
+    /// When it does.
+    pub(crate) fn next_allowed(&self) -> Time {
+        self.budget.next()
+    }
+
+    /// Something was passed on unasked: whoever asked for it has it, too.
+    pub(crate) fn on_relayed(
+        &mut self,
+        now: Time,
+        wanted: Wanted,
+        bytes: usize,
+        (timing, rng): (OriginTiming, &mut Rng),
+    ) {
+        self.budget.on_sent(bytes);
+        self.on_symbol(now, (wanted, 0, 1), Voice::Relay, timing, rng);
     }
 
     /// It could not be sent after all.
@@ -366,7 +391,7 @@ mod tests {
             let mut set = RunSet::default();
             names.iter().for_each(|&n| set.insert(u64::from(n), u64::from(n) + 1));
             let named = names.len() as u16;
-            let request = Request { unnamed, names: set, named, info: false };
+            let request = Request { unnamed, names: set, named, ..Request::default() };
             let whole = self.held.is_whole();
             let chance = (&mut self.rng, &mut self.stats);
             self.repairer.on_request(now, BLOCK, (&request, whole), TIMING, chance);

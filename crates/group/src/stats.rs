@@ -7,6 +7,10 @@ pub struct GroupStats {
     pub repairs_sent: u64,
     /// Their UDP payload bytes.
     pub repair_bytes_sent: u64,
+    /// Short messages of others passed on unasked.
+    pub relays_sent: u64,
+    /// Their UDP payload bytes.
+    pub relay_bytes_sent: u64,
     /// Repairs of others heard.
     pub repairs_heard: u64,
     /// Those that brought something new.

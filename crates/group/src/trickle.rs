@@ -9,6 +9,13 @@ const REDUNDANCY: u32 = 3;
 /// But never more than so many intervals in a row: it is a sign of life, too.
 const SILENT_MAX: u32 = 2;
 
+/// Changes without end would have the shortest interval for ever: so many in a row have it, and one
+/// more in each of so many of the longest intervals.
+const PROMPT_MAX: u32 = 4;
+const PROMPT_EVERY: u32 = 2;
+/// The others have this part of the longest interval.
+const STEADY: u32 = 8;
+
 /// One Trickle timer.
 #[derive(Debug)]
 pub(crate) struct Trickle {
@@ -22,6 +29,9 @@ pub(crate) struct Trickle {
     silent: u32,
     /// Somebody asked for an announcement: it goes then, whatever others say.
     called: Option<Time>,
+    /// Changes that may be told at once, and since when they were counted.
+    prompt: u32,
+    counted: Time,
 }
 
 impl Trickle {
@@ -36,6 +46,8 @@ impl Trickle {
             consistent: 0,
             silent: 0,
             called: None,
+            prompt: PROMPT_MAX,
+            counted: now,
         };
         trickle.begin(now, rng);
         trickle
@@ -49,11 +61,36 @@ impl Trickle {
         self.consistent = 0;
     }
 
-    /// Something differs: the shortest interval begins, unless it is under way.
+    /// Something differs: the shortest interval begins, unless it is under way, or too many did.
     pub(crate) fn on_change(&mut self, now: Time, rng: &mut Rng) {
-        if self.interval > self.min {
-            self.interval = self.min;
+        if self.interval <= self.min {
+            return;
+        }
+        self.count_prompt(now);
+        if self.prompt == 0 {
+            return self.on_return(now, rng);
+        }
+        self.prompt -= 1;
+        self.interval = self.min;
+        self.begin(now, rng);
+    }
+
+    /// Somebody is within reach again: others are to know before long.
+    pub(crate) fn on_return(&mut self, now: Time, rng: &mut Rng) {
+        let steady = (self.max / STEADY).max(self.min);
+        if self.interval > steady {
+            self.interval = steady;
             self.begin(now, rng);
+        }
+    }
+
+    fn count_prompt(&mut self, now: Time) {
+        let each = self.max * PROMPT_EVERY;
+        while self.prompt < PROMPT_MAX && now.since(self.counted) >= each {
+            (self.prompt, self.counted) = (self.prompt + 1, self.counted + each);
+        }
+        if self.prompt == PROMPT_MAX {
+            self.counted = now;
         }
     }
     /// It is the last occasion.
@@ -145,6 +182,20 @@ mod tests {
         assert!(due <= now + Duration::from_secs(1));
         trickle.on_change(now, &mut rng);
         assert_eq!(trickle.next_timeout(), due, "many changes are one");
+    }
+
+    #[test]
+    fn changes_without_end_do_not_have_the_shortest_interval_for_ever() {
+        let (mut trickle, mut rng) = timer();
+        let (mut spoken, mut now) = (0, Time::ZERO);
+        while now < Time::ZERO + Duration::from_secs(640) {
+            spoken += u32::from(trickle.poll(now, || false, &mut rng));
+            trickle.on_change(now, &mut rng);
+            now = trickle.next_timeout();
+        }
+        // Four changes have five intervals of 1 to 16 s or fewer each, and ten more in 640 s; the rest
+        // of the time an interval has 32 / 8 s.
+        assert!((150..200).contains(&spoken), "{spoken}");
     }
 
     #[test]

@@ -224,6 +224,10 @@ pub struct ReceiverConfig {
     /// Other receivers may have what a sender no longer gives ([`crate::cooperation`]): what is
     /// unfinished when it says good-bye is kept. Default false.
     pub outlive_senders: bool,
+    /// NORM_INFO tells whether an object is wanted: while an object's INFO is missing nothing else of
+    /// it is asked for, and of objects that nothing was heard of it is asked for first
+    /// ([`crate::ReceiverHandle::ask_info_first`]). Default false.
+    pub info_decides: bool,
 }
 
 impl Default for ReceiverConfig {
@@ -242,6 +246,7 @@ impl Default for ReceiverConfig {
             backoff_floor: 4,
             grtt_max: Duration::from_secs(10),
             outlive_senders: false,
+            info_decides: false,
         }
     }
 }

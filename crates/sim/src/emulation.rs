@@ -186,6 +186,7 @@ impl Emulation {
             channels: BTreeMap::new(),
             unheard: 0,
         };
+        emulation.enter_steps();
         emulation.plan_flows();
         emulation
     }

@@ -11,6 +11,7 @@ use crate::{
     medium::Medium,
     network::{Host, Hosts},
     packet::{Packet, Target},
+    path_loss::{PathLoss, Reach},
     port::{Passage, Port},
     topology::{Edge, HopNumber, Place, PlaceNumber, Topology},
 };
@@ -19,6 +20,7 @@ use fanfare_proto::{Duration, Time};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     rc::Rc,
+    sync::Arc,
 };
 
 /// Keeps the seeds of hops apart from each other and from those of hosts.
@@ -36,6 +38,8 @@ pub(crate) enum Step {
     Member(Host, bool, u32),
     /// The network has learned that a place has joined or left a channel; void as above.
     Listener(PlaceNumber, ChannelId, u32),
+    /// Nodes of a radio have moved: its n-th, to its path loss's n-th moment.
+    Fade(usize, usize),
 }
 
 /// How long the network takes to learn who is in a group.
@@ -56,6 +60,16 @@ struct Membership {
     epoch: u32,
 }
 
+/// A medium whose nodes move.
+#[derive(Debug)]
+struct Radio {
+    places: Vec<PlaceNumber>,
+    /// From the air to each of them.
+    hops: Vec<HopNumber>,
+    path_loss: Arc<PathLoss>,
+    reach: Reach,
+}
+
 /// For each place, the hops on which it passes on.
 type Tree = Rc<Vec<Vec<HopNumber>>>;
 
@@ -68,6 +82,8 @@ pub(crate) struct Fabric {
     airs: Vec<VecDeque<HopNumber>>,
     /// The half-duplex medium that a hop is an antenna of.
     air_of: BTreeMap<HopNumber, usize>,
+    /// Media whose nodes move.
+    radios: Vec<Radio>,
     hosts: Vec<Membership>,
     members: BTreeMap<u8, BTreeSet<PlaceNumber>>,
     channels: Channels,
@@ -100,6 +116,7 @@ impl Fabric {
             ports: edges.iter().enumerate().map(port).collect(),
             airs: Vec::new(),
             air_of: BTreeMap::new(),
+            radios: Vec::new(),
             hosts: groups.iter().map(|&group| Membership { group, up: false, epoch: 0 }).collect(),
             members: BTreeMap::new(),
             channels: Channels::default(),
@@ -127,6 +144,36 @@ impl Fabric {
                     port.lose_from(from, loss);
                 }
             }
+        }
+    }
+
+    /// Loss on the `number`-th medium follows its nodes' path loss from now on.
+    pub(crate) fn follow(&mut self, number: u16, medium: &Medium, (seed, until): (u64, Duration)) {
+        let Some(reach) = medium.motion() else { return };
+        let places = medium.places().iter().filter_map(|place| self.topology.find(*place));
+        let places: Vec<PlaceNumber> = places.collect();
+        let path_loss = reach.path_loss(places.len(), seed, until);
+        let air = Place::Medium(number);
+        let to = |place: &PlaceNumber| {
+            let heard = |port: &Port| port.report.from == air && port.to == *place;
+            self.ports.iter().position(heard)
+        };
+        let hops = places.iter().filter_map(to).collect();
+        self.radios.push(Radio { places, hops, path_loss, reach: reach.clone() });
+        self.fade(self.radios.len() - 1, 0);
+    }
+
+    fn fade(&mut self, radio: usize, number: usize) {
+        let Radio { places, hops, path_loss, reach } = &self.radios[radio];
+        let Some(moment) = path_loss.moments().get(number) else { return };
+        for (to, hop) in hops.iter().enumerate() {
+            for (from, place) in places.iter().enumerate().filter(|(from, _)| *from != to) {
+                let loss = reach.loss(path_loss.between(moment, from, to));
+                self.ports[*hop].lose_from(*place, loss);
+            }
+        }
+        if let Some(next) = path_loss.moments().get(number + 1) {
+            self.steps.push((Time::ZERO + next.at, Step::Fade(radio, number + 1)));
         }
     }
 
@@ -222,6 +269,7 @@ impl Fabric {
                 }
             }
             Step::Listener(place, id, epoch) => self.learn_listener(place, id, epoch),
+            Step::Fade(radio, moment) => self.fade(radio, moment),
         }
         None
     }

@@ -4,6 +4,7 @@ use crate::{
     metrics::Metric,
     report::{HostReport, Report},
 };
+use fanfare_group::Topic;
 
 /// Ethernet, IPv4 and UDP headers: what a capture counts with each datagram.
 const FRAME_HEADERS: u64 = 14 + 20 + 8;
@@ -20,8 +21,7 @@ impl Report {
         let content: u64 = senders.iter().map(|host| host.published.1).sum();
         let delivered: usize = self.hosts.iter().map(|host| host.messages.len()).sum();
         // A publisher hears all but its own.
-        let subscribers = self.hosts.iter().filter(|host| host.receives);
-        let wanted: u64 = subscribers.map(|host| published - host.published.0).sum();
+        let wanted: usize = self.hosts.iter().map(|host| self.wanted_by(host)).sum();
         let each = |bytes: u64| bytes as f64 / published as f64;
         let repairs = peers.iter().flat_map(|host| &host.group_lives).map(|life| life.repairs_sent);
         vec![
@@ -31,6 +31,15 @@ impl Report {
             (String::from("peer_overhead_bytes"), each(frames(&peers))),
             (String::from("peer_repairs"), repairs.sum::<u64>() as f64 / published as f64),
         ]
+    }
+}
+
+impl Report {
+    /// Messages of others that a host subscribes to.
+    fn wanted_by(&self, host: &HostReport) -> usize {
+        let others = self.hosts.iter().filter(|other| other.host != host.host);
+        let wants = |topic: &Topic| host.filters.iter().any(|filter| filter.matches(topic));
+        others.flat_map(|other| &other.publications).filter(|m| wants(&m.topic)).count()
     }
 }
 

@@ -8,7 +8,7 @@
 //! - [`plan`]: what is to be simulated, in chained calls; [`scenario`]: the same from a file.
 //! - [`link`]: one direction of a path; [`network`]: who hears whom over which.
 //! - [`topology`]: a network of shared hops in its place; [`hop`] and [`queue`]: one of them;
-//!   [`medium`]: radio; [`packet`]: what travels; `port`, `fabric`: the same at work; [`flow`]: what else is there.
+//!   [`medium`]: radio; [`path_loss`]: whose nodes move; [`packet`]: what travels; `port`, `fabric`: the same at work; [`flow`]: what else is there.
 //! - [`agenda`]: what happens when.
 //! - `node`: drives one session or group node (`speaker`) by its `clock`; [`content`]: objects' bytes, computed rather than stored.
 //! - `simulation`: the run itself.
@@ -16,7 +16,7 @@
 //! - [`tcp`]: flows to compete with.
 //! - [`experiment`]: a scenario over many values and seeds, as tables.
 //! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
-//!   [`metrics`], `group_metrics`, [`reaction`], [`statistics`],
+//!   [`metrics`], `group_metrics`, `dissemination`, [`reaction`], [`statistics`],
 //!   `time_series`, `trace`: what came of it.
 //!
 //! # The guide
@@ -26,6 +26,7 @@
 pub mod agenda;
 mod clock;
 pub mod content;
+mod dissemination;
 pub mod emulation;
 pub mod experiment;
 mod fabric;
@@ -41,6 +42,7 @@ pub mod metrics;
 pub mod network;
 mod node;
 pub mod packet;
+pub mod path_loss;
 pub mod plan;
 mod port;
 pub mod queue;
@@ -71,8 +73,9 @@ pub use hop_report::HopReport;
 pub use link::{Link, Loss, TraceId};
 pub use medium::Medium;
 pub use network::{Host, Hosts};
-pub use node::{Completion, Offer};
+pub use node::{Completion, Offer, PublishedMessage};
 pub use packet::FlowId;
+pub use path_loss::{Motion, PathLoss, Reach};
 pub use plan::{Change, Object, Plan, Publication, Until};
 pub use queue::{Limit, Queue, Red};
 pub use reaction::Reaction;

@@ -9,6 +9,7 @@
 use crate::{
     hop::Hop,
     link::{Link, Loss},
+    path_loss::Reach,
     queue::Queue,
     topology::{Edge, Place},
 };
@@ -24,6 +25,7 @@ pub struct Medium {
     half_duplex: bool,
     loss: Loss,
     pairs: Vec<(Place, Place, Loss)>,
+    reach: Option<Reach>,
 }
 
 impl Medium {
@@ -38,6 +40,7 @@ impl Medium {
             half_duplex: true,
             loss: Loss::None,
             pairs: Vec::new(),
+            reach: None,
         }
     }
     /// With these nodes too.
@@ -71,6 +74,18 @@ impl Medium {
     pub fn pair(mut self, from: impl Into<Place>, to: impl Into<Place>, loss: Loss) -> Self {
         self.pairs.push((from.into(), to.into(), loss));
         self
+    }
+    /// Loss between its nodes, in the order in which they were named, as they move.
+    #[must_use]
+    pub fn reach(self, reach: Reach) -> Self {
+        Self { reach: Some(reach), ..self }
+    }
+
+    pub(crate) fn motion(&self) -> Option<&Reach> {
+        self.reach.as_ref()
+    }
+    pub(crate) fn places(&self) -> &[Place] {
+        &self.nodes
     }
 
     pub(crate) fn is_half_duplex(&self) -> bool {

@@ -23,6 +23,7 @@ impl Report {
         let window = window.start..window.end.min(self.ended.since(Time::ZERO));
         let mut metrics = self.transfer_metrics();
         metrics.extend(self.group_metrics());
+        metrics.extend(self.dissemination_metrics());
         metrics.extend(self.goodput_metrics(&window));
         metrics.extend(self.layered_metrics(&window));
         let busy = self.hops.iter().filter(|hop| hop.rate.is_some() && hop.carried > 0);

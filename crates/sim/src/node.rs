@@ -9,7 +9,7 @@ use crate::{
     series::Series,
     speaker::{Speaker, Told},
 };
-use fanfare_group::{Delivered, Event as GroupEvent, GroupStats};
+use fanfare_group::{Delivered, Event as GroupEvent, Filter, GroupStats, Topic};
 use fanfare_proto::{
     Destination, Ecn, Event, InstanceId, ObjectKey, ObjectKind, ObjectTransportId, RecvMeta,
     Session, SessionConfig, Stats, Time,
@@ -51,6 +51,19 @@ pub struct Completion {
     pub whole: bool,
 }
 
+/// One message published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedMessage {
+    /// Its object.
+    pub key: ObjectKey,
+    /// When.
+    pub at: Time,
+    /// About what.
+    pub topic: Topic,
+    /// Bytes.
+    pub size: u64,
+}
+
 /// Messages of a publication that wait in the session while one is being sent.
 const AHEAD: u64 = 2;
 /// Messages up to this size are handed over with their bytes: they may fit into their description.
@@ -84,6 +97,7 @@ pub(crate) struct Node {
     sent: u64,
     /// Messages published, and their bytes.
     pub(crate) published: (u64, u64),
+    pub(crate) publications: Vec<PublishedMessage>,
     /// Messages handed over.
     pub(crate) messages: Vec<(Time, Delivered)>,
     /// Counters of group nodes, as [`Self::lives`].
@@ -123,6 +137,7 @@ impl Node {
             publishing: VecDeque::new(),
             sent: 0,
             published: (0, 0),
+            publications: Vec::new(),
             messages: Vec::new(),
             past_group: Vec::new(),
             before: Vec::new(),
@@ -170,6 +185,12 @@ impl Node {
     pub(crate) fn receives(&self) -> bool {
         let subscribes = self.group.as_ref().is_none_or(|plan| !plan.subscriptions.is_empty());
         self.config.receiver.is_some() && subscribes
+    }
+
+    /// What it subscribes to.
+    pub(crate) fn filters(&self) -> Vec<Filter> {
+        let plans = self.group.iter().flat_map(|plan| &plan.subscriptions);
+        plans.map(|subscription| subscription.filter.clone()).collect()
     }
 
     /// Whether it has received this object whole, in any life.
@@ -406,7 +427,8 @@ impl Node {
                 self.publishing.pop_front();
                 continue;
             }
-            if self.offers.len() as u64 >= self.sent + AHEAD {
+            // One alone comes when it comes.
+            if what.count > 1 && self.offers.len() as u64 >= self.sent + AHEAD {
                 return;
             }
             let local = self.clock.shows(now);
@@ -427,6 +449,8 @@ impl Node {
             self.offers.push(Offer { key, kind, size, info: None, cancelled: false });
             publishing.published += 1;
             self.published = (self.published.0 + 1, self.published.1 + what.size);
+            let (topic, size) = (what.topic.clone(), what.size);
+            self.publications.push(PublishedMessage { key, at: now, topic, size });
         }
     }
 }

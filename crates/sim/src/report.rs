@@ -4,14 +4,15 @@ use crate::{
     flow::{FlowReport, layered::LayeredReport},
     hop_report::HopReport,
     network::{Host, PathCounts},
-    node::{Completion, Node, Offer},
+    node::{Completion, Node, Offer, PublishedMessage},
+    path_loss::Contacts,
     series::Series,
     table::Table,
     topology::Place,
     traffic::{Kind, Traffic},
 };
 use core::{fmt, ops::Range};
-use fanfare_group::{Delivered, Description, GroupStats};
+use fanfare_group::{Delivered, Description, Filter, GroupStats};
 use fanfare_proto::{Duration, Event, ObjectKey, Stats, Time};
 use std::collections::BTreeMap;
 
@@ -39,6 +40,10 @@ pub struct HostReport {
     pub group_lives: Vec<GroupStats>,
     /// Messages it published, and their bytes.
     pub published: (u64, u64),
+    /// Each of them.
+    pub publications: Vec<PublishedMessage>,
+    /// What it subscribed to.
+    pub filters: Vec<Filter>,
     /// Messages handed over to its subscriptions.
     pub messages: Vec<(Time, Delivered)>,
     /// Bytes of objects it received, each once, over time.
@@ -60,10 +65,12 @@ impl HostReport {
             lives: node.lives(),
             group_lives: node.group_lives(),
             published: node.published,
+            filters: node.filters(),
             wakes: node.wakes,
             wrong_bytes: node.storage().wrong_bytes,
             rewritten_bytes: node.storage().rewritten_bytes,
             received: node.received,
+            publications: node.publications,
             messages: node.messages,
             completions: node.completions,
             events: node.events,
@@ -110,6 +117,8 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
     /// Each receiver of each layered session, in the order of the plan.
     pub layered: Vec<LayeredReport>,
+    /// Who could hear whom on a radio whose nodes, these hosts, move.
+    pub(crate) contacts: Option<(Vec<Host>, Contacts)>,
     /// Of every delivery: time, hearer, bytes. Two runs are the same when it is the same.
     pub hash: u64,
     /// The first datagrams, when the plan asked for them.

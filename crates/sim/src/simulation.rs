@@ -118,6 +118,7 @@ impl Simulation {
             outbox: Vec::new(),
             news: false,
         };
+        simulation.enter_steps();
         simulation.plan_flows();
         simulation.plan_layered();
         simulation
@@ -407,6 +408,7 @@ impl Simulation {
             paths.queue_full += hop.dropped;
         }
         let offers = self.nodes.iter().flat_map(|node| node.offers.iter().cloned()).collect();
+        let contacts = self.plan.contacts();
         Report {
             seed: self.plan.seed,
             name: self.plan.name,
@@ -421,6 +423,7 @@ impl Simulation {
             from_file: self.plan.from_file,
             flows: self.flows.into_iter().map(|flow| flow.report).collect(),
             layered: self.layered.into_iter().flat_map(LayeredRunning::into_reports).collect(),
+            contacts,
             hash: self.hash,
             trace: self.trace,
         }

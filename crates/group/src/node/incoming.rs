@@ -5,13 +5,14 @@ use crate::{
     demand::{Part, Request, Wanted},
     event::Event,
     frame::Frame,
+    members::Heard,
     patience::Patience,
     repairer::Voice,
     source_log::SourceLog,
     state::{Holding, State},
 };
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_proto::{NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
+use fanfare_proto::{NodeId, ObjectKey, RecvMeta, Rumour, RunSet, Storage, Time};
 use fanfare_wire::{
     Cmd, Data, FecId, FieldSize, Message, Nack, ObjectFlags, ObjectTransportId, RepairForm,
     RepairItem, RepairLevel, header::SenderFields,
@@ -19,6 +20,8 @@ use fanfare_wire::{
 
 /// Items heeded in one NACK, as in the session.
 const ITEMS_MAX: usize = 64;
+/// Objects heeded that one announcement lacks of one publisher.
+const LACKING_MAX: usize = 32;
 /// Things that one NACK can ask for, when its items name whole objects.
 const WANTED_MAX: usize = 4096;
 
@@ -40,8 +43,14 @@ impl GroupNode {
         if from == self.session.node_id() {
             return self.session.handle_datagram(now, meta, datagram, storage);
         }
-        if self.members.on_heard(now, from, &mut self.events, &mut self.stats) {
-            self.trickle.on_change(now, &mut self.rng);
+        let (events, stats) = (&mut self.events, &mut self.stats);
+        match self.members.on_heard(now, from, events, stats) {
+            Heard::First => self.trickle.on_change(now, &mut self.rng),
+            Heard::Again => self.trickle.on_return(now, &mut self.rng),
+            Heard::Still => {}
+        }
+        if let Some(sender) = sender_of(&message) {
+            self.members.on_sequence(from, sender.sequence);
         }
         let frame = match &message {
             Message::Cmd(Cmd::Application(command)) => Frame::parse(command.content),
@@ -49,9 +58,11 @@ impl GroupNode {
         };
         match frame {
             None => {
+                let had = self.has_described(&message);
                 self.session.handle_datagram(now, meta, datagram, storage);
                 self.take_events(storage);
                 self.on_message(from, &message);
+                self.pass_on_from(from, &message, had);
             }
             Some(frame) => {
                 // Of a sender in view every message is counted; others are not taken for senders.
@@ -136,9 +147,14 @@ impl GroupNode {
         }
         let Some(rumour) = self.rumour(origin) else { return };
         let timing = timing(self.members.len(), rumour.grtt, rumour.backoff, rumour.gsize);
+        let unheard = self.members.is_unheard(origin, feedback.source_id);
         for (wanted, request) in self.requests(nack) {
+            let request = Request { unheard, ..request };
             let whole = match wanted.1 {
-                Part::Info => true,
+                Part::Info => {
+                    self.members.on_missed(self.now, feedback.source_id);
+                    true
+                }
                 Part::Block(block) => match self.session.receiver().held(wanted.0, block) {
                     Some(held) if !held.sources.is_empty() => held.is_whole(),
                     _ => continue,
@@ -227,7 +243,11 @@ impl GroupNode {
 
     fn on_frame(&mut self, from: NodeId, frame: Frame<'_>, storage: &mut dyn Storage) {
         match frame {
-            Frame::Repair(message) => self.on_repair(&message, storage),
+            Frame::Repair(asked, message) => {
+                let had = self.has_described(&message);
+                self.on_repair(&message, asked, storage);
+                self.pass_on_from(from, &message, had);
+            }
             Frame::State(exact, bytes) => match State::parse(exact, bytes) {
                 Some(state) => self.on_state(from, &state, storage),
                 None => self.stats.frames_refused += 1,
@@ -237,7 +257,7 @@ impl GroupNode {
     }
 
     /// Somebody answers for an origin.
-    fn on_repair(&mut self, message: &Message<'_>, storage: &mut dyn Storage) {
+    fn on_repair(&mut self, message: &Message<'_>, asked: bool, storage: &mut dyn Storage) {
         self.stats.repairs_heard += 1;
         let (sender, object, part, symbol) = match message {
             Message::Info(info) => (&info.sender, info.object_transport_id, Part::Info, 0),
@@ -254,7 +274,8 @@ impl GroupNode {
         let new = self.session.receiver().accept(self.now, message, storage);
         self.take_events(storage);
         let key = ObjectKey { sender: origin, instance: sender.instance_id, object };
-        self.on_symbol((key, part), symbol, sender, Voice::Repairer);
+        let voice = if asked { Voice::Repairer } else { Voice::Relay };
+        self.on_symbol((key, part), symbol, sender, voice);
         let deaf = self.repairer.is_deaf(origin) || self.asker.is_silent(self.now, origin);
         self.session.receiver().ask_by_name(origin, deaf);
         if new {
@@ -277,7 +298,7 @@ impl GroupNode {
         self.note_standing(from, state);
         let mut differs = false;
         for holding in &state.holdings {
-            differs |= self.on_holding(holding, state.asks, storage);
+            differs |= self.on_holding(from, holding, state.asks, storage);
         }
         match differs {
             true => self.trickle.on_change(self.now, &mut self.rng),
@@ -305,8 +326,39 @@ impl GroupNode {
         }));
     }
 
+    /// `node` announces, and says nothing of holding these objects, which are here. Of short messages
+    /// this is as good as a request. Whether there are others.
+    fn on_lacking(&mut self, node: NodeId, rumour: &Rumour, lacking: Vec<u64>) -> bool {
+        let (origin, instance) = (rumour.sender, rumour.instance);
+        let unheard = self.members.is_unheard(origin, node);
+        let serves = self.config.repairs && !self.config.silent;
+        let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
+        let mut others = false;
+        for index in lacking {
+            let object = ObjectTransportId((index & 0xffff) as u16);
+            let key = ObjectKey { sender: origin, instance, object };
+            let short = self.cache.get(key).is_some_and(|cached| cached.whole && cached.size == 0);
+            if !short || !serves {
+                others = true;
+                continue;
+            }
+            self.members.on_missed(self.now, node);
+            let request = Request { unnamed: 1, info: true, unheard, ..Request::default() };
+            let chance = (&mut self.rng, &mut self.stats);
+            let wanted = (key, Part::Info);
+            self.repairer.on_request(self.now, wanted, (&request, true), timing, chance);
+        }
+        others
+    }
+
     /// Whether it differs from what is here.
-    fn on_holding(&mut self, holding: &Holding, asks: bool, storage: &mut dyn Storage) -> bool {
+    fn on_holding(
+        &mut self,
+        from: NodeId,
+        holding: &Holding,
+        asks: bool,
+        storage: &mut dyn Storage,
+    ) -> bool {
         let rumour = &holding.rumour;
         let origin = rumour.sender;
         let ours = self.delivery.asks() && !self.config.silent;
@@ -324,7 +376,9 @@ impl GroupNode {
         let theirs = holding.held(newest);
         let has_more = ours && theirs.iter().any(|(first, end)| lacks(log, first, end));
         let told = newest.saturating_sub(holding.reach.saturating_sub(1));
-        let has_less = asks && has_beyond(log, told, &holding.settled(newest));
+        let lacking = if asks { beyond(log, told, &holding.settled(newest)) } else { Vec::new() };
+        let has_less = self.on_lacking(from, rumour, lacking);
+        let Some(log) = self.logs.get(&origin) else { return has_less };
         if has_more && origin != self.session.node_id() {
             if newest > log.newest() {
                 self.session.receiver().hear_of(self.now, rumour, storage);
@@ -339,14 +393,27 @@ impl GroupNode {
     }
 }
 
+/// What a message says of its sender, if it comes from one as such.
+fn sender_of<'a>(message: &'a Message<'_>) -> Option<&'a SenderFields> {
+    match message {
+        Message::Info(info) => Some(&info.sender),
+        Message::Data(data) => Some(&data.sender),
+        Message::Cmd(cmd) => Some(cmd.sender()),
+        Message::Nack(_) | Message::Ack(_) | Message::Report(_) => None,
+    }
+}
+
 /// Whether something in `first..end` is not settled here.
 fn lacks(log: &SourceLog, first: u64, end: u64) -> bool {
     (first.max(log.floor())..end).any(|index| !log.is_settled(index))
 }
 
-/// Whether something is here, not below `told`, that is not among `theirs`.
-fn has_beyond(log: &SourceLog, told: u64, theirs: &RunSet) -> bool {
-    log.whole().iter().any(|(first, end)| theirs.gaps(first.max(told), end).next().is_some())
+/// What is here, not below `told`, that is not among `theirs`: the newest of it.
+fn beyond(log: &SourceLog, told: u64, theirs: &RunSet) -> Vec<u64> {
+    let runs = log.whole().iter().flat_map(|(first, end)| theirs.gaps(first.max(told), end));
+    let mut runs: Vec<(u64, u64)> = runs.collect();
+    runs.reverse();
+    runs.into_iter().flat_map(|(first, end)| (first..end).rev()).take(LACKING_MAX).collect()
 }
 
 /// Which symbol a NORM_DATA has. Encoding id 2 cannot be read without its field: NRL's receivers take

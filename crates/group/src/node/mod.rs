@@ -3,12 +3,14 @@
 //! - `incoming`: what a datagram means to which machine;
 //! - `news`: what the session's events mean;
 //! - `outgoing`: who speaks next, and when to wake;
+//! - `relaying`: what is passed on unasked;
 //! - `subscribing`: what a subscription is given of what is here;
 //! - `restoring`: what an earlier life of the process held.
 
 mod incoming;
 mod news;
 mod outgoing;
+mod relaying;
 mod restoring;
 mod subscribing;
 #[cfg(test)]
@@ -26,6 +28,7 @@ use crate::{
     holders::Holders,
     members::Members,
     publisher::{PublishError, Publisher},
+    relay::Relay,
     repairer::{OriginTiming, Repairer},
     source_log::SourceLog,
     stats::GroupStats,
@@ -45,6 +48,8 @@ use fanfare_wire::{FecId, GroupSize, QuantizedRtt, Sequence, header::SenderField
 
 /// A node that says nothing for so many of the longest intervals has left: Trickle lets two pass.
 const LIVES: u32 = 3;
+/// Flushes behind the last message: announcements tell of it, too, for as long as anybody lacks it.
+const FLUSHES: u32 = 2;
 /// Ceiling on the GRTT that a repairer reckons with: a forged one must not put it to sleep.
 const GRTT_MAX: Duration = Duration::from_secs(10);
 
@@ -78,6 +83,7 @@ pub struct GroupNode {
     /// When what is not here by then is given up.
     give_ups: BTreeSet<(Time, ObjectKey)>,
     repairer: Repairer,
+    relay: Relay,
     asker: Asker,
     members: Members,
     holders: Holders,
@@ -97,6 +103,8 @@ impl GroupNode {
         let mut back = 0;
         if let Some(receiver) = &mut session.receiver {
             receiver.outlive_senders = true;
+            // Before it is known what a message is about, nobody knows whether it is wanted.
+            receiver.info_decides = true;
             // Until somebody subscribes there is nothing to ask for.
             receiver.silent = true;
             if receiver.join == JoinPolicy::AllCached {
@@ -105,6 +113,9 @@ impl GroupNode {
         }
         if let Some(sender) = &mut session.sender {
             sender.repair_window = sender.repair_window.max(config.cache_age);
+            if config.announces {
+                sender.robust_factor = sender.robust_factor.min(FLUSHES);
+            }
         }
         let node = session.node_id;
         let mut rng = Rng::new(seed ^ 0x6772_6f75_7000_0000);
@@ -124,6 +135,7 @@ impl GroupNode {
             logs: BTreeMap::new(),
             give_ups: BTreeSet::new(),
             repairer: Repairer::new(node, now, config.repair_rate),
+            relay: Relay::default(),
             asker: Asker::default(),
             members: Members::new(node, config.announce_max * LIVES),
             holders: Holders::default(),
@@ -214,6 +226,8 @@ impl GroupNode {
     pub fn watch(&mut self, key: ObjectKey) {
         if let Some(log) = self.logs.get(&key.sender) {
             self.holders.watch(log.index(key.object), key);
+            // Whoever waits for word of it is to be told soon.
+            self.trickle.on_call(self.now, &mut self.rng);
         }
     }
 
@@ -268,8 +282,10 @@ impl GroupNode {
     #[must_use]
     pub fn session_stats(&self) -> fanfare_proto::Stats {
         let mut stats = self.session.stats();
-        stats.datagrams_sent += self.stats.repairs_sent + self.stats.states_sent;
-        stats.bytes_sent += self.stats.repair_bytes_sent + self.stats.state_bytes_sent;
+        stats.datagrams_sent +=
+            self.stats.repairs_sent + self.stats.relays_sent + self.stats.states_sent;
+        stats.bytes_sent += self.stats.repair_bytes_sent + self.stats.relay_bytes_sent;
+        stats.bytes_sent += self.stats.state_bytes_sent;
         stats
     }
     /// The next thing the driver should know.

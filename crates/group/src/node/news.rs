@@ -167,6 +167,7 @@ impl GroupNode {
         self.settle(key);
         let known = self.cache.remove(key).is_some();
         self.repairer.forget(key);
+        self.relay.forget(key);
         if known {
             release(&mut self.events, Vec::from([key]));
         }

@@ -19,6 +19,8 @@ pub enum Wake {
     Session(Timer),
     /// To answer for an origin.
     Repair,
+    /// To pass on a message.
+    Relay,
     /// To say what it holds.
     Announce,
     /// To ask for an origin that says nothing.
@@ -81,7 +83,11 @@ impl GroupNode {
     ) -> Option<Transmit> {
         self.advance(now);
         buf.clear();
-        if !self.config.silent && (self.poll_repair(buf, storage) || self.poll_state(buf)) {
+        if !self.config.silent
+            && (self.poll_repair(buf, storage)
+                || self.poll_relay(buf, storage)
+                || self.poll_state(buf))
+        {
             let destination = Destination::Group;
             return Some(Transmit { destination, segment_size: buf.len(), ecn: None });
         }
@@ -102,7 +108,7 @@ impl GroupNode {
 
     fn poll_repair(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
         while let Some((wanted, symbol, len)) = self.next_repair() {
-            if self.write_repair(wanted, symbol, buf, storage) {
+            if self.write_repair(Kind::Repair, wanted, symbol, (buf, storage)) {
                 self.stats.repairs_sent += 1;
                 self.stats.repair_bytes_sent += buf.len() as u64;
                 let rumour = self.session.receiver().rumour(wanted.0.sender);
@@ -125,15 +131,15 @@ impl GroupNode {
         repairer.poll(self.now, timing, |key, block| receiver.held(key, block), rank, rng)
     }
 
-    fn write_repair(
+    pub(super) fn write_repair(
         &mut self,
+        kind: Kind,
         (key, part): Wanted,
         symbol: u16,
-        buf: &mut Vec<u8>,
-        storage: &mut dyn Storage,
+        (buf, storage): (&mut Vec<u8>, &mut dyn Storage),
     ) -> bool {
         let Some(cached) = self.cache.get(key) else { return false };
-        let mut content = Kind::Repair.header().to_vec();
+        let mut content = kind.header().to_vec();
         let passage = match (part, &cached.info) {
             (Part::Info, Some(info)) => Passage::Info(info),
             (Part::Info, None) => return false,
@@ -162,7 +168,7 @@ impl GroupNode {
         let origins = self.origins_in_turn();
         let holdings = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
         let asks = self.delivery.asks();
-        let state = State { asks, hears: self.members.name(HEARD_MAX), called, holdings };
+        let state = State { asks, hears: self.members.name(self.now, HEARD_MAX), called, holdings };
         let kind = if state.is_exact() { Kind::Exact } else { Kind::State };
         let mut content = kind.header().to_vec();
         let spoken = state.append(room, &mut content);
@@ -195,11 +201,14 @@ impl GroupNode {
         let session = self.session.poll_timeout().map(|(at, why)| (at, Wake::Session(why)));
         let (speaks, asks) = (!self.config.silent, self.delivery.asks());
         let repair = self.repairer.next_timeout().filter(|_| speaks);
+        let relay = self.relay.next_timeout().filter(|_| speaks);
+        let relay = relay.map(|due| due.max(self.repairer.next_allowed()));
         let announce = (speaks && self.config.announces).then(|| self.trickle.next_timeout());
         let ask = self.asker.next_timeout().filter(|_| speaks && asks);
         let deadline = self.give_ups.first().map(|(at, _)| *at);
         let others = [
             (repair, Wake::Repair),
+            (relay, Wake::Relay),
             (announce, Wake::Announce),
             (ask, Wake::Ask),
             (self.cache.next_timeout(), Wake::Cache),
@@ -212,6 +221,6 @@ impl GroupNode {
 }
 
 /// Of an origin that is not in view any more nothing is sent; the times do not matter then.
-fn timing_of(rumour: Option<fanfare_proto::Rumour>, members: usize) -> OriginTiming {
+pub(super) fn timing_of(rumour: Option<fanfare_proto::Rumour>, members: usize) -> OriginTiming {
     rumour.map_or_else(OriginTiming::default, |r| timing(members, r.grtt, r.backoff, r.gsize))
 }

@@ -71,8 +71,9 @@ impl RemoteSender {
         let object = ObjectIndex::first(id);
         let whose = (self.id, self.guard.pinned().instance);
         let (window, buffer) = (config.objects_max, config.buffer_max);
-        let info_first = local.info_first;
-        self.objects = Some(Objects::new(whose, (floor, object), window, buffer, info_first));
+        let decides = local.config.info_decides;
+        let info = (local.info_first || decides, decides);
+        self.objects = Some(Objects::new(whose, (floor, object), window, buffer, info));
         Some(object)
     }
 }

@@ -47,7 +47,8 @@ pub(crate) fn needs_before(objects: &Objects, limit: Position) -> impl Iterator<
             of_gap(objects.asks_info_first(), gap).chain(entry.into_iter().flat_map(
                 move |(object, entry)| {
                     let blocks = if object == limit.object { limit.block } else { u64::MAX };
-                    of_entry(object, entry, blocks)
+                    let (first, decides) = (objects.asks_info_first(), objects.info_decides());
+                    of_entry((object, entry), blocks, (first, decides))
                 },
             ))
         })
@@ -65,15 +66,22 @@ fn of_gap<'a>(
     whole.into_iter().chain(infos.map(|object| Need::Info { object }))
 }
 
-fn of_entry(object: ObjectIndex, entry: &Entry, end: u64) -> impl Iterator<Item = Need<'_>> {
+fn of_entry(
+    (object, entry): (ObjectIndex, &Entry),
+    end: u64,
+    (info_first, info_decides): (bool, bool),
+) -> impl Iterator<Item = Need<'_>> {
     let (whole, open) = match entry {
         Entry::Pending { info_only: true, .. } => (Some(Need::Info { object }), None),
+        Entry::Pending { .. } if info_first && info_decides => (Some(Need::Info { object }), None),
         Entry::Pending { .. } => (Some(Need::Objects { first: object, last: object }), None),
         Entry::Open(open) if open.wants_info() => (Some(Need::Info { object }), Some(&**open)),
         Entry::Open(open) => (None, Some(&**open)),
         Entry::Complete { .. } | Entry::GivenUp | Entry::Skipped => (None, None),
     };
-    let blocks = open.filter(|open| !open.is_examined()).into_iter().flat_map(move |open| {
+    let content =
+        |open: &&ReceiveObject| !(open.is_examined() || info_decides && open.wants_info());
+    let blocks = open.filter(content).into_iter().flat_map(move |open| {
         open.blocks().needs(end).map(move |need| match need {
             BlockNeed::Absent { first, last } => Need::Blocks { object, open, first, last },
             BlockNeed::Partial { block, state } => Need::Symbols { object, open, block, state },

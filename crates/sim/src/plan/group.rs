@@ -5,6 +5,9 @@ use crate::network::Hosts;
 use fanfare_group::{GroupConfig, Options, Subscription, Topic};
 use fanfare_proto::Duration;
 
+/// Messages at times of their own of one publication, at most.
+const PIECES_MAX: u64 = 100_000;
+
 /// What makes a host a group node.
 #[derive(Debug, Clone)]
 pub(crate) struct GroupPlan {
@@ -12,7 +15,7 @@ pub(crate) struct GroupPlan {
     pub(crate) subscriptions: Vec<Subscription>,
 }
 
-/// Messages that a host publishes, one after the other as fast as it may send.
+/// Messages that a host publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Publication {
     /// About what.
@@ -23,6 +26,8 @@ pub struct Publication {
     pub count: u64,
     /// None after this time of the run.
     pub until: Duration,
+    /// One such time after the other; without it one after the other as fast as they may be sent.
+    pub every: Option<Duration>,
     /// What is said with each.
     pub options: Options,
 }
@@ -31,7 +36,16 @@ impl Publication {
     /// `count` messages of `size` bytes.
     #[must_use]
     pub fn new(topic: Topic, size: u64, count: u64) -> Self {
-        Self { topic, size, count, until: Duration::MAX, options: Options::default() }
+        let (until, every) = (Duration::MAX, None);
+        Self { topic, size, count, until, every, options: Options::default() }
+    }
+    /// What is published when, the first at `at`.
+    pub(crate) fn pieces(&self, at: Duration) -> Vec<(Duration, Self)> {
+        let Some(every) = self.every else { return vec![(at, self.clone())] };
+        let one = Self { count: 1, every: None, ..self.clone() };
+        let count = self.count.min(PIECES_MAX) as u32;
+        let times = (0..count).map(|n| at + every * n).take_while(|at| *at < self.until);
+        times.map(|at| (at, one.clone())).collect()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
     link::Link,
     medium::Medium,
     network::Host,
+    path_loss::Contacts,
     topology::{Edge, Place, Router},
 };
 use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
@@ -73,6 +74,18 @@ impl Plan {
     pub fn medium(mut self, medium: Medium) -> Self {
         self.media.push(medium);
         self
+    }
+    /// Who could hear whom on the first medium whose nodes move, and the hosts that its nodes are.
+    pub(crate) fn contacts(&self) -> Option<(Vec<Host>, Contacts)> {
+        let (medium, reach) =
+            self.media.iter().find_map(|medium| Some((medium, medium.motion()?)))?;
+        let host = |place: &Place| match place {
+            Place::Host(host) => Some(*host),
+            _ => None,
+        };
+        let hosts: Option<Vec<Host>> = medium.places().iter().map(host).collect();
+        let path_loss = reach.path_loss(medium.places().len(), self.seed, self.limit);
+        Some((hosts?, Contacts::new(&path_loss, reach)))
     }
     /// What reports call a place.
     #[must_use]

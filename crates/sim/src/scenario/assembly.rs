@@ -5,6 +5,7 @@ use super::{
     changes::{self, Roads},
     fields::Fields,
     flows::Role,
+    groups::Group,
     layered::Sessions,
     links::{self, Ends, Rule},
     nodes::Nodes,
@@ -21,7 +22,7 @@ use crate::{
     hop::Hop,
     link::Link,
     network::{Host, Hosts},
-    plan::{Change, Plan, Publication, Until},
+    plan::{Change, Plan, Until},
     reaction::Reaction,
 };
 use fanfare_proto::SessionConfig;
@@ -88,7 +89,7 @@ pub(super) fn build(
     let (roads, mut rules) = read_links(&sections.links, &nodes, &mut traces);
     plan = with_links(plan, &nodes, roads, &rules, mistakes);
     for fields in &sections.media {
-        plan = plan.medium(links::medium(fields, &nodes));
+        plan = plan.medium(links::medium(fields, &nodes, read));
     }
     plan = with_flows(plan, &nodes, roles.clone(), mistakes);
     let mut by_time: Vec<&Fields<'_>> = sections.changes.iter().collect();
@@ -155,7 +156,7 @@ fn with_hosts(mut plan: Plan, nodes: &Nodes, roles: &[Role], mistakes: &Mistakes
             continue;
         };
         let mut config = SessionConfig::default();
-        let mut group_of = None;
+        let mut groups: Vec<&Group> = Vec::new();
         for role in roles {
             match role {
                 Role::Send { nodes, sender, .. } if nodes.contains(&number) => {
@@ -165,20 +166,22 @@ fn with_hosts(mut plan: Plan, nodes: &Nodes, roles: &[Role], mistakes: &Mistakes
                     config.receiver = Some(receiver.as_ref().clone());
                     config.feedback = *feedback;
                 }
-                Role::Group(group) if group.nodes.contains(&number) => {
-                    config.sender = Some(group.sender.clone());
-                    config.receiver = Some(group.receiver.clone());
-                    group_of = Some(group);
-                }
+                Role::Group(group) if group.nodes.contains(&number) => groups.push(group),
                 _ => {}
             }
         }
+        // Of several the first says how it sends.
+        if let Some(group) = groups.first() {
+            config.sender = Some(group.sender.clone());
+            config.receiver = Some(group.receiver.clone());
+        }
         plan = plan.host(config).group(host, node.group).joins(host, node.start);
         plan = plan.drift(host, node.drift_ppm);
-        if let Some(group) = group_of {
+        if let Some(group) = groups.first() {
             plan = plan.cooperate(host, group.config);
-            plan = group.subscription.iter().fold(plan, |plan, s| plan.subscribe(host, s));
         }
+        let subscriptions = groups.iter().flat_map(|group| &group.subscriptions);
+        plan = subscriptions.fold(plan, |plan, s| plan.subscribe(host, s));
         for (times, change) in [
             (&node.crashes, Change::Crash as fn(Host) -> Change),
             (&node.restarts, Change::Start as fn(Host) -> Change),
@@ -274,10 +277,12 @@ fn with_flows(mut plan: Plan, nodes: &Nodes, roles: Vec<Role>, mistakes: &Mistak
                 }
             }
             Role::Group(group) => {
-                for host in group.nodes.iter().filter_map(|node| nodes.host(*node)) {
-                    let publish = |what: &Publication| Change::Publish(host, what.clone());
-                    let changes = group.publication.iter().map(publish);
-                    plan = changes.fold(plan, |plan, change| plan.at(group.at, change));
+                let hosts = group.nodes.iter().filter_map(|node| nodes.host(*node));
+                for (host, n) in hosts.zip(0..) {
+                    let at = group.at + group.stagger * n;
+                    let pieces = group.publication.iter().flat_map(|what| what.pieces(at));
+                    plan = pieces
+                        .fold(plan, |plan, (at, piece)| plan.at(at, Change::Publish(host, piece)));
                 }
             }
             Role::Layered(sessions, _) => plan = with_sessions(plan, nodes, *sessions, mistakes),

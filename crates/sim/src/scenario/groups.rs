@@ -15,9 +15,10 @@ pub(super) struct Group {
     pub(super) sender: SenderConfig,
     pub(super) receiver: ReceiverConfig,
     pub(super) config: GroupConfig,
-    pub(super) subscription: Option<Subscription>,
+    pub(super) subscriptions: Vec<Subscription>,
     pub(super) publication: Option<Publication>,
     pub(super) at: Duration,
+    pub(super) stagger: Duration,
 }
 
 impl Group {
@@ -34,24 +35,32 @@ impl Group {
             repair_rate: fields.read("repair_rate", units::rate).unwrap_or(defaults.repair_rate),
             ..defaults
         };
-        let subscription = fields.read("subscribe", |text| {
+        let subscriptions = fields.list("subscribe", |text| {
             Filter::new(text).map(Subscription::new).map_err(|error| error.to_string())
         });
         let publication = publication(fields);
         let at = fields.read("at", units::time).unwrap_or_default();
+        let stagger = fields.read("stagger", units::time).unwrap_or_default();
         let receiver = ReceiverConfig { objects_max: OBJECTS_IN_VIEW, ..ReceiverConfig::default() };
         let nodes = nodes.of(fields, "node", "\"name\"");
-        Some(Self { nodes, sender, receiver, config, subscription, publication, at })
+        Some(Self { nodes, sender, receiver, config, subscriptions, publication, at, stagger })
     }
 }
 
-/// With a topic it publishes: messages of `size`, one after the other, `count` or `until` a time.
+/// With a topic it publishes: messages of `size`, one after the other or `every` so often, `count` or
+/// `until` a time.
 fn publication(fields: &Fields<'_>) -> Option<Publication> {
     let topic = fields.read("topic", |text| Topic::new(text).map_err(|error| error.to_string()))?;
     let size = fields.need("size", fields.read("size", units::size), "\"1KiB\"")?;
     let count = fields.count("count", 1..=30_000).unwrap_or(u64::MAX);
     let until = fields.read("until", units::time).unwrap_or(Duration::MAX);
-    Some(Publication { until, ..Publication::new(topic, size, count) })
+    let every = fields.read("every", units::time);
+    if every == Some(Duration::ZERO) {
+        let value = fields.get("every");
+        let why = "is no interval. Write a longer one, or leave it out";
+        value.into_iter().for_each(|value| fields.wrong("every", value, why));
+    }
+    Some(Publication { until, every, ..Publication::new(topic, size, count) })
 }
 
 #[cfg(test)]
@@ -93,6 +102,53 @@ count = 5
         let report = parse(flow).unwrap().plan(1).run();
         report.check_complete();
         assert_eq!((report.hosts[0].published, report.hosts[1].messages.len()), ((5, 10_000), 5));
+    }
+
+    #[test]
+    fn a_node_may_publish_and_subscribe_in_several_flows_and_at_times_of_its_own() {
+        let flow = "[[flow]]\nkind = \"fanfare-group\"\nnode = [\"a\", \"b\"]\n\
+                    subscribe = [\"t/#\", \"u\"]\ntopic = \"u\"\nsize = 9\nevery = \"10s\"\n\
+                    at = \"1s\"\nstagger = \"2s\"\nuntil = \"30s\"";
+        let report = parse(flow).unwrap().plan(1).run();
+        report.check_complete();
+        let times = |host: usize| -> Vec<u64> {
+            let of = report.hosts[host].publications.iter().filter(|m| m.size == 9);
+            of.map(|message| message.at.as_nanos() / 1_000_000_000).collect()
+        };
+        assert_eq!((times(0), times(1)), (vec![1, 11, 21], vec![3, 13, 23]));
+        assert_eq!(report.hosts.iter().map(|h| h.messages.len()).collect::<Vec<_>>(), [3, 8]);
+    }
+
+    #[test]
+    fn a_radio_whose_nodes_move_takes_its_path_loss_from_a_company_or_a_file() {
+        let radio = |path_loss: &str| {
+            let text = NODES.replace("delay = \"5ms\"\nloss = \"5%\"", "");
+            let text = text.replace("[[link]]\nfrom = \"*\"\nto = \"*\"", &format!(
+                "[[medium]]\nnodes = [\"a\", \"b\"]\nrate = \"600kbps\"\npath_loss = {path_loss}"
+            ));
+            let flow = "[[flow]]\nkind = \"fanfare-group\"\nnode = \"b\"\nsubscribe = \"#\"";
+            let read = |name: &str| match name {
+                "near.eel" => Ok(String::from("0 nem:1 pathloss nem:2,90")),
+                "three.eel" => Ok(String::from("0 nem:1 pathloss nem:3,90")),
+                "bad.eel" => Ok(String::from("0 nem:1 pathloss nem:2,x")),
+                name => Err(format!("no {name}")),
+            };
+            let told = |list: Vec<crate::scenario::Mistake>| {
+                list.iter().map(ToString::to_string).collect::<Vec<String>>().join("; ")
+            };
+            Scenario::parse(&format!("{text}{flow}"), &read).map_err(told)
+        };
+        radio("{ file = \"near.eel\", limit = 139 }").unwrap().plan(1).run().check_complete();
+        radio("{ company = true, limit = \"139\" }").unwrap().plan(1).run().check_complete();
+        let wrong = |path_loss: &str| radio(path_loss).unwrap_err();
+        assert!(wrong("{ file = \"three.eel\", limit = 139 }").contains("speaks of 3 nodes, not"));
+        assert!(wrong("{ file = \"bad.eel\", limit = 139 }").contains("line 1: nem:2,x: x is no"));
+        assert!(wrong("{ file = \"none.eel\", limit = 139 }").contains("no none.eel"));
+        assert!(wrong("{ file = \"near.eel\" }").contains("limit"));
+        assert!(wrong("{ limit = 139 }").contains("Write one of both"));
+        assert!(
+            wrong("{ company = true, file = \"near.eel\", limit = 1 }").contains("one of both")
+        );
     }
 
     #[test]

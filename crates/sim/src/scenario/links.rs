@@ -4,16 +4,18 @@ use super::{
     fields::{Fields, scalar},
     nodes::Nodes,
     queues,
-    traces::TraceFiles,
+    traces::{ReadFile, TraceFiles},
     units,
 };
 use crate::{
     hop::Hop,
     link::{Link, Loss},
     medium::Medium,
+    path_loss::{self, Motion, NODES_MAX, Reach},
     queue::{Limit, Queue},
 };
 use fanfare_proto::Bitrate;
+use std::sync::Arc;
 use toml::{Spanned, de::DeValue};
 
 /// The ends of a link.
@@ -136,7 +138,7 @@ fn independent(fields: &Fields<'_>, value: &Spanned<DeValue<'_>>) -> Option<Loss
 }
 
 /// Reads one `[[medium]]`.
-pub(super) fn medium(fields: &Fields<'_>, nodes: &Nodes) -> Medium {
+pub(super) fn medium(fields: &Fields<'_>, nodes: &Nodes, read: &ReadFile<'_>) -> Medium {
     fields.text("name");
     let on_it = nodes.of(fields, "nodes", "[\"a\", \"b\"]");
     let rate = fields.need("rate", fields.read("rate", units::rate), "\"500kbps\"");
@@ -153,8 +155,43 @@ pub(super) fn medium(fields: &Fields<'_>, nodes: &Nodes) -> Medium {
         medium = medium.full_duplex();
     }
     medium = medium_loss(fields, nodes, &on_it, medium);
+    if let Some(reach) = fields.table("path_loss").and_then(|f| reach(&f, on_it.len(), read)) {
+        medium = medium.reach(reach);
+    }
     fields.finish();
     medium
+}
+
+/// `{ company = true, limit = 139 }`, or `{ file = "recorded.eel", limit = 139 }`.
+fn reach(fields: &Fields<'_>, nodes: usize, read: &ReadFile<'_>) -> Option<Reach> {
+    let limit = fields.need("limit", fields.read("limit", units::number), "139")?;
+    let company = fields.flag("company") == Some(true);
+    let recorded = fields.text("file").and_then(|file| {
+        let parsed = read(file).and_then(|text| path_loss::parse(&text));
+        let fits = parsed.and_then(|recorded| match recorded.nodes() == nodes {
+            true => Ok(recorded),
+            false => Err(format!("speaks of {} nodes, not of {nodes}", recorded.nodes())
+                + ". Name as many nodes in the medium"),
+        });
+        let wrong =
+            |why| fields.get("file").into_iter().for_each(|v| fields.wrong("file", v, &why));
+        fits.map_err(wrong).ok()
+    });
+    if company == fields.has("file") {
+        let why = "path_loss (): comes from a company or from a file. Write one of both";
+        fields.mistakes.note(fields.at, why);
+    }
+    if nodes > NODES_MAX {
+        let why = format!("path_loss ({nodes} nodes): is for at most {NODES_MAX}. Use fewer");
+        fields.mistakes.note(fields.at, why);
+        return None;
+    }
+    fields.finish();
+    let motion = match recorded {
+        Some(recorded) => Motion::Recorded(Arc::new(recorded)),
+        None => Motion::Company,
+    };
+    Some(Reach { motion, limit: limit as f32 })
 }
 
 /// One loss for all pairs, or a row for each node that sends.

@@ -28,6 +28,7 @@ impl Simulation {
         let mut fabric = Fabric::new(&groups, &edges, plan.membership, chance, traces);
         for (medium, number) in plan.media.iter().zip(0..) {
             fabric.share_air(number, medium);
+            fabric.follow(number, medium, (plan.seed, plan.limit));
         }
         Some(fabric)
     }

@@ -2,6 +2,7 @@
 
 mod announcing;
 mod delivering;
+mod relaying;
 mod repairing;
 mod restoring;
 

@@ -67,6 +67,8 @@ pub(crate) struct Objects {
     buffer_max: usize,
     /// Of objects that nothing was heard of, so many requests more are for their INFO alone.
     info_tries: u8,
+    /// Of objects whose INFO is missing nothing else is asked for.
+    info_decides: bool,
 }
 
 impl Objects {
@@ -76,7 +78,7 @@ impl Objects {
         (floor, newest): (ObjectIndex, ObjectIndex),
         window: u16,
         buffer_max: usize,
-        info_first: bool,
+        (info_first, info_decides): (bool, bool),
     ) -> Self {
         let window = u64::from(window.clamp(1, 0x7fff));
         let (low, entries) = (floor, BTreeMap::new());
@@ -92,12 +94,18 @@ impl Objects {
             buffered: 0,
             buffer_max,
             info_tries: if info_first { INFO_TRIES } else { 0 },
+            info_decides,
         }
     }
 
     /// Whether only INFO is asked of objects that nothing was heard of.
     pub(crate) fn asks_info_first(&self) -> bool {
         self.info_tries > 0
+    }
+
+    /// Whether nothing else is asked of an object whose INFO is missing.
+    pub(crate) fn info_decides(&self) -> bool {
+        self.info_decides
     }
 
     /// Something was asked for.

@@ -1,0 +1,84 @@
+//! A radio that does not reach all: who passes on what to whom.
+
+use super::*;
+
+/// Nodes in a row hear their neighbours only.
+fn row(from: usize, to: usize, _: &Message<'_>) -> bool {
+    from.abs_diff(to) > 1
+}
+
+fn row_of(count: usize) -> Bus {
+    let mut bus = Bus::new(count);
+    (0..count).for_each(|node| {
+        bus.subscribe(node, "#");
+    });
+    bus.run(60, &mut row);
+    bus
+}
+
+fn relayed(bus: &Bus) -> Vec<u64> {
+    bus.nodes.iter().map(|(node, _)| node.stats().relays_sent).collect()
+}
+
+#[test]
+fn a_short_message_goes_on_along_a_row_at_once_and_once_from_each() {
+    let mut bus = row_of(5);
+    bus.publish(0, "a", b"short", Options::default());
+    bus.run(1, &mut row);
+    assert!((1..5).all(|node| bus.topics(node) == [("a", 0)]));
+    assert_eq!(relayed(&bus), [0, 1, 1, 1, 0]);
+    assert_eq!((bus.nodes[4].0.stats().repairs_heard, bus.messages(0).len()), (1, 0));
+}
+
+#[test]
+fn where_all_hear_each_other_nothing_is_passed_on() {
+    let mut bus = Bus::new(5);
+    (0..5).for_each(|node| {
+        bus.subscribe(node, "#");
+    });
+    bus.run(60, &mut none);
+    bus.publish(0, "a", b"short", Options::default());
+    bus.run(5, &mut none);
+    assert_eq!((relayed(&bus), bus.messages(4).len()), (vec![0; 5], 1));
+}
+
+#[test]
+fn who_missed_what_was_passed_on_gets_it_when_it_announces_and_is_asked_nothing() {
+    let mut bus = row_of(3);
+    bus.publish(0, "a", b"first", Options::default());
+    bus.run(5, &mut row);
+    bus.publish(0, "a", b"short", Options::default());
+    // What is passed on is lost, and so are all announcements that would tell of it.
+    bus.run(90, &mut |from, to, message| {
+        row(from, to, message) || from == 1 && relay_or_state(message, &[2, 3, 4])
+    });
+    assert_eq!(bus.topics(2), [("a", 0), ("a", 1)]);
+    assert!(bus.nodes[1].0.stats().repairs_sent > 0);
+}
+
+/// Whether it is one of our frames, of one of these kinds.
+fn relay_or_state(message: &Message<'_>, kinds: &[u8]) -> bool {
+    match message {
+        Message::Cmd(fanfare_wire::Cmd::Application(command)) => {
+            command.content.get(5).is_some_and(|kind| kinds.contains(kind))
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn of_a_message_that_nobody_near_wants_no_more_than_its_description_is_asked_for() {
+    let mut bus = row_of(2);
+    let narrow = bus.nodes.len();
+    bus.nodes.push(Bus::new(3).nodes.remove(2));
+    bus.events.push(Vec::new());
+    bus.sent.push(0);
+    bus.subscribe(narrow, "other");
+    bus.run(60, &mut row);
+    bus.publish(0, "a", &bytes(9_000), Options::default());
+    bus.run(60, &mut row);
+    assert_eq!(bus.messages(1).len(), 1);
+    // The third hears of it by announcements, learns that it does not want it, and leaves it at that.
+    let asked = bus.nodes[1].0.stats().repairs_sent;
+    assert!((1..=3).contains(&asked), "{asked}");
+}

@@ -1,0 +1,183 @@
+//! Passing on short messages unasked, where nodes that we hear do not hear who sent them: of a group
+//! whose radio does not reach everybody.
+//!
+//! Announcements say who hears whom. Who hears a message that is new to it, and is heard by nodes that
+//! are beyond the reach of who sent it, passes it on when it is its turn: first those who reach most of
+//! these nodes, unless others have meanwhile reached all (scalable broadcast, Peng and Lu 2000). In a
+//! group in which all hear each other nobody passes anything on.
+
+use crate::repairer::OriginTiming;
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+use fanfare_proto::{NodeId, ObjectKey, Time, rng::Rng};
+
+/// A turn is this part of a GRTT: as long as one short message takes on a slow radio, behind what is
+/// before it in queues.
+const TURNS: u32 = 2;
+/// Nodes heard to send one message that are reckoned with.
+const SENDERS_MAX: usize = 32;
+/// Messages that wait to be passed on, at most; others are left to requests.
+const WAITING_MAX: usize = 1024;
+
+#[derive(Debug)]
+struct Waiting {
+    due: Time,
+    /// Who was heard to send it, its publisher among them.
+    senders: Vec<NodeId>,
+    /// Nodes that hear us, and none of those who sent it as far as we heard.
+    beyond: BTreeSet<NodeId>,
+}
+
+/// The machine.
+#[derive(Debug, Default)]
+pub(crate) struct Relay {
+    waiting: BTreeMap<ObjectKey, Waiting>,
+}
+
+/// Of those who could pass a message on: whom this node would reach, and how many are before it.
+pub(crate) trait Neighbours {
+    /// Nodes that hear us, and none of these.
+    fn beyond(&self, senders: &[NodeId]) -> BTreeSet<NodeId>;
+    /// How many others would reach more.
+    fn rank(&self, senders: &[NodeId]) -> u32;
+    /// Whether others that come before us reach all of these, too, by themselves.
+    fn is_spare(&self, senders: &[NodeId], beyond: &BTreeSet<NodeId>) -> bool;
+}
+
+impl Relay {
+    /// A message is new here, from one of these nodes, its publisher among them.
+    pub(crate) fn on_new(
+        &mut self,
+        now: Time,
+        (key, senders): (ObjectKey, Vec<NodeId>),
+        neighbours: &dyn Neighbours,
+        (timing, rng): (OriginTiming, &mut Rng),
+    ) {
+        let beyond = neighbours.beyond(&senders);
+        let spare = beyond.is_empty() || neighbours.is_spare(&senders, &beyond);
+        if !spare && self.waiting.len() < WAITING_MAX {
+            let due = turn(now, neighbours.rank(&senders), (timing, rng));
+            self.waiting.insert(key, Waiting { due, senders, beyond });
+        }
+    }
+
+    /// Somebody sends it again: whoever hears that node has it now, and those who reach most of the
+    /// others come first.
+    pub(crate) fn on_again(
+        &mut self,
+        now: Time,
+        (key, sender): (ObjectKey, NodeId),
+        neighbours: &dyn Neighbours,
+        (timing, rng): (OriginTiming, &mut Rng),
+    ) {
+        let Some(waiting) = self.waiting.get_mut(&key) else { return };
+        if waiting.senders.contains(&sender) || waiting.senders.len() >= SENDERS_MAX {
+            return;
+        }
+        waiting.senders.push(sender);
+        waiting.beyond = neighbours.beyond(&waiting.senders);
+        if waiting.beyond.is_empty() || neighbours.is_spare(&waiting.senders, &waiting.beyond) {
+            self.waiting.remove(&key);
+        } else {
+            waiting.due = turn(now, neighbours.rank(&waiting.senders), (timing, rng));
+        }
+    }
+
+    /// A message to be passed on now.
+    pub(crate) fn poll(&mut self, now: Time) -> Option<ObjectKey> {
+        let key = *self.waiting.iter().find(|(_, waiting)| waiting.due <= now)?.0;
+        self.waiting.remove(&key);
+        Some(key)
+    }
+
+    /// It is no longer here.
+    pub(crate) fn forget(&mut self, key: ObjectKey) {
+        self.waiting.remove(&key);
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.waiting.values().map(|waiting| waiting.due).min()
+    }
+}
+
+/// When it is the turn of who has so many before it.
+fn turn(now: Time, rank: u32, (timing, rng): (OriginTiming, &mut Rng)) -> Time {
+    let turn = timing.grtt / TURNS;
+    now + turn * rank + turn.mul_f64(rng.unit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_proto::{Duration, InstanceId, ObjectTransportId};
+
+    const KEY: ObjectKey =
+        ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
+    /// Others reach whom this one is among.
+    const SPARE: NodeId = NodeId(99);
+    const TIMING: OriginTiming =
+        OriginTiming { grtt: Duration::from_millis(100), backoff: 4, group: 10, members: 10 };
+
+    /// Whom we would reach when these have sent it, and how many others would reach more.
+    struct World(Vec<(Vec<u32>, Vec<u32>, u32)>);
+
+    impl World {
+        fn of(&self, senders: &[NodeId]) -> (BTreeSet<NodeId>, u32) {
+            let ids: Vec<u32> = senders.iter().map(|node| node.0).collect();
+            let known = self.0.iter().find(|(sent, ..)| *sent == ids).unwrap();
+            (known.1.iter().map(|id| NodeId(*id)).collect(), known.2)
+        }
+    }
+    impl Neighbours for World {
+        fn beyond(&self, senders: &[NodeId]) -> BTreeSet<NodeId> {
+            self.of(senders).0
+        }
+        fn rank(&self, senders: &[NodeId]) -> u32 {
+            self.of(senders).1
+        }
+        fn is_spare(&self, _: &[NodeId], beyond: &BTreeSet<NodeId>) -> bool {
+            beyond.contains(&SPARE)
+        }
+    }
+
+    fn heard(world: &World) -> (Relay, Rng) {
+        let (mut relay, mut rng) = (Relay::default(), Rng::new(1));
+        let from = Vec::from([NodeId(1)]);
+        relay.on_new(Time::ZERO, (KEY, from), world, (TIMING, &mut rng));
+        (relay, rng)
+    }
+    fn world(beyond: &[u32], rank: u32) -> World {
+        World(Vec::from([(Vec::from([1]), beyond.to_vec(), rank)]))
+    }
+
+    #[test]
+    fn who_reaches_most_is_first_and_who_reaches_nobody_says_nothing() {
+        let due = |beyond: &[u32], rank| heard(&world(beyond, rank)).0.next_timeout();
+        assert!(due(&[2, 3], 0).unwrap() <= Time::ZERO + TIMING.grtt / TURNS);
+        assert!(due(&[2], 3).unwrap() >= Time::ZERO + TIMING.grtt / TURNS * 3);
+        assert_eq!(due(&[], 0), None);
+        assert_eq!(due(&[2, 99], 0), None, "it is spare");
+    }
+
+    #[test]
+    fn when_others_have_reached_all_it_is_not_passed_on() {
+        let mut world = world(&[4, 5], 5);
+        world.0.push((Vec::from([1, 2]), Vec::from([5]), 0));
+        world.0.push((Vec::from([1, 2, 3]), Vec::new(), 0));
+        let (mut relay, mut rng) = heard(&world);
+        let before = relay.next_timeout();
+        relay.on_again(Time::ZERO, (KEY, NodeId(2)), &world, (TIMING, &mut rng));
+        assert!(relay.next_timeout() < before, "nobody is before it now");
+        relay.on_again(Time::ZERO, (KEY, NodeId(3)), &world, (TIMING, &mut rng));
+        assert_eq!((relay.poll(Time::FAR_FUTURE), relay.next_timeout()), (None, None));
+    }
+
+    #[test]
+    fn what_waits_is_passed_on_once() {
+        let (mut relay, _) = heard(&world(&[2], 0));
+        let due = relay.next_timeout().unwrap();
+        assert_eq!((relay.poll(due), relay.poll(due)), (Some(KEY), None));
+    }
+}

@@ -1,0 +1,195 @@
+//! What became of each kind of messages in a group whose nodes move: who had them in time, measured by
+//! whom they could have reached, and what they took of the air, measured by what they need.
+//!
+//! A kind is the first level of a topic. Of each message and each other host that subscribes to it:
+//! - connected: a path led there when it was published;
+//! - within 5 s: of those connected, whom it reached within 5 s;
+//! - reachable: it could have been carried there in the time that the run had;
+//! - delivered: of those reachable, whom it reached.
+//!
+//! Needed are the content's bytes, as often as somebody must send them when nothing is lost
+//! ([`Contacts::transmissions`]); on the air are all bytes of all packets, with their headers.
+
+use crate::{
+    link::HEADER_BYTES,
+    metrics::Metric,
+    network::Host,
+    node::PublishedMessage,
+    path_loss::Contacts,
+    report::{HostReport, Report},
+};
+use fanfare_proto::{Duration, ObjectKey, Time};
+use std::collections::BTreeMap;
+
+/// A position report that is older is of no use (the first cut-off of the Anglova experiments).
+const IN_TIME: Duration = Duration::from_secs(5);
+/// Paths that open later than this before the end of a run do not count: whoever meets then needs the
+/// time to learn of it, and the longest interval of announcements is 64 s.
+const SETTLING: Duration = Duration::from_secs(64);
+
+/// Of one kind of messages: pairs of a message and somebody who wants it.
+#[derive(Debug, Default)]
+struct Tally {
+    wanted: u64,
+    arrived: u64,
+    connected: u64,
+    in_time: u64,
+    reachable: u64,
+    delivered: u64,
+    /// Seconds from publishing to handing over, of those in time and of all.
+    waited_in_time: f64,
+    waited: f64,
+}
+
+impl Report {
+    /// Figures by kind of message, where group nodes move; none of any other run.
+    pub(crate) fn dissemination_metrics(&self) -> Vec<Metric> {
+        let Some((hosts, contacts)) = &self.contacts else { return Vec::new() };
+        let until =
+            Time::from_nanos(self.ended.as_nanos().saturating_sub(SETTLING.as_nanos() as u64));
+        let arrivals: Vec<BTreeMap<ObjectKey, Time>> =
+            self.hosts.iter().map(HostReport::arrivals).collect();
+        let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
+        let mut needed = 0;
+        for publisher in &self.hosts {
+            let Some(from) = hosts.iter().position(|host| *host == publisher.host) else {
+                continue;
+            };
+            for message in &publisher.publications {
+                let wanting: Vec<(usize, Host)> = self.wanting(message, publisher.host, hosts);
+                let kind = message.topic.as_str().split('/').next().unwrap_or_default();
+                let paths = Paths::of(contacts, message.at, until, from);
+                let tally = tallies.entry(kind).or_default();
+                for &(number, host) in &wanting {
+                    let arrived = arrivals[usize::from(host.0)].get(&message.key).copied();
+                    tally.count(&paths, number, arrived.map(|at| at.since(message.at)));
+                }
+                let to = wanting.iter().map(|(number, _)| 1 << number).sum();
+                let sent = contacts.transmissions((message.at, until), from, to);
+                needed += message.size * sent as u64;
+            }
+        }
+        let mut metrics: Vec<Metric> =
+            tallies.iter().flat_map(|(kind, tally)| tally.metrics(kind)).collect();
+        let on_air =
+            self.sum(|stats| stats.bytes_sent + HEADER_BYTES as u64 * stats.datagrams_sent);
+        metrics.push((String::from("air_bytes"), on_air as f64));
+        metrics.push((String::from("air_to_needed"), on_air as f64 / needed.max(1) as f64));
+        metrics
+    }
+
+    /// Other hosts that subscribe to it, with their numbers on the radio.
+    fn wanting(
+        &self,
+        message: &PublishedMessage,
+        publisher: Host,
+        hosts: &[Host],
+    ) -> Vec<(usize, Host)> {
+        let wants = |host: &Host| {
+            let filters = &self.host(*host).filters;
+            *host != publisher && filters.iter().any(|filter| filter.matches(&message.topic))
+        };
+        let all = hosts.iter().copied().enumerate();
+        all.filter(|(_, host)| wants(host)).collect()
+    }
+}
+
+impl HostReport {
+    /// When each message was first handed over.
+    fn arrivals(&self) -> BTreeMap<ObjectKey, Time> {
+        let mut arrivals = BTreeMap::new();
+        for (at, message) in &self.messages {
+            arrivals.entry(message.key).or_insert(*at);
+        }
+        arrivals
+    }
+}
+
+/// Whom a message could reach.
+struct Paths {
+    connected: u128,
+    reachable: u128,
+}
+
+impl Paths {
+    fn of(contacts: &Contacts, at: Time, until: Time, from: usize) -> Self {
+        let connected = contacts.connected(at, from);
+        Self { connected, reachable: connected | contacts.reached((at, until), from) }
+    }
+}
+
+impl Tally {
+    fn count(&mut self, paths: &Paths, number: usize, waited: Option<Duration>) {
+        let is = |set: u128| u64::from(set >> number & 1 == 1);
+        let in_time = waited.filter(|waited| *waited <= IN_TIME);
+        self.wanted += 1;
+        self.arrived += u64::from(waited.is_some());
+        self.connected += is(paths.connected);
+        self.in_time += is(paths.connected) * u64::from(in_time.is_some());
+        self.reachable += is(paths.reachable);
+        self.delivered += is(paths.reachable) * u64::from(waited.is_some());
+        self.waited += waited.map_or(0.0, |waited| waited.as_secs_f64());
+        self.waited_in_time += in_time.map_or(0.0, |waited| waited.as_secs_f64());
+    }
+
+    fn metrics(&self, kind: &str) -> Vec<Metric> {
+        let named =
+            |name: &str, part: f64, all: u64| (format!("{name}:{kind}"), part / all.max(1) as f64);
+        vec![
+            named("connected_share", self.connected as f64, self.wanted),
+            named("within_5s_share", self.in_time as f64, self.connected),
+            named("reachable_share", self.reachable as f64, self.wanted),
+            named("delivered_share", self.delivered as f64, self.reachable),
+            named("latency_ms", 1e3 * self.waited, self.arrived),
+            named("latency_within_5s_ms", 1e3 * self.waited_in_time, self.in_time),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Hosts, Plan, Publication, Until,
+        medium::Medium,
+        network::Host,
+        path_loss::{Motion, Reach, parse},
+        plan::Change,
+    };
+    use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+    use fanfare_proto::{Bitrate, Duration, ReceiverConfig, SenderConfig, SessionConfig};
+    use std::sync::Arc;
+
+    #[test]
+    fn who_could_be_reached_and_what_it_took_is_told_by_kind_of_message() {
+        // 1 and 2 hear each other; 3 hears 2 from 60 s on.
+        let text = "0 nem:1 pathloss nem:2,90 nem:3,200\n60 nem:2 pathloss nem:1,90 nem:3,90\n";
+        let motion = Motion::Recorded(Arc::new(parse(text).unwrap()));
+        let node = || SessionConfig {
+            sender: Some(SenderConfig::default()),
+            receiver: Some(ReceiverConfig::default()),
+            ..SessionConfig::default()
+        };
+        let publish = |topic| Publication::new(Topic::new(topic).unwrap(), 100, 1);
+        let medium = Medium::new(Bitrate::kbps(600)).nodes((0..3).map(Host));
+        let report = Plan::new(1)
+            .host(node())
+            .host(node())
+            .host(node())
+            .cooperate(Hosts::All, GroupConfig::default())
+            .subscribe(Hosts::All, &Subscription::new(Filter::new("#").unwrap()))
+            .medium(medium.reach(Reach { motion, limit: 100.0 }))
+            .at(Duration::from_secs(10), Change::Publish(Host(0), publish("a/1")))
+            .at(Duration::from_secs(90), Change::Publish(Host(0), publish("b")))
+            .until(Until::Limit, Duration::from_secs(200))
+            .run();
+        let metrics = report.dissemination_metrics();
+        let metric = |name: &str| metrics.iter().find(|(n, _)| n == name).unwrap().1;
+        assert_eq!((metric("connected_share:a"), metric("within_5s_share:a")), (0.5, 1.0));
+        assert_eq!((metric("reachable_share:a"), metric("delivered_share:a")), (1.0, 1.0));
+        assert_eq!((metric("connected_share:b"), metric("delivered_share:b")), (1.0, 1.0));
+        assert!(metric("latency_ms:a") > 20_000.0, "half of them waited for 50 s");
+        // Of each message two transmissions of 100 bytes.
+        let needed = metric("air_bytes") / metric("air_to_needed");
+        assert!((needed - 400.0).abs() < 1e-6, "{needed}");
+    }
+}

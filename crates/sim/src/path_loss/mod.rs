@@ -1,0 +1,103 @@
+//! Who hears whom on a radio medium, and how well, as nodes move: the path loss of each pair over time.
+//!
+//! From a recording ([`event_log`]) or from vehicles that drive ([`company`]). A medium turns it into
+//! loss of packets; [`contacts`] tells what could have arrived at all, and what it takes at least.
+
+mod company;
+mod contacts;
+mod event_log;
+
+pub(crate) use contacts::Contacts;
+pub(crate) use event_log::parse;
+
+use crate::link::Loss;
+use fanfare_proto::Duration;
+use std::sync::Arc;
+
+/// Most nodes of one recording or company: four companies and their staff are 157, and a set of so
+/// many still fits two words.
+pub const NODES_MAX: usize = 128;
+/// No signal at all, in dB.
+const NOTHING: f32 = 999.0;
+/// Between so many dB below the limit and as many above it, reception falls from all to nothing: about
+/// what the completion curves of 802.11 models leave between both.
+const SLOPE: f32 = 3.0;
+
+/// The path loss of each pair of nodes, in dB, from a time on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Moment {
+    pub(crate) at: Duration,
+    /// A row for each node that sends, a column for each that hears.
+    losses: Vec<f32>,
+}
+
+/// The path loss of each pair over time; from one moment to the next it stays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathLoss {
+    nodes: usize,
+    moments: Vec<Moment>,
+}
+
+impl PathLoss {
+    /// How many nodes it speaks of.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+    pub(crate) fn moments(&self) -> &[Moment] {
+        &self.moments
+    }
+    /// From one node to another, at a moment of it.
+    pub(crate) fn between(&self, moment: &Moment, from: usize, to: usize) -> f32 {
+        moment.losses[from * self.nodes + to]
+    }
+}
+
+/// Where the path loss of a medium comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Motion {
+    /// As recorded.
+    Recorded(Arc<PathLoss>),
+    /// A company of vehicles on its way, another one for each seed.
+    Company,
+}
+
+/// How far a radio reaches while its nodes move.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reach {
+    /// Who is how far from whom.
+    pub motion: Motion,
+    /// With this path loss half of all packets arrive, dB: 3 dB less and all do, 3 dB more and none.
+    pub limit: f32,
+}
+
+impl Reach {
+    /// The path loss of a run of `nodes`, for so long.
+    pub(crate) fn path_loss(&self, nodes: usize, seed: u64, until: Duration) -> Arc<PathLoss> {
+        match &self.motion {
+            Motion::Recorded(path_loss) => Arc::clone(path_loss),
+            Motion::Company => Arc::new(company::path_loss(nodes, seed, until)),
+        }
+    }
+    /// What becomes of packets at such a path loss.
+    pub(crate) fn loss(&self, path_loss: f32) -> Loss {
+        let lost = (path_loss - self.limit + SLOPE) / (2.0 * SLOPE);
+        match lost {
+            lost if lost <= 0.0 => Loss::None,
+            lost => Loss::Independent(f64::from(lost.min(1.0))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reception_falls_from_all_to_nothing_around_the_limit() {
+        let reach = Reach { motion: Motion::Company, limit: 120.0 };
+        assert_eq!(reach.loss(117.0), Loss::None);
+        assert_eq!(reach.loss(120.0), Loss::Independent(0.5));
+        assert_eq!(reach.loss(150.0), Loss::Independent(1.0));
+    }
+}
