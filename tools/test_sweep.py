@@ -1,5 +1,6 @@
 """python3 -m unittest discover tools; with FANFARE naming the command, it is run, too."""
 
+import contextlib
 import io
 import os
 import pathlib
@@ -17,9 +18,50 @@ class Sweep(unittest.TestCase):
         self.assertEqual(cut, [(5, 10), (15, 10), (25, 3)])
 
     def test_every_combination_is_made(self):
-        made = sweep.combinations([("a", ["1", "2"]), ("b", ["x", "y"])])
+        made = list(sweep.combinations([("a", ["1", "2"]), ("b", ["x", "y"])]))
         self.assertEqual(len(made), 4)
-        self.assertEqual(sweep.combinations([]), [{}])
+        self.assertIn((("2", "x"), {"a": "2", "b": "x"}), made)
+        self.assertEqual(list(sweep.combinations([])), [((), {})])
+
+    def test_an_experiment_says_what_varies_and_where_keeps_some_of_it(self):
+        schemes = [{"name": "era", "cc": "era"}, {"name": "plm", "cc": "plm", "leave": "2s"}]
+        sizes = {"name": "sessions", "values": [2, 16]}
+        tables = {"set": {"leave": "0s"}, "vary": [{"name": "scheme", "values": schemes}, sizes]}
+        names, cells = sweep.experiment_cells(tables, {"sessions": ["16"]})
+        self.assertEqual(names, ["scheme", "sessions"])
+        self.assertEqual([labels for labels, _ in cells], [("era", "16"), ("plm", "16")])
+        self.assertEqual(cells[1][1], {"leave": "2s", "cc": "plm", "sessions": "16"})
+
+    def test_only_variables_of_the_scenario_are_given_and_may_name_others(self):
+        values = {"fair": "{ packets = ${n} }", "n": "40", "queue": "${fair}", "rate": "${rtt}"}
+        text = "queue = ${queue}\nrate = ${rate}"
+        self.assertEqual(
+            sweep.filled(values, text), {"queue": "{ packets = 40 }", "rate": "${rtt}"}
+        )
+        with self.assertRaisesRegex(sweep.Mistake, "names itself"):
+            sweep.filled({"queue": "${queue}"}, text)
+
+    def error_of(self, *args):
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            self.assertEqual(sweep.main(list(args)), 2)
+        return errors.getvalue()
+
+    def test_bad_input_is_told_in_one_line_and_nothing_is_run(self):
+        experiment = str(FILES.parent / "experiments" / "layers-sessions.toml")
+        small = str(FILES / "small.toml")
+        for args, said in [
+            (["nowhere.toml"], "error: scenario (nowhere.toml): No such file"),
+            ([small, "--where", "a=1"], "is no experiment's file"),
+            ([experiment, "--where", "size=1"], "where (size): does not vary here. One of scheme"),
+            ([experiment, "--where", "sessions=17"], "where (sessions=17): has no such value"),
+            ([experiment, "--vary", "cc=era"], "Use --where"),
+            ([small, "--out", "/nowhere/out.csv"], "error: out (/nowhere/out.csv): No such file"),
+            ([small, "--fanfare", "no-such-command"], "error: fanfare (no-such-command)"),
+        ]:
+            text = self.error_of(*args, "--seeds", "1")
+            self.assertIn(said, text)
+            self.assertEqual(text.strip().count("\n"), 0, text)
 
     def test_twenty_runs_have_the_t_of_nineteen_degrees_of_freedom(self):
         runs, mean, ci95, least, most = sweep.summary([float(n) for n in range(20)])

@@ -4,8 +4,8 @@ use core::ops::Range;
 use fanfare_proto::{Bitrate, Duration, SenderConfig};
 use fanfare_scenarios::{chosen_seed, ms, plan, secs};
 use fanfare_sim::{
-    Change, Flow, FlowKind, Hop, Host, Limit, Link, Object, Plan, Queue, Report, Router, TraceId,
-    Until, jain_index,
+    Change, Flow, FlowKind, Hop, Host, Link, Object, Plan, Queue, Report, Router, TraceId, Until,
+    jain_index,
 };
 
 /// 1 Mbit/s, 50 ms one way.
@@ -65,7 +65,7 @@ fn flows_that_want_more_than_the_bottleneck_fill_it_and_no_more() {
 #[test]
 fn fair_queuing_gives_the_modest_what_they_ask_and_shares_the_rest() {
     // 200 kbit/s beside two that want 900.
-    let fair = megabit().queue(Queue::Fair(Limit::Packets(60)));
+    let fair = megabit().queue(Queue::fair(60));
     let report = pairs(3, 900, fair)
         .adjust(Plan::sender_of(0), |config| {
             config.sender.as_mut().unwrap().rate = Bitrate::kbps(200);

@@ -232,6 +232,22 @@ fn a_hangup_puts_a_new_rate_into_force_and_names_what_cannot_change() {
 }
 
 #[test]
+fn a_hangup_does_not_claim_another_rate_for_layers_that_were_announced() {
+    let stage = Stage::new();
+    let file = stage.file("out/data.bin", 3_000_000);
+    let path = config(&stage, "[send]\nlayers = \"auto\"\nrate = \"500k\"\n");
+    let words = [file.as_os_str(), OsStr::new("--config"), path.as_os_str()];
+    let mut sender = stage.start("send", &words);
+    sender.wait_for("progress");
+    let text = "[send]\nlayers = \"auto\"\nrate = \"50M\"\nverbose = true\n";
+    fs::write(&path, text).unwrap();
+    sender.hang_up();
+    let reloaded = sender.wait_for("reloaded");
+    assert_eq!(reloaded["changed"], serde_json::json!(["verbose"]), "{reloaded}");
+    assert_eq!(reloaded["restart"], serde_json::json!(["rate"]), "{reloaded}");
+}
+
+#[test]
 fn a_hangup_with_a_bad_file_leaves_all_as_it_was_and_tells_every_mistake() {
     let stage = Stage::new();
     let (path, mut sender, receiver) = sending(&stage, "[send]\nrate = \"5M\"\n");

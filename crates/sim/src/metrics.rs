@@ -26,9 +26,21 @@ impl Report {
         metrics.extend(self.dissemination_metrics());
         metrics.extend(self.goodput_metrics(&window));
         metrics.extend(self.layered_metrics(&window));
-        let busy = self.hops.iter().filter(|hop| hop.rate.is_some() && hop.carried > 0);
-        metrics.extend(busy.take(ROWS_MAX).flat_map(|hop| self.hop_metrics(hop, &window)));
+        let busy = self.busiest_hops(&window).into_iter();
+        metrics.extend(busy.flat_map(|hop| self.hop_metrics(hop, &window)));
         metrics
+    }
+
+    /// Hops with a rate that carried anything; when they are many, those that were used most: lines
+    /// to hundreds of hosts must not hide the one that they share.
+    fn busiest_hops(&self, window: &Range<Duration>) -> Vec<&HopReport> {
+        let mut hops: Vec<&HopReport> =
+            self.hops.iter().filter(|hop| hop.rate.is_some() && hop.carried > 0).collect();
+        if hops.len() > ROWS_MAX {
+            hops.sort_by(|a, b| b.utilisation(window).total_cmp(&a.utilisation(window)));
+            hops.truncate(ROWS_MAX);
+        }
+        hops
     }
 
     fn transfer_metrics(&self) -> Vec<Metric> {
@@ -155,5 +167,21 @@ mod tests {
         let used = metrics.iter().find(|(name, _)| name == "utilisation:router0-router1");
         assert!(used.is_some_and(|(_, used)| (used - 0.5).abs() < 0.01), "{metrics:?}");
         assert!(!metrics.iter().any(|(name, _)| name == "complete"), "{metrics:?}");
+    }
+
+    #[test]
+    fn the_line_that_all_share_has_its_figures_however_many_lines_lead_to_it() {
+        let line = |rate| Link::default().rate(rate, 64 << 10);
+        let mut plan = Plan::new(1).until(Until::Limit, Duration::from_secs(2));
+        for source in 2..32 {
+            let cbr = FlowKind::Cbr { rate: Bitrate::kbps(20), bytes: 500 };
+            plan = plan.wire(Router(source), Router(0), line(Bitrate::mbps(10)));
+            plan = plan.flow(Flow::new(Router(source), Router(1), cbr));
+        }
+        let report = plan.wire(Router(0), Router(1), line(Bitrate::mbps(1))).run();
+        let metrics = report.metrics(&(Duration::ZERO..Duration::from_secs(2)));
+        let used = metrics.iter().filter(|(name, _)| name.starts_with("utilisation:"));
+        assert_eq!(used.clone().count(), ROWS_MAX);
+        assert!(used.clone().any(|(name, _)| name == "utilisation:router0-router1"), "{metrics:?}");
     }
 }

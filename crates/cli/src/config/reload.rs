@@ -48,6 +48,10 @@ impl Live for SendArgs {
     ) -> Result<&'static [&'static str], Failure> {
         let (old, new) = (old.plan()?, self.plan()?);
         output.set_verbose(self.output);
+        // Layers are announced once, and nobody waits for who is slow.
+        if old.layered.is_some() {
+            return Ok(&["rate", "min-rate", "slow"]);
+        }
         node.set_slow(new.options.slow);
         // From `auto` to a rate or back it would be another controller.
         if new.congestion != old.congestion {

@@ -7,14 +7,15 @@ use crate::packet::{FlowId, Packet};
 use fanfare_proto::{Time, rng::Rng};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes a flow may send in each of its turns: the largest packet of most networks, so that every
-/// turn sends one.
-const QUANTUM: usize = 1500;
+/// Bytes a flow may send in each of its turns when nothing is said: the largest packet of most
+/// networks, so that every turn sends one.
+pub(crate) const QUANTUM: u32 = 1500;
 
 /// Deficit round robin at work.
 #[derive(Debug)]
 pub(crate) struct Fair {
     room: Room,
+    quantum: usize,
     flows: BTreeMap<FlowId, Waiting>,
     /// Flows with packets, in the order of their turns.
     turns: VecDeque<FlowId>,
@@ -30,8 +31,10 @@ struct Waiting {
 }
 
 impl Fair {
-    pub(crate) fn new(room: Room) -> Self {
-        Self { room, flows: BTreeMap::new(), turns: VecDeque::new(), packets: 0, bytes: 0 }
+    pub(crate) fn new(room: Room, quantum: u32) -> Self {
+        let (flows, turns) = (BTreeMap::new(), VecDeque::new());
+        // A quantum of nothing would never let anybody send.
+        Self { room, quantum: quantum.max(1) as usize, flows, turns, packets: 0, bytes: 0 }
     }
 
     /// The last packet of the flow that holds most.
@@ -71,7 +74,7 @@ impl Discipline for Fair {
             let waiting = self.flows.get_mut(&flow)?;
             let bytes = waiting.packets.front()?.bytes;
             if waiting.deficit < bytes {
-                waiting.deficit += QUANTUM;
+                waiting.deficit += self.quantum;
                 self.turns.rotate_left(1);
                 continue;
             }
@@ -102,7 +105,11 @@ mod tests {
     use fanfare_proto::Bitrate;
 
     fn queue(limit: Limit) -> Fair {
-        Fair::new(limit.room(Bitrate::mbps(1)))
+        Fair::new(limit.room(Bitrate::mbps(1)), QUANTUM)
+    }
+    fn number(packet: &Packet) -> u16 {
+        let FlowId::Background(flow) = packet.flow else { panic!() };
+        flow
     }
 
     #[test]
@@ -115,10 +122,22 @@ mod tests {
         let mut bytes = [0; 3];
         for _ in 0..200 {
             let packet = queue.poll_packet(Time::ZERO).unwrap();
-            let FlowId::Background(flow) = packet.flow else { panic!() };
-            bytes[usize::from(flow)] += packet.bytes;
+            bytes[usize::from(number(&packet))] += packet.bytes;
         }
-        assert!(bytes[1].abs_diff(bytes[2]) <= 2 * QUANTUM, "{bytes:?}");
+        assert!(bytes[1].abs_diff(bytes[2]) <= 2 * QUANTUM as usize, "{bytes:?}");
+    }
+
+    #[test]
+    fn with_a_turn_of_one_packet_flows_alternate_packet_by_packet() {
+        let runs = |quantum| {
+            let mut queue = Fair::new(Limit::Packets(100).room(Bitrate::mbps(1)), quantum);
+            for n in 0..24 {
+                queue.on_packet(Time::ZERO, packet(n % 2, 512, None), &mut Rng::new(1));
+            }
+            let sent = core::iter::from_fn(|| queue.poll_packet(Time::ZERO).map(|p| number(&p)));
+            sent.collect::<Vec<u16>>().chunk_by(|a, b| a == b).map(<[u16]>::len).max()
+        };
+        assert_eq!([runs(512), runs(1500)], [Some(1), Some(3)]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub use red::{AboveMax, Red};
 use crate::packet::Packet;
 use drop_tail::DropTail;
 use fair::Fair;
+pub(crate) use fair::QUANTUM;
 use fanfare_proto::{Bitrate, Duration, Time, rng::Rng};
 use red::RedQueue;
 
@@ -21,7 +22,12 @@ pub enum Queue {
     Red(Red),
     /// A queue for each flow, served in turns by bytes (deficit round robin, Shreedhar and Varghese
     /// 1995); when full, the longest of them loses its last packet.
-    Fair(Limit),
+    Fair {
+        /// Of all together.
+        limit: Limit,
+        /// Bytes of a turn. With those of one packet, flows alternate packet by packet.
+        quantum: u32,
+    },
 }
 
 /// How much may wait. The packet on the wire does not wait.
@@ -56,13 +62,18 @@ impl Queue {
     pub const fn bdp(times: f64, rtt: Duration) -> Self {
         Self::DropTail(Limit::Bdp { times, rtt })
     }
+    /// A queue for each flow, of turns that send a packet of any size; so many packets together.
+    #[must_use]
+    pub const fn fair(packets: u32) -> Self {
+        Self::Fair { limit: Limit::Packets(packets), quantum: QUANTUM }
+    }
 
     /// An empty queue of this kind before a line of `rate`.
     pub(crate) fn build(self, rate: Bitrate) -> Box<dyn Discipline> {
         match self {
             Self::DropTail(limit) => Box::new(DropTail::new(limit.room(rate))),
             Self::Red(red) => Box::new(RedQueue::new(red, rate)),
-            Self::Fair(limit) => Box::new(Fair::new(limit.room(rate))),
+            Self::Fair { limit, quantum } => Box::new(Fair::new(limit.room(rate), quantum)),
         }
     }
 }

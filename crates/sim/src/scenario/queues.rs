@@ -1,13 +1,15 @@
 //! `queue = { kind = … }`: who waits, who is marked, who is dropped.
 
 use super::{fields::Fields, units};
-use crate::queue::{AboveMax, Limit, Queue, Red};
+use crate::queue::{AboveMax, Limit, QUANTUM, Queue, Red};
 use fanfare_proto::Duration;
 
 /// Bytes that wait when nothing is said, as on a link without a queue of its own.
 const DEFAULT: Limit = Limit::Bytes(64 << 10);
 /// Packets of a queue, at most.
 const PACKETS_MAX: u64 = 1_000_000;
+/// Bytes of a turn: to the largest IP packet's.
+const QUANTA: core::ops::RangeInclusive<u64> = 1..=65_535;
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -22,7 +24,10 @@ pub(super) fn read(fields: &Fields<'_>, delay: Duration) -> Option<Queue> {
     let kind = fields.need("kind", fields.choice("kind", &kinds), "\"drop-tail\"");
     let queue = match kind? {
         Kind::DropTail => Some(Queue::DropTail(limit(fields, delay))),
-        Kind::Fair => Some(Queue::Fair(limit(fields, delay))),
+        Kind::Fair => {
+            let quantum = fields.count("quantum", QUANTA).map_or(QUANTUM, |n| n as u32);
+            Some(Queue::Fair { limit: limit(fields, delay), quantum })
+        }
         Kind::Red => red(fields).map(Queue::Red),
     };
     fields.finish();

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn alone_on_a_fair_line_plm_takes_what_pairs_tell_and_loses_nothing() {
-        let report = plan(LayeredControl::Plm, Queue::Fair(crate::Limit::Packets(40))).run();
+        let report = plan(LayeredControl::Plm, Queue::fair(40)).run();
         let [first, late] = receivers(&report);
         let window = secs(15)..secs(30);
         for receiver in [first, late] {
@@ -212,7 +212,7 @@ mod tests {
         let cbr = crate::FlowKind::Cbr { rate: Bitrate::kbps(500), bytes: 512 };
         let flow = crate::Flow::new(Router(0), Router(1), cbr).during(secs(10)..secs(30));
         let run = |leave| {
-            let queue = Queue::Fair(crate::Limit::Packets(40));
+            let queue = Queue::fair(40);
             let latency = MembershipLatency { join: Duration::ZERO, leave: secs(leave) };
             let report =
                 plan(LayeredControl::Plm, queue).flow(flow.clone()).membership(latency).run();

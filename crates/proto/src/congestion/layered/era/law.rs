@@ -5,7 +5,7 @@ use super::{
     caution::{Caution, WANTED_LEAST},
     intervals::Intervals,
     loss_events::LossEvents,
-    queue::{Stretch, Waiting},
+    queue::{Busy, Stretch, Waiting, median},
     random_loss::RandomLoss,
 };
 use crate::{
@@ -38,7 +38,9 @@ const OVERLOAD: f64 = 0.15;
 /// So long layers may go on coming after they were left, when what is too much stays what it was
 /// within these bounds. IGMP version 2 takes two to three seconds (RFC 2236), version 3 two.
 const LEAVE: Duration = Duration::from_secs(4);
-const UNCHANGED: core::ops::Range<f64> = 0.6..1.6;
+const UNCHANGED: core::ops::Range<f64> = 0.5..2.0;
+/// Who has this share of the line takes away all that is too much at once.
+const MINE: f64 = 0.5;
 /// A leave that takes no longer is as good as at once.
 const SOON: Duration = Duration::from_millis(1500);
 /// The longest that is waited for loss to show, seconds.
@@ -53,8 +55,9 @@ const DRAIN: u64 = 16;
 const MOST: f64 = 0.4;
 /// The rest of a queue has gone so long after a round trip.
 const SETTLE: Duration = Duration::from_millis(250);
-/// Mean wait of an interval in which a queue has emptied: seconds, or packets where one takes longer: the second of a pair always waits for the first.
-const EMPTIED: f64 = 0.010;
+/// Mean wait of an interval in which a queue has emptied: seconds, or packets where one takes longer:
+/// the second of a pair always waits for the first, and several sessions' pairs meet.
+const EMPTIED: f64 = 0.016;
 const EMPTIED_PACKETS: f64 = 2.5;
 /// A queue of less than so much of what is wanted is short: it loses nothing.
 const SHORT: f64 = 2.0;
@@ -89,6 +92,8 @@ pub struct Era {
     glance: Stretch,
     glance_bits: f64,
     glance_lost: f64,
+    /// The queue since it last began to grow.
+    busy: Busy,
     interval_lost: bool,
     /// Least transit ever: the path without a queue.
     base: f64,
@@ -124,6 +129,7 @@ impl Era {
             glance: Stretch::new(now),
             glance_bits: 0.0,
             glance_lost: 0.0,
+            busy: Busy::default(),
             interval_lost: false,
             base: f64::INFINITY,
             round_trip: None,
@@ -147,9 +153,11 @@ impl Era {
 
     /// The path's rate: the median of the last pairs.
     fn capacity(&self) -> Option<f64> {
-        let mut sorted: Vec<f64> = self.pairs.iter().copied().collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied()
+        median(&self.pairs.iter().copied().collect::<Vec<f64>>())
+    }
+    /// Bit/s of the layers that it has.
+    fn sum(&self) -> f64 {
+        self.terms.layers.sum(self.level)
     }
     fn packet_bits(&self) -> f64 {
         8.0 * f64::from(self.terms.packet)
@@ -188,6 +196,7 @@ impl Era {
         self.hold_until = now + time;
         self.interval = Stretch::new(self.hold_until);
         self.begin_glance(self.hold_until);
+        self.busy = Busy::default();
     }
     fn begin_glance(&mut self, now: Time) {
         self.glance = Stretch::new(now);
@@ -240,12 +249,15 @@ impl Era {
         }
         let Some(waiting) = self.glance.waiting(now) else { return };
         let share = self.glance_lost / (self.glance.packets() + self.glance_lost);
-        let over = waiting.slope.max(0.0) + share / (1.0 - share);
+        let over = waiting.over() + share / (1.0 - share);
         let queue = waiting.end - self.base;
         let seen = queue > 2.0 * self.wanted(self.rate) || share > 0.0;
         self.begin_glance(now);
         let is_over = over > OVERLOAD && seen;
         let before = core::mem::replace(&mut self.overload, is_over.then_some(over));
+        if !is_over {
+            self.busy = Busy::default();
+        }
         if before.is_some() && !is_over {
             self.on_relief(now);
         }
@@ -259,9 +271,14 @@ impl Era {
         if self.cut.is_some_and(unchanged) {
             return;
         }
-        self.cut = Some((now, over));
         let capacity = self.capacity().unwrap_or(self.rate);
-        self.set_rate((self.rate - over * capacity).max(self.rate * self.caution.cut_least));
+        // A queue that drops is measured by what it drops.
+        let known = if share > 0.0 { None } else { self.busy.excess(self.sum(), capacity) };
+        let excess = known.unwrap_or(over * capacity);
+        self.cut = Some((now, excess / capacity));
+        // All who share a line see all that is too much; who has less of it takes less of that away.
+        let part = (self.rate / (MINE * capacity)).min(1.0);
+        self.set_rate((self.rate - part * excess).max(self.rate * self.caution.cut_least));
         // A layer's loss shows with its next packets.
         let top = self.terms.layers.rate(self.level.max(1) - 1);
         let shows = (2.0 * self.packet_bits() / top).min(SHOWS);
@@ -391,6 +408,7 @@ impl LayeredController for Era {
             self.glance.add(now, arrival.transit);
             self.glance_bits += 8.0 * arrival.bytes as f64;
             self.glance_lost += f64::from(lost);
+            self.busy.add(now, arrival);
         }
         let (length, starting) = match self.phase {
             Phase::Start => (STEP, true),
