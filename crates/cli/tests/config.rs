@@ -239,7 +239,7 @@ fn a_hangup_does_not_claim_another_rate_for_layers_that_were_announced() {
     let words = [file.as_os_str(), OsStr::new("--config"), path.as_os_str()];
     let mut sender = stage.start("send", &words);
     sender.wait_for("progress");
-    let text = "[send]\nlayers = \"auto\"\nrate = \"50M\"\nverbose = true\n";
+    let text = "[send]\nlayers = \"auto\"\nrate = \"50M\"\nverbose = 1\n";
     fs::write(&path, text).unwrap();
     sender.hang_up();
     let reloaded = sender.wait_for("reloaded");
