@@ -14,7 +14,7 @@ const MEMORY: usize = 64 << 20;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Several at once")]
 pub(crate) struct StreamsArgs {
-    /// Send several at once, as this file says: a table [[stream]] for each, with the options that
+    /// Send several at once, as this file says: a table `[[stream]]` for each, with the options that
     /// it has for itself, its files in 'paths', and its 'weight'
     #[arg(long = "streams", id = "streams", value_name = "FILE", conflicts_with = "config")]
     file: Option<PathBuf>,
