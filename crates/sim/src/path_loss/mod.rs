@@ -1,7 +1,7 @@
 //! Who hears whom on a radio medium, and how well, as nodes move: the path loss of each pair over time.
 //!
-//! From a recording ([`event_log`]) or from vehicles that drive ([`company`]). A medium turns it into
-//! loss of packets; [`contacts`] tells what could have arrived at all, and what it takes at least.
+//! From a recording (`event_log`) or from vehicles that drive (`company`). A medium turns it into
+//! loss of packets; `contacts` tells what could have arrived at all, and what it takes at least.
 
 mod company;
 mod contacts;
