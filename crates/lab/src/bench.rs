@@ -5,12 +5,13 @@
 //! and the processors are the only limit. Raw UDP is measured beside every cell, since machines are
 //! shared and only ratios within one run can be compared.
 //!
-//! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all;
+//! - `scratch`: where files are; `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all;
 //!   `beginning`: when its data began to flow; `work`: what a byte costs any receiver;
 //!   `streams`: several streams of one process
 
 mod beginning;
 mod raw;
+mod scratch;
 mod star;
 mod streams;
 mod transfer;
@@ -19,13 +20,15 @@ mod work;
 use crate::{
     error::{LabError, Refusal},
     host::Host,
+    payload,
     peer::{Parity, Peer, System, Tools},
     rights,
     stop::Stop,
 };
+use scratch::Scratch;
 use serde::Serialize;
 use star::Star;
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 pub use streams::Together;
 pub use transfer::Transfer;
 
@@ -138,9 +141,8 @@ impl Bench {
     /// The source, and a copy for each receiver.
     fn check_room(&self, scratch: &Scratch, receivers: usize) -> Result<(), LabError> {
         let copies = receivers as u64 + 1;
-        let failed = |error: rustix::io::Errno| LabError::system("directory ()", &error.into());
-        let room = rustix::fs::statvfs(&scratch.0).map_err(failed)?;
-        let (free, need) = (room.f_bavail * room.f_frsize, copies * self.size);
+        let failed = |error: std::io::Error| LabError::system("directory ()", &error);
+        let (free, need) = (payload::free(&scratch.0).map_err(failed)?, copies * self.size);
         if free >= need {
             return Ok(());
         }
@@ -242,26 +244,6 @@ fn median(mut values: Vec<f64>) -> f64 {
         0 => 0.0,
         odd if odd % 2 == 1 => values[odd / 2],
         even => f64::midpoint(values[even / 2 - 1], values[even / 2]),
-    }
-}
-
-/// A directory of our own; gone with all that is in it when dropped.
-#[derive(Debug)]
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn make(above: &std::path::Path) -> Result<Self, LabError> {
-        let path = above.join(format!("fanfare-bench-{}", std::process::id()));
-        let failed = |error| LabError::system(format!("directory ({})", path.display()), &error);
-        fs::create_dir_all(&path).map_err(failed)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Only ours, and of no use any more.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read as _},
+    io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -15,18 +15,26 @@ use std::{
 
 /// Files in memory (linux/magic.h).
 const TMPFS_MAGIC: u64 = 0x0102_1994;
+/// Bytes written at a time.
+const PIECE: usize = 256 << 10;
 /// Less memory is touched within the time of a few packets.
 const WORTHWHILE: u64 = 64 << 20;
 /// What fast transfers take in this time is ahead of them.
 const SHED_INTERVAL: Duration = Duration::from_millis(20);
-const AHEAD: u64 = 16 << 20;
+const AHEAD: u64 = 64 << 20;
 
 /// Writes `size` bytes of this seed.
 pub(crate) fn write(path: &Path, seed: u64, size: u64) -> io::Result<()> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&seed.to_le_bytes());
-    io::copy(&mut hasher.finalize_xof().take(size), &mut File::create(path)?)?;
-    Ok(())
+    copy(&mut hasher.finalize_xof().take(size), File::create(path)?)
+}
+
+/// By pieces as large as receivers write: in memory the pages of a file are as large as what is written.
+fn copy(from: &mut impl io::Read, to: File) -> io::Result<()> {
+    let mut to = io::BufWriter::with_capacity(PIECE, to);
+    io::copy(from, &mut to)?;
+    to.flush()
 }
 
 /// Has the machine's host hand out as much memory as files of so many bytes in this directory will
@@ -48,8 +56,8 @@ impl Ballast {
     /// Takes so many bytes, where files are in memory.
     fn take(directory: &Path, bytes: u64) -> io::Result<Self> {
         let path = directory.join("ballast");
-        if rustix::fs::statfs(directory)?.f_type as u64 == TMPFS_MAGIC {
-            io::copy(&mut io::repeat(0).take(bytes), &mut File::create(&path)?)?;
+        if in_memory(directory)? {
+            copy(&mut io::repeat(0).take(bytes), File::create(&path)?)?;
         }
         Ok(Self { path, shed: None })
     }
@@ -90,8 +98,13 @@ impl Drop for Ballast {
     }
 }
 
+/// Whether files in this directory are in memory.
+pub(crate) fn in_memory(directory: &Path) -> io::Result<bool> {
+    Ok(rustix::fs::statfs(directory)?.f_type as u64 == TMPFS_MAGIC)
+}
+
 /// Free bytes of the mount.
-fn free(directory: &Path) -> io::Result<u64> {
+pub(crate) fn free(directory: &Path) -> io::Result<u64> {
     let room = rustix::fs::statvfs(directory)?;
     Ok(room.f_bavail * room.f_frsize)
 }

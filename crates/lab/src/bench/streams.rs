@@ -1,6 +1,6 @@
 //! Several streams of one process, a receiver each, and one stream alone in the same minutes.
 
-use super::{Bench, Cell, Scratch, Told, Transfer, median, star::Star, transfer};
+use super::{Bench, Cell, Told, Transfer, median, scratch::Scratch, star::Star, transfer};
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},

@@ -74,8 +74,9 @@ pub(super) fn run(
         interrupted: "bench (): was interrupted. Run it again",
     };
     let copies = cell.bench.size * task.receivers.len() as u64;
-    payload::touch_memory(&directory, copies).map_err(failed)?;
+    let ballast = payload::Ballast::shedding(&directory, copies).map_err(failed)?;
     let transfer = deliver(cell, order);
+    drop(ballast);
     fs::remove_dir_all(&directory).map_err(failed)?;
     transfer
 }

@@ -214,13 +214,15 @@ pub(crate) fn rename_new(
     }
 }
 
-/// Reserves room where the file system can, or makes a hole.
+/// Reserves room where the file system can. Elsewhere the file grows as it is written: what never had room
+/// may be filled with zeros first (FAT), and in memory (tmpfs) large pages below a file's length are cleared
+/// before they are written to.
 pub(crate) fn reserve(file: &dyn FileHandle, size: u64) -> Result<(), Errno> {
     if size == 0 {
         return Ok(());
     }
     match file.reserve(size) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => file.set_len(size),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
         other => other,
     }
 }

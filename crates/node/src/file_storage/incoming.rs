@@ -123,7 +123,7 @@ impl Incoming {
             directory.remove(&name);
             return Err(io::ErrorKind::NotFound.into());
         }
-        if found.len > size {
+        if found.len != size {
             file.handle().set_len(size)?;
         }
         Ok(Self { named: false, ..Self::new(name, file, size, None) })
@@ -153,6 +153,14 @@ impl Incoming {
     pub(super) fn reserve(&self) -> Result<(), StorageError> {
         let reserved = disk::reserve(self.file.handle(), self.size);
         reserved.map_err(|errno| super::storage_error(&errno.into()))
+    }
+
+    /// Gives it its whole length: what has not been written is zeros.
+    pub(super) fn extend(&self) -> io::Result<()> {
+        if self.file.handle().metadata()?.len < self.size {
+            self.file.handle().set_len(self.size)?;
+        }
+        Ok(())
     }
 
     /// A sync of it has failed: what memory shows of it may not be on the disk, now or ever.

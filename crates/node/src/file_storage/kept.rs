@@ -30,7 +30,7 @@ const FRESH_MAX: usize = 64;
 #[derive(Debug)]
 pub(super) struct Kept {
     directory: Arc<Directory>,
-    /// By the beginning of their root: bytes of the part.
+    /// By the beginning of their root: bytes of the file, of which a part may have fewer.
     parts: BTreeMap<[u8; 8], u64>,
     /// Beginnings of roots of which there is a manifest and no part: their files had got their
     /// names when a receiver was killed, and nobody has put it on record.
@@ -48,8 +48,8 @@ impl Kept {
             let stem = name.trim_end_matches(MANIFEST);
             let root = stem.strip_prefix(PART_PREFIX).and_then(parse_hex);
             match (root, own.get(&format!("{stem}{PART}"))) {
-                (Some(root), Some(size)) => {
-                    parts.insert(root, *size);
+                (Some(root), Some(len)) => {
+                    parts.insert(root, read_manifest(&directory, name).map_or(*len, |m| m.size()));
                 }
                 // Its part has become a file, which is looked for when it is announced.
                 (root, _) => {
@@ -68,7 +68,7 @@ impl Kept {
         Self { directory, parts, placed, fresh: BTreeMap::new() }
     }
 
-    /// Whether a part has just so many bytes: it may be the object's that begins.
+    /// Whether a part is of a file of just so many bytes: it may be the object's that begins.
     pub(super) fn has_size(&self, size: u64) -> bool {
         self.parts.values().any(|part| *part == size)
     }
@@ -101,11 +101,8 @@ impl Kept {
         if let Some(manifest) = self.fresh.get(root) {
             return Some(manifest.clone());
         }
-        let file = self.directory.open_own(&manifest_name(root)).ok()?;
-        let mut bytes = Vec::new();
-        let reader = Reader::new(file.handle());
-        reader.take(MANIFEST_MAX + HEAD_MAX).read_to_end(&mut bytes).ok()?;
-        Manifest::from_disk(&bytes).filter(|manifest| manifest.root() == *root).map(Arc::new)
+        let manifest = read_manifest(&self.directory, &manifest_name(root));
+        manifest.filter(|manifest| manifest.root() == *root).map(Arc::new)
     }
 
     /// A part of this root is there from now on.
@@ -122,6 +119,14 @@ impl Kept {
         self.fresh.remove(root);
         manifest_name(root)
     }
+}
+
+fn read_manifest(directory: &Directory, name: &str) -> Option<Manifest> {
+    let file = directory.open_own(name).ok()?;
+    let mut bytes = Vec::new();
+    let reader = Reader::new(file.handle());
+    reader.take(MANIFEST_MAX + HEAD_MAX).read_to_end(&mut bytes).ok()?;
+    Manifest::from_disk(&bytes)
 }
 
 /// What a crash has left without a manifest is of no use. Another receiver may be at work in the

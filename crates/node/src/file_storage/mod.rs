@@ -143,6 +143,11 @@ impl FileStorage {
         self.parts.as_mut().map_or(Ok(()), |parts| parts.reserve(key))
     }
 
+    /// What is not written of an object counts as zeros.
+    pub(crate) fn extend(&mut self, key: ObjectKey) -> Result<(), StorageError> {
+        self.parts.as_mut().map_or(Ok(()), |parts| parts.extend(key))
+    }
+
     /// A manifest has come: parts of its root are kept from now on.
     pub(crate) fn learn(&mut self, manifest: Manifest) {
         if let Some(parts) = &mut self.parts {

@@ -144,6 +144,11 @@ impl Parts {
         self.part(key).map_or(Ok(()), |part| part.incoming.reserve())
     }
 
+    /// What is not written is to count as zeros.
+    pub(super) fn extend(&mut self, key: ObjectKey) -> Result<(), StorageError> {
+        self.part(key).map_or(Ok(()), |part| part.incoming.extend()).map_err(|e| storage_error(&e))
+    }
+
     pub(super) fn write(
         &mut self,
         key: ObjectKey,
@@ -236,6 +241,10 @@ impl Parts {
             }
         };
         if let Some(part) = self.part(key) {
+            if is_pack {
+                // Without a manifest its length tells a later attempt whose part it is.
+                part.incoming.extend().map_err(|e| storage_error(&e))?;
+            }
             part.root = Some(*root);
             part.is_pack = is_pack;
             if let What::File(name) = what {

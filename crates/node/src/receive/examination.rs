@@ -47,7 +47,7 @@ impl ReceiveJob {
             Some(what) => storage.identify(key, &details.root, what)?,
             None => Found::Nothing,
         };
-        claim_zeros(session, storage, key, details);
+        claim_zeros(session, storage, key, details)?;
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return Ok(()) };
         let held_back = object.origin != Origin::Received;
         let mut receiver = session.receiver();
@@ -142,12 +142,17 @@ fn claim_zeros(
     storage: &mut FileStorage,
     key: ObjectKey,
     details: &Details,
-) {
-    let Some(manifest) = storage.manifest(&details.root) else { return };
+) -> Result<(), StorageError> {
+    let zeros = storage.manifest(&details.root).map(|manifest| manifest.zero_runs());
+    let zeros = zeros.unwrap_or_default();
+    if !zeros.is_empty() {
+        storage.extend(key)?;
+    }
     let mut receiver = session.receiver();
-    for (offset, len) in manifest.zero_runs() {
+    for (offset, len) in zeros {
         receiver.have(key, offset, len, storage);
     }
+    Ok(())
 }
 
 /// The runs (offset, length) of `size` bytes that are not among `runs`, which are in order.
