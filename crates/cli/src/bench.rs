@@ -69,7 +69,7 @@ struct ThroughputArgs {
     /// The network's largest IP packet
     #[arg(long, default_value_t = 1500, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(MTUS))]
     mtu: u64,
-    /// Where files are [default: in memory]
+    /// Where files are [default: in memory, by large pages]
     #[arg(long)]
     dir: Option<PathBuf>,
     /// More options of `fanfare send`, such as --send-option=--cc=auto
