@@ -177,7 +177,7 @@ mod tests {
             .host(node())
             .cooperate(Hosts::All, GroupConfig::default())
             .subscribe(Hosts::All, &Subscription::new(Filter::new("#").unwrap()))
-            .medium(medium.reach(Reach { motion, limit: 100.0 }))
+            .medium(medium.reach(Reach { motion, limit: 100.0, combined: false }))
             .at(Duration::from_secs(10), Change::Publish(Host(0), publish("a/1")))
             .at(Duration::from_secs(90), Change::Publish(Host(0), publish("b")))
             .until(Until::Limit, Duration::from_secs(200))

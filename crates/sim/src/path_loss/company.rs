@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_network_falls_apart_at_hills_and_is_whole_for_most_of_the_time() {
-        let reach = Reach { motion: Motion::Company, limit: 139.0 };
+        let reach = Reach { motion: Motion::Company, limit: 139.0, combined: false };
         for seed in 1..=3 {
             let contacts = Contacts::new(&path_loss(24, seed, MINUTES_20), &reach);
             let all = connected(&contacts, 0..1200);

@@ -119,7 +119,10 @@ mod tests {
     use fanfare_proto::Duration;
 
     fn contacts(text: &str) -> Contacts {
-        Contacts::new(&parse(text).unwrap(), &Reach { motion: Motion::Company, limit: 100.0 })
+        Contacts::new(
+            &parse(text).unwrap(),
+            &Reach { motion: Motion::Company, limit: 100.0, combined: false },
+        )
     }
     fn at(s: u64) -> Time {
         Time::ZERO + Duration::from_secs(s)

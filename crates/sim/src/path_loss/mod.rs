@@ -1,8 +1,10 @@
 //! Who hears whom on a radio medium, and how well, as nodes move: the path loss of each pair over time.
 //!
-//! From a recording (`event_log`) or from vehicles that drive (`company`). A medium turns it into
+//! From a recording (`event_log`) or from vehicles that drive (`company`); where a radio repeats what it
+//! hears, from who is reached in the end (`combined`). A medium turns it into
 //! loss of packets; `contacts` tells what could have arrived at all, and what it takes at least.
 
+mod combined;
 mod company;
 mod contacts;
 mod event_log;
@@ -69,14 +71,21 @@ pub struct Reach {
     pub motion: Motion,
     /// With this path loss half of all packets arrive, dB: 3 dB less and all do, 3 dB more and none.
     pub limit: f32,
+    /// Its radio repeats what it hears, all at once, so that a packet is everywhere to where hops lead: the
+    /// limit is that of a hop.
+    pub combined: bool,
 }
 
 impl Reach {
     /// The path loss of a run of `nodes`, for so long.
     pub(crate) fn path_loss(&self, nodes: usize, seed: u64, until: Duration) -> Arc<PathLoss> {
-        match &self.motion {
+        let path_loss = match &self.motion {
             Motion::Recorded(path_loss) => Arc::clone(path_loss),
             Motion::Company => Arc::new(company::path_loss(nodes, seed, until)),
+        };
+        match self.combined {
+            true => Arc::new(combined::reached(&path_loss, self.limit)),
+            false => path_loss,
         }
     }
     /// What becomes of packets at such a path loss.
@@ -95,7 +104,7 @@ mod tests {
 
     #[test]
     fn reception_falls_from_all_to_nothing_around_the_limit() {
-        let reach = Reach { motion: Motion::Company, limit: 120.0 };
+        let reach = Reach { motion: Motion::Company, limit: 120.0, combined: false };
         assert_eq!(reach.loss(117.0), Loss::None);
         assert_eq!(reach.loss(120.0), Loss::Independent(0.5));
         assert_eq!(reach.loss(150.0), Loss::Independent(1.0));

@@ -162,10 +162,12 @@ pub(super) fn medium(fields: &Fields<'_>, nodes: &Nodes, read: &ReadFile<'_>) ->
     medium
 }
 
-/// `{ company = true, limit = 139 }`, or `{ file = "recorded.eel", limit = 139 }`.
+/// `{ company = true, limit = 139 }`, or `{ file = "recorded.eel", limit = 139 }`; with `combined = true` of a
+/// radio that repeats what it hears.
 fn reach(fields: &Fields<'_>, nodes: usize, read: &ReadFile<'_>) -> Option<Reach> {
     let limit = fields.need("limit", fields.read("limit", units::number), "139")?;
     let company = fields.flag("company") == Some(true);
+    let combined = fields.flag("combined") == Some(true);
     let recorded = fields.text("file").and_then(|file| {
         let parsed = read(file).and_then(|text| path_loss::parse(&text));
         let fits = parsed.and_then(|recorded| match recorded.nodes() == nodes {
@@ -191,7 +193,7 @@ fn reach(fields: &Fields<'_>, nodes: usize, read: &ReadFile<'_>) -> Option<Reach
         Some(recorded) => Motion::Recorded(Arc::new(recorded)),
         None => Motion::Company,
     };
-    Some(Reach { motion, limit: limit as f32 })
+    Some(Reach { motion, limit: limit as f32, combined })
 }
 
 /// One loss for all pairs, or a row for each node that sends.
