@@ -1,7 +1,11 @@
 //! `fanfare send --streams`: several sendings at once, each with a group, files and receivers of its
 //! own and on threads of its own; they share a rate and memory.
 
-use std::{collections::BTreeMap, path::Path, thread};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    thread,
+};
 
 use fanfare_node::{MemoryShort, Sources, Streams};
 
@@ -70,7 +74,7 @@ fn prepare<'a>(
     streams: &Streams,
 ) -> Result<Vec<Prepared<'a>>, Failure> {
     check_shared(each)?;
-    let mut prepared = Vec::new();
+    let mut plans = Vec::new();
     for stream in each {
         let at = |failure: Failure| Failure {
             text: format!("stream at {}: {}", stream.place, failure.text),
@@ -80,26 +84,36 @@ fn prepare<'a>(
         let plan = args.plan().map_err(at)?;
         Sources::check(&args.paths).map_err(|error| at(error.into()))?;
         plan.builder.check().map_err(|error| at(error.into()))?;
-        let (builder, most) = (plan.builder, args.given_rate()?);
+        plans.push((stream, plan));
+    }
+    let least = plans.iter().map(|(_, plan)| plan.builder.memory_least()).sum();
+    let mut prepared = Vec::new();
+    for (StreamSettings { args, weight, .. }, plan) in plans {
         let builder = streams
-            .add(builder, stream.weight, most)
-            .map_err(|short| too_little(&short, each.len()))?;
+            .add(plan.builder, *weight, args.given_rate()?)
+            .map_err(|short| too_little(&short, each.len(), least))?;
         let name = args.net.group()?.group.to_string();
         prepared.push(Prepared { args, plan: SendPlan { builder, ..plan }, name });
     }
     Ok(prepared)
 }
 
-fn too_little(short: &MemoryShort, count: usize) -> Failure {
-    let MemoryShort { bound, least } = *short;
+fn too_little(short: &MemoryShort, count: usize, least: usize) -> Failure {
     let size = |bytes: usize| units::size(bytes as u64);
     let text = format!(
-        "memory ({}): {count} streams hold up to {} each at least. Give --memory {}MiB",
-        size(bound),
+        "memory ({}): {count} streams hold {} together at least. Give --memory {}MiB",
+        size(short.bound),
         size(least),
-        (least * count).div_ceil(1 << 20)
+        least.div_ceil(1 << 20)
     );
     Failure::usage("streams.invalid", text)
+}
+
+/// One spelling of a file that may not be there yet.
+fn whole(path: &Path) -> PathBuf {
+    let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    let there = || Some(parent.canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(there).unwrap_or_else(|| path.to_owned())
 }
 
 /// Refuses what two streams cannot have both.
@@ -116,7 +130,7 @@ fn check_shared(each: &[StreamSettings]) -> Result<(), Failure> {
             return refused(format!("group ({group})"), before, advice);
         }
         if let Some(path) = &args.receipts
-            && let Some(before) = receipts.insert(path, place)
+            && let Some(before) = receipts.insert(whole(path), place)
         {
             let what = format!("receipts ({})", path.display());
             return refused(what, before, "Give each a file of its own");

@@ -171,7 +171,7 @@ fn every_mistake_in_a_file_of_streams_is_told_with_its_line() {
         (
             "memory.toml",
             format!("memory = \"1MiB\"\n{a}{b}paths = [\"F\"]\n"),
-            "memory (1.0 MiB): 2 streams hold up to 1.3 MiB each at least. Give --memory 3MiB",
+            "memory (1.0 MiB): 2 streams hold 2.5 MiB together at least. Give --memory 3MiB",
         ),
         (
             "receipts.toml",

@@ -5,13 +5,12 @@
 //! and the processors are the only limit. Raw UDP is measured beside every cell, since machines are
 //! shared and only ratios within one run can be compared.
 //!
-//! - `scratch`: where files are; `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all;
+//! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all;
 //!   `beginning`: when its data began to flow; `work`: what a byte costs any receiver;
 //!   `streams`: several streams of one process
 
 mod beginning;
 mod raw;
-mod scratch;
 mod star;
 mod streams;
 mod transfer;
@@ -20,12 +19,11 @@ mod work;
 use crate::{
     error::{LabError, Refusal},
     host::Host,
-    payload,
     peer::{Parity, Peer, System, Tools},
     rights,
+    scratch::Scratch,
     stop::Stop,
 };
-use scratch::Scratch;
 use serde::Serialize;
 use star::Star;
 use std::path::PathBuf;
@@ -111,12 +109,13 @@ impl Bench {
         rights::check()?;
         crate::lab::clear_leftovers()?;
         let peers = self.prepare(tell)?;
-        let scratch = Scratch::make(&self.directory)?;
-        self.check_room(&scratch, self.receivers.iter().copied().max().unwrap_or(0))?;
+        let scratch = Scratch::with_large_pages(&self.directory)?;
+        let most = self.receivers.iter().copied().max().unwrap_or(0);
+        scratch.check_room(self.size, most)?;
         let mut speeds = Vec::new();
         for receivers in &self.receivers {
             let (star, to) = (Star::up(*receivers, self.mtu, false)?, *receivers);
-            let cell = Cell { bench: self, star: &star, to, scratch: &scratch.0, stop };
+            let cell = Cell { bench: self, star: &star, to, scratch: scratch.path(), stop };
             speeds.extend(cell.run(&peers, tell)?);
         }
         Ok(speeds)
@@ -136,22 +135,6 @@ impl Bench {
             }
         }
         Ok(peers)
-    }
-
-    /// The source, and a copy for each receiver.
-    fn check_room(&self, scratch: &Scratch, receivers: usize) -> Result<(), LabError> {
-        let copies = receivers as u64 + 1;
-        let failed = |error: std::io::Error| LabError::system("directory ()", &error);
-        let (free, need) = (payload::free(&scratch.0).map_err(failed)?, copies * self.size);
-        if free >= need {
-            return Ok(());
-        }
-        let text = format!(
-            "directory ({}): {free} bytes are free, {need} are needed for {copies} copies. Use a \
-             smaller --size or another --dir",
-            self.directory.display()
-        );
-        Err(LabError::new(Refusal::Missing, "bench.room", text))
     }
 }
 

@@ -25,7 +25,8 @@
 //! - `snapshot`, `lateness`: what was counted, and whether it may be believed; `capture`: pcap.
 //! - `run`, `process`, `transfers`: the programs of a scenario; `wait`, `stop`: until what.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again.
-//! - `bench`: how fast this machine is with them, without an emulator between.
+//! - `bench`: how fast this machine is with them, without an emulator between; `payload`, `scratch`: the
+//!   file that both send, and where its copies are.
 //! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
 //! - `check`: how exact it is here; `super_packet`: what it is measured with, and `bench`, too;
 //!   `payload`: the file that `reproduce` and `bench` send.
@@ -51,6 +52,7 @@ mod process;
 mod reproduce;
 mod rights;
 mod run;
+mod scratch;
 mod segment;
 mod snapshot;
 mod stop;

@@ -298,7 +298,8 @@ impl NodeBuilder {
 
     /// Bytes that sending holds at least: a window to read through, a block of the longest segments
     /// that there may be, and a symbol of its parity.
-    pub(crate) fn memory_least(&self) -> usize {
+    #[must_use]
+    pub fn memory_least(&self) -> usize {
         let config = &self.sender;
         let longest = match self.fit_segment {
             true => config.segment_size.max(ReceiverConfig::default().segment_size_max),

@@ -1,11 +1,12 @@
 //! Several streams of one process, a receiver each, and one stream alone in the same minutes.
 
-use super::{Bench, Cell, Told, Transfer, median, scratch::Scratch, star::Star, transfer};
+use super::{Bench, Cell, Told, Transfer, median, star::Star, transfer};
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
     peer::{Launch, Peer, System, Task, fanfare_parity, fanfare_rate},
     rights,
+    scratch::Scratch,
     stop::Stop,
 };
 use fanfare_sim::jain_index;
@@ -57,15 +58,15 @@ impl Bench {
     ) -> Result<Together, LabError> {
         rights::check()?;
         crate::lab::clear_leftovers()?;
-        let scratch = Scratch::make(&self.directory)?;
-        self.check_room(&scratch, streams)?;
+        let scratch = Scratch::with_large_pages(&self.directory)?;
+        scratch.check_room(self.size, streams)?;
         let star = Star::up(streams, self.mtu, true)?;
-        let cell = |to| Cell { bench: self, star: &star, to, scratch: &scratch.0, stop };
+        let cell = |to| Cell { bench: self, star: &star, to, scratch: scratch.path(), stop };
         let (mut all, mut one) = (Vec::new(), Vec::new());
         for _ in 0..self.repetitions {
             for rate in &self.rates {
                 for (count, transfers) in [(1, &mut one), (streams, &mut all)] {
-                    let peer = Streams::new(self, &scratch.0, count)?;
+                    let peer = Streams::new(self, scratch.path(), count)?;
                     let mut transfer = transfer::run(&cell(count), System::Fanfare, &peer, *rate)?;
                     // It sends so many files.
                     transfer.cpu_per_gb[0] /= count as f64;

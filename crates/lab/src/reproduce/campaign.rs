@@ -10,10 +10,12 @@ use crate::{
     error::{LabError, Refusal},
     peer::{Peer, System, Tools},
     rights,
+    scratch::Scratch,
     stop::Stop,
 };
 use std::{
     fs,
+    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::{Condvar, Mutex, PoisonError},
     thread,
@@ -118,7 +120,8 @@ impl Campaign {
         let jobs: Vec<Job> =
             all.into_iter().filter(|job| !self.is_done(&ledger, &peers, job)).collect();
         tell(&Progress::Planned(jobs.len(), count - jobs.len()));
-        let scratch = scratch();
+        let scratch = Scratch::make(&memory_directory())?;
+        scratch.check_room(self.experiment.size, self.experiment.receivers)?;
         let shared = Shared { jobs, ledger, rate: 0, running: 0, number: 0, failure: None, tell };
         let (shared, wake) = (Mutex::new(shared), Condvar::new());
         let work = Work {
@@ -126,7 +129,7 @@ impl Campaign {
             peers: &peers,
             shared: &shared,
             wake: &wake,
-            scratch: &scratch,
+            scratch: scratch.path(),
             stop,
         };
         thread::scope(|scope| {
@@ -134,16 +137,16 @@ impl Campaign {
                 scope.spawn(|| work.run());
             }
         });
-        // Only ours, and of no use any more.
-        let _ = fs::remove_dir_all(&scratch);
+        drop(scratch);
         let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         let versions: Vec<_> =
             peers.iter().map(|(system, peer)| (*system, peer.version())).collect();
         let records = shared.ledger.records().to_vec();
-        let points = table::write(&self.experiment, &versions, &records, &self.out)?;
+        // Tables of what there is, also where the trials ended early: why they did is told first.
+        let points = table::write(&self.experiment, &versions, &records, &self.out);
         match shared.failure {
             Some(failure) => Err(failure),
-            None => Ok(Measured { records, points }),
+            None => Ok(Measured { records, points: points? }),
         }
     }
 
@@ -206,7 +209,9 @@ impl Work<'_, '_> {
     fn run(&self) {
         while let Some((job, number)) = self.take() {
             let directory = self.scratch.join(number.to_string());
-            let result = self.trial(&job, &directory);
+            // A panic is told as what ended the campaign: others wait for this one's end.
+            let result = panic::catch_unwind(AssertUnwindSafe(|| self.trial(&job, &directory)))
+                .unwrap_or_else(|_| Err(panicked(&job)));
             self.keep_logs(&job, &directory, &result);
             let _ = fs::remove_dir_all(&directory);
             self.give_back(job, result);
@@ -293,11 +298,18 @@ impl Work<'_, '_> {
     }
 }
 
-/// A place in memory where there is one: no system's time is a disk's.
-fn scratch() -> PathBuf {
+fn panicked(job: &Job) -> LabError {
+    let text = format!(
+        "trial ({} {} {}): panicked, as told above. Report this",
+        job.cell.key, job.system, job.repetition
+    );
+    LabError::new(Refusal::System, "lab.panic", text)
+}
+
+/// Where files are in memory, if there is such a place.
+fn memory_directory() -> PathBuf {
     let memory = Path::new("/dev/shm");
-    let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    base.join(format!("fanfare-reproduce-{}", std::process::id()))
+    if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 /// `MemAvailable`, bytes.

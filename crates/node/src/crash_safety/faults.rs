@@ -136,11 +136,15 @@ fn wrong_bytes_are_mended_before_the_file_has_its_name() {
 
 #[test]
 fn two_senders_of_one_file_share_its_part_and_both_hear_that_it_is_held() {
-    let case = Case { senders: 2, ..large() };
-    let fs = SimFs::new(case.disk(1));
-    let outcome = live(&case, &fs);
-    assert!(outcome.is_complete(), "{outcome:?}");
-    assert_eq!(names(&fs.state()), ["d/f"]);
+    let mut case = Case { senders: 2, ..large() };
+    // Where no room is reserved a part is as long as what has come.
+    for reserves in [false, true] {
+        case.faults.reserves = reserves;
+        let fs = SimFs::new(case.disk(1));
+        let outcome = live(&case, &fs);
+        assert!(outcome.is_complete(), "{outcome:?}");
+        assert_eq!(names(&fs.state()), ["d/f"]);
+    }
 
     // The same where another file has the name.
     let old = vec![("f".to_owned(), vec![1; 10])];

@@ -168,9 +168,12 @@ impl Outgoing {
         Ok(Window { key, offset, bytes, taken })
     }
 
-    /// For a window: more than there was, or that of the windows used longest ago. One's own floor has
-    /// room for one in any case.
+    /// For a window: more than there was, or that of the windows used longest ago. One is there in any
+    /// case: whoever shares memory has [`WINDOW`] for it, which is not taken again.
     fn memory(&mut self, ahead: usize) -> (Vec<u8>, usize) {
+        if ahead <= WINDOW && self.windows.iter().all(|window| window.taken > 0) {
+            return (Vec::new(), 0);
+        }
         if self.windows.len() < WINDOWS && self.take(ahead) {
             return (Vec::new(), ahead);
         }
@@ -181,6 +184,10 @@ impl Outgoing {
             taken += oldest.taken;
             if oldest.bytes.capacity() > bytes.capacity() {
                 bytes = oldest.bytes;
+            }
+            if oldest.taken == 0 && ahead <= WINDOW {
+                self.give(taken);
+                return (bytes, 0);
             }
             if taken < ahead && self.take(ahead - taken) {
                 taken = ahead;

@@ -263,6 +263,9 @@ impl Parts {
         let Some(part) = self.parts.get_mut(name) else { return Ok(Found::Nothing) };
         if !part.sealed {
             own.incoming.move_to(&mut part.incoming)?;
+            // Both are examined by what the file has from its beginning to its end.
+            part.incoming.flush()?;
+            part.incoming.extend()?;
         }
         self.directory.remove(&own.incoming.name);
         part.sealed |= own.sealed;

@@ -105,7 +105,7 @@ fn rebuild(directory: &Directory, left: &Directory, note: &Note) -> io::Result<(
     Ok(part.handle().set_len(note.size)?)
 }
 
-/// The part to write to. `None` when it is whole, or somebody receives into it.
+/// The part to write to. `None` when it has its whole length, or somebody receives into it.
 fn begin(directory: &Directory, note: &Note) -> io::Result<Option<Arc<OwnFile>>> {
     let name = pack_part_name(&note.root);
     if let Ok(part) = directory.open_own(&name)

@@ -11,7 +11,10 @@ use std::{
 use fanfare_proto::{Bitrate, SenderConfig, Session, Time};
 
 use super::{Shared, activity::Activity, rates::Granted};
-use crate::{file_storage::FileStorage, waker::Waker};
+use crate::{
+    file_storage::{FileStorage, WINDOW},
+    waker::Waker,
+};
 
 /// Room for parity grows by so much at a time: some tens of blocks' repairs.
 const PARITY_STEP: usize = 512 << 10;
@@ -69,8 +72,9 @@ impl Stream {
         storage: &mut FileStorage,
     ) {
         let room = Room { shared: self.shared.clone(), id: self.id };
-        // Its floor holds them: a block that parity is computed from, and a symbol of that.
-        let _ = room.take(block_bytes(config.segment_size, config.fec.source));
+        // Its floor holds them: a window to read through, a block that parity is computed from, and a symbol
+        // of that.
+        let _ = room.take(WINDOW + block_bytes(config.segment_size, config.fec.source));
         storage.share(room);
         self.parity_most = config.parity_cache;
         session.sender().set_parity_cache(0);
@@ -175,7 +179,6 @@ mod tests {
     use fanfare_wire::ObjectTransportId;
 
     use super::{super::Streams, *};
-    use crate::file_storage::WINDOW;
 
     /// A sender as its driver has it.
     struct Party {
@@ -255,7 +258,7 @@ mod tests {
         (0..8).for_each(|window| read(&mut a, window));
         let block = block_bytes(SEGMENT, SOURCE);
         let most = |streams: &Streams| streams.memory().most - 2 * block;
-        assert_eq!(most(&streams), 3 * WINDOW, "its own, and what nobody wanted");
+        assert_eq!(most(&streams), 4 * WINDOW, "what each has in any case, and what nobody wanted");
         (0..2).for_each(|window| read(&mut b, window));
         assert_eq!(most(&streams), 4 * WINDOW);
         assert!(a.stream.asked.load(Ordering::Acquire), "b was refused its second");
