@@ -101,6 +101,12 @@ impl Campaign {
         base.unwrap_or_else(std::env::temp_dir).join("fanfare/peers")
     }
 
+    /// Where files of a trial are: in memory, if there is such a place.
+    pub(crate) fn scratch_base() -> PathBuf {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
+    }
+
     /// Runs what has not been run, and writes the tables.
     ///
     /// # Errors
@@ -295,9 +301,7 @@ impl Work<'_, '_> {
 
 /// A place in memory where there is one: no system's time is a disk's.
 fn scratch() -> PathBuf {
-    let memory = Path::new("/dev/shm");
-    let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    base.join(format!("fanfare-reproduce-{}", std::process::id()))
+    Campaign::scratch_base().join(format!("fanfare-reproduce-{}", std::process::id()))
 }
 
 /// `MemAvailable`, bytes.
