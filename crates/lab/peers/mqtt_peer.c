@@ -48,8 +48,10 @@ int main(int count, char **arguments) {
     mosquitto_message_callback_set(client, on_message);
     mosquitto_reconnect_delay_set(client, 1, RETRY_MAX_S, false);
     mosquitto_max_inflight_messages_set(client, 0);
-    /* A server out of reach is tried again by the loop. */
-    mosquitto_connect_async(client, arguments[1], atoi(arguments[2]), KEEPALIVE_S);
+    /* Later the loop does this; of a server that refuses the first time it makes no second attempt. */
+    while (mosquitto_connect(client, arguments[1], atoi(arguments[2]), KEEPALIVE_S) != MOSQ_ERR_SUCCESS) {
+        sleep(1);
+    }
     if (mosquitto_loop_start(client) != MOSQ_ERR_SUCCESS) {
         return 1;
     }

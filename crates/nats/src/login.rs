@@ -29,6 +29,14 @@ impl Servers {
     }
 }
 
+impl Servers {
+    /// The first that is in an address, as it is written there.
+    fn login(&self) -> Option<(String, String)> {
+        let one = self.0.iter().find(|server| server.has_user_pass())?;
+        Some((one.username()?.to_owned(), one.password().unwrap_or_default().to_owned()))
+    }
+}
+
 /// A text that may hold a password, without it.
 fn without_login(text: &str) -> String {
     match text.rsplit_once('@') {
@@ -129,7 +137,11 @@ impl Login {
             .reconnect_delay_callback(delay)
             .require_tls(self.tls.required);
         options = match &self.identity {
-            Identity::None => options,
+            // The client passes over what an address says.
+            Identity::None => match self.servers.login() {
+                Some((user, password)) => options.user_and_password(user, password),
+                None => options,
+            },
             Identity::User(user, Secret(password)) => {
                 options.user_and_password(user.clone(), password.clone())
             }
