@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_oldest_give_way_by_number_and_by_bytes_and_are_counted() {
         let mut outbox = Outbox::new(3, 1000);
-        ["a", "b", "c", "d"].map(|id| outbox.push(parcel(id, 10, None)));
+        ["a", "b", "c", "d"].into_iter().for_each(|id| outbox.push(parcel(id, 10, None)));
         assert_eq!((outbox.len(), outbox.dropped), (3, 1));
         outbox.push(parcel("e", 985, None));
         assert_eq!(outbox.dropped, 3);
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn what_is_put_back_goes_first_in_its_order_and_what_has_expired_goes_nowhere() {
         let mut outbox = Outbox::new(10, 1000);
-        ["a", "b"].map(|id| outbox.push(parcel(id, 1, None)));
+        ["a", "b"].into_iter().for_each(|id| outbox.push(parcel(id, 1, None)));
         outbox.push(parcel("late", 1, Some(5)));
         outbox.push(parcel("c", 1, Some(50)));
         let taken = outbox.take(Time::ZERO, 2);
