@@ -1,4 +1,4 @@
-//! What the interop runs need from the system, by Debian package name.
+//! What tests and interop runs need from the system, by Debian package name.
 
 use crate::step::{self, Outcome};
 
@@ -12,6 +12,10 @@ const NEEDED: [(&str, &str); 6] = [
     ("tshark", "tshark"),
 ];
 
+/// The same for the tests of the command; what is compared in the laboratory is left out there when it is
+/// missing.
+const FOR_TESTS: [(&str, &str); 2] = [("nats-server", "nats-server"), ("openssl", "openssl")];
+
 fn present(what: &str) -> bool {
     if what.starts_with('/') {
         return std::path::Path::new(what).exists();
@@ -22,8 +26,8 @@ fn present(what: &str) -> bool {
         .any(|dir| std::path::Path::new(dir).join(what).exists())
 }
 
-fn missing() -> Vec<&'static str> {
-    NEEDED.iter().filter(|(what, _)| !present(what)).map(|(_, package)| *package).collect()
+fn missing(needed: &[(&str, &'static str)]) -> Vec<&'static str> {
+    needed.iter().filter(|(what, _)| !present(what)).map(|(_, package)| *package).collect()
 }
 
 fn is_root() -> bool {
@@ -32,12 +36,12 @@ fn is_root() -> bool {
 
 /// Installs what is missing where that is possible: Debian, as root.
 pub(crate) fn install() -> Outcome {
-    let missing = missing();
+    let missing = missing(&[&NEEDED[..], &FOR_TESTS].concat());
     if missing.is_empty() {
         return Outcome::Passed;
     }
     if !is_root() || !present("apt-get") {
-        return Outcome::Skipped(format!("interop needs: {}", missing.join(" ")));
+        return Outcome::Skipped(format!("tests and interop need: {}", missing.join(" ")));
     }
     let update = step::run("apt-get", &["update", "-qq"], &[]);
     if !matches!(update, Outcome::Passed) {
@@ -50,7 +54,7 @@ pub(crate) fn install() -> Outcome {
 
 /// Why the interop runs cannot be had here, if so.
 pub(crate) fn interop_impossible() -> Option<String> {
-    let missing = missing();
+    let missing = missing(&NEEDED);
     if !missing.is_empty() {
         return Some(format!("missing packages: {}", missing.join(" ")));
     }

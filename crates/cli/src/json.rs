@@ -10,7 +10,7 @@ mod sending;
 
 pub(crate) use filling::hex;
 pub(crate) use messages::{
-    Held, Lost, Member, MemberLine, MessageLine, Published, StatusLine, Subscribed,
+    Broker, Held, Lost, Member, MemberLine, MessageLine, Published, StatusLine, Subscribed,
 };
 pub(crate) use receiving::{
     Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object, Resumed, Sender,
@@ -50,6 +50,7 @@ pub(crate) enum Line {
     Message(MessageLine),
     Member(Member),
     Lost(Lost),
+    Broker(Broker),
     Subscribed(Subscribed),
     Status(Box<StatusLine>),
     Reloaded(Reloaded),
@@ -194,6 +195,19 @@ pub(crate) enum ResultLine {
         duplicates: u64,
         dropped: u64,
     },
+    Nats {
+        ok: bool,
+        exit: u8,
+        to_group: u64,
+        to_nats: u64,
+        acknowledged: u64,
+        retried: u64,
+        duplicates: u64,
+        dropped: u64,
+        expired: u64,
+        waiting: u64,
+        reconnects: u64,
+    },
     Subscribe {
         ok: bool,
         exit: u8,
@@ -239,7 +253,7 @@ mod tests {
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion layers \
-                   published held message member lost subscribed status";
+                   published held message member lost broker subscribed status";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

@@ -3,6 +3,7 @@
 mod agree;
 mod capture;
 mod check;
+mod company;
 mod exec;
 mod lines;
 mod plot;

@@ -2,7 +2,7 @@
 //!
 //! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `bench`, `generate`: a file per command;
 //!   `publish`, `subscribe`: `pub` and `sub`, `group_args`: what they have in common;
-//!   `member`: `node`, `local`: its socket; `bridge`: to plain UDP multicast
+//!   `member`: `node`, `local`: its socket; `bridge`: to plain UDP multicast, and to NATS
 //! - `streams`, `streams_args`: several `send` at once, of one process
 //! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show

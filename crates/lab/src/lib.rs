@@ -24,7 +24,8 @@
 //! - `packet`, `segment`: what a cable has to understand of frames; `tap`, `priority`: the system.
 //! - `snapshot`, `lateness`: what was counted, and whether it may be believed; `capture`: pcap.
 //! - `run`, `process`, `transfers`: the programs of a scenario; `wait`, `stop`: until what.
-//! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again.
+//! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again;
+//!   `company`: messages between many, by systems that carry such.
 //! - `bench`: how fast this machine is with them, without an emulator between; `payload`, `scratch`: the
 //!   file that both send, and where its copies are.
 //! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
@@ -36,6 +37,7 @@ mod bench;
 mod capture;
 mod check;
 mod clock;
+mod company;
 mod control;
 mod emulator;
 mod error;
@@ -64,13 +66,14 @@ mod wait;
 
 pub use bench::{Bench, Speed, Together, Told, Transfer};
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
+pub use company::{Company, CompanyProgress, CompanyRow, Radio};
 pub use control::{HostStatus, RunningLab, Status};
 pub use error::{LabError, Refusal};
 pub use host::{Host, INTERFACE};
 pub use lab::{Lab, clear_leftovers};
 pub use lateness::LatenessReport;
 pub use namespace::Namespace;
-pub use peer::{Parity, System};
+pub use peer::{Parity, System, carrier::Carrier};
 pub use process::Ending;
 pub use reproduce::{
     Agreement, AgreementRow, Campaign, Cell, Experiment, Figure, Measured, Outcome, Point,

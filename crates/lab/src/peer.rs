@@ -5,9 +5,11 @@
 //! measured, and when, is the same for all: `reproduce` on an emulated network, `bench` on the kernel's.
 //!
 //! - `fanfare`, `norm`, `openpgm`, `jgroups`, `uftp`, `udpcast`, `tcp`: one system each
+//! - `carrier`: systems that carry messages instead of a file
 //! - `workshop`: compiling and fetching; `program`: a started one, and what it says and uses;
 //!   `delivery`: all that take part in one, until everybody has the file
 
+pub(crate) mod carrier;
 pub(crate) mod delivery;
 mod fanfare;
 mod jgroups;
@@ -20,7 +22,9 @@ mod uftp;
 mod workshop;
 
 use crate::{error::LabError, host::Host};
-pub(crate) use fanfare::{parity as fanfare_parity, rate as fanfare_rate};
+pub(crate) use fanfare::{
+    parity as fanfare_parity, rate as fanfare_rate, version as fanfare_version,
+};
 use std::{
     fmt,
     net::Ipv4Addr,

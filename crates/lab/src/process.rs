@@ -9,7 +9,7 @@ use rustix::{
 use std::{
     fs, io,
     os::unix::process::{CommandExt as _, ExitStatusExt as _},
-    process::{Child, ChildStderr, ChildStdout, Command, Stdio},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
 };
 
 /// `/proc/PID/stat` counts in these: USER_HZ, 100 on every Linux.
@@ -48,11 +48,27 @@ impl Process {
     /// Starts it in a process group of its own, so that Ctrl-C reaches only us, and all that it
     /// starts ends with it.
     pub(crate) fn start(
-        mut command: Command,
+        command: Command,
         stdout: impl Into<Stdio>,
         stderr: impl Into<Stdio>,
     ) -> io::Result<Self> {
-        command.stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
+        Self::begin(command, Stdio::null(), stdout, stderr)
+    }
+    /// The same with an input, which [`Self::input`] gives.
+    pub(crate) fn start_with_input(
+        command: Command,
+        stdout: impl Into<Stdio>,
+        stderr: impl Into<Stdio>,
+    ) -> io::Result<Self> {
+        Self::begin(command, Stdio::piped(), stdout, stderr)
+    }
+    fn begin(
+        mut command: Command,
+        stdin: Stdio,
+        stdout: impl Into<Stdio>,
+        stderr: impl Into<Stdio>,
+    ) -> io::Result<Self> {
+        command.stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
         let mut child = command.spawn()?;
         let group = Pid::from_child(&child);
         match pidfd_open(group, PidfdFlags::empty()) {
@@ -68,6 +84,11 @@ impl Process {
     /// Its outputs, where they are pipes and have not been taken.
     pub(crate) fn outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.child.stdout.take(), self.child.stderr.take())
+    }
+
+    /// Its input, if it has one and it has not been taken.
+    pub(crate) fn input(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
     }
 
     /// Can be read when it has ended and nobody has seen it yet: what to wait for.

@@ -169,6 +169,22 @@ impl Line {
         }))
     }
 
+    pub(crate) fn nats_result(exit: u8, crossed: fanfare_nats::Crossed) -> Self {
+        Self::Result(Box::new(ResultLine::Nats {
+            ok: exit == 0,
+            exit,
+            to_group: crossed.to_group,
+            to_nats: crossed.to_nats,
+            acknowledged: crossed.acknowledged,
+            retried: crossed.retried,
+            duplicates: crossed.duplicates,
+            dropped: crossed.dropped,
+            expired: crossed.expired,
+            waiting: crossed.waiting,
+            reconnects: crossed.reconnects,
+        }))
+    }
+
     pub(crate) fn subscribe_result(
         exit: u8,
         (messages, unwritten): (u64, u64),

@@ -55,6 +55,14 @@ pub(crate) struct Lost {
     pub(crate) reason: String,
 }
 
+/// A bridge's broker is there, or is lost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Broker {
+    pub(crate) servers: String,
+    pub(crate) state: String,
+}
+
 /// A client of a node has subscribed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -27,15 +27,16 @@ const SIZES: RangeInclusive<u64> = 10_000..=1_000_000_000;
 /// command goes on after an interruption. docs/measuring.md says how, and what the columns mean.
 #[derive(Debug, Args)]
 pub(super) struct ReproduceArgs {
-    /// s000-table1, s000-table2, s003 or s003-gigabit
+    /// s000-table1, s000-table2, s003, s003-gigabit or company
     name: String,
-    /// Systems with commas: fanfare, norm, openpgm, jgroups, uftp, udpcast, tcp [default: all that
-    /// are installed]
+    /// Systems with commas: fanfare, norm, openpgm, jgroups, uftp, udpcast, tcp; for company fanfare,
+    /// nats, mqtt, zeromq-norm [default: all that are installed]
     #[arg(long, value_name = "NAMES")]
-    systems: Option<String>,
-    /// Cells with commas, such as 1024:90; a star, or nothing, for all of one half [default: all]
+    pub(super) systems: Option<String>,
+    /// Cells with commas, such as 1024:90; a star, or nothing, for all of one half; for company
+    /// moving, fixed [default: all]
     #[arg(long, value_name = "KEYS")]
-    cells: Option<String>,
+    pub(super) cells: Option<String>,
     /// Bytes of the file, for a quick look [default: the experiment's own]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(SIZES))]
     size: Option<u64>,
@@ -45,22 +46,28 @@ pub(super) struct ReproduceArgs {
     /// Number of the first repetition: the number decides the losses, and another day's figures
     /// say more with other ones
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
-    first: u32,
+    pub(super) first: u32,
     /// Where records and tables go [default: results/s000 and so on]
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Trials side by side at most; fast links take fewer
     #[arg(long, default_value_t = JOBS, value_name = "N")]
-    jobs: usize,
-    /// Two cells, Fanfare and NORM, once: minutes
+    pub(super) jobs: usize,
+    /// Two cells, Fanfare and NORM, once: minutes; of company all systems for one minute, fixed
     #[arg(long)]
-    quick: bool,
+    pub(super) quick: bool,
+    /// Of company: how long messages are published
+    #[arg(long, default_value = "300s", value_name = "TIME")]
+    pub(super) duration: String,
     #[command(flatten)]
     output: OutputArgs,
 }
 
 pub(super) fn run(args: &ReproduceArgs) -> Exit {
     let output = Output::new(args.output);
+    if args.name == super::company::NAME {
+        return super::company::run(args, &output);
+    }
     let campaign = match args.campaign() {
         Ok(campaign) => campaign,
         Err(failure) => return crate::give_up(&output, &failure),

@@ -23,14 +23,18 @@ struct Fanfare {
 }
 
 pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
-    let program = tools.fanfare.clone();
-    let bytes = fs::read(&program).map_err(|error| {
+    let (program, version) = (tools.fanfare.clone(), version(tools)?);
+    Ok(Box::new(Fanfare { program, version }))
+}
+
+/// Two builds of one version are not the same.
+pub(crate) fn version(tools: &Tools) -> Result<String, LabError> {
+    let program = &tools.fanfare;
+    let bytes = fs::read(program).map_err(|error| {
         let text = format!("fanfare ({}): cannot be read ({error}). Build it", program.display());
         LabError::new(Refusal::Missing, "lab.peer", text)
     })?;
-    // Two builds of one version are not the same.
-    let version = format!("{}+{}", env!("CARGO_PKG_VERSION"), workshop::short_hash(&bytes));
-    Ok(Box::new(Fanfare { program, version }))
+    Ok(format!("{}+{}", env!("CARGO_PKG_VERSION"), workshop::short_hash(&bytes)))
 }
 
 /// What is told with `--rate`, so that full packets take the whole link.

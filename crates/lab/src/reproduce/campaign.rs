@@ -103,6 +103,12 @@ impl Campaign {
         base.unwrap_or_else(std::env::temp_dir).join("fanfare/peers")
     }
 
+    /// Where files of a trial are: in memory, if there is such a place.
+    pub(crate) fn scratch_base() -> PathBuf {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
+    }
+
     /// Runs what has not been run, and writes the tables.
     ///
     /// # Errors
@@ -120,7 +126,7 @@ impl Campaign {
         let jobs: Vec<Job> =
             all.into_iter().filter(|job| !self.is_done(&ledger, &peers, job)).collect();
         tell(&Progress::Planned(jobs.len(), count - jobs.len()));
-        let scratch = Scratch::make(&memory_directory())?;
+        let scratch = Scratch::make(&Self::scratch_base())?;
         scratch.check_room(self.experiment.size, self.experiment.receivers)?;
         let shared = Shared { jobs, ledger, rate: 0, running: 0, number: 0, failure: None, tell };
         let (shared, wake) = (Mutex::new(shared), Condvar::new());
@@ -304,12 +310,6 @@ fn panicked(job: &Job) -> LabError {
         job.cell.key, job.system, job.repetition
     );
     LabError::new(Refusal::System, "lab.panic", text)
-}
-
-/// Where files are in memory, if there is such a place.
-fn memory_directory() -> PathBuf {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 /// `MemAvailable`, bytes.

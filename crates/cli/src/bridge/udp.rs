@@ -1,0 +1,192 @@
+//! `fanfare bridge udp`: between a group and plain UDP multicast.
+
+use std::{net::SocketAddr, sync::mpsc::RecvTimeoutError, time::Duration};
+
+use clap::{Args, ValueEnum};
+use fanfare_node::{
+    bridge::{Bridge, BridgeEvent, BridgeOptions, Crossed},
+    group::GroupEvent,
+};
+
+use crate::{
+    exit::{Exit, Failure},
+    group_args::{self, GROUP, MemberArgs},
+    interrupt,
+    json::Line,
+    net_args::NetArgs,
+    progress::{Output, OutputArgs},
+    units,
+};
+
+/// How often to look whether the member still lives; all else comes at once.
+const POLL: Duration = Duration::from_millis(500);
+/// Most that a datagram of UDP over IPv4 holds (RFC 768, RFC 791).
+const DATAGRAM_MAX: u64 = 65_507;
+
+/// Between a group and plain UDP multicast: datagrams become messages, messages datagrams
+///
+/// Each content crosses once within --window. Where two bridges join the same networks, give one of
+/// them --standby: it carries only what the other does not.
+#[derive(Debug, Args)]
+#[command(mut_arg("group", |group| group.default_value(GROUP)))]
+pub(crate) struct UdpArgs {
+    /// The plain multicast group
+    #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "preset")]
+    udp: Option<String>,
+    /// Datagrams are published under this topic; what is published under it or below goes out
+    #[arg(long, value_name = "TOPIC", required_unless_present = "preset")]
+    topic: Option<String>,
+    /// Options for a known kind of traffic; 'tak': --udp 239.2.3.1:6969 --topic tak/sa
+    #[arg(long, value_enum, value_name = "NAME")]
+    preset: Option<Preset>,
+    /// Interface of the plain group, by name or address [default: that of --interface]
+    #[arg(long, value_name = "NAME")]
+    udp_interface: Option<String>,
+    /// Routers that datagrams may pass on the plain side, plus one
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    udp_ttl: u8,
+    /// How long a datagram is of use in the group
+    #[arg(long, default_value = "60s", value_name = "TIME")]
+    expiry: String,
+    /// Longest datagram that crosses, bytes
+    #[arg(long, default_value = "65507", value_name = "SIZE")]
+    datagram_max: String,
+    /// A content crosses once in this time
+    #[arg(long, default_value = "5s", value_name = "TIME")]
+    window: String,
+    /// How long to leave a content to another bridge
+    #[arg(long, default_value = "0s", value_name = "TIME")]
+    standby: String,
+    #[command(flatten)]
+    member: MemberArgs,
+    #[command(flatten)]
+    net: NetArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Preset {
+    Tak,
+}
+
+impl Preset {
+    /// The plain group and the topic. ATAK's mesh sends its situational awareness to this group by
+    /// default.
+    fn udp_and_topic(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Tak => ("239.2.3.1:6969", "tak/sa"),
+        }
+    }
+}
+
+impl UdpArgs {
+    /// The options, understood.
+    fn options(&self) -> Result<BridgeOptions, Failure> {
+        let preset = self.preset.map(Preset::udp_and_topic);
+        let given = |text: &Option<String>, preset: Option<&'static str>| {
+            text.clone().or(preset.map(str::to_owned)).unwrap_or_default()
+        };
+        let plain = plain_group(&given(&self.udp, preset.map(|preset| preset.0)))?;
+        let topic = given(&self.topic, preset.map(|preset| preset.1));
+        if plain == self.net.group()?.group {
+            let text =
+                format!("udp ({plain}): is the group itself. Give another to one of the two sides");
+            return Err(Failure::usage("udp.invalid", text));
+        }
+        let datagram_max = units::bytes("datagram max", &self.datagram_max)?;
+        if datagram_max > DATAGRAM_MAX {
+            let text = format!(
+                "datagram max ({datagram_max}): is more than a datagram holds. Give up to \
+                 {DATAGRAM_MAX}"
+            );
+            return Err(Failure::usage("size.invalid", text));
+        }
+        let (window, standby) =
+            (units::time("window", &self.window)?, units::time("standby", &self.standby)?);
+        if standby >= window {
+            let text = format!(
+                "standby ({}): is not below --window ({}): by then what others have carried is \
+                 forgotten. Give less",
+                self.standby, self.window
+            );
+            return Err(Failure::usage("time.invalid", text));
+        }
+        Ok(BridgeOptions {
+            plain,
+            interface: self.udp_interface.clone().or_else(|| self.net.interface()),
+            ttl: self.udp_ttl,
+            topic: group_args::topic(&topic)?,
+            expiry: units::time("expiry", &self.expiry)?,
+            datagram_max: datagram_max as usize,
+            window,
+            standby,
+        })
+    }
+}
+
+fn plain_group(text: &str) -> Result<SocketAddr, Failure> {
+    let invalid = |why: &str| {
+        let text = format!("udp ({text}): {why}. Give a group and a port, as 239.2.3.1:6969");
+        Failure::usage("udp.invalid", text)
+    };
+    let address: SocketAddr = text.parse().map_err(|_| invalid("not an address with a port"))?;
+    match address.ip().is_multicast() && address.port() != 0 {
+        true => Ok(address),
+        false => Err(invalid("not a multicast group")),
+    }
+}
+
+pub(super) fn bridge(args: &UdpArgs, output: &Output) -> Result<Exit, Failure> {
+    let options = args.options()?;
+    let mut group = args.member.join(&args.net, |_| {})?;
+    let mut bridge = Bridge::open(&mut group, options.clone())?;
+    bridge.subscribe()?;
+    interrupt::stop_on_interrupt(group.stopper());
+    group_args::show_start(&group, "bridging", output);
+    output.text(&format!("with {} under topic {}", options.plain, options.topic));
+    loop {
+        match bridge.next_event(POLL) {
+            Ok(event) => show(event, &options, output),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let crossed = bridge.crossed();
+    drop(bridge);
+    drop(group);
+    conclude(crossed, output)
+}
+
+fn conclude(crossed: Crossed, output: &Output) -> Result<Exit, Failure> {
+    let Crossed { to_group, to_plain, duplicates, dropped } = crossed;
+    output.text(&format!(
+        "{to_group} datagrams to the group, {to_plain} messages to the plain side; {duplicates} \
+         duplicates, {dropped} dropped"
+    ));
+    if output.is_json() {
+        output.event(&Line::bridge_result(Exit::Interrupted as u8, crossed));
+    }
+    Ok(Exit::Interrupted)
+}
+
+fn show(event: BridgeEvent, options: &BridgeOptions, output: &Output) {
+    match event {
+        BridgeEvent::Group(GroupEvent::Sent { .. }) => {}
+        BridgeEvent::Group(event) => {
+            group_args::show(&event, output);
+        }
+        BridgeEvent::TooLong(bytes) => output.warn(
+            "datagram.too_long",
+            format!(
+                "datagram ({bytes} bytes): is longer than may cross ({} bytes)",
+                options.datagram_max
+            ),
+        ),
+        BridgeEvent::NotSent(bytes, why) => output.warn(
+            "datagram.unsent",
+            format!("datagram ({bytes} bytes): could not be sent to {}: {why}", options.plain),
+        ),
+        BridgeEvent::NotPublished(why) => output.warn("datagram.unpublished", why.to_string()),
+    }
+}

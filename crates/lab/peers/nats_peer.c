@@ -1,0 +1,125 @@
+/* Publishes lines and prints what is published, over NATS with JetStream (cnats): one of the systems
+ * beside which groups are measured.
+ *
+ *   nats_peer SERVER NAME SUBJECT...          subjects as subscriptions have them: position.*
+ *
+ * Reads "SUBJECT TEXT" lines and prints the texts that come. A stream takes each message once, and each
+ * client has a durable consumer for each subject: nothing is lost that the stream holds. */
+#include <nats/nats.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PING_MS = 5000, RETRY_MS = 1000, ANSWER_MS = 4000, ACK_WAIT_S = 10 };
+
+static void on_message(natsConnection *server, natsSubscription *subscription, natsMsg *message, void *user) {
+    (void)server, (void)subscription, (void)user;
+    fwrite(natsMsg_GetData(message), 1, (size_t)natsMsg_GetDataLength(message), stdout);
+    putchar('\n');
+    natsMsg_Ack(message, NULL);
+    natsMsg_Destroy(message);
+}
+
+static void on_error(natsConnection *server, natsSubscription *subscription, natsStatus error, void *user) {
+    (void)server, (void)subscription, (void)error, (void)user;
+}
+
+/* The stream may have been made by another client, or the server may be out of reach. */
+static void make_stream(jsCtx *context) {
+    const char *subjects[] = {"position.>", "sensor.>", "document.>"};
+    jsStreamConfig config;
+    jsStreamConfig_Init(&config);
+    config.Name = "COMPANY";
+    config.Subjects = subjects;
+    config.SubjectsLen = 3;
+    config.Storage = js_MemoryStorage;
+    jsErrCode code = 0;
+    for (;;) {
+        natsStatus made = js_AddStream(NULL, context, &config, NULL, &code);
+        if (made == NATS_OK || code == JSStreamNameExistErr) {
+            return;
+        }
+        nats_Sleep(RETRY_MS);
+    }
+}
+
+static void subscribe(jsCtx *context, const char *name, const char *subject, int number) {
+    char durable[64];
+    snprintf(durable, sizeof durable, "%s-%d", name, number);
+    for (;;) {
+        jsSubOptions options;
+        jsSubOptions_Init(&options);
+        options.Stream = "COMPANY";
+        options.Config.Durable = durable;
+        options.Config.DeliverPolicy = js_DeliverAll;
+        options.Config.AckPolicy = js_AckExplicit;
+        options.Config.AckWait = (int64_t)ACK_WAIT_S * 1000000000;
+        options.ManualAck = true;
+        natsSubscription *subscription = NULL;
+        if (js_Subscribe(&subscription, context, subject, on_message, NULL, NULL, &options, NULL) == NATS_OK) {
+            return;
+        }
+        nats_Sleep(RETRY_MS);
+    }
+}
+
+/* Until the stream has it: it knows by the id what it has already. */
+static void publish(jsCtx *context, const char *subject, const char *text, const char *id) {
+    for (;;) {
+        jsPubOptions options;
+        jsPubOptions_Init(&options);
+        options.MsgId = id;
+        options.MaxWait = ANSWER_MS;
+        if (js_Publish(NULL, context, subject, text, (int)strlen(text), &options, NULL) == NATS_OK) {
+            return;
+        }
+        nats_Sleep(RETRY_MS);
+    }
+}
+
+int main(int count, char **arguments) {
+    if (count < 4) {
+        fprintf(stderr, "usage: nats_peer SERVER NAME SUBJECT...\n");
+        return 2;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 1 << 20);
+    const char *name = arguments[2];
+    natsOptions *options = NULL;
+    natsConnection *server = NULL;
+    jsCtx *context = NULL;
+    natsOptions_Create(&options);
+    natsOptions_SetURL(options, arguments[1]);
+    natsOptions_SetMaxReconnect(options, -1);
+    natsOptions_SetReconnectWait(options, RETRY_MS);
+    natsOptions_SetRetryOnFailedConnect(options, true, NULL, NULL);
+    natsOptions_SetPingInterval(options, PING_MS);
+    natsOptions_SetErrorHandler(options, on_error, NULL);
+    natsStatus connected = natsConnection_Connect(&server, options);
+    if (connected != NATS_OK && connected != NATS_NOT_YET_CONNECTED) {
+        fprintf(stderr, "%s\n", natsStatus_GetText(connected));
+        return 1;
+    }
+    if (natsConnection_JetStream(&context, server, NULL) != NATS_OK) {
+        return 1;
+    }
+    make_stream(context);
+    for (int number = 3; number < count; number++) {
+        subscribe(context, name, arguments[number], number);
+    }
+    puts("ready");
+    char *line = NULL, id[96];
+    size_t room = 0;
+    ssize_t length;
+    for (unsigned long number = 0; (length = getline(&line, &room, stdin)) > 0; number++) {
+        line[length - 1] = '\0';
+        char *text = strchr(line, ' ');
+        if (text == NULL) {
+            continue;
+        }
+        *text++ = '\0';
+        snprintf(id, sizeof id, "%s-%lu", name, number);
+        publish(context, line, text, id);
+    }
+    return 0;
+}

@@ -1,0 +1,212 @@
+//! A company's messages by real systems, side by side over the same emulated radio.
+//!
+//! The traffic of the simulated company (scenarios/files/company.toml), shortened: reports of position
+//! from everybody to everybody, sensor data from one to three, documents from one to two. Each system
+//! runs in a lab of its own with the same seed; what is published, and what comes, is noted by this
+//! process, so that there is one clock.
+//!
+//! - `traffic`: what is published when, and for whom; `tally`: what has come
+//! - `trial`: one system on one radio; `table`: all of them
+
+mod table;
+mod tally;
+mod traffic;
+mod trial;
+
+pub use table::CompanyRow;
+
+use crate::{
+    error::{LabError, Refusal},
+    peer::{
+        Tools,
+        carrier::{Carrier, Fleet},
+    },
+    reproduce::Campaign,
+    rights,
+    stop::Stop,
+};
+use std::{fmt, fs, path::PathBuf, str::FromStr, sync::Mutex, thread, time::Duration};
+use trial::Trial;
+
+/// Vehicles, as in the simulated company.
+const VEHICLES: usize = 24;
+
+/// How the vehicles hear each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Radio {
+    /// They move; not all hear all, and not all the time.
+    Moving,
+    /// All hear all, and lose one packet in twenty.
+    Fixed,
+}
+
+impl Radio {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Moving, Self::Fixed];
+
+    /// Its name in options and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Moving => "moving",
+            Self::Fixed => "fixed",
+        }
+    }
+
+    /// As a scenario has it.
+    fn scenario(self, limit: Duration) -> String {
+        let hearing = match self {
+            Self::Moving => "path_loss = { company = true, limit = 139 }",
+            Self::Fixed => "loss = \"5 %\"",
+        };
+        format!(
+            "[scenario]\nname = \"company-{}\"\nduration = \"{}s\"\n\
+             [[node]]\nname = \"v\"\ncount = {VEHICLES}\nhost = true\n\
+             [[medium]]\nnodes = \"v*\"\nrate = \"600kbps\"\ndelay = \"1ms\"\n{hearing}\n",
+            self.name(),
+            limit.as_secs()
+        )
+    }
+}
+
+impl fmt::Display for Radio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Radio {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|radio| radio.name() == text);
+        found.ok_or_else(|| "none is called so. Use moving or fixed".to_owned())
+    }
+}
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct Company {
+    /// Which systems.
+    pub carriers: Vec<Carrier>,
+    /// Whether a missing system is left out instead of refused.
+    pub leave_out_missing: bool,
+    /// On which radios.
+    pub radios: Vec<Radio>,
+    /// How long messages are published.
+    pub duration: Duration,
+    /// How long they then have left.
+    pub rest: Duration,
+    /// Decides losses and paths.
+    pub seed: u64,
+    /// Where the tables go.
+    pub out: PathBuf,
+    /// Trials side by side at most.
+    pub jobs: usize,
+    /// Our own program.
+    pub fanfare: PathBuf,
+}
+
+/// What is told while it runs.
+#[derive(Debug)]
+pub enum CompanyProgress<'a> {
+    /// A system is left out, and why.
+    Missing(Carrier, &'a LabError),
+    /// A trial has ended.
+    Ended(&'a CompanyRow),
+}
+
+/// A system that can be run.
+type Prepared = (Carrier, Box<dyn Fleet>);
+
+impl Company {
+    /// Runs all of it, and writes the tables.
+    ///
+    /// # Errors
+    /// When the lab cannot be, a named system is missing, or `stop` was set.
+    pub fn run(
+        &self,
+        stop: &Stop,
+        tell: &mut (dyn FnMut(CompanyProgress<'_>) + Send),
+    ) -> Result<Vec<CompanyRow>, LabError> {
+        rights::check()?;
+        let fleets = self.prepare(tell)?;
+        let trials: Vec<Trial<'_>> = self
+            .radios
+            .iter()
+            .flat_map(|radio| fleets.iter().map(move |fleet| (*radio, fleet)))
+            .map(|(radio, (carrier, fleet))| Trial::new(self, radio, *carrier, &**fleet, stop))
+            .collect();
+        let mut rows = Vec::new();
+        for batch in trials.chunks(self.jobs.max(1)) {
+            // They last as long as each other.
+            let tell = Mutex::new(&mut *tell);
+            let ended: Vec<Result<CompanyRow, LabError>> = thread::scope(|scope| {
+                let run = |trial: &'_ Trial<'_>| {
+                    let row = trial.run()?;
+                    if let Ok(mut tell) = tell.lock() {
+                        tell(CompanyProgress::Ended(&row));
+                    }
+                    Ok(row)
+                };
+                let threads: Vec<_> =
+                    batch.iter().map(|trial| scope.spawn(move || run(trial))).collect();
+                let gone = || {
+                    let text = "trial (): has panicked. Report this";
+                    Err(LabError::new(Refusal::System, "lab.trial", text))
+                };
+                threads.into_iter().map(|one| one.join().unwrap_or_else(|_| gone())).collect()
+            });
+            for row in ended {
+                rows.push(row?);
+            }
+        }
+        self.write(&rows)?;
+        Ok(rows)
+    }
+
+    fn prepare(
+        &self,
+        tell: &mut (dyn FnMut(CompanyProgress<'_>) + Send),
+    ) -> Result<Vec<Prepared>, LabError> {
+        let tools = Tools { fanfare: self.fanfare.clone(), cache: Campaign::cache() };
+        let mut fleets = Vec::new();
+        for carrier in &self.carriers {
+            match carrier.prepare(&tools) {
+                Ok(fleet) => fleets.push((*carrier, fleet)),
+                Err(error) if self.leave_out_missing && error.refusal == Refusal::Missing => {
+                    tell(CompanyProgress::Missing(*carrier, &error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(fleets)
+    }
+
+    fn write(&self, rows: &[CompanyRow]) -> Result<(), LabError> {
+        let failed = |error: std::io::Error| LabError::system(self.out.display(), &error);
+        fs::create_dir_all(&self.out).map_err(failed)?;
+        let file = |ending: &str| self.out.join(format!("company-systems.{ending}"));
+        fs::write(file("md"), table::markdown(self, rows)).map_err(failed)?;
+        fs::write(file("csv"), table::csv(rows)).map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_sim::Scenario;
+
+    #[test]
+    fn both_radios_are_networks_of_all_vehicles() {
+        for radio in Radio::ALL {
+            assert_eq!(radio.name().parse(), Ok(radio));
+            let none = |file: &str| Err(file.to_owned());
+            let text = radio.scenario(Duration::from_secs(60));
+            let scenario = Scenario::parse_for_laboratory(&text, &none).unwrap();
+            let hosts = scenario.plan(1).emulated_hosts();
+            assert_eq!(hosts.len(), VEHICLES);
+            assert_eq!((hosts[0].name.as_str(), hosts[23].name.as_str()), ("v1", "v24"));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What came of it, for people and for programs.
+
+use super::{Company, tally::Share};
+use std::fmt::Write as _;
+
+/// One system on one radio.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompanyRow {
+    pub(super) radio: String,
+    pub(super) system: String,
+    pub(super) version: String,
+    pub(super) seconds: u64,
+    pub(super) seed: u64,
+    /// Bytes of all messages.
+    pub(super) content: u64,
+    /// Positions, sensor data, documents.
+    pub(super) shares: [Share; 3],
+    pub(super) again: u64,
+    pub(super) packets: u64,
+    pub(super) bytes: u64,
+    pub(super) drops: u64,
+    pub(super) late_ms: f64,
+    pub(super) why: String,
+}
+
+impl CompanyRow {
+    /// In a line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let [positions, sensor, documents] = self.shares;
+        let had = |share: Share| format!("{} of {}", share.had, share.pairs);
+        let why = if self.why.is_empty() { String::new() } else { format!("; {}", self.why) };
+        format!(
+            "company {} {}: positions {:.2} % within 5 s, {:.2} % at the end; sensor data {}, \
+             documents {}; {} bytes on the air{why}",
+            self.radio,
+            self.system,
+            Share::percent(positions.in_time, positions.pairs),
+            Share::percent(positions.had, positions.pairs),
+            had(sensor),
+            had(documents),
+            self.bytes
+        )
+    }
+
+    /// Whether a program has ended before its time.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        !self.why.is_empty()
+    }
+}
+
+pub(super) fn markdown(company: &Company, rows: &[CompanyRow]) -> String {
+    let mut text = format!(
+        "# company-systems\n\n\
+         24 vehicles on one radio of 600 kbit/s, real programs in the laboratory: reports of \
+         position (128 bytes) from all to all every 10 s, sensor data (128 KiB) from one to three, \
+         documents (512 KiB) from one to two; for {} s, and {} s more until the end. Seed {}.\n\n\
+         Radio `moving` is the simulated company's, another part of which is always out of another's \
+         sight; `fixed`: all hear all and lose 5 % of packets. There is no routing below the \
+         systems. NATS and MQTT have their server on the first vehicle. Made by \
+         `fanfare lab reproduce company`; docs/measuring.md says how.\n\n\
+         Shares are of all pairs of a message and a vehicle that is to have it, whether or not a path \
+         joins them. `air` is IP bytes of all hosts from the first message to the end, with \
+         acknowledgements, announcements and what keeps connections; `late` is the emulator's lateness, \
+         99th percentile.\n\n",
+        company.duration.as_secs(),
+        company.rest.as_secs(),
+        company.seed
+    );
+    text.push_str(
+        "| radio | system | positions within 5 s, % | at the end, % | mean delay, s | sensor data | \
+         documents | twice | air, bytes | air, packets | late, ms |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for row in rows {
+        let [positions, sensor, documents] = row.shares;
+        let had = |share: Share| format!("{}/{} ({:.1} s)", share.had, share.pairs, share.delay);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.2} | {:.2} | {:.2} | {} | {} | {} | {} | {} | {:.2} |",
+            row.radio,
+            row.system,
+            Share::percent(positions.in_time, positions.pairs),
+            Share::percent(positions.had, positions.pairs),
+            positions.delay,
+            had(sensor),
+            had(documents),
+            row.again,
+            row.bytes,
+            row.packets,
+            row.late_ms
+        );
+    }
+    text.push_str("\nVersions, and a hash of how each is set:\n\n");
+    let mut versions: Vec<String> =
+        rows.iter().map(|row| format!("- {}: {}\n", row.system, row.version)).collect();
+    versions.sort();
+    versions.dedup();
+    text.extend(versions);
+    for row in rows.iter().filter(|row| row.is_broken()) {
+        let _ = writeln!(text, "\n{} on the {} radio: {}.", row.system, row.radio, row.why);
+    }
+    text
+}
+
+pub(super) fn csv(rows: &[CompanyRow]) -> String {
+    let kinds = ["positions", "sensor", "documents"];
+    let columns = ["pairs", "in_time", "had", "delay_s"];
+    let of_kinds = kinds.map(|kind| columns.map(|column| format!("{kind}_{column}")).join(","));
+    let mut text = format!(
+        "radio,system,version,seed,seconds,content,{},again,packets,bytes,queue_drops,late_ms,why\n",
+        of_kinds.join(",")
+    );
+    for row in rows {
+        let shares = row.shares.map(|share| {
+            format!("{},{},{},{:.3}", share.pairs, share.in_time, share.had, share.delay)
+        });
+        let _ = writeln!(
+            text,
+            "{},{},{:?},{},{},{},{},{},{},{},{},{:.3},{:?}",
+            row.radio,
+            row.system,
+            row.version,
+            row.seed,
+            row.seconds,
+            row.content,
+            shares.join(","),
+            row.again,
+            row.packets,
+            row.bytes,
+            row.drops,
+            row.late_ms,
+            row.why
+        );
+    }
+    text
+}

@@ -1,0 +1,102 @@
+//! What has come, to whom, and how late.
+
+use super::traffic::{Kind, Planned};
+use std::{collections::BTreeMap, time::Duration};
+
+/// What came of messages of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Share {
+    /// Pairs of a message and a vehicle that is to have it.
+    pub(super) pairs: u64,
+    /// Of these, that had it at the end.
+    pub(super) had: u64,
+    /// That had it in time.
+    pub(super) in_time: u64,
+    /// Mean delay of those that had it, seconds.
+    pub(super) delay: f64,
+}
+
+impl Share {
+    /// Of all pairs, in percent.
+    pub(super) fn percent(part: u64, of: u64) -> f64 {
+        part as f64 * 100.0 / of.max(1) as f64
+    }
+}
+
+/// Notes arrivals.
+#[derive(Debug)]
+pub(super) struct Tally<'a> {
+    plan: &'a [Planned],
+    /// When each message was published.
+    published: Vec<Option<Duration>>,
+    /// By message and vehicle: after how long. The first counts.
+    delays: BTreeMap<(usize, usize), Duration>,
+    /// Came again.
+    pub(super) again: u64,
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(plan: &'a [Planned]) -> Self {
+        Self { plan, published: vec![None; plan.len()], delays: BTreeMap::new(), again: 0 }
+    }
+
+    pub(super) fn on_published(&mut self, message: usize, at: Duration) {
+        self.published[message] = Some(at);
+    }
+
+    pub(super) fn on_arrival(&mut self, vehicle: usize, message: usize, at: Duration) {
+        let Some(planned) = self.plan.get(message) else { return };
+        let Some(Some(published)) = self.published.get(message) else { return };
+        if !planned.recipients().any(|one| one == vehicle) {
+            return;
+        }
+        let delay = at.saturating_sub(*published);
+        match self.delays.entry((message, vehicle)) {
+            std::collections::btree_map::Entry::Occupied(_) => self.again += 1,
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                entry.insert(delay);
+            }
+        }
+    }
+
+    /// What came of one kind.
+    pub(super) fn share(&self, kind: Kind, in_time: Duration) -> Share {
+        let of_kind = |message: &usize| self.plan[*message].kind == kind;
+        let all = self.plan.iter().filter(|one| one.kind == kind);
+        let pairs = all.map(|one| one.recipients().count() as u64).sum();
+        let delays = self.delays.iter().filter(|((message, _), _)| of_kind(message));
+        let mut share = Share { pairs, ..Share::default() };
+        let mut sum = 0.0;
+        for (_, delay) in delays {
+            share.had += 1;
+            share.in_time += u64::from(*delay <= in_time);
+            sum += delay.as_secs_f64();
+        }
+        share.delay = sum / share.had.max(1) as f64;
+        share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_arrival_counts_and_only_for_those_who_are_to_have_it() {
+        let second = Duration::from_secs;
+        let plan = super::super::traffic::plan(second(1));
+        let mut tally = Tally::new(&plan);
+        // Nobody can have what was not published.
+        tally.on_arrival(1, 0, second(1));
+        tally.on_published(0, second(10));
+        for (vehicle, at) in [(0, 11), (1, 12), (1, 13), (2, 16), (99, 11)] {
+            tally.on_arrival(vehicle, 0, second(at));
+        }
+        tally.on_arrival(1, 1000, second(11));
+        let share = tally.share(Kind::Position, second(5));
+        assert_eq!((share.had, share.in_time, share.delay, tally.again), (2, 1, 4.0, 1));
+        // Three vehicles report in the first second.
+        assert_eq!(share.pairs, 3 * 23);
+        assert_eq!(tally.share(Kind::Sensor, second(5)), Share::default());
+    }
+}

@@ -1,0 +1,193 @@
+//! One system on one radio.
+
+use super::{
+    Company, CompanyRow, Radio,
+    tally::Tally,
+    traffic::{self, Kind, Planned},
+};
+use crate::{
+    error::{LabError, Refusal},
+    lab::Lab,
+    peer::carrier::{
+        Carrier, Fleet, Post,
+        voice::{self, Arrival, Hearing, Voice},
+    },
+    reproduce::Campaign,
+    snapshot::Snapshot,
+    stop::Stop,
+    wait::Bell,
+};
+use fanfare_sim::Scenario;
+use std::{
+    fs, io,
+    path::PathBuf,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, channel},
+    },
+    time::{Duration, Instant},
+};
+
+/// From the last program's start to the first message: connections, and who is there.
+const SETTLE: Duration = Duration::from_secs(20);
+/// How often to look whether the user wants it to stop.
+const LOOK: Duration = Duration::from_millis(200);
+/// A report of position is of use for so long: the figure that is wanted.
+const IN_TIME: Duration = Duration::from_secs(5);
+
+/// What is to be tried.
+pub(super) struct Trial<'a> {
+    company: &'a Company,
+    radio: Radio,
+    carrier: Carrier,
+    fleet: &'a dyn Fleet,
+    stop: &'a Stop,
+}
+
+impl<'a> Trial<'a> {
+    pub(super) fn new(
+        company: &'a Company,
+        radio: Radio,
+        carrier: Carrier,
+        fleet: &'a dyn Fleet,
+        stop: &'a Stop,
+    ) -> Self {
+        Self { company, radio, carrier, fleet, stop }
+    }
+
+    /// Runs it.
+    pub(super) fn run(&self) -> Result<CompanyRow, LabError> {
+        let directory = self.directory();
+        let failed = |error: io::Error| LabError::system(directory.display(), &error);
+        fs::create_dir_all(&directory).map_err(failed)?;
+        let lab = self.lab()?;
+        let bell = Arc::new(Bell::new().map_err(failed)?);
+        let hosts = lab.hosts();
+        let mut server = self.fleet.serve(&hosts[0], &directory, &bell)?;
+        let (arrivals, heard) = channel();
+        let mut voices = Vec::new();
+        for (number, host) in hosts.iter().enumerate() {
+            let wants = traffic::wants(number);
+            let server = &hosts[0];
+            let post = Post { host, number, server, wants: &wants, directory: &directory };
+            let hearing = Hearing { host: number, arrivals: arrivals.clone() };
+            voices.push(self.fleet.start(post, hearing)?);
+        }
+        self.pause()?;
+        let before = lab.snapshot()?;
+        let plan = traffic::plan(self.company.duration);
+        let mut tally = Tally::new(&plan);
+        let why = self.publish(&plan, &mut voices, &heard, &mut tally)?;
+        let after = lab.snapshot()?;
+        let gone = server.as_mut().is_some_and(|server| server.has_closed());
+        drop(voices);
+        drop(server);
+        lab.down()?;
+        let why = if gone { "its server has ended".to_owned() } else { why };
+        // Only for a person who looks why something is missing.
+        if why.is_empty() {
+            let _ = fs::remove_dir_all(&directory);
+        }
+        Ok(self.row(&plan, &tally, (&before, &after), why))
+    }
+
+    fn directory(&self) -> PathBuf {
+        let base = Campaign::scratch_base();
+        base.join(format!("fanfare-company-{}-{}-{}", std::process::id(), self.radio, self.carrier))
+    }
+
+    fn lab(&self) -> Result<Lab, LabError> {
+        let all = SETTLE + self.company.duration + self.company.rest;
+        // Start and end of the programs are outside.
+        let text = self.radio.scenario(all + Duration::from_secs(600));
+        let none = |file: &str| Err(format!("{file} is not part of it. Report this"));
+        let scenario = Scenario::parse_for_laboratory(&text, &none).map_err(|mistakes| {
+            let all: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+            let text = format!("scenario (company): {}. Report this", all.join("; "));
+            LabError::new(Refusal::System, "lab.experiment", text)
+        })?;
+        Lab::up(&scenario, self.company.seed)
+    }
+
+    fn pause(&self) -> Result<(), LabError> {
+        match self.stop.wait(SETTLE) {
+            true => Err(interrupted()),
+            false => Ok(()),
+        }
+    }
+
+    /// Publishes all of it in its time, and notes what comes until the rest is over too.
+    fn publish(
+        &self,
+        plan: &[Planned],
+        voices: &mut [Voice],
+        heard: &Receiver<Arrival>,
+        tally: &mut Tally<'_>,
+    ) -> Result<String, LabError> {
+        let (zero, mut next, mut why) = (Instant::now(), 0, String::new());
+        let end = self.company.duration + self.company.rest;
+        while zero.elapsed() < end {
+            if self.stop.is_set() {
+                return Err(interrupted());
+            }
+            while let Some(planned) = plan.get(next)
+                && planned.at <= zero.elapsed()
+            {
+                tally.on_published(next, zero.elapsed());
+                let text = voice::text(next, planned.bytes);
+                let voice = &mut voices[planned.publisher];
+                if let Err(error) = voice.publish(&planned.topic(), &text) {
+                    why = format!("v{} has ended ({error})", planned.publisher + 1);
+                }
+                next += 1;
+            }
+            let due = plan.get(next).map_or(end, |planned| planned.at);
+            let longest = due.saturating_sub(zero.elapsed()).min(LOOK);
+            match heard.recv_timeout(longest) {
+                Ok((vehicle, message, at)) => {
+                    tally.on_arrival(vehicle, message, at.saturating_duration_since(zero));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                // This side has one end of it itself.
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        Ok(why)
+    }
+
+    fn row(
+        &self,
+        plan: &[Planned],
+        tally: &Tally<'_>,
+        (before, after): (&Snapshot, &Snapshot),
+        why: String,
+    ) -> CompanyRow {
+        let sent = |at: &Snapshot| {
+            let add = |(packets, bytes), amount: crate::snapshot::Amount| {
+                (packets + amount.packets, bytes + amount.bytes)
+            };
+            at.nodes.iter().map(|node| node.sent).fold((0, 0), add)
+        };
+        let ((packets, bytes), (packets_before, bytes_before)) = (sent(after), sent(before));
+        CompanyRow {
+            radio: self.radio.name().to_owned(),
+            system: self.carrier.name().to_owned(),
+            version: self.fleet.version().to_owned(),
+            seconds: self.company.duration.as_secs(),
+            seed: self.company.seed,
+            content: plan.iter().map(|planned| planned.bytes as u64).sum(),
+            shares: Kind::ALL.map(|kind| tally.share(kind, IN_TIME)),
+            again: tally.again,
+            packets: packets - packets_before,
+            bytes: bytes - bytes_before,
+            drops: after.links.iter().map(|link| link.dropped).sum(),
+            late_ms: after.lateness.p99_ms,
+            why,
+        }
+    }
+}
+
+fn interrupted() -> LabError {
+    let text = "reproduce (): was interrupted. The same command begins again";
+    LabError::new(Refusal::System, "lab.interrupted", text)
+}

@@ -1,0 +1,135 @@
+//! Systems that carry messages between many, as programs on the hosts of a lab.
+//!
+//! On each host runs something that takes "topic, text" and gives the texts that come: for Fanfare a
+//! `fanfare node` and its socket, for the others a small program over the system's own library
+//! (under peers/). NATS and MQTT also need their server, on the first host.
+//!
+//! - `voice`: one of them, started; `fanfare`, `nats`, `mqtt`, `zeromq`: how each is
+
+mod fanfare;
+mod mqtt;
+mod nats;
+pub(crate) mod voice;
+mod zeromq;
+
+use super::{Tools, program::Program};
+use crate::{error::LabError, host::Host, wait::Bell};
+use std::{fmt, path::Path, str::FromStr, sync::Arc};
+use voice::{Hearing, Voice};
+
+/// What carries messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Carrier {
+    /// This program: `fanfare node` on each host.
+    Fanfare,
+    /// NATS with a stream of JetStream, its server on the first host.
+    Nats,
+    /// MQTT with quality of service 1 (mosquitto), its server on the first host.
+    Mqtt,
+    /// ZeroMQ's PUB and SUB over NORM.
+    ZeroMq,
+}
+
+impl Carrier {
+    /// All of them, in the order of tables.
+    pub const ALL: [Self; 4] = [Self::Fanfare, Self::Nats, Self::Mqtt, Self::ZeroMq];
+
+    /// Its name in options and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fanfare => "fanfare",
+            Self::Nats => "nats",
+            Self::Mqtt => "mqtt",
+            Self::ZeroMq => "zeromq-norm",
+        }
+    }
+
+    /// Finds or compiles it.
+    ///
+    /// # Errors
+    /// Which package is missing.
+    pub(crate) fn prepare(self, tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
+        match self {
+            Self::Fanfare => fanfare::prepare(tools),
+            Self::Nats => nats::prepare(tools),
+            Self::Mqtt => mqtt::prepare(tools),
+            Self::ZeroMq => zeromq::prepare(tools),
+        }
+    }
+}
+
+impl fmt::Display for Carrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Carrier {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|carrier| carrier.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("carries no messages between many. Use some of {names}")
+        })
+    }
+}
+
+/// Where a program on a host is to be started, and for what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Post<'a> {
+    pub(crate) host: &'a Host,
+    /// Its number, from 0.
+    pub(crate) number: usize,
+    /// The first host, on which servers are.
+    pub(crate) server: &'a Host,
+    /// First levels of the topics it wants, all of them below.
+    pub(crate) wants: &'a [&'static str],
+    /// For files and logs, of all hosts.
+    pub(crate) directory: &'a Path,
+}
+
+impl Post<'_> {
+    /// The host's own file of this kind.
+    pub(crate) fn file(&self, kind: &str) -> std::path::PathBuf {
+        self.directory.join(format!("{}.{kind}", self.host.name()))
+    }
+}
+
+/// A system that can be started on many hosts.
+pub(crate) trait Fleet: fmt::Debug + Send + Sync {
+    /// Its version, as its package or its source has it, and a hash of how it is set.
+    fn version(&self) -> &str;
+    /// The server, if it needs one, on that host.
+    ///
+    /// # Errors
+    /// It does not start.
+    fn serve(
+        &self,
+        host: &Host,
+        directory: &Path,
+        bell: &Arc<Bell>,
+    ) -> Result<Option<Program>, LabError> {
+        let _ = (host, directory, bell);
+        Ok(None)
+    }
+    /// What takes and gives messages on a host.
+    ///
+    /// # Errors
+    /// It does not start.
+    fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carriers_are_named_and_unknown_ones_are_told_the_names() {
+        for carrier in Carrier::ALL {
+            assert_eq!(carrier.name().parse(), Ok(carrier));
+        }
+        assert!("x".parse::<Carrier>().unwrap_err().contains("zeromq-norm"));
+    }
+}

@@ -1,0 +1,67 @@
+//! NATS with JetStream: its server on the first host, a client over cnats on each.
+
+use super::{
+    Fleet, Post, Program, Tools,
+    voice::{Hearing, Voice},
+};
+use crate::{error::LabError, host::Host, peer::workshop, wait::Bell};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+const SOURCE: &str = include_str!("../../../peers/nats_peer.c");
+const PORT: u16 = 4222;
+/// A connection that answers none of two is lost: the server's own two minutes are longer than a
+/// vehicle is out of sight.
+const PING: &str = "ping_interval: \"10s\"\nping_max: 2\n";
+
+#[derive(Debug)]
+struct Nats {
+    program: PathBuf,
+    version: String,
+}
+
+pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
+    let program = tools.compiled(&workshop::Source {
+        name: "nats_peer.c",
+        text: SOURCE,
+        compiler: "cc",
+        compiler_package: "gcc",
+        flags: "-lnats",
+        header: "nats/nats.h",
+        package: "libnats-dev",
+    })?;
+    workshop::present("nats-server", "nats-server")?;
+    let versions = ["nats-server", "libnats-dev"].map(workshop::package_version).join(", cnats ");
+    let version = workshop::with_settings(&versions, &[SOURCE, include_str!("nats.rs")]);
+    Ok(Box::new(Nats { program, version }))
+}
+
+impl Fleet for Nats {
+    fn version(&self) -> &str {
+        &self.version
+    }
+    fn serve(
+        &self,
+        host: &Host,
+        directory: &Path,
+        bell: &Arc<Bell>,
+    ) -> Result<Option<Program>, LabError> {
+        let (file, store) = (directory.join("nats.conf"), directory.join("jetstream"));
+        let listen = format!("{}:{PORT}", host.address());
+        let text = format!("listen: \"{listen}\"\n{PING}jetstream {{ store_dir: {store:?} }}\n");
+        let failed = |error| LabError::system(file.display(), &error);
+        fs::write(&file, text).map_err(failed)?;
+        let mut command = host.command("nats-server");
+        command.arg("-c").arg(&file);
+        Program::start(command, &directory.join("server.log"), bell).map(Some).map_err(failed)
+    }
+    fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
+        let mut command = post.host.command(&self.program);
+        command.arg(format!("nats://{}:{PORT}", post.server.address())).arg(post.host.name());
+        command.args(post.wants.iter().map(|first| format!("{first}.>")));
+        Ok(Voice::of_program(command, &post.file("log"), hearing)?.with_dots())
+    }
+}

@@ -1,0 +1,44 @@
+//! ZeroMQ over NORM: a PUB and a SUB socket on each host, no server.
+
+use super::{
+    Fleet, Post, Tools,
+    voice::{Hearing, Voice},
+};
+use crate::{error::LabError, host::INTERFACE, peer::workshop};
+use std::path::PathBuf;
+
+const SOURCE: &str = include_str!("../../../peers/zmq_peer.c");
+const GROUP: &str = "239.255.42.3:7000";
+
+#[derive(Debug)]
+struct ZeroMq {
+    program: PathBuf,
+    version: String,
+}
+
+pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
+    let program = tools.compiled(&workshop::Source {
+        name: "zmq_peer.c",
+        text: SOURCE,
+        compiler: "cc",
+        compiler_package: "gcc",
+        flags: "-lzmq -lpthread",
+        header: "zmq.h",
+        package: "libzmq3-dev",
+    })?;
+    let versions = ["libzmq5", "libnorm1"].map(workshop::package_version).join(", libnorm ");
+    let version = workshop::with_settings(&versions, &[SOURCE, include_str!("zeromq.rs")]);
+    Ok(Box::new(ZeroMq { program, version }))
+}
+
+impl Fleet for ZeroMq {
+    fn version(&self) -> &str {
+        &self.version
+    }
+    fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
+        let mut command = post.host.command(&self.program);
+        command.args([INTERFACE, GROUP, &(post.number + 1).to_string()]);
+        command.args(post.wants.iter().map(|first| format!("{first}/")));
+        Voice::of_program(command, &post.file("log"), hearing)
+    }
+}

@@ -1,0 +1,89 @@
+//! What the bridge hears: of NATS, and of its member of the group.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use async_nats::{Message, jetstream};
+use fanfare_node::group::GroupEvent;
+
+use crate::{
+    error::NatsError,
+    mark::{ID, SITE},
+};
+
+/// A message of NATS.
+#[derive(Debug)]
+pub(crate) struct Letter {
+    pub(crate) subject: String,
+    pub(crate) content: Vec<u8>,
+    pub(crate) id: Option<String>,
+    pub(crate) site: Option<String>,
+    /// Of which pattern, in the order given.
+    pub(crate) pattern: usize,
+    /// How long ago the stream took it.
+    pub(crate) age: Duration,
+    /// To be told when the group has it.
+    pub(crate) receipt: Option<Receipt>,
+}
+
+/// By which a stream knows that a message has arrived.
+pub(crate) struct Receipt(pub(crate) Box<jetstream::message::Acker>);
+
+impl fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Receipt")
+    }
+}
+
+/// What the bridge hears.
+#[derive(Debug)]
+pub(crate) enum Told {
+    Group(GroupEvent),
+    /// The member has ended.
+    GroupEnded,
+    Letter(Letter),
+    /// Whether a server is there.
+    Connected(bool),
+    /// This has not been taken, and will not be.
+    Refused {
+        subject: String,
+        why: String,
+    },
+    /// So many bytes are more than the server takes.
+    TooLong {
+        bytes: usize,
+        max: usize,
+    },
+    /// This is refused for now.
+    Trouble(String),
+    /// There will be no more.
+    Ended(NatsError),
+}
+
+impl Letter {
+    /// What is of use of a message.
+    pub(crate) fn of(message: Message, pattern: usize) -> Self {
+        let header = |name: &str| {
+            let value = message.headers.as_ref().and_then(|headers| headers.get(name));
+            value.map(|value| value.as_str().to_owned())
+        };
+        Self {
+            id: header(ID),
+            site: header(SITE),
+            subject: message.subject.to_string(),
+            content: message.payload.to_vec(),
+            pattern,
+            age: Duration::ZERO,
+            receipt: None,
+        }
+    }
+}
+
+/// How long ago that was, by this machine's clock.
+pub(crate) fn age(published_ns: i128) -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let now = i128::try_from(now).unwrap_or(i128::MAX);
+    Duration::from_nanos(u64::try_from((now - published_ns).max(0)).unwrap_or(u64::MAX))
+}
