@@ -219,7 +219,7 @@ impl Repairer {
         }
     }
 
-    /// The next symbol to send now. `held` tells what of a block is here.
+    /// The next symbol to send now, where [`Self::may_send`]. `held` tells what of a block is here.
     pub(crate) fn poll(
         &mut self,
         now: Time,
@@ -228,9 +228,6 @@ impl Repairer {
         rank: impl Fn(ObjectKey) -> u8,
         rng: &mut Rng,
     ) -> Option<(Wanted, u16, u16)> {
-        if !self.budget.allows(now) {
-            return None;
-        }
         loop {
             let wanted = self.first_due(now, &rank)?;
             let timing = timing(wanted.0.sender);
@@ -409,6 +406,9 @@ mod tests {
             while let Some(now) = self.repairer.next_timeout().filter(|now| *now <= until) {
                 let held = self.held.clone();
                 let take = |_, _| Some(held.clone());
+                if !self.repairer.may_send(now) {
+                    continue;
+                }
                 let Some(what) = self.repairer.poll(now, |_| TIMING, take, |_| 0, &mut self.rng)
                 else {
                     continue;

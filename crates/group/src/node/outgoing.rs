@@ -105,7 +105,9 @@ impl GroupNode {
     }
 
     fn poll_repair(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
-        while let Some((wanted, symbol, len)) = self.next_repair() {
+        while self.repairer.may_send(self.now)
+            && let Some((wanted, symbol, len)) = self.next_repair()
+        {
             if self.write_repair(wanted, symbol, (buf, storage)) {
                 self.stats.repairs_sent += 1;
                 self.stats.repair_frames_sent += 1;

@@ -61,6 +61,10 @@ impl GroupNode {
         let mut room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
         let mut briefs = Vec::new();
         let mut headers = COMMAND + HEADER;
+        if !self.repairer.may_send(self.now) {
+            return false;
+        }
+        // What shares a datagram with another costs little: it does not wait for the budget again.
         while let Some(brief) = self.next_brief() {
             if brief.room() > room && !briefs.is_empty() {
                 break;
@@ -89,9 +93,7 @@ impl GroupNode {
         if let Some((key, _)) = asked {
             return self.brief(key, true);
         }
-        while self.repairer.may_send(self.now)
-            && let Some(key) = self.relay.due(self.now)
-        {
+        while let Some(key) = self.relay.due(self.now) {
             match self.brief(key, false) {
                 Some(brief) => return Some(brief),
                 None => self.relay.forget(key),
