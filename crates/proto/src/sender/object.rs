@@ -442,7 +442,7 @@ mod tests {
         let coding = coding(4, 2, 1);
         let sent = |more| pass(&mut object(45, None).with_parity(more), &coding);
         assert_eq!((sent(0).len(), sent(1).len(), sent(9).len()), (5 + 2, 5 + 4, 5 + 4));
-        assert_eq!(sent(1)[5], Part::Parity { block: 0, number: 1, ahead: 1 });
+        assert_eq!(sent(1)[4], Part::Parity { block: 0, number: 1, ahead: 1 });
     }
 
     #[test]
