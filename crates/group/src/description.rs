@@ -19,6 +19,8 @@ use fanfare_proto::Duration;
 
 const MAGIC: [u8; 2] = *b"FG";
 const VERSION: u8 = 1;
+/// What each description of this version begins with.
+pub(crate) const PREFIX: [u8; 3] = [MAGIC[0], MAGIC[1], VERSION];
 /// Flags.
 const PRIORITY: u8 = 0x01;
 const EXPIRY: u8 = 0x02;

@@ -3,13 +3,12 @@
 //!
 //! ```text
 //! "FNFG" | version 1 (8) | kind (8) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
-//!                                   | STATE (2):  see `state`
-//!                                   | EXACT (3):  its second form, the same place
-//!                                   | RELAY (4):  as REPAIR, but nobody asked
+//!                                   | BRIEF (5):  short messages of origins, see `brief`
+//!                                   | STATE (6):  see `state`
 //! ```
 //!
 //! A repair carries the origin's own message as the origin would have sent it, with sequence number
-//! 0: source id, instance, object, payload id, EXT_FTI, symbol.
+//! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions.
 
 use fanfare_wire::Message;
 
@@ -22,9 +21,8 @@ pub(crate) const HEADER: usize = 6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Repair,
+    Brief,
     State,
-    Exact,
-    Relay,
 }
 
 impl Kind {
@@ -32,9 +30,8 @@ impl Kind {
     pub(crate) fn header(self) -> [u8; HEADER] {
         let kind = match self {
             Self::Repair => 1,
-            Self::State => 2,
-            Self::Exact => 3,
-            Self::Relay => 4,
+            Self::Brief => 5,
+            Self::State => 6,
         };
         [MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, kind]
     }
@@ -43,10 +40,12 @@ impl Kind {
 /// A frame that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
-    /// Somebody passes on a message of an origin; whether because it was asked for.
-    Repair(bool, Message<'a>),
-    /// Bytes of an announcement; whether of its second form.
-    State(bool, &'a [u8]),
+    /// Somebody passes on a message of an origin, which was asked for.
+    Repair(Message<'a>),
+    /// Bytes of short messages passed on.
+    Brief(&'a [u8]),
+    /// Bytes of an announcement.
+    State(&'a [u8]),
     /// Ours, but broken, or of a version that is not known here.
     Unknown,
 }
@@ -57,13 +56,12 @@ impl<'a> Frame<'a> {
         let rest = content.strip_prefix(&MAGIC)?;
         let &[version, kind, ref body @ ..] = rest else { return Some(Self::Unknown) };
         Some(match (version, kind) {
-            (VERSION, 1 | 4) => match Message::parse(body) {
-                Ok(message @ (Message::Info(_) | Message::Data(_))) => {
-                    Self::Repair(kind == 1, message)
-                }
+            (VERSION, 1) => match Message::parse(body) {
+                Ok(message @ (Message::Info(_) | Message::Data(_))) => Self::Repair(message),
                 _ => Self::Unknown,
             },
-            (VERSION, 2 | 3) => Self::State(kind == 3, body),
+            (VERSION, 5) => Self::Brief(body),
+            (VERSION, 6) => Self::State(body),
             _ => Self::Unknown,
         })
     }
@@ -85,13 +83,10 @@ mod tests {
     fn golden_bytes_of_a_repair_are_the_origins_message_behind_six_bytes() {
         let bytes = [&b"FNFG\x01\x01"[..], &DATA].concat();
         assert_eq!(bytes[..HEADER], Kind::Repair.header());
-        let Some(Frame::Repair(true, Message::Data(data))) = Frame::parse(&bytes) else {
+        let Some(Frame::Repair(Message::Data(data))) = Frame::parse(&bytes) else {
             panic!("a repair")
         };
         assert_eq!((data.sender.source_id.0, data.payload), (1, &b"abc"[..]));
-        let relayed = [&b"FNFG\x01\x04"[..], &DATA].concat();
-        assert_eq!(relayed[..HEADER], Kind::Relay.header());
-        assert!(matches!(Frame::parse(&relayed), Some(Frame::Repair(false, _))));
     }
 
     #[test]
@@ -100,6 +95,10 @@ mod tests {
         assert_eq!(Frame::parse(b"FNF"), None);
         for bytes in [&b"FNFG"[..], b"FNFG\x02\x01", b"FNFG\x01\x09", b"FNFG\x01\x01abc"] {
             assert_eq!(Frame::parse(bytes), Some(Frame::Unknown));
+        }
+        for kind in [2, 3, 4] {
+            let earlier = [&b"FNFG\x01"[..], &[kind], &DATA].concat();
+            assert_eq!(Frame::parse(&earlier), Some(Frame::Unknown));
         }
     }
 
@@ -114,7 +113,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_without_panic(kind in 0..6_u8, bytes: Vec<u8>) {
+        fn any_bytes_are_read_without_panic(kind in 0..8_u8, bytes: Vec<u8>) {
             Frame::parse(&bytes);
             Frame::parse(&[&b"FNFG\x01"[..], &[kind], &bytes].concat());
         }

@@ -24,6 +24,7 @@ extern crate alloc;
 extern crate std;
 
 mod asker;
+mod brief;
 mod budget;
 pub mod cache;
 pub mod config;
@@ -31,6 +32,7 @@ mod delivery;
 mod demand;
 pub mod description;
 pub mod event;
+mod foresight;
 mod frame;
 mod holders;
 mod members;

@@ -86,13 +86,11 @@ impl Relay {
     }
 
     /// A message to be passed on now.
-    pub(crate) fn poll(&mut self, now: Time) -> Option<ObjectKey> {
-        let key = *self.waiting.iter().find(|(_, waiting)| waiting.due <= now)?.0;
-        self.waiting.remove(&key);
-        Some(key)
+    pub(crate) fn due(&self, now: Time) -> Option<ObjectKey> {
+        self.waiting.iter().find(|(_, waiting)| waiting.due <= now).map(|(key, _)| *key)
     }
 
-    /// It is no longer here.
+    /// It has been passed on, or is no longer here.
     pub(crate) fn forget(&mut self, key: ObjectKey) {
         self.waiting.remove(&key);
     }
@@ -171,13 +169,15 @@ mod tests {
         relay.on_again(Time::ZERO, (KEY, NodeId(2)), &world, (TIMING, &mut rng));
         assert!(relay.next_timeout() < before, "nobody is before it now");
         relay.on_again(Time::ZERO, (KEY, NodeId(3)), &world, (TIMING, &mut rng));
-        assert_eq!((relay.poll(Time::FAR_FUTURE), relay.next_timeout()), (None, None));
+        assert_eq!((relay.due(Time::FAR_FUTURE), relay.next_timeout()), (None, None));
     }
 
     #[test]
-    fn what_waits_is_passed_on_once() {
+    fn what_waits_is_due_at_its_turn_until_it_has_been_passed_on() {
         let (mut relay, _) = heard(&world(&[2], 0));
         let due = relay.next_timeout().unwrap();
-        assert_eq!((relay.poll(due), relay.poll(due)), (Some(KEY), None));
+        assert_eq!((relay.due(Time::ZERO), relay.due(due)), (None, Some(KEY)));
+        relay.forget(KEY);
+        assert_eq!(relay.due(due), None);
     }
 }

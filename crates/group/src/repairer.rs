@@ -219,7 +219,7 @@ impl Repairer {
         }
     }
 
-    /// The next symbol to send now. `held` tells what of a block is here.
+    /// The next symbol to send now, where [`Self::may_send`]. `held` tells what of a block is here.
     pub(crate) fn poll(
         &mut self,
         now: Time,
@@ -228,9 +228,6 @@ impl Repairer {
         rank: impl Fn(ObjectKey) -> u8,
         rng: &mut Rng,
     ) -> Option<(Wanted, u16, u16)> {
-        if !self.budget.allows(now) {
-            return None;
-        }
         loop {
             let wanted = self.first_due(now, &rank)?;
             let timing = timing(wanted.0.sender);
@@ -323,7 +320,7 @@ impl Repairer {
 }
 
 /// What to send of a block: parity of our own slice when the block is whole (source symbols, when all
-/// of it is wanted), else what was asked for by name.
+/// of it is wanted), else what was asked for by name, or parity that its origin or another sent.
 fn choose(
     node: NodeId,
     (key, block): (ObjectKey, u32),
@@ -338,7 +335,10 @@ fn choose(
         fit.iter().copied().find(|s| *s >= start).or_else(|| fit.first().copied())
     };
     if !held.is_whole() {
-        return rotated(demand, true);
+        // Nobody may hold what is asked for; parity in its place makes another whole, which serves all.
+        let kept = held.kept.iter().map(|number| held.len + number);
+        let kept = kept.filter(|symbol| !demand.was_heard(*symbol));
+        return rotated(demand, true).or_else(|| kept.min());
     }
     let parity = |demand: &Demand| {
         let numbers = slice::numbers(node, key, block, held.parity);
@@ -381,7 +381,8 @@ mod tests {
             let rate = Bitrate::kbps(1_000_000);
             let repairer = Repairer::new(NodeId(node), Time::ZERO, rate);
             let (rng, stats) = (Rng::new(u64::from(node)), GroupStats::default());
-            let held = HeldBlock { len: 10, parity: 16, sources: sources.to_vec() };
+            let sources = sources.to_vec();
+            let held = HeldBlock { len: 10, parity: 16, sources, kept: Vec::new() };
             Self { repairer, rng, stats, held }
         }
         fn whole(node: u32) -> Self {
@@ -405,6 +406,9 @@ mod tests {
             while let Some(now) = self.repairer.next_timeout().filter(|now| *now <= until) {
                 let held = self.held.clone();
                 let take = |_, _| Some(held.clone());
+                if !self.repairer.may_send(now) {
+                    continue;
+                }
                 let Some(what) = self.repairer.poll(now, |_| TIMING, take, |_| 0, &mut self.rng)
                 else {
                     continue;
@@ -485,6 +489,15 @@ mod tests {
         let rounds: Vec<u64> = (2..102).map(rounds).collect();
         assert!(rounds.iter().filter(|round| **round == 1).count() <= 3, "{rounds:?}");
         assert!(rounds.iter().all(|round| *round <= 10), "{rounds:?}");
+    }
+
+    #[test]
+    fn who_holds_nothing_of_what_was_named_passes_parity_on_that_nobody_was_heard_to_send() {
+        let mut world = World::new(2, &[0, 1, 2]);
+        world.held.kept = Vec::from([4, 5]);
+        world.ask(at(0), 0, &[7, 8]);
+        world.hear(at(10), 14, Voice::Origin);
+        assert_eq!(world.run(at(60_000)).0, [15]);
     }
 
     #[test]

@@ -2,22 +2,22 @@
 //! the gaps below it; which nodes it hears; and whom it asks to announce, too.
 //!
 //! ```text
-//! asks (1) nodes heard (7), node id (32) …
-//! | per publisher: node id (32) | instance (16) | grtt (8) | backoff (4) gsize (4) | fec id (8)
-//! |                newest object (16) | reach (varint) | gaps (varint), per gap: above (varint), gap (varint)
+//! flags (8): 01 it asks for what it lacks; 02 it names all nodes that it hears
+//! | per node, by id: id less the one before (varint)
+//! |   how (8): 01 it is heard; 02 it is to announce soon; 04 it publishes;
+//! |            08 its timing and code are those of the publisher before; 10 there are gaps
+//! |   if 04: instance (16) | grtt (8) | backoff (4) gsize (4) | fec id (8), unless 08
+//! |          newest object (16) | reach (varint)
+//! |   if 10: gaps (varint), per gap: objects held above it (varint),
+//! |          2 x objects not held + 1 if they are not wanted (varint)
 //! ```
 //!
-//! `reach` is how many objects, from the newest down, are spoken of. Gaps come from the newest down:
-//! how many objects are held above each, and how many it lacks. Numbers per publisher are dense, so
-//! this says exactly what differs, in a few bytes.
-//!
-//! An announcement that asks somebody to speak, or has gaps of which it wants nothing, is of a second
-//! form (`EXACT`), which earlier versions pass over: behind the nodes heard come a number (8) and as
-//! many node ids, who are to announce soon; and a gap's number is twice as many, and one more when
-//! nothing in it is wanted.
+//! `reach` is how many objects, from the newest down, are spoken of. Gaps come from the newest down.
+//! Numbers per publisher are dense, so this says exactly what differs, in a few bytes. Where there is no
+//! room for all, nodes and publishers take turns.
 
 use crate::varint::{array, put, take};
-use alloc::vec::Vec;
+use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{NodeId, Rumour, RunSet};
 use fanfare_wire::{FecId, GroupSize, InstanceId, ObjectTransportId, QuantizedRtt};
 
@@ -25,12 +25,22 @@ use fanfare_wire::{FecId, GroupSize, InstanceId, ObjectTransportId, QuantizedRtt
 pub(crate) const HEARD_MAX: usize = 32;
 /// Nodes asked to announce in one announcement, at most: a quarter of a frame.
 const CALLED_MAX: usize = 80;
-/// Set when the node asks for what it lacks: others need not mind the gaps of one that does not.
-const ASKS: u8 = 0x80;
+/// Of an announcement.
+const ASKS: u8 = 0x01;
+const ALL: u8 = 0x02;
+/// Of a node in it.
+const HEARD: u8 = 0x01;
+const CALLED: u8 = 0x02;
+const PUBLISHES: u8 = 0x04;
+const AS_BEFORE: u8 = 0x08;
+const GAPS: u8 = 0x10;
+const KNOWN: u8 = 0x1f;
+/// Bytes of a node's id and how it stands, at most.
+const NODE: usize = 5 + 1;
 /// Objects spoken of in one entry: half of what transport ids can tell apart.
 pub(crate) const REACH_MAX: u64 = 0x7fff;
-/// Bytes of an entry besides its gaps, at most.
-const ENTRY: usize = 4 + 2 + 1 + 1 + 1 + 2 + 3 + 3;
+/// Bytes of what is said of a publisher besides its gaps, at most.
+const ENTRY: usize = NODE + 2 + 1 + 1 + 1 + 2 + 3 + 3;
 
 /// Objects that are not held, counted from the newest down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,57 +112,86 @@ impl Holding {
         all
     }
 
-    /// Appends it, with as many gaps as fit into `room`; what lies below the last is left out.
-    fn append(&self, exact: bool, room: usize, out: &mut Vec<u8>) {
-        let Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest } = self.rumour;
-        out.extend_from_slice(&sender.0.to_be_bytes());
-        out.extend_from_slice(&instance.0.to_be_bytes());
-        out.extend_from_slice(&[grtt.0, backoff << 4 | gsize.0 & 0x0f, fec_id.to_byte()]);
-        out.extend_from_slice(&newest.0.to_be_bytes());
-        let (mut list, mut count, mut at) = (Vec::new(), 0, 0);
-        let mut reach = self.reach;
-        for &Gap { first, end, unwanted } in &self.gaps {
-            let (before, length) = (list.len(), end - first);
-            put(first - at, &mut list);
-            put(if exact { 2 * length + u64::from(unwanted) } else { length }, &mut list);
+    /// As much of it as fits into `room` bytes: what lies below the last gap that does is left out.
+    fn cut(&self, room: usize) -> (Self, usize) {
+        let (mut list, mut at) = (Vec::new(), 0);
+        let mut cut = Self { gaps: Vec::new(), ..self.clone() };
+        for gap in &self.gaps {
+            let before = list.len();
+            put_gap(gap, at, &mut list);
             if ENTRY + list.len() > room {
                 list.truncate(before);
-                reach = first;
+                cut.reach = gap.first;
                 break;
             }
-            (count, at) = (count + 1, end);
+            cut.gaps.push(*gap);
+            at = gap.end;
         }
-        put(reach, out);
-        put(count, out);
-        out.extend_from_slice(&list);
+        (cut, ENTRY + list.len())
     }
 
-    fn take(exact: bool, bytes: &mut &[u8]) -> Option<Self> {
-        let sender = NodeId(u32::from_be_bytes(array(bytes)?));
+    /// Whether what is said of how it speaks is the same.
+    fn is_alike(&self, other: &Rumour) -> bool {
+        let Rumour { grtt, backoff, gsize, fec_id, .. } = self.rumour;
+        (grtt, backoff, gsize, fec_id) == (other.grtt, other.backoff, other.gsize, other.fec_id)
+    }
+
+    fn append(&self, as_before: bool, out: &mut Vec<u8>) {
+        let Rumour { instance, grtt, backoff, gsize, fec_id, newest, .. } = self.rumour;
+        out.extend_from_slice(&instance.0.to_be_bytes());
+        if !as_before {
+            out.extend_from_slice(&[grtt.0, backoff << 4 | gsize.0 & 0x0f, fec_id.to_byte()]);
+        }
+        out.extend_from_slice(&newest.0.to_be_bytes());
+        put(self.reach, out);
+        if !self.gaps.is_empty() {
+            put(self.gaps.len() as u64, out);
+        }
+        self.gaps.iter().fold(0, |at, gap| {
+            put_gap(gap, at, out);
+            gap.end
+        });
+    }
+
+    /// Of a node that publishes; `how` it does, and what was said of the publisher before.
+    fn take(
+        (sender, how): (NodeId, u8),
+        before: Option<&Rumour>,
+        bytes: &mut &[u8],
+    ) -> Option<Self> {
         let instance = InstanceId(u16::from_be_bytes(array(bytes)?));
-        let [grtt, nibbles, fec_id] = array(bytes)?;
+        let (grtt, backoff, gsize, fec_id) = if how & AS_BEFORE != 0 {
+            let Rumour { grtt, backoff, gsize, fec_id, .. } = *before?;
+            (grtt, backoff, gsize, fec_id)
+        } else {
+            let [grtt, nibbles, fec_id] = array(bytes)?;
+            let gsize = GroupSize(nibbles & 0x0f);
+            (QuantizedRtt(grtt), nibbles >> 4, gsize, FecId::from_byte(fec_id).ok()?)
+        };
         let newest = ObjectTransportId(u16::from_be_bytes(array(bytes)?));
-        let (grtt, backoff) = (QuantizedRtt(grtt), nibbles >> 4);
-        let (gsize, fec_id) = (GroupSize(nibbles & 0x0f), FecId::from_byte(fec_id).ok()?);
         let rumour = Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest };
         let reach = take(bytes).filter(|reach| *reach <= REACH_MAX)?;
-        let count = take(bytes)?;
+        let count = if how & GAPS != 0 { take(bytes)? } else { 0 };
         let (mut gaps, mut at) = (Vec::new(), 0_u64);
         for _ in 0..count {
             let first = at.checked_add(take(bytes)?)?;
             let length = take(bytes)?;
-            let (length, unwanted) =
-                if exact { (length / 2, length % 2 == 1) } else { (length, false) };
-            let end = first.checked_add(length)?;
+            let end = first.checked_add(length / 2)?;
             // Runs are in order, not empty, and within reach: so there are at most `reach` of them.
             if end <= first || end > reach {
                 return None;
             }
-            gaps.push(Gap { first, end, unwanted });
+            gaps.push(Gap { first, end, unwanted: length % 2 == 1 });
             at = end;
         }
         Some(Self { rumour, reach, gaps })
     }
+}
+
+/// A gap, behind one that ended at `at`.
+fn put_gap(gap: &Gap, at: u64, out: &mut Vec<u8>) {
+    put(gap.first - at, out);
+    put(2 * (gap.end - gap.first) + u64::from(gap.unwanted), out);
 }
 
 /// An announcement.
@@ -160,56 +199,86 @@ impl Holding {
 pub(crate) struct State {
     pub(crate) asks: bool,
     pub(crate) hears: Vec<NodeId>,
+    /// `hears` is all that it hears.
+    pub(crate) hears_all: bool,
     /// These are to announce soon what they hold.
     pub(crate) called: Vec<NodeId>,
     pub(crate) holdings: Vec<Holding>,
 }
 
-impl State {
-    /// Whether it takes the form that earlier versions do not read.
-    pub(crate) fn is_exact(&self) -> bool {
-        let unwanted = |holding: &Holding| holding.gaps.iter().any(|gap| gap.unwanted);
-        !self.called.is_empty() || self.holdings.iter().any(unwanted)
-    }
+/// What is said of one node.
+#[derive(Debug, Default)]
+struct Line {
+    how: u8,
+    holding: Option<Holding>,
+}
 
+impl State {
     /// Appends as much as fits into `room` bytes; gives the number of publishers spoken of.
     pub(crate) fn append(&self, room: usize, out: &mut Vec<u8>) -> usize {
-        let (start, exact) = (out.len(), self.is_exact());
-        let heard = self.hears.len().min(HEARD_MAX);
-        out.push(heard as u8 | if self.asks { ASKS } else { 0 });
-        self.hears[..heard].iter().for_each(|node| out.extend_from_slice(&node.0.to_be_bytes()));
-        if exact {
-            let called = self.called.len().min(CALLED_MAX);
-            out.push(called as u8);
-            self.called[..called]
-                .iter()
-                .for_each(|node| out.extend_from_slice(&node.0.to_be_bytes()));
-        }
-        for (number, holding) in self.holdings.iter().enumerate() {
-            let left = room.saturating_sub(out.len() - start);
+        let mut lines: BTreeMap<NodeId, Line> = BTreeMap::new();
+        let heard = self.hears.iter().take(HEARD_MAX);
+        heard.for_each(|node| lines.entry(*node).or_default().how |= HEARD);
+        let called = self.called.iter().take(CALLED_MAX);
+        called.for_each(|node| lines.entry(*node).or_default().how |= CALLED);
+        let (mut left, mut spoken) = (room.saturating_sub(1 + NODE * lines.len()), 0);
+        for holding in &self.holdings {
             if left < ENTRY {
-                return number;
+                break;
             }
-            holding.append(exact, left, out);
+            let (holding, bytes) = holding.cut(left);
+            left -= bytes;
+            spoken += 1;
+            let node = holding.rumour.sender;
+            lines.entry(node).or_default().holding = Some(holding);
         }
-        self.holdings.len()
+        let all = self.hears_all && self.hears.len() <= HEARD_MAX;
+        out.push(if self.asks { ASKS } else { 0 } | if all { ALL } else { 0 });
+        let (mut last, mut before): (u32, Option<Rumour>) = (0, None);
+        for (node, Line { how, holding }) in lines {
+            put(u64::from(node.0 - last), out);
+            last = node.0;
+            let Some(holding) = holding else {
+                out.push(how);
+                continue;
+            };
+            let as_before = before.is_some_and(|before| holding.is_alike(&before));
+            let same = if as_before { AS_BEFORE } else { 0 };
+            let gaps = if holding.gaps.is_empty() { 0 } else { GAPS };
+            out.push(how | PUBLISHES | same | gaps);
+            holding.append(as_before, out);
+            before = Some(holding.rumour);
+        }
+        spoken
     }
 
-    /// Reads one, `exact` or not; `None` when it contradicts itself.
-    pub(crate) fn parse(exact: bool, mut bytes: &[u8]) -> Option<Self> {
-        let [heard] = array(&mut bytes)?;
-        let mut state = Self { asks: heard & ASKS != 0, ..Self::default() };
-        for _ in 0..heard & !ASKS {
-            state.hears.push(NodeId(u32::from_be_bytes(array(&mut bytes)?)));
-        }
-        let [called] = if exact { array(&mut bytes)? } else { [0] };
-        for _ in 0..called {
-            state.called.push(NodeId(u32::from_be_bytes(array(&mut bytes)?)));
-        }
+    /// Reads one; `None` when it contradicts itself.
+    pub(crate) fn parse(mut bytes: &[u8]) -> Option<Self> {
+        let [flags] = array(&mut bytes)?;
+        let (asks, hears_all) = (flags & ASKS != 0, flags & ALL != 0);
+        let mut state = Self { asks, hears_all, ..Self::default() };
+        let mut last: Option<u32> = None;
         while !bytes.is_empty() {
-            state.holdings.push(Holding::take(exact, &mut bytes)?);
+            let step = u32::try_from(take(&mut bytes)?).ok()?;
+            // Nobody is spoken of twice.
+            if last.is_some() && step == 0 {
+                return None;
+            }
+            let id = last.unwrap_or(0).checked_add(step)?;
+            last = Some(id);
+            let [how] = array(&mut bytes)?;
+            if how & !KNOWN != 0 || how & PUBLISHES == 0 && how & (AS_BEFORE | GAPS) != 0 {
+                return None;
+            }
+            state.hears.extend(Some(NodeId(id)).filter(|_| how & HEARD != 0));
+            state.called.extend(Some(NodeId(id)).filter(|_| how & CALLED != 0));
+            if how & PUBLISHES != 0 {
+                let before = state.holdings.last().map(|holding| &holding.rumour);
+                let holding = Holding::take((NodeId(id), how), before, &mut bytes)?;
+                state.holdings.push(holding);
+            }
         }
-        Some(state)
+        (flags & !(ASKS | ALL) == 0).then_some(state)
     }
 }
 
@@ -240,7 +309,7 @@ pub(crate) mod tests {
     }
 
     fn speaking_of(holdings: Vec<Holding>, asks: bool) -> State {
-        State { asks, holdings, ..State::default() }
+        State { asks, hears_all: true, holdings, ..State::default() }
     }
 
     fn runs(list: &[(u64, u64)]) -> RunSet {
@@ -260,11 +329,11 @@ pub(crate) mod tests {
         let mut bytes = Vec::new();
         assert_eq!(state.append(1400, &mut bytes), 1);
         let golden = [
-            0x81, 0, 0, 0, 7, 0x0a, 0, 0, 1, 0x12, 0x34, 0xa6, 0x42, 5, 1, 0x2c, 0xa3, 2, 2, 0, 1,
-            0x96, 2, 2,
+            0x03, 7, 0x01, 0xfa, 0xff, 0xff, 0x4f, 0x14, 0x12, 0x34, 0xa6, 0x42, 5, 1, 0x2c, 0xa3,
+            2, 2, 0, 2, 0x96, 2, 4,
         ];
         assert_eq!(bytes, golden);
-        assert_eq!(State::parse(false, &bytes), Some(state));
+        assert_eq!(State::parse(&bytes), Some(state));
     }
 
     #[test]
@@ -275,15 +344,14 @@ pub(crate) mod tests {
         let gaps = [unwanted(0, 1), unwanted(251, 261), lacking(261, 276), unwanted(276, 281)];
         assert_eq!(holding.gaps, gaps);
         let state = State { called: vec![NodeId(9)], ..speaking_of(vec![holding], true) };
-        assert!(state.is_exact());
         let mut bytes = Vec::new();
         state.append(1400, &mut bytes);
         let golden = [
-            0x80, 1, 0, 0, 0, 9, 0x0a, 0, 0, 1, 0x12, 0x34, 0xa6, 0x42, 5, 1, 0x2c, 0xa3, 2, 4, 0,
-            3, 0xfa, 1, 21, 0, 30, 0, 11,
+            0x03, 9, 0x02, 0xf8, 0xff, 0xff, 0x4f, 0x14, 0x12, 0x34, 0xa6, 0x42, 5, 1, 0x2c, 0xa3,
+            2, 4, 0, 3, 0xfa, 1, 21, 0, 30, 0, 11,
         ];
         assert_eq!(bytes, golden);
-        let read = State::parse(true, &bytes).unwrap();
+        let read = State::parse(&bytes).unwrap();
         assert_eq!(read, state);
         let told = |set: RunSet| set.iter().collect::<Vec<_>>();
         assert_eq!(told(read.holdings[0].held(300)), [(10, 20), (50, 300)]);
@@ -305,44 +373,86 @@ pub(crate) mod tests {
         let mut bytes = Vec::new();
         speaking_of(vec![holding], false).append(100, &mut bytes);
         assert!(bytes.len() <= 100);
-        let read = State::parse(false, &bytes).unwrap().holdings.remove(0);
+        let read = State::parse(&bytes).unwrap().holdings.remove(0);
         assert!(read.reach > 50 && read.reach < 1000);
         let held = read.held(999);
         assert!((0..1000).all(|n| !held.contains(n) || n % 2 == 1));
         assert!((1000 - read.reach..1000).all(|n| held.contains(n) == (n % 2 == 1)));
     }
 
-    #[test]
-    fn publishers_that_find_no_room_are_left_for_the_next_announcement() {
-        let holding = Holding::of(rumour(1), (0, 1), &runs(&[(0, 2)]), &none());
-        let state = speaking_of(vec![holding; 10], false);
-        assert_eq!(state.append(60, &mut Vec::new()), 4);
+    fn publishers(count: u32) -> Vec<Holding> {
+        let of = |n| {
+            let rumour = Rumour { sender: NodeId(100 + n), ..rumour(n as u16) };
+            Holding::of(rumour, (0, 1), &runs(&[(0, 2)]), &none())
+        };
+        (0..count).map(of).collect()
     }
 
     #[test]
-    fn gaps_out_of_reach_or_out_of_order_are_refused() {
+    fn golden_bytes_of_publishers_that_speak_alike_are_eight_each() {
+        let hears = vec![NodeId(101)];
+        let state = State { hears, ..speaking_of(publishers(3), false) };
+        let mut bytes = Vec::new();
+        state.append(1400, &mut bytes);
+        let golden = [
+            &[0x02, 100, 0x04, 0x12, 0x34, 0xa6, 0x42, 5, 0, 0, 2][..],
+            &[1, 0x0d, 0x12, 0x34, 0, 1, 2],
+            &[1, 0x0c, 0x12, 0x34, 0, 2, 2],
+        ];
+        assert_eq!(bytes, golden.concat());
+        assert_eq!(State::parse(&bytes), Some(state));
+    }
+
+    #[test]
+    fn publishers_that_find_no_room_are_left_for_the_next_announcement() {
+        let state = speaking_of(publishers(10), false);
+        let mut bytes = Vec::new();
+        assert_eq!(state.append(4 * ENTRY + 1, &mut bytes), 4);
+        assert!(bytes.len() <= 4 * ENTRY + 1);
+        assert_eq!(State::parse(&bytes).unwrap().holdings, publishers(4));
+    }
+
+    #[test]
+    fn who_names_more_nodes_than_there_is_room_for_does_not_say_that_these_are_all() {
+        let named = |count| {
+            let hears = (1..=count).map(NodeId).collect();
+            let mut bytes = Vec::new();
+            State { hears, ..speaking_of(Vec::new(), true) }.append(1400, &mut bytes);
+            let read = State::parse(&bytes).unwrap();
+            (read.hears.len(), read.hears_all)
+        };
+        assert_eq!((named(32), named(33)), ((32, true), (32, false)));
+    }
+
+    #[test]
+    fn gaps_out_of_reach_or_out_of_order_and_nodes_named_twice_are_refused() {
         let mut bytes = Vec::new();
         let holding = Holding::of(rumour(300), (10, 300), &runs(&[(10, 20), (22, 300)]), &none());
         speaking_of(vec![holding], false).append(1400, &mut bytes);
-        let mut far = bytes.clone();
-        *far.last_mut().unwrap() = 100;
-        assert_eq!(State::parse(false, &far), None);
-        let mut empty = bytes.clone();
-        *empty.last_mut().unwrap() = 0;
-        assert_eq!(State::parse(false, &empty), None);
-        // One byte is a state that speaks of no publisher.
-        let cut = (1..bytes.len()).filter(|length| *length != 1);
-        assert!(
-            cut.map(|length| State::parse(false, &bytes[..length])).all(|state| state.is_none())
-        );
+        for length in [200, 0, 1] {
+            let mut bad = bytes.clone();
+            *bad.last_mut().unwrap() = length;
+            assert_eq!(State::parse(&bad), None, "{length}");
+        }
+        // One byte is a state that speaks of nobody.
+        assert!((2..bytes.len()).all(|length| State::parse(&bytes[..length]).is_none()));
+        for bad in [&[0, 7, 1, 0, 1][..], &[0, 7, 0x20], &[0, 7, 0x08], &[0x04, 7, 1]] {
+            assert_eq!(State::parse(bad), None, "{bad:?}");
+        }
+        // Nobody spoke before the first.
+        assert_eq!(State::parse(&[0, 7, 0x0c, 0, 1, 0, 2, 2]), None);
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_without_panic(exact: bool, bytes: Vec<u8>) {
-            if let Some(state) = State::parse(exact, &bytes) {
+        fn any_bytes_are_read_without_panic_and_what_is_read_is_written_the_same_way(
+            bytes: Vec<u8>
+        ) {
+            if let Some(state) = State::parse(&bytes) {
                 let mut out = Vec::new();
-                state.append(100_000, &mut out);
+                state.append(usize::MAX, &mut out);
+                let again = State::parse(&out).unwrap();
+                prop_assert_eq!(again.holdings, state.holdings);
             }
         }
     }

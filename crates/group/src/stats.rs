@@ -3,14 +3,18 @@
 /// What a node has done and refused so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GroupStats {
-    /// Repairs of others' objects sent.
+    /// Symbols and short messages of others sent because they were asked for.
     pub repairs_sent: u64,
-    /// Their UDP payload bytes.
-    pub repair_bytes_sent: u64,
     /// Short messages of others passed on unasked.
     pub relays_sent: u64,
+    /// Datagrams with one symbol, or one long description.
+    pub repair_frames_sent: u64,
     /// Their UDP payload bytes.
-    pub relay_bytes_sent: u64,
+    pub repair_bytes_sent: u64,
+    /// Datagrams with short messages of others.
+    pub brief_frames_sent: u64,
+    /// Their UDP payload bytes.
+    pub brief_bytes_sent: u64,
     /// Repairs of others heard.
     pub repairs_heard: u64,
     /// Those that brought something new.

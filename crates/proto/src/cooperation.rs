@@ -43,6 +43,8 @@ pub struct HeldBlock {
     pub parity: u16,
     /// Source symbols that are here, in order; all of them when the block is whole.
     pub sources: Vec<u16>,
+    /// Parity symbols that are here while the block is not whole, counted from 0.
+    pub kept: Vec<u16>,
 }
 
 impl HeldBlock {
@@ -77,6 +79,21 @@ impl ReceiverHandle<'_> {
         let session = &mut *self.session;
         let mut ctx = context!(session, storage);
         session.receiver.as_mut().is_some_and(|r| r.on_passed_on(&mut ctx, message))
+    }
+
+    /// The NORM_INFO of a whole object of no bytes, told by somebody else: the object `rumour` names
+    /// as the newest. True when it was new; what it cannot be is refused and counted.
+    pub fn accept_info(
+        &mut self,
+        now: Time,
+        rumour: &Rumour,
+        info: &[u8],
+        storage: &mut dyn Storage,
+    ) -> bool {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let mut ctx = context!(session, storage);
+        session.receiver.as_mut().is_some_and(|r| r.on_whole_info(&mut ctx, rumour, info))
     }
 
     /// Somebody says that a sender has sent so much: what of it is missing here is asked for. False

@@ -9,6 +9,9 @@ pub enum FirstPass {
     /// All of it, from the start.
     #[default]
     Whole,
+    /// All of it, with so many parity symbols more behind each block than the sender is configured to
+    /// send unasked.
+    WithParity(u16),
     /// Only its NORM_INFO (an empty one, when it has none): all else counts as sent already, and
     /// goes to whoever asks. For receivers that have most of it from an earlier transfer. Costs
     /// those that have nothing one NACK cycle, and those that missed the INFO two.

@@ -8,7 +8,8 @@
 //! - delivered: of those reachable, whom it reached.
 //!
 //! Needed are the content's bytes, as often as somebody must send them when nothing is lost
-//! ([`Contacts::transmissions`]); on the air are all bytes of all packets, with their headers.
+//! ([`Contacts::transmissions`]); on the air are all bytes of all packets, with their headers. Since no
+//! system sends contents without packets, the same is told with the contents' IP and UDP headers needed.
 
 use crate::{
     link::HEADER_BYTES,
@@ -17,8 +18,10 @@ use crate::{
     node::PublishedMessage,
     path_loss::Contacts,
     report::{HostReport, Report},
+    traffic::Kind,
 };
-use fanfare_proto::{Duration, ObjectKey, Time};
+use fanfare_group::GroupStats;
+use fanfare_proto::{Duration, ObjectKey, Time, rng::Rng};
 use std::collections::BTreeMap;
 
 /// A position report that is older is of no use (the first cut-off of the Anglova experiments).
@@ -26,6 +29,30 @@ const IN_TIME: Duration = Duration::from_secs(5);
 /// Paths that open later than this before the end of a run do not count: whoever meets then needs the
 /// time to learn of it, and the longest interval of announcements is 64 s.
 const SETTLING: Duration = Duration::from_secs(64);
+
+/// Longest content of a packet: what Ethernet carries behind IPv4 and UDP headers.
+const PACKET_MAX: u64 = 1500 - HEADER_BYTES as u64;
+
+/// What an all-knowing network must send when nothing is lost.
+#[derive(Debug, Default)]
+struct Needed {
+    /// Of contents alone.
+    bytes: u64,
+    packets: u64,
+    /// Of whole messages; and where packets are lost as they are.
+    sendings: u64,
+    sendings_with_losses: u64,
+}
+
+impl Needed {
+    /// A message of `size` bytes, `times` over; and so often with losses.
+    fn add(&mut self, size: u64, (times, with_losses): (u64, u64)) {
+        self.sendings += times;
+        self.sendings_with_losses += with_losses;
+        self.bytes += size * times;
+        self.packets += size.div_ceil(PACKET_MAX).max(1) * times;
+    }
+}
 
 /// Of one kind of messages: pairs of a message and somebody who wants it.
 #[derive(Debug, Default)]
@@ -50,7 +77,8 @@ impl Report {
         let arrivals: Vec<BTreeMap<ObjectKey, Time>> =
             self.hosts.iter().map(HostReport::arrivals).collect();
         let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
-        let mut needed = 0;
+        let mut needed = Needed::default();
+        let mut rng = Rng::new(self.seed);
         for publisher in &self.hosts {
             let Some(from) = hosts.iter().position(|host| *host == publisher.host) else {
                 continue;
@@ -65,17 +93,59 @@ impl Report {
                     tally.count(&paths, number, arrived.map(|at| at.since(message.at)));
                 }
                 let to = wanting.iter().map(|(number, _)| 1 << number).sum();
-                let sent = contacts.transmissions((message.at, until), from, to);
-                needed += message.size * sent as u64;
+                let span = (message.at, until);
+                let sent = contacts.transmissions(span, from, to);
+                let lossy = contacts.transmissions_with_losses(span, from, to, &mut rng);
+                needed.add(message.size, (sent as u64, lossy as u64));
             }
         }
         let mut metrics: Vec<Metric> =
             tallies.iter().flat_map(|(kind, tally)| tally.metrics(kind)).collect();
+        metrics.extend(self.air_metrics(&needed));
+        metrics
+    }
+
+    /// What the air carried, in all and by kind of packet, beside what is needed.
+    fn air_metrics(&self, needed: &Needed) -> Vec<Metric> {
         let on_air =
             self.sum(|stats| stats.bytes_sent + HEADER_BYTES as u64 * stats.datagrams_sent);
-        metrics.push((String::from("air_bytes"), on_air as f64));
-        metrics.push((String::from("air_to_needed"), on_air as f64 / needed.max(1) as f64));
+        let to = |needed: u64| on_air as f64 / needed.max(1) as f64;
+        let framed = needed.bytes + HEADER_BYTES as u64 * needed.packets;
+        let mut metrics = vec![
+            (String::from("air_bytes"), on_air as f64),
+            (String::from("air_to_needed"), to(needed.bytes)),
+            (String::from("air_to_needed_packets"), to(framed)),
+            (String::from("needed_bytes"), needed.bytes as f64),
+            (String::from("needed_packets"), needed.packets as f64),
+            (String::from("needed_sendings"), needed.sendings as f64),
+            (String::from("needed_sendings_with_losses"), needed.sendings_with_losses as f64),
+        ];
+        for (name, messages, bytes) in self.air_by_kind() {
+            let bytes = bytes + HEADER_BYTES as u64 * messages;
+            metrics.push((format!("air_packets:{name}"), messages as f64));
+            metrics.push((format!("air_bytes:{name}"), bytes as f64));
+        }
         metrics
+    }
+
+    /// Packets of each kind that was sent, and their UDP payload bytes. What group nodes say in
+    /// NORM_CMD(APPLICATION) is told apart.
+    fn air_by_kind(&self) -> Vec<(&'static str, u64, u64)> {
+        let group = |counter: fn(&GroupStats) -> u64| -> u64 {
+            self.hosts.iter().flat_map(|host| &host.group_lives).map(counter).sum()
+        };
+        let mut kinds = vec![
+            ("repair", group(|s| s.repair_frames_sent), group(|s| s.repair_bytes_sent)),
+            ("brief", group(|s| s.brief_frames_sent), group(|s| s.brief_bytes_sent)),
+            ("state", group(|s| s.states_sent), group(|s| s.state_bytes_sent)),
+        ];
+        let norm = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Application);
+        kinds.extend(norm.map(|kind| {
+            let count = self.traffic.of(kind);
+            (kind.name(), count.messages, count.bytes)
+        }));
+        kinds.retain(|(_, messages, _)| *messages > 0);
+        kinds
     }
 
     /// Other hosts that subscribe to it, with their numbers on the radio.
@@ -191,5 +261,11 @@ mod tests {
         // Of each message two transmissions of 100 bytes.
         let needed = metric("air_bytes") / metric("air_to_needed");
         assert!((needed - 400.0).abs() < 1e-6, "{needed}");
+        let framed = metric("air_bytes") / metric("air_to_needed_packets");
+        assert!((framed - 4.0 * 128.0).abs() < 1e-6, "{framed}");
+        // Each byte of the air is of one kind.
+        let kinds = metrics.iter().filter(|(name, _)| name.starts_with("air_bytes:"));
+        let sum: f64 = kinds.map(|(_, bytes)| bytes).sum();
+        assert!((sum - metric("air_bytes")).abs() < 1e-6, "{sum}");
     }
 }

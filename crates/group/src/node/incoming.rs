@@ -2,12 +2,13 @@
 
 use super::{GroupNode, timing};
 use crate::{
+    brief::{self, Brief},
     demand::{Part, Request, Wanted},
     event::Event,
     frame::Frame,
     members::Heard,
     patience::Patience,
-    repairer::Voice,
+    repairer::{OriginTiming, Voice},
     source_log::SourceLog,
     state::{Holding, State},
 };
@@ -58,18 +59,20 @@ impl GroupNode {
         };
         match frame {
             None => {
-                let had = self.has_described(&message);
+                let key = key_of(&message);
+                let had = key.is_some_and(|key| self.is_short(key));
                 self.session.handle_datagram(now, meta, datagram, storage);
                 self.take_events(storage);
                 self.on_message(from, &message);
-                self.pass_on_from(from, &message, had);
+                self.pass_on_from(from, key, had);
             }
             Some(frame) => {
                 // Of a sender in view every message is counted; others are not taken for senders.
                 if self.session.receiver().loss(from).is_some() {
                     self.session.handle_datagram(now, meta, datagram, storage);
                 }
-                self.on_frame(from, frame, storage);
+                let Some(speaker) = sender_of(&message) else { return };
+                self.on_frame((from, speaker), frame, storage);
             }
         }
         self.take_events(storage);
@@ -120,11 +123,11 @@ impl GroupNode {
             self.repairer.on_answer(self.now, origin);
         }
         let key = ObjectKey { sender: origin, instance: sender.instance_id, object };
-        self.on_symbol((key, part), symbol, sender, Voice::Origin);
+        let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
+        self.on_symbol((key, part), symbol, timing, Voice::Origin);
     }
 
-    fn on_symbol(&mut self, wanted: Wanted, symbol: u16, sender: &SenderFields, voice: Voice) {
-        let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
+    fn on_symbol(&mut self, wanted: Wanted, symbol: u16, timing: OriginTiming, voice: Voice) {
         let asked = self.repairer.is_asked(wanted);
         let len = match wanted.1 {
             Part::Block(block) if asked => {
@@ -241,14 +244,26 @@ impl GroupNode {
         all.filter(|key| range.contains(&log.index(key.object))).collect()
     }
 
-    fn on_frame(&mut self, from: NodeId, frame: Frame<'_>, storage: &mut dyn Storage) {
+    fn on_frame(
+        &mut self,
+        (from, speaker): (NodeId, &SenderFields),
+        frame: Frame<'_>,
+        storage: &mut dyn Storage,
+    ) {
         match frame {
-            Frame::Repair(asked, message) => {
-                let had = self.has_described(&message);
-                self.on_repair(&message, asked, storage);
-                self.pass_on_from(from, &message, had);
+            Frame::Repair(message) => {
+                let key = key_of(&message);
+                let had = key.is_some_and(|key| self.is_short(key));
+                self.on_repair(&message, storage);
+                self.pass_on_from(from, key, had);
             }
-            Frame::State(exact, bytes) => match State::parse(exact, bytes) {
+            Frame::Brief(bytes) => match brief::parse(speaker, bytes) {
+                Some(briefs) => {
+                    briefs.iter().for_each(|brief| self.on_brief(from, brief, storage));
+                }
+                None => self.stats.frames_refused += 1,
+            },
+            Frame::State(bytes) => match State::parse(bytes) {
                 Some(state) => self.on_state(from, &state, storage),
                 None => self.stats.frames_refused += 1,
             },
@@ -257,7 +272,7 @@ impl GroupNode {
     }
 
     /// Somebody answers for an origin.
-    fn on_repair(&mut self, message: &Message<'_>, asked: bool, storage: &mut dyn Storage) {
+    fn on_repair(&mut self, message: &Message<'_>, storage: &mut dyn Storage) {
         self.stats.repairs_heard += 1;
         let (sender, object, part, symbol) = match message {
             Message::Info(info) => (&info.sender, info.object_transport_id, Part::Info, 0),
@@ -267,20 +282,46 @@ impl GroupNode {
             }
             _ => return,
         };
-        let origin = sender.source_id;
-        if origin == self.session.node_id() {
+        if sender.source_id == self.session.node_id() {
             return;
         }
         let new = self.session.receiver().accept(self.now, message, storage);
         self.take_events(storage);
-        let key = ObjectKey { sender: origin, instance: sender.instance_id, object };
-        let voice = if asked { Voice::Repairer } else { Voice::Relay };
-        self.on_symbol((key, part), symbol, sender, voice);
+        let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
+        let key = ObjectKey { sender: sender.source_id, instance: sender.instance_id, object };
+        self.on_hearsay(((key, part), symbol), (timing, Voice::Repairer), new);
+    }
+
+    /// Somebody tells a short message of an origin.
+    fn on_brief(&mut self, from: NodeId, brief: &Brief, storage: &mut dyn Storage) {
+        self.stats.repairs_heard += 1;
+        let rumour = &brief.rumour;
+        if rumour.sender == self.session.node_id() {
+            return;
+        }
+        let key = brief.key();
+        let had = self.is_short(key);
+        let new = self.session.receiver().accept_info(self.now, rumour, &brief.info, storage);
+        self.take_events(storage);
+        let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
+        let voice = if brief.asked { Voice::Repairer } else { Voice::Relay };
+        self.on_hearsay(((key, Part::Info), 0), (timing, voice), new);
+        self.pass_on_from(from, Some(key), had);
+    }
+
+    /// Something of an origin was heard from somebody else.
+    fn on_hearsay(
+        &mut self,
+        (wanted, symbol): (Wanted, u16),
+        (timing, voice): (OriginTiming, Voice),
+        new: bool,
+    ) {
+        let origin = wanted.0.sender;
+        self.on_symbol(wanted, symbol, timing, voice);
         let deaf = self.repairer.is_deaf(origin) || self.asker.is_silent(self.now, origin);
         self.session.receiver().ask_by_name(origin, deaf);
         if new {
             self.stats.repairs_useful += 1;
-            let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
             let patience = Patience::grace(timing.grtt, timing.backoff);
             self.asker.on_progress(self.now, origin, patience);
         }
@@ -290,8 +331,7 @@ impl GroupNode {
     /// is told soon.
     fn on_state(&mut self, from: NodeId, state: &State, storage: &mut dyn Storage) {
         self.stats.states_heard += 1;
-        let all = state.hears.len() < crate::state::HEARD_MAX;
-        self.members.on_hears(from, (&state.hears, all), &mut self.events);
+        self.members.on_hears(from, (&state.hears, state.hears_all), &mut self.events);
         if state.called.contains(&self.session.node_id()) {
             self.trickle.on_call(self.now, &mut self.rng);
         }
@@ -391,6 +431,13 @@ impl GroupNode {
         }
         has_more || has_less
     }
+}
+
+/// Whose NORM_INFO it is.
+fn key_of(message: &Message<'_>) -> Option<ObjectKey> {
+    let Message::Info(info) = message else { return None };
+    let (sender, instance) = (info.sender.source_id, info.sender.instance_id);
+    Some(ObjectKey { sender, instance, object: info.object_transport_id })
 }
 
 /// What a message says of its sender, if it comes from one as such.

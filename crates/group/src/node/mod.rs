@@ -25,6 +25,7 @@ use crate::{
     delivery::Delivery,
     description::{Description, Options},
     event::Event,
+    foresight::Foresight,
     holders::Holders,
     members::Members,
     publisher::{PublishError, Publisher},
@@ -49,7 +50,11 @@ use fanfare_wire::{FecId, GroupSize, QuantizedRtt, Sequence, header::SenderField
 /// A node that says nothing for so many of the longest intervals has left: Trickle lets two pass.
 const LIVES: u32 = 3;
 /// Flushes behind the last message: announcements tell of it, too, for as long as anybody lacks it.
-const FLUSHES: u32 = 2;
+const FLUSHES: u32 = 1;
+/// Longest time between two probes, where every node may be a sender: each costs several answers, and
+/// all that they tell is whether the round trip has changed. In a company of 24 vehicles that are 4 % of
+/// all bytes every 30 s.
+const PROBE_MAX: Duration = Duration::from_secs(120);
 /// Ceiling on the GRTT that a repairer reckons with: a forged one must not put it to sleep.
 const GRTT_MAX: Duration = Duration::from_secs(10);
 
@@ -75,6 +80,7 @@ pub struct GroupNode {
     /// What own frames begin with in a session that does not send; and what its own sender says.
     fields: SenderFields,
     segment_size: usize,
+    block_len: u16,
     fec_id: FecId,
     publisher: Publisher,
     delivery: Delivery,
@@ -84,6 +90,7 @@ pub struct GroupNode {
     give_ups: BTreeSet<(Time, ObjectKey)>,
     repairer: Repairer,
     relay: Relay,
+    foresight: Foresight,
     asker: Asker,
     members: Members,
     holders: Holders,
@@ -115,6 +122,7 @@ impl GroupNode {
             sender.repair_window = sender.repair_window.max(config.cache_age);
             if config.announces {
                 sender.robust_factor = sender.robust_factor.min(FLUSHES);
+                sender.probe_max = sender.probe_max.max(PROBE_MAX);
             }
         }
         let node = session.node_id;
@@ -124,6 +132,7 @@ impl GroupNode {
         Self {
             fields: own_fields(&session),
             segment_size: session.sender.as_ref().map_or(0, |s| usize::from(s.segment_size)),
+            block_len: session.sender.as_ref().map_or(0, |s| s.fec.source),
             fec_id: session.sender.as_ref().map_or(FecId::ReedSolomon8, |s| s.fec.id),
             session: Session::new(session, seed, now),
             now,
@@ -136,6 +145,7 @@ impl GroupNode {
             give_ups: BTreeSet::new(),
             repairer: Repairer::new(node, now, config.repair_rate),
             relay: Relay::default(),
+            foresight: Foresight::new(now),
             asker: Asker::default(),
             members: Members::new(node, config.announce_max * LIVES),
             holders: Holders::default(),
@@ -191,6 +201,17 @@ impl GroupNode {
         self.enqueue(now, &message, size)
     }
 
+    /// With parity, when nobody can be heard to ask for it.
+    fn first_pass(&mut self, size: u64) -> FirstPass {
+        let alone = self.config.announces && self.members.len() == 0;
+        let symbols = size.div_ceil(self.segment_size.max(1) as u64);
+        let blocks = (symbols, u64::from(self.block_len));
+        match self.foresight.parity(self.now, alone, blocks) {
+            0 => FirstPass::Whole,
+            parity => FirstPass::WithParity(parity),
+        }
+    }
+
     fn enqueue(
         &mut self,
         now: Time,
@@ -202,7 +223,7 @@ impl GroupNode {
             kind: ObjectKind::Data,
             size,
             info: Some(message.encode()),
-            pass: FirstPass::Whole,
+            pass: self.first_pass(size),
         };
         let key = self.session.sender().enqueue(self.now, object).map_err(PublishError::Session)?;
         let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
@@ -282,10 +303,10 @@ impl GroupNode {
     #[must_use]
     pub fn session_stats(&self) -> fanfare_proto::Stats {
         let mut stats = self.session.stats();
-        stats.datagrams_sent +=
-            self.stats.repairs_sent + self.stats.relays_sent + self.stats.states_sent;
-        stats.bytes_sent += self.stats.repair_bytes_sent + self.stats.relay_bytes_sent;
-        stats.bytes_sent += self.stats.state_bytes_sent;
+        let GroupStats { repair_frames_sent, brief_frames_sent, states_sent, .. } = self.stats;
+        let GroupStats { repair_bytes_sent, brief_bytes_sent, state_bytes_sent, .. } = self.stats;
+        stats.datagrams_sent += repair_frames_sent + brief_frames_sent + states_sent;
+        stats.bytes_sent += repair_bytes_sent + brief_bytes_sent + state_bytes_sent;
         stats
     }
     /// The next thing the driver should know.

@@ -1,6 +1,6 @@
 //! Who speaks next, and when to wake.
 
-use super::{GroupNode, timing};
+use super::{GroupNode, relaying::COMMAND, timing};
 use crate::{
     demand::{Part, Wanted},
     frame::{HEADER, Kind},
@@ -10,7 +10,7 @@ use crate::{
 use alloc::vec::Vec;
 use core::ops::Bound;
 use fanfare_proto::{Destination, NodeId, Passage, Storage, Time, Timer, Transmit};
-use fanfare_wire::{Message, cmd::Application, ext::Extensions};
+use fanfare_wire::{Message, cmd::Application, ext::Extensions, header::SenderFields};
 
 /// Why a node wants to be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,9 +84,7 @@ impl GroupNode {
         self.advance(now);
         buf.clear();
         if !self.config.silent
-            && (self.poll_repair(buf, storage)
-                || self.poll_relay(buf, storage)
-                || self.poll_state(buf))
+            && (self.poll_brief(buf) || self.poll_repair(buf, storage) || self.poll_state(buf))
         {
             let destination = Destination::Group;
             return Some(Transmit { destination, segment_size: buf.len(), ecn: None });
@@ -107,9 +105,12 @@ impl GroupNode {
     }
 
     fn poll_repair(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
-        while let Some((wanted, symbol, len)) = self.next_repair() {
-            if self.write_repair(Kind::Repair, wanted, symbol, (buf, storage)) {
+        while self.repairer.may_send(self.now)
+            && let Some((wanted, symbol, len)) = self.next_repair()
+        {
+            if self.write_repair(wanted, symbol, (buf, storage)) {
                 self.stats.repairs_sent += 1;
+                self.stats.repair_frames_sent += 1;
                 self.stats.repair_bytes_sent += buf.len() as u64;
                 let rumour = self.session.receiver().rumour(wanted.0.sender);
                 let timing = timing_of(rumour, self.members.len());
@@ -123,7 +124,7 @@ impl GroupNode {
         false
     }
 
-    fn next_repair(&mut self) -> Option<(Wanted, u16, u16)> {
+    pub(super) fn next_repair(&mut self) -> Option<(Wanted, u16, u16)> {
         let Self { session, cache, repairer, members, rng, .. } = self;
         let receiver = session.receiver();
         let rank = |key| cache.get(key).map_or(0, |cached| cached.priority());
@@ -131,15 +132,14 @@ impl GroupNode {
         repairer.poll(self.now, timing, |key, block| receiver.held(key, block), rank, rng)
     }
 
-    pub(super) fn write_repair(
+    fn write_repair(
         &mut self,
-        kind: Kind,
         (key, part): Wanted,
         symbol: u16,
         (buf, storage): (&mut Vec<u8>, &mut dyn Storage),
     ) -> bool {
         let Some(cached) = self.cache.get(key) else { return false };
-        let mut content = kind.header().to_vec();
+        let mut content = Kind::Repair.header().to_vec();
         let passage = match (part, &cached.info) {
             (Part::Info, Some(info)) => Passage::Info(info),
             (Part::Info, None) => return false,
@@ -148,13 +148,13 @@ impl GroupNode {
         if !self.session.receiver().pass_on(key, passage, storage, &mut content) {
             return false;
         }
-        self.write_frame(&content, buf);
+        let sender = self.next_fields();
+        self.write_frame(sender, &content, buf);
         true
     }
 
-    fn write_frame(&mut self, content: &[u8], buf: &mut Vec<u8>) {
-        let (sender, extensions) = (self.next_fields(), Extensions::default());
-        Application { sender, extensions, content }.encode(buf);
+    pub(super) fn write_frame(&self, sender: SenderFields, content: &[u8], buf: &mut Vec<u8>) {
+        Application { sender, extensions: Extensions::default(), content }.encode(buf);
     }
 
     fn poll_state(&mut self, buf: &mut Vec<u8>) -> bool {
@@ -164,18 +164,20 @@ impl GroupNode {
             return false;
         }
         let called = unheard();
-        let room = self.config.frame_max.saturating_sub(HEADER + 16);
+        let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
         let origins = self.origins_in_turn();
         let holdings = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
         let asks = self.delivery.asks();
-        let state = State { asks, hears: self.members.name(self.now, HEARD_MAX), called, holdings };
-        let kind = if state.is_exact() { Kind::Exact } else { Kind::State };
-        let mut content = kind.header().to_vec();
+        let hears = self.members.name(self.now, HEARD_MAX);
+        let hears_all = hears.len() < HEARD_MAX;
+        let state = State { asks, hears, hears_all, called, holdings };
+        let mut content = Kind::State.header().to_vec();
         let spoken = state.append(room, &mut content);
         if let Some(last) = spoken.checked_sub(1).and_then(|last| state.holdings.get(last)) {
             self.spoken_of = last.rumour.sender;
         }
-        self.write_frame(&content, buf);
+        let sender = self.next_fields();
+        self.write_frame(sender, &content, buf);
         self.stats.states_sent += 1;
         self.stats.state_bytes_sent += buf.len() as u64;
         true

@@ -1,10 +1,16 @@
 //! Passing on short messages to whom their publisher does not reach.
 
 use super::{GroupNode, outgoing::timing_of};
-use crate::{demand::Part, frame::Kind, members::Members, relay::Neighbours};
+use crate::{
+    brief::{self, Brief},
+    cache::Cached,
+    demand::Part,
+    frame::{HEADER, Kind},
+    members::Members,
+    relay::Neighbours,
+};
 use alloc::{collections::BTreeSet, vec::Vec};
-use fanfare_proto::{NodeId, ObjectKey, Storage, Time};
-use fanfare_wire::Message;
+use fanfare_proto::{NodeId, ObjectKey, Rumour, Time};
 
 /// Who is near now, as far as it concerns a message.
 struct Near<'a> {
@@ -25,22 +31,20 @@ impl Neighbours for Near<'_> {
     }
 }
 
+/// What every NORM_CMD(APPLICATION) begins with, bytes.
+pub(super) const COMMAND: usize = 16;
+
 impl GroupNode {
-    /// The message that a NORM_INFO of another node is, if it is whole here and all of it is in there.
-    fn described(&self, message: &Message<'_>) -> Option<ObjectKey> {
-        let Message::Info(info) = message else { return None };
-        let (sender, instance) = (info.sender.source_id, info.sender.instance_id);
-        let key = ObjectKey { sender, instance, object: info.object_transport_id };
-        self.cache.get(key).filter(|cached| cached.whole && cached.size == 0).map(|_| key)
-    }
-    pub(super) fn has_described(&self, message: &Message<'_>) -> bool {
-        self.described(message).is_some()
+    /// Whether it is a whole message that travels in its description.
+    pub(super) fn is_short(&self, key: ObjectKey) -> bool {
+        let short = |cached: &Cached| cached.whole && cached.size == 0;
+        self.cache.get(key).is_some_and(|cached| short(cached) && cached.description.is_some())
     }
 
     /// `from` sent it: those who do not hear that node, but this one, may have it from here.
-    pub(super) fn pass_on_from(&mut self, from: NodeId, message: &Message<'_>, had: bool) {
+    pub(super) fn pass_on_from(&mut self, from: NodeId, key: Option<ObjectKey>, had: bool) {
         let relays = self.config.relays && self.config.repairs && !self.config.silent;
-        let Some(key) = self.described(message).filter(|_| relays) else { return };
+        let Some(key) = key.filter(|key| relays && self.is_short(*key)) else { return };
         let timing = timing_of(self.session.receiver().rumour(key.sender), self.members.len());
         let Self { relay, members, rng, now, .. } = self;
         let near = Near { members, now: *now, key };
@@ -52,22 +56,71 @@ impl GroupNode {
         relay.on_new(*now, (key, senders), &near, (timing, rng));
     }
 
-    pub(super) fn poll_relay(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
-        while self.repairer.may_send(self.now)
-            && let Some(key) = self.relay.poll(self.now)
-        {
-            let wanted = (key, Part::Info);
-            if self.write_repair(Kind::Relay, wanted, 0, (buf, storage)) {
-                self.stats.relays_sent += 1;
-                self.stats.relay_bytes_sent += buf.len() as u64;
-                let timing =
-                    timing_of(self.session.receiver().rumour(key.sender), self.members.len());
-                let chance = &mut self.rng;
-                self.repairer.on_relayed(self.now, wanted, buf.len(), (timing, chance));
-                return true;
-            }
-            buf.clear();
+    /// Short messages of others that may go now, asked for and not, as many as one datagram takes.
+    pub(super) fn poll_brief(&mut self, buf: &mut Vec<u8>) -> bool {
+        let mut room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
+        let mut briefs = Vec::new();
+        let mut headers = COMMAND + HEADER;
+        if !self.repairer.may_send(self.now) {
+            return false;
         }
-        false
+        // What shares a datagram with another costs little: it does not wait for the budget again.
+        while let Some(brief) = self.next_brief() {
+            if brief.room() > room && !briefs.is_empty() {
+                break;
+            }
+            room = room.saturating_sub(brief.room());
+            // The first one pays for what they have in common.
+            self.on_brief_sent(&brief, brief.room() + core::mem::take(&mut headers));
+            briefs.push(brief);
+        }
+        if briefs.is_empty() {
+            return false;
+        }
+        let sender = self.next_fields();
+        let mut content = Kind::Brief.header().to_vec();
+        brief::append(&briefs, &sender, &mut content);
+        self.write_frame(sender, &content, buf);
+        self.stats.brief_frames_sent += 1;
+        self.stats.brief_bytes_sent += buf.len() as u64;
+        true
+    }
+
+    /// The next of them. It stays the next one until it is told to be sent.
+    fn next_brief(&mut self) -> Option<Brief> {
+        let asked = self.next_repair().map(|((key, part), ..)| (key, part));
+        let asked = asked.filter(|(key, part)| *part == Part::Info && self.is_short(*key));
+        if let Some((key, _)) = asked {
+            return self.brief(key, true);
+        }
+        while let Some(key) = self.relay.due(self.now) {
+            match self.brief(key, false) {
+                Some(brief) => return Some(brief),
+                None => self.relay.forget(key),
+            }
+        }
+        None
+    }
+
+    fn brief(&mut self, key: ObjectKey, asked: bool) -> Option<Brief> {
+        let rumour = self.session.receiver().rumour(key.sender);
+        let rumour = rumour.filter(|rumour| rumour.instance == key.instance)?;
+        let info = self.cache.get(key)?.info.as_ref()?;
+        Brief::new(asked, Rumour { newest: key.object, ..rumour }, info)
+    }
+
+    fn on_brief_sent(&mut self, brief: &Brief, bytes: usize) {
+        let key = brief.key();
+        let wanted = (key, Part::Info);
+        let timing = timing_of(self.session.receiver().rumour(key.sender), self.members.len());
+        self.relay.forget(key);
+        let chance = (timing, &mut self.rng);
+        if brief.asked {
+            self.stats.repairs_sent += 1;
+            self.repairer.on_sent(self.now, (wanted, 0, 1), bytes, chance);
+        } else {
+            self.stats.relays_sent += 1;
+            self.repairer.on_relayed(self.now, wanted, bytes, chance);
+        }
     }
 }

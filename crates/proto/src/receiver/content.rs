@@ -44,14 +44,26 @@ impl RemoteSender {
         let format = self.format(ctx, local, object, (info.fec_id, fti, info.flags)).ok()?;
         self.note_coding(info.fec_id);
         self.heed(ctx, word, object, format.is_some());
+        let new = self.open_with_info(ctx, local, (object, format), info.payload)?;
+        Some((Position::at(object, SourceBlockNumber(0)), new))
+    }
+
+    /// Gives an object its INFO, and begins it where it is new. Tells whether the INFO was new.
+    pub(super) fn open_with_info(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        (object, format): (ObjectIndex, Option<Format>),
+        payload: &[u8],
+    ) -> Option<bool> {
         let objects = self.objects.as_mut()?;
         let open = objects.ensure_open(ctx, object, format, true);
         let new = open && objects.open(object).is_some_and(|open| open.wants_info());
         if open {
-            objects.on_info(ctx, object, info.payload);
+            objects.on_info(ctx, object, payload);
             self.on_new(ctx, local, object, 0);
         }
-        Some((Position::at(object, SourceBlockNumber(0)), new))
+        Some(new)
     }
 
     /// `waited`: between its arrival and now.

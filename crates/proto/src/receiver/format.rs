@@ -6,6 +6,9 @@ use fanfare_wire::{
     EncodingSymbolId, FecId, FecPayloadId, FieldSize, ObjectFlags, SourceBlockNumber, ext::Fti,
 };
 
+/// Segment size of an object of no bytes, where nobody tells one.
+const SEGMENT_OF_NOTHING: u16 = 1400;
+
 /// An object's structure and code, within our limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Format {
@@ -50,6 +53,17 @@ impl Format {
         let kind = if flags.has(ObjectFlags::FILE) { ObjectKind::File } else { ObjectKind::Data };
         let parity = if decodable(&fti, config) { fti.num_parity } else { 0 };
         Some(Self { fec_id, fti, kind, partition, parity })
+    }
+
+    /// Of an object of no bytes. Its segments and code do not matter.
+    pub(crate) fn empty(fec_id: FecId, config: &ReceiverConfig) -> Option<Self> {
+        let field = match fec_id {
+            FecId::ReedSolomonM => FieldSize::M16,
+            FecId::ReedSolomon8 | FecId::SmallBlockSystematic => FieldSize::M8,
+        };
+        let segment_size = config.segment_size_max.clamp(1, SEGMENT_OF_NOTHING);
+        let fti = Fti { object_size: 0, field, segment_size, max_block_len: 1, num_parity: 1 };
+        Self::new(fec_id, fti, ObjectFlags(ObjectFlags::INFO), config)
     }
 
     /// Where a symbol of `bytes` belongs; `None` when the object has no such symbol.

@@ -3,6 +3,7 @@
 use super::{
     Local, RemoteSenders,
     content::Word,
+    format::Format,
     guard::Guard,
     join::Heard,
     position::{ObjectIndex, Position},
@@ -18,7 +19,7 @@ use crate::{
 };
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use fanfare_wire::{
-    InstanceId, Message, NodeId, ObjectTransportId, Sequence, header::SenderFields,
+    InstanceId, Message, NodeId, ObjectFlags, ObjectTransportId, Sequence, header::SenderFields,
 };
 
 /// Where a sender is that was only heard of.
@@ -54,6 +55,21 @@ impl RemoteSender {
         }
     }
 
+    /// A whole object of no bytes, of which others tell the INFO. How the sender codes is not told.
+    fn on_whole_info(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        rumour: &Rumour,
+        info: &[u8],
+    ) -> Option<bool> {
+        let format = Some(Format::empty(rumour.fec_id, &local.config)?);
+        let heard = Heard::of(ObjectFlags(ObjectFlags::INFO), true);
+        let object = self.locate(ctx, local, rumour.newest, heard)?;
+        self.note_coding(rumour.fec_id);
+        self.open_with_info(ctx, local, (object, format), info)
+    }
+
     /// The sender has come as far as `position`, others say; what lies before it can be asked for.
     fn advance(&mut self, ctx: &mut Context<'_>, local: &Local, position: Position) {
         if self.track.furthest().is_none_or(|furthest| furthest < position) {
@@ -80,6 +96,18 @@ impl RemoteSender {
     }
 }
 
+/// As the sender would begin a message.
+fn fields_of(rumour: &Rumour) -> SenderFields {
+    SenderFields {
+        sequence: Sequence(0),
+        source_id: rumour.sender,
+        instance_id: rumour.instance,
+        grtt: rumour.grtt,
+        backoff: rumour.backoff,
+        gsize: rumour.gsize,
+    }
+}
+
 /// Behind all blocks of `object`.
 fn behind(object: ObjectIndex) -> Position {
     Position { object, block: u64::from(u32::MAX) }
@@ -97,16 +125,22 @@ impl RemoteSenders {
     }
 
     pub(crate) fn hear_of(&mut self, ctx: &mut Context<'_>, rumour: &Rumour) -> bool {
-        let fields = SenderFields {
-            sequence: Sequence(0),
-            source_id: rumour.sender,
-            instance_id: rumour.instance,
-            grtt: rumour.grtt,
-            backoff: rumour.backoff,
-            gsize: rumour.gsize,
-        };
-        match self.known(ctx, &fields) {
+        match self.known(ctx, &fields_of(rumour)) {
             Some((sender, local)) => sender.hear_of(ctx, local, rumour),
+            None => false,
+        }
+    }
+
+    pub(crate) fn on_whole_info(
+        &mut self,
+        ctx: &mut Context<'_>,
+        rumour: &Rumour,
+        info: &[u8],
+    ) -> bool {
+        match self.known(ctx, &fields_of(rumour)) {
+            Some((sender, local)) => {
+                sender.on_whole_info(ctx, local, rumour, info).unwrap_or(false)
+            }
             None => false,
         }
     }

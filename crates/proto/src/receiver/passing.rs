@@ -64,7 +64,21 @@ impl RemoteSenders {
             }
             _ => Vec::new(),
         };
-        (len > 0).then_some(HeldBlock { len, parity: format.parity, sources })
+        let kept = match self.entry(key)? {
+            Entry::Open(open) if !whole => {
+                let state = open.blocks().partial(block);
+                state.into_iter().flat_map(|state| state.parity()).map(|(n, _)| n).collect()
+            }
+            _ => Vec::new(),
+        };
+        (len > 0).then_some(HeldBlock { len, parity: format.parity, sources, kept })
+    }
+
+    /// Parity that waits for its block to be decoded.
+    fn kept_parity(&self, key: ObjectKey, block: u32, number: u16) -> Option<&[u8]> {
+        let Entry::Open(open) = self.entry(key)? else { return None };
+        let mut parity = open.blocks().partial(block)?.parity();
+        parity.find(|(kept, _)| *kept == number).map(|(_, bytes)| bytes)
     }
 
     pub(crate) fn pass_on(
@@ -80,6 +94,12 @@ impl RemoteSenders {
             Passage::Info(_) => None,
             Passage::Symbol { block, .. } => self.held(key, block),
         };
+        let kept = match (passage, &held) {
+            (Passage::Symbol { block, symbol, .. }, Some(held)) if symbol >= held.len => {
+                self.kept_parity(key, block, symbol - held.len).map(<[u8]>::to_vec)
+            }
+            _ => None,
+        };
         let Some(sender) = self.senders.get_mut(&key.sender) else { return false };
         let fields = sender.own_fields();
         match passage {
@@ -91,6 +111,10 @@ impl RemoteSenders {
                 let Some(held) = held else { return false };
                 let start = out.len();
                 encode_header(fields, key, (&format, matrix), (block, symbol, has_info), out);
+                if let Some(kept) = kept {
+                    out.extend_from_slice(&kept);
+                    return true;
+                }
                 let given = symbol_bytes(
                     &mut sender.decoder,
                     storage,

@@ -253,6 +253,7 @@ impl Sender {
         self.service.on_enqueued();
         self.cache.push(match pass {
             FirstPass::Whole => object,
+            FirstPass::WithParity(more) => object.with_parity(more),
             FirstPass::OnDemand => object.on_demand(),
             FirstPass::Before => object.sent_before(self.now),
         });

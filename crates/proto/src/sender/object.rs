@@ -80,6 +80,8 @@ pub(super) struct TransmitObject {
     cursor: (u32, u16),
     /// Blocks were never sent as a pass would: no proactive parity has gone out with them.
     on_demand: bool,
+    /// Parity of each block that goes unasked, beside what all objects have.
+    more_parity: u16,
     /// Requests for all of it that were answered with its INFO, since anyone knew what to ask for.
     info_answers: u8,
     info_pending: bool,
@@ -115,6 +117,7 @@ impl TransmitObject {
             info,
             cursor: (0, 0),
             on_demand: false,
+            more_parity: 0,
             info_answers: 0,
             passes: 0,
             rounds: 0,
@@ -129,6 +132,13 @@ impl TransmitObject {
     }
 
     /// All but its INFO counts as sent: the cursor stands at the end of the pass.
+    pub(super) fn with_parity(self, more_parity: u16) -> Self {
+        Self { more_parity, ..self }
+    }
+    /// Parity of each block that a pass sends.
+    fn proactive(&self, coding: &Coding) -> u16 {
+        coding.proactive.saturating_add(self.more_parity).min(coding.parity)
+    }
     pub(super) fn on_demand(mut self) -> Self {
         self.cursor = (self.partition.blocks, 0);
         self.on_demand = true;
@@ -213,7 +223,7 @@ impl TransmitObject {
             return Some(Piece { part: Part::Source { block, symbol }, purpose });
         }
         let number = symbol - source;
-        let part = Part::Parity { block, number, ahead: coding.proactive - number };
+        let part = Part::Parity { block, number, ahead: self.proactive(coding) - number };
         Some(Piece { part, purpose: Purpose::Proactive })
     }
 
@@ -234,7 +244,7 @@ impl TransmitObject {
     /// The cursor moves on by a symbol.
     pub(super) fn advance(&mut self, coding: &Coding) {
         let (block, symbol) = self.cursor;
-        self.cursor = if symbol + 1 < self.block_len(block) + coding.proactive {
+        self.cursor = if symbol + 1 < self.block_len(block) + self.proactive(coding) {
             (block, symbol + 1)
         } else {
             (block + 1, 0)
@@ -362,7 +372,7 @@ impl TransmitObject {
                 self.blocks.remove(&idle);
             }
         }
-        let proactive = if self.on_demand { 0 } else { coding.proactive };
+        let proactive = if self.on_demand { 0 } else { self.proactive(coding) };
         self.blocks.entry(block).or_insert_with(|| TransmitBlock::new(proactive))
     }
 
@@ -425,6 +435,14 @@ mod tests {
         assert_eq!(parts[4], Part::Parity { block: 0, number: 0, ahead: 1 });
         assert_eq!(parts[5], Part::Source { block: 1, symbol: 0 });
         assert_eq!(parts.len(), 1 + 5 + 2);
+    }
+
+    #[test]
+    fn an_object_may_have_more_parity_than_others_but_no_more_than_there_is() {
+        let coding = coding(4, 2, 1);
+        let sent = |more| pass(&mut object(45, None).with_parity(more), &coding);
+        assert_eq!((sent(0).len(), sent(1).len(), sent(9).len()), (5 + 2, 5 + 4, 5 + 4));
+        assert_eq!(sent(1)[4], Part::Parity { block: 0, number: 1, ahead: 1 });
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! transmissions. A contact is a pair of nodes between whom at least half of all packets arrive.
 
 use super::{PathLoss, Reach};
-use fanfare_proto::Time;
+use fanfare_proto::{Time, rng::Rng};
 
 /// A set of nodes.
 pub(crate) type Nodes = u128;
@@ -11,6 +11,8 @@ pub(crate) type Nodes = u128;
 #[derive(Debug, Clone)]
 pub(crate) struct Contacts {
     moments: Vec<(Time, Vec<Nodes>)>,
+    /// At each moment, of each pair: the share of packets that arrives.
+    shares: Vec<Vec<f32>>,
     nodes: usize,
 }
 
@@ -29,7 +31,15 @@ impl Contacts {
             let row = |from| (0..nodes).filter(|to| hears(from, *to)).map(|to| 1 << to).sum();
             (Time::ZERO + moment.at, (0..nodes).map(row).collect())
         });
-        Self { moments: moments.collect(), nodes }
+        let shares = path_loss.moments().iter().map(|moment| {
+            let pairs = (0..nodes * nodes).map(|pair| (pair / nodes, pair % nodes));
+            let share = |(from, to)| match from == to {
+                true => 0.0,
+                false => 1.0 - reach.lost(path_loss.between(moment, from, to)),
+            };
+            pairs.map(share).collect()
+        });
+        Self { moments: moments.collect(), shares: shares.collect(), nodes }
     }
 
     /// From the moment that `at` is in up to `until`.
@@ -75,6 +85,38 @@ impl Contacts {
                 let Some(node) = best.or_else(|| towards(hears, have, lack)) else { break };
                 have |= hears[node];
                 lack &= !have;
+                count += 1;
+            }
+            if wanted & !have == 0 {
+                break;
+            }
+        }
+        count
+    }
+}
+
+impl Contacts {
+    /// The same where packets are lost as they are, and it is known at once who has what: at each
+    /// moment who brings it to most goes first. Chance is `rng`'s.
+    pub(crate) fn transmissions_with_losses(
+        &self,
+        (at, until): (Time, Time),
+        from: usize,
+        wanted: Nodes,
+        rng: &mut Rng,
+    ) -> usize {
+        let (mut have, mut count): (Nodes, usize) = (1 << from, 0);
+        let first = self.moments.partition_point(|(from, _)| *from <= at).saturating_sub(1);
+        for ((_, hears), shares) in self.since(at, until).zip(&self.shares[first..]) {
+            while flood(hears, have) & wanted & !have != 0 {
+                let lack = flood(hears, have) & wanted & !have;
+                let share = |node: usize, to: usize| shares[node * self.nodes + to];
+                let gain = |node: &usize| each(lack).map(|to| share(*node, to)).sum::<f32>();
+                let best = each(have).max_by(|a, b| gain(a).total_cmp(&gain(b)));
+                let best = best.filter(|node| gain(node) > 0.0);
+                let Some(node) = best.or_else(|| towards(hears, have, lack)) else { break };
+                let arrives = |to: &usize| rng.unit() < f64::from(share(node, *to));
+                have |= (0..self.nodes).filter(arrives).map(|to| 1 << to).sum::<Nodes>();
                 count += 1;
             }
             if wanted & !have == 0 {
@@ -155,5 +197,17 @@ mod tests {
         assert_eq!(needed(0b11110), 3);
         assert_eq!(needed(0b10000), 3, "who passes it on need not want it");
         assert_eq!(needed(0b00000), 0);
+    }
+
+    #[test]
+    fn where_half_of_all_packets_are_lost_each_takes_two_transmissions() {
+        let of = |loss: u32| {
+            let contacts = contacts(&format!("0 nem:1 pathloss nem:2,{loss}"));
+            let mut rng = Rng::new(1);
+            let mut sent = || contacts.transmissions_with_losses((at(0), at(0)), 0, 0b10, &mut rng);
+            (0..1000).map(|_| sent()).sum::<usize>()
+        };
+        assert_eq!(of(90), 1000);
+        assert!((1900..2100).contains(&of(100)), "{}", of(100));
     }
 }

@@ -90,11 +90,14 @@ impl Reach {
     }
     /// What becomes of packets at such a path loss.
     pub(crate) fn loss(&self, path_loss: f32) -> Loss {
-        let lost = (path_loss - self.limit + SLOPE) / (2.0 * SLOPE);
-        match lost {
+        match self.lost(path_loss) {
             lost if lost <= 0.0 => Loss::None,
-            lost => Loss::Independent(f64::from(lost.min(1.0))),
+            lost => Loss::Independent(f64::from(lost)),
         }
+    }
+    /// The share of packets lost at such a path loss.
+    pub(crate) fn lost(&self, path_loss: f32) -> f32 {
+        ((path_loss - self.limit + SLOPE) / (2.0 * SLOPE)).clamp(0.0, 1.0)
     }
 }
 

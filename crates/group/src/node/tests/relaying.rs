@@ -50,19 +50,18 @@ fn who_missed_what_was_passed_on_gets_it_when_it_announces_and_is_asked_nothing(
     bus.publish(0, "a", b"short", Options::default());
     // What is passed on is lost, and so are all announcements that would tell of it.
     bus.run(90, &mut |from, to, message| {
-        row(from, to, message) || from == 1 && relay_or_state(message, &[2, 3, 4])
+        row(from, to, message) || from == 1 && is_unasked(message)
     });
     assert_eq!(bus.topics(2), [("a", 0), ("a", 1)]);
     assert!(bus.nodes[1].0.stats().repairs_sent > 0);
 }
 
-/// Whether it is one of our frames, of one of these kinds.
-fn relay_or_state(message: &Message<'_>, kinds: &[u8]) -> bool {
-    match message {
-        Message::Cmd(fanfare_wire::Cmd::Application(command)) => {
-            command.content.get(5).is_some_and(|kind| kinds.contains(kind))
-        }
-        _ => false,
+/// Whether it is an announcement, or a message alone that is passed on and was not asked for.
+fn is_unasked(message: &Message<'_>) -> bool {
+    let Message::Cmd(fanfare_wire::Cmd::Application(command)) = message else { return false };
+    match crate::frame::Frame::parse(command.content) {
+        Some(crate::frame::Frame::Brief(bytes)) => bytes[1] & 1 == 0,
+        frame => matches!(frame, Some(crate::frame::Frame::State(_))),
     }
 }
 

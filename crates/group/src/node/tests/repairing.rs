@@ -37,6 +37,48 @@ fn a_deaf_senders_message_is_completed_by_others_from_their_parts() {
 }
 
 #[test]
+fn who_hears_nobody_sends_parity_ahead_and_who_is_heard_by_nobody_does_not() {
+    // Four messages of 14 symbols: one of parity for 32 of them.
+    let parity = |deaf: bool| {
+        let mut bus = Bus::new(3);
+        (1..3).for_each(|node| {
+            bus.subscribe(node, "#");
+        });
+        let quiet = move |from: usize, to: usize| if deaf { to == 0 } else { from == 0 };
+        bus.run(10, &mut move |from, to, _| quiet(from, to));
+        (0..4).for_each(|_| {
+            bus.publish(0, "a", &bytes(7_000), Options::default());
+        });
+        bus.run(20, &mut move |from, to, _| quiet(from, to));
+        let stats = bus.nodes[0].0.session_stats();
+        (stats.source_sent, stats.proactive_sent, bus.messages(2).len())
+    };
+    assert_eq!(parity(true), (56, 1, 4));
+    assert_eq!(parity(false), (56, 0, 0));
+}
+
+#[test]
+fn short_messages_that_wait_for_the_budget_go_together_in_one_datagram() {
+    let mut bus = Bus::new(3);
+    bus.subscribe(1, "#");
+    bus.subscribe(2, "#");
+    // 500 bytes a second, after a first 1500.
+    bus.nodes[1].0.repairer = Repairer::new(NodeId(2), Time::ZERO, Bitrate::kbps(4));
+    bus.run(5, &mut |_, to, _| to == 2);
+    (0..20).for_each(|_| {
+        bus.publish(0, "a", &bytes(200), Options::default());
+    });
+    bus.run(5, &mut |_, to, _| to == 2);
+    // The third comes back when the publisher has gone.
+    bus.run(100, &mut |from, to, _| from == 0 || to == 0);
+    assert_eq!(bus.messages(2).len(), 20);
+    let stats = bus.nodes[1].0.stats();
+    assert!(stats.repairs_sent >= 20 && stats.brief_frames_sent <= 14, "{stats:?}");
+    let most = stats.brief_bytes_sent / stats.brief_frames_sent;
+    assert!(most <= 1400, "{stats:?}");
+}
+
+#[test]
 fn who_comes_when_the_publisher_is_gone_gets_all_from_who_was_there() {
     let mut bus = Bus::new(3);
     bus.subscribe(1, "#");

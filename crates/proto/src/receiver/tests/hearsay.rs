@@ -1,9 +1,9 @@
 //! Receivers that help each other: three sessions, of which the third hears only the second.
 
 use crate::{
-    FecConfig, MemoryStorage, NewObject, NodeId, ObjectKey, ObjectKind, Passage, ReceiverConfig,
-    RecvMeta, Rumour, SenderConfig, Session, SessionConfig, Time, enqueue::FirstPass,
-    time::Duration,
+    Event, FecConfig, MemoryStorage, NewObject, NodeId, ObjectKey, ObjectKind, Passage,
+    ReceiverConfig, RecvMeta, Rumour, SenderConfig, Session, SessionConfig, Time,
+    enqueue::FirstPass, time::Duration,
 };
 use alloc::{vec, vec::Vec};
 use fanfare_wire::{
@@ -124,6 +124,21 @@ fn only_what_is_here_is_passed_on() {
 }
 
 #[test]
+fn parity_that_waits_is_passed_on_and_lets_another_complete_the_block() {
+    // The second lacks the symbols 2 and 3 of block 0 and has one of parity; the third lacks 3 alone.
+    let (mut second, mut theirs) = holder(&content(), &[3, 4]);
+    let (mut third, mut ours) = holder(&content(), &[4]);
+    let (mut whole, mut all) = holder(&content(), &[]);
+    let parity = [symbol(0, 9)];
+    assert_eq!(pass((&mut whole, &mut all), (&mut second, &mut theirs), &parity), [true]);
+    assert_eq!(second.receiver().held(KEY, 0).unwrap().kept, [2]);
+    assert_eq!(pass((&mut second, &mut theirs), (&mut third, &mut ours), &parity), [true]);
+    let held = third.receiver().held(KEY, 0).unwrap();
+    assert!(held.is_whole() && held.kept.is_empty());
+    assert_eq!(ours.get(KEY), Some(&content()[..]));
+}
+
+#[test]
 fn a_wrong_size_another_life_and_our_own_id_are_refused() {
     let (mut second, mut theirs) = holder(&content(), &[]);
     let (mut third, mut ours) = (receiver(3), MemoryStorage::new(10_000));
@@ -146,19 +161,51 @@ fn a_wrong_size_another_life_and_our_own_id_are_refused() {
     assert!(!accept(&mut third, &other_life));
 }
 
-#[test]
-fn what_others_say_of_a_sender_never_heard_is_asked_for_in_the_group() {
-    let mut third = receiver(3);
-    let mut storage = MemoryStorage::new(10_000);
-    let rumour = Rumour {
+/// What is told of the sender, as far as it has come.
+fn rumour(newest: u16) -> Rumour {
+    Rumour {
         sender: NodeId(1),
         instance: InstanceId(1),
         grtt: QuantizedRtt::from_nanos(20_000_000),
         backoff: 4,
         gsize: GroupSize::from_receivers(10),
         fec_id: FecId::ReedSolomon8,
-        newest: ObjectTransportId(2),
+        newest: ObjectTransportId(newest),
+    }
+}
+
+#[test]
+fn an_object_of_no_bytes_is_complete_with_the_info_that_another_tells() {
+    let (mut third, mut storage) = (receiver(3), MemoryStorage::new(10_000));
+    let mut accept = |rumour: &Rumour, info: &[u8]| {
+        third.receiver().accept_info(Time::ZERO, rumour, info, &mut storage)
     };
+    assert!(accept(&rumour(2), b"short"));
+    assert!(!accept(&rumour(2), b"short"), "it was told before");
+    assert!(!accept(&Rumour { instance: InstanceId(9), ..rumour(3) }, b"short"));
+    assert!(!accept(&Rumour { sender: NodeId(3), ..rumour(3) }, b"short"), "that is its own");
+    let events: Vec<Event> = core::iter::from_fn(|| third.poll_event()).collect();
+    let key = ObjectKey { object: ObjectTransportId(2), ..KEY };
+    assert!(events.contains(&Event::ObjectInfo { key, info: b"short".to_vec() }), "{events:?}");
+    assert!(events.contains(&Event::ObjectCompleted { key, size: 0 }), "{events:?}");
+}
+
+#[test]
+fn what_others_tell_in_short_says_nothing_of_how_the_sender_cuts_its_other_objects() {
+    // A NACK has as many bytes as a segment, whose length only the sender tells.
+    let (mut third, mut storage) = holder(&content(), &[3, 4]);
+    let before = third.receiver().held(KEY, 0);
+    assert!(third.receiver().accept_info(Time::ZERO, &rumour(1), b"short", &mut storage));
+    assert_eq!(third.receiver().held(KEY, 0), before);
+    let empty = ObjectKey { object: ObjectTransportId(1), ..KEY };
+    assert_eq!(third.receiver().blocks(empty), Some(0));
+}
+
+#[test]
+fn what_others_say_of_a_sender_never_heard_is_asked_for_in_the_group() {
+    let mut third = receiver(3);
+    let mut storage = MemoryStorage::new(10_000);
+    let rumour = rumour(2);
     assert!(third.receiver().hear_of(Time::ZERO, &rumour, &mut storage));
     assert!(!third.receiver().hear_of(
         Time::ZERO,

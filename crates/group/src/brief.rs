@@ -1,0 +1,219 @@
+//! Short messages of others in few bytes: what a NORM_INFO and its EXT_FTI say of an object of no bytes
+//! that is no use to who gets it from somebody else is left out, and several travel in one datagram.
+//!
+//! ```text
+//! per message: length of what follows (varint); 0: it is the last one, and goes to the end
+//!              | how (8) | node id (32) | instance (16) | object (16)
+//!              | grtt (8) | backoff (4) gsize (4) if 02 | description from its flags on
+//! how: 01 it was asked for; 02 the origin's timing is not that of who speaks;
+//!      0c encoding id: 5, 2 or 129
+//! ```
+//!
+//! The description is what its NORM_INFO has behind "FG" and the version (see `description`).
+
+use crate::{
+    description::PREFIX,
+    varint::{array, put, split, take},
+};
+use alloc::vec::Vec;
+use fanfare_proto::{NodeId, ObjectKey, Rumour};
+use fanfare_wire::{
+    FecId, GroupSize, InstanceId, ObjectTransportId, QuantizedRtt, header::SenderFields,
+};
+
+const ASKED: u8 = 0x01;
+const TIMING: u8 = 0x02;
+const CODES: [FecId; 3] = [FecId::ReedSolomon8, FecId::ReedSolomonM, FecId::SmallBlockSystematic];
+const CODE_SHIFT: u8 = 2;
+const KNOWN: u8 = 0x0f;
+/// Bytes of a message's length where others follow: a datagram has fewer than 2^14.
+const LENGTH: usize = 2;
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Brief {
+    /// Somebody asked for it.
+    pub(crate) asked: bool,
+    /// Whose it is, and as the newest which object.
+    pub(crate) rumour: Rumour,
+    /// Its NORM_INFO.
+    pub(crate) info: Vec<u8>,
+}
+
+/// What a frame of them says of its own timing.
+fn timing(speaker: &SenderFields) -> (QuantizedRtt, u8, GroupSize) {
+    (speaker.grtt, speaker.backoff, speaker.gsize)
+}
+
+impl Brief {
+    /// `None` when `info` is no description that can be told this way.
+    pub(crate) fn new(asked: bool, rumour: Rumour, info: &[u8]) -> Option<Self> {
+        info.starts_with(&PREFIX).then(|| Self { asked, rumour, info: info.to_vec() })
+    }
+
+    pub(crate) fn key(&self) -> ObjectKey {
+        let Rumour { sender, instance, newest: object, .. } = self.rumour;
+        ObjectKey { sender, instance, object }
+    }
+
+    /// Bytes that it has at most, in a frame with others.
+    pub(crate) fn room(&self) -> usize {
+        LENGTH + 1 + 4 + 2 + 2 + 2 + self.info.len() - PREFIX.len()
+    }
+
+    fn append(&self, speaker: &SenderFields, out: &mut Vec<u8>) {
+        let Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest } = self.rumour;
+        let code = CODES.iter().position(|id| *id == fec_id).unwrap_or(0) as u8;
+        let timed = (grtt, backoff, gsize) != timing(speaker);
+        let how = if self.asked { ASKED } else { 0 } | if timed { TIMING } else { 0 };
+        out.push(how | code << CODE_SHIFT);
+        out.extend_from_slice(&sender.0.to_be_bytes());
+        out.extend_from_slice(&instance.0.to_be_bytes());
+        out.extend_from_slice(&newest.0.to_be_bytes());
+        if timed {
+            out.extend_from_slice(&[grtt.0, backoff << 4 | gsize.0 & 0x0f]);
+        }
+        out.extend_from_slice(&self.info[PREFIX.len()..]);
+    }
+
+    fn parse(speaker: &SenderFields, mut bytes: &[u8]) -> Option<Self> {
+        let [how] = array(&mut bytes)?;
+        let sender = NodeId(u32::from_be_bytes(array(&mut bytes)?));
+        let instance = InstanceId(u16::from_be_bytes(array(&mut bytes)?));
+        let newest = ObjectTransportId(u16::from_be_bytes(array(&mut bytes)?));
+        let (grtt, backoff, gsize) = match how & TIMING {
+            0 => timing(speaker),
+            _ => {
+                let [grtt, nibbles] = array(&mut bytes)?;
+                (QuantizedRtt(grtt), nibbles >> 4, GroupSize(nibbles & 0x0f))
+            }
+        };
+        let fec_id = *CODES.get(usize::from(how >> CODE_SHIFT))?;
+        let rumour = Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest };
+        (how & !KNOWN == 0).then(|| Self {
+            asked: how & ASKED != 0,
+            rumour,
+            info: [&PREFIX, bytes].concat(),
+        })
+    }
+}
+
+/// Appends them, as one frame's content.
+pub(crate) fn append(briefs: &[Brief], speaker: &SenderFields, out: &mut Vec<u8>) {
+    let Some((last, others)) = briefs.split_last() else { return };
+    for brief in others {
+        let mut bytes = Vec::new();
+        brief.append(speaker, &mut bytes);
+        put(bytes.len() as u64, out);
+        out.extend_from_slice(&bytes);
+    }
+    out.push(0);
+    last.append(speaker, out);
+}
+
+/// Reads a frame's content; `None` when it contradicts itself.
+pub(crate) fn parse(speaker: &SenderFields, mut bytes: &[u8]) -> Option<Vec<Brief>> {
+    let mut briefs = Vec::new();
+    loop {
+        let length = usize::try_from(take(&mut bytes)?).ok()?;
+        if length == 0 {
+            briefs.push(Brief::parse(speaker, bytes)?);
+            return Some(briefs);
+        }
+        briefs.push(Brief::parse(speaker, split(&mut bytes, length)?)?);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Description, Options, Topic, state::tests::rumour};
+    use alloc::vec;
+    use fanfare_wire::Sequence;
+    use proptest::prelude::*;
+
+    fn speaker() -> SenderFields {
+        SenderFields {
+            sequence: Sequence(7),
+            source_id: NodeId(9),
+            instance_id: InstanceId(1),
+            grtt: QuantizedRtt(0xa6),
+            backoff: 4,
+            gsize: GroupSize(2),
+        }
+    }
+    fn brief(content: &[u8]) -> Brief {
+        let topic = Topic::new("a/b").unwrap();
+        let content = Some(content.to_vec());
+        let info = Description { topic, number: 300, options: Options::default(), content };
+        Brief::new(false, rumour(5), &info.encode()).unwrap()
+    }
+    fn bytes(briefs: &[Brief]) -> Vec<u8> {
+        let mut out = Vec::new();
+        append(briefs, &speaker(), &mut out);
+        out
+    }
+
+    #[test]
+    fn golden_bytes_of_two_messages_of_which_one_has_another_timing() {
+        let slow = Rumour { backoff: 6, fec_id: FecId::ReedSolomonM, ..rumour(6) };
+        let two = [Brief { asked: true, rumour: slow, ..brief(b"xy") }, brief(b"z")];
+        let golden = [
+            &[20, 0x07, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 6, 0xa6, 0x62, 0x20, 0xac, 2, 3][..],
+            b"a/bxy",
+            &[0, 0x00, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 0x20, 0xac, 2, 3],
+            b"a/bz",
+        ];
+        assert_eq!(bytes(&two), golden.concat());
+        assert_eq!(parse(&speaker(), &bytes(&two)), Some(two.to_vec()));
+    }
+
+    #[test]
+    fn a_message_has_no_more_bytes_than_it_asks_room_for() {
+        for content in [0, 100, 1300] {
+            let brief = brief(&vec![7; content]);
+            assert!(bytes(&[brief.clone(), brief.clone()]).len() <= 2 * brief.room());
+        }
+    }
+
+    #[test]
+    fn what_ends_within_a_message_or_says_what_is_not_known_is_refused() {
+        let good = bytes(&[brief(b"xy"), brief(b"")]);
+        // The last one's description may end anywhere: it says itself whether that is right.
+        let fixed = good.len() - brief(b"").info.len() + PREFIX.len();
+        assert!((0..fixed).all(|length| parse(&speaker(), &good[..length]).is_none()));
+        for how in [0x10, 0x80, 0x0c] {
+            let mut bad = good.clone();
+            bad[1] = how;
+            assert_eq!(parse(&speaker(), &bad), None, "{how}");
+        }
+        assert_eq!(Brief::new(false, rumour(1), b"holiday.jpg"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_messages_come_back(
+            list in proptest::collection::vec((any::<(bool, u32, u16, u16)>(), any::<(u8, u8)>(),
+                0..3_usize, any::<Vec<u8>>()), 1..9)
+        ) {
+            let briefs: Vec<Brief> = list.into_iter().map(|((asked, id, instance, object), (grtt, nibbles), code, rest)| {
+                let rumour = Rumour {
+                    sender: NodeId(id),
+                    instance: InstanceId(instance),
+                    grtt: QuantizedRtt(grtt),
+                    backoff: nibbles >> 4,
+                    gsize: GroupSize(nibbles & 0x0f),
+                    fec_id: CODES[code],
+                    newest: ObjectTransportId(object),
+                };
+                Brief { asked, rumour, info: [&PREFIX[..], &rest].concat() }
+            }).collect();
+            prop_assert_eq!(parse(&speaker(), &bytes(&briefs)), Some(briefs));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
+            parse(&speaker(), &bytes);
+        }
+    }
+}
