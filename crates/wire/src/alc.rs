@@ -24,6 +24,8 @@
 //! |                            symbol                             |
 //! +---------------------------------------------------------------+
 //! ```
+//!
+//! The last packet of a session carries nothing: it ends behind the TSI (RFC 5775 4.1, RFC 6726 3.1).
 
 use crate::WireError;
 use alloc::vec::Vec;
@@ -33,13 +35,15 @@ use core::fmt;
 const FIRST: u8 = 1 << 4 | 3 << 2;
 /// TSI and TOI of 32 bits, no half words.
 const SIZES: u8 = 1 << 7 | 1 << 5;
+/// TSI of 32 bits and no TOI: the form of a packet that only closes the session.
+const NO_OBJECT: u8 = 1 << 7;
 /// Close session, and close object (RFC 5651 5.1).
 const CLOSE_SESSION: u8 = 1 << 1;
 const CLOSE_OBJECT: u8 = 1;
 /// RaptorQ's FEC encoding id, which the codepoint is where there is no other agreement (RFC 5775 2.1).
 const RAPTORQ: u8 = 6;
 /// Words of the header without extensions.
-const WORDS: u8 = 7;
+pub(crate) const WORDS: u8 = 7;
 /// Encoding symbol ids have 24 bits (RFC 6330 3.2).
 const SYMBOL_MASK: u32 = 0x00ff_ffff;
 
@@ -65,6 +69,8 @@ pub struct Alc<'a> {
 impl<'a> Alc<'a> {
     /// Bytes before the symbol.
     pub const HEADER: usize = WORDS as usize * 4 + 4;
+    /// The code of the symbols: RaptorQ's FEC encoding id.
+    pub const FEC_ID: u8 = RAPTORQ;
 
     /// Reads one.
     ///
@@ -81,6 +87,9 @@ impl<'a> Alc<'a> {
         let form = |what, value: u8| Err(WireError::Value { what, value: value.into() });
         if first & 0x0f != FIRST & 0x0f {
             return form("LCT flags", first);
+        }
+        if sizes & 0b1111_0000 == NO_OBJECT && sizes & CLOSE_SESSION != 0 {
+            return Self::parse_close(words, rest, truncated);
         }
         if sizes & 0b1111_0000 != SIZES {
             return form("LCT identifier sizes", sizes);
@@ -109,17 +118,59 @@ impl<'a> Alc<'a> {
         })
     }
 
-    /// Appends it.
+    /// What only closes the session: nothing is behind its TSI.
+    fn parse_close(words: u8, rest: &'a [u8], truncated: WireError) -> Result<Self, WireError> {
+        if words < WORDS - 1 {
+            let base = usize::from(WORDS - 1) * 4;
+            return Err(WireError::HeaderLength { words, base, have: rest.len() });
+        }
+        let (congestion, rest) = rest.split_first_chunk().ok_or(truncated)?;
+        let (session, _) = rest.split_first_chunk().ok_or(truncated)?;
+        Ok(Self::close(*congestion, u32::from_be_bytes(*session)))
+    }
+
+    /// The last packet of a session.
+    #[must_use]
+    pub fn close(congestion: [u8; 16], session: u32) -> Self {
+        Self {
+            congestion,
+            session,
+            object: 0,
+            closes_session: true,
+            block: 0,
+            symbol: 0,
+            content: &[],
+        }
+    }
+
+    /// Appends it. What closes the session and has no symbol has no object either.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        if self.closes_session && self.content.is_empty() {
+            out.extend([FIRST, NO_OBJECT | CLOSE_SESSION, WORDS - 1, RAPTORQ]);
+            out.extend(self.congestion);
+            out.extend(self.session.to_be_bytes());
+            return;
+        }
         let close = if self.closes_session { CLOSE_SESSION | CLOSE_OBJECT } else { 0 };
-        out.extend([FIRST, SIZES | close, WORDS, RAPTORQ]);
-        out.extend(self.congestion);
-        out.extend(self.session.to_be_bytes());
-        out.extend(self.object.to_be_bytes());
+        begin(out, close, (WORDS, RAPTORQ), self.congestion, (self.session, self.object));
         let payload_id = u32::from(self.block) << 24 | self.symbol & SYMBOL_MASK;
         out.extend(payload_id.to_be_bytes());
         out.extend(self.content);
     }
+}
+
+/// Appends an LCT header without its extensions: flags, words and codepoint, then TSI and TOI.
+pub(crate) fn begin(
+    out: &mut Vec<u8>,
+    flags: u8,
+    (words, codepoint): (u8, u8),
+    congestion: [u8; 16],
+    (session, object): (u32, u32),
+) {
+    out.extend([FIRST, SIZES | flags, words, codepoint]);
+    out.extend(congestion);
+    out.extend(session.to_be_bytes());
+    out.extend(object.to_be_bytes());
 }
 
 impl fmt::Display for Alc<'_> {
@@ -160,6 +211,20 @@ mod tests {
         assert_eq!(Alc::parse(&bytes), Ok(packet()));
         let last = Alc { closes_session: true, ..packet() };
         assert_eq!(Alc::parse(&self::bytes(&last)), Ok(last));
+    }
+
+    #[test]
+    fn the_last_packet_of_a_session_has_neither_object_nor_payload() {
+        let last = Alc::close([7; 16], 9);
+        let bytes = bytes(&last);
+        assert_eq!(bytes[..4], [0x1c, 0x82, 6, 6]);
+        assert_eq!((bytes.len(), Alc::parse(&bytes)), (24, Ok(last)));
+        assert!((0..24).all(|cut| Alc::parse(&bytes[..cut]).is_err()));
+        let short = [&[0x1c, 0x82, 5, 6], &bytes[4..]].concat();
+        assert!(Alc::parse(&short).is_err());
+        // Without an object only a session can be closed.
+        let open = [&[0x1c, 0x80, 6, 6], &bytes[4..]].concat();
+        assert!(Alc::parse(&open).is_err());
     }
 
     #[test]

@@ -15,7 +15,7 @@
 //! - [`data`], [`info`], [`cmd`], [`nack`], [`ack`], [`report`]: one file per message.
 //! - [`row`]: DATA that follow each other, read at once.
 //! - [`Message`]: all of them, for dispatch.
-//! - [`alc`]: no NORM: what goes to the groups of layers.
+//! - [`alc`]: no NORM: what goes to the groups of layers; [`fdt`]: what tells FLUTE what that is.
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
@@ -26,6 +26,7 @@ pub mod cmd;
 pub mod data;
 pub mod error;
 pub mod ext;
+pub mod fdt;
 pub mod fec;
 mod frame;
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub use alc::Alc;
 pub use cmd::Cmd;
 pub use data::{Data, ObjectFlags};
 pub use error::WireError;
+pub use fdt::Fdt;
 pub use fec::{FecId, FecPayloadId, FieldSize};
 pub use id::{
     EncodingSymbolId, InstanceId, NodeId, ObjectTransportId, Sequence, SourceBlockNumber,

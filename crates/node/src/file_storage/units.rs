@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(known(&units), [0], "too early");
         units.on_written(UNIT / 2, &half, size);
         units.hash_whole(size, read);
-        assert_eq!(known(&units), []);
+        assert!(known(&units).is_empty());
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
         units.on_written(0, &half, size);
         units.on_written(UNIT / 2, &half, size);
         units.hash_whole(size, |_, _| Err(()));
-        assert_eq!(known(&units), []);
+        assert!(known(&units).is_empty());
     }
 
     #[test]

@@ -159,10 +159,12 @@ impl NodeBuilder {
         let instance = self.instance_id.unwrap_or_else(|| InstanceId(random() as u16));
         let seed = self.seed.unwrap_or_else(random);
         let gone = || io::Error::from(io::ErrorKind::InvalidData);
-        let unreadable = |error| LayeredError::Unreadable(name.clone(), error);
+        let of = name.clone();
+        let unreadable = |error| LayeredError::Unreadable(of.clone(), error);
         let content = file.open().ok_or_else(|| unreadable(gone()))?;
         let lasting = options.lasting.unwrap_or_else(|| lasting(&shape, &config));
-        let plan = Plan { shape, file: content, info, config, lasting, id: (id, instance), seed };
+        let id = (id, instance);
+        let plan = Plan { name, shape, file: content, info, config, lasting, id, seed };
         // What was described cannot change any more: commands go nowhere.
         let (commands, _) = sync_channel(1);
         let stop = Arc::new(AtomicBool::new(false));
@@ -176,7 +178,7 @@ impl NodeBuilder {
         let thread = thread.spawn(move || sender.run())?;
         let stopper = Stopper { stop, waker };
         let (events, thread) = (Some(events), Some(thread));
-        Ok(Node { id, group, interface, stopper, commands, events, thread })
+        Ok(Node { id: id.0, group, interface, stopper, commands, events, thread })
     }
 
     fn source_config(

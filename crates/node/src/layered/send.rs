@@ -15,9 +15,7 @@ use fanfare_proto::{
     Bitrate, InstanceId, NodeId, Time,
     congestion::{
         Reason as RateReason,
-        layered::{
-            Channel, Description, Header, LayeredSource, Outgoing, Question, SourceConfig, Symbols,
-        },
+        layered::{Description, Header, LayeredSource, Outgoing, Question, SourceConfig},
     },
 };
 use fanfare_udp::{Endpoint, Ready};
@@ -26,7 +24,9 @@ use fanfare_wire::{
     ext::Extensions, header::SenderFields,
 };
 
-use super::{content::Content, packet};
+use super::{
+    content::Content, delivery_session::DeliverySession, delivery_table::DeliveryTable, packet,
+};
 use crate::{
     clock::Clock,
     event::{Finished, NodeEvent, SendEnd, SendEvent, SendProgress, SendReport},
@@ -49,6 +49,7 @@ const GRTT: QuantizedRtt = QuantizedRtt(0x9d);
 /// What is sent, and as whose.
 #[derive(Debug)]
 pub(super) struct Plan {
+    pub(super) name: String,
     pub(super) shape: Shape,
     pub(super) file: Arc<dyn ReadAt>,
     pub(super) info: Vec<u8>,
@@ -62,16 +63,13 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct LayeredSender {
     plan: Plan,
-    /// The session's number on its layers.
-    session: u32,
     clock: Clock,
     endpoint: Endpoint,
     stop: Arc<AtomicBool>,
     waker: Waker,
     outbox: Outbox,
-    content: Content,
     source: LayeredSource,
-    symbols: Symbols,
+    session: DeliverySession,
     /// Packets on their way: of one length, to one group.
     batch: Vec<u8>,
     batch_to: SocketAddr,
@@ -98,22 +96,26 @@ impl LayeredSender {
         let now = clock.now();
         let source = LayeredSource::new(plan.config.clone(), plan.seed, now);
         let source = source.map_err(|why| io::Error::other(format!("layers: {why:?}")))?;
-        let layers = plan.config.scheme.layers().map_or(0, |layers| layers.count());
+        let layers = plan.config.scheme.layers();
+        let (layers, base) = layers.map_or((0, 0.0), |layers| (layers.count(), layers.sum(1)));
+        let (shape, ends) = (&plan.shape, now + plan.lasting);
+        let headers = packet::headers(plan.config.group.ip());
+        let expires = clock.epoch() + ends.since(Time::ZERO);
+        let table = DeliveryTable::new(now, (&plan.name, shape), expires, (base, headers));
+        let number = (plan.seed >> 32) as u32;
         Ok(Self {
-            session: (plan.seed >> 32) as u32,
-            symbols: Symbols::new(plan.shape.blocks(), layers),
+            session: DeliverySession::new(number, (shape, layers), content, table),
             clock,
             batch_to: endpoint.group(),
             endpoint,
             stop,
             waker,
             outbox,
-            content,
             source,
             batch: Vec::new(),
             sequence: 0,
             started: now,
-            ends: now + plan.lasting,
+            ends,
             next_progress: now,
             payload: 0,
             wire: 0,
@@ -170,6 +172,7 @@ impl LayeredSender {
                     announcement.encode(&mut bytes);
                     self.flush();
                     self.describe(header, &bytes);
+                    self.send_table(now);
                 }
                 Outgoing::Data(header) => {
                     let group = packet::group_of(self.plan.config.group, channel);
@@ -189,29 +192,29 @@ impl LayeredSender {
             self.flush();
             self.batch_to = group;
         }
-        let symbol = self.symbols.next(usize::from(header.layer));
-        let mut content = Vec::with_capacity(usize::from(self.plan.shape.symbol()));
-        if let Err(error) = self.content.append(symbol, &mut content) {
-            // The file has become shorter: what it was cannot be sent any more.
-            self.stopped = true;
-            return self.complain(&error);
+        match self.session.append(header, &mut self.batch) {
+            Ok(payload) => self.payload += payload as u64,
+            Err(error) => {
+                // The file has become shorter: what it was cannot be sent any more.
+                self.stopped = true;
+                self.complain(&error);
+            }
         }
-        let packet = Alc {
-            congestion: header.to_bytes(),
-            session: self.session,
-            object: 0,
-            closes_session: false,
-            block: symbol.block,
-            symbol: symbol.id,
-            content: &content,
-        };
-        packet.encode(&mut self.batch);
-        self.payload += content.len() as u64;
+    }
+
+    /// Tells FLUTE receivers what this is. It takes its place in the lowest layer's rate.
+    fn send_table(&mut self, now: Time) {
+        let first = self.plan.config.group;
+        for packet in self.session.poll_table(now).unwrap_or_default() {
+            self.source.on_extra(packet.len() + packet::headers(first.ip()));
+            self.send(first, packet.len(), &packet);
+        }
     }
 
     fn describe(&mut self, header: Header, announcement: &[u8]) {
         let (mut content, mut bytes) = (Vec::new(), Vec::new());
-        let (session, shape, info) = (self.session, self.plan.shape, &self.plan.info[..]);
+        let (session, shape) = (self.session.number(), self.plan.shape);
+        let info = &self.plan.info[..];
         Description { header, session, shape, info, announcement }.encode(&mut content);
         self.sequence = self.sequence.wrapping_add(1);
         let sender = SenderFields {
@@ -272,21 +275,9 @@ impl LayeredSender {
         self.ready = waited.unwrap_or(Ready { unicast: true, woken: true, ..Ready::default() });
     }
 
-    /// Whoever still listens is in the lowest layer, whatever else it is in.
     fn say_good_bye(&mut self) {
-        let Some(group) = packet::group_of(self.plan.config.group, Channel(1)) else { return };
-        let last = Alc {
-            congestion: [0; 16],
-            session: self.session,
-            object: 0,
-            closes_session: true,
-            block: 0,
-            symbol: 0,
-            content: &[],
-        };
-        let mut bytes = Vec::new();
-        last.encode(&mut bytes);
-        (0..FAREWELLS).for_each(|_| self.send(group, bytes.len(), &bytes));
+        let last = self.session.last();
+        (0..FAREWELLS).for_each(|_| self.send(self.plan.config.group, last.len(), &last));
     }
 
     fn tell_progress(&mut self) {

@@ -171,10 +171,13 @@ impl LayeredSource {
         self.announce_at = self.announce_at + self.config.interval * u32::from(self.config.every);
         let (echoes, ask_share) = self.answers.take(now);
         let announcement = self.announcement(echoes, ask_share);
-        // It takes its place in the base layer's rate, so that the sum stays what it is.
-        let bits = 8.0 * (announcement.wire_bytes() + HEADERS) as f64;
-        self.lines[0].due += bits / self.layers.rate(0);
+        self.on_extra(announcement.wire_bytes() + HEADERS);
         announcement
+    }
+    /// So many bytes go besides what layers carry. They take their place in the base layer's rate, so that
+    /// the sum stays what it is.
+    pub fn on_extra(&mut self, bytes: usize) {
+        self.lines[0].due += 8.0 * bytes as f64 / self.layers.rate(0);
     }
     fn announcement(&self, echoes: Vec<Echo>, ask_share: u16) -> Announcement {
         let SourceConfig { scheme, rhythm, interval, every, packet, object, group, .. } =
