@@ -234,7 +234,7 @@ fn a_hangup_puts_a_new_rate_into_force_and_names_what_cannot_change() {
 #[test]
 fn a_hangup_does_not_claim_another_rate_for_layers_that_were_announced() {
     let stage = Stage::new();
-    let file = stage.file("out/data.bin", 3_000_000);
+    let file = stage.file("out/data.bin", 300_000);
     let path = config(&stage, "[send]\nlayers = \"auto\"\nrate = \"500k\"\n");
     let words = [file.as_os_str(), OsStr::new("--config"), path.as_os_str()];
     let mut sender = stage.start("send", &words);
