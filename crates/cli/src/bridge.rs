@@ -6,9 +6,18 @@ mod nats;
 mod nats_login;
 mod udp;
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
 
-use crate::{exit::Exit, progress::Output};
+use crate::{
+    exit::{Exit, Failure},
+    progress::Output,
+    units,
+};
+
+/// How often to look whether the member still lives; all else comes at once.
+const POLL: Duration = Duration::from_millis(500);
 
 /// Join a group with what is not Fanfare
 #[derive(Debug, Args)]
@@ -21,6 +30,34 @@ pub(crate) struct BridgeArgs {
 enum BridgeCommand {
     Udp(Box<udp::UdpArgs>),
     Nats(Box<nats::NatsArgs>),
+}
+
+/// What bridges that may meet others have in common.
+#[derive(Debug, Args)]
+struct Times {
+    /// How long what has crossed is known again
+    #[arg(long, default_value = "5s", value_name = "TIME")]
+    window: String,
+    /// How long to leave to another bridge what it may carry
+    #[arg(long, default_value = "0s", value_name = "TIME")]
+    standby: String,
+}
+
+impl Times {
+    /// Window and standby.
+    fn read(&self) -> Result<(Duration, Duration), Failure> {
+        let (window, standby) =
+            (units::time("window", &self.window)?, units::time("standby", &self.standby)?);
+        if standby >= window {
+            let text = format!(
+                "standby ({}): is not below --window ({}): by then what others have carried is \
+                 forgotten. Give less",
+                self.standby, self.window
+            );
+            return Err(Failure::usage("time.invalid", text));
+        }
+        Ok((window, standby))
+    }
 }
 
 pub(crate) fn run(args: &BridgeArgs) -> Exit {

@@ -5,6 +5,9 @@
 //!    bridges ends here.
 //! 3. All else crosses, the same bytes too: each is a message of its own.
 //!
+//! The bridge to plain UDP has a machine of its own (`fanfare_node::bridge`): datagrams have no ids, so that there
+//! a content crosses once, whichever side it was heard on.
+//!
 //! Who stands by leaves each message to others for a while, and drops it when one of them has carried it.
 
 use std::collections::{BTreeMap, VecDeque};

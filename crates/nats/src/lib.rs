@@ -1,7 +1,7 @@
 //! A bridge between a group and NATS: what is published on one side comes to the other.
 //!
 //! # Map, in reading order
-//! - [`Bridge`]: what is done with what is heard
+//! - [`Bridge`]: what is done with what is heard; [`BridgeEvent`]: what it tells
 //! - `subject`: topics as subjects; `mark`: by what a message is known; `crossing`: what crosses
 //! - `outbox`: what waits for NATS; `login`: how to come in; [`NatsError`]: why not
 //! - `letter`: what is heard; `shared`: what both threads have
@@ -14,6 +14,7 @@ mod connection;
 mod consumer;
 mod crossing;
 mod error;
+mod event;
 mod letter;
 mod login;
 mod mark;
@@ -21,8 +22,9 @@ mod outbox;
 mod shared;
 mod subject;
 
-pub use bridge::{Bridge, BridgeEvent, BridgeOptions, Crossed, Refusal};
+pub use bridge::{Bridge, BridgeOptions};
 pub use connection::StreamOptions;
 pub use error::NatsError;
+pub use event::{BridgeEvent, Crossed, Refusal};
 pub use login::{Identity, Login, Secret, Servers, Tls};
 pub use subject::{Pattern, SubjectError, Subjects};

@@ -45,6 +45,7 @@
 
 pub mod announcement;
 pub mod bridge;
+mod build_error;
 mod builder;
 mod clock;
 #[cfg(test)]
@@ -83,7 +84,8 @@ mod verify;
 mod waker;
 mod walk;
 
-pub use builder::{BuildError, NodeBuilder};
+pub use build_error::BuildError;
+pub use builder::NodeBuilder;
 pub use directory::DirectoryError;
 pub use event::{Finished, NodeEvent, ReceiveEvent, SendEvent};
 pub use fanfare_group as messaging;

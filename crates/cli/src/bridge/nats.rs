@@ -1,6 +1,6 @@
 //! `fanfare bridge nats`: between a group and NATS.
 
-use std::{sync::mpsc::RecvTimeoutError, time::Duration};
+use std::sync::mpsc::RecvTimeoutError;
 
 use clap::Args;
 use fanfare_nats::{
@@ -9,7 +9,7 @@ use fanfare_nats::{
 };
 use fanfare_node::{group::GroupEvent, messaging::Filter};
 
-use super::nats_login::LoginArgs;
+use super::{POLL, Times, nats_login::LoginArgs};
 use crate::{
     exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs},
@@ -20,8 +20,6 @@ use crate::{
     units,
 };
 
-/// How often to look whether the member still lives; all else comes at once.
-const POLL: Duration = Duration::from_millis(500);
 /// A stream takes messages of one id once within two minutes, unless it says otherwise, and a consumer's
 /// name may have so many bytes before ours.
 const DURABLE_MAX: usize = 200;
@@ -67,12 +65,8 @@ pub(crate) struct NatsArgs {
     /// Bytes that may wait for NATS
     #[arg(long, default_value = "64MiB", value_name = "SIZE")]
     queue_bytes: String,
-    /// How long a message is known again
-    #[arg(long, default_value = "5s", value_name = "TIME")]
-    window: String,
-    /// How long to leave a message to another bridge
-    #[arg(long, default_value = "0s", value_name = "TIME")]
-    standby: String,
+    #[command(flatten)]
+    times: Times,
     #[command(flatten)]
     login: LoginArgs,
     #[command(flatten)]
@@ -92,16 +86,7 @@ impl NatsArgs {
             Some(site) => name("site", site)?,
             None => self.net.group()?.group.to_string(),
         };
-        let (window, standby) =
-            (units::time("window", &self.window)?, units::time("standby", &self.standby)?);
-        if standby >= window {
-            let text = format!(
-                "standby ({}): is not below --window ({}): by then what others have carried is \
-                 forgotten. Give less",
-                self.standby, self.window
-            );
-            return Err(Failure::usage("time.invalid", text));
-        }
+        let (window, standby) = self.times.read()?;
         let queue_bytes = units::bytes("queue bytes", &self.queue_bytes)?;
         Ok(BridgeOptions {
             login: self.login.login()?,

@@ -1,6 +1,6 @@
 //! `fanfare bridge udp`: between a group and plain UDP multicast.
 
-use std::{net::SocketAddr, sync::mpsc::RecvTimeoutError, time::Duration};
+use std::{net::SocketAddr, sync::mpsc::RecvTimeoutError};
 
 use clap::{Args, ValueEnum};
 use fanfare_node::{
@@ -8,6 +8,7 @@ use fanfare_node::{
     group::GroupEvent,
 };
 
+use super::{POLL, Times};
 use crate::{
     exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs},
@@ -18,8 +19,6 @@ use crate::{
     units,
 };
 
-/// How often to look whether the member still lives; all else comes at once.
-const POLL: Duration = Duration::from_millis(500);
 /// Most that a datagram of UDP over IPv4 holds (RFC 768, RFC 791).
 const DATAGRAM_MAX: u64 = 65_507;
 
@@ -51,12 +50,8 @@ pub(crate) struct UdpArgs {
     /// Longest datagram that crosses, bytes
     #[arg(long, default_value = "65507", value_name = "SIZE")]
     datagram_max: String,
-    /// A content crosses once in this time
-    #[arg(long, default_value = "5s", value_name = "TIME")]
-    window: String,
-    /// How long to leave a content to another bridge
-    #[arg(long, default_value = "0s", value_name = "TIME")]
-    standby: String,
+    #[command(flatten)]
+    times: Times,
     #[command(flatten)]
     member: MemberArgs,
     #[command(flatten)]
@@ -102,16 +97,7 @@ impl UdpArgs {
             );
             return Err(Failure::usage("size.invalid", text));
         }
-        let (window, standby) =
-            (units::time("window", &self.window)?, units::time("standby", &self.standby)?);
-        if standby >= window {
-            let text = format!(
-                "standby ({}): is not below --window ({}): by then what others have carried is \
-                 forgotten. Give less",
-                self.standby, self.window
-            );
-            return Err(Failure::usage("time.invalid", text));
-        }
+        let (window, standby) = self.times.read()?;
         Ok(BridgeOptions {
             plain,
             interface: self.udp_interface.clone().or_else(|| self.net.interface()),

@@ -1,30 +1,19 @@
 //! What a datagram means to which machine.
 
-use super::{GroupNode, timing};
+use super::GroupNode;
 use crate::{
     brief::{self, Brief},
-    demand::{Part, Request, Wanted},
-    event::Event,
+    demand::{Part, Wanted},
     frame::Frame,
     members::Heard,
     patience::Patience,
     repairer::{OriginTiming, Voice},
-    source_log::SourceLog,
-    state::{Holding, State},
+    state::State,
 };
-use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_proto::{NodeId, ObjectKey, RecvMeta, Rumour, RunSet, Storage, Time};
+use fanfare_proto::{NodeId, ObjectKey, RecvMeta, Storage, Time};
 use fanfare_wire::{
-    Cmd, Data, FecId, FieldSize, Message, Nack, ObjectFlags, ObjectTransportId, RepairForm,
-    RepairItem, RepairLevel, header::SenderFields,
+    Cmd, Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, header::SenderFields,
 };
-
-/// Items heeded in one NACK, as in the session.
-const ITEMS_MAX: usize = 64;
-/// Objects heeded that one announcement lacks of one publisher.
-const LACKING_MAX: usize = 32;
-/// Things that one NACK can ask for, when its items name whole objects.
-const WANTED_MAX: usize = 4096;
 
 impl GroupNode {
     /// A datagram arrived.
@@ -139,111 +128,6 @@ impl GroupNode {
         self.repairer.on_symbol(self.now, heard, voice, timing, &mut self.rng);
     }
 
-    /// Somebody asks an origin. If that is another node, this one may answer.
-    fn on_nack(&mut self, nack: &Nack<'_>) {
-        let feedback = &nack.feedback;
-        let origin = feedback.server_id;
-        let life = self.logs.get(&origin).is_some_and(|log| log.instance == feedback.instance_id);
-        let own = origin == self.session.node_id();
-        if own || !life || !self.config.repairs || self.config.silent {
-            return;
-        }
-        let Some(rumour) = self.rumour(origin) else { return };
-        let timing = timing(self.members.len(), rumour.grtt, rumour.backoff, rumour.gsize);
-        let unheard = self.members.is_unheard(origin, feedback.source_id);
-        for (wanted, request) in self.requests(nack) {
-            let request = Request { unheard, ..request };
-            let whole = match wanted.1 {
-                Part::Info => {
-                    self.members.on_missed(self.now, feedback.source_id);
-                    true
-                }
-                Part::Block(block) => match self.session.receiver().held(wanted.0, block) {
-                    Some(held) if !held.sources.is_empty() => held.is_whole(),
-                    _ => continue,
-                },
-            };
-            self.cache.on_used(self.now, wanted.0);
-            let chance = (&mut self.rng, &mut self.stats);
-            self.repairer.on_request(self.now, wanted, (&request, whole), timing, chance);
-        }
-    }
-
-    /// What a NACK asks for, as far as anything of it is here.
-    fn requests(&mut self, nack: &Nack<'_>) -> BTreeMap<Wanted, Request> {
-        let mut asked = BTreeMap::new();
-        let mut items = 0;
-        for request in nack.requests.iter() {
-            let erasures = request.form == RepairForm::Erasures;
-            for (first, last) in request.ranges() {
-                items += 1;
-                if items > ITEMS_MAX || asked.len() >= WANTED_MAX {
-                    return asked;
-                }
-                self.request(nack, request.level, (&first, &last, erasures), &mut asked);
-            }
-        }
-        asked
-    }
-
-    fn request(
-        &mut self,
-        nack: &Nack<'_>,
-        level: RepairLevel,
-        (first, last, erasures): (&RepairItem, &RepairItem, bool),
-        asked: &mut BTreeMap<Wanted, Request>,
-    ) {
-        for key in self.objects_between(nack, first, last) {
-            let Some(cached) = self.cache.get(key) else { continue };
-            let (info_here, has_info) = (cached.info.is_some(), cached.has_info);
-            let all = level.has(RepairLevel::OBJECT);
-            if (all && has_info || level.has(RepairLevel::INFO)) && info_here {
-                let request = Request { unnamed: 1, info: true, ..Request::default() };
-                asked.insert((key, Part::Info), request);
-            }
-            let receiver = self.session.receiver();
-            let (Some(blocks), Some(field)) = (receiver.blocks(key), receiver.field(key)) else {
-                continue;
-            };
-            let (a, b) = (first.id(field), last.id(field));
-            if level.has(RepairLevel::SEGMENT) {
-                let Some(held) = receiver.held(key, a.block.0) else { continue };
-                let entry = asked.entry((key, Part::Block(a.block.0))).or_default();
-                match erasures {
-                    true => entry.unnamed = entry.unnamed.max(a.symbol.0),
-                    false => add_symbols(entry, (a.symbol.0, b.symbol.0), held.len),
-                }
-            } else if all || level.has(RepairLevel::BLOCK) {
-                let (low, high) = if all { (0, u32::MAX) } else { (a.block.0, b.block.0) };
-                let high = high.min(blocks.saturating_sub(1));
-                for block in (low..=high).take(WANTED_MAX) {
-                    let Some(held) = receiver.held(key, block) else { continue };
-                    let entry = asked.entry((key, Part::Block(block))).or_default();
-                    add_symbols(entry, (0, held.len.saturating_sub(1)), held.len);
-                }
-            }
-        }
-    }
-
-    /// Objects of the origin within a range that something is known of.
-    fn objects_between(
-        &self,
-        nack: &Nack<'_>,
-        first: &RepairItem,
-        last: &RepairItem,
-    ) -> Vec<ObjectKey> {
-        let feedback = &nack.feedback;
-        let Some(log) = self.logs.get(&feedback.server_id) else { return Vec::new() };
-        let object = first.object_transport_id;
-        let key = ObjectKey { sender: feedback.server_id, instance: feedback.instance_id, object };
-        if first.object_transport_id == last.object_transport_id {
-            return Vec::from([key]);
-        }
-        let range = log.index(object)..=log.index(last.object_transport_id);
-        let all = self.cache.of(key).map(|(key, _)| *key);
-        all.filter(|key| range.contains(&log.index(key.object))).collect()
-    }
-
     fn on_frame(
         &mut self,
         (from, speaker): (NodeId, &SenderFields),
@@ -326,111 +210,6 @@ impl GroupNode {
             self.asker.on_progress(self.now, origin, patience);
         }
     }
-
-    /// Somebody says what it holds: what it has and we lack is asked for; what we have and it lacks
-    /// is told soon.
-    fn on_state(&mut self, from: NodeId, state: &State, storage: &mut dyn Storage) {
-        self.stats.states_heard += 1;
-        self.members.on_hears(from, (&state.hears, state.hears_all), &mut self.events);
-        if state.called.contains(&self.session.node_id()) {
-            self.trickle.on_call(self.now, &mut self.rng);
-        }
-        self.note_standing(from, state);
-        let mut differs = false;
-        for holding in &state.holdings {
-            differs |= self.on_holding(from, holding, state.asks, storage);
-        }
-        match differs {
-            true => self.trickle.on_change(self.now, &mut self.rng),
-            false => self.trickle.on_consistent(),
-        }
-    }
-
-    /// What it says of this node's own messages, or by saying nothing.
-    fn note_standing(&mut self, from: NodeId, state: &State) {
-        let own = self.session.node_id();
-        let Some(log) = self.logs.get(&own) else { return };
-        let told = state.holdings.iter().find(|holding| {
-            holding.rumour.sender == own && holding.rumour.instance == log.instance
-        });
-        let sets = told.map(|holding| {
-            let newest = log.index(holding.rumour.newest);
-            (holding.held(newest), holding.settled(newest))
-        });
-        let new = self.holders.on_state(from, state.asks, sets.as_ref());
-        let events = new.into_iter();
-        self.events.extend(events.map(|(key, standing)| Event::Standing {
-            key,
-            node: from,
-            standing,
-        }));
-    }
-
-    /// `node` announces, and says nothing of holding these objects, which are here. Of short messages
-    /// this is as good as a request. Whether there are others.
-    fn on_lacking(&mut self, node: NodeId, rumour: &Rumour, lacking: Vec<u64>) -> bool {
-        let (origin, instance) = (rumour.sender, rumour.instance);
-        let unheard = self.members.is_unheard(origin, node);
-        let serves = self.config.repairs && !self.config.silent;
-        let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
-        let mut others = false;
-        for index in lacking {
-            let object = ObjectTransportId((index & 0xffff) as u16);
-            let key = ObjectKey { sender: origin, instance, object };
-            let short = self.cache.get(key).is_some_and(|cached| cached.whole && cached.size == 0);
-            if !short || !serves {
-                others = true;
-                continue;
-            }
-            self.members.on_missed(self.now, node);
-            let request = Request { unnamed: 1, info: true, unheard, ..Request::default() };
-            let chance = (&mut self.rng, &mut self.stats);
-            let wanted = (key, Part::Info);
-            self.repairer.on_request(self.now, wanted, (&request, true), timing, chance);
-        }
-        others
-    }
-
-    /// Whether it differs from what is here.
-    fn on_holding(
-        &mut self,
-        from: NodeId,
-        holding: &Holding,
-        asks: bool,
-        storage: &mut dyn Storage,
-    ) -> bool {
-        let rumour = &holding.rumour;
-        let origin = rumour.sender;
-        let ours = self.delivery.asks() && !self.config.silent;
-        let Some(log) = self.logs.get(&origin) else {
-            if ours && origin != self.session.node_id() {
-                self.session.receiver().hear_of(self.now, rumour, storage);
-                return true;
-            }
-            return false;
-        };
-        if log.instance != rumour.instance {
-            return false;
-        }
-        let newest = log.index(rumour.newest);
-        let theirs = holding.held(newest);
-        let has_more = ours && theirs.iter().any(|(first, end)| lacks(log, first, end));
-        let told = newest.saturating_sub(holding.reach.saturating_sub(1));
-        let lacking = if asks { beyond(log, told, &holding.settled(newest)) } else { Vec::new() };
-        let has_less = self.on_lacking(from, rumour, lacking);
-        let Some(log) = self.logs.get(&origin) else { return has_less };
-        if has_more && origin != self.session.node_id() {
-            if newest > log.newest() {
-                self.session.receiver().hear_of(self.now, rumour, storage);
-            }
-            if self.asker.is_silent(self.now, origin) || self.repairer.is_deaf(origin) {
-                let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
-                let patience = Patience::grace(timing.grtt, timing.backoff);
-                self.asker.on_promise(self.now, origin, patience);
-            }
-        }
-        has_more || has_less
-    }
 }
 
 /// Whose NORM_INFO it is.
@@ -450,19 +229,6 @@ fn sender_of<'a>(message: &'a Message<'_>) -> Option<&'a SenderFields> {
     }
 }
 
-/// Whether something in `first..end` is not settled here.
-fn lacks(log: &SourceLog, first: u64, end: u64) -> bool {
-    (first.max(log.floor())..end).any(|index| !log.is_settled(index))
-}
-
-/// What is here, not below `told`, that is not among `theirs`: the newest of it.
-fn beyond(log: &SourceLog, told: u64, theirs: &RunSet) -> Vec<u64> {
-    let runs = log.whole().iter().flat_map(|(first, end)| theirs.gaps(first.max(told), end));
-    let mut runs: Vec<(u64, u64)> = runs.collect();
-    runs.reverse();
-    runs.into_iter().flat_map(|(first, end)| (first..end).rev()).take(LACKING_MAX).collect()
-}
-
 /// Which symbol a NORM_DATA has. Encoding id 2 cannot be read without its field: NRL's receivers take
 /// GF(2^16) where nothing says so.
 fn symbol_of(data: &Data<'_>) -> (Part, u16) {
@@ -474,16 +240,4 @@ fn symbol_of(data: &Data<'_>) -> (Part, u16) {
     let field = data.extensions.fti(fec_id).map_or(unknown, |fti| fti.field);
     let id = data.payload_id.unpack(field);
     (Part::Block(id.block.0), id.symbol.0)
-}
-
-/// Symbols `first..=last` of a block of `len`: source symbols by name, parity by number.
-fn add_symbols(request: &mut Request, (first, last): (u16, u16), len: u16) {
-    let end = u32::from(last) + 1;
-    let named_end = end.min(u32::from(len));
-    if u32::from(first) < named_end {
-        request.names.insert(u64::from(first), u64::from(named_end));
-        request.named = request.named.saturating_add((named_end - u32::from(first)) as u16);
-    }
-    let parity = end.saturating_sub(u32::from(first.max(len)));
-    request.unnamed = request.unnamed.saturating_add(parity.min(u32::from(u16::MAX)) as u16);
 }

@@ -1,16 +1,19 @@
 //! A node of a group: a session, and the machines around it. It dispatches and holds no rule.
 //!
-//! - `incoming`: what a datagram means to which machine;
+//! - `incoming`: what a datagram means to which machine; `requests`: a NACK of others; `announcements`: what
+//!   others hold;
 //! - `news`: what the session's events mean;
 //! - `outgoing`: who speaks next, and when to wake;
 //! - `relaying`: what is passed on unasked;
 //! - `subscribing`: what a subscription is given of what is here;
 //! - `restoring`: what an earlier life of the process held.
 
+mod announcements;
 mod incoming;
 mod news;
 mod outgoing;
 mod relaying;
+mod requests;
 mod restoring;
 mod subscribing;
 #[cfg(test)]

@@ -12,9 +12,14 @@ mod nats;
 pub(crate) mod voice;
 mod zeromq;
 
-use super::{Tools, program::Program};
+use super::{Tools, program::Program, workshop};
 use crate::{error::LabError, host::Host, wait::Bell};
-use std::{fmt, path::Path, str::FromStr, sync::Arc};
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+};
 use voice::{Hearing, Voice};
 
 /// What carries messages.
@@ -92,7 +97,7 @@ pub(crate) struct Post<'a> {
 
 impl Post<'_> {
     /// The host's own file of this kind.
-    pub(crate) fn file(&self, kind: &str) -> std::path::PathBuf {
+    pub(crate) fn file(&self, kind: &str) -> PathBuf {
         self.directory.join(format!("{}.{kind}", self.host.name()))
     }
 }
@@ -119,6 +124,47 @@ pub(crate) trait Fleet: fmt::Debug + Send + Sync {
     /// # Errors
     /// It does not start.
     fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError>;
+}
+
+/// A client of ours over a system's C library, from peers/.
+#[derive(Debug, Clone, Copy)]
+struct Client {
+    name: &'static str,
+    text: &'static str,
+    flags: &'static str,
+    header: &'static str,
+    package: &'static str,
+}
+
+impl Client {
+    fn compiled(self, tools: &Tools) -> Result<PathBuf, LabError> {
+        let Self { name, text, flags, header, package } = self;
+        let (compiler, compiler_package) = ("cc", "gcc");
+        tools.compiled(&workshop::Source {
+            name,
+            text,
+            compiler,
+            compiler_package,
+            flags,
+            header,
+            package,
+        })
+    }
+}
+
+/// Starts a server on `host` with these settings.
+fn server(
+    name: &str,
+    settings: &str,
+    (host, directory): (&Host, &Path),
+    bell: &Arc<Bell>,
+) -> Result<Option<Program>, LabError> {
+    let file = directory.join(format!("{name}.conf"));
+    let failed = |error| LabError::system(file.display(), &error);
+    fs::write(&file, settings).map_err(failed)?;
+    let mut command = host.command(name);
+    command.arg("-c").arg(&file);
+    Program::start(command, &directory.join("server.log"), bell).map(Some).map_err(failed)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use fanfare_group::{Filter, Options, Subscription, Topic};
 use fanfare_udp::{Endpoint, EndpointConfig, Role, choose_interface};
 
 use crate::{
-    builder::BuildError,
+    build_error::BuildError,
     clock::Clock,
     group::{Body, Group, GroupError, GroupEvent, GroupHandle},
 };

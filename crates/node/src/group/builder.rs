@@ -19,7 +19,8 @@ use super::{
     store::{Durable, MessageStore},
 };
 use crate::{
-    builder::{BuildError, NodeBuilder, random, random_id},
+    build_error::BuildError,
+    builder::{NodeBuilder, random, random_id},
     clock::Clock,
     driver::{Driver, Outgoing, TestDrop},
     moderation::Moderation,

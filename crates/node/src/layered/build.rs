@@ -19,7 +19,8 @@ use super::{
     send::{LayeredSender, Plan},
 };
 use crate::{
-    builder::{BuildError, EVENTS, NodeBuilder, random, random_id},
+    build_error::BuildError,
+    builder::{EVENTS, NodeBuilder, random, random_id},
     clock::Clock,
     node::{Node, Stopper},
     outbox::Outbox,

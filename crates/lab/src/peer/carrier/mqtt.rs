@@ -1,12 +1,11 @@
 //! MQTT: mosquitto on the first host, a client over libmosquitto on each.
 
 use super::{
-    Fleet, Post, Program, Tools,
+    Client, Fleet, Post, Program, Tools, server,
     voice::{Hearing, Voice},
 };
 use crate::{error::LabError, host::Host, peer::workshop, wait::Bell};
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -25,15 +24,14 @@ struct Mqtt {
 }
 
 pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
-    let program = tools.compiled(&workshop::Source {
+    let program = Client {
         name: "mqtt_peer.c",
         text: SOURCE,
-        compiler: "cc",
-        compiler_package: "gcc",
         flags: "-lmosquitto",
         header: "mosquitto.h",
         package: "libmosquitto-dev",
-    })?;
+    }
+    .compiled(tools)?;
     workshop::present("mosquitto", "mosquitto")?;
     let version = workshop::package_version("mosquitto");
     let version = workshop::with_settings(&version, &[SOURCE, include_str!("mqtt.rs")]);
@@ -50,13 +48,8 @@ impl Fleet for Mqtt {
         directory: &Path,
         bell: &Arc<Bell>,
     ) -> Result<Option<Program>, LabError> {
-        let file = directory.join("mosquitto.conf");
-        let failed = |error| LabError::system(file.display(), &error);
-        fs::write(&file, format!("listener {PORT} {}\n{SETTINGS}", host.address()))
-            .map_err(failed)?;
-        let mut command = host.command("mosquitto");
-        command.arg("-c").arg(&file);
-        Program::start(command, &directory.join("server.log"), bell).map(Some).map_err(failed)
+        let settings = format!("listener {PORT} {}\n{SETTINGS}", host.address());
+        server("mosquitto", &settings, (host, directory), bell)
     }
     fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
         let mut command = post.host.command(&self.program);

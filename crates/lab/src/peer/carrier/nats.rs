@@ -1,12 +1,11 @@
 //! NATS with JetStream: its server on the first host, a client over cnats on each.
 
 use super::{
-    Fleet, Post, Program, Tools,
+    Client, Fleet, Post, Program, Tools, server,
     voice::{Hearing, Voice},
 };
 use crate::{error::LabError, host::Host, peer::workshop, wait::Bell};
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -24,15 +23,14 @@ struct Nats {
 }
 
 pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
-    let program = tools.compiled(&workshop::Source {
+    let program = Client {
         name: "nats_peer.c",
         text: SOURCE,
-        compiler: "cc",
-        compiler_package: "gcc",
         flags: "-lnats",
         header: "nats/nats.h",
         package: "libnats-dev",
-    })?;
+    }
+    .compiled(tools)?;
     workshop::present("nats-server", "nats-server")?;
     let versions = ["nats-server", "libnats-dev"].map(workshop::package_version).join(", cnats ");
     let version = workshop::with_settings(&versions, &[SOURCE, include_str!("nats.rs")]);
@@ -49,14 +47,10 @@ impl Fleet for Nats {
         directory: &Path,
         bell: &Arc<Bell>,
     ) -> Result<Option<Program>, LabError> {
-        let (file, store) = (directory.join("nats.conf"), directory.join("jetstream"));
-        let listen = format!("{}:{PORT}", host.address());
-        let text = format!("listen: \"{listen}\"\n{PING}jetstream {{ store_dir: {store:?} }}\n");
-        let failed = |error| LabError::system(file.display(), &error);
-        fs::write(&file, text).map_err(failed)?;
-        let mut command = host.command("nats-server");
-        command.arg("-c").arg(&file);
-        Program::start(command, &directory.join("server.log"), bell).map(Some).map_err(failed)
+        let (listen, store) = (format!("{}:{PORT}", host.address()), directory.join("jetstream"));
+        let settings =
+            format!("listen: \"{listen}\"\n{PING}jetstream {{ store_dir: {store:?} }}\n");
+        server("nats-server", &settings, (host, directory), bell)
     }
     fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
         let mut command = post.host.command(&self.program);

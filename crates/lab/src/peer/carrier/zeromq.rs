@@ -1,7 +1,7 @@
 //! ZeroMQ over NORM: a PUB and a SUB socket on each host, no server.
 
 use super::{
-    Fleet, Post, Tools,
+    Client, Fleet, Post, Tools,
     voice::{Hearing, Voice},
 };
 use crate::{error::LabError, host::INTERFACE, peer::workshop};
@@ -17,15 +17,14 @@ struct ZeroMq {
 }
 
 pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
-    let program = tools.compiled(&workshop::Source {
+    let program = Client {
         name: "zmq_peer.c",
         text: SOURCE,
-        compiler: "cc",
-        compiler_package: "gcc",
         flags: "-lzmq -lpthread",
         header: "zmq.h",
         package: "libzmq3-dev",
-    })?;
+    }
+    .compiled(tools)?;
     let versions = ["libzmq5", "libnorm1"].map(workshop::package_version).join(", libnorm ");
     let version = workshop::with_settings(&versions, &[SOURCE, include_str!("zeromq.rs")]);
     Ok(Box::new(ZeroMq { program, version }))

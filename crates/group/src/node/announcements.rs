@@ -1,0 +1,136 @@
+//! What others say they hold: what differs from what is here is asked for, told, or answered.
+
+use super::GroupNode;
+use crate::{
+    demand::{Part, Request},
+    event::Event,
+    patience::Patience,
+    source_log::SourceLog,
+    state::{Holding, State},
+};
+use alloc::vec::Vec;
+use fanfare_proto::{NodeId, ObjectKey, Rumour, RunSet, Storage};
+use fanfare_wire::ObjectTransportId;
+
+/// Objects heeded that one announcement lacks of one publisher.
+const LACKING_MAX: usize = 32;
+
+impl GroupNode {
+    /// Somebody says what it holds: what it has and we lack is asked for; what we have and it lacks
+    /// is told soon.
+    pub(super) fn on_state(&mut self, from: NodeId, state: &State, storage: &mut dyn Storage) {
+        self.stats.states_heard += 1;
+        self.members.on_hears(from, (&state.hears, state.hears_all), &mut self.events);
+        if state.called.contains(&self.session.node_id()) {
+            self.trickle.on_call(self.now, &mut self.rng);
+        }
+        self.note_standing(from, state);
+        let mut differs = false;
+        for holding in &state.holdings {
+            differs |= self.on_holding(from, holding, state.asks, storage);
+        }
+        match differs {
+            true => self.trickle.on_change(self.now, &mut self.rng),
+            false => self.trickle.on_consistent(),
+        }
+    }
+
+    /// What it says of this node's own messages, or by saying nothing.
+    fn note_standing(&mut self, from: NodeId, state: &State) {
+        let own = self.session.node_id();
+        let Some(log) = self.logs.get(&own) else { return };
+        let told = state.holdings.iter().find(|holding| {
+            holding.rumour.sender == own && holding.rumour.instance == log.instance
+        });
+        let sets = told.map(|holding| {
+            let newest = log.index(holding.rumour.newest);
+            (holding.held(newest), holding.settled(newest))
+        });
+        let new = self.holders.on_state(from, state.asks, sets.as_ref());
+        let events = new.into_iter();
+        self.events.extend(events.map(|(key, standing)| Event::Standing {
+            key,
+            node: from,
+            standing,
+        }));
+    }
+
+    /// `node` announces, and says nothing of holding these objects, which are here. Of short messages
+    /// this is as good as a request. Whether there are others.
+    fn on_lacking(&mut self, node: NodeId, rumour: &Rumour, lacking: Vec<u64>) -> bool {
+        let (origin, instance) = (rumour.sender, rumour.instance);
+        let unheard = self.members.is_unheard(origin, node);
+        let serves = self.config.repairs && !self.config.silent;
+        let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
+        let mut others = false;
+        for index in lacking {
+            let object = ObjectTransportId((index & 0xffff) as u16);
+            let key = ObjectKey { sender: origin, instance, object };
+            let short = self.cache.get(key).is_some_and(|cached| cached.whole && cached.size == 0);
+            if !short || !serves {
+                others = true;
+                continue;
+            }
+            self.members.on_missed(self.now, node);
+            let request = Request { unnamed: 1, info: true, unheard, ..Request::default() };
+            let chance = (&mut self.rng, &mut self.stats);
+            let wanted = (key, Part::Info);
+            self.repairer.on_request(self.now, wanted, (&request, true), timing, chance);
+        }
+        others
+    }
+
+    /// Whether it differs from what is here.
+    fn on_holding(
+        &mut self,
+        from: NodeId,
+        holding: &Holding,
+        asks: bool,
+        storage: &mut dyn Storage,
+    ) -> bool {
+        let rumour = &holding.rumour;
+        let origin = rumour.sender;
+        let ours = self.delivery.asks() && !self.config.silent;
+        let Some(log) = self.logs.get(&origin) else {
+            if ours && origin != self.session.node_id() {
+                self.session.receiver().hear_of(self.now, rumour, storage);
+                return true;
+            }
+            return false;
+        };
+        if log.instance != rumour.instance {
+            return false;
+        }
+        let newest = log.index(rumour.newest);
+        let theirs = holding.held(newest);
+        let has_more = ours && theirs.iter().any(|(first, end)| lacks(log, first, end));
+        let told = newest.saturating_sub(holding.reach.saturating_sub(1));
+        let lacking = if asks { beyond(log, told, &holding.settled(newest)) } else { Vec::new() };
+        let has_less = self.on_lacking(from, rumour, lacking);
+        let Some(log) = self.logs.get(&origin) else { return has_less };
+        if has_more && origin != self.session.node_id() {
+            if newest > log.newest() {
+                self.session.receiver().hear_of(self.now, rumour, storage);
+            }
+            if self.asker.is_silent(self.now, origin) || self.repairer.is_deaf(origin) {
+                let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
+                let patience = Patience::grace(timing.grtt, timing.backoff);
+                self.asker.on_promise(self.now, origin, patience);
+            }
+        }
+        has_more || has_less
+    }
+}
+
+/// Whether something in `first..end` is not settled here.
+fn lacks(log: &SourceLog, first: u64, end: u64) -> bool {
+    (first.max(log.floor())..end).any(|index| !log.is_settled(index))
+}
+
+/// What is here, not below `told`, that is not among `theirs`: the newest of it.
+fn beyond(log: &SourceLog, told: u64, theirs: &RunSet) -> Vec<u64> {
+    let runs = log.whole().iter().flat_map(|(first, end)| theirs.gaps(first.max(told), end));
+    let mut runs: Vec<(u64, u64)> = runs.collect();
+    runs.reverse();
+    runs.into_iter().flat_map(|(first, end)| (first..end).rev()).take(LACKING_MAX).collect()
+}

@@ -1,0 +1,131 @@
+//! What others ask an origin for, and what of it this node may answer.
+
+use super::{GroupNode, timing};
+use crate::demand::{Part, Request, Wanted};
+use alloc::{collections::BTreeMap, vec::Vec};
+use fanfare_proto::ObjectKey;
+use fanfare_wire::{Nack, RepairForm, RepairItem, RepairLevel};
+
+/// Items heeded in one NACK, as in the session.
+const ITEMS_MAX: usize = 64;
+/// Things that one NACK can ask for, when its items name whole objects.
+const WANTED_MAX: usize = 4096;
+
+impl GroupNode {
+    /// Somebody asks an origin. If that is another node, this one may answer.
+    pub(super) fn on_nack(&mut self, nack: &Nack<'_>) {
+        let feedback = &nack.feedback;
+        let origin = feedback.server_id;
+        let life = self.logs.get(&origin).is_some_and(|log| log.instance == feedback.instance_id);
+        let own = origin == self.session.node_id();
+        if own || !life || !self.config.repairs || self.config.silent {
+            return;
+        }
+        let Some(rumour) = self.rumour(origin) else { return };
+        let timing = timing(self.members.len(), rumour.grtt, rumour.backoff, rumour.gsize);
+        let unheard = self.members.is_unheard(origin, feedback.source_id);
+        for (wanted, request) in self.requests(nack) {
+            let request = Request { unheard, ..request };
+            let whole = match wanted.1 {
+                Part::Info => {
+                    self.members.on_missed(self.now, feedback.source_id);
+                    true
+                }
+                Part::Block(block) => match self.session.receiver().held(wanted.0, block) {
+                    Some(held) if !held.sources.is_empty() => held.is_whole(),
+                    _ => continue,
+                },
+            };
+            self.cache.on_used(self.now, wanted.0);
+            let chance = (&mut self.rng, &mut self.stats);
+            self.repairer.on_request(self.now, wanted, (&request, whole), timing, chance);
+        }
+    }
+
+    /// What a NACK asks for, as far as anything of it is here.
+    fn requests(&mut self, nack: &Nack<'_>) -> BTreeMap<Wanted, Request> {
+        let mut asked = BTreeMap::new();
+        let mut items = 0;
+        for request in nack.requests.iter() {
+            let erasures = request.form == RepairForm::Erasures;
+            for (first, last) in request.ranges() {
+                items += 1;
+                if items > ITEMS_MAX || asked.len() >= WANTED_MAX {
+                    return asked;
+                }
+                self.request(nack, request.level, (&first, &last, erasures), &mut asked);
+            }
+        }
+        asked
+    }
+
+    fn request(
+        &mut self,
+        nack: &Nack<'_>,
+        level: RepairLevel,
+        (first, last, erasures): (&RepairItem, &RepairItem, bool),
+        asked: &mut BTreeMap<Wanted, Request>,
+    ) {
+        for key in self.objects_between(nack, first, last) {
+            let Some(cached) = self.cache.get(key) else { continue };
+            let (info_here, has_info) = (cached.info.is_some(), cached.has_info);
+            let all = level.has(RepairLevel::OBJECT);
+            if (all && has_info || level.has(RepairLevel::INFO)) && info_here {
+                let request = Request { unnamed: 1, info: true, ..Request::default() };
+                asked.insert((key, Part::Info), request);
+            }
+            let receiver = self.session.receiver();
+            let (Some(blocks), Some(field)) = (receiver.blocks(key), receiver.field(key)) else {
+                continue;
+            };
+            let (a, b) = (first.id(field), last.id(field));
+            if level.has(RepairLevel::SEGMENT) {
+                let Some(held) = receiver.held(key, a.block.0) else { continue };
+                let entry = asked.entry((key, Part::Block(a.block.0))).or_default();
+                match erasures {
+                    true => entry.unnamed = entry.unnamed.max(a.symbol.0),
+                    false => add_symbols(entry, (a.symbol.0, b.symbol.0), held.len),
+                }
+            } else if all || level.has(RepairLevel::BLOCK) {
+                let (low, high) = if all { (0, u32::MAX) } else { (a.block.0, b.block.0) };
+                let high = high.min(blocks.saturating_sub(1));
+                for block in (low..=high).take(WANTED_MAX) {
+                    let Some(held) = receiver.held(key, block) else { continue };
+                    let entry = asked.entry((key, Part::Block(block))).or_default();
+                    add_symbols(entry, (0, held.len.saturating_sub(1)), held.len);
+                }
+            }
+        }
+    }
+
+    /// Objects of the origin within a range that something is known of.
+    fn objects_between(
+        &self,
+        nack: &Nack<'_>,
+        first: &RepairItem,
+        last: &RepairItem,
+    ) -> Vec<ObjectKey> {
+        let feedback = &nack.feedback;
+        let Some(log) = self.logs.get(&feedback.server_id) else { return Vec::new() };
+        let object = first.object_transport_id;
+        let key = ObjectKey { sender: feedback.server_id, instance: feedback.instance_id, object };
+        if first.object_transport_id == last.object_transport_id {
+            return Vec::from([key]);
+        }
+        let range = log.index(object)..=log.index(last.object_transport_id);
+        let all = self.cache.of(key).map(|(key, _)| *key);
+        all.filter(|key| range.contains(&log.index(key.object))).collect()
+    }
+}
+
+/// Symbols `first..=last` of a block of `len`: source symbols by name, parity by number.
+fn add_symbols(request: &mut Request, (first, last): (u16, u16), len: u16) {
+    let end = u32::from(last) + 1;
+    let named_end = end.min(u32::from(len));
+    if u32::from(first) < named_end {
+        request.names.insert(u64::from(first), u64::from(named_end));
+        request.named = request.named.saturating_add((named_end - u32::from(first)) as u16);
+    }
+    let parity = end.saturating_sub(u32::from(first.max(len)));
+    request.unnamed = request.unnamed.saturating_add(parity.min(u32::from(u16::MAX)) as u16);
+}

@@ -1,0 +1,77 @@
+//! What a bridge tells: what has crossed, and what has not and why.
+
+use std::fmt;
+
+use fanfare_node::group::{GroupError, GroupEvent};
+
+use crate::error::NatsError;
+
+/// What has become of what was heard.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Crossed {
+    /// Messages of NATS that the group has taken.
+    pub to_group: u64,
+    /// Messages of the group that were given to NATS.
+    pub to_nats: u64,
+    /// Of these, acknowledged by the stream.
+    pub acknowledged: u64,
+    /// Attempts that were repeated.
+    pub retried: u64,
+    /// What had been carried already, or came from there.
+    pub duplicates: u64,
+    /// What was too much at once, too long, refused, or has no topic.
+    pub dropped: u64,
+    /// What had waited until it was of no use.
+    pub expired: u64,
+    /// What waits for NATS.
+    pub waiting: u64,
+    /// How often a server was found again.
+    pub reconnects: u64,
+}
+
+/// Why something did not cross.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// So many bytes are more than NATS takes in one message.
+    TooLong(u64, u64),
+    /// A subject is no topic's.
+    NoTopic(String),
+    /// The group does not take it.
+    Group(GroupError),
+    /// NATS does not take a message of this subject; why.
+    Nats(String, String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong(bytes, max) => write!(
+                f,
+                "message ({bytes} bytes): is longer than NATS takes ({max} bytes). Raise max_payload \
+                 there"
+            ),
+            Self::NoTopic(subject) => {
+                write!(f, "subject ({subject:?}): is no topic's, and does not cross")
+            }
+            Self::Group(error) => error.fmt(f),
+            Self::Nats(subject, why) => {
+                write!(f, "subject ({subject}): NATS does not take a message ({why})")
+            }
+        }
+    }
+}
+
+/// What a bridge tells.
+#[derive(Debug)]
+pub enum BridgeEvent {
+    /// An event of its member of the group, other than messages.
+    Group(GroupEvent),
+    /// Whether a server is there.
+    Connected(bool),
+    /// Something did not cross.
+    Dropped(Refusal),
+    /// The server refuses something for now.
+    Trouble(String),
+    /// It cannot go on.
+    Ended(NatsError),
+}
