@@ -181,6 +181,9 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
         GroupEvent::SendRefused { why } => {
             output.warn("send.refused", format!("the system refuses to send: {why}"));
         }
+        GroupEvent::ReceiveFailed { why } => {
+            output.warn("receive.failed", format!("nothing can be received: {why}"));
+        }
         GroupEvent::Message(_) | GroupEvent::Sent { .. } | GroupEvent::Standing { .. } => {
             return false;
         }

@@ -123,6 +123,9 @@ fn watch(node: &Node, output: &Output, watched: &mut Watched, mut reload: Reload
             Ok(NodeEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
             }
+            Ok(NodeEvent::ReceiveFailed { why }) => {
+                output.warn("receive.failed", format!("nothing can be received: {why}"));
+            }
             Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));
             }

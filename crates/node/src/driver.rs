@@ -71,12 +71,14 @@ pub(crate) trait Engine {
 }
 
 /// What a driver cannot mend.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Trouble {
     /// So many events were lost because they were not fetched in time.
     Overrun(u64),
     /// The system refuses to send, and says this.
     SendRefused(String),
+    /// Nothing can be received, or waited for, for now: the system says this.
+    ReceiveFailed(String),
 }
 
 /// What a driver counts beside its engine.
@@ -114,7 +116,8 @@ pub(crate) struct Outgoing {
     buffer: Vec<u8>,
     /// What the socket has not taken yet: a batch in `buffer`, from this byte on.
     unsent: Option<(Transmit, usize)>,
-    refusals: BTreeSet<String>,
+    /// What has been complained of.
+    troubles: BTreeSet<Trouble>,
 }
 
 /// Loss on purpose, for tests and demonstrations.
@@ -163,7 +166,7 @@ impl Outgoing {
             segments: endpoint.max_gso_segments(segment_size),
             buffer: Vec::new(),
             unsent: None,
-            refusals: BTreeSet::new(),
+            troubles: BTreeSet::new(),
         }
     }
 }
@@ -214,7 +217,7 @@ impl<E: Engine> Driver<E> {
             });
         });
         if let Err(error) = received {
-            self.complain(&error);
+            self.complain(&error, Trouble::ReceiveFailed);
         }
         self.moderation.on_read(now, bytes_read);
         if heard && self.engine.on_heard(now) && now >= self.next_overruns {
@@ -269,15 +272,16 @@ impl<E: Engine> Driver<E> {
                 return false;
             }
             // To the protocol it is a loss like another. The user hears of it once.
-            Err(error) => self.complain(&error),
+            Err(error) => self.complain(&error, Trouble::SendRefused),
         }
         true
     }
 
-    fn complain(&mut self, error: &io::Error) {
-        let why = error.to_string();
-        if self.outgoing.refusals.len() < 16 && self.outgoing.refusals.insert(why.clone()) {
-            self.outbox.push(Trouble::SendRefused(why).into());
+    /// Says it once of each kind.
+    fn complain(&mut self, error: &io::Error, trouble: fn(String) -> Trouble) {
+        let trouble = trouble(error.to_string());
+        if self.outgoing.troubles.len() < 16 && self.outgoing.troubles.insert(trouble.clone()) {
+            self.outbox.push(trouble.into());
         }
     }
 
@@ -298,7 +302,7 @@ impl<E: Engine> Driver<E> {
             self.endpoint.wait(timeout, waker)
         };
         self.ready = waited.unwrap_or_else(|error| {
-            self.complain(&error);
+            self.complain(&error, Trouble::ReceiveFailed);
             // Whatever it is, the sockets tell.
             Ready { group: true, layers: true, unicast: true, writable: false, woken: true }
         });

@@ -31,6 +31,11 @@ pub enum NodeEvent {
         /// What the system says.
         why: String,
     },
+    /// Nothing can be received for now. The node goes on; said once for each kind of failure.
+    ReceiveFailed {
+        /// What the system says.
+        why: String,
+    },
     /// Another node on the group has this node's id.
     NodeIdTaken {
         /// The id.
@@ -53,6 +58,7 @@ impl From<Trouble> for NodeEvent {
         match trouble {
             Trouble::Overrun(lost) => Self::Overrun { lost },
             Trouble::SendRefused(why) => Self::SendRefused { why },
+            Trouble::ReceiveFailed(why) => Self::ReceiveFailed { why },
         }
     }
 }

@@ -44,6 +44,12 @@ impl Window {
         let start = usize::try_from(start).ok()?;
         self.bytes.get(start..start.checked_add(len)?)
     }
+
+    /// What is wanted now goes on where it ends.
+    fn is_read_through(&self, key: ObjectKey, offset: u64, len: usize) -> bool {
+        let end = self.offset + self.bytes.len() as u64;
+        self.key == key && (self.offset..=end).contains(&offset) && offset + len as u64 > end
+    }
 }
 
 impl Outgoing {
@@ -157,11 +163,18 @@ impl Outgoing {
         bytes.ok_or(StorageError::Failed)
     }
 
-    /// Reads on from `offset`, into the memory of the window that was used longest ago.
+    /// Reads on from `offset`: in the memory of the window that it goes on from, which the processor still has in its
+    /// cache, or of the one that was used longest ago.
     fn fill(&mut self, key: ObjectKey, offset: u64, len: usize) -> Result<Window, StorageError> {
         let file = self.files.get(&key).ok_or(StorageError::Failed)?;
         let ahead = file.read_ahead().max(len);
-        let (mut bytes, taken) = self.memory(ahead);
+        let goes_on = |last: &mut Window| {
+            last.is_read_through(key, offset, len) && last.bytes.capacity() >= ahead
+        };
+        let (mut bytes, taken) = match self.windows.pop_back_if(goes_on) {
+            Some(last) => (last.bytes, last.taken),
+            None => self.memory(ahead),
+        };
         bytes.resize(ahead, 0);
         let filled = self.read_file(key, offset, &mut bytes);
         bytes.truncate(filled.inspect_err(|_| self.give(taken))?);

@@ -50,6 +50,8 @@ pub enum GroupEvent {
     Overrun { lost: u64 },
     /// The system refuses to send. The node goes on; said once for each kind of refusal.
     SendRefused { why: String },
+    /// Nothing can be received for now. The node goes on; said once for each kind of failure.
+    ReceiveFailed { why: String },
 }
 
 impl From<Trouble> for GroupEvent {
@@ -57,6 +59,7 @@ impl From<Trouble> for GroupEvent {
         match trouble {
             Trouble::Overrun(lost) => Self::Overrun { lost },
             Trouble::SendRefused(why) => Self::SendRefused { why },
+            Trouble::ReceiveFailed(why) => Self::ReceiveFailed { why },
         }
     }
 }

@@ -79,6 +79,13 @@ impl Pool {
         granted
     }
 
+    /// It has nothing to send, and so wants nothing.
+    pub(super) fn rest(&mut self, id: usize) {
+        if let Some(holder) = self.holders.get_mut(&id) {
+            holder.wanted = 0;
+        }
+    }
+
     /// It holds so much less.
     pub(super) fn give(&mut self, id: usize, bytes: usize) {
         if let Some(holder) = self.holders.get_mut(&id) {
@@ -154,6 +161,15 @@ mod tests {
         assert_eq!(pool.owes(0), 0);
         assert!(!pool.take(0, 1), "what was given back is for who waits");
         assert!(pool.take(1, 30));
+    }
+
+    #[test]
+    fn who_has_nothing_more_to_send_is_owed_nothing() {
+        let mut pool = pool(100, &[1, 1]);
+        assert!(pool.take(0, 90) && !pool.take(1, 30));
+        pool.rest(1);
+        assert_eq!(pool.owes(0), 0);
+        assert!(pool.take(0, 0) && !pool.take(0, 1), "its floor stays its own");
     }
 
     #[test]
