@@ -3,7 +3,11 @@
 //! NACKs speak in two ways. Who asks for parity tells how many symbols it lacks: any fresh symbol of
 //! the block serves it. Who asks by name tells which source symbols: those serve it, and parity does.
 
+use alloc::vec::Vec;
 use fanfare_proto::{Duration, ObjectKey, RunSet, Time};
+
+/// Requests by name that are kept apart: who asks besides counts when it lacks more than any of them.
+const ASKERS_MAX: usize = 16;
 
 /// What of an object is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,8 +38,8 @@ pub(crate) struct Request {
 pub(crate) struct Demand {
     /// Fresh symbols that serve all who asked for parity.
     unnamed: u16,
-    /// Parity that serves all who asked by name.
-    count: u16,
+    /// What each lacks who asked by name, as far as it was not heard since.
+    askers: Vec<Asker>,
     /// Source symbols asked for by name and not heard since.
     names: RunSet,
     names_left: u16,
@@ -52,13 +56,24 @@ pub(crate) struct Demand {
     pub(crate) asked: Time,
     /// When this node answers; `None` while it has nothing to answer with.
     pub(crate) due: Option<Time>,
+    /// When somebody had all that it had asked for by name.
+    pub(crate) served: Option<Time>,
+}
+
+/// One request by name.
+#[derive(Debug, Clone)]
+struct Asker {
+    names: RunSet,
+    /// It has enough when so many parity symbols have been heard; and without what was named and heard.
+    enough: u16,
+    at_first: u16,
 }
 
 impl Demand {
     pub(crate) fn new(now: Time) -> Self {
         Self {
             unnamed: 0,
-            count: 0,
+            askers: Vec::new(),
             names: RunSet::default(),
             names_left: 0,
             heard: RunSet::default(),
@@ -70,12 +85,18 @@ impl Demand {
             round_at: now,
             asked: now,
             due: None,
+            served: None,
         }
+    }
+
+    /// Parity that serves all who asked by name.
+    fn count(&self) -> u16 {
+        self.askers.iter().map(|asker| asker.enough).max().unwrap_or(0)
     }
 
     /// Whether somebody may still lack something.
     pub(crate) fn is_open(&self) -> bool {
-        self.unnamed > self.fresh || self.count > self.parity && self.names_left > self.parity
+        self.unnamed > self.fresh || self.count() > self.parity && self.names_left > self.parity
     }
 
     /// A NACK. What was heard up to one GRTT before may not have reached the asker when it spoke; what
@@ -96,10 +117,10 @@ impl Demand {
         if request.named == 0 {
             return;
         }
-        self.count = self.count.max(parity.saturating_add(request.named));
+        self.note_asker(request, parity, in_flight);
         for (first, end) in request.names.iter() {
             if in_flight {
-                let left: alloc::vec::Vec<_> = self.heard.gaps(first, end).collect();
+                let left: Vec<_> = self.heard.gaps(first, end).collect();
                 left.into_iter().for_each(|(first, end)| self.names.insert(first, end));
             } else {
                 self.names.insert(first, end);
@@ -109,6 +130,29 @@ impl Demand {
         let left = self.names.iter().map(|(first, end)| end - first).sum::<u64>();
         // Parity heard before has been reckoned with by who asks now.
         self.names_left = (left as u16).saturating_add(parity);
+    }
+
+    fn note_asker(&mut self, request: &Request, parity: u16, in_flight: bool) {
+        let (mut names, mut named) = (request.names.clone(), request.named);
+        if in_flight {
+            for (first, end) in self.heard.iter() {
+                names.remove(first, end);
+            }
+            named = names.iter().map(|(first, end)| end - first).sum::<u64>() as u16;
+        }
+        let enough = parity.saturating_add(named);
+        let asker = Asker { names, enough, at_first: enough };
+        if self.askers.len() >= ASKERS_MAX {
+            let heard = self.parity;
+            self.askers.retain(|asker| asker.enough > heard);
+        }
+        if self.askers.len() < ASKERS_MAX {
+            self.askers.push(asker);
+        } else if let Some(most) = self.askers.iter_mut().max_by_key(|asker| asker.enough)
+            && asker.enough > most.enough
+        {
+            *most = asker;
+        }
     }
 
     /// A symbol of the block (of `len` source symbols) was heard, or sent.
@@ -125,7 +169,33 @@ impl Demand {
         } else if self.names.contains(number) {
             self.names.remove(number, number + 1);
             self.names_left = self.names_left.saturating_sub(1);
+            self.on_named(now, number);
         }
+    }
+
+    fn on_named(&mut self, now: Time, number: u64) {
+        for asker in &mut self.askers {
+            if asker.names.contains(number) {
+                asker.names.remove(number, number + 1);
+                let lacked = asker.enough > self.parity;
+                asker.enough = asker.enough.saturating_sub(1);
+                if lacked && asker.enough <= self.parity {
+                    self.served = Some(now);
+                }
+            }
+        }
+    }
+
+    /// Of symbols in order, those that serve who lacks least; then those for who lacks more.
+    pub(crate) fn for_who_lacks_least(&self, symbols: &[u16]) -> Vec<u16> {
+        let mut askers: Vec<&Asker> =
+            self.askers.iter().filter(|asker| asker.enough > self.parity).collect();
+        askers.sort_by_key(|asker| asker.enough);
+        let of = |asker: &Asker| -> Vec<u16> {
+            let named = |symbol: &&u16| asker.names.contains(u64::from(**symbol));
+            symbols.iter().filter(named).copied().collect()
+        };
+        askers.into_iter().map(of).find(|symbols| !symbols.is_empty()).unwrap_or_default()
     }
 
     /// A request belongs to the round before, when that began less than `round` ago. Gives the number
@@ -140,7 +210,13 @@ impl Demand {
 
     /// Somebody with the whole block answers: what it does not bring will be asked for again.
     pub(crate) fn leave(&mut self) {
-        (self.unnamed, self.count) = (self.fresh, self.parity);
+        self.unnamed = self.fresh;
+        self.askers.clear();
+    }
+
+    /// Somebody who asked has had all since less than `window`: it is its turn, with parity.
+    pub(crate) fn is_left(&self, now: Time, window: Duration) -> bool {
+        self.served.is_some_and(|at| now.since(at) < window)
     }
 
     pub(crate) fn was_heard(&self, symbol: u16) -> bool {
@@ -151,7 +227,8 @@ impl Demand {
     }
     /// Whether all of a block of `len` symbols was asked for.
     pub(crate) fn is_for_all(&self, len: u16) -> bool {
-        self.count.saturating_sub(self.parity) >= len
+        let all = |asker: &Asker| asker.at_first.saturating_sub(self.parity) >= len;
+        self.askers.iter().any(all)
     }
     /// Nothing fresh is left to send: what was heard may be sent again.
     pub(crate) fn forget_heard(&mut self) {
@@ -253,6 +330,44 @@ mod tests {
         let mut demand = Demand::new(at(0));
         let rounds = [0, 100, 499, 500, 900, 1000].map(|ms| demand.round(at(ms), GRTT * 5));
         assert_eq!(rounds, [1, 1, 1, 2, 2, 3]);
+    }
+
+    #[test]
+    fn who_lacks_least_is_served_first_and_then_has_its_turn() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
+        demand.on_request(at(0), &named(&[3, 4]), GRTT);
+        let held = [1, 2, 3, 4];
+        assert_eq!(demand.for_who_lacks_least(&held), [3, 4]);
+        assert_eq!(demand.for_who_lacks_least(&[1, 2]), [1, 2], "of what is here");
+        demand.on_symbol(at(10), 3, LEN);
+        assert!(!demand.is_left(at(10), GRTT));
+        demand.on_symbol(at(20), 4, LEN);
+        assert!(demand.is_left(at(20), GRTT) && !demand.is_left(at(120), GRTT));
+        assert_eq!(demand.for_who_lacks_least(&held), [1, 2]);
+    }
+
+    #[test]
+    fn parity_is_for_what_is_still_lacking_of_what_was_named() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &named(&[1, 2, 3, 5]), GRTT);
+        demand.on_request(at(0), &named(&[1, 2, 6]), GRTT);
+        for symbol in [1, 2, 20] {
+            demand.on_symbol(at(10), symbol, LEN);
+            assert!(demand.is_open());
+        }
+        demand.on_symbol(at(10), 21, LEN);
+        assert!(!demand.is_open());
+    }
+
+    #[test]
+    fn of_more_askers_than_are_kept_apart_the_neediest_counts() {
+        let mut demand = Demand::new(at(0));
+        for n in 0..ASKERS_MAX as u16 {
+            demand.on_request(at(0), &named(&[n]), GRTT);
+        }
+        demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
+        assert_eq!((demand.askers.len(), demand.count()), (ASKERS_MAX, 3));
     }
 
     #[test]

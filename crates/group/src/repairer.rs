@@ -184,6 +184,23 @@ impl Repairer {
         }
     }
 
+    /// The whole block is here now: what is open of it is answered with parity, which serves all.
+    pub(crate) fn on_whole(
+        &mut self,
+        now: Time,
+        wanted: Wanted,
+        timing: OriginTiming,
+        rng: &mut Rng,
+    ) {
+        if let Some(demand) = self.demands.get_mut(&wanted)
+            && demand.is_open()
+            && demand.served.is_some()
+        {
+            demand.due = Some(now + timing.draw(rng));
+            self.note(wanted);
+        }
+    }
+
     fn patience(&mut self, origin: NodeId) -> &mut Patience {
         if !self.origins.contains_key(&origin) && self.origins.len() >= ORIGINS_MAX {
             // It is learned again within two requests.
@@ -242,6 +259,11 @@ impl Repairer {
             let (symbol, len) = match wanted.1 {
                 Part::Info => (Some(0), 1),
                 Part::Block(block) => match held(wanted.0, block) {
+                    Some(held) if !held.is_whole() && demand.is_left(now, timing.window()) => {
+                        demand.due =
+                            demand.served.map(|at| at + timing.window() + timing.draw(rng));
+                        continue;
+                    }
                     Some(held) => (choose(self.node, (wanted.0, block), demand, &held), held.len),
                     None => (None, 0),
                 },
@@ -330,6 +352,9 @@ fn choose(
     let rotated = |demand: &Demand, named: bool| {
         let fits = |s: &u16| !demand.was_heard(*s) && (!named || demand.is_named(*s));
         let fit: Vec<u16> = held.sources.iter().copied().filter(fits).collect();
+        // Who lacks least has all soonest, and parity of it then serves the rest.
+        let least = if held.is_whole() { Vec::new() } else { demand.for_who_lacks_least(&fit) };
+        let fit = if least.is_empty() { fit } else { least };
         // Runs in order, from a place of our own.
         let start = slice::offset(node, key, block, usize::from(held.len)) as u16;
         fit.iter().copied().find(|s| *s >= start).or_else(|| fit.first().copied())
@@ -510,6 +535,28 @@ mod tests {
         assert!(first.unwrap() >= at(1600), "who holds all goes first");
         world.ask(at(70_000), 4, &[]);
         assert_eq!(world.run(at(80_000)).0, []);
+    }
+
+    #[test]
+    fn who_holds_a_part_serves_first_who_lacks_least() {
+        let mut world = World::new(2, &[1, 3, 5, 7]);
+        world.ask(at(0), 0, &[1, 3, 5, 7]);
+        world.ask(at(0), 0, &[5]);
+        let (sent, _) = world.run(at(60_000));
+        assert!(sent.len() == 4 && sent[0] == 5, "{sent:?}");
+    }
+
+    #[test]
+    fn who_has_all_by_what_was_named_sends_parity_for_the_rest() {
+        let mut world = World::new(2, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        world.ask(at(0), 0, &[9]);
+        world.ask(at(0), 0, &[1, 5, 7]);
+        world.hear(at(700), 9, Voice::Repairer);
+        world.held.sources.push(9);
+        world.repairer.on_whole(at(700), BLOCK, TIMING, &mut world.rng);
+        let (sent, first) = world.run(at(60_000));
+        assert!(sent.len() == 3 && sent.iter().all(|symbol| *symbol >= 10), "{sent:?}");
+        assert!(first.unwrap() <= at(1800), "{first:?}");
     }
 
     #[test]

@@ -118,14 +118,19 @@ impl GroupNode {
 
     fn on_symbol(&mut self, wanted: Wanted, symbol: u16, timing: OriginTiming, voice: Voice) {
         let asked = self.repairer.is_asked(wanted);
-        let len = match wanted.1 {
+        let (len, whole) = match wanted.1 {
             Part::Block(block) if asked => {
-                self.session.receiver().held(wanted.0, block).map_or(u16::MAX, |held| held.len)
+                let held = self.session.receiver().held(wanted.0, block);
+                held.map_or((u16::MAX, false), |held| (held.len, held.is_whole()))
             }
-            _ => 1,
+            _ => (1, false),
         };
         let heard = (wanted, symbol, len);
         self.repairer.on_symbol(self.now, heard, voice, timing, &mut self.rng);
+        // Named symbols come from who has no whole block: who has one has more to offer.
+        if whole && symbol < len && voice == Voice::Repairer {
+            self.repairer.on_whole(self.now, wanted, timing, &mut self.rng);
+        }
     }
 
     fn on_frame(

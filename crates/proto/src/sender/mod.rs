@@ -39,6 +39,7 @@ mod reception;
 mod repair;
 mod roll;
 mod row;
+mod sequel;
 mod service;
 mod share;
 mod speak;
@@ -83,6 +84,7 @@ use probe::Probe;
 use receivers::Receivers;
 use repair::{CycleTiming, RepairCycle};
 use roll::Roll;
+use sequel::Sequel;
 use service::Service;
 use share::Share;
 use squelch::Squelch;
@@ -157,6 +159,7 @@ pub(crate) struct Sender {
     probe: Probe,
     receivers: Receivers,
     service: Service,
+    sequel: Sequel,
     roll: Roll,
     pace: Pace,
     brake: Brake,
@@ -212,6 +215,7 @@ impl Sender {
             probe: Probe::new(now, config.probe_min, config.probe_max, rng),
             receivers: Receivers::default(),
             service: Service::default(),
+            sequel: Sequel::default(),
             roll: Roll::new(),
             pace: Pace::new(now, config.burst),
             brake: Brake::new(),
@@ -251,6 +255,7 @@ impl Sender {
         let key = self.key(self.cache.next_id());
         let object = TransmitObject::new(self.now, key, kind, partition, info);
         self.service.on_enqueued();
+        self.sequel.on_enqueued(self.now, self.nack_cycle());
         self.cache.push(match pass {
             FirstPass::Whole => object,
             FirstPass::WithParity(more) => object.with_parity(more),

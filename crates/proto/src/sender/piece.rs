@@ -154,6 +154,7 @@ impl Sender {
         let passed = object.on_sent(self.now);
         if passed {
             ctx.events.push(Event::ObjectSent { key: object.key });
+            self.sequel.on_passed(self.now);
         }
         count(ctx.stats, piece);
         // In the middle of a pass nothing has changed.

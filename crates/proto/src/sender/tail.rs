@@ -75,9 +75,11 @@ impl Sender {
     }
 
     /// Whether what is asked for now, and lost, can be asked for again only when nothing else is to
-    /// be sent: less than a NACK cycle of first passes is left.
+    /// be sent: less than a NACK cycle of first passes is left, and objects do not follow one another.
     pub(super) fn is_ending(&self) -> bool {
-        self.cache.first_passes_end_within(self.controller.rate().bytes_in(self.nack_cycle()))
+        let cycle = self.nack_cycle();
+        !self.sequel.goes_on(self.now, cycle)
+            && self.cache.first_passes_end_within(self.controller.rate().bytes_in(cycle))
     }
 
     /// How many symbols more are worth their time where `len` must arrive.

@@ -1,0 +1,69 @@
+//! Whether objects follow one another: then what little waits is not the end.
+//!
+//! Who publishes message after message has but a few of them waiting. A repair that is lost can be asked
+//! for again while the next is sent, and costs no time in which nothing is: to send more than was asked
+//! for would take a part of the rate from what follows.
+
+use crate::time::{Duration, Time};
+
+/// NACK cycles in which another must follow. Two: one of them may go by with repairs alone.
+const CYCLES: u32 = 2;
+
+/// When objects were enqueued behind others.
+#[derive(Debug, Default)]
+pub(super) struct Sequel {
+    /// When a first pass ended last.
+    passed: Option<Time>,
+    /// When an object was enqueued last, not long after one had been sent.
+    followed: Option<Time>,
+}
+
+impl Sequel {
+    /// The first pass of an object has ended.
+    pub(super) fn on_passed(&mut self, now: Time) {
+        self.passed = Some(now);
+    }
+
+    /// An object was enqueued. Those that come together before any has been sent are one transfer, not
+    /// a sequel.
+    pub(super) fn on_enqueued(&mut self, now: Time, cycle: Duration) {
+        if self.passed.is_some_and(|at| now.since(at) < cycle * CYCLES) {
+            self.followed = Some(now);
+        }
+    }
+
+    /// Whether another object is to be expected.
+    pub(super) fn goes_on(&self, now: Time, cycle: Duration) -> bool {
+        self.followed.is_some_and(|at| now.since(at) < cycle * CYCLES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CYCLE: Duration = Duration::from_millis(100);
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn objects_that_come_together_before_any_is_sent_are_not_followed_by_more() {
+        let mut sequel = Sequel::default();
+        (0..3).for_each(|n| sequel.on_enqueued(at(n), CYCLE));
+        sequel.on_passed(at(50));
+        assert!(!sequel.goes_on(at(50), CYCLE));
+    }
+
+    #[test]
+    fn one_that_comes_soon_after_another_was_sent_is_followed_by_more_for_two_cycles() {
+        let mut sequel = Sequel::default();
+        sequel.on_passed(at(50));
+        sequel.on_enqueued(at(60), CYCLE);
+        assert!(sequel.goes_on(at(259), CYCLE) && !sequel.goes_on(at(260), CYCLE));
+        sequel.on_passed(at(300));
+        sequel.on_enqueued(at(600), CYCLE);
+        assert!(!sequel.goes_on(at(600), CYCLE), "it was long after");
+    }
+}
