@@ -254,7 +254,7 @@ mod tests {
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion layers \
-                   published held message member lost broker subscribed status";
+                   published sent held message member lost broker subscribed status";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 
