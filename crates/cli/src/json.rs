@@ -10,7 +10,7 @@ mod sending;
 
 pub(crate) use filling::hex;
 pub(crate) use messages::{
-    Broker, Held, Lost, Member, MemberLine, MessageLine, Published, StatusLine, Subscribed,
+    Broker, Held, Lost, Member, MemberLine, MessageLine, Published, Sent, StatusLine, Subscribed,
 };
 pub(crate) use receiving::{
     Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object, Resumed, Sender,
@@ -46,6 +46,7 @@ pub(crate) enum Line {
     Deletion(Deletion),
     Gone(Gone),
     Published(Published),
+    Sent(Sent),
     Held(Held),
     Message(MessageLine),
     Member(Member),
@@ -253,7 +254,7 @@ mod tests {
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion layers \
-                   published held message member lost broker subscribed status";
+                   published sent held message member lost broker subscribed status";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

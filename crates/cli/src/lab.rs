@@ -10,6 +10,7 @@ mod plot;
 pub(crate) mod reproduce;
 mod run;
 mod status;
+mod tactical;
 mod up;
 
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ use crate::{
     exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs},
     interrupt,
-    json::Line,
+    json::{Line, Sent},
     local::{
         Request,
         client::Client,
@@ -113,6 +113,8 @@ fn serve(args: &NodeArgs, output: &Output) -> Result<Exit, Failure> {
     loop {
         match group.next_event(POLL) {
             Ok(GroupEvent::Message(message)) => server.hand_out(&message),
+            // What says that there is room for more: to clients only what they asked for is said.
+            Ok(GroupEvent::Sent { key }) => output.event(&Line::Sent(Sent { id: key.object.0 })),
             Ok(event) => {
                 group_args::show(&event, output);
             }

@@ -20,7 +20,7 @@ use crate::{
     exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs},
     interrupt,
-    json::{Held, Line, Published, hex},
+    json::{Held, Line, Published, Sent, hex},
     local::{MESSAGE_MAX, Request, client::Client},
     net_args::NetArgs,
     progress::{Output, OutputArgs},
@@ -294,6 +294,7 @@ impl<'a> Sending<'a> {
                 if let Some(fate) = self.fates.get_mut(key) {
                     fate.sent = true;
                 }
+                self.output.event(&Line::Sent(Sent { id: key.object.0 }));
             }
             GroupEvent::Standing { key, node, standing } => {
                 if let Some(fate) = self.fates.get_mut(key) {

@@ -29,7 +29,9 @@ use std::{fmt, fs, path::PathBuf, str::FromStr, sync::Mutex, thread, time::Durat
 use trial::Trial;
 
 /// Vehicles, as in the simulated company.
-const VEHICLES: usize = 24;
+pub const VEHICLES: usize = 24;
+/// So many at least: the sixth has the sensor.
+pub const VEHICLES_MIN: usize = 6;
 
 /// How the vehicles hear each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,11 +40,15 @@ pub enum Radio {
     Moving,
     /// All hear all, and lose one packet in twenty.
     Fixed,
+    /// All hear all, and lose nothing: what does not arrive here is the fault of how a system is set.
+    Clear,
 }
 
 impl Radio {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Moving, Self::Fixed];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Moving, Self::Fixed, Self::Clear];
+    /// Those of the table.
+    pub const MEASURED: [Self; 2] = [Self::Moving, Self::Fixed];
 
     /// Its name in options and tables.
     #[must_use]
@@ -50,18 +56,20 @@ impl Radio {
         match self {
             Self::Moving => "moving",
             Self::Fixed => "fixed",
+            Self::Clear => "clear",
         }
     }
 
     /// As a scenario has it.
-    fn scenario(self, limit: Duration) -> String {
+    fn scenario(self, vehicles: usize, limit: Duration) -> String {
         let hearing = match self {
             Self::Moving => "path_loss = { company = true, limit = 139 }",
             Self::Fixed => "loss = \"5 %\"",
+            Self::Clear => "",
         };
         format!(
             "[scenario]\nname = \"company-{}\"\nduration = \"{}s\"\n\
-             [[node]]\nname = \"v\"\ncount = {VEHICLES}\nhost = true\n\
+             [[node]]\nname = \"v\"\ncount = {vehicles}\nhost = true\n\
              [[medium]]\nnodes = \"v*\"\nrate = \"600kbps\"\ndelay = \"1ms\"\n{hearing}\n",
             self.name(),
             limit.as_secs()
@@ -80,7 +88,7 @@ impl FromStr for Radio {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|radio| radio.name() == text);
-        found.ok_or_else(|| "none is called so. Use moving or fixed".to_owned())
+        found.ok_or_else(|| "none is called so. Use moving, fixed or clear".to_owned())
     }
 }
 
@@ -93,6 +101,8 @@ pub struct Company {
     pub leave_out_missing: bool,
     /// On which radios.
     pub radios: Vec<Radio>,
+    /// How many vehicles there are: fewer for a quick look.
+    pub vehicles: usize,
     /// How long messages are published.
     pub duration: Duration,
     /// How long they then have left.
@@ -198,11 +208,11 @@ mod tests {
     use fanfare_sim::Scenario;
 
     #[test]
-    fn both_radios_are_networks_of_all_vehicles() {
+    fn all_radios_are_networks_of_all_vehicles() {
         for radio in Radio::ALL {
             assert_eq!(radio.name().parse(), Ok(radio));
             let none = |file: &str| Err(file.to_owned());
-            let text = radio.scenario(Duration::from_secs(60));
+            let text = radio.scenario(VEHICLES, Duration::from_secs(60));
             let scenario = Scenario::parse_for_laboratory(&text, &none).unwrap();
             let hosts = scenario.plan(1).emulated_hosts();
             assert_eq!(hosts.len(), VEHICLES);

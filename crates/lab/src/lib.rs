@@ -25,7 +25,7 @@
 //! - `snapshot`, `lateness`: what was counted, and whether it may be believed; `capture`: pcap.
 //! - `run`, `process`, `transfers`: the programs of a scenario; `wait`, `stop`: until what.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again;
-//!   `company`: messages between many, by systems that carry such.
+//!   `company`: messages between many, by systems that carry such; `tactical`: from one over a bad link.
 //! - `bench`: how fast this machine is with them, without an emulator between; `payload`, `scratch`: the
 //!   file that both send, and where its copies are.
 //! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
@@ -59,6 +59,7 @@ mod segment;
 mod snapshot;
 mod stop;
 mod super_packet;
+mod tactical;
 mod tap;
 mod tool;
 mod transfers;
@@ -66,7 +67,7 @@ mod wait;
 
 pub use bench::{Bench, Speed, Together, Told, Transfer};
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
-pub use company::{Company, CompanyProgress, CompanyRow, Radio};
+pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};
 pub use control::{HostStatus, RunningLab, Status};
 pub use error::{LabError, Refusal};
 pub use host::{Host, INTERFACE};
@@ -83,3 +84,4 @@ pub use rights::check as check_rights;
 pub use run::{Conclusion, ProgramReport, Run};
 pub use snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};
 pub use stop::Stop;
+pub use tactical::{Relay, Situation, Tactical, TacticalRow};

@@ -11,6 +11,13 @@ pub(crate) struct Published {
     pub(crate) size: u64,
 }
 
+/// All of a message of ours has been on its way once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sent {
+    pub(crate) id: u16,
+}
+
 /// Another node says that it holds a message of ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

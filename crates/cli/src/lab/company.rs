@@ -1,12 +1,12 @@
 //! `fanfare lab reproduce company`: messages between many, by real systems side by side.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use fanfare_lab::{Carrier, Company, CompanyProgress, CompanyRow, Radio};
 
 use super::{
     give_up,
-    reproduce::{ReproduceArgs, fanfare},
+    reproduce::{ReproduceArgs, chosen, fanfare},
 };
 use crate::{
     exit::{Exit, Failure},
@@ -56,12 +56,13 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
 
 fn company(args: &ReproduceArgs) -> Result<Company, Failure> {
     let quick = [Radio::Fixed];
-    let radios = if args.quick { &quick[..] } else { &Radio::ALL };
+    let radios = if args.quick { &quick[..] } else { &Radio::MEASURED };
     let duration = units::time("duration", &args.duration)?;
     Ok(Company {
         carriers: chosen("systems", args.systems.as_deref(), &Carrier::ALL)?,
         leave_out_missing: args.systems.is_none(),
         radios: chosen("cells", args.cells.as_deref(), radios)?,
+        vehicles: args.vehicles,
         duration: if args.quick { QUICK } else { duration },
         rest: REST,
         seed: u64::from(args.first) + 1,
@@ -69,19 +70,4 @@ fn company(args: &ReproduceArgs) -> Result<Company, Failure> {
         jobs: args.jobs,
         fanfare: fanfare(),
     })
-}
-
-/// Names with commas between, or all.
-fn chosen<T: FromStr<Err = String> + Clone>(
-    what: &'static str,
-    names: Option<&str>,
-    all: &[T],
-) -> Result<Vec<T>, Failure> {
-    let Some(names) = names else { return Ok(all.to_vec()) };
-    let one = |name: &str| {
-        name.trim()
-            .parse()
-            .map_err(|why| Failure::usage("systems.invalid", format!("{what} ({name}): {why}")))
-    };
-    names.split(',').map(one).collect()
 }

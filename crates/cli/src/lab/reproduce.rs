@@ -1,9 +1,11 @@
 //! `fanfare lab reproduce`: the papers' tables again, with the real peers.
 
-use std::{ops::RangeInclusive, path::PathBuf};
+use std::{ops::RangeInclusive, path::PathBuf, str::FromStr};
 
 use clap::Args;
-use fanfare_lab::{Campaign, Experiment, Measured, Outcome, Progress, Record, System};
+use fanfare_lab::{
+    Campaign, Experiment, Measured, Outcome, Progress, Record, System, VEHICLES, VEHICLES_MIN,
+};
 
 use super::{give_up, plot};
 use crate::{
@@ -20,6 +22,8 @@ const JOBS: usize = 12;
 /// Of `--size`: a file of less than a packet has no data packet by which time begins; every trial
 /// has its file in memory once for each host.
 const SIZES: RangeInclusive<u64> = 10_000..=1_000_000_000;
+/// Of `--vehicles`.
+const COMPANIES: RangeInclusive<u64> = VEHICLES_MIN as u64..=VEHICLES as u64;
 
 /// Measure real systems over emulated networks and write the tables
 ///
@@ -27,14 +31,15 @@ const SIZES: RangeInclusive<u64> = 10_000..=1_000_000_000;
 /// command goes on after an interruption. docs/measuring.md says how, and what the columns mean.
 #[derive(Debug, Args)]
 pub(super) struct ReproduceArgs {
-    /// s000-table1, s000-table2, s003, s003-gigabit or company
+    /// s000-table1, s000-table2, s000-table3, s003, s003-gigabit or company
     name: String,
     /// Systems with commas: fanfare, norm, openpgm, jgroups, uftp, udpcast, tcp; for company fanfare,
-    /// nats, mqtt, zeromq-norm [default: all that are installed]
+    /// nats, mqtt, zeromq-norm; for s000-table3 fanfare, norm [default: all that are installed]
     #[arg(long, value_name = "NAMES")]
     pub(super) systems: Option<String>,
     /// Cells with commas, such as 1024:90; a star, or nothing, for all of one half; for company
-    /// moving, fixed [default: all]
+    /// moving, fixed, clear [default: all, but clear]; for s000-table3 such as deaf:80:1024, or all
+    /// [default: 80 and 50 %, 1024 and 15360 bytes]
     #[arg(long, value_name = "KEYS")]
     pub(super) cells: Option<String>,
     /// Bytes of the file, for a quick look [default: the experiment's own]
@@ -42,7 +47,7 @@ pub(super) struct ReproduceArgs {
     size: Option<u64>,
     /// How often each cell is measured
     #[arg(long, default_value_t = 3, value_name = "N")]
-    repetitions: u32,
+    pub(super) repetitions: u32,
     /// Number of the first repetition: the number decides the losses, and another day's figures
     /// say more with other ones
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
@@ -59,6 +64,9 @@ pub(super) struct ReproduceArgs {
     /// Of company: how long messages are published
     #[arg(long, default_value = "300s", value_name = "TIME")]
     pub(super) duration: String,
+    /// Of company: how many vehicles, for a quick look
+    #[arg(long, default_value_t = VEHICLES, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(COMPANIES))]
+    pub(super) vehicles: usize,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -67,6 +75,9 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
     let output = Output::new(args.output);
     if args.name == super::company::NAME {
         return super::company::run(args, &output);
+    }
+    if args.name == super::tactical::NAME {
+        return super::tactical::run(args, &output);
     }
     let campaign = match args.campaign() {
         Ok(campaign) => campaign,
@@ -143,6 +154,21 @@ pub(crate) fn systems(names: &str) -> Result<Vec<System>, Failure> {
         name.trim()
             .parse()
             .map_err(|why| Failure::usage("systems.invalid", format!("systems ({name}): {why}")))
+    };
+    names.split(',').map(one).collect()
+}
+
+/// Names with commas between, or all.
+pub(super) fn chosen<T: FromStr<Err = String> + Clone>(
+    what: &'static str,
+    names: Option<&str>,
+    all: &[T],
+) -> Result<Vec<T>, Failure> {
+    let Some(names) = names else { return Ok(all.to_vec()) };
+    let one = |name: &str| {
+        name.trim()
+            .parse()
+            .map_err(|why| Failure::usage("systems.invalid", format!("{what} ({name}): {why}")))
     };
     names.split(',').map(one).collect()
 }

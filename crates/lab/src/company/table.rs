@@ -53,17 +53,18 @@ impl CompanyRow {
 pub(super) fn markdown(company: &Company, rows: &[CompanyRow]) -> String {
     let mut text = format!(
         "# company-systems\n\n\
-         24 vehicles on one radio of 600 kbit/s, real programs in the laboratory: reports of \
+         {} vehicles on one radio of 600 kbit/s, real programs in the laboratory: reports of \
          position (128 bytes) from all to all every 10 s, sensor data (128 KiB) from one to three, \
          documents (512 KiB) from one to two; for {} s, and {} s more until the end. Seed {}.\n\n\
          Radio `moving` is the simulated company's, another part of which is always out of another's \
-         sight; `fixed`: all hear all and lose 5 % of packets. There is no routing below the \
+         sight; `fixed`: all hear all and lose 5 % of packets; `clear`: they lose none. There is no routing below the \
          systems. NATS and MQTT have their server on the first vehicle. Made by \
          `fanfare lab reproduce company`; docs/measuring.md says how.\n\n\
          Shares are of all pairs of a message and a vehicle that is to have it, whether or not a path \
          joins them. `air` is IP bytes of all hosts from the first message to the end, with \
          acknowledgements, announcements and what keeps connections; `late` is the emulator's lateness, \
          99th percentile.\n\n",
+        company.vehicles,
         company.duration.as_secs(),
         company.rest.as_secs(),
         company.seed

@@ -27,6 +27,7 @@ impl Share {
 #[derive(Debug)]
 pub(super) struct Tally<'a> {
     plan: &'a [Planned],
+    vehicles: usize,
     /// When each message was published.
     published: Vec<Option<Duration>>,
     /// By message and vehicle: after how long. The first counts.
@@ -36,8 +37,9 @@ pub(super) struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    pub(super) fn new(plan: &'a [Planned]) -> Self {
-        Self { plan, published: vec![None; plan.len()], delays: BTreeMap::new(), again: 0 }
+    pub(super) fn new(plan: &'a [Planned], vehicles: usize) -> Self {
+        let published = vec![None; plan.len()];
+        Self { plan, vehicles, published, delays: BTreeMap::new(), again: 0 }
     }
 
     pub(super) fn on_published(&mut self, message: usize, at: Duration) {
@@ -47,7 +49,7 @@ impl<'a> Tally<'a> {
     pub(super) fn on_arrival(&mut self, vehicle: usize, message: usize, at: Duration) {
         let Some(planned) = self.plan.get(message) else { return };
         let Some(Some(published)) = self.published.get(message) else { return };
-        if !planned.recipients().any(|one| one == vehicle) {
+        if !planned.recipients(self.vehicles).any(|one| one == vehicle) {
             return;
         }
         let delay = at.saturating_sub(*published);
@@ -63,7 +65,7 @@ impl<'a> Tally<'a> {
     pub(super) fn share(&self, kind: Kind, in_time: Duration) -> Share {
         let of_kind = |message: &usize| self.plan[*message].kind == kind;
         let all = self.plan.iter().filter(|one| one.kind == kind);
-        let pairs = all.map(|one| one.recipients().count() as u64).sum();
+        let pairs = all.map(|one| one.recipients(self.vehicles).count() as u64).sum();
         let delays = self.delays.iter().filter(|((message, _), _)| of_kind(message));
         let mut share = Share { pairs, ..Share::default() };
         let mut sum = 0.0;
@@ -84,8 +86,8 @@ mod tests {
     #[test]
     fn the_first_arrival_counts_and_only_for_those_who_are_to_have_it() {
         let second = Duration::from_secs;
-        let plan = super::super::traffic::plan(second(1));
-        let mut tally = Tally::new(&plan);
+        let plan = super::super::traffic::plan(24, second(1));
+        let mut tally = Tally::new(&plan, 24);
         // Nobody can have what was not published.
         tally.on_arrival(1, 0, second(1));
         tally.on_published(0, second(10));

@@ -1,6 +1,5 @@
 //! What is published when, by whom, and for whom.
 
-use super::VEHICLES;
 use std::time::Duration;
 
 /// What a message is about.
@@ -74,19 +73,19 @@ impl Planned {
         format!("{}/v{}", self.kind.name(), self.publisher + 1)
     }
     /// Vehicles that are to have it.
-    pub(super) fn recipients(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..VEHICLES).filter(|one| *one != self.publisher && self.kind.is_wanted_by(*one))
+    pub(super) fn recipients(&self, vehicles: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..vehicles).filter(|one| *one != self.publisher && self.kind.is_wanted_by(*one))
     }
 }
 
 /// All of it, in the order of time.
-pub(super) fn plan(duration: Duration) -> Vec<Planned> {
+pub(super) fn plan(vehicles: usize, duration: Duration) -> Vec<Planned> {
     let mut all = Vec::new();
     for kind in Kind::ALL {
         let (first, every) = kind.times();
         let publishers = match kind.publisher() {
             Some(one) => one..one + 1,
-            None => 0..VEHICLES,
+            None => 0..vehicles,
         };
         for (number, publisher) in publishers.enumerate() {
             let mut at = first + STAGGER * number as u32;
@@ -112,12 +111,12 @@ mod tests {
 
     #[test]
     fn everybody_reports_every_ten_seconds_and_the_rest_comes_from_two() {
-        let all = plan(Duration::from_secs(300));
+        let all = plan(24, Duration::from_secs(300));
         let count = |kind| all.iter().filter(|one| one.kind == kind).count();
         let kinds = Kind::ALL.map(count);
         assert_eq!(kinds, [24 * 30, 2, 1]);
         assert!(all.is_sorted_by_key(|one| one.at));
-        let to = |kind| all.iter().find(|one| one.kind == kind).unwrap().recipients().count();
+        let to = |kind| all.iter().find(|one| one.kind == kind).unwrap().recipients(24).count();
         assert_eq!(Kind::ALL.map(to), [23, 3, 2]);
         assert_eq!(wants(1), ["position", "sensor", "document"]);
         assert_eq!((wants(3), wants(9)), (vec!["position", "sensor"], vec!["position"]));

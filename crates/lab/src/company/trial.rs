@@ -75,8 +75,9 @@ impl<'a> Trial<'a> {
         }
         self.pause()?;
         let before = lab.snapshot()?;
-        let plan = traffic::plan(self.company.duration);
-        let mut tally = Tally::new(&plan);
+        let vehicles = self.company.vehicles;
+        let plan = traffic::plan(vehicles, self.company.duration);
+        let mut tally = Tally::new(&plan, vehicles);
         let why = self.publish(&plan, &mut voices, &heard, &mut tally)?;
         let after = lab.snapshot()?;
         let gone = server.as_mut().is_some_and(|server| server.has_closed());
@@ -99,7 +100,8 @@ impl<'a> Trial<'a> {
     fn lab(&self) -> Result<Lab, LabError> {
         let all = SETTLE + self.company.duration + self.company.rest;
         // Start and end of the programs are outside.
-        let text = self.radio.scenario(all + Duration::from_secs(600));
+        let limit = all + Duration::from_secs(600);
+        let text = self.radio.scenario(self.company.vehicles, limit);
         let none = |file: &str| Err(format!("{file} is not part of it. Report this"));
         let scenario = Scenario::parse_for_laboratory(&text, &none).map_err(|mistakes| {
             let all: Vec<String> = mistakes.iter().map(ToString::to_string).collect();

@@ -4,11 +4,13 @@
 //! `fanfare node` and its socket, for the others a small program over the system's own library
 //! (under peers/). NATS and MQTT also need their server, on the first host.
 //!
-//! - `voice`: one of them, started; `fanfare`, `nats`, `mqtt`, `zeromq`: how each is
+//! - `voice`: one of them, started; `fanfare`, `nats`, `mqtt`, `zeromq`: how each is; `norm`: one sender's
+//!   messages over libnorm
 
-mod fanfare;
+pub(crate) mod fanfare;
 mod mqtt;
 mod nats;
+pub(crate) mod norm;
 pub(crate) mod voice;
 mod zeromq;
 
@@ -98,8 +100,13 @@ pub(crate) struct Post<'a> {
 impl Post<'_> {
     /// The host's own file of this kind.
     pub(crate) fn file(&self, kind: &str) -> PathBuf {
-        self.directory.join(format!("{}.{kind}", self.host.name()))
+        station(self.directory, self.host, kind)
     }
+}
+
+/// A host's own file of this kind.
+fn station(directory: &Path, host: &Host, kind: &str) -> PathBuf {
+    directory.join(format!("{}.{kind}", host.name()))
 }
 
 /// A system that can be started on many hosts.
@@ -165,6 +172,16 @@ fn server(
     let mut command = host.command(name);
     command.arg("-c").arg(&file);
     Program::start(command, &directory.join("server.log"), bell).map(Some).map_err(failed)
+}
+
+/// A program on `host` learns within 7 s that a server does not answer its connection, instead of two
+/// minutes: a vehicle that is out of sight for a while comes back sooner.
+fn give_up_soon(host: &Host) -> Result<(), LabError> {
+    /// After 1, 2 and 4 s.
+    const ATTEMPTS: &str = "2";
+    let setting = "/proc/sys/net/ipv4/tcp_syn_retries";
+    host.enter(|| fs::write(setting, ATTEMPTS))?
+        .map_err(|error| LabError::system(format!("host ({})", host.name()), &error))
 }
 
 #[cfg(test)]

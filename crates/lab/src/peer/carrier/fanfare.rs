@@ -1,19 +1,28 @@
 //! Fanfare as a user has it: `fanfare node`, and programs at its socket.
 
 use super::{
-    Fleet, Post, Tools,
+    Fleet, Post, Tools, station,
     voice::{Hearing, Voice},
 };
-use crate::{error::LabError, host::INTERFACE, process::Process};
+use crate::{
+    error::LabError,
+    host::{Host, INTERFACE},
+    process::Process,
+};
 use std::{
     fs,
     io::{self, BufRead as _, BufReader},
-    process::{Command, Stdio},
+    path::{Path, PathBuf},
+    process::{ChildStdout, Command, Stdio},
+    thread,
+    time::Instant,
 };
 
 const GROUP: &str = "239.255.42.2:6004";
 /// What the simulated company has (scenarios/files/company.toml).
 const RATES: [&str; 4] = ["--rate", "300k", "--repair-rate", "200k"];
+/// In what a node prints when all of a message has been sent once.
+const SENT: &str = "\"event\":\"sent\"";
 
 #[derive(Debug)]
 struct Nodes {
@@ -31,10 +40,32 @@ impl Fleet for Nodes {
         &self.version
     }
     fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
-        let (socket, log) = (post.file("sock"), post.file("log"));
+        let mut station = Station::start(&self.tools, (post.host, post.directory), &RATES)?;
+        // So that it never waits for somebody to read.
+        thread::spawn(move || io::copy(&mut station.lines, &mut io::sink()));
+        let filters: Vec<String> = post.wants.iter().map(|first| format!("{first}/#")).collect();
+        Voice::of_node(station.process, &station.socket, &filters, hearing)
+    }
+}
+
+/// A node that has begun.
+#[derive(Debug)]
+struct Station {
+    process: Process,
+    socket: PathBuf,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Station {
+    fn start(
+        tools: &Tools,
+        (host, directory): (&Host, &Path),
+        rates: &[&str],
+    ) -> Result<Self, LabError> {
+        let (socket, log) = (station(directory, host, "sock"), station(directory, host, "log"));
         let failed = |error: io::Error| LabError::system(log.display(), &error);
-        let mut command: Command = post.host.command(&self.tools.fanfare);
-        command.args(["node", "--json", "--group", GROUP, "--interface", INTERFACE]).args(RATES);
+        let mut command: Command = host.command(&tools.fanfare);
+        command.args(["node", "--json", "--group", GROUP, "--interface", INTERFACE]).args(rates);
         command.arg("--socket").arg(&socket);
         let errors = fs::File::create(&log).map_err(failed)?;
         let mut process = Process::start(command, Stdio::piped(), errors).map_err(failed)?;
@@ -43,9 +74,37 @@ impl Fleet for Nodes {
         // It says that it has begun when the socket is there.
         let mut lines = BufReader::new(output);
         lines.read_line(&mut String::new()).map_err(failed)?;
-        // So that it never waits for somebody to read.
-        std::thread::spawn(move || io::copy(&mut lines, &mut io::sink()));
-        let filters: Vec<String> = post.wants.iter().map(|first| format!("{first}/#")).collect();
-        Voice::of_node(process, &socket, &filters, hearing)
+        Ok(Self { process, socket, lines })
     }
+}
+
+/// A node of the tactical test. It hears what `filters` name; what of its own it has sent once comes as
+/// an arrival at its own host.
+///
+/// # Errors
+/// It does not start.
+pub(crate) fn node(
+    tools: &Tools,
+    place: (&Host, &Path),
+    rates: &[&str],
+    filters: &[String],
+    hearing: Hearing,
+) -> Result<Voice, LabError> {
+    let mut station = Station::start(tools, place, rates)?;
+    let sent = hearing.clone();
+    thread::spawn(move || {
+        let (mut line, mut count) = (String::new(), 0);
+        while station.lines.read_line(&mut line).is_ok_and(|length| length > 0) {
+            if line.contains(SENT) {
+                if sent.arrivals.send((sent.host, count, Instant::now())).is_err() {
+                    break;
+                }
+                count += 1;
+            }
+            line.clear();
+        }
+        // Whoever counts no more must not hold it up.
+        let _ = io::copy(&mut station.lines, &mut io::sink());
+    });
+    Voice::of_node(station.process, &station.socket, filters, hearing)
 }

@@ -1,7 +1,7 @@
 //! MQTT: mosquitto on the first host, a client over libmosquitto on each.
 
 use super::{
-    Client, Fleet, Post, Program, Tools, server,
+    Client, Fleet, Post, Program, Tools, give_up_soon, server,
     voice::{Hearing, Voice},
 };
 use crate::{error::LabError, host::Host, peer::workshop, wait::Bell};
@@ -15,7 +15,7 @@ const PORT: u16 = 1883;
 /// With the default of 1000 waiting messages for each client, what a vehicle misses while it is out of
 /// sight would be dropped; with 20 in flight a slow path would hold up a fast one.
 const SETTINGS: &str = "allow_anonymous true\npersistence false\nmax_queued_messages 0\n\
-                        max_inflight_messages 0\nuser root\n";
+                        max_inflight_messages 0\nset_tcp_nodelay true\nuser root\n";
 
 #[derive(Debug)]
 struct Mqtt {
@@ -52,6 +52,7 @@ impl Fleet for Mqtt {
         server("mosquitto", &settings, (host, directory), bell)
     }
     fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
+        give_up_soon(post.host)?;
         let mut command = post.host.command(&self.program);
         command.arg(post.server.address().to_string()).arg(PORT.to_string());
         command.arg(post.host.name());

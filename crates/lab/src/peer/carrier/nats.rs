@@ -1,7 +1,7 @@
 //! NATS with JetStream: its server on the first host, a client over cnats on each.
 
 use super::{
-    Client, Fleet, Post, Program, Tools, server,
+    Client, Fleet, Post, Program, Tools, give_up_soon, server,
     voice::{Hearing, Voice},
 };
 use crate::{error::LabError, host::Host, peer::workshop, wait::Bell};
@@ -15,6 +15,9 @@ const PORT: u16 = 4222;
 /// A connection that answers none of two is lost: the server's own two minutes are longer than a
 /// vehicle is out of sight.
 const PING: &str = "ping_interval: \"10s\"\nping_max: 2\n";
+/// A client whose radio takes longer for what waits is slow, and not gone: by default it would be cut off
+/// after 10 s.
+const WRITE: &str = "write_deadline: \"60s\"\n";
 
 #[derive(Debug)]
 struct Nats {
@@ -49,10 +52,11 @@ impl Fleet for Nats {
     ) -> Result<Option<Program>, LabError> {
         let (listen, store) = (format!("{}:{PORT}", host.address()), directory.join("jetstream"));
         let settings =
-            format!("listen: \"{listen}\"\n{PING}jetstream {{ store_dir: {store:?} }}\n");
+            format!("listen: \"{listen}\"\n{PING}{WRITE}jetstream {{ store_dir: {store:?} }}\n");
         server("nats-server", &settings, (host, directory), bell)
     }
     fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
+        give_up_soon(post.host)?;
         let mut command = post.host.command(&self.program);
         command.arg(format!("nats://{}:{PORT}", post.server.address())).arg(post.host.name());
         command.args(post.wants.iter().map(|first| format!("{first}.>")));

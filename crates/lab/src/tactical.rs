@@ -1,0 +1,170 @@
+//! The tactical test (Table 3 of the paper) by real programs: one sender on a slow and bad link, three
+//! subscribers, six others, and the same for NRL's NORM and for Fanfare.
+//!
+//! The sender publishes as fast as it can send, for 64 s. Both systems are told the same rate, and publish
+//! their next message when no more than one waits behind that which is being sent.
+//!
+//! - `situation`: what is varied; `trial`: one system in one of them; `table`: all of them
+
+mod situation;
+mod table;
+mod trial;
+
+pub use situation::Situation;
+pub use table::TacticalRow;
+
+use crate::{
+    error::LabError,
+    peer::{Tools, carrier::norm::Objects, fanfare_version},
+    reproduce::Campaign,
+    rights,
+    stop::Stop,
+};
+use std::{
+    collections::VecDeque,
+    fmt, fs,
+    path::PathBuf,
+    str::FromStr,
+    sync::{Mutex, PoisonError},
+    thread,
+};
+use trial::Trial;
+
+/// Who carries the sender's messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Relay {
+    /// This program: `fanfare node` on all ten.
+    Fanfare,
+    /// NRL's NORM, on the sender and the subscribers: the others have no part in it.
+    Norm,
+}
+
+impl Relay {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Fanfare, Self::Norm];
+
+    /// Its name in options and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fanfare => "fanfare",
+            Self::Norm => "norm",
+        }
+    }
+}
+
+impl fmt::Display for Relay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Relay {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|relay| relay.name() == text);
+        found.ok_or_else(|| "has no part in this table. Use fanfare, norm".to_owned())
+    }
+}
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct Tactical {
+    /// Which systems.
+    pub relays: Vec<Relay>,
+    /// In which situations.
+    pub situations: Vec<Situation>,
+    /// Number of the first repetition: it decides the losses.
+    pub first: u32,
+    /// How often each.
+    pub repetitions: u32,
+    /// Where the tables go.
+    pub out: PathBuf,
+    /// Trials side by side at most.
+    pub jobs: usize,
+    /// Our own program.
+    pub fanfare: PathBuf,
+}
+
+/// The systems, ready.
+#[derive(Debug)]
+struct Prepared {
+    tools: Tools,
+    version: String,
+    norm: Option<Objects>,
+}
+
+impl Prepared {
+    fn version(&self, relay: Relay) -> &str {
+        match (relay, &self.norm) {
+            (Relay::Norm, Some(norm)) => norm.version(),
+            _ => &self.version,
+        }
+    }
+}
+
+impl Tactical {
+    /// Runs all of it, and writes the tables.
+    ///
+    /// # Errors
+    /// When the lab cannot be, libnorm is missing, or `stop` was set.
+    pub fn run(
+        &self,
+        stop: &Stop,
+        tell: &mut (dyn FnMut(&TacticalRow) + Send),
+    ) -> Result<Vec<TacticalRow>, LabError> {
+        rights::check()?;
+        let prepared = self.prepare()?;
+        let mut waiting = VecDeque::new();
+        for repetition in self.first..self.first + self.repetitions {
+            for situation in &self.situations {
+                for relay in &self.relays {
+                    let (relay, situation) = (*relay, *situation);
+                    waiting.push_back(Trial { relay, situation, repetition, stop });
+                }
+            }
+        }
+        let (waiting, done) = (Mutex::new(waiting), Mutex::new((Vec::new(), tell)));
+        let work = || -> Result<(), LabError> {
+            loop {
+                let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+                let Some(trial) = next else { return Ok(()) };
+                let row = trial.run(&prepared).inspect_err(|_| {
+                    // The others end with what they are at.
+                    waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                })?;
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                (done.1)(&row);
+                done.0.push(row);
+            }
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| match worker.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })?;
+        let (mut rows, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        rows.sort_by_key(TacticalRow::order);
+        self.write(&rows)?;
+        Ok(rows)
+    }
+
+    fn prepare(&self) -> Result<Prepared, LabError> {
+        let tools = Tools { fanfare: self.fanfare.clone(), cache: Campaign::cache() };
+        let version = fanfare_version(&tools)?;
+        let with_norm = self.relays.contains(&Relay::Norm);
+        let norm = with_norm.then(|| Objects::prepare(&tools)).transpose()?;
+        Ok(Prepared { tools, version, norm })
+    }
+
+    fn write(&self, rows: &[TacticalRow]) -> Result<(), LabError> {
+        let failed = |error: std::io::Error| LabError::system(self.out.display(), &error);
+        fs::create_dir_all(&self.out).map_err(failed)?;
+        let file = |ending: &str| self.out.join(format!("s000-table3.{ending}"));
+        fs::write(file("md"), table::markdown(rows)).map_err(failed)?;
+        fs::write(file("csv"), table::csv(rows)).map_err(failed)
+    }
+}
