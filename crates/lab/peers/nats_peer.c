@@ -14,7 +14,7 @@
 /* On a radio of 600 kbit/s that all share a document of 512 KiB takes 7 s alone: whoever gives it up earlier, or
  * takes a connection for dead because a ping waits behind it, sends it again and again. So a third of the
  * radio's rate is allowed for, and what is long may take a minute. */
-enum { PING_MS = 10000, RETRY_MS = 1000, ANSWER_MS = 4000, BYTES_PER_MS = 25, ACK_WAIT_S = 10, LONG_ACK_WAIT_S = 60 };
+enum { PING_MS = 10000, RETRY_MS = 1000, ANSWER_MS = 4000, BYTES_PER_MS = 8, ACK_WAIT_S = 30, LONG_ACK_WAIT_S = 60 };
 
 static void on_message(natsConnection *server, natsSubscription *subscription, natsMsg *message, void *user) {
     (void)server, (void)subscription, (void)user;
