@@ -95,6 +95,7 @@ impl Report {
             named("layered_least_to_most", least(&bps) / most(&bps).max(f64::MIN_POSITIVE)),
             named("layered_loss", mean(&loss)),
             named("layered_loss_most", most(&loss)),
+            named("layered_loss_worst", most(&of(&LayeredReport::worst_loss))),
             named("layered_layers", mean(&levels)),
         ];
         let tcp: Vec<f64> = self.flows.iter().filter_map(|flow| wire_bps(flow, window)).collect();

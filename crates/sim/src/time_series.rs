@@ -40,6 +40,19 @@ impl Report {
         }
         csv
     }
+    /// Columns `time_s, receiver, layers, rate_bps`: each change of the layers that a receiver of a layered
+    /// session is in, and the sum of their rates.
+    #[must_use]
+    pub fn layers_csv(&self) -> String {
+        let mut csv = String::from("time_s,receiver,layers,rate_bps\n");
+        for receiver in &self.layered {
+            let name = self.label(receiver.place);
+            for (at, layers, rate) in &receiver.levels {
+                let _ = writeln!(csv, "{:.3},{name},{layers},{rate}", at.as_secs_f64());
+            }
+        }
+        csv
+    }
     /// What receivers got over time: each host that receives, each background flow, each receiver
     /// of layers, by name.
     #[must_use]

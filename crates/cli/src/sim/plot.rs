@@ -1,6 +1,7 @@
-//! A run over time as SVG: what receivers got above, how long packets waited below.
+//! A run over time as SVG: what receivers got above, how many layers they were in, and how long packets
+//! waited below.
 
-use fanfare_sim::{Report, Scenario, Series, series::STEP};
+use fanfare_sim::{LayeredReport, Report, Scenario, Series, series::STEP};
 use plotters::{
     chart::SeriesLabelPosition,
     coord::Shift,
@@ -11,8 +12,9 @@ use plotters::{
     style::Color,
 };
 
-/// Pixels.
+/// Pixels: two diagrams, one below the other, and what another one needs.
 const SIZE: (u32, u32) = (1000, 640);
+const ANOTHER: u32 = 300;
 /// Lines in one diagram; more cannot be told apart.
 const LINES_MAX: usize = 12;
 /// Colours that differ for colour-blind eyes too (Okabe and Ito 2008), without their yellow, which
@@ -42,18 +44,22 @@ struct Line {
 pub(super) fn draw(scenario: &Scenario, report: &Report) -> Result<String, DrawError> {
     let mut svg = String::new();
     {
-        let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        let steps = (report.ended.as_secs_f64() / STEP.as_secs_f64()) as usize;
+        let panels = [
+            ("goodput, kbit/s", goodputs(report, steps)),
+            ("layers", layers(report, steps)),
+            ("longest wait, ms", delays(report, steps)),
+        ];
+        // What is not in the scenario is not drawn; goodputs always are.
+        let shown = |(n, (_, lines)): &(usize, &(&str, Vec<Line>))| *n == 0 || !lines.is_empty();
+        let panels: Vec<_> = panels.iter().enumerate().filter(shown).map(|(_, all)| all).collect();
+        let height = SIZE.1 + ANOTHER * panels.len().saturating_sub(2) as u32;
+        let root = SVGBackend::with_string(&mut svg, (SIZE.0, height)).into_drawing_area();
         root.fill(&WHITE)?;
         let title = format!("{}, seed {}", scenario.name, report.seed);
         let root = root.titled(&title, ("sans-serif", 22))?;
-        let steps = (report.ended.as_secs_f64() / STEP.as_secs_f64()) as usize;
-        let (above, below) = (goodputs(report, steps), delays(report, steps));
-        if below.is_empty() {
-            panel(&root, "goodput, kbit/s", &above)?;
-        } else {
-            let halves = root.split_evenly((2, 1));
-            panel(&halves[0], "goodput, kbit/s", &above)?;
-            panel(&halves[1], "longest wait, ms", &below)?;
+        for (area, (what, lines)) in root.split_evenly((panels.len(), 1)).iter().zip(panels) {
+            panel(area, what, lines)?;
         }
         root.present()?;
     }
@@ -72,6 +78,14 @@ fn goodputs(report: &Report, steps: usize) -> Vec<Line> {
         Line { name, points: points(steps, kbps) }
     };
     series.into_iter().take(LINES_MAX).map(line).collect()
+}
+
+fn layers(report: &Report, steps: usize) -> Vec<Line> {
+    let line = |receiver: &LayeredReport| {
+        let level = |first: usize| receiver.level_at(STEP * first as u32) as f64;
+        Line { name: report.label(receiver.place), points: points(steps, level) }
+    };
+    report.layered.iter().take(LINES_MAX).map(line).collect()
 }
 
 fn delays(report: &Report, steps: usize) -> Vec<Line> {
@@ -150,6 +164,18 @@ mod tests {
             assert!(svg.contains(word), "{word}");
         }
         assert!(svg.len() < 200_000, "{}", svg.len());
+    }
+
+    #[test]
+    fn a_layered_session_has_its_layers_between_goodputs_and_waits() {
+        let svg = picture(include_str!("../../../../scenarios/files/layers.toml"));
+        let place = |word: &str| svg.find(word).unwrap_or_else(|| panic!("{word}"));
+        assert!(place("goodput, kbit/s") < place(">\nlayers\n"));
+        assert!(place(">\nlayers\n") < place("longest wait, ms"));
+        assert_eq!(
+            picture(include_str!("../../../../scenarios/files/small.toml")).find("layers"),
+            None
+        );
     }
 
     #[test]

@@ -140,6 +140,9 @@ fn write_files(
         write(&dir.join("metrics.csv"), &metrics_csv(outcomes))?;
         write(&dir.join("hops.csv"), &report.hops_csv())?;
         write(&dir.join("goodput.csv"), &report.goodput_csv())?;
+        if !report.layered.is_empty() {
+            write(&dir.join("layers.csv"), &report.layers_csv())?;
+        }
     }
     if let Some(path) = &args.plot {
         let svg = plot::draw(scenario, report).map_err(|why| {

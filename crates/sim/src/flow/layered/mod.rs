@@ -6,7 +6,10 @@ mod running;
 pub use reaching::Reaching;
 pub(crate) use running::{LayeredRunning, Party};
 
-use crate::{series::Series, topology::Place};
+use crate::{
+    series::{STEP, Series},
+    topology::Place,
+};
 use core::ops::Range;
 use fanfare_proto::{
     Duration, Time,
@@ -86,8 +89,14 @@ pub struct LayeredReport {
     pub place: Place,
     /// When it began to listen.
     pub began: Time,
+    /// The session's adaptation interval.
+    pub interval: Duration,
     /// Bytes of layers that arrived, headers included.
     pub received: Series,
+    /// Packets of layers that it was in.
+    pub packets: Series,
+    /// Those that were missing among them, when it noticed.
+    pub lost: Series,
     /// When it changed how many layers it is in: layers, and the sum of their rates in bit/s.
     pub levels: Vec<(Time, usize, f64)>,
     /// The session's layers.
@@ -105,6 +114,26 @@ impl LayeredReport {
     pub fn loss_ratio(&self) -> f64 {
         let all = (self.stats.packets + self.stats.lost) as f64;
         if all > 0.0 { self.stats.lost as f64 / all } else { 0.0 }
+    }
+    /// The same of its worst adaptation interval, counted from its beginning on.
+    #[must_use]
+    pub fn worst_loss(&self) -> f64 {
+        let end = STEP * self.lost.len() as u32;
+        let began = self.began.since(Time::ZERO);
+        let begins = (0..).map(|n| began + self.interval * n).take_while(|at| *at < end);
+        let share = |at: Duration| {
+            let window = at..at + self.interval;
+            let lost = self.lost.sum(&window) as f64;
+            lost / (lost + self.packets.sum(&window) as f64).max(1.0)
+        };
+        begins.map(share).fold(0.0, f64::max)
+    }
+    /// How many layers it is in at a time.
+    #[must_use]
+    pub fn level_at(&self, at: Duration) -> usize {
+        let at = Time::ZERO + at;
+        let last = self.levels.iter().rev().find(|(since, ..)| *since <= at);
+        last.map_or(0, |(_, level, _)| *level)
     }
     /// Its mean number of layers in a window.
     #[must_use]
@@ -178,6 +207,25 @@ mod tests {
         }
         // A layer crosses the line once, whoever is in it.
         assert!(report.hops[0].bytes.bps(&window) < 1e6);
+    }
+
+    #[test]
+    fn the_worst_interval_is_counted_from_a_receivers_beginning_on() {
+        let mut report = plan(LayeredControl::Plm, Queue::fair(40)).run();
+        let receiver = report.layered.iter_mut().find(|r| r.place == router(3)).unwrap();
+        assert_eq!(receiver.worst_loss(), 0.0);
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let (mut packets, mut lost) = (Series::default(), Series::default());
+        for n in 0..40 {
+            packets.add(at(100 * n), 10);
+        }
+        // 5 and 15 of 100, on both sides of the edge of a second, which is no edge of an interval.
+        lost.add(at(1900), 5);
+        lost.add(at(2000), 15);
+        (receiver.packets, receiver.lost, receiver.began) = (packets, lost, at(1500));
+        assert!((receiver.worst_loss() - 20.0 / 120.0).abs() < 1e-9);
+        receiver.began = at(1000);
+        assert!((receiver.worst_loss() - 15.0 / 115.0).abs() < 1e-9);
     }
 
     #[test]

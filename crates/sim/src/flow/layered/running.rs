@@ -104,11 +104,18 @@ impl LayeredRunning {
         let layers = layers.unwrap_or_else(|why| panic!("session {number}: layers: {why:?}"));
         let receiving = |(place, (at, _)): (PlaceNumber, &(_, Duration))| {
             let (levels, stats) = (Vec::new(), LayeredStats::default());
-            let (began, received) = (Time::ZERO, Series::default());
-            let layers = layers.clone();
-            let whole = None;
-            let report =
-                LayeredReport { place: *at, began, received, levels, layers, whole, stats };
+            let report = LayeredReport {
+                place: *at,
+                began: Time::ZERO,
+                interval: flow.interval,
+                received: Series::default(),
+                packets: Series::default(),
+                lost: Series::default(),
+                levels,
+                layers: layers.clone(),
+                whole: None,
+                stats,
+            };
             let gathering = flow.object.map(Gathering::new);
             Receiving { place, machine: None, gathering, planned: None, report }
         };
@@ -171,8 +178,13 @@ impl LayeredRunning {
         match content {
             Content::Announcement(header, bytes) => machine.on_announcement(now, header, bytes),
             Content::Data(header, symbol) => {
-                receiver.report.received.add(now, packet.bytes as u64);
+                let report = &mut receiver.report;
+                report.received.add(now, packet.bytes as u64);
+                let before = machine.stats();
                 machine.on_packet(now, header, packet.bytes);
+                let after = machine.stats();
+                report.packets.add(now, after.packets - before.packets);
+                report.lost.add(now, after.lost - before.lost);
                 symbol.iter().for_each(|symbol| receiver.on_symbol(now, *symbol));
             }
             Content::Question(_) => {}

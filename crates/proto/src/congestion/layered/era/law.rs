@@ -28,6 +28,12 @@ const CHANGE: core::ops::RangeInclusive<f64> = -0.25..=0.1;
 /// With a queue of less than this share of what is wanted there is room, nobody knows how much.
 const NEARLY_EMPTY: f64 = 0.1;
 const FREE: f64 = 0.25;
+/// A glance whose packets wait less than this share of what is wanted lets the rate grow at once, by
+/// this share of the line: three of them find a quarter of a line within half a second. Found on seeds
+/// 1 to 20, as all here: with a tenth of what is wanted, packets that meet look like a queue and it takes
+/// two seconds; with three, or an eighth more of one's own rate, two sessions share less evenly.
+const SHORTLY: f64 = 0.2;
+const AT_ONCE: f64 = 0.06;
 /// A wait that is no queue, seconds.
 const EMPTY: f64 = 0.003;
 /// Overload is judged this often, and from this share of the path's rate on.
@@ -51,7 +57,8 @@ const LOSSY: usize = 4;
 /// Every so many intervals, by the sender's count, it sends half: sessions whose clocks agree do so
 /// together, and a queue that does not empty then is others'.
 const DRAIN: u64 = 16;
-/// Nobody else is thought to fill the queue where this share of the line is ours.
+/// Nobody else is thought to fill the queue where this share of the line is ours, nor to grow at once
+/// when it is short.
 const MOST: f64 = 0.4;
 /// The rest of a queue has gone so long after a round trip.
 const SETTLE: Duration = Duration::from_millis(250);
@@ -261,6 +268,9 @@ impl Era {
         if before.is_some() && !is_over {
             self.on_relief(now);
         }
+        if share == 0.0 && self.grow_at_once(&waiting) {
+            return self.hold(now, self.rtt(waiting.mean));
+        }
         let (Some(before), true, Phase::Queue) = (before, is_over, self.phase) else { return };
         // A queue that is full grows no more, and its losses do not show yet; when they do, a few
         // packets tell their share badly.
@@ -283,6 +293,21 @@ impl Era {
         let top = self.terms.layers.rate(self.level.max(1) - 1);
         let shows = (2.0 * self.packet_bits() / top).min(SHOWS);
         self.hold(now, self.rtt(waiting.mean) + Duration::from_secs_f64(shows));
+    }
+    /// Packets hardly wait: more, before the interval ends. Only who has much of the line: where many
+    /// share it, glances tell each something else, and the bold part from the rest. Nor where leaves
+    /// take long, and what was too much would stay.
+    fn grow_at_once(&mut self, waiting: &Waiting) -> bool {
+        let Some(capacity) = self.capacity() else { return false };
+        let short = EMPTY.max(self.wanted(self.rate) * SHORTLY);
+        let grown = self.rate + AT_ONCE * capacity;
+        let may = self.phase == Phase::Queue && !self.drained && self.leaves_work;
+        let grows =
+            waiting.mean - self.base < short && self.rate >= MOST * capacity && grown <= capacity;
+        if may && grows {
+            self.set_rate(grown);
+        }
+        may && grows
     }
     /// Overload has ended: if it is what was left, so long leaves take here.
     fn on_relief(&mut self, now: Time) {
@@ -545,6 +570,16 @@ mod tests {
         assert!((20..=27).contains(&held), "{held}");
         let back = road.run(47, Bitrate::mbps(1));
         assert!(back >= 45, "{back}");
+    }
+
+    #[test]
+    fn what_becomes_free_is_taken_within_a_second_by_who_has_much_of_the_line() {
+        let mut road = Road::new();
+        road.run(20, Bitrate::mbps(1));
+        road.run(33, Bitrate::kbps(500));
+        let before = road.dropped;
+        let later = road.run(34, Bitrate::mbps(1));
+        assert!(later >= 34 && road.dropped == before, "{later} {}", road.dropped - before);
     }
 
     #[test]
