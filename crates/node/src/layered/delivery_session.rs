@@ -76,6 +76,7 @@ impl DeliverySession {
 #[cfg(test)]
 mod tests {
     use std::{
+        cell::Cell,
         rc::Rc,
         sync::Arc,
         time::{Duration, UNIX_EPOCH},
@@ -87,7 +88,10 @@ mod tests {
     };
     use flute::{
         core::UDPEndpoint,
-        receiver::{Config, Receiver, writer::ObjectWriterBufferBuilder},
+        receiver::{
+            Config, MultiReceiver, MultiReceiverListener, Receiver, ReceiverEndpoint,
+            writer::ObjectWriterBufferBuilder,
+        },
     };
 
     use super::*;
@@ -194,6 +198,69 @@ mod tests {
             // 501 symbols, what was lost, and the table.
             let needed = 502 * one_in / (one_in - 1);
             assert!(count < needed + 20, "{count} of {needed}");
+        }
+    }
+
+    #[test]
+    fn a_flute_receiver_has_a_file_of_several_blocks_from_several_layers_and_with_losses() {
+        // 8400 symbols: a block has 8192 at most, so two of 4200.
+        let file = file(3_360_000);
+        let shape = Shape::new(file.len() as u64, 400).unwrap();
+        assert_eq!(shape.blocks(), 2);
+        // From the beginning on, and three layers late, when all that comes is repair symbols.
+        for (level, late, one_in) in [(6, 0, 20), (3, 10_000, 7)] {
+            let sent = Sent::new(&file, shape);
+            let (name, length, bytes, count) = received(sent, level, late, one_in);
+            assert_eq!((&name[..], length), ("maps/a%20b.iso", Some(file.len())));
+            assert!(bytes == file, "{level} layers: other bytes");
+            // One more or two a block, should chance want it, and a table every so often.
+            let needed = 8404 * one_in / (one_in - 1);
+            assert!(count < needed * 101 / 100, "{count} of {needed}");
+        }
+    }
+
+    /// Counts sessions.
+    #[derive(Debug, Default, Clone)]
+    struct Watch {
+        open: Rc<Cell<usize>>,
+        closed: Rc<Cell<usize>>,
+    }
+
+    impl MultiReceiverListener for Watch {
+        fn on_session_open(&self, _: &ReceiverEndpoint) {
+            self.open.set(self.open.get() + 1);
+        }
+        fn on_session_closed(&self, of: &ReceiverEndpoint) {
+            assert_eq!(of.tsi, u64::from(SESSION));
+            self.closed.set(self.closed.get() + 1);
+        }
+    }
+
+    #[test]
+    fn the_last_packet_closes_a_flute_receivers_session_once_and_the_file_that_it_has_stays() {
+        let file = file(100_000);
+        let shape = Shape::new(file.len() as u64, 600).unwrap();
+        let now = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let endpoint = UDPEndpoint::new(None, "239.255.42.2".to_owned(), 6003);
+        // With enough packets, and with too few: what is not whole is given up.
+        for (packets, whole) in [(300, true), (100, false)] {
+            let objects = Rc::new(ObjectWriterBufferBuilder::new(false));
+            let mut receiver = MultiReceiver::new(objects.clone(), None, false);
+            let watch = Watch::default();
+            receiver.add_listener(watch.clone());
+            let mut sent = Sent::new(&file, shape);
+            for (_, packet) in sent.by_ref().take(packets) {
+                receiver.push(&endpoint, &packet, now).unwrap();
+            }
+            assert_eq!((watch.open.get(), watch.closed.get()), (1, 0));
+            // It goes several times, as packets may be lost.
+            for _ in 0..3 {
+                receiver.push(&endpoint, &sent.session.last(), now).unwrap();
+            }
+            assert_eq!((watch.open.get(), watch.closed.get()), (1, 1), "{packets}");
+            let objects = objects.objects.borrow();
+            let object = objects.first().unwrap().borrow();
+            assert_eq!((object.complete, object.data == file), (whole, whole), "{packets}");
         }
     }
 }
