@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fanfare_node::{
     LayeredError, LayeredOptions,
     proto::{Bitrate, congestion::layered::Scheme},
@@ -17,8 +17,28 @@ const BASE: Bitrate = Bitrate::kbps(128);
 const FACTOR: u16 = 1080;
 /// All layers together, unless said: what `--one-way` sends unless said.
 const MOST: Bitrate = Bitrate::mbps(10);
-/// The thesis' adaptation interval: files have time.
-const INTERVAL: Duration = Duration::from_secs(1);
+/// What is sent, and so how often receivers adapt. Shorter intervals than these cost rate, longer ones lose more
+/// (results/layers-interval.md).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Class {
+    /// Half a second: who joins late is level the sooner
+    Live,
+    /// A second, as in the thesis on ERA
+    #[default]
+    File,
+    /// Two seconds: half as many announcements, for lowest layers of a few kbit/s
+    Radio,
+}
+
+impl Class {
+    fn interval(self) -> Duration {
+        Duration::from_millis(match self {
+            Self::Live => 500,
+            Self::File => 1000,
+            Self::Radio => 2000,
+        })
+    }
+}
 
 /// Options of layers.
 #[derive(Debug, Args)]
@@ -35,6 +55,9 @@ pub(crate) struct LayersArgs {
     /// Send over layers for so long [default: what a receiver of the lowest layer alone needs]
     #[arg(long = "for", value_name = "TIME", requires = "layers")]
     lasting: Option<String>,
+    /// What is sent over layers, and so how often receivers choose anew
+    #[arg(long, value_enum, requires = "layers", default_value_t)]
+    class: Class,
 }
 
 impl LayersArgs {
@@ -58,7 +81,7 @@ impl LayersArgs {
         let sound = layers.layers().map_err(LayeredError::Layers);
         sound.map_err(|error| Failure::usage("layers.invalid", error.to_string()))?;
         let lasting = self.lasting.as_deref().map(|text| units::time("for", text)).transpose()?;
-        Ok(Some(LayeredOptions { layers, interval: INTERVAL, lasting }))
+        Ok(Some(LayeredOptions { layers, interval: self.class.interval(), lasting }))
     }
 
     /// What they come to together.
@@ -97,7 +120,9 @@ mod tests {
 
     #[test]
     fn listed_layers_have_each_its_own_rate() {
-        let layers = |text| LayersArgs { layers: Some(text), lasting: None }.options(None);
+        let layers = |text| {
+            LayersArgs { layers: Some(text), lasting: None, class: Class::File }.options(None)
+        };
         let options = layers("256k, 256k,512k".to_owned()).unwrap().unwrap();
         let layers_of = options.layers.layers().unwrap();
         assert_eq!([layers_of.sum(1), layers_of.sum(3)], [256e3, 1024e3]);
@@ -108,12 +133,22 @@ mod tests {
     }
 
     #[test]
-    fn how_long_belongs_to_layers() {
+    fn what_is_sent_says_how_often_receivers_adapt() {
+        for (class, millis) in [(Class::Live, 500), (Class::File, 1000), (Class::Radio, 2000)] {
+            let args = LayersArgs { layers: Some("1M".to_owned()), lasting: None, class };
+            let options = args.options(None).unwrap().unwrap();
+            assert_eq!(options.interval, Duration::from_millis(millis));
+        }
+    }
+
+    #[test]
+    fn how_long_and_how_often_belong_to_layers() {
         let parse = |arguments: &[&str]| {
             let all = ["send", "file"].iter().chain(arguments);
             SendArgs::augment_args(clap::Command::new("send")).try_get_matches_from(all)
         };
         assert!(parse(&["--for", "10s"]).is_err());
+        assert!(parse(&["--class", "live"]).is_err());
         assert!(parse(&["--layers", "auto", "--expect", "2"]).is_err());
         let matches = parse(&["--layers", "auto", "--for", "10s"]).unwrap();
         let args = LayersArgs::from_arg_matches(&matches).unwrap();
