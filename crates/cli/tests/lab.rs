@@ -59,7 +59,8 @@ fn a_lab_that_is_up_is_found_by_others_and_goes_down_when_it_is_told() {
     let name = up["lab"].as_str().unwrap();
     let told =
         lab(&["exec", "b", "--lab", name, "--", "sh", "-c", "echo $FANFARE_ADDRESS; exit 7"]);
-    assert_eq!((told.status.code(), told.stdout), (Some(7), b"10.77.0.2\n".to_vec()));
+    let text = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert_eq!((told.status.code(), told.stdout), (Some(7), b"10.77.0.2\n".to_vec()), "{text}");
     let status = lab(&["status", "--lab", "found", "--json"]).stdout;
     let first: Value =
         serde_json::from_slice(status.split(|b| *b == b'\n').next().unwrap()).unwrap();

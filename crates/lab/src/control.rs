@@ -222,12 +222,15 @@ impl RunningLab {
     /// # Errors
     /// When there is none, or more than one.
     pub fn find(name: Option<&str>) -> Result<(Self, Status), LabError> {
-        let mut found = Vec::new();
+        let (mut found, mut silent) = (Vec::new(), None);
         for lab in Self::all() {
             let status = match lab.status() {
                 Ok(status) => status,
-                Err(_) if !lab.is_up() => continue,
-                Err(error) => return Err(error),
+                // It may be going down, and nobody has asked for it.
+                Err(error) => {
+                    silent = lab.is_up().then_some(error).or(silent);
+                    continue;
+                }
             };
             if name.is_none_or(|name| [&status.lab, &status.scenario].iter().any(|n| *n == name)) {
                 found.push((lab, status));
@@ -237,9 +240,9 @@ impl RunningLab {
         let shown = name.unwrap_or_default();
         match found.len() {
             1 => Ok(found.remove(0)),
-            0 => {
-                Err(refuse(format!("lab ({shown}): none is up. Start it with fanfare lab up FILE")))
-            }
+            0 => Err(silent.unwrap_or_else(|| {
+                refuse(format!("lab ({shown}): none is up. Start it with fanfare lab up FILE"))
+            })),
             n => {
                 let names: Vec<&str> = found.iter().map(|(_, status)| &*status.lab).collect();
                 let names = names.join(", ");

@@ -58,13 +58,15 @@ pub(super) fn run(args: &StatusArgs) -> Exit {
 
 /// Shows all that are meant; gives how many.
 fn show(args: &StatusArgs, output: &Output) -> Result<usize, LabError> {
-    let mut up = 0;
+    let (mut up, mut silent) = (0, None);
     for lab in RunningLab::all() {
         let status = match lab.status() {
             Ok(status) => status,
-            // It has gone down in between.
-            Err(_) if !lab.is_up() => continue,
-            Err(error) => return Err(error),
+            // It may be going down: the others are shown all the same.
+            Err(error) => {
+                silent = lab.is_up().then_some(error).or(silent);
+                continue;
+            }
         };
         let named = |name: &String| status.lab == *name || status.scenario == *name;
         if args.which.lab.as_ref().is_none_or(named) {
@@ -72,7 +74,7 @@ fn show(args: &StatusArgs, output: &Output) -> Result<usize, LabError> {
             lines::StatusLine::new(&status).print(output);
         }
     }
-    Ok(up)
+    silent.filter(|_| up == 0).map_or(Ok(up), Err)
 }
 
 pub(super) fn down(args: &DownArgs) -> Exit {
