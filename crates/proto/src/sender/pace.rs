@@ -1,6 +1,6 @@
 //! When the next message may go: a bucket of time.
 //!
-//! The bound: in any time `T`, no more goes out than the rate gives for `T` and a burst, with an eighth
+//! The bound: in any time `T`, no more goes out than the rate gives for `T` and a burst, with a half
 //! more while lost time is made up, and one message. Below some 90 Mbit/s each message is waited for; above,
 //! a driver is woken when a super-packet is due, at most [`QUANTUM`] later than the first of its
 //! messages: it sleeps in between at any rate below 1 Gbit/s, and what it is woken for costs one call.
@@ -10,9 +10,10 @@ use crate::{
     time::{Duration, Time},
 };
 
-/// What a late driver has lost beyond the burst is made up by sending so much faster, one part of so
-/// many: no queue sees more than the line left unused before.
-const CATCH_UP_PART: u32 = 8;
+/// What a late driver has lost beyond the burst is made up by waiting so much less, one part of so
+/// many: no queue sees more than the line left unused before. A virtual machine whose host is busy took
+/// 30 % of the time between wake-ups 0.5 ms apart; an eighth could not make up for that.
+const CATCH_UP_PART: u32 = 3;
 /// The most that is made up: longer than a busy machine lets a thread wait, as a rule.
 const DEBT_MAX: Duration = Duration::from_millis(50);
 
@@ -157,7 +158,7 @@ mod tests {
             for _ in 0..20 {
                 pace.on_sent(now, 100, RATE);
                 let next = pace.next(RATE);
-                assert!(next.since(now) >= Duration::from_millis(77), "never a burst");
+                assert!(next.since(now) >= Duration::from_millis(56), "never a burst");
                 now = next;
             }
             assert_eq!(now, at(150 - 10 + 20 * 100 - made_up));
@@ -218,7 +219,7 @@ mod tests {
                 for (until, bytes) in &sent[from..] {
                     total += bytes;
                     let time = until.since(sent[from].0) + burst;
-                    let bound = rate.bytes_in(time) * 8 / 7 + 2 * 1420;
+                    let bound = rate.bytes_in(time) * 3 / 2 + 2 * 1420;
                     assert!(total <= bound, "{rate}: {total} in {time:?}, bound {bound}");
                 }
             }
