@@ -37,6 +37,16 @@ pub(crate) fn run(program: &str, args: &[&str], env: &[(&str, &str)]) -> Outcome
     }
 }
 
+/// Runs cargo where the machine may turn out to be unfit: the program then ends with `code`.
+pub(crate) fn cargo_unless(args: &[&str], code: i32, unfit: &str) -> Outcome {
+    match Command::new("cargo").args(args).stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Outcome::Passed,
+        Ok(status) if status.code() == Some(code) => Outcome::Skipped(unfit.to_owned()),
+        Ok(status) => Outcome::Failed(format!("`cargo {}`: {status}", args.join(" "))),
+        Err(error) => Outcome::Failed(format!("`cargo {}`: {error}", args.join(" "))),
+    }
+}
+
 /// Runs cargo.
 pub(crate) fn cargo(args: &[&str], env: &[(&str, &str)]) -> Outcome {
     run("cargo", args, env)

@@ -20,7 +20,7 @@ pub(crate) enum Exit {
     Partial = 3,
     /// Permission was denied.
     Permission = 4,
-    /// This machine lacks disk, memory or a port.
+    /// This machine lacks disk, memory, a port, or the time to measure anything.
     Resource = 5,
     /// Nobody answered.
     Nobody = 6,

@@ -218,7 +218,8 @@ fn conclude(campaign: &Campaign, measured: &Measured, output: &Output) -> Exit {
     } else if campaign.systems.contains(&System::Fanfare)
         && ours().all(|record| record.outcome == Outcome::Void)
     {
-        Exit::Failed
+        // Nothing was measured, and nothing is known to be wrong.
+        Exit::Resource
     } else {
         Exit::Done
     }
