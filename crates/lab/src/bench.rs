@@ -241,6 +241,7 @@ mod tests {
             rate_bps: rate,
             goodput_bps: goodput,
             each_bps: vec![goodput],
+            started_bps: goodput / 2.0,
             cpu_per_gb: [goodput, 2.0],
             memory: [rate, 7],
             why: why.to_owned(),

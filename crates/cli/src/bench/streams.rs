@@ -25,6 +25,7 @@ fn table(together: &Together) -> Table {
         "most",
         "one",
         "ratio",
+        "started",
         "s/GB send",
         "s/GB recv",
         "MB send",
@@ -40,6 +41,7 @@ fn table(together: &Together) -> Table {
         mega(together.range_bps[1]),
         mega(together.one_bps),
         format!("{:.3}", together.ratio),
+        format!("{:.3}", together.ratio_started),
         format!("{:.2}", together.cpu_per_gb[0]),
         format!("{:.2}", together.cpu_per_gb[1]),
         mega(together.memory[0] as f64),
@@ -63,6 +65,7 @@ mod tests {
             jain: 0.99987,
             one_bps: 10e9,
             ratio: 0.5,
+            ratio_started: 0.6,
             cpu_per_gb: [0.5, 0.6],
             memory: [40_000_000, 12_000_000],
             complete: [3, 3],
@@ -71,7 +74,7 @@ mod tests {
         let text = table(&together).to_string();
         let columns = |line: &str| line.split("  ").filter(|cell| !cell.is_empty()).count();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!((columns(lines[0]), columns(lines[1])), (13, 13), "{text}");
+        assert_eq!((columns(lines[0]), columns(lines[1])), (14, 14), "{text}");
         assert!(lines[1].contains("0.9999") && lines[1].contains("0.500"), "{text}");
     }
 }

@@ -39,6 +39,9 @@ pub struct Transfer {
     pub goodput_bps: f64,
     /// The same of each receiver; none when one did not get it.
     pub each_bps: Vec<f64>,
+    /// Bits of the file per second from starting the sender's program until the slowest receiver has
+    /// it: reading and hashing it before it is sent are in it. Zero as above.
+    pub started_bps: f64,
     /// Seconds of processor per 10^9 bytes of file: sender, and mean of receivers.
     pub cpu_per_gb: [f64; 2],
     /// Most resident memory, bytes: sender, and largest of receivers.
@@ -118,14 +121,19 @@ fn deliver(cell: &Cell<'_>, order: Order<'_>) -> Result<Transfer, LabError> {
             "a file is not what was sent".clone_into(&mut why);
         }
         let (used, size) = (delivery.used(&sender), cell.bench.size as f64);
-        let speed = |at: Option<Instant>| Some(size * 8.0 / (at? - first).as_secs_f64());
-        let each = delivery.done().into_iter().map(speed).collect::<Option<Vec<f64>>>();
-        let each = each.filter(|_| why.is_empty()).unwrap_or_default();
+        let done = delivery.done().into_iter().collect::<Option<Vec<Instant>>>();
+        let done = done.filter(|_| why.is_empty()).unwrap_or_default();
+        let since = |begun: Instant| {
+            done.iter().map(move |at| size * 8.0 / (*at - begun).as_secs_f64()).collect::<Vec<f64>>()
+        };
+        let least = |each: &[f64]| each.iter().copied().min_by(f64::total_cmp).unwrap_or(0.0);
+        let each = since(first);
         Ok(Transfer {
             system: order.system.name(),
             receivers: order.task.receivers.len(),
             rate_bps: order.task.capacity,
-            goodput_bps: each.iter().copied().min_by(f64::total_cmp).unwrap_or(0.0),
+            goodput_bps: least(&each),
+            started_bps: least(&since(launched)),
             each_bps: each,
             cpu_per_gb: used.cpu.map(|seconds| seconds / (size / 1e9)),
             memory: used.memory,
