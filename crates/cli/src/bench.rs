@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::{
     exit::{Exit, Failure},
     interrupt,
-    lab::{give_up, reproduce},
+    lab::{ended_early, give_up, reproduce},
     progress::{Output, OutputArgs, print_line},
     units,
 };
@@ -110,10 +110,7 @@ fn throughput(args: &ThroughputArgs) -> Exit {
     output.clear();
     match result {
         Ok(exit) => exit,
-        Err(error) => {
-            let exit = give_up(&output, error);
-            if stop.is_set() { Exit::Interrupted } else { exit }
-        }
+        Err(error) => ended_early(&output, error, &stop),
     }
 }
 

@@ -16,7 +16,7 @@ mod up;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use fanfare_lab::{LabError, Refusal};
+use fanfare_lab::{LabError, Refusal, Stop};
 use fanfare_sim::Scenario;
 
 use crate::{
@@ -100,6 +100,12 @@ impl From<LabError> for Failure {
         };
         Self::new(exit, error.code, error.to_string())
     }
+}
+
+/// Shows why trials ended early.
+pub(crate) fn ended_early(output: &Output, error: LabError, stop: &Stop) -> Exit {
+    let exit = give_up(output, error);
+    if stop.is_set() { Exit::Interrupted } else { exit }
 }
 
 /// Shows why nothing came of it.

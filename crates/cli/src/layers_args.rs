@@ -17,6 +17,7 @@ const BASE: Bitrate = Bitrate::kbps(128);
 const FACTOR: u16 = 1080;
 /// All layers together, unless said: what `--one-way` sends unless said.
 const MOST: Bitrate = Bitrate::mbps(10);
+
 /// What is sent, and so how often receivers adapt. Shorter intervals than these cost rate, longer ones lose more
 /// (results/layers-interval.md).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

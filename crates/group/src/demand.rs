@@ -186,7 +186,7 @@ impl Demand {
         }
     }
 
-    /// Of symbols in order, those that serve who lacks least; then those for who lacks more.
+    /// Of these symbols those that serve who lacks least; if none does, who lacks next least, and so on.
     pub(crate) fn for_who_lacks_least(&self, symbols: &[u16]) -> Vec<u16> {
         let mut askers: Vec<&Asker> =
             self.askers.iter().filter(|asker| asker.enough > self.parity).collect();

@@ -17,12 +17,13 @@ mod transfer;
 mod work;
 
 use crate::{
-    error::{LabError, Refusal},
+    error::LabError,
     host::Host,
     peer::{Parity, Peer, System, Tools},
     rights,
     scratch::Scratch,
     stop::Stop,
+    trials,
 };
 use serde::Serialize;
 use star::Star;
@@ -122,19 +123,13 @@ impl Bench {
     }
 
     fn prepare(&self, tell: &mut dyn FnMut(&Told<'_>)) -> Result<Vec<Prepared>, LabError> {
-        let tools =
-            Tools { fanfare: self.fanfare.clone(), cache: crate::reproduce::Campaign::cache() };
-        let mut peers = Vec::new();
-        for system in &self.systems {
-            match system.prepare(&tools) {
-                Ok(peer) => peers.push((*system, peer)),
-                Err(error) if error.refusal == Refusal::Missing && *system != System::Fanfare => {
-                    tell(&Told::Missing(*system, &error));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(peers)
+        let tools = Tools::of(&self.fanfare);
+        trials::available(
+            &self.systems,
+            |system| system.prepare(&tools),
+            |system| system != System::Fanfare,
+            |system, error| tell(&Told::Missing(system, error)),
+        )
     }
 }
 

@@ -17,15 +17,13 @@ pub use table::CompanyRow;
 
 use crate::{
     error::{LabError, Refusal},
-    peer::{
-        Tools,
-        carrier::{Carrier, Fleet},
-    },
-    reproduce::Campaign,
+    name,
+    peer::carrier::{Carrier, Fleet},
     rights,
     stop::Stop,
+    trials::{self, Trials},
 };
-use std::{fmt, fs, path::PathBuf, str::FromStr, sync::Mutex, thread, time::Duration};
+use std::{fmt, str::FromStr, sync::Mutex, thread, time::Duration};
 use trial::Trial;
 
 /// Vehicles, as in the simulated company.
@@ -87,8 +85,7 @@ impl FromStr for Radio {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|radio| radio.name() == text);
-        found.ok_or_else(|| "none is called so. Use moving, fixed or clear".to_owned())
+        name::find(text, Self::ALL, Self::name, "no radio is called so")
     }
 }
 
@@ -109,12 +106,8 @@ pub struct Company {
     pub rest: Duration,
     /// Decides losses and paths.
     pub seed: u64,
-    /// Where the tables go.
-    pub out: PathBuf,
-    /// Trials side by side at most.
-    pub jobs: usize,
-    /// Our own program.
-    pub fanfare: PathBuf,
+    /// How trials are run.
+    pub trials: Trials,
 }
 
 /// What is told while it runs.
@@ -148,7 +141,7 @@ impl Company {
             .map(|(radio, (carrier, fleet))| Trial::new(self, radio, *carrier, &**fleet, stop))
             .collect();
         let mut rows = Vec::new();
-        for batch in trials.chunks(self.jobs.max(1)) {
+        for batch in trials.chunks(self.trials.jobs()) {
             // They last as long as each other.
             let tell = Mutex::new(&mut *tell);
             let ended: Vec<Result<CompanyRow, LabError>> = thread::scope(|scope| {
@@ -171,7 +164,7 @@ impl Company {
                 rows.push(row?);
             }
         }
-        self.write(&rows)?;
+        self.trials.write("company-systems", &table::markdown(self, &rows), &table::csv(&rows))?;
         Ok(rows)
     }
 
@@ -179,26 +172,13 @@ impl Company {
         &self,
         tell: &mut (dyn FnMut(CompanyProgress<'_>) + Send),
     ) -> Result<Vec<Prepared>, LabError> {
-        let tools = Tools { fanfare: self.fanfare.clone(), cache: Campaign::cache() };
-        let mut fleets = Vec::new();
-        for carrier in &self.carriers {
-            match carrier.prepare(&tools) {
-                Ok(fleet) => fleets.push((*carrier, fleet)),
-                Err(error) if self.leave_out_missing && error.refusal == Refusal::Missing => {
-                    tell(CompanyProgress::Missing(*carrier, &error));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(fleets)
-    }
-
-    fn write(&self, rows: &[CompanyRow]) -> Result<(), LabError> {
-        let failed = |error: std::io::Error| LabError::system(self.out.display(), &error);
-        fs::create_dir_all(&self.out).map_err(failed)?;
-        let file = |ending: &str| self.out.join(format!("company-systems.{ending}"));
-        fs::write(file("md"), table::markdown(self, rows)).map_err(failed)?;
-        fs::write(file("csv"), table::csv(rows)).map_err(failed)
+        let tools = self.trials.tools();
+        trials::available(
+            &self.carriers,
+            |carrier| carrier.prepare(&tools),
+            |_| self.leave_out_missing,
+            |carrier, error| tell(CompanyProgress::Missing(carrier, error)),
+        )
     }
 }
 
@@ -210,7 +190,6 @@ mod tests {
     #[test]
     fn all_radios_are_networks_of_all_vehicles() {
         for radio in Radio::ALL {
-            assert_eq!(radio.name().parse(), Ok(radio));
             let none = |file: &str| Err(file.to_owned());
             let text = radio.scenario(VEHICLES, Duration::from_secs(60));
             let scenario = Scenario::parse_for_laboratory(&text, &none).unwrap();

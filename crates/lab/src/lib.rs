@@ -25,7 +25,8 @@
 //! - `snapshot`, `lateness`: what was counted, and whether it may be believed; `capture`: pcap.
 //! - `run`, `process`, `transfers`: the programs of a scenario; `wait`, `stop`: until what.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again;
-//!   `company`: messages between many, by systems that carry such; `tactical`: from one over a bad link.
+//!   `company`: messages between many, by systems that carry such; `tactical`: from one over a bad link;
+//!   `trials`, `name`: what all three are asked alike.
 //! - `bench`: how fast this machine is with them, without an emulator between; `payload`, `scratch`: the
 //!   file that both send, and where its copies are.
 //! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
@@ -45,6 +46,7 @@ mod host;
 mod igmp;
 mod lab;
 mod lateness;
+mod name;
 mod namespace;
 mod packet;
 mod payload;
@@ -63,6 +65,7 @@ mod tactical;
 mod tap;
 mod tool;
 mod transfers;
+mod trials;
 mod wait;
 
 pub use bench::{Bench, Speed, Together, Told, Transfer};
@@ -85,3 +88,4 @@ pub use run::{Conclusion, ProgramReport, Run};
 pub use snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};
 pub use stop::Stop;
 pub use tactical::{Relay, Situation, Tactical, TacticalRow};
+pub use trials::Trials;

@@ -15,15 +15,16 @@ pub use table::TacticalRow;
 
 use crate::{
     error::LabError,
+    name,
     peer::{Tools, carrier::norm::Objects, fanfare_version},
-    reproduce::Campaign,
     rights,
     stop::Stop,
+    trials::Trials,
 };
 use std::{
     collections::VecDeque,
-    fmt, fs,
-    path::PathBuf,
+    fmt,
+    ops::Range,
     str::FromStr,
     sync::{Mutex, PoisonError},
     thread,
@@ -63,8 +64,7 @@ impl FromStr for Relay {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|relay| relay.name() == text);
-        found.ok_or_else(|| "has no part in this table. Use fanfare, norm".to_owned())
+        name::find(text, Self::ALL, Self::name, "has no part in this table")
     }
 }
 
@@ -75,16 +75,10 @@ pub struct Tactical {
     pub relays: Vec<Relay>,
     /// In which situations.
     pub situations: Vec<Situation>,
-    /// Number of the first repetition: it decides the losses.
-    pub first: u32,
-    /// How often each.
-    pub repetitions: u32,
-    /// Where the tables go.
-    pub out: PathBuf,
-    /// Trials side by side at most.
-    pub jobs: usize,
-    /// Our own program.
-    pub fanfare: PathBuf,
+    /// Numbers of the repetitions; each has other losses.
+    pub repetitions: Range<u32>,
+    /// How they are run.
+    pub trials: Trials,
 }
 
 /// The systems, ready.
@@ -117,7 +111,7 @@ impl Tactical {
         rights::check()?;
         let prepared = self.prepare()?;
         let mut waiting = VecDeque::new();
-        for repetition in self.first..self.first + self.repetitions {
+        for repetition in self.repetitions.clone() {
             for situation in &self.situations {
                 for relay in &self.relays {
                     let (relay, situation) = (*relay, *situation);
@@ -140,7 +134,7 @@ impl Tactical {
             }
         };
         thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+            let workers: Vec<_> = (0..self.trials.jobs()).map(|_| scope.spawn(work)).collect();
             workers.into_iter().try_for_each(|worker| match worker.join() {
                 Ok(result) => result,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -148,23 +142,15 @@ impl Tactical {
         })?;
         let (mut rows, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         rows.sort_by_key(TacticalRow::order);
-        self.write(&rows)?;
+        self.trials.write("s000-table3", &table::markdown(&rows), &table::csv(&rows))?;
         Ok(rows)
     }
 
     fn prepare(&self) -> Result<Prepared, LabError> {
-        let tools = Tools { fanfare: self.fanfare.clone(), cache: Campaign::cache() };
+        let tools = self.trials.tools();
         let version = fanfare_version(&tools)?;
         let with_norm = self.relays.contains(&Relay::Norm);
         let norm = with_norm.then(|| Objects::prepare(&tools)).transpose()?;
         Ok(Prepared { tools, version, norm })
-    }
-
-    fn write(&self, rows: &[TacticalRow]) -> Result<(), LabError> {
-        let failed = |error: std::io::Error| LabError::system(self.out.display(), &error);
-        fs::create_dir_all(&self.out).map_err(failed)?;
-        let file = |ending: &str| self.out.join(format!("s000-table3.{ending}"));
-        fs::write(file("md"), table::markdown(rows)).map_err(failed)?;
-        fs::write(file("csv"), table::csv(rows)).map_err(failed)
     }
 }

@@ -24,6 +24,8 @@ use crate::{clock::Clock, moderation::Moderation, outbox::Outbox, waker::Waker};
 const BATCHES_PER_TURN: usize = 16;
 /// How often it is looked at what the system has dropped: a call of the kernel each time.
 const OVERRUNS_INTERVAL: Duration = Duration::from_millis(10);
+/// Troubles that are told apart: a system that says another one each time must not fill memory.
+const TROUBLES_MAX: usize = 16;
 /// How often a slow application's events are offered again.
 const OUTBOX_RETRY: Duration = Duration::from_millis(20);
 
@@ -280,7 +282,9 @@ impl<E: Engine> Driver<E> {
     /// Says it once of each kind.
     fn complain(&mut self, error: &io::Error, trouble: fn(String) -> Trouble) {
         let trouble = trouble(error.to_string());
-        if self.outgoing.troubles.len() < 16 && self.outgoing.troubles.insert(trouble.clone()) {
+        if self.outgoing.troubles.len() < TROUBLES_MAX
+            && self.outgoing.troubles.insert(trouble.clone())
+        {
             self.outbox.push(trouble.into());
         }
     }

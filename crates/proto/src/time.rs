@@ -59,3 +59,9 @@ impl core::fmt::Display for Time {
         write!(f, "{}.{:06}", self.0 / 1_000_000_000, self.0 % 1_000_000_000 / 1000)
     }
 }
+
+/// So many milliseconds after the epoch: what tests call a moment.
+#[cfg(test)]
+pub(crate) fn at(millis: u64) -> Time {
+    Time::ZERO + Duration::from_millis(millis)
+}

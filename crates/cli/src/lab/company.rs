@@ -1,12 +1,12 @@
 //! `fanfare lab reproduce company`: messages between many, by real systems side by side.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use fanfare_lab::{Carrier, Company, CompanyProgress, CompanyRow, Radio};
 
 use super::{
     give_up,
-    reproduce::{ReproduceArgs, chosen, fanfare},
+    reproduce::{ReproduceArgs, chosen, conclude},
 };
 use crate::{
     exit::{Exit, Failure},
@@ -37,21 +37,8 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
         }
         CompanyProgress::Ended(row) => output.text(&row.line()),
     });
-    match result {
-        Ok(rows) => {
-            let place = company.out.join("company-systems.md");
-            output.text(&format!("table: {}", place.display()));
-            output.data(&std::fs::read_to_string(&place).unwrap_or_default());
-            match rows.iter().any(CompanyRow::is_broken) {
-                true => Exit::Partial,
-                false => Exit::Done,
-            }
-        }
-        Err(error) => {
-            let exit = give_up(output, error);
-            if stop.is_set() { Exit::Interrupted } else { exit }
-        }
-    }
+    let broken = result.map(|rows| rows.iter().any(CompanyRow::is_broken));
+    conclude(broken, &company.trials.out.join("company-systems.md"), &stop, output)
 }
 
 fn company(args: &ReproduceArgs) -> Result<Company, Failure> {
@@ -66,8 +53,6 @@ fn company(args: &ReproduceArgs) -> Result<Company, Failure> {
         duration: if args.quick { QUICK } else { duration },
         rest: REST,
         seed: u64::from(args.first) + 1,
-        out: args.out.clone().unwrap_or_else(|| PathBuf::from("results")),
-        jobs: args.jobs,
-        fanfare: fanfare(),
+        trials: args.trials("results"),
     })
 }

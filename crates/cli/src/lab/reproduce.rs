@@ -1,13 +1,18 @@
 //! `fanfare lab reproduce`: the papers' tables again, with the real peers.
 
-use std::{ops::RangeInclusive, path::PathBuf, str::FromStr};
+use std::{
+    ops::{Range, RangeInclusive},
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use clap::Args;
 use fanfare_lab::{
-    Campaign, Experiment, Measured, Outcome, Progress, Record, System, VEHICLES, VEHICLES_MIN,
+    Campaign, Experiment, LabError, Measured, Outcome, Progress, Record, Stop, System, Trials,
+    VEHICLES, VEHICLES_MIN,
 };
 
-use super::{give_up, plot};
+use super::{ended_early, give_up, plot};
 use crate::{
     exit::{Exit, Failure},
     interrupt,
@@ -47,17 +52,17 @@ pub(super) struct ReproduceArgs {
     size: Option<u64>,
     /// How often each cell is measured
     #[arg(long, default_value_t = 3, value_name = "N")]
-    pub(super) repetitions: u32,
+    repetitions: u32,
     /// Number of the first repetition: the number decides the losses, and another day's figures
     /// say more with other ones
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(super) first: u32,
     /// Where records and tables go [default: results/s000 and so on]
     #[arg(long, value_name = "DIR")]
-    pub(super) out: Option<PathBuf>,
+    out: Option<PathBuf>,
     /// Trials side by side at most; fast links take fewer
     #[arg(long, default_value_t = JOBS, value_name = "N")]
-    pub(super) jobs: usize,
+    jobs: usize,
     /// Two cells, Fanfare and NORM, once: minutes; of company all systems for one minute, fixed
     #[arg(long)]
     pub(super) quick: bool,
@@ -105,11 +110,8 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
     });
     output.clear();
     match result {
-        Ok(measured) => conclude(&campaign, &measured, &output),
-        Err(error) => {
-            let exit = give_up(&output, error);
-            if stop.is_set() { Exit::Interrupted } else { exit }
-        }
+        Ok(measured) => show(&campaign, &measured, &output),
+        Err(error) => ended_early(&output, error, &stop),
     }
 }
 
@@ -128,19 +130,43 @@ impl ReproduceArgs {
             (None, false) => experiment.cells.clone(),
         };
         let family = self.name.split('-').next().unwrap_or(&self.name);
-        let out = self.out.clone().unwrap_or_else(|| PathBuf::from("results").join(family));
         Ok(Campaign {
             experiment,
             systems,
             leave_out_missing: self.systems.is_none(),
             cells,
-            first: self.first,
-            repetitions: if self.quick { 1 } else { self.repetitions.max(1) },
-            out,
-            jobs: self.jobs,
-            fanfare: fanfare(),
+            repetitions: self.repetitions(),
+            trials: self.trials(&format!("results/{family}")),
         })
     }
+
+    /// Their numbers.
+    pub(super) fn repetitions(&self) -> Range<u32> {
+        let count = if self.quick { 1 } else { self.repetitions.max(1) };
+        self.first..self.first.saturating_add(count)
+    }
+    /// With records and tables in `out` unless it was told where.
+    pub(super) fn trials(&self, out: &str) -> Trials {
+        let out = self.out.clone().unwrap_or_else(|| PathBuf::from(out));
+        Trials { out, jobs: self.jobs, fanfare: fanfare() }
+    }
+}
+
+/// Shows the table of an experiment, or why there is none. `broken`: whether one of its programs has ended
+/// before its time.
+pub(super) fn conclude(
+    broken: Result<bool, LabError>,
+    table: &Path,
+    stop: &Stop,
+    output: &Output,
+) -> Exit {
+    let broken = match broken {
+        Ok(broken) => broken,
+        Err(error) => return ended_early(output, error, stop),
+    };
+    output.text(&format!("table: {}", table.display()));
+    output.data(&std::fs::read_to_string(table).unwrap_or_default());
+    if broken { Exit::Partial } else { Exit::Done }
 }
 
 /// The build that is measured: `FANFARE_BIN`, or this one.
@@ -150,12 +176,7 @@ pub(crate) fn fanfare() -> PathBuf {
 }
 
 pub(crate) fn systems(names: &str) -> Result<Vec<System>, Failure> {
-    let one = |name: &str| {
-        name.trim()
-            .parse()
-            .map_err(|why| Failure::usage("systems.invalid", format!("systems ({name}): {why}")))
-    };
-    names.split(',').map(one).collect()
+    chosen("systems", Some(names), &[])
 }
 
 /// Names with commas between, or all.
@@ -195,11 +216,11 @@ fn line(record: &Record, bound: f64) -> String {
     }
 }
 
-fn conclude(campaign: &Campaign, measured: &Measured, output: &Output) -> Exit {
+fn show(campaign: &Campaign, measured: &Measured, output: &Output) -> Exit {
     let records = &measured.records;
     let name = campaign.experiment.name;
-    let place = campaign.out.join(format!("{name}.md"));
-    let picture = campaign.out.join(format!("{name}.svg"));
+    let place = campaign.trials.out.join(format!("{name}.md"));
+    let picture = campaign.trials.out.join(format!("{name}.svg"));
     let drawn = plot::draw(&campaign.experiment, &measured.points)
         .and_then(|svg| std::fs::write(&picture, svg).map_err(Into::into));
     if let Err(error) = drawn {

@@ -1,12 +1,10 @@
 //! `fanfare lab reproduce s000-table3`: a slow, bad link to the sender; Fanfare and libnorm side by side.
 
-use std::path::PathBuf;
-
 use fanfare_lab::{Relay, Situation, Tactical, TacticalRow};
 
 use super::{
     give_up,
-    reproduce::{ReproduceArgs, chosen, fanfare},
+    reproduce::{ReproduceArgs, chosen, conclude},
 };
 use crate::{
     exit::{Exit, Failure},
@@ -28,21 +26,9 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
         Ok(stop) => stop,
         Err(error) => return give_up(output, error),
     };
-    match tactical.run(&stop, &mut |row| output.text(&row.line())) {
-        Ok(rows) => {
-            let place = tactical.out.join(format!("{NAME}.md"));
-            output.text(&format!("table: {}", place.display()));
-            output.data(&std::fs::read_to_string(&place).unwrap_or_default());
-            match rows.iter().any(TacticalRow::is_broken) {
-                true => Exit::Partial,
-                false => Exit::Done,
-            }
-        }
-        Err(error) => {
-            let exit = give_up(output, error);
-            if stop.is_set() { Exit::Interrupted } else { exit }
-        }
-    }
+    let result = tactical.run(&stop, &mut |row| output.text(&row.line()));
+    let broken = result.map(|rows| rows.iter().any(TacticalRow::is_broken));
+    conclude(broken, &tactical.trials.out.join(format!("{NAME}.md")), &stop, output)
 }
 
 fn tactical(args: &ReproduceArgs) -> Result<Tactical, Failure> {
@@ -53,10 +39,7 @@ fn tactical(args: &ReproduceArgs) -> Result<Tactical, Failure> {
     Ok(Tactical {
         relays: chosen("systems", args.systems.as_deref(), &Relay::ALL)?,
         situations,
-        first: args.first,
-        repetitions: if args.quick { 1 } else { args.repetitions.max(1) },
-        out: args.out.clone().unwrap_or_else(|| PathBuf::from("results/s000")),
-        jobs: args.jobs,
-        fanfare: fanfare(),
+        repetitions: args.repetitions(),
+        trials: args.trials("results/s000"),
     })
 }

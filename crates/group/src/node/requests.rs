@@ -67,6 +67,9 @@ impl GroupNode {
         asked: &mut BTreeMap<Wanted, Request>,
     ) {
         for key in self.objects_between(nack, first, last) {
+            if asked.len() >= WANTED_MAX {
+                return;
+            }
             let Some(cached) = self.cache.get(key) else { continue };
             let (info_here, has_info) = (cached.info.is_some(), cached.has_info);
             let all = level.has(RepairLevel::OBJECT);

@@ -1,6 +1,7 @@
 //! What came of it, for people and for programs.
 
 use super::{Company, tally::Share};
+use crate::trials::versions;
 use std::fmt::Write as _;
 
 /// One system on one radio.
@@ -94,12 +95,7 @@ pub(super) fn markdown(company: &Company, rows: &[CompanyRow]) -> String {
             row.late_ms
         );
     }
-    text.push_str("\nVersions, and a hash of how each is set:\n\n");
-    let mut versions: Vec<String> =
-        rows.iter().map(|row| format!("- {}: {}\n", row.system, row.version)).collect();
-    versions.sort();
-    versions.dedup();
-    text.extend(versions);
+    text += &versions(rows.iter().map(|row| (row.system.as_str(), row.version.as_str())));
     for row in rows.iter().filter(|row| row.is_broken()) {
         let _ = writeln!(text, "\n{} on the {} radio: {}.", row.system, row.radio, row.why);
     }

@@ -15,7 +15,7 @@ pub(crate) mod voice;
 mod zeromq;
 
 use super::{Tools, program::Program, workshop};
-use crate::{error::LabError, host::Host, wait::Bell};
+use crate::{error::LabError, host::Host, name, wait::Bell};
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
@@ -76,10 +76,7 @@ impl FromStr for Carrier {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|carrier| carrier.name() == text).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("carries no messages between many. Use some of {names}")
-        })
+        name::find(text, Self::ALL, Self::name, "carries no messages between many")
     }
 }
 
@@ -182,17 +179,4 @@ fn give_up_soon(host: &Host) -> Result<(), LabError> {
     let setting = "/proc/sys/net/ipv4/tcp_syn_retries";
     host.enter(|| fs::write(setting, ATTEMPTS))?
         .map_err(|error| LabError::system(format!("host ({})", host.name()), &error))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn carriers_are_named_and_unknown_ones_are_told_the_names() {
-        for carrier in Carrier::ALL {
-            assert_eq!(carrier.name().parse(), Ok(carrier));
-        }
-        assert!("x".parse::<Carrier>().unwrap_err().contains("zeromq-norm"));
-    }
 }

@@ -8,13 +8,15 @@ use super::{
 };
 use crate::{
     error::{LabError, Refusal},
-    peer::{Peer, System, Tools},
+    peer::{Peer, System},
     rights,
     scratch::Scratch,
     stop::Stop,
+    trials::{self, Trials},
 };
 use std::{
     fs,
+    ops::Range,
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::{Condvar, Mutex, PoisonError},
@@ -40,16 +42,10 @@ pub struct Campaign {
     pub leave_out_missing: bool,
     /// Which cells.
     pub cells: Vec<Cell>,
-    /// Number of the first repetition; others have other losses.
-    pub first: u32,
-    /// How often each.
-    pub repetitions: u32,
-    /// Where records and tables go.
-    pub out: PathBuf,
-    /// Trials side by side at most.
-    pub jobs: usize,
-    /// Our own program.
-    pub fanfare: PathBuf,
+    /// Numbers of the repetitions; each has other losses.
+    pub repetitions: Range<u32>,
+    /// How they are run.
+    pub trials: Trials,
 }
 
 /// What a campaign tells while it runs.
@@ -96,13 +92,6 @@ struct Shared<'a> {
 }
 
 impl Campaign {
-    /// Where peers that were compiled or fetched are kept.
-    pub(crate) fn cache() -> PathBuf {
-        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-        let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
-        base.unwrap_or_else(std::env::temp_dir).join("fanfare/peers")
-    }
-
     /// Where files of a trial are: in memory, if there is such a place.
     pub(crate) fn scratch_base() -> PathBuf {
         let memory = Path::new("/dev/shm");
@@ -120,7 +109,7 @@ impl Campaign {
     ) -> Result<Measured, LabError> {
         rights::check()?;
         let peers = self.prepare(tell)?;
-        let ledger = Ledger::open(&self.out)?;
+        let ledger = Ledger::open(&self.trials.out)?;
         let all = self.jobs(&peers);
         let count = all.len();
         let jobs: Vec<Job> =
@@ -139,7 +128,7 @@ impl Campaign {
             stop,
         };
         thread::scope(|scope| {
-            for _ in 0..self.jobs.max(1) {
+            for _ in 0..self.trials.jobs() {
                 scope.spawn(|| work.run());
             }
         });
@@ -149,7 +138,7 @@ impl Campaign {
             peers.iter().map(|(system, peer)| (*system, peer.version())).collect();
         let records = shared.ledger.records().to_vec();
         // Tables of what there is, also where the trials ended early: why they did is told first.
-        let points = table::write(&self.experiment, &versions, &records, &self.out);
+        let points = table::write(&self.experiment, &versions, &records, &self.trials.out);
         match shared.failure {
             Some(failure) => Err(failure),
             None => Ok(Measured { records, points: points? }),
@@ -157,24 +146,19 @@ impl Campaign {
     }
 
     fn prepare(&self, tell: &mut dyn FnMut(&Progress<'_>)) -> Result<Vec<Prepared>, LabError> {
-        let tools = Tools { fanfare: self.fanfare.clone(), cache: Self::cache() };
-        let mut peers = Vec::new();
-        for system in &self.systems {
-            match system.prepare(&tools) {
-                Ok(peer) => peers.push((*system, peer)),
-                Err(error) if self.leave_out_missing && error.refusal == Refusal::Missing => {
-                    tell(&Progress::Missing(*system, &error));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(peers)
+        let tools = self.trials.tools();
+        trials::available(
+            &self.systems,
+            |system| system.prepare(&tools),
+            |_| self.leave_out_missing,
+            |system, error| tell(&Progress::Missing(system, error)),
+        )
     }
 
     /// All systems of a cell one after another, so that they meet the same hour.
     fn jobs(&self, peers: &[Prepared]) -> Vec<Job> {
         let mut jobs = Vec::new();
-        for repetition in self.first..self.first.saturating_add(self.repetitions) {
+        for repetition in self.repetitions.clone() {
             for cell in &self.cells {
                 jobs.extend(peers.iter().map(|(system, _)| Job {
                     system: *system,
@@ -294,7 +278,7 @@ impl Work<'_, '_> {
             return;
         }
         let name = format!("{}-{}-{}", job.cell.key.replace(':', "-"), job.system, job.repetition);
-        let place = self.campaign.out.join("logs").join(name);
+        let place = self.campaign.trials.out.join("logs").join(name);
         let logs = fs::read_dir(directory).into_iter().flatten().flatten();
         for log in logs.filter(|log| log.path().extension().is_some_and(|kind| kind == "log")) {
             // Only for a person: no reason to stop.

@@ -4,6 +4,7 @@ use super::{
     Relay, Situation,
     trial::{SENDING, SUBSCRIBERS},
 };
+use crate::trials::versions;
 use std::fmt::Write as _;
 
 /// The paper's figures, as the simulated table has them.
@@ -149,12 +150,8 @@ pub(super) fn markdown(rows: &[TacticalRow]) -> String {
             }
         }
     }
-    text.push_str("\nDisService's sender never answers, whether it hears or not.\n\nVersions, and a hash of how each is set:\n\n");
-    let mut versions: Vec<String> =
-        rows.iter().map(|row| format!("- {}: {}\n", row.relay, row.version)).collect();
-    versions.sort();
-    versions.dedup();
-    text.extend(versions);
+    text.push_str("\nDisService's sender never answers, whether it hears or not.\n");
+    text += &versions(rows.iter().map(|row| (row.relay.name(), row.version.as_str())));
     for row in rows.iter().filter(|row| row.is_broken()) {
         let _ = writeln!(text, "\n{}", row.line());
     }

@@ -32,12 +32,9 @@ impl Confirmation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::at;
 
     const RTT: Duration = Duration::from_millis(100);
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
 
     #[test]
     fn a_single_loss_is_no_congestion_and_a_second_within_a_round_trip_is() {

@@ -128,16 +128,13 @@ impl Guard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::at;
 
     const GRTT: Duration = Duration::from_millis(100);
 
     fn identity(port: u16, instance: u16) -> Identity {
         let source = SocketAddr::from(([10, 0, 0, 1], port));
         Identity { source, instance: InstanceId(instance) }
-    }
-
-    fn at(ms: u64) -> Time {
-        Time::ZERO + Duration::from_millis(ms)
     }
 
     #[test]

@@ -105,12 +105,9 @@ impl ReceiveRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::at;
 
     const RTT: Duration = Duration::from_millis(200);
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
 
     /// A thousand bytes each 10 ms for a second: 100,000 bytes a second.
     fn steady(starting: bool) -> ReceiveRate {

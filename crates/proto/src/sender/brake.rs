@@ -74,12 +74,9 @@ impl Brake {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::at;
 
     const NODE: NodeId = NodeId(7);
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
 
     #[test]
     fn overruns_of_one_buffer_cut_once_and_later_ones_again() {

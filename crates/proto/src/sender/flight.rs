@@ -39,11 +39,7 @@ impl Flight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Duration;
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
+    use crate::time::at;
 
     #[test]
     fn only_what_was_sent_after_the_asker_looked_is_on_its_way() {

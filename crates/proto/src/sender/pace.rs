@@ -120,12 +120,9 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::at;
 
     const RATE: Bitrate = Bitrate::kbps(8);
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
 
     #[test]
     fn a_message_takes_the_time_its_bytes_need() {

@@ -133,14 +133,11 @@ mod tests {
         super::{block::BlockDemand, demand::ObjectDemand},
         *,
     };
+    use crate::time::at;
     use core::ops::Range;
 
     const TIMING: CycleTiming =
         CycleTiming { aggregate: Duration::from_millis(500), holdoff: Duration::from_millis(100) };
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
 
     fn demand(ordinal: u64, block: u32, symbols: Range<u16>) -> Demand {
         let mut object = ObjectDemand::default();

@@ -41,12 +41,9 @@ impl Sequel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::at;
 
     const CYCLE: Duration = Duration::from_millis(100);
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
 
     #[test]
     fn objects_that_come_together_before_any_is_sent_are_not_followed_by_more() {

@@ -4,7 +4,7 @@ use super::{fields::Fields, nodes::Nodes, units};
 use core::ops::Range;
 use fanfare_proto::{
     Bitrate, Duration,
-    congestion::layered::{LayeredControl, Scheme, scheme::LAYERS_MAX},
+    congestion::layered::{LayeredControl, Scheme, announcement::INTERVAL, scheme::LAYERS_MAX},
 };
 
 /// Sessions as the file describes them; nodes by number.
@@ -49,7 +49,7 @@ pub(super) fn read(fields: &Fields<'_>, nodes: &Nodes) -> Option<Sessions> {
         control: control.unwrap_or(LayeredControl::Era),
         scheme: scheme(fields).unwrap_or(Scheme::Listed(Vec::new())),
         packet: fields.count("packet", 64..=9000).map_or(512, |n| n as u16),
-        interval: time("interval").unwrap_or(Duration::from_secs(1)),
+        interval: fields.read("interval", interval).unwrap_or(Duration::from_secs(1)),
         rtt: time("rtt").unwrap_or(Duration::from_millis(60)),
         during: start..time("stop").unwrap_or(Duration::MAX),
         join: time("join").unwrap_or(start),
@@ -73,6 +73,15 @@ impl Sessions {
             fields.mistakes.note(fields.at, format!("flow.to ({to} nodes): {why}"));
         }
         both.is_none() && (from <= 1 || from == to)
+    }
+}
+
+/// One that receivers follow.
+fn interval(text: &str) -> Result<Duration, String> {
+    let (interval, (least, most)) = (units::time(text)?, INTERVAL.into_inner());
+    match (u128::from(least)..=u128::from(most)).contains(&interval.as_millis()) {
+        true => Ok(interval),
+        false => Err(format!("no receiver adapts so often. Write {least}ms to {most}ms")),
     }
 }
 

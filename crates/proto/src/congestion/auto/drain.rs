@@ -134,12 +134,10 @@ impl Drain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::at;
 
     const RTT: Duration = Duration::from_millis(100);
 
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
     fn view(base: u16) -> View {
         View {
             pace: 1.0,

@@ -97,7 +97,7 @@ pub(super) fn at_start(base: f64, view: &View) -> (f64, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Duration;
+    use crate::time::at;
 
     fn view(bottleneck: Option<f64>) -> View {
         View {
@@ -110,9 +110,6 @@ mod tests {
             base: 0,
             bottleneck,
         }
-    }
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
     }
 
     #[test]

@@ -78,10 +78,7 @@ impl Probes {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Duration::from_millis(millis)
-    }
+    use crate::time::at;
 
     #[test]
     fn a_report_is_about_what_was_sent_in_a_span_before_its_probe() {

@@ -26,7 +26,8 @@ const VERSION: u8 = 1;
 /// Bytes up to the first group's address.
 const HEAD: usize = 26;
 /// Adaptation more often than this is not seen by the network; less often, nobody would wait for.
-const INTERVAL: core::ops::RangeInclusive<u16> = 50..=60_000;
+/// Milliseconds, on the wire.
+pub const INTERVAL: core::ops::RangeInclusive<u16> = 50..=60_000;
 /// A packet holds a header and something, and fits into a datagram.
 const PACKET: core::ops::RangeInclusive<u16> = 64..=65_000;
 /// An object has 48 bits of length, as on NORM's wire.

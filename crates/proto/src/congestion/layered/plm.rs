@@ -116,10 +116,8 @@ impl LayeredController for Plm {
 mod tests {
     use super::super::tests::{arrival, terms};
     use super::*;
+    use crate::time::at;
 
-    fn at(ms: u64) -> Time {
-        Time::ZERO + Duration::from_millis(ms)
-    }
     fn pairs(plm: &mut Plm, ms: u64, rates: &[f64]) {
         for rate in rates {
             let (now, packet) = arrival(ms);

@@ -273,6 +273,7 @@ mod tests {
     use super::super::tests::{announcement, header};
     use super::*;
     use crate::rate::Bitrate;
+    use crate::time::at;
     use core::net::Ipv4Addr;
 
     fn receiver(control: LayeredControl) -> LayeredReceiver {
@@ -323,7 +324,6 @@ mod tests {
     fn loss_is_counted_on_joined_layers_and_strangers_are_not_heard() {
         let mut receiver = receiver(LayeredControl::Rlm);
         hear(&mut receiver, &Announcement { rhythm: Rhythm::Even, ..announcement() });
-        let at = |ms| Time::ZERO + Duration::from_millis(ms);
         for (n, sequence) in [0, 1, 4].into_iter().enumerate() {
             receiver.on_packet(at(n as u64), &Header { sequence, ..header(0) }, 512);
         }

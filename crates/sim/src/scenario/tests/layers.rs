@@ -60,6 +60,8 @@ fn layers_that_cannot_be_and_sources_without_receivers_are_told_with_their_lines
     assert!(unequal.contains("flow.to (1 nodes): 2 sources need a receiver each"), "{unequal}");
     assert!(wrong("to = \"r*\"\nlayers", "to = \"s1\"\nlayers").contains("is a source"));
     assert!(wrong("\"plm\"", "\"plum\"").contains("plm"));
+    let hasty = wrong("join = \"2s\"", "interval = \"0s\"");
+    assert!(hasty.contains("flow.interval (0s): no receiver adapts so often"), "{hasty}");
     let lab = Scenario::parse_for_laboratory(LAYERS, &no_files).unwrap_err();
     assert!(lab[0].to_string().contains("runs in the simulator only"), "{lab:?}");
 }

@@ -30,11 +30,11 @@ impl Intervals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::at;
 
     #[test]
     fn an_interval_ends_once_and_a_late_packet_does_not_reopen_it() {
         let mut intervals = Intervals::new(Duration::from_secs(1));
-        let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let turns = [2_300, 2_999, 3_000, 2_999, 3_400, 5_000].map(|ms| intervals.turn(at(ms)));
         assert_eq!(turns, [false, false, true, false, false, true]);
     }

@@ -1,9 +1,14 @@
 //! Ours: how many layers the path bears, by its queue; beside flows that keep the queue full, by TCP's
 //! equation.
+//!
+//! What is seen is in files of its own (`glance`, `queue`, `leaves`, `loss_events`); all that is decided from
+//! it is here, as each decision takes back or waits for another.
 
 use super::{
     caution::{Caution, WANTED_LEAST},
+    glance::Glance,
     intervals::Intervals,
+    leaves::Leaves,
     loss_events::LossEvents,
     queue::{Busy, Stretch, Waiting, median},
     random_loss::RandomLoss,
@@ -41,14 +46,8 @@ const GLANCE: Duration = Duration::from_millis(60);
 /// Packets that a glance with losses needs: they come in clumps, and their share of fewer is noise.
 const LOSSY_PACKETS: f64 = 40.0;
 const OVERLOAD: f64 = 0.15;
-/// So long layers may go on coming after they were left, when what is too much stays what it was
-/// within these bounds. IGMP version 2 takes two to three seconds (RFC 2236), version 3 two.
-const LEAVE: Duration = Duration::from_secs(4);
-const UNCHANGED: core::ops::Range<f64> = 0.5..2.0;
 /// Who has this share of the line takes away all that is too much at once.
 const MINE: f64 = 0.5;
-/// A leave that takes no longer is as good as at once.
-const SOON: Duration = Duration::from_millis(1500);
 /// The longest that is waited for loss to show, seconds.
 const SHOWS: f64 = 0.5;
 /// With loss in so many of the last intervals, others fill the queue.
@@ -94,11 +93,10 @@ pub struct Era {
     intervals: Intervals,
     pairs: VecDeque<f64>,
     losses: LossEvents,
-    /// Transits of this interval, and of this step or glance.
+    /// Transits of this interval.
     interval: Stretch,
-    glance: Stretch,
-    glance_bits: f64,
-    glance_lost: f64,
+    /// This step or glance.
+    glance: Glance,
     /// The queue since it last began to grow.
     busy: Busy,
     interval_lost: bool,
@@ -109,12 +107,9 @@ pub struct Era {
     past: VecDeque<bool>,
     /// This interval drains.
     drained: bool,
-    /// The last glance has seen overload; the last answer to one, and how much it was.
+    /// The last glance has seen overload.
     overload: Option<f64>,
-    cut: Option<(Time, f64)>,
-    /// How long a leave takes, beyond what is soon; false when the last was not soon.
-    leave: Duration,
-    leaves_work: bool,
+    leaves: Leaves,
     /// No judgement before the last one shows.
     hold_until: Time,
     /// Where loss with a short queue is no congestion: what is lost of how much, lately.
@@ -133,9 +128,7 @@ impl Era {
             pairs: VecDeque::new(),
             losses: LossEvents::default(),
             interval: Stretch::new(now),
-            glance: Stretch::new(now),
-            glance_bits: 0.0,
-            glance_lost: 0.0,
+            glance: Glance::new(now),
             busy: Busy::default(),
             interval_lost: false,
             base: f64::INFINITY,
@@ -143,9 +136,7 @@ impl Era {
             past: VecDeque::new(),
             drained: false,
             overload: None,
-            cut: None,
-            leave: Duration::ZERO,
-            leaves_work: true,
+            leaves: Leaves::default(),
             hold_until: now,
             random: None,
             caution: Caution::FEW_LAYERS,
@@ -202,16 +193,8 @@ impl Era {
     fn hold(&mut self, now: Time, time: Duration) {
         self.hold_until = now + time;
         self.interval = Stretch::new(self.hold_until);
-        self.begin_glance(self.hold_until);
+        self.glance = Glance::new(self.hold_until);
         self.busy = Busy::default();
-    }
-    fn begin_glance(&mut self, now: Time) {
-        self.glance = Stretch::new(now);
-        (self.glance_bits, self.glance_lost) = (0.0, 0.0);
-    }
-    /// Bit/s that arrived in this glance.
-    fn passed(&self, now: Time) -> f64 {
-        self.glance_bits / now.since(self.glance.began()).as_secs_f64().max(1e-3)
     }
 
     /// Start: more, until the queue grows, something is lost, or pairs say that this is all.
@@ -220,16 +203,16 @@ impl Era {
             // The base layer alone would take a second to say more than its first pair.
             if !self.pairs.is_empty() && self.level == 1 {
                 self.set_rate(self.rate * GROWTH);
-                self.begin_glance(now);
+                self.glance = Glance::new(now);
             }
             return;
         };
         let queue = waiting.end - self.base;
         let grows = queue > self.wanted(self.rate) && waiting.slope > OVERLOAD;
-        if self.glance_lost > 0.0 || grows {
-            let passed = self.passed(now).min(self.rate);
+        if self.glance.has_lost() || grows {
+            let passed = self.glance.passed(now).min(self.rate);
             self.phase = Phase::Queue;
-            if self.glance_lost > 0.0 {
+            if self.glance.has_lost() {
                 let packet = f64::from(self.terms.packet);
                 self.losses.assume(passed, self.rtt(waiting.mean), packet);
             }
@@ -243,30 +226,30 @@ impl Era {
                 self.phase = Phase::Queue;
             }
         }
-        self.begin_glance(now);
+        self.glance = Glance::new(now);
     }
 
     /// In between: much more comes than passes. The rate goes down by what is too much, once two
     /// glances agree: the first has seen only the end of it.
     fn look(&mut self, now: Time) {
         let needed =
-            if self.glance_lost > 0.0 { LOSSY_PACKETS } else { self.caution.glance_packets };
+            if self.glance.has_lost() { LOSSY_PACKETS } else { self.caution.glance_packets };
         if self.glance.packets() < needed {
             return;
         }
         let Some(waiting) = self.glance.waiting(now) else { return };
-        let share = self.glance_lost / (self.glance.packets() + self.glance_lost);
+        let share = self.glance.share_lost();
         let over = waiting.over() + share / (1.0 - share);
         let queue = waiting.end - self.base;
         let seen = queue > 2.0 * self.wanted(self.rate) || share > 0.0;
-        self.begin_glance(now);
+        self.glance = Glance::new(now);
         let is_over = over > OVERLOAD && seen;
         let before = core::mem::replace(&mut self.overload, is_over.then_some(over));
         if !is_over {
             self.busy = Busy::default();
         }
         if before.is_some() && !is_over {
-            self.on_relief(now);
+            self.leaves.on_relief(now);
         }
         if share == 0.0 && self.grow_at_once(&waiting) {
             return self.hold(now, self.rtt(waiting.mean));
@@ -275,17 +258,14 @@ impl Era {
         // A queue that is full grows no more, and its losses do not show yet; when they do, a few
         // packets tell their share badly.
         let over = if share > 0.0 { (over + before) / 2.0 } else { over.max(before) };
-        let unchanged = |(since, before): (Time, f64)| {
-            now.since(since) < LEAVE && UNCHANGED.contains(&(over / before))
-        };
-        if self.cut.is_some_and(unchanged) {
+        if self.leaves.explain(now, over) {
             return;
         }
         let capacity = self.capacity().unwrap_or(self.rate);
         // A queue that drops is measured by what it drops.
         let known = if share > 0.0 { None } else { self.busy.excess(self.sum(), capacity) };
         let excess = known.unwrap_or(over * capacity);
-        self.cut = Some((now, excess / capacity));
+        self.leaves.on_cut(now, excess / capacity);
         // All who share a line see all that is too much; who has less of it takes less of that away.
         let part = (self.rate / (MINE * capacity)).min(1.0);
         self.set_rate((self.rate - part * excess).max(self.rate * self.caution.cut_least));
@@ -301,7 +281,7 @@ impl Era {
         let Some(capacity) = self.capacity() else { return false };
         let short = EMPTY.max(self.wanted(self.rate) * SHORTLY);
         let grown = self.rate + AT_ONCE * capacity;
-        let may = self.phase == Phase::Queue && !self.drained && self.leaves_work;
+        let may = self.phase == Phase::Queue && !self.drained && self.leaves.work();
         let grows =
             waiting.mean - self.base < short && self.rate >= MOST * capacity && grown <= capacity;
         if may && grows {
@@ -309,16 +289,9 @@ impl Era {
         }
         may && grows
     }
-    /// Overload has ended: if it is what was left, so long leaves take here.
-    fn on_relief(&mut self, now: Time) {
-        let Some((since, _)) = self.cut.take() else { return };
-        let took = now.since(since);
-        self.leaves_work = took <= SOON;
-        self.leave = if took <= SOON { Duration::ZERO } else { took.min(LEAVE) };
-    }
     /// Layers were left, and come nevertheless: whatever is measured now says nothing new.
     fn is_leaving(&self, now: Time) -> bool {
-        self.overload.is_some() && self.cut.is_some_and(|(since, _)| now.since(since) < LEAVE)
+        self.overload.is_some() && self.leaves.are_awaited(now)
     }
 
     /// Once in an interval.
@@ -342,8 +315,8 @@ impl Era {
             Phase::Queue => {
                 let before = self.level;
                 self.by_queue(&waiting);
-                if self.level < before && self.leave > Duration::ZERO {
-                    self.hold(now, self.leave);
+                if self.level < before && self.leaves.time() > Duration::ZERO {
+                    self.hold(now, self.leaves.time());
                 }
             }
             Phase::Tcp => self.by_tcp(&waiting),
@@ -388,12 +361,15 @@ impl Era {
             let beside = self.rate < MOST * capacity || lossy > 0;
             if emptied {
                 self.phase = Phase::Queue;
-            } else if self.leaves_work && beside {
+            } else if self.leaves.work() && beside {
                 self.phase = Phase::Tcp;
             }
         }
         // Where a drain tells nothing, an end of loss must.
-        if self.phase == Phase::Tcp && !self.leaves_work && lossy == 0 && self.past.len() == MEMORY
+        if self.phase == Phase::Tcp
+            && !self.leaves.work()
+            && lossy == 0
+            && self.past.len() == MEMORY
         {
             self.phase = Phase::Queue;
         }
@@ -430,9 +406,7 @@ impl LayeredController for Era {
         self.interval_lost |= lost > 0;
         if now >= self.hold_until {
             self.interval.add(now, arrival.transit);
-            self.glance.add(now, arrival.transit);
-            self.glance_bits += 8.0 * arrival.bytes as f64;
-            self.glance_lost += f64::from(lost);
+            self.glance.add(now, arrival, lost);
             self.busy.add(now, arrival);
         }
         let (length, starting) = match self.phase {

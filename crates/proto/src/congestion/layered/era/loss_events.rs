@@ -77,12 +77,9 @@ fn fraction_of(rate: f64, rtt: Duration, packet: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::at;
 
     const RTT: Duration = Duration::from_millis(100);
-
-    fn at(ms: u64) -> Time {
-        Time::ZERO + Duration::from_millis(ms)
-    }
 
     #[test]
     fn one_loss_in_a_hundred_packets_is_tcps_rate_at_one_percent() {

@@ -6,8 +6,10 @@
 //! before it overflows, and a flow that leaves no queue alone is answered as TCP would.
 
 mod caution;
+mod glance;
 mod intervals;
 mod law;
+mod leaves;
 mod loss_events;
 mod published;
 mod queue;

@@ -125,12 +125,11 @@ pub(super) fn median(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Duration;
+    use crate::time::{Duration, at};
 
     #[test]
     fn a_line_through_transits_tells_growth_and_where_it_ends() {
         let mut stretch = Stretch::new(Time::ZERO);
-        let at = |ms| Time::ZERO + Duration::from_millis(ms);
         assert_eq!(stretch.waiting(at(0)), None);
         // 30 ms, and half a millisecond more each millisecond, give or take 4 ms.
         for ms in 0..200 {

@@ -1,0 +1,97 @@
+//! How trials are run, whatever they measure, and how their tables are kept.
+
+use crate::{
+    error::{LabError, Refusal},
+    peer::Tools,
+};
+use std::{collections::BTreeSet, fs, io, path::PathBuf};
+
+/// With what trials are run, and where what they give goes.
+#[derive(Debug, Clone)]
+pub struct Trials {
+    /// Where records and tables go.
+    pub out: PathBuf,
+    /// Side by side at most.
+    pub jobs: usize,
+    /// Our own program.
+    pub fanfare: PathBuf,
+}
+
+impl Trials {
+    /// Side by side at most: one at least.
+    pub(crate) fn jobs(&self) -> usize {
+        self.jobs.max(1)
+    }
+    pub(crate) fn tools(&self) -> Tools {
+        Tools::of(&self.fanfare)
+    }
+    /// A table for people, NAME.md, and the same for programs, NAME.csv.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(crate) fn write(&self, name: &str, markdown: &str, csv: &str) -> Result<(), LabError> {
+        let failed = |error: io::Error| LabError::system(self.out.display(), &error);
+        fs::create_dir_all(&self.out).map_err(failed)?;
+        for (kind, text) in [("md", markdown), ("csv", csv)] {
+            fs::write(self.out.join(format!("{name}.{kind}")), text).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+/// Those of `systems` that can be run. One that is missing and may be is told instead.
+///
+/// # Errors
+/// One that is needed is missing, or cannot be made.
+pub(crate) fn available<S: Copy, P>(
+    systems: &[S],
+    prepare: impl Fn(S) -> Result<P, LabError>,
+    may_lack: impl Fn(S) -> bool,
+    mut missing: impl FnMut(S, &LabError),
+) -> Result<Vec<(S, P)>, LabError> {
+    let mut available = Vec::new();
+    for system in systems {
+        match prepare(*system) {
+            Ok(prepared) => available.push((*system, prepared)),
+            Err(error) if error.refusal == Refusal::Missing && may_lack(*system) => {
+                missing(*system, &error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(available)
+}
+
+/// Each system and its version once, as a table for people ends.
+pub(crate) fn versions<'a>(measured: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let each: BTreeSet<(&str, &str)> = measured.collect();
+    let lines = each.iter().map(|(system, version)| format!("- {system}: {version}\n"));
+    "\nVersions, and a hash of how each is set:\n\n".to_owned() + &lines.collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::System;
+
+    #[test]
+    fn only_a_missing_system_that_may_be_missing_is_left_out() {
+        let prepare = |system| match system {
+            System::Fanfare => Ok(1),
+            System::Norm => Err(LabError::new(Refusal::Missing, "lab.peer", "norm")),
+            _ => Err(LabError::new(Refusal::System, "lab.peer", "broken")),
+        };
+        let both = [System::Norm, System::Fanfare];
+        let mut told = Vec::new();
+        let found = available(&both, prepare, |_| true, |system, _| told.push(system));
+        assert_eq!((found, told), (Ok(vec![(System::Fanfare, 1)]), vec![System::Norm]));
+        assert!(available(&both, prepare, |_| false, |_, _| {}).is_err());
+        assert!(available(&[System::Tcp], prepare, |_| true, |_, _| {}).is_err());
+    }
+
+    #[test]
+    fn a_version_is_told_once_in_the_order_of_systems() {
+        let text = versions([("norm", "2"), ("fanfare", "1"), ("norm", "2")].into_iter());
+        assert!(text.ends_with("\n\n- fanfare: 1\n- norm: 2\n"), "{text}");
+    }
+}
