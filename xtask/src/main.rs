@@ -99,7 +99,11 @@ fn reproduce() -> Outcome {
     const RUN: [&str; 6] = ["run", "--release", "--locked", "-p", "fanfare-cli", "--"];
     const QUICK: [&str; 6] =
         ["lab", "reproduce", "s000-table2", "--quick", "--out", "target/reproduce"];
-    step::cargo_unless(&[&RUN[..], &QUICK].concat(), TOO_BUSY, "this machine is too busy to measure")
+    step::cargo_unless(
+        &[&RUN[..], &QUICK].concat(),
+        TOO_BUSY,
+        "this machine is too busy to measure",
+    )
 }
 
 fn interop() -> Outcome {

@@ -17,7 +17,7 @@
 //! - [`time`], [`rate`], [`rng`], [`backoff`]: the units, and the one source of chance.
 //! - [`config`], [`datagram`], [`enqueue`], [`event`], [`timer`], [`report`], [`stats`], [`storage`]:
 //!   what goes in and what comes out.
-//! - [`partition`]: how an object is cut into blocks and symbols.
+//! - [`partition`]: how an object is cut into blocks and symbols. `naming`: which repairs are parity.
 //! - [`session`]: who gets a datagram, who speaks next. It holds no protocol rule. [`handle`]: the
 //!   commands of the application. [`cooperation`]: receivers that help each other.
 //! - `sender`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
@@ -41,6 +41,7 @@ pub mod event;
 mod fti;
 pub mod handle;
 mod namesake;
+mod naming;
 pub mod partition;
 pub mod rate;
 mod receiver;

@@ -124,7 +124,9 @@ fn deliver(cell: &Cell<'_>, order: Order<'_>) -> Result<Transfer, LabError> {
         let done = delivery.done().into_iter().collect::<Option<Vec<Instant>>>();
         let done = done.filter(|_| why.is_empty()).unwrap_or_default();
         let since = |begun: Instant| {
-            done.iter().map(move |at| size * 8.0 / (*at - begun).as_secs_f64()).collect::<Vec<f64>>()
+            done.iter()
+                .map(move |at| size * 8.0 / (*at - begun).as_secs_f64())
+                .collect::<Vec<f64>>()
         };
         let least = |each: &[f64]| each.iter().copied().min_by(f64::total_cmp).unwrap_or(0.0);
         let each = since(first);

@@ -24,6 +24,8 @@ pub(super) struct Outgoing {
     small: BTreeMap<ObjectKey, Vec<u8>>,
     /// Most recently used last.
     windows: VecDeque<Window>,
+    /// What was read alone: a symbol that is sent again.
+    apart: Option<Window>,
     failed: Option<ObjectKey>,
     /// Where the windows' memory comes from, when other streams want some, too.
     room: Option<Room>,
@@ -67,6 +69,7 @@ impl Outgoing {
         let of_it = |window: &&Window| window.key == key;
         self.give(self.windows.iter().filter(of_it).map(|window| window.taken).sum());
         self.windows.retain(|window| window.key != key);
+        self.apart.take_if(|window| window.key == key);
     }
 
     /// From now on memory comes from here.
@@ -149,6 +152,9 @@ impl Outgoing {
             return wanted.ok_or(StorageError::Failed);
         }
         let found = self.windows.iter().position(|w| w.get(key, offset, len).is_some());
+        if found.is_none() && len < BLOCK && !self.goes_on(key, offset, len) {
+            return self.bytes_apart(key, offset, len);
+        }
         let window = match found {
             Some(last) if last + 1 == self.windows.len() => None,
             Some(at) => self.windows.remove(at),
@@ -158,6 +164,32 @@ impl Outgoing {
         let bytes = self.windows.back().and_then(|window| window.get(key, offset, len));
         if bytes.is_none() {
             // Shorter than it was when announced: somebody cut it.
+            self.failed = Some(key);
+        }
+        bytes.ok_or(StorageError::Failed)
+    }
+
+    /// Whether what is wanted begins a file, or goes on where something that was read ends.
+    fn goes_on(&self, key: ObjectKey, offset: u64, len: usize) -> bool {
+        let mut read = self.windows.iter().chain(&self.apart).filter(|w| w.key == key).peekable();
+        read.peek().is_none() || read.any(|window| window.is_read_through(key, offset, len))
+    }
+
+    /// What lies elsewhere than what is read through: just that. A window for each symbol that is sent
+    /// again would be read in vain, and in the place of the one that is being sent.
+    fn bytes_apart(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        len: usize,
+    ) -> Result<&[u8], StorageError> {
+        let mut bytes = self.apart.take().map(|window| window.bytes).unwrap_or_default();
+        bytes.resize(len, 0);
+        let filled = self.read_file(key, offset, &mut bytes)?;
+        bytes.truncate(filled);
+        let apart = self.apart.insert(Window { key, offset, bytes, taken: 0 });
+        let bytes = apart.get(key, offset, len);
+        if bytes.is_none() {
             self.failed = Some(key);
         }
         bytes.ok_or(StorageError::Failed)
@@ -230,5 +262,53 @@ impl Outgoing {
             }
         }
         Ok(filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+    use std::{
+        io,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    /// Counts what is read of it.
+    #[derive(Debug)]
+    struct Counted(Vec<u8>, AtomicUsize);
+
+    impl ReadAt for Counted {
+        fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+            let count = self.0.read_at(into, offset)?;
+            self.1.fetch_add(count, Ordering::Relaxed);
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn a_symbol_that_is_sent_again_is_read_alone_and_what_is_read_through_is_read_once() {
+        const LEN: usize = 1000;
+        let size = 4 * WINDOW;
+        let file = Arc::new(Counted((0..size).map(|n| (n % 251) as u8).collect(), 0.into()));
+        let key =
+            ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
+        let mut outgoing = Outgoing::default();
+        outgoing.add(key, file.clone());
+        let mut again = 0;
+        for symbol in 0..size / LEN {
+            let mut read = |symbol: usize| {
+                let mut bytes = Vec::new();
+                outgoing.append(key, (symbol * LEN) as u64, LEN, &mut bytes).unwrap();
+                assert_eq!(bytes, file.0[symbol * LEN..][..LEN]);
+            };
+            read(symbol);
+            if symbol > 600 && symbol % 10 == 0 {
+                read(symbol - 600);
+                again += LEN;
+            }
+        }
+        let read = file.1.load(Ordering::Relaxed);
+        assert!(read <= size + again + 4 * LEN, "{read} of {size}, {again} again");
     }
 }

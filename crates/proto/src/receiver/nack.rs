@@ -59,6 +59,12 @@ impl NackCycle {
         self.ours = true;
     }
 
+    /// The sender is one of ours that knows all its few receivers, which is what a back-off factor
+    /// of 1 tells of it: it serves each request at once, and nothing twice.
+    pub(crate) fn is_answered_at_once(&self, timing: &Timing) -> bool {
+        answers_at_once(self.ours, timing)
+    }
+
     /// Something before `limit` is missing at a block's end, a flush or a timeout. True when a
     /// back-off begins.
     pub(crate) fn on_need(
@@ -167,16 +173,20 @@ impl NackCycle {
     }
 }
 
+fn answers_at_once(ours: bool, timing: &Timing) -> bool {
+    ours && timing.backoff <= 1
+}
+
 /// RFC 5740 5.3: (K+2)*GRTT lets a repair arrive before it is asked for again. With one receiver
 /// the sender does not gather requests: one GRTT, and the packet under way. Nor does a sender of ours
-/// that knows all its few receivers, which is what a back-off factor of 1 tells of it.
+/// that knows all its few receivers.
 fn holdoff_end(
     (path, ours): (NackPath, bool),
     since: Time,
     packet: Duration,
     timing: &Timing,
 ) -> Time {
-    let at_once = path == NackPath::Unicast || (ours && timing.backoff <= 1);
+    let at_once = path == NackPath::Unicast || answers_at_once(ours, timing);
     since
         + match at_once {
             true => timing.grtt + packet.min(timing.grtt),

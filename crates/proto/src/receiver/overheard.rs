@@ -3,6 +3,7 @@
 use super::{
     needs::Need,
     position::{ObjectIndex, Position},
+    request::Naming,
     runs::RunSet,
 };
 use alloc::collections::BTreeMap;
@@ -170,8 +171,8 @@ impl Overheard {
         same || fresh && asked.most >= u64::from(erasures)
     }
 
-    /// Whether everything in `need` was asked for.
-    pub(crate) fn covers(&self, need: &Need<'_>) -> bool {
+    /// Whether everything in `need` was asked for, by whom it would be asked for as `naming` says.
+    pub(crate) fn covers(&self, need: &Need<'_>, naming: Naming) -> bool {
         match *need {
             Need::Objects { first, last } => self.objects_left(first, last).next().is_none(),
             Need::Info { object } => self.has_info(object),
@@ -180,6 +181,10 @@ impl Overheard {
             }
             Need::Symbols { object, open, block, state } => {
                 let parity = open.format().parity;
+                if naming.names_few(state) {
+                    let wanted = super::request::wanted(state, 0);
+                    return self.has_symbols(object, block, state.erasures(), false, &wanted);
+                }
                 let wanted = super::request::wanted(state, parity);
                 let fresh = state.parity_seen().saturating_add(state.erasures()) <= parity;
                 self.has_symbols(object, block, state.erasures(), fresh, &wanted)

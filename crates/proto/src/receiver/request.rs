@@ -22,8 +22,29 @@ pub(crate) struct Coding {
     pub(crate) segment_size: Option<u16>,
     /// Symbols of a full block, likewise: encoding id 129 wants it in requests above symbols.
     pub(crate) max_block_len: u16,
-    /// Missing source symbols are asked for by name, not parity in their place.
-    pub(crate) by_name: bool,
+    /// What is asked for in the place of a missing source symbol.
+    pub(crate) naming: Naming,
+}
+
+/// Which missing source symbols are asked for by name, not by parity in their place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// None: one parity symbol serves many.
+    Parity,
+    /// Those of blocks that lack few: the sender is fast, and parity would have to be decoded.
+    Few,
+    /// All: who answers has no parity.
+    All,
+}
+
+/// Of a block so many are few: with more, one parity symbol serves many.
+const FEW: u16 = 2;
+
+impl Naming {
+    /// Whether this block's symbols are asked for by name because they are few.
+    pub(crate) fn names_few(self, state: &ReceiveBlock) -> bool {
+        self == Self::Few && state.erasures() <= FEW && state.parity_count() == 0
+    }
 }
 
 impl Coding {
@@ -33,7 +54,7 @@ impl Coding {
             field: format.fti.field,
             segment_size: Some(format.fti.segment_size),
             max_block_len: format.fti.max_block_len,
-            by_name: false,
+            naming: Naming::Parity,
         }
     }
     /// With nothing but the encoding id known. NRL's receivers take GF(2^16) for id 2 then.
@@ -42,7 +63,7 @@ impl Coding {
             FecId::ReedSolomonM => FieldSize::M16,
             FecId::ReedSolomon8 | FecId::SmallBlockSystematic => FieldSize::M8,
         };
-        Self { fec_id, field, segment_size: None, max_block_len: 0, by_name: false }
+        Self { fec_id, field, segment_size: None, max_block_len: 0, naming: Naming::Parity }
     }
     /// Bytes that the requests of one NACK may have: more is left for the next cycle.
     fn room(&self) -> usize {
@@ -104,10 +125,11 @@ impl Writing<'_> {
                         .all(|(first, last)| self.blocks(object, first, last))
             }
             Need::Symbols { open, .. } if !self.same_coding(open) => false,
-            Need::Symbols { .. } if self.overheard.covers(need) => true,
+            Need::Symbols { .. } if self.overheard.covers(need, self.coding.naming) => true,
             Need::Symbols { object, open, block, state } => {
-                let parity = if self.coding.by_name { 0 } else { open.format().parity };
-                let wanted = wanted(state, parity);
+                let naming = self.coding.naming;
+                let named = naming == Naming::All || naming.names_few(state);
+                let wanted = wanted(state, if named { 0 } else { open.format().parity });
                 wanted.iter().all(|&run| self.symbols(object, open.format(), block, run))
             }
         }
@@ -185,6 +207,16 @@ mod tests {
     fn as_many_parity_symbols_are_asked_as_are_missing() {
         assert_eq!(wanted(&block(16, &[3]), 4), [(16, 16)]);
         assert_eq!(wanted(&block(10, &[0, 5, 9]), 4), [(10, 12)]);
+    }
+
+    #[test]
+    fn of_a_fast_sender_a_few_are_asked_for_by_name_and_more_by_parity() {
+        let few = |lost: &[u16]| Naming::Few.names_few(&block(16, lost));
+        assert!(few(&[3]) && few(&[3, 9]) && !few(&[3, 9, 10]));
+        assert!(!Naming::Parity.names_few(&block(16, &[3])));
+        let mut with_parity = block(16, &[3, 9]);
+        with_parity.add_parity(0, b"parity");
+        assert!(!Naming::Few.names_few(&with_parity), "it is decoded anyway");
     }
 
     #[test]

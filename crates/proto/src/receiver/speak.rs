@@ -6,13 +6,14 @@ use super::{
     objects::Objects,
     position::Position,
     remote_sender::RemoteSender,
-    request::{self, Coding},
+    request::{self, Coding, Naming},
 };
 use crate::{
     config::FeedbackPath,
     congestion::Mode,
     context::Context,
     datagram::Destination,
+    naming,
     roll_call::{RECEPTION_ACK, STATUS_ACK},
     time::Time,
 };
@@ -119,15 +120,27 @@ impl RemoteSender {
         };
         let limit = self.overheard.limit().map_or(present, |limit| limit.min(present));
         let mut needs = needs_before(objects, initiated.min(limit));
-        if needs.all(|need| self.overheard.covers(&need)) {
+        let naming = self.naming();
+        if needs.all(|need| self.overheard.covers(&need, naming)) {
             return Vec::new();
         }
         // One NACK speaks of one coding: that of the first object to repair, which need not be the
         // latest.
         let mut needs = needs_before(objects, limit);
         let coding = needs.find_map(|need| need.format().map(Coding::of)).unwrap_or(latest);
-        let coding = Coding { by_name: self.by_name, ..coding };
+        let coding = Coding { naming, ..coding };
         request::encode(coding, &self.overheard, needs_before(objects, limit))
+    }
+
+    /// By name where nobody has parity; the few of a fast sender that answers each request at once.
+    fn naming(&self) -> Naming {
+        let fast =
+            || self.nack.is_answered_at_once(&self.timing) && naming::is_fast(self.rate.interval());
+        match self.by_name {
+            true => Naming::All,
+            false if fast() => Naming::Few,
+            false => Naming::Parity,
+        }
     }
 
     fn encode_nack(&mut self, now: Time, local: &Local, requests: &[u8], out: &mut Vec<u8>) {

@@ -1,8 +1,15 @@
 //! One block that was asked for: which parity is still fresh, and what is to be sent.
 
-use super::object::{Part, Piece, Purpose};
+use super::{
+    flight::Underway,
+    object::{Part, Piece, Purpose},
+};
 use alloc::collections::BTreeSet;
 use core::ops::Range;
+
+/// Of a block so much is repaired by name at most, one part of so many: what ten receivers that lose
+/// 0.3 % each lack together. Beyond that one parity symbol serves several.
+const NAMED_PART: u16 = 32;
 
 /// What receivers lack of one block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,13 +22,16 @@ pub(super) struct BlockDemand {
     pub(super) named: BTreeSet<u16>,
     /// Someone told a count without names.
     pub(super) unnamed: bool,
+    /// The symbols that are named are to be sent, rather than parity in their place: nobody has to
+    /// read a block back for them.
+    pub(super) by_name: bool,
 }
 
 impl BlockDemand {
     /// One receiver lacks just these.
     pub(super) fn named(symbols: Range<u16>) -> Self {
         let named: BTreeSet<u16> = symbols.collect();
-        Self { need: named.len() as u16, allowance: 0, named, unnamed: false }
+        Self { need: named.len() as u16, named, ..Self::default() }
     }
 
     /// As many symbols more as are worth their time.
@@ -29,8 +39,11 @@ impl BlockDemand {
         self.allowance = self.need.saturating_add(more(self.need));
     }
 
-    /// So many parity symbols are on their way to who asks.
-    pub(super) fn deduct(&mut self, symbols: u16) {
+    /// This is on its way to who asks.
+    pub(super) fn deduct(&mut self, underway: &Underway) {
+        let before = self.named.len();
+        self.named.retain(|symbol| !underway.sources.contains(symbol));
+        let symbols = underway.parity.saturating_add((before - self.named.len()) as u16);
         self.need = self.need.saturating_sub(symbols);
         self.allowance = self.allowance.saturating_sub(symbols);
     }
@@ -41,6 +54,16 @@ impl BlockDemand {
         self.allowance = self.allowance.max(other.allowance);
         self.named.extend(other.named);
         self.unnamed |= other.unnamed;
+        self.by_name &= other.by_name;
+    }
+
+    /// Whether it is to be served by the source symbols that it names.
+    fn is_for_names(&self, source: u16) -> bool {
+        self.by_name
+            && !self.unnamed
+            && self.named.last().is_some_and(|last| *last < source)
+            && usize::from(self.need) == self.named.len()
+            && self.allowance <= self.need
     }
 }
 
@@ -53,12 +76,14 @@ pub(super) struct TransmitBlock {
     parity_pending: u16,
     /// Symbols to be sent by name.
     named: BTreeSet<u16>,
+    /// So many were to be sent by name though there was parity.
+    rather_named: u16,
 }
 
 impl TransmitBlock {
     /// A block whose pass brought `proactive` parity symbols.
     pub(super) fn new(proactive: u16) -> Self {
-        Self { parity_next: proactive, parity_pending: 0, named: BTreeSet::new() }
+        Self { parity_next: proactive, parity_pending: 0, named: BTreeSet::new(), rather_named: 0 }
     }
 
     pub(super) fn has_pending(&self) -> bool {
@@ -68,6 +93,9 @@ impl TransmitBlock {
     /// RFC 5740 5.4.2: fresh parity as long as it suffices for the neediest receiver, then what was
     /// named. Parity still pending serves the new demand, too: the greater counts, never the sum.
     pub(super) fn demand(&mut self, wanted: &BlockDemand, source: u16, parity: u16) {
+        if self.parity_pending == 0 && self.takes_names(wanted, source) {
+            return;
+        }
         let fresh = parity.saturating_sub(self.parity_next);
         if fresh >= wanted.need {
             let sent = wanted.allowance.max(wanted.need).min(fresh);
@@ -80,6 +108,18 @@ impl TransmitBlock {
         if wanted.unnamed {
             self.named.extend(0..source);
         }
+    }
+
+    /// Takes what is asked for by name to be sent so, as far as that is few of the block.
+    fn takes_names(&mut self, wanted: &BlockDemand, source: u16) -> bool {
+        let more = wanted.named.difference(&self.named).count() as u16;
+        let total = self.rather_named.saturating_add(more);
+        let takes = wanted.is_for_names(source) && total <= source / NAMED_PART;
+        if takes {
+            self.rather_named = total;
+            self.named.extend(&wanted.named);
+        }
+        takes
     }
 
     /// The named symbols once more, whatever parity is left.
@@ -148,11 +188,11 @@ mod tests {
     fn what_is_on_its_way_is_not_sent_again() {
         let mut wanted = BlockDemand::named(0..7);
         wanted.allow(|_| 2);
-        wanted.deduct(4);
+        wanted.deduct(&Underway { parity: 4, ..Underway::default() });
         let mut block = TransmitBlock::new(4);
         block.demand(&wanted, 10, 20);
         assert_eq!(drain(&mut block).len(), 5);
-        wanted.deduct(9);
+        wanted.deduct(&Underway { parity: 9, ..Underway::default() });
         block.demand(&wanted, 10, 20);
         assert!(!block.has_pending());
     }
@@ -173,6 +213,42 @@ mod tests {
                 Part::Parity { block: 0, number: 2, ahead: 1 },
             ]
         );
+    }
+
+    fn by_name(symbols: Range<u16>) -> BlockDemand {
+        BlockDemand { by_name: true, ..BlockDemand::named(symbols) }
+    }
+
+    #[test]
+    fn few_symbols_are_sent_by_name_when_that_is_wanted_and_parity_serves_what_is_beyond() {
+        let mut block = TransmitBlock::new(0);
+        block.demand(&by_name(7..8), 64, 20);
+        block.demand(&by_name(9..10), 64, 20);
+        let named = |symbol| Part::Source { block: 0, symbol };
+        assert_eq!(drain(&mut block), [named(7), named(9)]);
+        block.demand(&by_name(11..12), 64, 20);
+        assert_eq!(drain(&mut block), [Part::Parity { block: 0, number: 0, ahead: 1 }]);
+    }
+
+    #[test]
+    fn what_is_named_is_not_sent_so_where_parity_or_a_count_is_asked_for() {
+        let mut counted = by_name(7..8);
+        counted.merge(BlockDemand::named(64..66));
+        let mut allowed = by_name(7..8);
+        allowed.allow(|_| 1);
+        for (wanted, parity) in [(counted, 2), (allowed, 2), (by_name(64..65), 1)] {
+            let mut block = TransmitBlock::new(0);
+            block.demand(&wanted, 64, 20);
+            let sent = drain(&mut block);
+            assert!(sent.len() == parity && matches!(sent[0], Part::Parity { .. }), "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn another_symbol_on_its_way_serves_nobody_who_named_one() {
+        let mut wanted = by_name(7..9);
+        wanted.deduct(&Underway { parity: 0, sources: [3, 7].into() });
+        assert_eq!((wanted.need, wanted.named.len()), (1, 1));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{
     block_ranges::BlockRanges,
     cache::{Cache, Found},
     coding::Coding,
+    flight::Underway,
     object::TransmitObject,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -76,15 +77,21 @@ impl Demand {
         symbols.for_each(|wanted| wanted.allow(&more));
     }
 
+    /// Symbols that are named are to be sent by name, where they are few.
+    pub(super) fn serve_by_name(&mut self) {
+        let symbols = self.objects.values_mut().flat_map(|object| object.symbols.values_mut());
+        symbols.for_each(|wanted| wanted.by_name = true);
+    }
+
     /// Leaves what is not on its way to the asker: `flight` has symbols by object and block. Who
     /// asks for all of what is on its way in part may ask again for the rest.
-    pub(super) fn deduct(&mut self, flight: &BTreeMap<(u64, u32), u16>) {
-        for ((ordinal, block), symbols) in flight {
+    pub(super) fn deduct(&mut self, flight: &BTreeMap<(u64, u32), Underway>) {
+        for ((ordinal, block), underway) in flight {
             let Some(object) = self.objects.get_mut(ordinal) else { continue };
             object.whole = false;
             object.blocks.remove(*block);
             if let Some(wanted) = object.symbols.get_mut(block) {
-                wanted.deduct(*symbols);
+                wanted.deduct(underway);
             }
         }
         for object in self.objects.values_mut() {

@@ -9,6 +9,7 @@ use crate::{
     context::Context,
     datagram::RecvMeta,
     event::Event,
+    naming,
     roll_call::{RECEPTION_ACK, STATUS_ACK},
     stats::DropReason,
     time::{Duration, Time},
@@ -53,6 +54,9 @@ impl Sender {
         if self.is_ending() && !self.service.is_deferred(node) {
             let loss = self.loss(node);
             reading.demand.allow(|need| self.parity_worth(need, &[loss]));
+        }
+        if self.is_small_group() && naming::is_fast(self.message_time()) {
+            reading.demand.serve_by_name();
         }
         self.deduct_flight(rtt, &mut reading.demand);
         let timing = self.cycle_timing();

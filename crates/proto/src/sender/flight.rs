@@ -6,33 +6,47 @@
 //! requests and of holding off: each can be served at once, and never twice.
 
 use crate::time::Time;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Symbols remembered: 50 ms at 1 Gbit/s, all of it repairs. What is forgotten may be sent twice.
 const SYMBOLS_MAX: usize = 4096;
 
-/// Symbols sent for repair, oldest first: when, and of which object and block.
+/// Symbols sent for repair, oldest first: when, of which object and block, and which source symbol.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
-    sent: VecDeque<(Time, u64, u32)>,
+    sent: VecDeque<(Time, u64, u32, Option<u16>)>,
+}
+
+/// What of a block is on its way.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Underway {
+    /// Parity symbols: each serves whoever lacks one.
+    pub(super) parity: u16,
+    /// Source symbols: they serve who lacks just these.
+    pub(super) sources: BTreeSet<u16>,
 }
 
 impl Flight {
-    /// A symbol goes out that is not part of a pass.
-    pub(super) fn on_sent(&mut self, now: Time, ordinal: u64, block: u32) {
+    /// A symbol goes out that is not part of a pass: `source`, or parity.
+    pub(super) fn on_sent(&mut self, now: Time, ordinal: u64, block: u32, source: Option<u16>) {
         if self.sent.len() >= SYMBOLS_MAX {
             self.sent.pop_front();
         }
-        self.sent.push_back((now, ordinal, block));
+        self.sent.push_back((now, ordinal, block, source));
     }
 
     /// Symbols of each block that were sent after `seen`.
-    pub(super) fn since(&self, seen: Time) -> BTreeMap<(u64, u32), u16> {
-        let mut symbols = BTreeMap::new();
-        for (_, ordinal, block) in self.sent.iter().rev().take_while(|(at, ..)| *at > seen) {
-            *symbols.entry((*ordinal, *block)).or_default() += 1;
+    pub(super) fn since(&self, seen: Time) -> BTreeMap<(u64, u32), Underway> {
+        let mut blocks: BTreeMap<_, Underway> = BTreeMap::new();
+        for (_, ordinal, block, source) in self.sent.iter().rev().take_while(|(at, ..)| *at > seen)
+        {
+            let underway = blocks.entry((*ordinal, *block)).or_default();
+            match source {
+                Some(symbol) => drop(underway.sources.insert(*symbol)),
+                None => underway.parity += 1,
+            }
         }
-        symbols
+        blocks
     }
 }
 
@@ -44,15 +58,17 @@ mod tests {
     #[test]
     fn only_what_was_sent_after_the_asker_looked_is_on_its_way() {
         let mut flight = Flight::default();
-        (0..10).for_each(|n| flight.on_sent(at(n), 1, u32::from(n >= 5)));
+        (0..10).for_each(|n| flight.on_sent(at(n), 1, u32::from(n >= 5), (n == 4).then_some(7)));
         assert_eq!(flight.since(at(9)), BTreeMap::new());
-        assert_eq!(flight.since(at(3)), [((1, 0), 1), ((1, 1), 5)].into());
+        let named = Underway { parity: 0, sources: [7].into() };
+        let parity = Underway { parity: 5, ..Underway::default() };
+        assert_eq!(flight.since(at(3)), [((1, 0), named), ((1, 1), parity)].into());
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
         let mut flight = Flight::default();
-        (0..SYMBOLS_MAX as u64 + 9).for_each(|n| flight.on_sent(at(n), n, 0));
+        (0..SYMBOLS_MAX as u64 + 9).for_each(|n| flight.on_sent(at(n), n, 0, None));
         assert_eq!(flight.since(Time::ZERO).len(), SYMBOLS_MAX);
     }
 }

@@ -163,7 +163,11 @@ impl Sender {
         }
         if matches!(piece.purpose, Purpose::Parity | Purpose::Explicit) && piece.part != Part::Info
         {
-            self.flight.on_sent(self.now, ordinal, block);
+            let source = match piece.part {
+                Part::Source { symbol, .. } => Some(symbol),
+                Part::Info | Part::Parity { .. } => None,
+            };
+            self.flight.on_sent(self.now, ordinal, block, source);
         }
         if passed {
             self.send_tail(ordinal);
