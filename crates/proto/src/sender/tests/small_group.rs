@@ -36,6 +36,30 @@ fn few(blocks: usize) -> Hand {
     hand
 }
 
+/// Some blocks of 64 symbols of many were sent at `rate` to two receivers that are known and waited for.
+fn few_at(rate: Bitrate) -> Hand {
+    let fec = FecConfig { source: 64, parity: 8, ..FecConfig::default() };
+    let mut hand = Hand::new(SenderConfig { fec, rate, ..config() });
+    hand.enqueue(100 * 64 * 2000, None);
+    hand.run(ms(5));
+    for node in [2, 3] {
+        hand.ack(node, AckKind::Application(STATUS_ACK, b"here"), None, 1);
+    }
+    hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
+    hand
+}
+
+#[test]
+fn what_a_few_lack_by_name_a_fast_sender_sends_again_and_a_slow_one_repairs_by_parity() {
+    for (rate, symbol) in [(Bitrate::mbps(200), 7), (Bitrate::mbps(20), 64)] {
+        let mut hand = few_at(rate);
+        hand.ask(2, 0, 7..8);
+        let of_first = |(block, _): &(u32, u16)| *block == 0;
+        let sent: Vec<_> = data(&hand.run(ms(1))).into_iter().filter(of_first).collect();
+        assert_eq!(sent, [(0, symbol)], "{rate}");
+    }
+}
+
 #[test]
 fn a_few_that_are_known_are_served_at_once_and_nothing_twice() {
     let mut hand = few(10);
