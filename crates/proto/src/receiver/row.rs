@@ -62,9 +62,7 @@ impl RemoteSender {
         let path = PathState { rtt, rate, size };
         let lost = self.loss.on_row(now, (first, count), marked, path);
         ctx.stats.lost += lost;
-        if self.feedback.mode() == Mode::Path {
-            self.measure_path(ctx, meta, (head, bytes), (count, lost));
-        }
+        self.measure_path(ctx, meta, (head, bytes), (count, lost));
         if self.loss.events() > events {
             self.feedback.on_news(now);
         }
@@ -79,9 +77,15 @@ impl RemoteSender {
     ) {
         let (arrived, marked) = (ctx.now.before(meta.waited), meta.ecn == Some(Ecn::Ce));
         let rtt = self.feedback.path_rtt(&self.timing);
-        let stamp = head.extensions.time();
+        let (stamp, counts) = (head.extensions.time(), self.feedback.mode() == Mode::Path);
+        if !counts && stamp.is_none() {
+            return;
+        }
         for _ in 0..count {
-            self.path.on_message(arrived, bytes, core::mem::take(&mut lost), marked, rtt);
+            if counts {
+                self.path.on_message(arrived, bytes, core::mem::take(&mut lost), marked, rtt);
+            }
+            // Stamps count before the sender has said that it wants to know of the path.
             if let Some(time) = stamp {
                 self.path.on_stamp(arrived, time);
             }

@@ -151,6 +151,14 @@ proptest! {
     }
 }
 
+#[test]
+fn stamps_that_come_before_the_sender_asks_of_the_path_count_in_rows_as_singly() {
+    // Found by the property above.
+    let trouble = Trouble { lost: 0.1105, doubled: 0.0482, swapped: 0.0, auto: true };
+    let [rows, singly] = exchange(10_791_235_843_007_092_166, trouble);
+    assert_eq!(rows.stats(), singly.stats());
+}
+
 /// Longest queue that a receiver reports of a path without one, microseconds, when each super-packet
 /// waits for it for up to 20 ms.
 fn reported_queue(tells: bool) -> u32 {
