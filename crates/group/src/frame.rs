@@ -5,12 +5,15 @@
 //! "FNFG" | version 1 (8) | kind (8) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
 //!                                   | BRIEF (5):  short messages of origins, see `brief`
 //!                                   | STATE (6):  see `state`
+//!                                   | SUM (7):    see [`Sum`]
 //! ```
 //!
 //! A repair carries the origin's own message as the origin would have sent it, with sequence number
 //! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions.
 
-use fanfare_wire::Message;
+use alloc::vec::Vec;
+use fanfare_proto::{Combination, RunSet};
+use fanfare_wire::{Data, Message};
 
 const MAGIC: [u8; 4] = *b"FNFG";
 const VERSION: u8 = 1;
@@ -23,6 +26,47 @@ pub(crate) enum Kind {
     Repair,
     Brief,
     State,
+    Sum,
+}
+
+/// Symbols of a block that a sum can be of: with their bitmap a repair of 1400 bytes still fits into one
+/// Ethernet frame.
+pub(crate) const SUM_MAX: u16 = 96;
+
+/// A sum of symbols of a part of a block.
+///
+/// ```text
+/// seed (8) | bytes of the bitmap (8) | bitmap, the first symbol its highest bit
+/// | NORM_DATA of the origin: the block's first parity symbol, but the bytes are the sum's
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sum<'a> {
+    pub(crate) of: Combination,
+    pub(crate) data: Data<'a>,
+}
+
+impl<'a> Sum<'a> {
+    /// Writes what comes before the NORM_DATA.
+    pub(crate) fn append(seed: u8, of: &RunSet, out: &mut Vec<u8>) {
+        let end = of.iter().last().map_or(0, |(_, end)| end);
+        out.extend([seed, end.div_ceil(8) as u8]);
+        let bit = |symbol: u64| u8::from(of.contains(symbol)) << (7 - symbol % 8);
+        let bytes = (0..end).step_by(8).map(|at| (at..at + 8).fold(0, |byte, s| byte | bit(s)));
+        out.extend(bytes);
+    }
+
+    fn parse(body: &'a [u8]) -> Option<Self> {
+        let &[seed, bytes, ref rest @ ..] = body else { return None };
+        let (bitmap, message) = rest.split_at_checked(usize::from(bytes))?;
+        let in_it = |symbol: &u16| bitmap[usize::from(symbol / 8)] << (symbol % 8) & 0x80 != 0;
+        let symbols: Vec<u16> = (0..u16::from(bytes) * 8).filter(in_it).collect();
+        match Message::parse(message) {
+            Ok(Message::Data(data)) if symbols.len() >= 2 => {
+                Some(Self { of: Combination { seed, symbols }, data })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Kind {
@@ -32,6 +76,7 @@ impl Kind {
             Self::Repair => 1,
             Self::Brief => 5,
             Self::State => 6,
+            Self::Sum => 7,
         };
         [MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, kind]
     }
@@ -46,6 +91,8 @@ pub(crate) enum Frame<'a> {
     Brief(&'a [u8]),
     /// Bytes of an announcement.
     State(&'a [u8]),
+    /// A sum of symbols of an origin's block, which was asked for.
+    Sum(Sum<'a>),
     /// Ours, but broken, or of a version that is not known here.
     Unknown,
 }
@@ -62,6 +109,7 @@ impl<'a> Frame<'a> {
             },
             (VERSION, 5) => Self::Brief(body),
             (VERSION, 6) => Self::State(body),
+            (VERSION, 7) => Sum::parse(body).map_or(Self::Unknown, Self::Sum),
             _ => Self::Unknown,
         })
     }

@@ -6,7 +6,8 @@
 
 use crate::{
     budget::Budget,
-    demand::{Demand, Part, Request, Wanted},
+    demand::{Demand, Part, Piece, Request, Wanted},
+    frame::SUM_MAX,
     patience::Patience,
     slice,
     stats::GroupStats,
@@ -15,7 +16,9 @@ use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
 };
-use fanfare_proto::{Bitrate, Duration, HeldBlock, NodeId, ObjectKey, Time, backoff, rng::Rng};
+use fanfare_proto::{
+    Bitrate, Duration, HeldBlock, NodeId, ObjectKey, RunSet, Time, backoff, rng::Rng,
+};
 
 /// Requests kept at once.
 const DEMANDS_MAX: usize = 4096;
@@ -145,7 +148,7 @@ impl Repairer {
     pub(crate) fn on_symbol(
         &mut self,
         now: Time,
-        (wanted, symbol, len): (Wanted, u16, u16),
+        (wanted, piece, len): (Wanted, &Piece, u16),
         voice: Voice,
         timing: OriginTiming,
         rng: &mut Rng,
@@ -162,14 +165,18 @@ impl Repairer {
             return;
         };
         let was_open = demand.is_open();
-        demand.on_symbol(now, symbol, len);
+        match piece {
+            Piece::Symbol(symbol) => demand.on_symbol(now, *symbol, len),
+            Piece::Sum { of, .. } => demand.on_sum(now, of),
+        }
         if !was_open {
             return;
         }
         // Somebody is at it: it is left to it for as long as it goes on.
         if voice != Voice::Own {
             // Parity means that it has the whole block, and no need of us.
-            if voice == Voice::Repairer && symbol >= len {
+            let parity = matches!(piece, Piece::Symbol(symbol) if *symbol >= len);
+            if voice == Voice::Repairer && parity {
                 demand.leave();
             }
             let goes_on = demand.is_open() && demand.due.is_some();
@@ -244,7 +251,7 @@ impl Repairer {
         mut held: impl FnMut(ObjectKey, u32) -> Option<HeldBlock>,
         rank: impl Fn(ObjectKey) -> u8,
         rng: &mut Rng,
-    ) -> Option<(Wanted, u16, u16)> {
+    ) -> Option<(Wanted, Piece, u16)> {
         loop {
             let wanted = self.first_due(now, &rank)?;
             let timing = timing(wanted.0.sender);
@@ -256,8 +263,8 @@ impl Repairer {
                 demand.due = Some(until + timing.draw(rng));
                 continue;
             }
-            let (symbol, len) = match wanted.1 {
-                Part::Info => (Some(0), 1),
+            let (piece, len) = match wanted.1 {
+                Part::Info => (Some(Piece::Symbol(0)), 1),
                 Part::Block(block) => match held(wanted.0, block) {
                     Some(held) if !held.is_whole() && demand.is_left(now, timing.window()) => {
                         demand.due =
@@ -268,8 +275,8 @@ impl Repairer {
                     None => (None, 0),
                 },
             };
-            match symbol {
-                Some(symbol) => return Some((wanted, symbol, len)),
+            match piece {
+                Some(piece) => return Some((wanted, piece, len)),
                 None => {
                     demand.due = None;
                     self.note(wanted);
@@ -293,12 +300,12 @@ impl Repairer {
     pub(crate) fn on_sent(
         &mut self,
         now: Time,
-        sent: (Wanted, u16, u16),
+        (wanted, piece, len): (Wanted, &Piece, u16),
         bytes: usize,
         (timing, rng): (OriginTiming, &mut Rng),
     ) {
         self.budget.on_sent(bytes);
-        self.on_symbol(now, sent, Voice::Own, timing, rng);
+        self.on_symbol(now, (wanted, piece, len), Voice::Own, timing, rng);
     }
 
     /// Whether the budget allows something more now.
@@ -319,7 +326,7 @@ impl Repairer {
         (timing, rng): (OriginTiming, &mut Rng),
     ) {
         self.budget.on_sent(bytes);
-        self.on_symbol(now, (wanted, 0, 1), Voice::Relay, timing, rng);
+        self.on_symbol(now, (wanted, &Piece::Symbol(0), 1), Voice::Relay, timing, rng);
     }
 
     /// It could not be sent after all.
@@ -348,7 +355,10 @@ fn choose(
     (key, block): (ObjectKey, u32),
     demand: &mut Demand,
     held: &HeldBlock,
-) -> Option<u16> {
+) -> Option<Piece> {
+    if let Some(sum) = sum(node, (key, block), demand, held) {
+        return Some(sum);
+    }
     let rotated = |demand: &Demand, named: bool| {
         let fits = |s: &u16| !demand.was_heard(*s) && (!named || demand.is_named(*s));
         let fit: Vec<u16> = held.sources.iter().copied().filter(fits).collect();
@@ -363,7 +373,7 @@ fn choose(
         // Nobody may hold what is asked for; parity in its place makes another whole, which serves all.
         let kept = held.kept.iter().map(|number| held.len + number);
         let kept = kept.filter(|symbol| !demand.was_heard(*symbol));
-        return rotated(demand, true).or_else(|| kept.min());
+        return rotated(demand, true).or_else(|| kept.min()).map(Piece::Symbol);
     }
     let parity = |demand: &Demand| {
         let numbers = slice::numbers(node, key, block, held.parity);
@@ -372,27 +382,49 @@ fn choose(
     if demand.is_for_all(held.len)
         && let Some(symbol) = rotated(demand, false)
     {
-        return Some(symbol);
+        return Some(Piece::Symbol(symbol));
     }
     let fresh = parity(demand).or_else(|| rotated(demand, true));
     let fresh = fresh.or_else(|| rotated(demand, false));
     if fresh.is_none() {
         demand.forget_heard();
-        return parity(demand).or_else(|| rotated(demand, false));
+        return parity(demand).or_else(|| rotated(demand, false)).map(Piece::Symbol);
     }
-    fresh
+    fresh.map(Piece::Symbol)
+}
+
+/// Of a part of a block, all of it in one sum, where no symbol would serve as many.
+fn sum(
+    node: NodeId,
+    (key, block): (ObjectKey, u32),
+    demand: &Demand,
+    held: &HeldBlock,
+) -> Option<Piece> {
+    let parity = held.kept.iter().map(|number| held.len.saturating_add(*number));
+    let all: Vec<u16> = held.sources.iter().copied().chain(parity).collect();
+    let fits = all.iter().all(|symbol| *symbol < SUM_MAX);
+    if held.is_whole() || all.len() < 2 || !fits || !demand.wants_sum(&held.sources) {
+        return None;
+    }
+    let mut of = RunSet::default();
+    all.iter().for_each(|symbol| of.insert(u64::from(*symbol), u64::from(*symbol) + 1));
+    let first = slice::offset(node, key, block, 256) as u8;
+    Some(Piece::Sum { seed: demand.seed(first), of })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_proto::{InstanceId, ObjectTransportId, RunSet};
+    use fanfare_proto::{InstanceId, ObjectTransportId};
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
     const BLOCK: Wanted = (KEY, Part::Block(0));
     const TIMING: OriginTiming =
         OriginTiming { grtt: Duration::from_millis(100), backoff: 4, group: 10, members: 2 };
+
+    /// Stands for a sum among symbols.
+    const SUM: u16 = u16::MAX;
 
     struct World {
         repairer: Repairer,
@@ -423,7 +455,8 @@ mod tests {
             self.repairer.on_request(now, BLOCK, (&request, whole), TIMING, chance);
         }
         fn hear(&mut self, now: Time, symbol: u16, voice: Voice) {
-            self.repairer.on_symbol(now, (BLOCK, symbol, 10), voice, TIMING, &mut self.rng);
+            let heard = (BLOCK, &Piece::Symbol(symbol), 10);
+            self.repairer.on_symbol(now, heard, voice, TIMING, &mut self.rng);
         }
         /// Symbols sent up to `until`, and when the first went.
         fn run(&mut self, until: Time) -> (Vec<u16>, Option<Time>) {
@@ -434,13 +467,15 @@ mod tests {
                 if !self.repairer.may_send(now) {
                     continue;
                 }
-                let Some(what) = self.repairer.poll(now, |_| TIMING, take, |_| 0, &mut self.rng)
-                else {
-                    continue;
-                };
+                let what = self.repairer.poll(now, |_| TIMING, take, |_| 0, &mut self.rng);
+                let Some((wanted, piece, len)) = what else { continue };
+                let what = (wanted, &piece, len);
                 self.repairer.on_sent(now, what, 100, (TIMING, &mut self.rng));
                 first = first.or(Some(now));
-                sent.push(what.1);
+                sent.push(match piece {
+                    Piece::Symbol(symbol) => symbol,
+                    Piece::Sum { .. } => SUM,
+                });
             }
             (sent, first)
         }

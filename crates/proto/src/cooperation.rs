@@ -11,8 +11,9 @@ use crate::{
     time::Time,
 };
 use alloc::vec::Vec;
+use fanfare_fec::coefficient;
 use fanfare_wire::{
-    FecId, FieldSize, GroupSize, InstanceId, Message, NodeId, ObjectTransportId, QuantizedRtt,
+    Data, FecId, FieldSize, GroupSize, InstanceId, Message, NodeId, ObjectTransportId, QuantizedRtt,
 };
 
 /// What is said of a sender, so that a receiver that never heard it can ask for its objects.
@@ -55,6 +56,22 @@ impl HeldBlock {
     }
 }
 
+/// Which symbols of a block a sum is of, and with which factors ([`fanfare_fec::coefficient`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Combination {
+    /// Tells the factors.
+    pub seed: u8,
+    /// Symbols in it; those behind the source symbols are parity.
+    pub symbols: Vec<u16>,
+}
+
+impl Combination {
+    pub(crate) fn factors(&self) -> Vec<(usize, u8)> {
+        let factor = |&symbol: &u16| (usize::from(symbol), coefficient(self.seed, symbol));
+        self.symbols.iter().map(factor).collect()
+    }
+}
+
 /// What of an object to pass on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage<'a> {
@@ -69,6 +86,16 @@ pub enum Passage<'a> {
         /// Whether the object has NORM_INFO.
         has_info: bool,
     },
+    /// A sum of all symbols that are here of a block that is not whole ([`HeldBlock`] names them), in
+    /// the form of the block's first parity symbol. Over GF(2^8) alone.
+    Sum {
+        /// Of this block.
+        block: u32,
+        /// Tells the factors.
+        seed: u8,
+        /// Whether the object has NORM_INFO.
+        has_info: bool,
+    },
 }
 
 impl ReceiverHandle<'_> {
@@ -79,6 +106,20 @@ impl ReceiverHandle<'_> {
         let session = &mut *self.session;
         let mut ctx = context!(session, storage);
         session.receiver.as_mut().is_some_and(|r| r.on_passed_on(&mut ctx, message))
+    }
+
+    /// A sum of symbols of a remote sender's block: a NORM_DATA of that block, whose symbol's number
+    /// says nothing. True when it brought something new; what it cannot be is refused and counted.
+    pub fn accept_combination(
+        &mut self,
+        now: Time,
+        (data, sum): (&Data<'_>, &Combination),
+        storage: &mut dyn Storage,
+    ) -> bool {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let mut ctx = context!(session, storage);
+        session.receiver.as_mut().is_some_and(|r| r.on_combination(&mut ctx, data, sum))
     }
 
     /// The NORM_INFO of a whole object of no bytes, told by somebody else: the object `rumour` names

@@ -37,6 +37,31 @@ fn a_deaf_senders_message_is_completed_by_others_from_their_parts() {
 }
 
 #[test]
+fn who_hold_parts_send_sums_of_them_when_others_lack_different_symbols() {
+    let mut bus = Bus::new(6);
+    for node in 1..6 {
+        bus.subscribe(node, "#");
+    }
+    bus.publish(0, "a", &bytes(8_000), Options::default());
+    let mut heard = 0_u32;
+    bus.run(60, &mut move |from, to, message| {
+        let content = matches!(message, Message::Data(_));
+        heard += u32::from(from == 0 && content);
+        // Nothing reaches the sender; of its 16 symbols each reaches about three in five, and never all.
+        to == 0 || from == 0 && content && heard.wrapping_mul(0x9e37_79b9) >> 28 < 7
+    });
+    let (mut sums, mut all) = (0, 0);
+    for node in 1..6 {
+        assert_eq!(bus.topics(node), [("a", 0)], "node {node}");
+        let key = bus.messages(node)[0].key;
+        assert_eq!(bus.nodes[node].1.get(key), Some(&bytes(8_000)[..]));
+        let stats = bus.nodes[node].0.stats();
+        (sums, all) = (sums + stats.sums_sent, all + stats.repairs_sent);
+    }
+    assert!(sums >= 5 && all <= 16, "{sums} of {all}");
+}
+
+#[test]
 fn who_hears_nobody_sends_parity_ahead_and_who_is_heard_by_nobody_does_not() {
     // Four messages of 14 symbols: one of parity for 32 of them.
     let parity = |deaf: bool| {
