@@ -8,8 +8,11 @@ use fanfare_proto::{Duration, ObjectKey, RunSet, Time};
 
 /// Requests by name that are kept apart: who asks besides counts when it lacks more than any of them.
 const ASKERS_MAX: usize = 16;
-/// TUNING
-const ALWAYS: bool = true;
+/// Sums in a row that may have been missed.
+const MISSED_MAX: u8 = 8;
+/// Rounds of requests that are answered with sums: who asks more often may be of a version that does not
+/// read them, and is given what it names.
+const SUM_ROUNDS: u8 = 6;
 /// Sums remembered for those who asked while they were on their way.
 const SUMS_MAX: usize = 64;
 
@@ -24,9 +27,10 @@ pub(crate) enum Part {
 #[derive(Debug, Clone)]
 pub(crate) enum Piece {
     Symbol(u16),
-    /// A sum of symbols: with this seed, of all these, parity behind the source symbols.
+    /// A sum of symbols, parity behind the source symbols. Who sends it knew of so many sums `before`.
     Sum {
         seed: u8,
+        before: u8,
         of: RunSet,
     },
 }
@@ -266,8 +270,15 @@ impl Demand {
         }
     }
 
-    /// A sum of symbols was heard, or sent.
-    pub(crate) fn on_sum(&mut self, now: Time, of: &RunSet) {
+    /// A sum of symbols was heard, or sent. Who sends several at once counts them: those that were
+    /// missed here were of the same symbols, and others have heard them.
+    pub(crate) fn on_sum(&mut self, now: Time, before: u8, of: &RunSet) {
+        let missed = before.wrapping_sub(self.summed);
+        let missed = if missed <= MISSED_MAX { missed } else { 0 };
+        (0..=missed).for_each(|_| self.on_one_sum(now, of));
+    }
+
+    fn on_one_sum(&mut self, now: Time, of: &RunSet) {
         self.last_heard = Some(now);
         self.fresh = self.fresh.saturating_add(1);
         self.summed = self.summed.wrapping_add(1);
@@ -292,21 +303,16 @@ impl Demand {
         }
     }
 
-    /// The seed of the next sum of a node that begins at `first`.
-    pub(crate) fn seed(&self, first: u8) -> u8 {
-        first.wrapping_add(self.summed)
+    /// Sums of the block that are known of.
+    pub(crate) fn summed(&self) -> u8 {
+        self.summed
     }
 
-    /// Whether a sum of these symbols serves more of those who asked than any one of them would.
+    /// Whether a sum of these symbols serves somebody who asked by name. It then serves all others as
+    /// well, those too that kept silent when they heard others ask for as much.
     pub(crate) fn wants_sum(&self, symbols: &[u16]) -> bool {
-        let open = self.askers.iter().filter(|asker| asker.enough > self.parity);
-        let open: Vec<&Asker> = open.filter(|asker| asker.gains(symbols)).collect();
-        let for_all = |symbol: &u16| {
-            let name = u64::from(*symbol);
-            let fresh = |asker: &&Asker| asker.names.contains(name) && asker.sums == 0;
-            !self.heard.contains(name) && open.iter().all(fresh)
-        };
-        !open.is_empty() && (ALWAYS || !symbols.iter().any(for_all))
+        let mut open = self.askers.iter().filter(|asker| asker.enough > self.parity);
+        self.rounds <= SUM_ROUNDS && open.any(|asker| asker.gains(symbols))
     }
 
     /// Of symbols in order, those that serve who lacks least; then those for who lacks more.

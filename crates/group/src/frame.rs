@@ -12,7 +12,7 @@
 //! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions.
 
 use alloc::vec::Vec;
-use fanfare_proto::{Combination, RunSet};
+use fanfare_proto::{Combination, RunSet, SUM_SYMBOLS_MAX};
 use fanfare_wire::{Data, Message};
 
 const MAGIC: [u8; 4] = *b"FNFG";
@@ -28,10 +28,6 @@ pub(crate) enum Kind {
     State,
     Sum,
 }
-
-/// Symbols of a block that a sum can be of: with their bitmap a repair of 1400 bytes still fits into one
-/// Ethernet frame.
-pub(crate) const SUM_MAX: u16 = 96;
 
 /// A sum of symbols of a part of a block.
 ///
@@ -60,8 +56,9 @@ impl<'a> Sum<'a> {
         let (bitmap, message) = rest.split_at_checked(usize::from(bytes))?;
         let in_it = |symbol: &u16| bitmap[usize::from(symbol / 8)] << (symbol % 8) & 0x80 != 0;
         let symbols: Vec<u16> = (0..u16::from(bytes) * 8).filter(in_it).collect();
+        let within = symbols.last().is_some_and(|last| *last < SUM_SYMBOLS_MAX);
         match Message::parse(message) {
-            Ok(Message::Data(data)) if symbols.len() >= 2 => {
+            Ok(Message::Data(data)) if symbols.len() >= 2 && within => {
                 Some(Self { of: Combination { seed, symbols }, data })
             }
             _ => None,
@@ -148,6 +145,33 @@ mod tests {
             let earlier = [&b"FNFG\x01"[..], &[kind], &DATA].concat();
             assert_eq!(Frame::parse(&earlier), Some(Frame::Unknown));
         }
+    }
+
+    #[test]
+    fn golden_bytes_of_a_sum_name_its_seed_and_symbols_before_the_origins_message() {
+        let mut of = RunSet::default();
+        [(0, 2), (7, 10)].into_iter().for_each(|(first, end)| of.insert(first, end));
+        let mut bytes = Kind::Sum.header().to_vec();
+        Sum::append(9, &of, &mut bytes);
+        assert_eq!(bytes, b"FNFG\x01\x07\x09\x02\xc1\xc0");
+        bytes.extend_from_slice(&DATA);
+        let Some(Frame::Sum(sum)) = Frame::parse(&bytes) else { panic!("a sum") };
+        assert_eq!((sum.of.seed, &sum.of.symbols[..]), (9, &[0, 1, 7, 8, 9][..]));
+        assert_eq!(sum.data.payload, b"abc");
+    }
+
+    #[test]
+    fn a_sum_is_of_two_symbols_at_least_and_of_none_that_no_block_of_sums_has() {
+        let sum = |bitmap: &[u8]| {
+            let named = [&[7, 0, bitmap.len() as u8], bitmap].concat();
+            Frame::parse(&[&b"FNFG\x01"[..], &named, &DATA].concat())
+        };
+        assert!(matches!(sum(&[0xc0]), Some(Frame::Sum(_))));
+        assert!(matches!(sum(&[&[0x80][..], &[0; 10], &[1]].concat()), Some(Frame::Sum(_))));
+        for bitmap in [&[][..], &[0x80], &[0xff; 13]] {
+            assert_eq!(sum(bitmap), Some(Frame::Unknown));
+        }
+        assert_eq!(Frame::parse(b"FNFG\x01\x07\x00\x40\xff"), Some(Frame::Unknown));
     }
 
     #[test]

@@ -7,7 +7,6 @@
 use crate::{
     budget::Budget,
     demand::{Demand, Part, Piece, Request, Wanted},
-    frame::SUM_MAX,
     patience::Patience,
     slice,
     stats::GroupStats,
@@ -17,7 +16,8 @@ use alloc::{
     vec::Vec,
 };
 use fanfare_proto::{
-    Bitrate, Duration, HeldBlock, NodeId, ObjectKey, RunSet, Time, backoff, rng::Rng,
+    Bitrate, Duration, HeldBlock, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX, Time, backoff,
+    rng::Rng,
 };
 
 /// Requests kept at once.
@@ -85,12 +85,12 @@ impl Repairer {
         self.origins.get(&origin).is_some_and(Patience::is_deaf)
     }
 
-    /// A NACK asks for something that is here, in whole or in part.
+    /// A NACK asks for something that is here, in whole or in part: `lacking` is what is not, in percent.
     pub(crate) fn on_request(
         &mut self,
         now: Time,
         wanted: Wanted,
-        (request, whole): (&Request, bool),
+        (request, lacking): (&Request, u8),
         timing: OriginTiming,
         (rng, stats): (&mut Rng, &mut GroupStats),
     ) {
@@ -114,8 +114,11 @@ impl Repairer {
         let answers = slice::is_chosen(self.node, wanted.0, block, chosen, members);
         if answers && demand.is_open() && (!was_open || demand.due.is_none()) {
             let grace = Patience::grace(timing.grtt, timing.backoff);
-            // Parity serves all who ask; who holds less lets those speak first.
-            let later = if whole { Duration::ZERO } else { timing.window() / 2 };
+            // Parity serves all who ask; who holds less lets those speak first who hold more.
+            let later = match lacking {
+                0 => Duration::ZERO,
+                _ => timing.window() * (50 + u32::from(lacking)) / 100,
+            };
             let until = if demand.unheard { now } else { patience.until(now, grace) };
             demand.due = Some(until + later + timing.draw(rng));
         }
@@ -167,7 +170,7 @@ impl Repairer {
         let was_open = demand.is_open();
         match piece {
             Piece::Symbol(symbol) => demand.on_symbol(now, *symbol, len),
-            Piece::Sum { of, .. } => demand.on_sum(now, of),
+            Piece::Sum { before, of, .. } => demand.on_sum(now, *before, of),
         }
         if !was_open {
             return;
@@ -349,7 +352,8 @@ impl Repairer {
 }
 
 /// What to send of a block: parity of our own slice when the block is whole (source symbols, when all
-/// of it is wanted), else what was asked for by name, or parity that its origin or another sent.
+/// of it is wanted), else sums of what is here, what was asked for by name, or parity that its origin
+/// or another sent.
 fn choose(
     node: NodeId,
     (key, block): (ObjectKey, u32),
@@ -393,7 +397,7 @@ fn choose(
     fresh.map(Piece::Symbol)
 }
 
-/// Of a part of a block, all of it in one sum, where no symbol would serve as many.
+/// Of a part of a block, all of it in one sum.
 fn sum(
     node: NodeId,
     (key, block): (ObjectKey, u32),
@@ -402,14 +406,14 @@ fn sum(
 ) -> Option<Piece> {
     let parity = held.kept.iter().map(|number| held.len.saturating_add(*number));
     let all: Vec<u16> = held.sources.iter().copied().chain(parity).collect();
-    let fits = all.iter().all(|symbol| *symbol < SUM_MAX);
+    let fits = all.iter().all(|symbol| *symbol < SUM_SYMBOLS_MAX);
     if held.is_whole() || all.len() < 2 || !fits || !demand.wants_sum(&held.sources) {
         return None;
     }
     let mut of = RunSet::default();
     all.iter().for_each(|symbol| of.insert(u64::from(*symbol), u64::from(*symbol) + 1));
-    let first = slice::offset(node, key, block, 256) as u8;
-    Some(Piece::Sum { seed: demand.seed(first), of })
+    let before = demand.summed();
+    Some(Piece::Sum { seed: slice::seed(node, key, block).wrapping_add(before), before, of })
 }
 
 #[cfg(test)]
@@ -450,9 +454,9 @@ mod tests {
             names.iter().for_each(|&n| set.insert(u64::from(n), u64::from(n) + 1));
             let named = names.len() as u16;
             let request = Request { unnamed, names: set, named, ..Request::default() };
-            let whole = self.held.is_whole();
+            let lacking = self.held.lacking();
             let chance = (&mut self.rng, &mut self.stats);
-            self.repairer.on_request(now, BLOCK, (&request, whole), TIMING, chance);
+            self.repairer.on_request(now, BLOCK, (&request, lacking), TIMING, chance);
         }
         fn hear(&mut self, now: Time, symbol: u16, voice: Voice) {
             let heard = (BLOCK, &Piece::Symbol(symbol), 10);
@@ -542,7 +546,7 @@ mod tests {
                 let request = Request { unnamed: 1, ..Request::default() };
                 let chance = (&mut world.rng, &mut world.stats);
                 let now = at(round * 1000);
-                world.repairer.on_request(now, BLOCK, (&request, true), timing, chance);
+                world.repairer.on_request(now, BLOCK, (&request, 0), timing, chance);
             }
             round
         };
@@ -561,12 +565,11 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_part_sends_what_of_it_was_named_and_nothing_else() {
+    fn who_holds_a_part_sends_as_many_sums_as_it_holds_of_what_was_named() {
         let mut world = World::new(2, &[1, 3, 5, 7]);
         world.ask(at(0), 0, &[2, 3, 7]);
-        let (mut sent, first) = world.run(at(60_000));
-        sent.sort_unstable();
-        assert_eq!(sent, [3, 7]);
+        let (sent, first) = world.run(at(60_000));
+        assert_eq!(sent, [SUM, SUM]);
         assert!(first.unwrap() >= at(1600), "who holds all goes first");
         world.ask(at(70_000), 4, &[]);
         assert_eq!(world.run(at(80_000)).0, []);
@@ -574,11 +577,13 @@ mod tests {
 
     #[test]
     fn who_holds_a_part_serves_first_who_lacks_least() {
-        let mut world = World::new(2, &[1, 3, 5, 7]);
-        world.ask(at(0), 0, &[1, 3, 5, 7]);
+        // Too many symbols for a sum: they go by name.
+        let mut world = World::new(2, &[1, 3, 5, 107]);
+        world.held.len = 200;
+        world.ask(at(0), 0, &[1, 3, 5, 107]);
         world.ask(at(0), 0, &[5]);
         let (sent, _) = world.run(at(60_000));
-        assert!(sent.len() == 4 && sent[0] == 5, "{sent:?}");
+        assert!(sent.len() == 4 && sent[0] == 5 && !sent.contains(&SUM), "{sent:?}");
     }
 
     #[test]
@@ -627,7 +632,7 @@ mod tests {
             let request = Request { unnamed: 1, ..Request::default() };
             let chance = (&mut world.rng, &mut world.stats);
             let wanted = (KEY, Part::Block(block));
-            world.repairer.on_request(at(0), wanted, (&request, true), TIMING, chance);
+            world.repairer.on_request(at(0), wanted, (&request, 0), TIMING, chance);
         }
         assert_eq!(world.stats.demands_dropped, 1);
     }

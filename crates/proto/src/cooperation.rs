@@ -54,7 +54,19 @@ impl HeldBlock {
     pub fn is_whole(&self) -> bool {
         self.sources.len() == usize::from(self.len)
     }
+
+    /// Source symbols that are not here, in percent of the block; 0 only when it is whole.
+    #[must_use]
+    pub fn lacking(&self) -> u8 {
+        let lacking = usize::from(self.len).saturating_sub(self.sources.len());
+        (lacking * 100).div_ceil(usize::from(self.len).max(1)) as u8
+    }
 }
+
+/// Symbols of a block, parity among them, that sums can be of: with a bit for each a repair of 1400 bytes
+/// still fits into one Ethernet frame. Longer blocks would also make the elimination slow: its steps
+/// are the cube of what is missing.
+pub const SUM_SYMBOLS_MAX: u16 = 96;
 
 /// Which symbols of a block a sum is of, and with which factors ([`fanfare_fec::coefficient`]).
 #[derive(Debug, Clone, PartialEq, Eq)]

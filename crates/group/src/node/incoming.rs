@@ -8,6 +8,7 @@ use crate::{
     members::Heard,
     patience::Patience,
     repairer::{OriginTiming, Voice},
+    slice,
     state::State,
 };
 use fanfare_proto::{NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
@@ -158,7 +159,7 @@ impl GroupNode {
                 Some(state) => self.on_state(from, &state, storage),
                 None => self.stats.frames_refused += 1,
             },
-            Frame::Sum(sum) => self.on_sum(&sum, storage),
+            Frame::Sum(sum) => self.on_sum(from, &sum, storage),
             Frame::Unknown => self.stats.frames_refused += 1,
         }
     }
@@ -185,7 +186,7 @@ impl GroupNode {
     }
 
     /// Somebody answers for an origin with all that it holds of a block.
-    fn on_sum(&mut self, sum: &Sum<'_>, storage: &mut dyn Storage) {
+    fn on_sum(&mut self, from: NodeId, sum: &Sum<'_>, storage: &mut dyn Storage) {
         self.stats.repairs_heard += 1;
         let sender = &sum.data.sender;
         if sender.source_id == self.session.node_id() {
@@ -199,9 +200,10 @@ impl GroupNode {
         let key = ObjectKey { sender, instance, object: sum.data.object_transport_id };
         let mut of = RunSet::default();
         sum.of.symbols.iter().for_each(|&s| of.insert(u64::from(s), u64::from(s) + 1));
-        let (part, _) = symbol_of(&sum.data);
-        let piece = Piece::Sum { seed: sum.of.seed, of };
-        self.on_hearsay(((key, part), &piece), (timing, Voice::Repairer), new);
+        let (Part::Block(block), _) = symbol_of(&sum.data) else { return };
+        let before = sum.of.seed.wrapping_sub(slice::seed(from, key, block));
+        let piece = Piece::Sum { seed: sum.of.seed, before, of };
+        self.on_hearsay(((key, Part::Block(block)), &piece), (timing, Voice::Repairer), new);
     }
 
     /// Somebody tells a short message of an origin.

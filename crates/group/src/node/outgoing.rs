@@ -149,7 +149,7 @@ impl GroupNode {
             (Part::Block(block), _, &Piece::Symbol(symbol)) => {
                 Passage::Symbol { block, symbol, has_info }
             }
-            (Part::Block(block), _, Piece::Sum { seed, of }) => {
+            (Part::Block(block), _, Piece::Sum { seed, of, .. }) => {
                 Sum::append(*seed, of, &mut content);
                 Passage::Sum { block, seed: *seed, has_info }
             }

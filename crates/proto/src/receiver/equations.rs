@@ -9,7 +9,10 @@ use super::{
     object::{Arrival, ReceiveObject},
 };
 use crate::{
-    context::Context, cooperation::Combination, stats::DropReason, storage::StorageError,
+    context::Context,
+    cooperation::{Combination, SUM_SYMBOLS_MAX},
+    stats::DropReason,
+    storage::StorageError,
 };
 use alloc::vec::Vec;
 use fanfare_fec::Elimination;
@@ -36,8 +39,9 @@ impl ReceiveObject {
         let longest = self.format.partition.span(number, 0).map(|(_, bytes)| bytes);
         let len = self.format.partition.block_len(number);
         let row = decoder.row(&self.format, len, combination);
-        let Some(row) = row.filter(|_| longest == Some(payload.len()) && self.format.parity > 0)
-        else {
+        let fits =
+            longest == Some(payload.len()) && self.format.parity > 0 && len <= SUM_SYMBOLS_MAX;
+        let Some(row) = row.filter(|_| fits) else {
             ctx.stats.drop(DropReason::Symbol);
             return Ok(Arrival::Nothing);
         };
@@ -89,11 +93,11 @@ impl ReceiveObject {
                 break;
             }
         }
-        if self.blocks.partial(block).is_some_and(|state| state.sources() < state.len()) {
-            return Ok(Arrival::New);
+        if self.blocks.partial(block).is_some_and(|state| state.sources() == state.len()) {
+            self.blocks.finish(block);
+            return Ok(Arrival::Block);
         }
-        self.blocks.finish(block);
-        Ok(Arrival::Block)
+        Ok(Arrival::New)
     }
 }
 

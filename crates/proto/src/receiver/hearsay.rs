@@ -19,7 +19,8 @@ use crate::{
 };
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use fanfare_wire::{
-    Data, InstanceId, Message, NodeId, ObjectFlags, ObjectTransportId, Sequence, header::SenderFields,
+    Data, InstanceId, Message, NodeId, ObjectFlags, ObjectTransportId, Sequence,
+    header::SenderFields,
 };
 
 /// Where a sender is that was only heard of.
