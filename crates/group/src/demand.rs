@@ -454,6 +454,57 @@ mod tests {
         assert!(!demand.unheard);
     }
 
+    fn sum(symbols: &[u64]) -> RunSet {
+        let mut of = RunSet::default();
+        symbols.iter().for_each(|&s| of.insert(s, s + 1));
+        of
+    }
+
+    #[test]
+    fn sums_serve_each_who_asked_as_far_as_they_are_of_what_it_lacks() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
+        demand.on_request(at(0), &named(&[3, 4]), GRTT);
+        demand.on_sum(at(1), 0, &sum(&[0, 1, 3]));
+        assert!(demand.is_open() && demand.wants_sum(&[0, 1]) && demand.wants_sum(&[4]));
+        demand.on_sum(at(2), 1, &sum(&[0, 1, 3]));
+        // 1 and 3 are known to the first by now, and 3 to the second.
+        assert!(!demand.wants_sum(&[0, 1, 3]) && demand.wants_sum(&[0, 2, 3]));
+        demand.on_symbol(at(3), 2, LEN);
+        assert!(demand.is_open() && demand.served == Some(at(3)));
+        demand.on_sum(at(4), 2, &sum(&[0, 4]));
+        assert!(!demand.is_open());
+    }
+
+    #[test]
+    fn sums_that_were_missed_are_counted_by_the_next() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
+        demand.on_sum(at(1), 2, &sum(&[1, 2, 3]));
+        assert!(!demand.is_open() && demand.summed() == 3);
+    }
+
+    #[test]
+    fn who_asks_while_sums_are_on_their_way_will_have_them_and_later_has_not() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &named(&[1]), GRTT);
+        demand.on_sum(at(10), 0, &sum(&[1, 2]));
+        demand.on_request(at(50), &named(&[2]), GRTT);
+        assert!(!demand.is_open());
+        demand.on_request(at(200), &named(&[2]), GRTT);
+        assert!(demand.is_open() && demand.wants_sum(&[1, 2]));
+    }
+
+    #[test]
+    fn who_asks_ever_again_is_given_what_it_names() {
+        let mut demand = Demand::new(at(0));
+        for round in 0..8 {
+            demand.on_request(at(round * 1000), &named(&[1, 2]), GRTT);
+            demand.round(at(round * 1000), GRTT * 5);
+            assert_eq!(demand.wants_sum(&[1, 2]), round < u64::from(SUM_ROUNDS), "{round}");
+        }
+    }
+
     #[test]
     fn requests_close_to_each_other_are_one_round() {
         let mut demand = Demand::new(at(0));

@@ -125,3 +125,115 @@ impl Decoder {
         Some((known, new))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::ReceiverConfig,
+        receiver::{blocks::BlockSet, format::Format, format::tests::small},
+        storage::{MemoryStorage, ObjectKey, Storage},
+    };
+    use fanfare_fec::Matrix;
+    use fanfare_wire::{FecId, InstanceId, NodeId, ObjectFlags, ObjectTransportId};
+
+    const KEY: ObjectKey =
+        ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
+
+    /// The last block (35 bytes: 4 symbols, the last of 5) of an object of 75, of which these are held.
+    struct Holder {
+        storage: MemoryStorage,
+        decoder: Decoder,
+        format: Format,
+        state: ReceiveBlock,
+    }
+
+    fn object() -> Vec<u8> {
+        (0..75).map(|n| n * 3 + 1).collect()
+    }
+
+    impl Holder {
+        fn of(held: &[u16]) -> Self {
+            let config = ReceiverConfig::default();
+            let format = Format::new(FecId::ReedSolomon8, small(75, 10), ObjectFlags(0), &config);
+            let format = format.unwrap();
+            let mut storage = MemoryStorage::new(1000);
+            storage.open(KEY, format.kind, 75).unwrap();
+            let mut state = ReceiveBlock::new(4);
+            for &symbol in held {
+                let at = 40 + usize::from(symbol) * 10;
+                let bytes = &object()[at..(at + 10).min(75)];
+                storage.write(KEY, at as u64, bytes).unwrap();
+                state.set_source(symbol);
+            }
+            Self { storage, decoder: Decoder::new(Matrix::Nrl), format, state }
+        }
+
+        fn sum(&mut self, seed: u8) -> (Combination, Vec<u8>) {
+            let Self { storage, decoder, format, state } = self;
+            let mut bytes = Vec::new();
+            decoder.combine(storage, KEY, format, (1, state, seed), &mut bytes).unwrap();
+            let sources = (0..4).filter(|&symbol| state.has_source(symbol));
+            let parity = state.parity().map(|(number, _)| 4 + number);
+            (Combination { seed, symbols: sources.chain(parity).collect() }, bytes)
+        }
+
+        fn take(&mut self, (sum, bytes): (Combination, Vec<u8>)) -> Vec<u16> {
+            let row = self.decoder.row(&self.format, 4, &sum).unwrap();
+            self.state.add_equation(Equation { row, bytes: bytes.into() });
+            let Self { storage, decoder, format, state } = self;
+            let found = decoder.deduce(storage, KEY, format, 1, state).unwrap();
+            state.retain_equations(&found.equations);
+            found.sources.iter().for_each(|&symbol| state.set_source(symbol));
+            found.sources
+        }
+    }
+
+    #[test]
+    fn what_follows_from_sums_is_in_storage_before_the_block_is_whole() {
+        let (mut one, mut other) = (Holder::of(&[0, 1, 3]), Holder::of(&[0]));
+        assert_eq!(other.take(one.sum(5)), []);
+        assert_eq!(other.state.erasures(), 2);
+        assert_eq!(other.take(one.sum(6)), [1, 3]);
+        assert_eq!(other.storage.get(KEY).unwrap()[50..60], object()[50..60]);
+        assert_eq!(other.storage.get(KEY).unwrap()[70..], object()[70..], "the short last symbol");
+        let whole = Holder::of(&[0, 1, 2, 3]);
+        let mut parity = Vec::new();
+        let Holder { mut storage, mut decoder, format, .. } = whole;
+        decoder.parity(&mut storage, KEY, &format, 1, 0, &mut parity).unwrap();
+        one.state.add_parity(0, &parity);
+        assert_eq!(other.take(one.sum(7)), [2], "a sum has parity in it, too");
+        assert_eq!(other.storage.get(KEY).unwrap()[40..], object()[40..]);
+    }
+
+    #[test]
+    fn a_sum_of_what_is_here_says_nothing_and_is_not_kept() {
+        let (mut one, mut other) = (Holder::of(&[0, 1]), Holder::of(&[0]));
+        assert_eq!(other.take(one.sum(5)), [1]);
+        assert_eq!(other.take(one.sum(6)), []);
+        assert_eq!((other.state.equations().len(), other.state.erasures()), (0, 2));
+    }
+
+    #[test]
+    fn sums_that_cannot_be_have_no_row() {
+        let mut one = Holder::of(&[0, 1]);
+        let sum = |symbols: &[u16]| Combination { seed: 0, symbols: symbols.into() };
+        assert!(one.decoder.row(&one.format, 4, &sum(&[0, 5])).is_some());
+        assert!(one.decoder.row(&one.format, 4, &sum(&[0, 6])).is_none());
+    }
+
+    #[test]
+    fn bytes_of_sums_are_counted_as_long_as_they_are_kept() {
+        let sum = || Equation { row: [1; 4].into(), bytes: [0; 100].into() };
+        let mut set = BlockSet::new(3);
+        set.set_source(1, 4, 0);
+        let begun = set.bytes();
+        set.add_equation(1, 4, sum());
+        set.add_equation(1, 4, sum());
+        assert_eq!(set.bytes(), begun + 2 * ReceiveBlock::cost_of_equation(4, 100));
+        set.retain_equations(1, &[false, true]);
+        assert_eq!(set.highest_with_parity(), Some(1));
+        set.drop_parity(1);
+        assert_eq!((set.bytes(), set.highest_with_parity()), (begun, None));
+    }
+}
