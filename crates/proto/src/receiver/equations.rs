@@ -6,6 +6,7 @@
 use super::{
     block::{Equation, ReceiveBlock},
     decode::{DecodeError, Decoder},
+    format::Format,
     object::{Arrival, ReceiveObject},
 };
 use crate::{
@@ -73,8 +74,7 @@ impl ReceiveObject {
         block: u32,
     ) -> Result<Arrival, StorageError> {
         let len = self.format.partition.block_len(SourceBlockNumber(block));
-        loop {
-            let Some(state) = self.blocks.partial(block) else { break };
+        while let Some(state) = self.blocks.partial(block) {
             let found = match decoder.deduce(ctx.storage, self.key, &self.format, block, state) {
                 Ok(found) => found,
                 Err(DecodeError::Storage(error)) => return Err(error),
@@ -110,7 +110,7 @@ impl Decoder {
     /// What parity and sums say of the missing symbols; and which of the sums say something new.
     pub(super) fn known(
         &mut self,
-        format: &super::format::Format,
+        format: &Format,
         len: u16,
         state: &ReceiveBlock,
         missing: &[u16],
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::{
         config::ReceiverConfig,
-        receiver::{blocks::BlockSet, format::Format, format::tests::small},
+        receiver::{blocks::BlockSet, format::tests::small},
         storage::{MemoryStorage, ObjectKey, Storage},
     };
     use fanfare_fec::Matrix;
