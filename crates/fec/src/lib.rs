@@ -8,6 +8,7 @@
 //! - `matrix`: which point a symbol stands for, and the coefficients that follow from it;
 //! - `code`: [`Code`], and parity from source symbols;
 //! - `recover`: missing source symbols from the others and parity;
+//! - `combination`: sums of what is here of a block; [`Elimination`]: what follows from such sums;
 //! - `kernel`: the same sum of products for each kind of processor. The only unsafe code;
 //! - [`fountain`]: RaptorQ (RFC 6330), for who sends without being asked.
 //!
@@ -39,6 +40,8 @@
 extern crate alloc;
 
 mod code;
+mod combination;
+mod elimination;
 mod field;
 pub mod fountain;
 mod kernel;
@@ -46,6 +49,8 @@ mod matrix;
 mod recover;
 
 pub use code::{Code, CodeError};
+pub use combination::coefficient;
+pub use elimination::{Elimination, dot};
 pub use field::Field;
 pub use kernel::Kernel;
 pub use matrix::Matrix;

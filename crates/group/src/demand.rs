@@ -3,17 +3,36 @@
 //! NACKs speak in two ways. Who asks for parity tells how many symbols it lacks: any fresh symbol of
 //! the block serves it. Who asks by name tells which source symbols: those serve it, and parity does.
 
-use alloc::vec::Vec;
+use alloc::{collections::VecDeque, vec::Vec};
 use fanfare_proto::{Duration, ObjectKey, RunSet, Time};
 
 /// Requests by name that are kept apart: who asks besides counts when it lacks more than any of them.
 const ASKERS_MAX: usize = 16;
+/// Sums in a row that may have been missed.
+const MISSED_MAX: u8 = 8;
+/// Rounds of requests that are answered with sums: who asks more often may be of a version that does not
+/// read them, and is given what it names.
+const SUM_ROUNDS: u8 = 6;
+/// Sums remembered for those who asked while they were on their way.
+const SUMS_MAX: usize = 64;
 
 /// What of an object is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     Info,
     Block(u32),
+}
+
+/// What a repair of a block brings; of INFO, symbol 0 is all.
+#[derive(Debug, Clone)]
+pub(crate) enum Piece {
+    Symbol(u16),
+    /// A sum of symbols, parity behind the source symbols. Who sends it knew of so many sums `before`.
+    Sum {
+        seed: u8,
+        before: u8,
+        of: RunSet,
+    },
 }
 
 /// What of which object.
@@ -48,6 +67,10 @@ pub(crate) struct Demand {
     fresh: u16,
     parity: u16,
     last_heard: Option<Time>,
+    /// Sums heard of late, and of what.
+    sums: VecDeque<(Time, RunSet)>,
+    /// Sums heard or sent since it was first asked: the seed of the next.
+    summed: u8,
     /// The origin does not hear who asks: it is not waited for.
     pub(crate) unheard: bool,
     /// Rounds of requests, and when the last began.
@@ -67,6 +90,63 @@ struct Asker {
     /// It has enough when so many parity symbols have been heard; and without what was named and heard.
     enough: u16,
     at_first: u16,
+    /// Of its names those that were in sums heard since, and how many of these sums said something new.
+    spanned: RunSet,
+    sums: u16,
+}
+
+impl Asker {
+    /// A sum of these symbols brings one symbol, unless as many have come as it lacks of them.
+    fn on_sum(&mut self, of: &RunSet) {
+        let mut any = false;
+        for name in of.iter().flat_map(|(first, end)| first..end) {
+            if self.names.contains(name) {
+                self.spanned.insert(name, name + 1);
+                any = true;
+            }
+        }
+        if any && self.sums < count(&self.spanned) {
+            self.sums += 1;
+            self.enough = self.enough.saturating_sub(1);
+        }
+        self.resolve();
+    }
+
+    /// One of its names was heard.
+    fn on_name(&mut self, name: u64) {
+        self.names.remove(name, name + 1);
+        self.spanned.remove(name, name + 1);
+        match self.sums > count(&self.spanned) {
+            // It followed from the sums.
+            true => self.sums -= 1,
+            false => self.enough = self.enough.saturating_sub(1),
+        }
+        self.resolve();
+    }
+
+    /// From as many sums as symbols all of these follow.
+    fn resolve(&mut self) {
+        if self.sums > 0 && self.sums == count(&self.spanned) {
+            for (first, end) in self.spanned.iter() {
+                self.names.remove(first, end);
+            }
+            (self.spanned, self.sums) = (RunSet::default(), 0);
+        }
+    }
+
+    /// Whether a sum of `symbols` (of which it may have some) would bring it something.
+    fn gains(&self, symbols: &[u16]) -> bool {
+        let more = |symbol: &&u16| {
+            let name = u64::from(**symbol);
+            self.names.contains(name) && !self.spanned.contains(name)
+        };
+        count(&self.spanned) + symbols.iter().filter(more).count() as u16 > self.sums
+            && symbols.iter().any(|symbol| self.names.contains(u64::from(*symbol)))
+    }
+}
+
+fn count(set: &RunSet) -> u16 {
+    set.iter().map(|(first, end)| end - first).sum::<u64>() as u16
 }
 
 impl Demand {
@@ -80,6 +160,8 @@ impl Demand {
             fresh: 0,
             parity: 0,
             last_heard: None,
+            sums: VecDeque::new(),
+            summed: 0,
             unheard: false,
             rounds: 0,
             round_at: now,
@@ -111,6 +193,7 @@ impl Demand {
         if request.info && !in_flight {
             self.forget_heard();
         }
+        self.sums.retain(|(at, _)| now.since(*at) < grtt);
         if request.unnamed > 0 {
             self.unnamed = self.unnamed.max(fresh.saturating_add(request.unnamed));
         }
@@ -141,7 +224,9 @@ impl Demand {
             named = names.iter().map(|(first, end)| end - first).sum::<u64>() as u16;
         }
         let enough = parity.saturating_add(named);
-        let asker = Asker { names, enough, at_first: enough };
+        let (spanned, sums) = (RunSet::default(), 0);
+        let mut asker = Asker { names, enough, at_first: enough, spanned, sums };
+        self.sums.iter().for_each(|(_, of)| asker.on_sum(of));
         if self.askers.len() >= ASKERS_MAX {
             let heard = self.parity;
             self.askers.retain(|asker| asker.enough > heard);
@@ -176,14 +261,58 @@ impl Demand {
     fn on_named(&mut self, now: Time, number: u64) {
         for asker in &mut self.askers {
             if asker.names.contains(number) {
-                asker.names.remove(number, number + 1);
                 let lacked = asker.enough > self.parity;
-                asker.enough = asker.enough.saturating_sub(1);
+                asker.on_name(number);
                 if lacked && asker.enough <= self.parity {
                     self.served = Some(now);
                 }
             }
         }
+    }
+
+    /// A sum of symbols was heard, or sent. Who sends several at once counts them: those that were
+    /// missed here were of the same symbols, and others have heard them.
+    pub(crate) fn on_sum(&mut self, now: Time, before: u8, of: &RunSet) {
+        let missed = before.wrapping_sub(self.summed);
+        let missed = if missed <= MISSED_MAX { missed } else { 0 };
+        (0..=missed).for_each(|_| self.on_one_sum(now, of));
+    }
+
+    fn on_one_sum(&mut self, now: Time, of: &RunSet) {
+        self.last_heard = Some(now);
+        self.fresh = self.fresh.saturating_add(1);
+        self.summed = self.summed.wrapping_add(1);
+        if self.sums.len() >= SUMS_MAX {
+            self.sums.pop_front();
+        }
+        self.sums.push_back((now, of.clone()));
+        for asker in &mut self.askers {
+            let lacked = asker.enough > self.parity;
+            asker.on_sum(of);
+            if lacked && asker.enough <= self.parity {
+                self.served = Some(now);
+            }
+        }
+        if self.askers.len() < ASKERS_MAX {
+            self.names = RunSet::default();
+            let open = self.askers.iter().filter(|asker| asker.enough > self.parity);
+            for (first, end) in open.flat_map(|asker| asker.names.iter()) {
+                self.names.insert(first, end);
+            }
+            self.names_left = count(&self.names).saturating_add(self.parity);
+        }
+    }
+
+    /// Sums of the block that are known of.
+    pub(crate) fn summed(&self) -> u8 {
+        self.summed
+    }
+
+    /// Whether a sum of these symbols serves somebody who asked by name. It then serves all others as
+    /// well, those too that kept silent when they heard others ask for as much.
+    pub(crate) fn wants_sum(&self, symbols: &[u16]) -> bool {
+        let mut open = self.askers.iter().filter(|asker| asker.enough > self.parity);
+        self.rounds <= SUM_ROUNDS && open.any(|asker| asker.gains(symbols))
     }
 
     /// Of these symbols those that serve who lacks least; if none does, who lacks next least, and so on.
@@ -323,6 +452,57 @@ mod tests {
         demand.on_symbol(at(50), 20, LEN);
         demand.on_request(at(400), &count(1), GRTT);
         assert!(!demand.unheard);
+    }
+
+    fn sum(symbols: &[u64]) -> RunSet {
+        let mut of = RunSet::default();
+        symbols.iter().for_each(|&s| of.insert(s, s + 1));
+        of
+    }
+
+    #[test]
+    fn sums_serve_each_who_asked_as_far_as_they_are_of_what_it_lacks() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
+        demand.on_request(at(0), &named(&[3, 4]), GRTT);
+        demand.on_sum(at(1), 0, &sum(&[0, 1, 3]));
+        assert!(demand.is_open() && demand.wants_sum(&[0, 1]) && demand.wants_sum(&[4]));
+        demand.on_sum(at(2), 1, &sum(&[0, 1, 3]));
+        // 1 and 3 are known to the first by now, and 3 to the second.
+        assert!(!demand.wants_sum(&[0, 1, 3]) && demand.wants_sum(&[0, 2, 3]));
+        demand.on_symbol(at(3), 2, LEN);
+        assert!(demand.is_open() && demand.served == Some(at(3)));
+        demand.on_sum(at(4), 2, &sum(&[0, 4]));
+        assert!(!demand.is_open());
+    }
+
+    #[test]
+    fn sums_that_were_missed_are_counted_by_the_next() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
+        demand.on_sum(at(1), 2, &sum(&[1, 2, 3]));
+        assert!(!demand.is_open() && demand.summed() == 3);
+    }
+
+    #[test]
+    fn who_asks_while_sums_are_on_their_way_will_have_them_and_later_has_not() {
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &named(&[1]), GRTT);
+        demand.on_sum(at(10), 0, &sum(&[1, 2]));
+        demand.on_request(at(50), &named(&[2]), GRTT);
+        assert!(!demand.is_open());
+        demand.on_request(at(200), &named(&[2]), GRTT);
+        assert!(demand.is_open() && demand.wants_sum(&[1, 2]));
+    }
+
+    #[test]
+    fn who_asks_ever_again_is_given_what_it_names() {
+        let mut demand = Demand::new(at(0));
+        for round in 0..8 {
+            demand.on_request(at(round * 1000), &named(&[1, 2]), GRTT);
+            demand.round(at(round * 1000), GRTT * 5);
+            assert_eq!(demand.wants_sum(&[1, 2]), round < u64::from(SUM_ROUNDS), "{round}");
+        }
     }
 
     #[test]

@@ -5,12 +5,15 @@
 //! "FNFG" | version 1 (8) | kind (8) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
 //!                                   | BRIEF (5):  short messages of origins, see `brief`
 //!                                   | STATE (6):  see `state`
+//!                                   | SUM (7):    see [`Sum`]
 //! ```
 //!
 //! A repair carries the origin's own message as the origin would have sent it, with sequence number
 //! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions.
 
-use fanfare_wire::Message;
+use alloc::vec::Vec;
+use fanfare_proto::{Combination, RunSet, SUM_SYMBOLS_MAX};
+use fanfare_wire::{Data, Message};
 
 const MAGIC: [u8; 4] = *b"FNFG";
 const VERSION: u8 = 1;
@@ -23,6 +26,44 @@ pub(crate) enum Kind {
     Repair,
     Brief,
     State,
+    Sum,
+}
+
+/// A sum of symbols of a part of a block.
+///
+/// ```text
+/// seed (8) | bytes of the bitmap (8) | bitmap, the first symbol its highest bit
+/// | NORM_DATA of the origin: the block's first parity symbol, but the bytes are the sum's
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sum<'a> {
+    pub(crate) of: Combination,
+    pub(crate) data: Data<'a>,
+}
+
+impl<'a> Sum<'a> {
+    /// Writes what comes before the NORM_DATA.
+    pub(crate) fn append(seed: u8, of: &RunSet, out: &mut Vec<u8>) {
+        let end = of.iter().last().map_or(0, |(_, end)| end);
+        out.extend([seed, end.div_ceil(8) as u8]);
+        let bit = |symbol: u64| u8::from(of.contains(symbol)) << (7 - symbol % 8);
+        let bytes = (0..end).step_by(8).map(|at| (at..at + 8).fold(0, |byte, s| byte | bit(s)));
+        out.extend(bytes);
+    }
+
+    fn parse(body: &'a [u8]) -> Option<Self> {
+        let &[seed, bytes, ref rest @ ..] = body else { return None };
+        let (bitmap, message) = rest.split_at_checked(usize::from(bytes))?;
+        let in_it = |symbol: &u16| bitmap[usize::from(symbol / 8)] << (symbol % 8) & 0x80 != 0;
+        let symbols: Vec<u16> = (0..u16::from(bytes) * 8).filter(in_it).collect();
+        let within = symbols.last().is_some_and(|last| *last < SUM_SYMBOLS_MAX);
+        match Message::parse(message) {
+            Ok(Message::Data(data)) if symbols.len() >= 2 && within => {
+                Some(Self { of: Combination { seed, symbols }, data })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Kind {
@@ -32,6 +73,7 @@ impl Kind {
             Self::Repair => 1,
             Self::Brief => 5,
             Self::State => 6,
+            Self::Sum => 7,
         };
         [MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, kind]
     }
@@ -46,6 +88,8 @@ pub(crate) enum Frame<'a> {
     Brief(&'a [u8]),
     /// Bytes of an announcement.
     State(&'a [u8]),
+    /// A sum of symbols of an origin's block, which was asked for.
+    Sum(Sum<'a>),
     /// Ours, but broken, or of a version that is not known here.
     Unknown,
 }
@@ -62,6 +106,7 @@ impl<'a> Frame<'a> {
             },
             (VERSION, 5) => Self::Brief(body),
             (VERSION, 6) => Self::State(body),
+            (VERSION, 7) => Sum::parse(body).map_or(Self::Unknown, Self::Sum),
             _ => Self::Unknown,
         })
     }
@@ -100,6 +145,34 @@ mod tests {
             let earlier = [&b"FNFG\x01"[..], &[kind], &DATA].concat();
             assert_eq!(Frame::parse(&earlier), Some(Frame::Unknown));
         }
+    }
+
+    #[test]
+    fn golden_bytes_of_a_sum_name_its_seed_and_symbols_before_the_origins_message() {
+        let mut of = RunSet::default();
+        [(0, 2), (7, 10)].into_iter().for_each(|(first, end)| of.insert(first, end));
+        let mut bytes = Kind::Sum.header().to_vec();
+        Sum::append(9, &of, &mut bytes);
+        assert_eq!(bytes, b"FNFG\x01\x07\x09\x02\xc1\xc0");
+        bytes.extend_from_slice(&DATA);
+        let Some(Frame::Sum(sum)) = Frame::parse(&bytes) else { panic!("a sum") };
+        assert_eq!((sum.of.seed, &sum.of.symbols[..]), (9, &[0, 1, 7, 8, 9][..]));
+        assert_eq!(sum.data.payload, b"abc");
+    }
+
+    #[test]
+    fn a_sum_is_of_two_symbols_at_least_and_of_none_that_no_block_of_sums_has() {
+        let sum = |bitmap: &[u8]| {
+            let named = [&[7, 0, bitmap.len() as u8], bitmap].concat();
+            let bytes = [&b"FNFG\x01"[..], &named, &DATA].concat();
+            matches!(Frame::parse(&bytes), Some(Frame::Sum(_)))
+        };
+        assert!(sum(&[0xc0]));
+        assert!(sum(&[&[0x80][..], &[0; 10], &[1]].concat()));
+        for bitmap in [&[][..], &[0x80], &[0xff; 13]] {
+            assert!(!sum(bitmap));
+        }
+        assert_eq!(Frame::parse(b"FNFG\x01\x07\x00\x40\xff"), Some(Frame::Unknown));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use crate::{
     budget::Budget,
-    demand::{Demand, Part, Request, Wanted},
+    demand::{Demand, Part, Piece, Request, Wanted},
     patience::Patience,
     slice,
     stats::GroupStats,
@@ -15,7 +15,10 @@ use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
 };
-use fanfare_proto::{Bitrate, Duration, HeldBlock, NodeId, ObjectKey, Time, backoff, rng::Rng};
+use fanfare_proto::{
+    Bitrate, Duration, HeldBlock, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX, Time, backoff,
+    rng::Rng,
+};
 
 /// Requests kept at once.
 const DEMANDS_MAX: usize = 4096;
@@ -82,12 +85,12 @@ impl Repairer {
         self.origins.get(&origin).is_some_and(Patience::is_deaf)
     }
 
-    /// A NACK asks for something that is here, in whole or in part.
+    /// A NACK asks for something that is here, in whole or in part: `lacking` is what is not, in percent.
     pub(crate) fn on_request(
         &mut self,
         now: Time,
         wanted: Wanted,
-        (request, whole): (&Request, bool),
+        (request, lacking): (&Request, u8),
         timing: OriginTiming,
         (rng, stats): (&mut Rng, &mut GroupStats),
     ) {
@@ -111,8 +114,11 @@ impl Repairer {
         let answers = slice::is_chosen(self.node, wanted.0, block, chosen, members);
         if answers && demand.is_open() && (!was_open || demand.due.is_none()) {
             let grace = Patience::grace(timing.grtt, timing.backoff);
-            // Parity serves all who ask; who holds less lets those speak first.
-            let later = if whole { Duration::ZERO } else { timing.window() / 2 };
+            // Parity serves all who ask; who holds less lets those speak first who hold more.
+            let later = match lacking {
+                0 => Duration::ZERO,
+                _ => timing.window() * (50 + u32::from(lacking)) / 100,
+            };
             let until = if demand.unheard { now } else { patience.until(now, grace) };
             demand.due = Some(until + later + timing.draw(rng));
         }
@@ -145,7 +151,7 @@ impl Repairer {
     pub(crate) fn on_symbol(
         &mut self,
         now: Time,
-        (wanted, symbol, len): (Wanted, u16, u16),
+        (wanted, piece, len): (Wanted, &Piece, u16),
         voice: Voice,
         timing: OriginTiming,
         rng: &mut Rng,
@@ -162,14 +168,18 @@ impl Repairer {
             return;
         };
         let was_open = demand.is_open();
-        demand.on_symbol(now, symbol, len);
+        match piece {
+            Piece::Symbol(symbol) => demand.on_symbol(now, *symbol, len),
+            Piece::Sum { before, of, .. } => demand.on_sum(now, *before, of),
+        }
         if !was_open {
             return;
         }
         // Somebody is at it: it is left to it for as long as it goes on.
         if voice != Voice::Own {
             // Parity means that it has the whole block, and no need of us.
-            if voice == Voice::Repairer && symbol >= len {
+            let parity = matches!(piece, Piece::Symbol(symbol) if *symbol >= len);
+            if voice == Voice::Repairer && parity {
                 demand.leave();
             }
             let goes_on = demand.is_open() && demand.due.is_some();
@@ -244,7 +254,7 @@ impl Repairer {
         mut held: impl FnMut(ObjectKey, u32) -> Option<HeldBlock>,
         rank: impl Fn(ObjectKey) -> u8,
         rng: &mut Rng,
-    ) -> Option<(Wanted, u16, u16)> {
+    ) -> Option<(Wanted, Piece, u16)> {
         loop {
             let wanted = self.first_due(now, &rank)?;
             let timing = timing(wanted.0.sender);
@@ -256,8 +266,8 @@ impl Repairer {
                 demand.due = Some(until + timing.draw(rng));
                 continue;
             }
-            let (symbol, len) = match wanted.1 {
-                Part::Info => (Some(0), 1),
+            let (piece, len) = match wanted.1 {
+                Part::Info => (Some(Piece::Symbol(0)), 1),
                 Part::Block(block) => match held(wanted.0, block) {
                     Some(held) if !held.is_whole() && demand.is_left(now, timing.window()) => {
                         demand.due =
@@ -268,8 +278,8 @@ impl Repairer {
                     None => (None, 0),
                 },
             };
-            match symbol {
-                Some(symbol) => return Some((wanted, symbol, len)),
+            match piece {
+                Some(piece) => return Some((wanted, piece, len)),
                 None => {
                     demand.due = None;
                     self.note(wanted);
@@ -293,12 +303,12 @@ impl Repairer {
     pub(crate) fn on_sent(
         &mut self,
         now: Time,
-        sent: (Wanted, u16, u16),
+        (wanted, piece, len): (Wanted, &Piece, u16),
         bytes: usize,
         (timing, rng): (OriginTiming, &mut Rng),
     ) {
         self.budget.on_sent(bytes);
-        self.on_symbol(now, sent, Voice::Own, timing, rng);
+        self.on_symbol(now, (wanted, piece, len), Voice::Own, timing, rng);
     }
 
     /// Whether the budget allows something more now.
@@ -319,7 +329,7 @@ impl Repairer {
         (timing, rng): (OriginTiming, &mut Rng),
     ) {
         self.budget.on_sent(bytes);
-        self.on_symbol(now, (wanted, 0, 1), Voice::Relay, timing, rng);
+        self.on_symbol(now, (wanted, &Piece::Symbol(0), 1), Voice::Relay, timing, rng);
     }
 
     /// It could not be sent after all.
@@ -342,13 +352,17 @@ impl Repairer {
 }
 
 /// What to send of a block: parity of our own slice when the block is whole (source symbols, when all
-/// of it is wanted), else what was asked for by name, or parity that its origin or another sent.
+/// of it is wanted), else sums of what is here, what was asked for by name, or parity that its origin
+/// or another sent.
 fn choose(
     node: NodeId,
     (key, block): (ObjectKey, u32),
     demand: &mut Demand,
     held: &HeldBlock,
-) -> Option<u16> {
+) -> Option<Piece> {
+    if let Some(sum) = sum(node, (key, block), demand, held) {
+        return Some(sum);
+    }
     let rotated = |demand: &Demand, named: bool| {
         let fits = |s: &u16| !demand.was_heard(*s) && (!named || demand.is_named(*s));
         let fit: Vec<u16> = held.sources.iter().copied().filter(fits).collect();
@@ -363,7 +377,7 @@ fn choose(
         // Nobody may hold what is asked for; parity in its place makes another whole, which serves all.
         let kept = held.kept.iter().map(|number| held.len + number);
         let kept = kept.filter(|symbol| !demand.was_heard(*symbol));
-        return rotated(demand, true).or_else(|| kept.min());
+        return rotated(demand, true).or_else(|| kept.min()).map(Piece::Symbol);
     }
     let parity = |demand: &Demand| {
         let numbers = slice::numbers(node, key, block, held.parity);
@@ -372,27 +386,49 @@ fn choose(
     if demand.is_for_all(held.len)
         && let Some(symbol) = rotated(demand, false)
     {
-        return Some(symbol);
+        return Some(Piece::Symbol(symbol));
     }
     let fresh = parity(demand).or_else(|| rotated(demand, true));
     let fresh = fresh.or_else(|| rotated(demand, false));
     if fresh.is_none() {
         demand.forget_heard();
-        return parity(demand).or_else(|| rotated(demand, false));
+        return parity(demand).or_else(|| rotated(demand, false)).map(Piece::Symbol);
     }
-    fresh
+    fresh.map(Piece::Symbol)
+}
+
+/// Of a part of a block, all of it in one sum.
+fn sum(
+    node: NodeId,
+    (key, block): (ObjectKey, u32),
+    demand: &Demand,
+    held: &HeldBlock,
+) -> Option<Piece> {
+    let parity = held.kept.iter().map(|number| held.len.saturating_add(*number));
+    let all: Vec<u16> = held.sources.iter().copied().chain(parity).collect();
+    let fits = all.iter().all(|symbol| *symbol < SUM_SYMBOLS_MAX);
+    if held.is_whole() || all.len() < 2 || !fits || !demand.wants_sum(&held.sources) {
+        return None;
+    }
+    let mut of = RunSet::default();
+    all.iter().for_each(|symbol| of.insert(u64::from(*symbol), u64::from(*symbol) + 1));
+    let before = demand.summed();
+    Some(Piece::Sum { seed: slice::seed(node, key, block).wrapping_add(before), before, of })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_proto::{InstanceId, ObjectTransportId, RunSet};
+    use fanfare_proto::{InstanceId, ObjectTransportId};
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
     const BLOCK: Wanted = (KEY, Part::Block(0));
     const TIMING: OriginTiming =
         OriginTiming { grtt: Duration::from_millis(100), backoff: 4, group: 10, members: 2 };
+
+    /// Stands for a sum among symbols.
+    const SUM: u16 = u16::MAX;
 
     struct World {
         repairer: Repairer,
@@ -418,12 +454,13 @@ mod tests {
             names.iter().for_each(|&n| set.insert(u64::from(n), u64::from(n) + 1));
             let named = names.len() as u16;
             let request = Request { unnamed, names: set, named, ..Request::default() };
-            let whole = self.held.is_whole();
+            let lacking = self.held.lacking();
             let chance = (&mut self.rng, &mut self.stats);
-            self.repairer.on_request(now, BLOCK, (&request, whole), TIMING, chance);
+            self.repairer.on_request(now, BLOCK, (&request, lacking), TIMING, chance);
         }
         fn hear(&mut self, now: Time, symbol: u16, voice: Voice) {
-            self.repairer.on_symbol(now, (BLOCK, symbol, 10), voice, TIMING, &mut self.rng);
+            let heard = (BLOCK, &Piece::Symbol(symbol), 10);
+            self.repairer.on_symbol(now, heard, voice, TIMING, &mut self.rng);
         }
         /// Symbols sent up to `until`, and when the first went.
         fn run(&mut self, until: Time) -> (Vec<u16>, Option<Time>) {
@@ -434,13 +471,15 @@ mod tests {
                 if !self.repairer.may_send(now) {
                     continue;
                 }
-                let Some(what) = self.repairer.poll(now, |_| TIMING, take, |_| 0, &mut self.rng)
-                else {
-                    continue;
-                };
+                let what = self.repairer.poll(now, |_| TIMING, take, |_| 0, &mut self.rng);
+                let Some((wanted, piece, len)) = what else { continue };
+                let what = (wanted, &piece, len);
                 self.repairer.on_sent(now, what, 100, (TIMING, &mut self.rng));
                 first = first.or(Some(now));
-                sent.push(what.1);
+                sent.push(match piece {
+                    Piece::Symbol(symbol) => symbol,
+                    Piece::Sum { .. } => SUM,
+                });
             }
             (sent, first)
         }
@@ -507,7 +546,7 @@ mod tests {
                 let request = Request { unnamed: 1, ..Request::default() };
                 let chance = (&mut world.rng, &mut world.stats);
                 let now = at(round * 1000);
-                world.repairer.on_request(now, BLOCK, (&request, true), timing, chance);
+                world.repairer.on_request(now, BLOCK, (&request, 0), timing, chance);
             }
             round
         };
@@ -526,12 +565,11 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_part_sends_what_of_it_was_named_and_nothing_else() {
+    fn who_holds_a_part_sends_as_many_sums_as_it_holds_of_what_was_named() {
         let mut world = World::new(2, &[1, 3, 5, 7]);
         world.ask(at(0), 0, &[2, 3, 7]);
-        let (mut sent, first) = world.run(at(60_000));
-        sent.sort_unstable();
-        assert_eq!(sent, [3, 7]);
+        let (sent, first) = world.run(at(60_000));
+        assert_eq!(sent, [SUM, SUM]);
         assert!(first.unwrap() >= at(1600), "who holds all goes first");
         world.ask(at(70_000), 4, &[]);
         assert_eq!(world.run(at(80_000)).0, []);
@@ -539,11 +577,13 @@ mod tests {
 
     #[test]
     fn who_holds_a_part_serves_first_who_lacks_least() {
-        let mut world = World::new(2, &[1, 3, 5, 7]);
-        world.ask(at(0), 0, &[1, 3, 5, 7]);
+        // Too many symbols for a sum: they go by name.
+        let mut world = World::new(2, &[1, 3, 5, 107]);
+        world.held.len = 200;
+        world.ask(at(0), 0, &[1, 3, 5, 107]);
         world.ask(at(0), 0, &[5]);
         let (sent, _) = world.run(at(60_000));
-        assert!(sent.len() == 4 && sent[0] == 5, "{sent:?}");
+        assert!(sent.len() == 4 && sent[0] == 5 && !sent.contains(&SUM), "{sent:?}");
     }
 
     #[test]
@@ -592,7 +632,7 @@ mod tests {
             let request = Request { unnamed: 1, ..Request::default() };
             let chance = (&mut world.rng, &mut world.stats);
             let wanted = (KEY, Part::Block(block));
-            world.repairer.on_request(at(0), wanted, (&request, true), TIMING, chance);
+            world.repairer.on_request(at(0), wanted, (&request, 0), TIMING, chance);
         }
         assert_eq!(world.stats.demands_dropped, 1);
     }

@@ -47,6 +47,11 @@ pub(crate) fn offset(node: NodeId, key: ObjectKey, block: u32, count: usize) -> 
     (mix(node, key, block) % count.max(1) as u64) as usize
 }
 
+/// The seed of `node`'s sums of parts of a block, before any other was heard.
+pub(crate) fn seed(node: NodeId, key: ObjectKey, block: u32) -> u8 {
+    mix(node, key, block) as u8
+}
+
 /// splitmix64's last steps over all that it depends on.
 fn mix(node: NodeId, key: ObjectKey, block: u32) -> u64 {
     let object =

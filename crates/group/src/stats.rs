@@ -5,6 +5,8 @@
 pub struct GroupStats {
     /// Symbols and short messages of others sent because they were asked for.
     pub repairs_sent: u64,
+    /// Of the repairs those that were sums of parts of a block.
+    pub sums_sent: u64,
     /// Short messages of others passed on unasked.
     pub relays_sent: u64,
     /// Datagrams with one symbol, or one long description.

@@ -11,8 +11,9 @@ use crate::{
     time::Time,
 };
 use alloc::vec::Vec;
+use fanfare_fec::coefficient;
 use fanfare_wire::{
-    FecId, FieldSize, GroupSize, InstanceId, Message, NodeId, ObjectTransportId, QuantizedRtt,
+    Data, FecId, FieldSize, GroupSize, InstanceId, Message, NodeId, ObjectTransportId, QuantizedRtt,
 };
 
 /// What is said of a sender, so that a receiver that never heard it can ask for its objects.
@@ -53,6 +54,34 @@ impl HeldBlock {
     pub fn is_whole(&self) -> bool {
         self.sources.len() == usize::from(self.len)
     }
+
+    /// Source symbols that are not here, in percent of the block; 0 only when it is whole.
+    #[must_use]
+    pub fn lacking(&self) -> u8 {
+        let lacking = usize::from(self.len).saturating_sub(self.sources.len());
+        (lacking * 100).div_ceil(usize::from(self.len).max(1)) as u8
+    }
+}
+
+/// Symbols of a block, parity among them, that sums can be of: with a bit for each a repair of 1400 bytes
+/// still fits into one Ethernet frame. Longer blocks would also make the elimination slow: its steps
+/// are the cube of what is missing.
+pub const SUM_SYMBOLS_MAX: u16 = 96;
+
+/// Which symbols of a block a sum is of, and with which factors ([`fanfare_fec::coefficient`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Combination {
+    /// Tells the factors.
+    pub seed: u8,
+    /// Symbols in it; those behind the source symbols are parity.
+    pub symbols: Vec<u16>,
+}
+
+impl Combination {
+    pub(crate) fn factors(&self) -> Vec<(usize, u8)> {
+        let factor = |&symbol: &u16| (usize::from(symbol), coefficient(self.seed, symbol));
+        self.symbols.iter().map(factor).collect()
+    }
 }
 
 /// What of an object to pass on.
@@ -69,6 +98,16 @@ pub enum Passage<'a> {
         /// Whether the object has NORM_INFO.
         has_info: bool,
     },
+    /// A sum of all symbols that are here of a block that is not whole ([`HeldBlock`] names them), in
+    /// the form of the block's first parity symbol. Over GF(2^8) alone.
+    Sum {
+        /// Of this block.
+        block: u32,
+        /// Tells the factors.
+        seed: u8,
+        /// Whether the object has NORM_INFO.
+        has_info: bool,
+    },
 }
 
 impl ReceiverHandle<'_> {
@@ -79,6 +118,20 @@ impl ReceiverHandle<'_> {
         let session = &mut *self.session;
         let mut ctx = context!(session, storage);
         session.receiver.as_mut().is_some_and(|r| r.on_passed_on(&mut ctx, message))
+    }
+
+    /// A sum of symbols of a remote sender's block: a NORM_DATA of that block, whose symbol's number
+    /// says nothing. True when it brought something new; what it cannot be is refused and counted.
+    pub fn accept_combination(
+        &mut self,
+        now: Time,
+        (data, sum): (&Data<'_>, &Combination),
+        storage: &mut dyn Storage,
+    ) -> bool {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let mut ctx = context!(session, storage);
+        session.receiver.as_mut().is_some_and(|r| r.on_combination(&mut ctx, data, sum))
     }
 
     /// The NORM_INFO of a whole object of no bytes, told by somebody else: the object `rumour` names

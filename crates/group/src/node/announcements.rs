@@ -75,7 +75,7 @@ impl GroupNode {
             let request = Request { unnamed: 1, info: true, unheard, ..Request::default() };
             let chance = (&mut self.rng, &mut self.stats);
             let wanted = (key, Part::Info);
-            self.repairer.on_request(self.now, wanted, (&request, true), timing, chance);
+            self.repairer.on_request(self.now, wanted, (&request, 0), timing, chance);
         }
         others
     }

@@ -3,14 +3,15 @@
 use super::GroupNode;
 use crate::{
     brief::{self, Brief},
-    demand::{Part, Wanted},
-    frame::Frame,
+    demand::{Part, Piece, Wanted},
+    frame::{Frame, Sum},
     members::Heard,
     patience::Patience,
     repairer::{OriginTiming, Voice},
+    slice,
     state::State,
 };
-use fanfare_proto::{NodeId, ObjectKey, RecvMeta, Storage, Time};
+use fanfare_proto::{NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
 use fanfare_wire::{
     Cmd, Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, header::SenderFields,
 };
@@ -113,10 +114,10 @@ impl GroupNode {
         }
         let key = ObjectKey { sender: origin, instance: sender.instance_id, object };
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
-        self.on_symbol((key, part), symbol, timing, Voice::Origin);
+        self.on_piece((key, part), &Piece::Symbol(symbol), timing, Voice::Origin);
     }
 
-    fn on_symbol(&mut self, wanted: Wanted, symbol: u16, timing: OriginTiming, voice: Voice) {
+    fn on_piece(&mut self, wanted: Wanted, piece: &Piece, timing: OriginTiming, voice: Voice) {
         let asked = self.repairer.is_asked(wanted);
         let (len, whole) = match wanted.1 {
             Part::Block(block) if asked => {
@@ -125,10 +126,12 @@ impl GroupNode {
             }
             _ => (1, false),
         };
-        let heard = (wanted, symbol, len);
+        let heard = (wanted, piece, len);
         self.repairer.on_symbol(self.now, heard, voice, timing, &mut self.rng);
-        // Named symbols come from who has no whole block: who has one has more to offer.
-        if whole && symbol < len && voice == Voice::Repairer {
+        // Named symbols and sums come from who has no whole block: who has one has more to offer.
+        let of_parts = matches!(piece, Piece::Symbol(symbol) if *symbol < len)
+            || matches!(piece, Piece::Sum { .. });
+        if whole && of_parts && voice == Voice::Repairer {
             self.repairer.on_whole(self.now, wanted, timing, &mut self.rng);
         }
     }
@@ -156,6 +159,7 @@ impl GroupNode {
                 Some(state) => self.on_state(from, &state, storage),
                 None => self.stats.frames_refused += 1,
             },
+            Frame::Sum(sum) => self.on_sum(from, &sum, storage),
             Frame::Unknown => self.stats.frames_refused += 1,
         }
     }
@@ -178,7 +182,28 @@ impl GroupNode {
         self.take_events(storage);
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
         let key = ObjectKey { sender: sender.source_id, instance: sender.instance_id, object };
-        self.on_hearsay(((key, part), symbol), (timing, Voice::Repairer), new);
+        self.on_hearsay(((key, part), &Piece::Symbol(symbol)), (timing, Voice::Repairer), new);
+    }
+
+    /// Somebody answers for an origin with all that it holds of a block.
+    fn on_sum(&mut self, from: NodeId, sum: &Sum<'_>, storage: &mut dyn Storage) {
+        self.stats.repairs_heard += 1;
+        let sender = &sum.data.sender;
+        if sender.source_id == self.session.node_id() {
+            return;
+        }
+        let told = (&sum.data, &sum.of);
+        let new = self.session.receiver().accept_combination(self.now, told, storage);
+        self.take_events(storage);
+        let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
+        let (sender, instance) = (sender.source_id, sender.instance_id);
+        let key = ObjectKey { sender, instance, object: sum.data.object_transport_id };
+        let mut of = RunSet::default();
+        sum.of.symbols.iter().for_each(|&s| of.insert(u64::from(s), u64::from(s) + 1));
+        let (Part::Block(block), _) = symbol_of(&sum.data) else { return };
+        let before = sum.of.seed.wrapping_sub(slice::seed(from, key, block));
+        let piece = Piece::Sum { seed: sum.of.seed, before, of };
+        self.on_hearsay(((key, Part::Block(block)), &piece), (timing, Voice::Repairer), new);
     }
 
     /// Somebody tells a short message of an origin.
@@ -194,19 +219,19 @@ impl GroupNode {
         self.take_events(storage);
         let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
         let voice = if brief.asked { Voice::Repairer } else { Voice::Relay };
-        self.on_hearsay(((key, Part::Info), 0), (timing, voice), new);
+        self.on_hearsay(((key, Part::Info), &Piece::Symbol(0)), (timing, voice), new);
         self.pass_on_from(from, Some(key), had);
     }
 
     /// Something of an origin was heard from somebody else.
     fn on_hearsay(
         &mut self,
-        (wanted, symbol): (Wanted, u16),
+        (wanted, piece): (Wanted, &Piece),
         (timing, voice): (OriginTiming, Voice),
         new: bool,
     ) {
         let origin = wanted.0.sender;
-        self.on_symbol(wanted, symbol, timing, voice);
+        self.on_piece(wanted, piece, timing, voice);
         let deaf = self.repairer.is_deaf(origin) || self.asker.is_silent(self.now, origin);
         self.session.receiver().ask_by_name(origin, deaf);
         if new {

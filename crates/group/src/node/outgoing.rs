@@ -2,8 +2,8 @@
 
 use super::{GroupNode, relaying::COMMAND, timing};
 use crate::{
-    demand::{Part, Wanted},
-    frame::{HEADER, Kind},
+    demand::{Part, Piece, Wanted},
+    frame::{HEADER, Kind, Sum},
     repairer::OriginTiming,
     state::{HEARD_MAX, Holding, State},
 };
@@ -106,15 +106,16 @@ impl GroupNode {
 
     fn poll_repair(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
         while self.repairer.may_send(self.now)
-            && let Some((wanted, symbol, len)) = self.next_repair()
+            && let Some((wanted, piece, len)) = self.next_repair()
         {
-            if self.write_repair(wanted, symbol, (buf, storage)) {
+            if self.write_repair(wanted, &piece, (buf, storage)) {
+                self.stats.sums_sent += u64::from(matches!(piece, Piece::Sum { .. }));
                 self.stats.repairs_sent += 1;
                 self.stats.repair_frames_sent += 1;
                 self.stats.repair_bytes_sent += buf.len() as u64;
                 let rumour = self.session.receiver().rumour(wanted.0.sender);
                 let timing = timing_of(rumour, self.members.len());
-                let sent = (wanted, symbol, len);
+                let sent = (wanted, &piece, len);
                 self.repairer.on_sent(self.now, sent, buf.len(), (timing, &mut self.rng));
                 return true;
             }
@@ -124,7 +125,7 @@ impl GroupNode {
         false
     }
 
-    pub(super) fn next_repair(&mut self) -> Option<(Wanted, u16, u16)> {
+    pub(super) fn next_repair(&mut self) -> Option<(Wanted, Piece, u16)> {
         let Self { session, cache, repairer, members, rng, .. } = self;
         let receiver = session.receiver();
         let rank = |key| cache.get(key).map_or(0, |cached| cached.priority());
@@ -135,15 +136,23 @@ impl GroupNode {
     fn write_repair(
         &mut self,
         (key, part): Wanted,
-        symbol: u16,
+        piece: &Piece,
         (buf, storage): (&mut Vec<u8>, &mut dyn Storage),
     ) -> bool {
         let Some(cached) = self.cache.get(key) else { return false };
-        let mut content = Kind::Repair.header().to_vec();
-        let passage = match (part, &cached.info) {
-            (Part::Info, Some(info)) => Passage::Info(info),
-            (Part::Info, None) => return false,
-            (Part::Block(block), _) => Passage::Symbol { block, symbol, has_info: cached.has_info },
+        let has_info = cached.has_info;
+        let kind = if matches!(piece, Piece::Sum { .. }) { Kind::Sum } else { Kind::Repair };
+        let mut content = kind.header().to_vec();
+        let passage = match (part, &cached.info, piece) {
+            (Part::Info, Some(info), _) => Passage::Info(info),
+            (Part::Info, None, _) => return false,
+            (Part::Block(block), _, &Piece::Symbol(symbol)) => {
+                Passage::Symbol { block, symbol, has_info }
+            }
+            (Part::Block(block), _, Piece::Sum { seed, of, .. }) => {
+                Sum::append(*seed, of, &mut content);
+                Passage::Sum { block, seed: *seed, has_info }
+            }
         };
         if !self.session.receiver().pass_on(key, passage, storage, &mut content) {
             return false;

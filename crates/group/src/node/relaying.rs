@@ -4,7 +4,7 @@ use super::{GroupNode, outgoing::timing_of};
 use crate::{
     brief::{self, Brief},
     cache::Cached,
-    demand::Part,
+    demand::{Part, Piece},
     frame::{HEADER, Kind},
     members::Members,
     relay::Neighbours,
@@ -117,7 +117,7 @@ impl GroupNode {
         let chance = (timing, &mut self.rng);
         if brief.asked {
             self.stats.repairs_sent += 1;
-            self.repairer.on_sent(self.now, (wanted, 0, 1), bytes, chance);
+            self.repairer.on_sent(self.now, (wanted, &Piece::Symbol(0), 1), bytes, chance);
         } else {
             self.stats.relays_sent += 1;
             self.repairer.on_relayed(self.now, wanted, bytes, chance);

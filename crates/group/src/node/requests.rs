@@ -26,19 +26,19 @@ impl GroupNode {
         let unheard = self.members.is_unheard(origin, feedback.source_id);
         for (wanted, request) in self.requests(nack) {
             let request = Request { unheard, ..request };
-            let whole = match wanted.1 {
+            let lacking = match wanted.1 {
                 Part::Info => {
                     self.members.on_missed(self.now, feedback.source_id);
-                    true
+                    0
                 }
                 Part::Block(block) => match self.session.receiver().held(wanted.0, block) {
-                    Some(held) if !held.sources.is_empty() => held.is_whole(),
+                    Some(held) if !held.sources.is_empty() => held.lacking(),
                     _ => continue,
                 },
             };
             self.cache.on_used(self.now, wanted.0);
             let chance = (&mut self.rng, &mut self.stats);
-            self.repairer.on_request(self.now, wanted, (&request, whole), timing, chance);
+            self.repairer.on_request(self.now, wanted, (&request, lacking), timing, chance);
         }
     }
 

@@ -9,6 +9,20 @@ use core::ops::Range;
 /// What bookkeeping of one block or one parity symbol costs beside its bytes, roughly.
 const OVERHEAD: usize = 64;
 
+/// A sum of the block's symbols, made by somebody who held some of them.
+#[derive(Debug)]
+pub(crate) struct Equation {
+    /// The factor of each source symbol.
+    pub(crate) row: Vec<u8>,
+    pub(crate) bytes: Box<[u8]>,
+}
+
+impl Equation {
+    fn cost(&self) -> usize {
+        ReceiveBlock::cost_of_equation(self.row.len() as u16, self.bytes.len())
+    }
+}
+
 /// A partly received block.
 #[derive(Debug)]
 pub(crate) struct ReceiveBlock {
@@ -17,6 +31,8 @@ pub(crate) struct ReceiveBlock {
     /// One bit for each source symbol.
     have: Vec<u64>,
     parity: BTreeMap<u16, Box<[u8]>>,
+    /// Of the missing source symbols each says something that parity and the others do not.
+    equations: Vec<Equation>,
     /// One more than the highest parity number seen: fresh parity begins there.
     parity_seen: u16,
 }
@@ -25,7 +41,8 @@ impl ReceiveBlock {
     /// A block of `len` source symbols, of which none is here.
     pub(crate) fn new(len: u16) -> Self {
         let have = vec![0; usize::from(len).div_ceil(64)];
-        Self { len, sources: 0, have, parity: BTreeMap::new(), parity_seen: 0 }
+        let (parity, equations) = (BTreeMap::new(), Vec::new());
+        Self { len, sources: 0, have, parity, equations, parity_seen: 0 }
     }
     /// Bytes that a new block of `len` symbols takes.
     pub(crate) fn cost_of(len: u16) -> usize {
@@ -35,12 +52,19 @@ impl ReceiveBlock {
     pub(crate) fn cost_of_parity(bytes: usize) -> usize {
         OVERHEAD + bytes
     }
+    /// Bytes that a sum over `len` source symbols takes.
+    pub(crate) fn cost_of_equation(len: u16, bytes: usize) -> usize {
+        OVERHEAD + usize::from(len) + bytes
+    }
     /// Bytes that it takes now.
     pub(crate) fn cost(&self) -> usize {
         Self::cost_of(self.len) + self.parity_cost()
     }
+    /// Bytes of parity and sums.
     pub(crate) fn parity_cost(&self) -> usize {
-        self.parity.values().map(|bytes| Self::cost_of_parity(bytes.len())).sum()
+        let parity: usize =
+            self.parity.values().map(|bytes| Self::cost_of_parity(bytes.len())).sum();
+        parity + self.equations.iter().map(Equation::cost).sum::<usize>()
     }
     /// Source symbols of the block.
     pub(crate) fn len(&self) -> u16 {
@@ -86,10 +110,25 @@ impl ReceiveBlock {
         self.parity.insert(number, bytes.into());
         self.parity_seen = self.parity_seen.max(number.saturating_add(1));
     }
-    /// Forgets all parity; returns the bytes freed.
+    /// Keeps a sum.
+    pub(crate) fn add_equation(&mut self, equation: Equation) {
+        self.equations.push(equation);
+    }
+    pub(crate) fn equations(&self) -> &[Equation] {
+        &self.equations
+    }
+    /// Keeps those sums alone that `keep` says, in order; returns the bytes freed.
+    pub(crate) fn retain_equations(&mut self, keep: &[bool]) -> usize {
+        let before = self.parity_cost();
+        let mut keep = keep.iter();
+        self.equations.retain(|_| keep.next().copied().unwrap_or(false));
+        before - self.parity_cost()
+    }
+    /// Forgets all parity and sums; returns the bytes freed.
     pub(crate) fn drop_parity(&mut self) -> usize {
         let freed = self.parity_cost();
         self.parity.clear();
+        self.equations.clear();
         freed
     }
     pub(crate) fn parity(&self) -> impl Iterator<Item = (u16, &[u8])> {
@@ -102,9 +141,10 @@ impl ReceiveBlock {
     pub(crate) fn parity_seen(&self) -> u16 {
         self.parity_seen
     }
-    /// Symbols, of either kind, still needed to have the block.
+    /// Symbols, of any kind, still needed to have the block.
     pub(crate) fn erasures(&self) -> u16 {
-        self.len.saturating_sub(self.sources).saturating_sub(self.parity_count())
+        let others = self.parity_count() + self.equations.len() as u16;
+        self.len.saturating_sub(self.sources).saturating_sub(others)
     }
     pub(crate) fn missing_sources(&self) -> impl DoubleEndedIterator<Item = u16> + '_ {
         (0..self.len).filter(|&symbol| !self.has_source(symbol))

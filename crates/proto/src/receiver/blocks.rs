@@ -2,7 +2,10 @@
 //!
 //! An object may have millions of blocks; what is kept grows with what is incomplete and begun.
 
-use super::{block::ReceiveBlock, runs::RunSet};
+use super::{
+    block::{Equation, ReceiveBlock},
+    runs::RunSet,
+};
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
@@ -15,7 +18,7 @@ pub(crate) struct BlockSet {
     count: u32,
     complete: RunSet,
     partial: BTreeMap<u32, ReceiveBlock>,
-    /// Partial blocks that hold parity, to find the highest quickly.
+    /// Partial blocks that hold parity or sums, to find the highest quickly.
     with_parity: BTreeSet<u32>,
     bytes: usize,
 }
@@ -80,6 +83,22 @@ impl BlockSet {
         self.bytes += ReceiveBlock::cost_of_parity(bytes.len());
         self.with_parity.insert(block);
         state
+    }
+    /// Keeps a sum of symbols of `block` (of `len`).
+    pub(crate) fn add_equation(&mut self, block: u32, len: u16, equation: Equation) {
+        let cost = ReceiveBlock::cost_of_equation(len, equation.bytes.len());
+        let state = begin(&mut self.partial, &mut self.bytes, block, len);
+        state.add_equation(equation);
+        self.bytes += cost;
+        self.with_parity.insert(block);
+    }
+    /// Keeps those sums alone of `block` that `keep` says.
+    pub(crate) fn retain_equations(&mut self, block: u32, keep: &[bool]) {
+        let Some(state) = self.partial.get_mut(&block) else { return };
+        self.bytes -= state.retain_equations(keep);
+        if state.parity_cost() == 0 {
+            self.with_parity.remove(&block);
+        }
     }
     /// All of `block` is in storage.
     pub(crate) fn finish(&mut self, block: u32) {

@@ -8,7 +8,7 @@ use super::{
     remote_sender::RemoteSender,
     request::Coding,
 };
-use crate::{context::Context, time::Duration};
+use crate::{context::Context, cooperation::Combination, time::Duration};
 use fanfare_wire::{
     Data, FecId, FecPayloadId, FieldSize, Info, ObjectFlags, ObjectTransportId, SourceBlockNumber,
     ext::Fti,
@@ -80,18 +80,19 @@ impl RemoteSender {
                 self.feedback.on_news(ctx.now);
             }
         }
-        let Some((position, _)) = self.place_data(ctx, local, Word::Own, data) else { return };
+        let placed = self.place_data(ctx, local, Word::Own, (data, None));
+        let Some((position, _)) = placed else { return };
         self.moved(ctx, local, position);
     }
 
-    /// Puts a symbol in its place, whoever brings it. Tells where the sender stood and whether it
-    /// was new.
+    /// Puts a symbol in its place, whoever brings it, or a sum of symbols of its block. Tells where the
+    /// sender stood and whether it was new.
     pub(super) fn place_data(
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,
         word: Word,
-        data: &Data<'_>,
+        (data, sum): (&Data<'_>, Option<&Combination>),
     ) -> Option<(Position, bool)> {
         let fec_id = data.payload_id.fec_id;
         let fti = data.extensions.fti(fec_id);
@@ -104,7 +105,7 @@ impl RemoteSender {
         self.heed(ctx, word, object, format.is_some());
         let has_info = data.flags.has(ObjectFlags::INFO);
         let open = self.objects.as_mut()?.ensure_open(ctx, object, format, has_info);
-        let new = open && self.symbol(ctx, object, id, data.payload);
+        let new = open && self.symbol(ctx, object, (id, sum), data.payload);
         if new {
             self.on_new(ctx, local, object, id.block.0);
         }
@@ -146,11 +147,17 @@ impl RemoteSender {
         &mut self,
         ctx: &mut Context<'_>,
         object: ObjectIndex,
-        id: FecPayloadId,
+        (id, sum): (FecPayloadId, Option<&Combination>),
         payload: &[u8],
     ) -> bool {
         let Some(objects) = &mut self.objects else { return false };
-        objects.on_symbol(ctx, &mut self.decoder, object, id, payload)
+        match sum {
+            None => objects.on_symbol(ctx, &mut self.decoder, object, id, payload),
+            Some(sum) => {
+                let sum = (id.block.0, sum);
+                objects.on_combination(ctx, &mut self.decoder, object, sum, payload)
+            }
+        }
     }
 
     /// A symbol's block, or the object's end for one that it does not have.

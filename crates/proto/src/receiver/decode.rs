@@ -1,9 +1,12 @@
 //! Recovering a block's missing source symbols from parity.
 
 use super::{block::ReceiveBlock, format::Format};
-use crate::storage::{ObjectKey, Storage, StorageError};
+use crate::{
+    cooperation::Combination,
+    storage::{ObjectKey, Storage, StorageError},
+};
 use alloc::{vec, vec::Vec};
-use fanfare_fec::{Code, Field, Matrix};
+use fanfare_fec::{Code, Field, Matrix, coefficient};
 use fanfare_wire::SourceBlockNumber;
 
 /// Why a block was not recovered.
@@ -13,6 +16,16 @@ pub(crate) enum DecodeError {
     Storage(StorageError),
     /// The code refused what we gave it.
     Code,
+}
+
+/// What followed from the sums of a block.
+#[derive(Debug)]
+pub(crate) struct Deduced {
+    /// Source symbols that are in storage now, and their bytes.
+    pub(crate) sources: Vec<u16>,
+    pub(crate) bytes: u64,
+    /// Which sums said something that the others do not.
+    pub(crate) equations: Vec<bool>,
 }
 
 /// Decodes blocks; keeps the code it made last, since a sender's objects share one, and the memory
@@ -63,6 +76,110 @@ impl Decoder {
             bytes += length as u64;
         }
         Ok((missing.len() as u16, bytes))
+    }
+
+    /// A sum's factors of the source symbols of a block of `len`. `None` for what cannot be.
+    pub(crate) fn row(
+        &mut self,
+        format: &Format,
+        len: u16,
+        combination: &Combination,
+    ) -> Option<Vec<u8>> {
+        self.prepare(format);
+        let factors = combination.factors();
+        self.code.as_ref()?.row(usize::from(len), &factors)
+    }
+
+    /// The same of a parity symbol.
+    pub(super) fn parity_row(&mut self, format: &Format, len: u16, number: u16) -> Option<Vec<u8>> {
+        self.prepare(format);
+        self.code.as_ref()?.row(usize::from(len), &[(usize::from(len) + usize::from(number), 1)])
+    }
+
+    /// Writes the source symbols of `block` to storage that follow from parity and sums.
+    pub(crate) fn deduce(
+        &mut self,
+        storage: &mut dyn Storage,
+        key: ObjectKey,
+        format: &Format,
+        block: u32,
+        state: &ReceiveBlock,
+    ) -> Result<Deduced, DecodeError> {
+        let number = SourceBlockNumber(block);
+        let missing: Vec<u16> = state.missing_sources().collect();
+        let known = self.known(format, state.len(), state, &missing);
+        let (known, equations) = known.ok_or(DecodeError::Code)?;
+        let found: Vec<(usize, &[u8])> = known.determined().collect();
+        let mut deduced = Deduced { sources: Vec::new(), bytes: 0, equations };
+        if found.is_empty() {
+            return Ok(deduced);
+        }
+        let segment = usize::from(format.fti.segment_size);
+        let mut rows: Vec<(Vec<u8>, &[u8])> = Vec::new();
+        for (number, bytes) in state.parity() {
+            let row = self.parity_row(format, state.len(), number).ok_or(DecodeError::Code)?;
+            rows.push((row, bytes));
+        }
+        let sums = state.equations().iter().zip(&deduced.equations).filter(|(_, new)| **new);
+        rows.extend(sums.map(|(sum, _)| (sum.row.clone(), &*sum.bytes)));
+        let sources = Sources::read(storage, key, format, (number, state), &mut self.memory)?;
+        let code = self.code.as_ref().ok_or(DecodeError::Code)?;
+        let mut symbols = sources.symbols(segment);
+        // What a found symbol is of those rows it is of the sources in them, too.
+        let mut factors: Vec<u8> = Vec::new();
+        for &(source, _) in &symbols {
+            factors.extend(found.iter().map(|(_, of)| {
+                let rows = rows.iter().map(|(row, _)| row[source]).collect::<Vec<_>>();
+                fanfare_fec::dot(of, &rows)
+            }));
+        }
+        for (at, (_, bytes)) in rows.iter().enumerate() {
+            factors.extend(found.iter().map(|(_, of)| of[at]));
+            symbols.push((0, &bytes[..bytes.len().min(segment)]));
+        }
+        let symbols: Vec<&[u8]> = symbols.into_iter().map(|(_, bytes)| bytes).collect();
+        let mut content = vec![0; found.len() * segment];
+        let mut out: Vec<&mut [u8]> = content.chunks_exact_mut(segment).collect();
+        code.combine(&factors, &symbols, &mut out);
+        for ((unknown, _), content) in found.iter().zip(content.chunks_exact(segment)) {
+            let symbol = missing[*unknown];
+            let Some((offset, length)) = format.partition.span(number, symbol) else { continue };
+            storage.write(key, offset, &content[..length]).map_err(DecodeError::Storage)?;
+            deduced.sources.push(symbol);
+            deduced.bytes += length as u64;
+        }
+        Ok(deduced)
+    }
+
+    /// Appends a sum of what is here of a block: source symbols and parity.
+    pub(crate) fn combine(
+        &mut self,
+        storage: &mut dyn Storage,
+        key: ObjectKey,
+        format: &Format,
+        (block, state, seed): (u32, &ReceiveBlock, u8),
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        self.prepare(format);
+        let code = self.code.as_ref().filter(|code| code.field() == Field::Gf8)?;
+        let number = SourceBlockNumber(block);
+        let segment = usize::from(format.fti.segment_size);
+        let (_, longest) = format.partition.span(number, 0)?;
+        let sources = Sources::read(storage, key, format, (number, state), &mut self.memory);
+        let sources = sources.ok()?;
+        let mut symbols = sources.symbols(segment);
+        let parity = state.parity();
+        symbols.extend(parity.map(|(number, bytes)| {
+            let bytes = &bytes[..bytes.len().min(longest)];
+            (usize::from(state.len()) + usize::from(number), bytes)
+        }));
+        let factors = symbols.iter().map(|&(symbol, _)| coefficient(seed, symbol as u16));
+        let factors: Vec<u8> = factors.collect();
+        let symbols: Vec<&[u8]> = symbols.into_iter().map(|(_, bytes)| bytes).collect();
+        let start = out.len();
+        out.resize(start + longest, 0);
+        code.combine(&factors, &symbols, &mut [&mut out[start..]]);
+        Some(())
     }
 
     /// Appends parity symbol `number` of a block that is whole, in the form of the sender's: as long

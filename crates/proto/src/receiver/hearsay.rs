@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     context::Context,
-    cooperation::Rumour,
+    cooperation::{Combination, Rumour},
     datagram::RecvMeta,
     rng::Rng,
     stats::DropReason,
@@ -19,7 +19,8 @@ use crate::{
 };
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use fanfare_wire::{
-    InstanceId, Message, NodeId, ObjectFlags, ObjectTransportId, Sequence, header::SenderFields,
+    Data, InstanceId, Message, NodeId, ObjectFlags, ObjectTransportId, Sequence,
+    header::SenderFields,
 };
 
 /// Where a sender is that was only heard of.
@@ -44,15 +45,23 @@ impl RemoteSender {
             Message::Info(info) => {
                 self.place_info(ctx, local, Word::Hearsay, info).is_some_and(|(_, new)| new)
             }
-            Message::Data(data) => {
-                let Some((position, new)) = self.place_data(ctx, local, Word::Hearsay, data) else {
-                    return false;
-                };
-                self.advance(ctx, local, position);
-                new
-            }
+            Message::Data(data) => self.on_passed_on_data(ctx, local, data, None),
             _ => false,
         }
+    }
+
+    fn on_passed_on_data(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        data: &Data<'_>,
+        sum: Option<&Combination>,
+    ) -> bool {
+        let Some((position, new)) = self.place_data(ctx, local, Word::Hearsay, (data, sum)) else {
+            return false;
+        };
+        self.advance(ctx, local, position);
+        new
     }
 
     /// A whole object of no bytes, of which others tell the INFO. How the sender codes is not told.
@@ -122,6 +131,16 @@ impl RemoteSenders {
         };
         let Some((sender, local)) = self.known(ctx, sender) else { return false };
         sender.on_passed_on(ctx, local, message)
+    }
+
+    pub(crate) fn on_combination(
+        &mut self,
+        ctx: &mut Context<'_>,
+        data: &Data<'_>,
+        sum: &Combination,
+    ) -> bool {
+        let Some((sender, local)) = self.known(ctx, &data.sender) else { return false };
+        sender.on_passed_on_data(ctx, local, data, Some(sum))
     }
 
     pub(crate) fn hear_of(&mut self, ctx: &mut Context<'_>, rumour: &Rumour) -> bool {

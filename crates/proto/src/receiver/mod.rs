@@ -19,6 +19,7 @@ mod blocks;
 mod commands;
 mod content;
 mod decode;
+mod equations;
 mod feedback;
 mod format;
 mod guard;

@@ -37,11 +37,11 @@ pub(crate) enum Arrival {
 /// An object whose structure is known.
 #[derive(Debug)]
 pub(crate) struct ReceiveObject {
-    key: ObjectKey,
-    format: Format,
-    blocks: BlockSet,
+    pub(super) key: ObjectKey,
+    pub(super) format: Format,
+    pub(super) blocks: BlockSet,
     info: InfoState,
-    received: u64,
+    pub(super) received: u64,
     /// The driver looks at what it has of it: content is taken, but not asked for.
     examined: bool,
 }
@@ -161,6 +161,9 @@ impl ReceiveObject {
                 self.blocks.add_parity(block, len, number, payload)
             }
         };
+        if !state.equations().is_empty() {
+            return self.settle(ctx, decoder, block);
+        }
         if state.erasures() > 0 {
             return Ok(Arrival::New);
         }
@@ -178,7 +181,9 @@ impl ReceiveObject {
         let full = self.format.partition.span(id.block, last);
         let full = full.is_some_and(|(_, bytes)| bytes == row.symbol_size())
             && row.symbol_size() == usize::from(self.format.fti.segment_size);
-        let lacks = |state: &ReceiveBlock| state.lacks_all(symbol..symbol + count as u16);
+        let lacks = |state: &ReceiveBlock| {
+            state.equations().is_empty() && state.lacks_all(symbol..symbol + count as u16)
+        };
         if full && self.blocks.partial(block).is_some_and(lacks) { count } else { 0 }
     }
 
@@ -267,7 +272,10 @@ impl ReceiveObject {
                 self.blocks.set_source(block, len, symbol);
             });
             self.received += self.begun_in(block..block + 1) - before;
-            if self.blocks.partial(block).is_some_and(|state| state.erasures() == 0) {
+            let state = self.blocks.partial(block);
+            if state.is_some_and(|state| !state.equations().is_empty()) {
+                self.settle(ctx, decoder, block)?;
+            } else if state.is_some_and(|state| state.erasures() == 0) {
                 self.finish(ctx, decoder, block)?;
             }
         }

@@ -92,7 +92,7 @@ impl RemoteSenders {
         let matrix = self.local.config.matrix;
         let held = match passage {
             Passage::Info(_) => None,
-            Passage::Symbol { block, .. } => self.held(key, block),
+            Passage::Symbol { block, .. } | Passage::Sum { block, .. } => self.held(key, block),
         };
         let kept = match (passage, &held) {
             (Passage::Symbol { block, symbol, .. }, Some(held)) if symbol >= held.len => {
@@ -100,9 +100,13 @@ impl RemoteSenders {
             }
             _ => None,
         };
+        if let Passage::Sum { block, seed, has_info } = passage {
+            return self.pass_sum_on(key, (block, seed, has_info), storage, out);
+        }
         let Some(sender) = self.senders.get_mut(&key.sender) else { return false };
         let fields = sender.own_fields();
         match passage {
+            Passage::Sum { .. } => false,
             Passage::Info(content) => {
                 encode_info(fields, key, (&format, matrix), content, out);
                 true
@@ -130,6 +134,34 @@ impl RemoteSenders {
                 given.is_some()
             }
         }
+    }
+}
+
+impl RemoteSenders {
+    /// In the form of the block's first parity symbol.
+    fn pass_sum_on(
+        &mut self,
+        key: ObjectKey,
+        (block, seed, has_info): (u32, u8, bool),
+        storage: &mut dyn Storage,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Some(sender) = self.senders.get_mut(&key.sender) else { return false };
+        let fields = sender.own_fields();
+        let RemoteSender { objects: Some(objects), decoder, .. } = sender else { return false };
+        let open = objects.find(key).and_then(|object| objects.open(object));
+        let Some(open) = open else { return false };
+        let (format, Some(state)) = (open.format(), open.blocks().partial(block)) else {
+            return false;
+        };
+        let start = out.len();
+        let matrix = self.local.config.matrix;
+        encode_header(fields, key, (format, matrix), (block, state.len(), has_info), out);
+        let given = decoder.combine(storage, key, format, (block, state, seed), out);
+        if given.is_none() {
+            out.truncate(start);
+        }
+        given.is_some()
     }
 }
 

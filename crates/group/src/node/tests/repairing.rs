@@ -37,6 +37,31 @@ fn a_deaf_senders_message_is_completed_by_others_from_their_parts() {
 }
 
 #[test]
+fn who_hold_parts_send_sums_of_them_when_others_lack_different_symbols() {
+    let mut bus = Bus::new(6);
+    for node in 1..6 {
+        bus.subscribe(node, "#");
+    }
+    bus.publish(0, "a", &bytes(8_000), Options::default());
+    let mut heard = 0_u32;
+    bus.run(60, &mut move |from, to, message| {
+        let content = matches!(message, Message::Data(_));
+        heard += u32::from(from == 0 && content);
+        // Nothing reaches the sender; of its 16 symbols each reaches about three in five, and never all.
+        to == 0 || from == 0 && content && heard.wrapping_mul(0x9e37_79b9) >> 28 < 7
+    });
+    let (mut sums, mut all) = (0, 0);
+    for node in 1..6 {
+        assert_eq!(bus.topics(node), [("a", 0)], "node {node}");
+        let key = bus.messages(node)[0].key;
+        assert_eq!(bus.nodes[node].1.get(key), Some(&bytes(8_000)[..]));
+        let stats = bus.nodes[node].0.stats();
+        (sums, all) = (sums + stats.sums_sent, all + stats.repairs_sent);
+    }
+    assert!(sums >= 5 && all <= 16, "{sums} of {all}");
+}
+
+#[test]
 fn who_hears_nobody_sends_parity_ahead_and_who_is_heard_by_nobody_does_not() {
     // Four messages of 14 symbols: one of parity for 32 of them.
     let parity = |deaf: bool| {
@@ -141,6 +166,53 @@ fn garbage_and_forged_frames_are_refused_and_counted() {
     let stats = node.stats();
     assert_eq!((stats.frames_refused, stats.repairs_heard, stats.repairs_useful), (1, 2, 0));
     assert_eq!(storage.get(published.key), Some(&bytes(2_000)[..]));
+}
+
+#[test]
+fn sums_that_lie_are_found_out_by_the_hash_and_those_that_cannot_be_are_counted() {
+    let mut bus = Bus::new(2);
+    bus.nodes[1].0.config.verifies = true;
+    bus.subscribe(1, "#");
+    let options = Options { hash: Some([7; 32]), ..Options::default() };
+    let key = bus.publish(0, "a", &bytes(3_000), options).key;
+    // The second half of its six symbols is lost.
+    let mut heard = 0;
+    bus.run(1, &mut move |from, to, message| {
+        heard += u32::from(from == 0 && matches!(message, Message::Data(_)));
+        to == 0 || heard > 3
+    });
+    let (node, storage) = &mut bus.nodes[1];
+    let mut sums = 0;
+    for (seed, symbols) in [(0, 0..6), (1, 0..6), (2, 0..6), (3, 0..6), (4, 0..90)] {
+        let of = fanfare_proto::RunSet::default();
+        let of = symbols.fold(of, |mut of, symbol: u64| {
+            of.insert(symbol, symbol + 1);
+            of
+        });
+        let mut content = crate::frame::Kind::Sum.header().to_vec();
+        crate::frame::Sum::append(seed, &of, &mut content);
+        let passage = fanfare_proto::Passage::Symbol { block: 0, symbol: 0, has_info: true };
+        assert!(node.session().receiver().pass_on(key, passage, storage, &mut content));
+        let sender = SenderFields { source_id: NodeId(99), ..node.fields };
+        let extensions = fanfare_wire::ext::Extensions::default();
+        let command = fanfare_wire::cmd::Application { sender, extensions, content: &content };
+        let mut datagram = Vec::new();
+        command.encode(&mut datagram);
+        let source = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 99)), 6003);
+        let meta = RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO };
+        node.handle_datagram(bus.now, meta, &datagram, storage);
+        sums += 1;
+    }
+    let stats = node.stats();
+    assert_eq!((stats.repairs_heard, stats.repairs_useful), (sums, 3), "{stats:?}");
+    bus.run(1, &mut |_, _, _| true);
+    assert!(bus.events[1].contains(&Event::Verify { key, size: 3_000, hash: [7; 32] }));
+    assert!(bus.nodes[1].1.get(key).is_some_and(|got| got != bytes(3_000)));
+    let (node, storage) = &mut bus.nodes[1];
+    node.verdict(bus.now, key, false, storage);
+    bus.run(30, &mut none);
+    let wrong = bus.nodes[1].0.stats().wrong;
+    assert_eq!((bus.nodes[1].1.get(key), wrong), (Some(&bytes(3_000)[..]), 1));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::{Entry, INFO_TRIES, Objects};
 use crate::{
     context::Context,
+    cooperation::Combination,
     event::Event,
     receiver::{
         decode::Decoder,
@@ -102,6 +103,28 @@ impl Objects {
         let Some(Entry::Open(open)) = self.entries.get_mut(&object) else { return false };
         let before = open.buffered();
         let result = open.on_symbol(ctx, decoder, id, payload);
+        self.buffered = self.buffered - before + open.buffered();
+        self.arrived(ctx, object, result)
+    }
+
+    /// A sum of symbols of a block of an open object. True when it was new.
+    pub(crate) fn on_combination(
+        &mut self,
+        ctx: &mut Context<'_>,
+        decoder: &mut Decoder,
+        object: ObjectIndex,
+        (block, combination): (u32, &Combination),
+        payload: &[u8],
+    ) -> bool {
+        let Some(Entry::Open(open)) = self.entries.get(&object) else { return false };
+        let cost = open.cost_of_sum(block, payload.len());
+        if !self.make_room(object, block, cost) {
+            ctx.stats.drop(DropReason::BufferFull);
+            return false;
+        }
+        let Some(Entry::Open(open)) = self.entries.get_mut(&object) else { return false };
+        let before = open.buffered();
+        let result = open.on_combination(ctx, decoder, (block, combination), payload);
         self.buffered = self.buffered - before + open.buffered();
         self.arrived(ctx, object, result)
     }
