@@ -3,6 +3,7 @@
 //! NACKs speak in two ways. Who asks for parity tells how many symbols it lacks: any fresh symbol of
 //! the block serves it. Who asks by name tells which source symbols: those serve it, and parity does.
 
+use crate::shortage::{Shortage, count};
 use alloc::{collections::VecDeque, vec::Vec};
 use fanfare_proto::{Duration, ObjectKey, RunSet, Time};
 
@@ -58,7 +59,7 @@ pub(crate) struct Demand {
     /// Fresh symbols that serve all who asked for parity.
     unnamed: u16,
     /// What each lacks who asked by name, as far as it was not heard since.
-    askers: Vec<Asker>,
+    askers: Vec<Shortage>,
     /// Source symbols asked for by name and not heard since.
     names: RunSet,
     names_left: u16,
@@ -81,72 +82,6 @@ pub(crate) struct Demand {
     pub(crate) due: Option<Time>,
     /// When somebody had all that it had asked for by name.
     pub(crate) served: Option<Time>,
-}
-
-/// One request by name.
-#[derive(Debug, Clone)]
-struct Asker {
-    names: RunSet,
-    /// It has enough when so many parity symbols have been heard; and without what was named and heard.
-    enough: u16,
-    at_first: u16,
-    /// Of its names those that were in sums heard since, and how many of these sums said something new.
-    spanned: RunSet,
-    sums: u16,
-}
-
-impl Asker {
-    /// A sum of these symbols brings one symbol, unless as many have come as it lacks of them.
-    fn on_sum(&mut self, of: &RunSet) {
-        let mut any = false;
-        for name in of.iter().flat_map(|(first, end)| first..end) {
-            if self.names.contains(name) {
-                self.spanned.insert(name, name + 1);
-                any = true;
-            }
-        }
-        if any && self.sums < count(&self.spanned) {
-            self.sums += 1;
-            self.enough = self.enough.saturating_sub(1);
-        }
-        self.resolve();
-    }
-
-    /// One of its names was heard.
-    fn on_name(&mut self, name: u64) {
-        self.names.remove(name, name + 1);
-        self.spanned.remove(name, name + 1);
-        match self.sums > count(&self.spanned) {
-            // It followed from the sums.
-            true => self.sums -= 1,
-            false => self.enough = self.enough.saturating_sub(1),
-        }
-        self.resolve();
-    }
-
-    /// From as many sums as symbols all of these follow.
-    fn resolve(&mut self) {
-        if self.sums > 0 && self.sums == count(&self.spanned) {
-            for (first, end) in self.spanned.iter() {
-                self.names.remove(first, end);
-            }
-            (self.spanned, self.sums) = (RunSet::default(), 0);
-        }
-    }
-
-    /// Whether a sum of `symbols` (of which it may have some) would bring it something.
-    fn gains(&self, symbols: &[u16]) -> bool {
-        let more = |symbol: &&u16| {
-            let name = u64::from(**symbol);
-            self.names.contains(name) && !self.spanned.contains(name)
-        };
-        count(&self.spanned) + symbols.iter().filter(more).count() as u16 > self.sums
-            && symbols.iter().any(|symbol| self.names.contains(u64::from(*symbol)))
-    }
-}
-
-fn count(set: &RunSet) -> u16 {
-    set.iter().map(|(first, end)| end - first).sum::<u64>() as u16
 }
 
 impl Demand {
@@ -210,9 +145,8 @@ impl Demand {
                 self.heard.remove(first, end);
             }
         }
-        let left = self.names.iter().map(|(first, end)| end - first).sum::<u64>();
         // Parity heard before has been reckoned with by who asks now.
-        self.names_left = (left as u16).saturating_add(parity);
+        self.names_left = count(&self.names).saturating_add(parity);
     }
 
     fn note_asker(&mut self, request: &Request, parity: u16, in_flight: bool) {
@@ -221,11 +155,10 @@ impl Demand {
             for (first, end) in self.heard.iter() {
                 names.remove(first, end);
             }
-            named = names.iter().map(|(first, end)| end - first).sum::<u64>() as u16;
+            named = count(&names);
         }
         let enough = parity.saturating_add(named);
-        let (spanned, sums) = (RunSet::default(), 0);
-        let mut asker = Asker { names, enough, at_first: enough, spanned, sums };
+        let mut asker = Shortage::new(names, enough);
         self.sums.iter().for_each(|(_, of)| asker.on_sum(of));
         if self.askers.len() >= ASKERS_MAX {
             let heard = self.parity;
@@ -260,7 +193,7 @@ impl Demand {
 
     fn on_named(&mut self, now: Time, number: u64) {
         for asker in &mut self.askers {
-            if asker.names.contains(number) {
+            if asker.names().contains(number) {
                 let lacked = asker.enough > self.parity;
                 asker.on_name(number);
                 if lacked && asker.enough <= self.parity {
@@ -296,7 +229,7 @@ impl Demand {
         if self.askers.len() < ASKERS_MAX {
             self.names = RunSet::default();
             let open = self.askers.iter().filter(|asker| asker.enough > self.parity);
-            for (first, end) in open.flat_map(|asker| asker.names.iter()) {
+            for (first, end) in open.flat_map(|asker| asker.names().iter()) {
                 self.names.insert(first, end);
             }
             self.names_left = count(&self.names).saturating_add(self.parity);
@@ -317,11 +250,11 @@ impl Demand {
 
     /// Of these symbols those that serve who lacks least; if none does, who lacks next least, and so on.
     pub(crate) fn for_who_lacks_least(&self, symbols: &[u16]) -> Vec<u16> {
-        let mut askers: Vec<&Asker> =
+        let mut askers: Vec<&Shortage> =
             self.askers.iter().filter(|asker| asker.enough > self.parity).collect();
         askers.sort_by_key(|asker| asker.enough);
-        let of = |asker: &Asker| -> Vec<u16> {
-            let named = |symbol: &&u16| asker.names.contains(u64::from(**symbol));
+        let of = |asker: &Shortage| -> Vec<u16> {
+            let named = |symbol: &&u16| asker.names().contains(u64::from(**symbol));
             symbols.iter().filter(named).copied().collect()
         };
         askers.into_iter().map(of).find(|symbols| !symbols.is_empty()).unwrap_or_default()
@@ -356,7 +289,7 @@ impl Demand {
     }
     /// Whether all of a block of `len` symbols was asked for.
     pub(crate) fn is_for_all(&self, len: u16) -> bool {
-        let all = |asker: &Asker| asker.at_first.saturating_sub(self.parity) >= len;
+        let all = |asker: &Shortage| asker.at_first.saturating_sub(self.parity) >= len;
         self.askers.iter().any(all)
     }
     /// Nothing fresh is left to send: what was heard may be sent again.

@@ -9,7 +9,7 @@
 //!   itself.
 //! - [`subscription`], `delivery`, `order`: who gets it, in which order.
 //! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
-//! - `frame`: what group nodes say to each other; `demand`, `patience`, `slice`, `budget`,
+//! - `frame`: what group nodes say to each other; `demand`, `shortage`, `patience`, `slice`, `budget`,
 //!   `repairer`: answering for others; `asker`: asking them; `relay`: passing on what nobody asked for.
 //! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
 //!   holds what one has published.
@@ -42,6 +42,7 @@ mod patience;
 mod publisher;
 mod relay;
 mod repairer;
+mod shortage;
 mod slice;
 mod source_log;
 mod state;

@@ -5,8 +5,9 @@
 //! sender's address, clock and losses, nor ends anything, and gives way to the sender itself.
 
 use crate::{
-    context::context,
+    context::{Context, context},
     handle::ReceiverHandle,
+    receiver::RemoteSenders,
     storage::{ObjectKey, Storage},
     time::Time,
 };
@@ -114,10 +115,7 @@ impl ReceiverHandle<'_> {
     /// A NORM_INFO or NORM_DATA of a remote sender, passed on by somebody else. True when it brought
     /// something new; what it cannot be is refused and counted.
     pub fn accept(&mut self, now: Time, message: &Message<'_>, storage: &mut dyn Storage) -> bool {
-        self.session.advance(now);
-        let session = &mut *self.session;
-        let mut ctx = context!(session, storage);
-        session.receiver.as_mut().is_some_and(|r| r.on_passed_on(&mut ctx, message))
+        self.tell(now, storage, |r, ctx| r.on_passed_on(ctx, message))
     }
 
     /// A sum of symbols of a remote sender's block: a NORM_DATA of that block, whose symbol's number
@@ -128,10 +126,7 @@ impl ReceiverHandle<'_> {
         (data, sum): (&Data<'_>, &Combination),
         storage: &mut dyn Storage,
     ) -> bool {
-        self.session.advance(now);
-        let session = &mut *self.session;
-        let mut ctx = context!(session, storage);
-        session.receiver.as_mut().is_some_and(|r| r.on_combination(&mut ctx, data, sum))
+        self.tell(now, storage, |r, ctx| r.on_combination(ctx, data, sum))
     }
 
     /// The NORM_INFO of a whole object of no bytes, told by somebody else: the object `rumour` names
@@ -143,19 +138,26 @@ impl ReceiverHandle<'_> {
         info: &[u8],
         storage: &mut dyn Storage,
     ) -> bool {
-        self.session.advance(now);
-        let session = &mut *self.session;
-        let mut ctx = context!(session, storage);
-        session.receiver.as_mut().is_some_and(|r| r.on_whole_info(&mut ctx, rumour, info))
+        self.tell(now, storage, |r, ctx| r.on_whole_info(ctx, rumour, info))
     }
 
     /// Somebody says that a sender has sent so much: what of it is missing here is asked for. False
     /// when it is not believed (another life is known, or its number is far from what is).
     pub fn hear_of(&mut self, now: Time, rumour: &Rumour, storage: &mut dyn Storage) -> bool {
+        self.tell(now, storage, |r, ctx| r.hear_of(ctx, rumour))
+    }
+
+    /// Something that others say; false when nothing is received here at all.
+    fn tell(
+        &mut self,
+        now: Time,
+        storage: &mut dyn Storage,
+        say: impl FnOnce(&mut RemoteSenders, &mut Context<'_>) -> bool,
+    ) -> bool {
         self.session.advance(now);
         let session = &mut *self.session;
         let mut ctx = context!(session, storage);
-        session.receiver.as_mut().is_some_and(|r| r.hear_of(&mut ctx, rumour))
+        session.receiver.as_mut().is_some_and(|r| say(r, &mut ctx))
     }
 
     /// Asks for all that is missing of this sender's objects, although it says nothing that would be

@@ -69,12 +69,7 @@ impl Decoder {
             .collect();
         code.recover(usize::from(state.len()), &sources.symbols(segment), &parity, &mut out)
             .map_err(|_| DecodeError::Code)?;
-        let mut bytes = 0;
-        for (&symbol, content) in missing.iter().zip(recovered.chunks_exact(segment)) {
-            let Some((offset, length)) = format.partition.span(number, symbol) else { continue };
-            storage.write(key, offset, &content[..length]).map_err(DecodeError::Storage)?;
-            bytes += length as u64;
-        }
+        let bytes = write(storage, key, format, (number, &missing), &recovered)?;
         Ok((missing.len() as u16, bytes))
     }
 
@@ -141,13 +136,9 @@ impl Decoder {
         let mut content = vec![0; found.len() * segment];
         let mut out: Vec<&mut [u8]> = content.chunks_exact_mut(segment).collect();
         code.combine(&factors, &symbols, &mut out);
-        for ((unknown, _), content) in found.iter().zip(content.chunks_exact(segment)) {
-            let symbol = missing[*unknown];
-            let Some((offset, length)) = format.partition.span(number, symbol) else { continue };
-            storage.write(key, offset, &content[..length]).map_err(DecodeError::Storage)?;
-            deduced.sources.push(symbol);
-            deduced.bytes += length as u64;
-        }
+        let found: Vec<u16> = found.iter().map(|&(unknown, _)| missing[unknown]).collect();
+        deduced.bytes = write(storage, key, format, (number, &found), &content)?;
+        deduced.sources = found;
         Ok(deduced)
     }
 
@@ -223,6 +214,24 @@ impl Decoder {
 fn parameters(format: &Format) -> (Field, usize, usize) {
     let fti = &format.fti;
     (format.field(), usize::from(fti.max_block_len), usize::from(fti.num_parity))
+}
+
+/// Writes source symbols of a block, a segment's length apart in `content`; returns their bytes.
+fn write(
+    storage: &mut dyn Storage,
+    key: ObjectKey,
+    format: &Format,
+    (block, symbols): (SourceBlockNumber, &[u16]),
+    content: &[u8],
+) -> Result<u64, DecodeError> {
+    let mut bytes = 0;
+    let contents = content.chunks_exact(usize::from(format.fti.segment_size));
+    for (&symbol, content) in symbols.iter().zip(contents) {
+        let Some((offset, length)) = format.partition.span(block, symbol) else { continue };
+        storage.write(key, offset, &content[..length]).map_err(DecodeError::Storage)?;
+        bytes += length as u64;
+    }
+    Ok(bytes)
 }
 
 /// A block's source symbols, read back from storage: each run of neighbours with one call.
