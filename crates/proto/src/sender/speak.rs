@@ -67,6 +67,7 @@ impl Sender {
             out.truncate(start);
             self.row = 0;
         }
+        self.pace.on_nothing();
         false
     }
 
