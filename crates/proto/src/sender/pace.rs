@@ -35,7 +35,7 @@ pub(super) struct Pace {
     /// So many more go at once with the last one; their time is waited out after them.
     joined: u8,
     burst: Duration,
-    /// Something waits to be said then, as far as is known: if it is not, the driver is late.
+    /// Something waits that may be said from then on, as far as is known: the line is idle until it is.
     awaited: Option<Time>,
     /// Time lost by a late driver.
     debt: Duration,
@@ -73,7 +73,7 @@ impl Pace {
 
     /// It is not time yet; `pending`: there is something to say.
     pub(super) fn on_early(&mut self, pending: bool, rate: Bitrate) {
-        self.awaited = pending.then(|| self.wake(rate));
+        self.awaited = pending.then(|| self.next(rate));
     }
 
     /// It is time, and there is nothing to say.
@@ -109,7 +109,7 @@ impl Pace {
         }
         self.begun = due.max(earliest);
         if let Some(awaited) = self.awaited.take() {
-            // A rate that has risen meanwhile makes nobody late.
+            // A rate that has risen meanwhile makes nobody late; waiting for a quantum does.
             let lost = self.begun.since(due.max(awaited));
             self.debt = (self.debt + lost).min(DEBT_MAX);
         }
@@ -185,6 +185,22 @@ mod tests {
             }
             assert_eq!(now, at(150 - 10 + 20 * 100 - made_up));
         }
+    }
+
+    #[test]
+    fn a_driver_always_late_beyond_the_burst_still_sends_at_the_rate() {
+        let rate = Bitrate::mbps(1000);
+        let mut pace = Pace::new(at(0), Duration::from_millis(1));
+        let (mut now, mut sent) = (at(0), 0);
+        while now < at(1000) {
+            while pace.next(rate) <= now {
+                pace.on_sent(now, 1420, rate);
+                sent += 1420;
+            }
+            pace.on_early(true, rate);
+            now = pace.wake(rate) + Duration::from_micros(700);
+        }
+        assert!((124_000_000..126_000_000).contains(&sent), "{sent}");
     }
 
     #[test]
