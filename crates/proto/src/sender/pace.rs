@@ -16,6 +16,9 @@ use crate::{
 const CATCH_UP_PART: u32 = 3;
 /// The most that is made up: longer than a busy machine lets a thread wait, as a rule.
 const DEBT_MAX: Duration = Duration::from_millis(50);
+/// And in bytes: a receiver that takes the rate, and no more, keeps them in a socket's buffer (4 MiB are
+/// asked for by default).
+const DEBT_BYTES: usize = 4 << 20;
 
 /// What is due within so much time goes out together. A sleep of less ends late as often as not, by 50
 /// us and more; the queue that it makes is half of the burst that a driver may catch up with.
@@ -111,7 +114,8 @@ impl Pace {
         if let Some(awaited) = self.awaited.take() {
             // A rate that has risen meanwhile makes nobody late; waiting for a quantum does.
             let lost = self.begun.since(due.max(awaited));
-            self.debt = (self.debt + lost).min(DEBT_MAX);
+            let most = DEBT_MAX.min(rate.time_for(DEBT_BYTES));
+            self.debt = (self.debt + lost).min(most);
         }
         self.bytes = bytes;
         // Who is told of no end has more to say: a call of the kernel may last longer than the burst.
@@ -201,6 +205,24 @@ mod tests {
             now = pace.wake(rate) + Duration::from_micros(700);
         }
         assert!((124_000_000..126_000_000).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn what_is_made_up_fits_into_a_receivers_buffer() {
+        let rate = Bitrate::mbps(10_000);
+        let mut pace = Pace::new(at(0), Duration::from_millis(1));
+        pace.on_sent(at(0), 1420, rate);
+        pace.on_sent(at(40), 1420, rate);
+        let mut now = at(40);
+        let mut sent = 0;
+        while now < at(50) {
+            pace.on_early(true, rate);
+            now = pace.next(rate);
+            pace.on_sent(now, 1420, rate);
+            sent += 1420;
+        }
+        let told = rate.bytes_in(Duration::from_millis(11));
+        assert!((4_000_000..=4_300_000).contains(&(sent - told)), "{sent} of {told}");
     }
 
     #[test]
