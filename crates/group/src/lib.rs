@@ -9,6 +9,7 @@
 //!   itself.
 //! - [`subscription`], `delivery`, `order`: who gets it, in which order.
 //! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
+//! - `age`: how long ago messages were published.
 //! - `frame`: what group nodes say to each other; `demand`, `shortage`, `patience`, `slice`, `budget`,
 //!   `repairer`: answering for others; `asker`: asking them; `relay`: passing on what nobody asked for.
 //! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
@@ -23,6 +24,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod age;
 mod asker;
 mod brief;
 mod budget;

@@ -3,7 +3,7 @@
 use super::{GroupNode, release, subscribing::point};
 use crate::{event::Event, frame::Frame, source_log::SourceLog};
 use alloc::vec::Vec;
-use fanfare_proto::{Event as SessionEvent, NodeId, ObjectKey, Storage, Time};
+use fanfare_proto::{Duration, Event as SessionEvent, NodeId, ObjectKey, Storage, Time};
 
 /// So often wrong bytes are asked for again: whoever sends them once may do so always, and the
 /// others' right ones come in between.
@@ -17,7 +17,9 @@ impl GroupNode {
                     self.on_new(*key, (*size, *has_info));
                 }
                 SessionEvent::ObjectInfo { key, info } => {
-                    self.cache.on_info(*key, info.clone());
+                    let told = self.told.filter(|(other, _)| other == key);
+                    let age = told.map_or(Duration::ZERO, |(_, age)| age);
+                    self.cache.on_info(self.now, *key, (info.clone(), age));
                     self.on_described(*key, storage);
                 }
                 SessionEvent::ObjectCompleted { key, size } => {
@@ -62,9 +64,9 @@ impl GroupNode {
     fn on_described(&mut self, key: ObjectKey, storage: &mut dyn Storage) {
         let Some(cached) = self.cache.get(key) else { return };
         let Some(description) = cached.description.clone() else { return };
-        let first_heard = cached.first_heard;
+        let (first_heard, age) = (cached.first_heard, cached.age());
         let Some(log) = self.log(key) else { return };
-        let at = point(log, key);
+        let at = point(log, key, age);
         let (wanted, reliable) = self.delivery.wants(&description, at);
         if wanted && let Some(deadline) = self.delivery.deadline(Some((&description, at))) {
             self.give_ups.insert((first_heard + deadline, key));
@@ -117,9 +119,9 @@ impl GroupNode {
         }
         self.events.push_back(Event::Whole { key, size });
         let cached = self.cache.get(key);
-        let description = cached.and_then(|cached| cached.description.clone());
-        if let (Some(message), Some(log)) = (description, self.log(key)) {
-            let at = point(log, key);
+        let known = cached.and_then(|cached| Some((cached.description.clone()?, cached.age())));
+        if let (Some((message, age)), Some(log)) = (known, self.log(key)) {
+            let at = point(log, key, age);
             let size = message.content.as_ref().map_or(size, |content| content.len() as u64);
             self.delivery.on_message(at, (key, size), &message);
             if message.options.replaces && message.options.tag.is_some() {
