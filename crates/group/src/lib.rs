@@ -14,6 +14,7 @@
 //!   `repairer`: answering for others; `asker`: asking them; `relay`: passing on what nobody asked for.
 //! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
 //!   holds what one has published.
+//! - `load`: how full is what has bounds.
 //! - [`node`]: all of it together. It holds no rule.
 //!
 //! # The guide
@@ -37,6 +38,7 @@ pub mod event;
 mod foresight;
 mod frame;
 mod holders;
+mod load;
 mod members;
 pub mod node;
 mod order;
@@ -59,6 +61,7 @@ pub use config::GroupConfig;
 pub use description::{Description, Options};
 pub use event::{Delivered, Event};
 pub use holders::Standing;
+pub use load::{DEADLINES_MAX, Load, PUBLISHERS_MAX};
 pub use node::{GroupNode, Published, Wake};
 pub use publisher::PublishError;
 pub use stats::GroupStats;

@@ -31,6 +31,7 @@ use crate::{
     event::Event,
     foresight::Foresight,
     holders::Holders,
+    load::Load,
     members::Members,
     publisher::{PublishError, Publisher},
     relay::Relay,
@@ -302,6 +303,12 @@ impl GroupNode {
     pub fn kept(&self) -> (u64, u64) {
         let whole = self.cache.whole().map(|(_, object)| object.bytes());
         whole.fold((0, 0), |(count, all), bytes| (count + 1, all + bytes))
+    }
+    /// How full its tables are.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        let (publishers, deadlines) = (self.logs.len(), self.give_ups.len());
+        Load { publishers, deadlines, requests: self.repairer.len(), relays: self.relay.len() }
     }
     /// Counters.
     #[must_use]

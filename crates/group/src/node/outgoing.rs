@@ -62,7 +62,7 @@ impl GroupNode {
     }
 
     /// It is not here in time: it is taken if it still comes, but not asked for.
-    fn give_up(&mut self, key: fanfare_proto::ObjectKey) {
+    pub(super) fn give_up(&mut self, key: fanfare_proto::ObjectKey) {
         let late = self.logs.get(&key.sender).is_some_and(|log| {
             log.instance == key.instance && !log.is_settled(log.index(key.object))
         });
