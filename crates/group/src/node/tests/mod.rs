@@ -2,6 +2,7 @@
 
 mod ageing;
 mod announcing;
+mod bounds;
 mod delivering;
 mod relaying;
 mod repairing;
