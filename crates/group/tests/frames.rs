@@ -86,19 +86,24 @@ fn what_nodes_say_to_each_other_is_understood() {
     assert!([0, 1, 5, 6, 7].into_iter().all(kinds), "each kind is among them");
 }
 
-/// `cargo test -p fanfare-group --test frames -- --ignored`: the corpus anew.
+/// With `FANFARE_WRITE_SEEDS=1` they are made anew.
 #[test]
-#[ignore = "writes the seeds of the fuzz target"]
-fn the_seeds_of_the_fuzz_target_are_what_nodes_say() {
+fn the_seeds_of_the_fuzz_target_are_there_and_harmless() {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/group");
     let steps = talk::recorded();
-    let write = |name: &str, steps: &[Vec<u8>]| {
-        std::fs::write(format!("{corpus}/{name}"), steps.concat())
-            .expect("the corpus can be written");
-    };
-    write("talk", &steps);
-    for (kind, name) in [(0, "norm"), (1, "repair"), (5, "brief"), (6, "state"), (7, "sum")] {
-        let of_kind = steps.iter().filter(|step| step[1] & 0x0f == kind).take(4);
-        write(name, &of_kind.cloned().collect::<Vec<_>>());
+    let names = [(0, "norm"), (1, "repair"), (5, "brief"), (6, "state"), (7, "sum")];
+    if std::env::var_os("FANFARE_WRITE_SEEDS").is_some() {
+        let write = |name: &str, bytes: Vec<u8>| {
+            std::fs::write(format!("{corpus}/{name}"), bytes).expect("the corpus can be written");
+        };
+        write("talk", steps.concat());
+        for (kind, name) in names {
+            let of_kind = steps.iter().filter(|step| step[1] & 0x0f == kind).take(4);
+            write(name, of_kind.cloned().collect::<Vec<_>>().concat());
+        }
+    }
+    for name in names.map(|(_, name)| name).into_iter().chain(["talk"]) {
+        let seed = std::fs::read(format!("{corpus}/{name}")).expect("the corpus is there");
+        World::new().run(&seed);
     }
 }
