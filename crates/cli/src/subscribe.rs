@@ -56,8 +56,9 @@ pub(crate) struct SubArgs {
     /// Only messages of at least this priority, 0 to 10
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(PRIORITY_MAX)))]
     priority: u8,
-    /// How many earlier messages of each publisher: a number, 'none' or 'all' that anybody still has
-    #[arg(long, default_value = "all", value_name = "N")]
+    /// Which earlier messages: so many of each publisher, those of the last 10m, 'none', or 'all' that
+    /// anybody still has
+    #[arg(long, default_value = "all", value_name = "N|TIME")]
     history: String,
     /// Through the node at this socket instead of taking part
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["out", "group", "cache_dir"])]
@@ -172,16 +173,19 @@ impl SubArgs {
 }
 
 fn history(text: &str) -> Result<History, Failure> {
+    // A number alone counts messages; a time has its unit.
+    let time = || units::time("history", text).ok().filter(|_| text.ends_with(['s', 'm', 'h']));
     match (text, text.parse()) {
         ("all", _) => Ok(History::All),
         ("none", _) => Ok(History::Last(0)),
         (_, Ok(count)) => Ok(History::Last(count)),
-        _ => Err(Failure::usage(
-            "history.invalid",
-            format!(
-                "history ({text}): not a number up to 65535, 'none' or 'all'. Give one of them"
-            ),
-        )),
+        _ => time().map(History::Since).ok_or_else(|| {
+            let text = format!(
+                "history ({text}): not a number up to 65535, a time such as 10m, 'none' or 'all'. \
+                 Give one of them"
+            );
+            Failure::usage("history.invalid", text)
+        }),
     }
 }
 
@@ -357,5 +361,25 @@ pub(crate) fn message_line(message: &Message, max: u64, path: Option<String>) ->
         text: text.filter(|_| shown),
         hex: hex.filter(|_| shown),
         path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_is_a_number_of_messages_or_a_time_with_its_unit() {
+        let read = |text| history(text).ok();
+        assert_eq!(read("10"), Some(History::Last(10)));
+        assert_eq!(read("none"), Some(History::Last(0)));
+        assert_eq!(read("all"), Some(History::All));
+        for (text, seconds) in [("10s", 10), ("10m", 600), ("1.5h", 5400)] {
+            assert_eq!(read(text), Some(History::Since(Duration::from_secs(seconds))), "{text}");
+        }
+        for text in ["", "-1", "65536", "1.5", "10d", "-10m", "m", "some"] {
+            let failure = history(text).expect_err(text);
+            assert!(failure.text.contains("a time such as 10m"), "{failure}");
+        }
     }
 }

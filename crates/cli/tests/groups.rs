@@ -148,7 +148,10 @@ fn mistakes_are_told_before_anything_is_sent() {
         (&["pub", "a/+", "-m", "x"], "topic (a/+): has a wildcard"),
         (&["pub", "", "-m", "x"], "topic (\"\"): is empty. Name at least one level"),
         (&["sub", "a/#/b"], "filter (a/#/b): + and # stand for whole levels"),
-        (&["sub", "a", "--history=-1"], "history (-1): not a number up to 65535"),
+        (
+            &["sub", "a", "--history=-1"],
+            "history (-1): not a number up to 65535, a time such as 10m",
+        ),
         (
             &["pub", "a", &file, "--message-max", "1999"],
             "message (more than 1999 bytes): is longer",

@@ -2,7 +2,10 @@
 //!
 //! The bytes themselves are in the driver's storage; the cache says when they are no longer needed.
 
-use crate::description::{Description, PRIORITY_DEFAULT};
+use crate::{
+    age::Age,
+    description::{Description, PRIORITY_DEFAULT},
+};
 use alloc::{
     boxed::Box,
     collections::{BTreeMap, BTreeSet},
@@ -28,6 +31,8 @@ pub struct Cached {
     pub first_heard: Time,
     /// When it was last asked for, or heard.
     pub used: Time,
+    /// How long ago it had been published then, as who told of it said.
+    pub told: Duration,
     /// How often its bytes were found wrong.
     pub wrong: u8,
     /// How old it was already when it was first heard of in this life of the process.
@@ -39,6 +44,10 @@ impl Cached {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.size + self.info.as_ref().map_or(0, Vec::len) as u64
+    }
+    /// When it was published.
+    pub(crate) fn age(&self) -> Age {
+        Age { heard: self.first_heard, then: self.told }
     }
     /// Its message's priority; what is no message has the middle one.
     #[must_use]
@@ -118,6 +127,7 @@ impl Cache {
             whole: false,
             first_heard: now,
             used: now,
+            told: Duration::ZERO,
             wrong: 0,
             before: Duration::ZERO,
         };
@@ -128,10 +138,11 @@ impl Cache {
         self.make_room(key, may_go)
     }
 
-    /// Its INFO has come.
-    pub(crate) fn on_info(&mut self, key: ObjectKey, info: Vec<u8>) {
+    /// Its INFO has come, and says how old it is.
+    pub(crate) fn on_info(&mut self, now: Time, key: ObjectKey, (info, age): (Vec<u8>, Duration)) {
         let Some(object) = self.objects.get_mut(&key) else { return };
         object.description = Description::decode(&info);
+        object.told = age.saturating_sub(now.since(object.first_heard));
         self.bytes += info.len() as u64;
         object.info = Some(info);
         self.ends.remove(&(object.first_heard + self.age_max, key));
@@ -249,7 +260,7 @@ mod tests {
         for (object, priority) in [(0, 5), (1, 3), (2, 5)] {
             let time = at(u64::from(object));
             assert_eq!(cache.on_new(time, key(object), (80, true), &ANY), []);
-            cache.on_info(key(object), info(priority, None));
+            cache.on_info(time, key(object), (info(priority, None), Duration::ZERO));
             cache.on_whole(time, key(object));
         }
         cache.on_used(at(10), key(0));
@@ -271,7 +282,8 @@ mod tests {
         let mut cache = cache(10_000);
         cache.on_new(at(0), key(0), (10, false), &ANY);
         cache.on_new(at(0), key(1), (10, true), &ANY);
-        cache.on_info(key(1), info(5, Some(Duration::from_secs(60))));
+        let about = info(5, Some(Duration::from_secs(60)));
+        cache.on_info(at(0), key(1), (about, Duration::ZERO));
         assert_eq!(cache.next_timeout(), Some(at(60)));
         assert_eq!((cache.expire(at(59)), cache.expire(at(60))), (Vec::new(), Vec::from([key(1)])));
         assert_eq!(cache.expire(at(3600)), [key(0)]);
@@ -292,9 +304,9 @@ mod tests {
         }
         let mut cache = Cache::new(1000, HOUR, Box::new(Urgent));
         cache.on_new(at(0), key(0), (10, true), &ANY);
-        cache.on_info(key(0), info(5, None));
+        cache.on_info(at(0), key(0), (info(5, None), Duration::ZERO));
         cache.on_new(at(0), key(1), (10, true), &ANY);
-        cache.on_info(key(1), info(8, None));
+        cache.on_info(at(0), key(1), (info(8, None), Duration::ZERO));
         assert_eq!((cache.keeps(key(0)), cache.keeps(key(1))), (false, true));
     }
 

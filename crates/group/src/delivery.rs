@@ -1,6 +1,7 @@
 //! Subscriptions at work: which messages go to which, in which order.
 
 use crate::{
+    age::Age,
     description::Description,
     event::Delivered,
     order::{Order, Place, Source, rule},
@@ -8,7 +9,7 @@ use crate::{
     topic::Topic,
 };
 use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
-use fanfare_proto::{Duration, ObjectKey};
+use fanfare_proto::{Duration, ObjectKey, Time};
 
 #[derive(Debug)]
 struct Subscribed {
@@ -16,17 +17,20 @@ struct Subscribed {
     order: Box<dyn Order>,
     /// What its order holds.
     held: BTreeMap<Place, (ObjectKey, u64, Description)>,
-    /// The newest object of each publisher that was known when it began.
+    /// When it began.
+    since: Time,
+    /// The newest object of each publisher that was known then.
     begun: BTreeMap<Source, u64>,
 }
 
-/// A message among those of its publisher: its object's number, and how many objects before the
-/// first one heard of that is.
+/// A message among those of its publisher: its object's number, how many objects before the
+/// first one heard of that is, and when it was published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Point {
     pub(crate) source: Source,
     pub(crate) index: u64,
     pub(crate) back: u64,
+    pub(crate) age: Age,
 }
 
 impl Subscribed {
@@ -34,7 +38,7 @@ impl Subscribed {
         // To who came later than the publisher, all before its coming is history.
         let begun = self.begun.get(&at.source);
         let back = begun.map_or(at.back, |newest| (newest + 1).saturating_sub(at.index));
-        self.subscription.wants(message, back)
+        self.subscription.wants(message, (back, at.age.before(self.since)))
     }
 
     fn take(
@@ -62,16 +66,17 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    /// `begun`: the newest object of each publisher that is known.
+    /// From now on; `begun` is the newest object of each publisher that is known.
     pub(crate) fn subscribe(
         &mut self,
+        since: Time,
         subscription: Subscription,
         begun: BTreeMap<Source, u64>,
     ) -> SubscriptionId {
         let id = SubscriptionId(self.next_id);
         self.next_id += 1;
         let (order, held) = (rule(subscription.ordering), BTreeMap::new());
-        self.subscriptions.insert(id, Subscribed { subscription, order, held, begun });
+        self.subscriptions.insert(id, Subscribed { subscription, order, held, since, begun });
         id
     }
     pub(crate) fn unsubscribe(&mut self, id: SubscriptionId) -> bool {
@@ -169,6 +174,7 @@ mod tests {
     use crate::{description::Options, subscription::Ordering, topic::Filter};
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
+    const NEW: Age = Age { heard: Time::ZERO, then: Duration::ZERO };
     const SOURCE: Source = (NodeId(1), InstanceId(1));
 
     fn message(topic: &str, number: u64) -> Description {
@@ -181,7 +187,7 @@ mod tests {
     fn arrive(delivery: &mut Delivery, index: u64, message: &Description) -> bool {
         let object = ObjectTransportId(index as u16);
         let key = ObjectKey { sender: SOURCE.0, instance: SOURCE.1, object };
-        let at = Point { source: SOURCE, index, back: 0 };
+        let at = Point { source: SOURCE, index, back: 0, age: NEW };
         delivery.on_message(at, (key, 10), message)
     }
     fn handed(delivery: &mut Delivery) -> Vec<(u32, u16)> {
@@ -192,8 +198,9 @@ mod tests {
     #[test]
     fn each_subscription_gets_its_own_topics_in_its_own_order() {
         let mut delivery = Delivery::default();
-        delivery.subscribe(filtered("a/#"), BTreeMap::new());
+        delivery.subscribe(Time::ZERO, filtered("a/#"), BTreeMap::new());
         delivery.subscribe(
+            Time::ZERO,
             Subscription { ordering: Ordering::Source, ..filtered("#") },
             BTreeMap::new(),
         );
@@ -207,7 +214,7 @@ mod tests {
     #[test]
     fn what_no_subscription_wants_goes_nowhere() {
         let mut delivery = Delivery::default();
-        let id = delivery.subscribe(filtered("a/#"), BTreeMap::new());
+        let id = delivery.subscribe(Time::ZERO, filtered("a/#"), BTreeMap::new());
         assert!(!arrive(&mut delivery, 0, &message("b", 0)));
         assert!(delivery.unsubscribe(id) && !delivery.unsubscribe(id));
         assert!(!arrive(&mut delivery, 1, &message("a/x", 0)) && delivery.poll().is_none());
@@ -220,12 +227,12 @@ mod tests {
             let deadline = Some(Duration::from_secs(s));
             Subscription { deadline, reliable: false, ..filtered(filter) }
         };
-        delivery.subscribe(within("a", 1), BTreeMap::new());
-        delivery.subscribe(within("+", 5), BTreeMap::new());
-        let at = Point { source: SOURCE, index: 0, back: 0 };
+        delivery.subscribe(Time::ZERO, within("a", 1), BTreeMap::new());
+        delivery.subscribe(Time::ZERO, within("+", 5), BTreeMap::new());
+        let at = Point { source: SOURCE, index: 0, back: 0, age: NEW };
         assert_eq!(delivery.deadline(Some((&message("a", 0), at))), Some(Duration::from_secs(5)));
         assert!(!delivery.asks());
-        delivery.subscribe(filtered("b"), BTreeMap::new());
+        delivery.subscribe(Time::ZERO, filtered("b"), BTreeMap::new());
         assert_eq!(delivery.deadline(None), None);
         assert!(delivery.asks());
     }
@@ -235,14 +242,14 @@ mod tests {
         let mut delivery = Delivery::default();
         let history = crate::subscription::History::Last(1);
         let some = Subscription { history, ..filtered("#") };
-        let id = delivery.subscribe(some, BTreeMap::from([(SOURCE, 5)]));
+        let id = delivery.subscribe(Time::ZERO, some, BTreeMap::from([(SOURCE, 5)]));
         for index in [4, 5] {
             let key = ObjectKey {
                 sender: SOURCE.0,
                 instance: SOURCE.1,
                 object: ObjectTransportId(index as u16),
             };
-            let at = Point { source: SOURCE, index, back: 0 };
+            let at = Point { source: SOURCE, index, back: 0, age: NEW };
             delivery.recall(id, at, (key, 10), &message("a", index));
         }
         arrive(&mut delivery, 6, &message("a", 6));

@@ -9,10 +9,12 @@
 //!   itself.
 //! - [`subscription`], `delivery`, `order`: who gets it, in which order.
 //! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
+//! - `age`: how long ago messages were published.
 //! - `frame`: what group nodes say to each other; `demand`, `shortage`, `patience`, `slice`, `budget`,
 //!   `repairer`: answering for others; `asker`: asking them; `relay`: passing on what nobody asked for.
 //! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
 //!   holds what one has published.
+//! - `load`: how full is what has bounds.
 //! - [`node`]: all of it together. It holds no rule.
 //!
 //! # The guide
@@ -23,6 +25,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod age;
 mod asker;
 mod brief;
 mod budget;
@@ -35,6 +38,7 @@ pub mod event;
 mod foresight;
 mod frame;
 mod holders;
+mod load;
 mod members;
 pub mod node;
 mod order;
@@ -57,6 +61,7 @@ pub use config::GroupConfig;
 pub use description::{Description, Options};
 pub use event::{Delivered, Event};
 pub use holders::Standing;
+pub use load::{DEADLINES_MAX, Load, PUBLISHERS_MAX};
 pub use node::{GroupNode, Published, Wake};
 pub use publisher::PublishError;
 pub use stats::GroupStats;

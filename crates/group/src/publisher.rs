@@ -1,6 +1,7 @@
 //! What a node publishes: numbers per topic, and marks by which what waits can be withdrawn.
 
 use crate::{
+    age::Age,
     description::{Description, Options},
     topic::Topic,
 };
@@ -38,14 +39,23 @@ impl fmt::Display for PublishError {
 
 impl core::error::Error for PublishError {}
 
+/// A message that can still be repaired.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Own {
+    pub(crate) message: Description,
+    /// Its bytes.
+    pub(crate) size: u64,
+    pub(crate) age: Age,
+}
+
 /// What is remembered of what was published.
 #[derive(Debug, Default)]
 pub(crate) struct Publisher {
     numbers: BTreeMap<Topic, u64>,
     tagged: BTreeMap<(u64, Topic), Vec<ObjectKey>>,
     tagged_count: usize,
-    /// What can still be repaired, and its bytes.
-    own: BTreeMap<ObjectKey, (Description, u64)>,
+    /// What can still be repaired.
+    own: BTreeMap<ObjectKey, Own>,
 }
 
 impl Publisher {
@@ -69,8 +79,9 @@ impl Publisher {
         &mut self,
         message: &Description,
         (key, size): (ObjectKey, u64),
+        age: Age,
     ) -> Vec<ObjectKey> {
-        self.own.insert(key, (message.clone(), size));
+        self.own.insert(key, Own { message: message.clone(), size, age });
         *self.numbers.entry(message.topic.clone()).or_default() = message.number + 1;
         let Some(tag) = message.options.tag else { return Vec::new() };
         let mark = (tag, message.topic.clone());
@@ -88,7 +99,7 @@ impl Publisher {
 
     /// One of them.
     pub(crate) fn get(&self, key: ObjectKey) -> Option<&Description> {
-        self.own.get(&key).map(|(message, _)| message)
+        self.own.get(&key).map(|own| &own.message)
     }
 
     /// An earlier life had come so far.
@@ -102,7 +113,7 @@ impl Publisher {
     }
 
     /// Its messages that can still be repaired.
-    pub(crate) fn own(&self) -> impl Iterator<Item = (&ObjectKey, &(Description, u64))> {
+    pub(crate) fn own(&self) -> impl Iterator<Item = (&ObjectKey, &Own)> {
         self.own.iter()
     }
 
@@ -132,7 +143,9 @@ impl Publisher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+    use fanfare_proto::{Duration, InstanceId, NodeId, ObjectTransportId, Time};
+
+    const NOW: Age = Age { heard: Time::ZERO, then: Duration::ZERO };
 
     fn key(object: u16) -> ObjectKey {
         let object = ObjectTransportId(object);
@@ -146,7 +159,7 @@ mod tests {
     ) -> (u64, Vec<ObjectKey>) {
         let topic = Topic::new(topic).unwrap();
         let message = publisher.describe(&topic, options, None).unwrap();
-        (message.number, publisher.on_published(&message, (key(object), 0)))
+        (message.number, publisher.on_published(&message, (key(object), 0), NOW))
     }
 
     #[test]

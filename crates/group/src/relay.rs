@@ -95,6 +95,11 @@ impl Relay {
         self.waiting.remove(&key);
     }
 
+    /// Messages that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         self.waiting.values().map(|waiting| waiting.due).min()
     }

@@ -81,6 +81,11 @@ impl Repairer {
         Self { node, demands, waiting, origins, own_requests, budget }
     }
 
+    /// Requests kept.
+    pub(crate) fn len(&self) -> usize {
+        self.demands.len()
+    }
+
     pub(crate) fn is_deaf(&self, origin: NodeId) -> bool {
         self.origins.get(&origin).is_some_and(Patience::is_deaf)
     }

@@ -39,4 +39,8 @@ pub struct GroupStats {
     pub wrong: u64,
     /// Nodes not kept because too many are known.
     pub members_dropped: u64,
+    /// Publishers forgotten because too many were heard of.
+    pub publishers_dropped: u64,
+    /// Messages waited for less long than was wanted because too many are.
+    pub deadlines_dropped: u64,
 }

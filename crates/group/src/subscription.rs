@@ -30,6 +30,10 @@ pub enum History {
     All,
     /// Of each publisher, at most so many objects before the first one heard of.
     Last(u16),
+    /// What was published at most so long before the subscription began, as far as ages are known: what
+    /// is younger is never left out, what is somewhat older may come
+    /// ([bounds](crate#topics-and-subscriptions)).
+    Since(Duration),
 }
 
 /// A subscription.
@@ -64,12 +68,14 @@ impl Subscription {
         }
     }
 
-    /// Whether it wants a message that was `back` objects before the first one heard of.
+    /// Whether it wants a message that was `back` objects before the first one heard of, and was
+    /// published `before` it began.
     #[must_use]
-    pub fn wants(&self, message: &Description, back: u64) -> bool {
+    pub fn wants(&self, message: &Description, (back, before): (u64, Duration)) -> bool {
         let recent = match self.history {
             History::All => true,
             History::Last(count) => back <= u64::from(count),
+            History::Since(most) => before <= most,
         };
         recent
             && message.options.priority >= self.priority_min
@@ -90,11 +96,15 @@ mod tests {
     #[test]
     fn topic_priority_and_age_all_have_to_fit() {
         let all = Subscription::new(Filter::new("a/#").unwrap());
-        assert!(all.wants(&message(0), 10_000));
+        let back = |back| (back, Duration::from_secs(back));
+        assert!(all.wants(&message(0), back(10_000)));
         let some = Subscription { priority_min: 5, history: History::Last(2), ..all.clone() };
-        assert!(some.wants(&message(5), 2));
-        assert!(!some.wants(&message(4), 0) && !some.wants(&message(5), 3));
+        assert!(some.wants(&message(5), back(2)));
+        assert!(!some.wants(&message(4), back(0)) && !some.wants(&message(5), back(3)));
+        let since = History::Since(Duration::from_secs(60));
+        let recent = Subscription { history: since, ..all.clone() };
+        assert!(recent.wants(&message(0), back(60)) && !recent.wants(&message(0), back(61)));
         let other = Subscription { filter: Filter::new("b/#").unwrap(), ..all };
-        assert!(!other.wants(&message(5), 0));
+        assert!(!other.wants(&message(5), back(0)));
     }
 }

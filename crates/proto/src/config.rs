@@ -140,6 +140,9 @@ pub struct SenderConfig {
     pub repair_share: u8,
     /// How long an object can be repaired after its flush ended. Default 10 minutes.
     pub repair_window: Duration,
+    /// NORM_INFO that goes later than [`crate::AGE_TOLD_FROM`] after its object was handed over says how much
+    /// later (EXT_AGE, 4 bytes). Default false: files have no use for it.
+    pub tells_age: bool,
 }
 
 impl Default for SenderConfig {
@@ -165,6 +168,7 @@ impl Default for SenderConfig {
             parity_cache: 8 << 20,
             repair_share: 100,
             repair_window: Duration::from_secs(600),
+            tells_age: false,
         }
     }
 }

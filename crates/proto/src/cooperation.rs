@@ -9,12 +9,13 @@ use crate::{
     handle::ReceiverHandle,
     receiver::RemoteSenders,
     storage::{ObjectKey, Storage},
-    time::Time,
+    time::{Duration, Time},
 };
 use alloc::vec::Vec;
 use fanfare_fec::coefficient;
 use fanfare_wire::{
-    Data, FecId, FieldSize, GroupSize, InstanceId, Message, NodeId, ObjectTransportId, QuantizedRtt,
+    Data, FecId, FieldSize, GroupSize, InstanceId, Message, NodeId, ObjectTransportId,
+    QuantizedRtt, ext::ExtAge,
 };
 
 /// What is said of a sender, so that a receiver that never heard it can ask for its objects.
@@ -85,11 +86,25 @@ impl Combination {
     }
 }
 
+/// From this age on it is told: what is passed on sooner counts as new, and costs nothing for it.
+pub const AGE_TOLD_FROM: Duration = Duration::from_secs(8);
+
+/// What says so; `None` of what counts as new.
+pub(crate) fn age_extension(age: Duration) -> Option<[u8; ExtAge::LEN]> {
+    (age >= AGE_TOLD_FROM).then(|| ExtAge::of_seconds(0, age.as_secs()).to_bytes())
+}
+
 /// What of an object to pass on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage<'a> {
-    /// NORM_INFO, with this content.
-    Info(&'a [u8]),
+    /// NORM_INFO.
+    Info {
+        /// What it says.
+        content: &'a [u8],
+        /// How long ago the object was handed over, as far as that is known: said from
+        /// [`AGE_TOLD_FROM`] on.
+        age: Duration,
+    },
     /// A symbol; those behind the source symbols are parity.
     Symbol {
         /// Of this block.

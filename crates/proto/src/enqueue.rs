@@ -1,6 +1,6 @@
 //! An object handed over for sending, and why it may not be taken.
 
-use crate::storage::ObjectKind;
+use crate::{storage::ObjectKind, time::Duration};
 use alloc::vec::Vec;
 
 /// How an object is sent for the first time.
@@ -17,8 +17,9 @@ pub enum FirstPass {
     /// those that have nothing one NACK cycle, and those that missed the INFO two.
     OnDemand,
     /// Nothing: all of it was sent in an earlier life of the process, under the same instance id
-    /// and object id ([`crate::SenderHandle::resume_at`]). It goes to whoever asks.
-    Before,
+    /// and object id ([`crate::SenderHandle::resume_at`]), which took it so long ago. It goes to whoever
+    /// asks.
+    Before(Duration),
 }
 
 /// An object to be sent.

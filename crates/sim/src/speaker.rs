@@ -29,7 +29,7 @@ impl Speaker {
         };
         let mut node = GroupNode::new(plan.config, config, seed, now);
         plan.subscriptions.iter().for_each(|subscription| {
-            node.subscribe(subscription.clone());
+            node.subscribe(now, subscription.clone());
         });
         Self::Group(Box::new(node))
     }

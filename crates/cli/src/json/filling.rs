@@ -206,6 +206,7 @@ impl Line {
             bytes_sent: status.session.bytes_sent,
             bytes_received: status.session.bytes_received,
             repairs_sent: status.group.repairs_sent,
+            sums_sent: status.group.sums_sent,
             repairs_heard: status.group.repairs_heard,
             repairs_useful: status.group.repairs_useful,
             frames_refused: status.group.frames_refused,

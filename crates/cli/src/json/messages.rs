@@ -90,6 +90,9 @@ pub(crate) struct StatusLine {
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
     pub(crate) repairs_sent: u64,
+    /// A node of an earlier version does not say.
+    #[serde(default)]
+    pub(crate) sums_sent: u64,
     pub(crate) repairs_heard: u64,
     pub(crate) repairs_useful: u64,
     pub(crate) frames_refused: u64,

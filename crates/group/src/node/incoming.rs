@@ -2,6 +2,7 @@
 
 use super::GroupNode;
 use crate::{
+    age,
     brief::{self, Brief},
     demand::{Part, Piece, Wanted},
     frame::{Frame, Sum},
@@ -11,9 +12,10 @@ use crate::{
     slice,
     state::State,
 };
-use fanfare_proto::{NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
+use fanfare_proto::{Duration, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
 use fanfare_wire::{
-    Cmd, Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, header::SenderFields,
+    Cmd, Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, ext::Extensions,
+    header::SenderFields,
 };
 
 impl GroupNode {
@@ -51,6 +53,7 @@ impl GroupNode {
             None => {
                 let key = key_of(&message);
                 let had = key.is_some_and(|key| self.is_short(key));
+                self.told = told_by(&message);
                 self.session.handle_datagram(now, meta, datagram, storage);
                 self.take_events(storage);
                 self.on_message(from, &message);
@@ -62,9 +65,11 @@ impl GroupNode {
                     self.session.handle_datagram(now, meta, datagram, storage);
                 }
                 let Some(speaker) = sender_of(&message) else { return };
-                self.on_frame((from, speaker), frame, storage);
+                let extensions = extensions_of(&message);
+                self.on_frame((from, speaker, &extensions), frame, storage);
             }
         }
+        self.told = None;
         self.take_events(storage);
     }
 
@@ -138,7 +143,7 @@ impl GroupNode {
 
     fn on_frame(
         &mut self,
-        (from, speaker): (NodeId, &SenderFields),
+        (from, speaker, extensions): (NodeId, &SenderFields, &Extensions<'_>),
         frame: Frame<'_>,
         storage: &mut dyn Storage,
     ) {
@@ -146,12 +151,16 @@ impl GroupNode {
             Frame::Repair(message) => {
                 let key = key_of(&message);
                 let had = key.is_some_and(|key| self.is_short(key));
+                self.told = told_by(&message);
                 self.on_repair(&message, storage);
                 self.pass_on_from(from, key, had);
             }
             Frame::Brief(bytes) => match brief::parse(speaker, bytes) {
                 Some(briefs) => {
-                    briefs.iter().for_each(|brief| self.on_brief(from, brief, storage));
+                    for (which, brief) in briefs.iter().enumerate() {
+                        self.told = Some((brief.key(), age::told(extensions, which)));
+                        self.on_brief(from, brief, storage);
+                    }
                 }
                 None => self.stats.frames_refused += 1,
             },
@@ -247,6 +256,20 @@ fn key_of(message: &Message<'_>) -> Option<ObjectKey> {
     let Message::Info(info) = message else { return None };
     let (sender, instance) = (info.sender.source_id, info.sender.instance_id);
     Some(ObjectKey { sender, instance, object: info.object_transport_id })
+}
+
+/// What a NORM_INFO says of its age.
+fn told_by(message: &Message<'_>) -> Option<(ObjectKey, Duration)> {
+    let Message::Info(info) = message else { return None };
+    Some((key_of(message)?, age::told(&info.extensions, 0)))
+}
+
+/// What a command that carries a frame says besides.
+fn extensions_of<'a>(message: &Message<'a>) -> Extensions<'a> {
+    match message {
+        Message::Cmd(Cmd::Application(command)) => command.extensions,
+        _ => Extensions::default(),
+    }
 }
 
 /// What a message says of its sender, if it comes from one as such.

@@ -22,6 +22,7 @@ mod tests;
 pub use outgoing::Wake;
 
 use crate::{
+    age::Age,
     asker::Asker,
     cache::{Cache, CachePolicy, PriorityThenAge},
     config::GroupConfig,
@@ -30,6 +31,7 @@ use crate::{
     event::Event,
     foresight::Foresight,
     holders::Holders,
+    load::Load,
     members::Members,
     publisher::{PublishError, Publisher},
     relay::Relay,
@@ -100,6 +102,8 @@ pub struct GroupNode {
     trickle: Trickle,
     /// The publisher after which the next announcement goes on.
     spoken_of: NodeId,
+    /// What the datagram at hand says of the age of this message.
+    told: Option<(ObjectKey, Duration)>,
     events: VecDeque<Event>,
     stats: GroupStats,
 }
@@ -123,6 +127,7 @@ impl GroupNode {
         }
         if let Some(sender) = &mut session.sender {
             sender.repair_window = sender.repair_window.max(config.cache_age);
+            sender.tells_age = true;
             if config.announces {
                 sender.robust_factor = sender.robust_factor.min(FLUSHES);
                 sender.probe_max = sender.probe_max.max(PROBE_MAX);
@@ -154,6 +159,7 @@ impl GroupNode {
             holders: Holders::default(),
             trickle,
             spoken_of: NodeId::NONE,
+            told: None,
             events: VecDeque::new(),
             stats: GroupStats::default(),
             config,
@@ -230,7 +236,8 @@ impl GroupNode {
         };
         let key = self.session.sender().enqueue(self.now, object).map_err(PublishError::Session)?;
         let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
-        for replaced in self.publisher.on_published(message, (key, bytes)) {
+        let age = Age { heard: self.now, then: Duration::ZERO };
+        for replaced in self.publisher.on_published(message, (key, bytes), age) {
             self.session.sender().cancel(replaced.object);
         }
         let log = self.logs.entry(key.sender);
@@ -296,6 +303,12 @@ impl GroupNode {
     pub fn kept(&self) -> (u64, u64) {
         let whole = self.cache.whole().map(|(_, object)| object.bytes());
         whole.fold((0, 0), |(count, all), bytes| (count + 1, all + bytes))
+    }
+    /// How full its tables are.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        let (publishers, deadlines) = (self.logs.len(), self.give_ups.len());
+        Load { publishers, deadlines, requests: self.repairer.len(), relays: self.relay.len() }
     }
     /// Counters.
     #[must_use]

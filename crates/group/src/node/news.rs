@@ -1,9 +1,14 @@
 //! What the session's events mean: objects become messages, or are of no concern.
 
 use super::{GroupNode, release, subscribing::point};
-use crate::{event::Event, frame::Frame, source_log::SourceLog};
+use crate::{
+    event::Event,
+    frame::Frame,
+    load::{DEADLINES_MAX, PUBLISHERS_MAX},
+    source_log::SourceLog,
+};
 use alloc::vec::Vec;
-use fanfare_proto::{Event as SessionEvent, NodeId, ObjectKey, Storage, Time};
+use fanfare_proto::{Duration, Event as SessionEvent, NodeId, ObjectKey, Storage, Time};
 
 /// So often wrong bytes are asked for again: whoever sends them once may do so always, and the
 /// others' right ones come in between.
@@ -17,7 +22,9 @@ impl GroupNode {
                     self.on_new(*key, (*size, *has_info));
                 }
                 SessionEvent::ObjectInfo { key, info } => {
-                    self.cache.on_info(*key, info.clone());
+                    let told = self.told.filter(|(other, _)| other == key);
+                    let age = told.map_or(Duration::ZERO, |(_, age)| age);
+                    self.cache.on_info(self.now, *key, (info.clone(), age));
                     self.on_described(*key, storage);
                 }
                 SessionEvent::ObjectCompleted { key, size } => {
@@ -43,6 +50,7 @@ impl GroupNode {
 
     fn on_new(&mut self, key: ObjectKey, content: (u64, bool)) {
         if self.log(key).is_none() {
+            self.make_place(key.sender);
             let log = SourceLog::new(key.instance, key.object, self.back);
             self.logs.insert(key.sender, log);
         }
@@ -53,7 +61,7 @@ impl GroupNode {
         let gone = cache.on_new(self.now, key, content, &|key| !delivery.holds(key));
         self.on_evicted(gone);
         if let Some(deadline) = self.delivery.deadline(None) {
-            self.give_ups.insert((self.now + deadline, key));
+            self.wait_until(self.now + deadline, key);
         }
         self.trickle.on_change(self.now, &mut self.rng);
     }
@@ -62,12 +70,12 @@ impl GroupNode {
     fn on_described(&mut self, key: ObjectKey, storage: &mut dyn Storage) {
         let Some(cached) = self.cache.get(key) else { return };
         let Some(description) = cached.description.clone() else { return };
-        let first_heard = cached.first_heard;
+        let (first_heard, age) = (cached.first_heard, cached.age());
         let Some(log) = self.log(key) else { return };
-        let at = point(log, key);
+        let at = point(log, key, age);
         let (wanted, reliable) = self.delivery.wants(&description, at);
         if wanted && let Some(deadline) = self.delivery.deadline(Some((&description, at))) {
-            self.give_ups.insert((first_heard + deadline, key));
+            self.wait_until(first_heard + deadline, key);
         }
         if !reliable {
             // Taken if it comes, but neither asked nor waited for.
@@ -117,9 +125,9 @@ impl GroupNode {
         }
         self.events.push_back(Event::Whole { key, size });
         let cached = self.cache.get(key);
-        let description = cached.and_then(|cached| cached.description.clone());
-        if let (Some(message), Some(log)) = (description, self.log(key)) {
-            let at = point(log, key);
+        let known = cached.and_then(|cached| Some((cached.description.clone()?, cached.age())));
+        if let (Some((message, age)), Some(log)) = (known, self.log(key)) {
+            let at = point(log, key, age);
             let size = message.content.as_ref().map_or(size, |content| content.len() as u64);
             self.delivery.on_message(at, (key, size), &message);
             if message.options.replaces && message.options.tag.is_some() {
@@ -183,6 +191,30 @@ impl GroupNode {
             self.repairer.forget(*key);
         }
         release(&mut self.events, gone);
+    }
+
+    /// There are as many publishers as may be: one that the session has no longer in view gives way.
+    fn make_place(&mut self, new: NodeId) {
+        if self.logs.len() < PUBLISHERS_MAX || self.logs.contains_key(&new) {
+            return;
+        }
+        let (own, receiver) = (self.session.node_id(), self.session.receiver());
+        let gone = |node: &&NodeId| **node != own && receiver.newest(**node).is_none();
+        let Some(gone) = self.logs.keys().find(gone).copied() else { return };
+        self.stats.publishers_dropped += 1;
+        self.on_reset(gone);
+    }
+
+    /// A message is given up then. Where there are too many such, those whose time is next are not
+    /// waited for any longer.
+    fn wait_until(&mut self, at: Time, key: ObjectKey) {
+        self.give_ups.insert((at, key));
+        while self.give_ups.len() > DEADLINES_MAX
+            && let Some((_, next)) = self.give_ups.pop_first()
+        {
+            self.stats.deadlines_dropped += 1;
+            self.give_up(next);
+        }
     }
 
     /// A publisher began a new life: what it published in the old one can no longer be named.

@@ -62,7 +62,7 @@ impl GroupNode {
     }
 
     /// It is not here in time: it is taken if it still comes, but not asked for.
-    fn give_up(&mut self, key: fanfare_proto::ObjectKey) {
+    pub(super) fn give_up(&mut self, key: fanfare_proto::ObjectKey) {
         let late = self.logs.get(&key.sender).is_some_and(|log| {
             log.instance == key.instance && !log.is_settled(log.index(key.object))
         });
@@ -144,7 +144,9 @@ impl GroupNode {
         let kind = if matches!(piece, Piece::Sum { .. }) { Kind::Sum } else { Kind::Repair };
         let mut content = kind.header().to_vec();
         let passage = match (part, &cached.info, piece) {
-            (Part::Info, Some(info), _) => Passage::Info(info),
+            (Part::Info, Some(content), _) => {
+                Passage::Info { content, age: cached.age().at(self.now) }
+            }
             (Part::Info, None, _) => return false,
             (Part::Block(block), _, &Piece::Symbol(symbol)) => {
                 Passage::Symbol { block, symbol, has_info }
@@ -158,12 +160,8 @@ impl GroupNode {
             return false;
         }
         let sender = self.next_fields();
-        self.write_frame(sender, &content, buf);
+        write_frame(sender, &content, buf);
         true
-    }
-
-    pub(super) fn write_frame(&self, sender: SenderFields, content: &[u8], buf: &mut Vec<u8>) {
-        Application { sender, extensions: Extensions::default(), content }.encode(buf);
     }
 
     fn poll_state(&mut self, buf: &mut Vec<u8>) -> bool {
@@ -186,7 +184,7 @@ impl GroupNode {
             self.spoken_of = last.rumour.sender;
         }
         let sender = self.next_fields();
-        self.write_frame(sender, &content, buf);
+        write_frame(sender, &content, buf);
         self.stats.states_sent += 1;
         self.stats.state_bytes_sent += buf.len() as u64;
         true
@@ -229,6 +227,10 @@ impl GroupNode {
         let others = others.into_iter().filter_map(|(at, why)| Some((at?, why)));
         others.chain(session).min()
     }
+}
+
+fn write_frame(sender: SenderFields, content: &[u8], buf: &mut Vec<u8>) {
+    Application { sender, extensions: Extensions::default(), content }.encode(buf);
 }
 
 /// Of an origin that is not in view any more nothing is sent; the times do not matter then.

@@ -2,6 +2,7 @@
 
 use super::{GroupNode, outgoing::timing_of};
 use crate::{
+    age,
     brief::{self, Brief},
     cache::Cached,
     demand::{Part, Piece},
@@ -10,7 +11,11 @@ use crate::{
     relay::Neighbours,
 };
 use alloc::{collections::BTreeSet, vec::Vec};
-use fanfare_proto::{NodeId, ObjectKey, Rumour, Time};
+use fanfare_proto::{Duration, NodeId, ObjectKey, Rumour, Time};
+use fanfare_wire::{
+    cmd::Application,
+    ext::{ExtAge, Extensions},
+};
 
 /// Who is near now, as far as it concerns a message.
 struct Near<'a> {
@@ -59,20 +64,25 @@ impl GroupNode {
     /// Short messages of others that may go now, asked for and not, as many as one datagram takes.
     pub(super) fn poll_brief(&mut self, buf: &mut Vec<u8>) -> bool {
         let mut room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
-        let mut briefs = Vec::new();
+        let (mut briefs, mut ages, mut aged) = (Vec::new(), Vec::new(), 0);
         let mut headers = COMMAND + HEADER;
         if !self.repairer.may_send(self.now) {
             return false;
         }
         // What shares a datagram with another costs little: it does not wait for the budget again.
         while let Some(brief) = self.next_brief() {
-            if brief.room() > room && !briefs.is_empty() {
+            let age = self.cache.get(brief.key()).map_or(Duration::ZERO, |c| c.age().at(self.now));
+            let extension = if age::is_told(age) { ExtAge::LEN } else { 0 };
+            let bytes = brief.room() + extension;
+            if (bytes > room || aged >= age::AGED_MAX) && !briefs.is_empty() {
                 break;
             }
-            room = room.saturating_sub(brief.room());
+            room = room.saturating_sub(bytes);
+            aged += usize::from(extension > 0);
             // The first one pays for what they have in common.
-            self.on_brief_sent(&brief, brief.room() + core::mem::take(&mut headers));
+            self.on_brief_sent(&brief, bytes + core::mem::take(&mut headers));
             briefs.push(brief);
+            ages.push(age);
         }
         if briefs.is_empty() {
             return false;
@@ -80,7 +90,9 @@ impl GroupNode {
         let sender = self.next_fields();
         let mut content = Kind::Brief.header().to_vec();
         brief::append(&briefs, &sender, &mut content);
-        self.write_frame(sender, &content, buf);
+        let area = age::extensions(&ages);
+        let extensions = Extensions::parse(&area).unwrap_or_default();
+        Application { sender, extensions, content: &content }.encode(buf);
         self.stats.brief_frames_sent += 1;
         self.stats.brief_bytes_sent += buf.len() as u64;
         true

@@ -2,7 +2,12 @@
 //! they were.
 
 use super::{GroupNode, subscribing::point};
-use crate::{description::Description, source_log::SourceLog, topic::Topic};
+use crate::{
+    age::{Age, told},
+    description::Description,
+    source_log::SourceLog,
+    topic::Topic,
+};
 use alloc::vec::Vec;
 use fanfare_proto::{
     Duration, FirstPass, InstanceId, NewObject, ObjectKey, ObjectKind, ObjectTransportId, Passage,
@@ -12,15 +17,16 @@ use fanfare_wire::Message;
 
 impl GroupNode {
     /// What of a whole message, besides its bytes, [`Self::restore`] needs: the NORM_INFO of its
-    /// publisher, as that would send it. `None` for objects that are no messages.
+    /// publisher, as that would send it now. `None` for objects that are no messages.
     pub fn passage(&mut self, key: ObjectKey, storage: &mut dyn Storage) -> Option<Vec<u8>> {
         let cached = self.cache.get(key).filter(|cached| cached.description.is_some())?;
-        let (mut out, info) = (Vec::new(), cached.info.as_ref()?);
+        let (mut out, content) = (Vec::new(), cached.info.as_ref()?);
+        let age = cached.age().at(self.now);
         let receiver = &mut self.session.receiver();
-        receiver.pass_on(key, Passage::Info(info), storage, &mut out).then_some(out)
+        receiver.pass_on(key, Passage::Info { content, age }, storage, &mut out).then_some(out)
     }
 
-    /// A message of another publisher that was whole here in an earlier life of the process, `age`
+    /// A message of another publisher whose passage was written in an earlier life of the process, `age`
     /// ago. Its `size` bytes are in storage, which is asked to open it. To be called before
     /// anything is received; for each publisher in the order of its objects. False when it is of no use any more.
     pub fn restore(
@@ -35,6 +41,7 @@ impl GroupNode {
         let Message::Info(info) = &message else { return false };
         let (sender, instance) = (info.sender.source_id, info.sender.instance_id);
         let key = ObjectKey { sender, instance, object: info.object_transport_id };
+        self.told = Some((key, told(&info.extensions, 0) + age));
         let is_message = Description::decode(info.payload).is_some();
         if !is_message || !self.session.receiver().accept(self.now, &message, storage) {
             return false;
@@ -46,32 +53,33 @@ impl GroupNode {
         self.cache.get(key).is_some()
     }
 
-    /// A message of this node's own from an earlier life under the same instance id. Its `size`
-    /// bytes must be readable through the storage, as after [`Self::publish`]. In the order of
+    /// A message of this node's own from an earlier life under the same instance id, published `age`
+    /// ago. Its `size` bytes must be readable through the storage, as after [`Self::publish`]. In the order of
     /// their objects, before anything is published. False when it is none, or finds no room.
     pub fn restore_own(
         &mut self,
         now: Time,
         object: ObjectTransportId,
-        (info, size): (Vec<u8>, u64),
+        (info, size, age): (Vec<u8>, u64, Duration),
     ) -> bool {
         self.advance(now);
         let Some(message) = Description::decode(&info) else { return false };
         let mut sender = self.session.sender();
         sender.resume_at(object);
-        let (kind, info, pass) = (ObjectKind::Data, Some(info), FirstPass::Before);
+        let (kind, info, pass) = (ObjectKind::Data, Some(info), FirstPass::Before(age));
         let Ok(key) = sender.enqueue(self.now, NewObject { kind, size, info, pass }) else {
             return false;
         };
         let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
-        self.publisher.on_published(&message, (key, bytes));
+        let age = Age { heard: self.now, then: age };
+        self.publisher.on_published(&message, (key, bytes), age);
         let log = self.logs.entry(key.sender);
         let log = log.or_insert_with(|| SourceLog::new(key.instance, key.object, 0));
         let index = log.on_heard(key.object);
         log.on_whole(index);
         log.settle(index);
         if self.config.hears_itself {
-            let at = point(log, key);
+            let at = point(log, key, age);
             self.delivery.on_settled(at.source, log.first_unsettled());
         }
         true

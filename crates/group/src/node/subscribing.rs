@@ -2,6 +2,7 @@
 
 use super::GroupNode;
 use crate::{
+    age::Age,
     delivery::Point,
     description::Description,
     event::Event,
@@ -9,19 +10,21 @@ use crate::{
     subscription::{Subscription, SubscriptionId},
 };
 use alloc::collections::BTreeMap;
-use fanfare_proto::ObjectKey;
+use fanfare_proto::{Duration, ObjectKey, Time};
 
 /// Where a message stands among its publisher's.
-pub(super) fn point(log: &SourceLog, key: ObjectKey) -> Point {
+pub(super) fn point(log: &SourceLog, key: ObjectKey, age: Age) -> Point {
     let index = log.index(key.object);
-    Point { source: (key.sender, key.instance), index, back: log.back(index) }
+    Point { source: (key.sender, key.instance), index, back: log.back(index), age }
 }
 
 impl GroupNode {
-    /// Subscribes from now on. What is wanted of what is here already is handed over at once.
-    pub fn subscribe(&mut self, subscription: Subscription) -> SubscriptionId {
+    /// Subscribes from `now` on. What is wanted of what is here already is handed over at once.
+    pub fn subscribe(&mut self, now: Time, subscription: Subscription) -> SubscriptionId {
+        self.advance(now);
         let newest = self.logs.iter().map(|(node, log)| ((*node, log.instance), log.newest()));
-        let id = self.delivery.subscribe(subscription, newest.collect::<BTreeMap<_, _>>());
+        let id =
+            self.delivery.subscribe(self.now, subscription, newest.collect::<BTreeMap<_, _>>());
         self.recall(id);
         self.set_silence();
         id
@@ -33,12 +36,12 @@ impl GroupNode {
             let log = logs.get(&key.sender).filter(|log| log.instance == key.instance);
             if let (Some(log), Some(message)) = (log, &cached.description) {
                 let size = message.content.as_ref().map_or(cached.size, |c| c.len() as u64);
-                delivery.recall(id, point(log, *key), (*key, size), message);
+                delivery.recall(id, point(log, *key, cached.age()), (*key, size), message);
             }
         }
-        for (key, (message, size)) in publisher.own().filter(|_| config.hears_itself) {
+        for (key, own) in publisher.own().filter(|_| config.hears_itself) {
             if let Some(log) = logs.get(&key.sender) {
-                delivery.recall(id, point(log, *key), (*key, *size), message);
+                delivery.recall(id, point(log, *key, own.age), (*key, own.size), &own.message);
             }
         }
         for (node, log) in logs {
@@ -62,7 +65,7 @@ impl GroupNode {
     /// A message of this node's own, for its own subscriptions.
     pub(super) fn hear_own(&mut self, key: ObjectKey, size: u64, message: &Description) {
         let Some(log) = self.logs.get(&key.sender) else { return };
-        let at = point(log, key);
+        let at = point(log, key, Age { heard: self.now, then: Duration::ZERO });
         self.delivery.on_message(at, (key, size), message);
         self.delivery.on_settled(at.source, log.first_unsettled());
         self.hand_over();

@@ -36,7 +36,7 @@ impl Order for SourceTopicOrder {
         let key = *held.find(|(key, place)| self.is_ready(**key, place))?.0;
         let place = self.held.remove(&key)?;
         let next = self.next.entry(key.0).or_default();
-        *next = (place.number + 1).max(*next);
+        *next = place.number.saturating_add(1).max(*next);
         Some(place)
     }
 }
@@ -54,6 +54,14 @@ mod tests {
         assert_eq!(drain(&mut order), [2]);
         order.on_message(at(0, 7, 0));
         assert_eq!(drain(&mut order), [0, 1]);
+    }
+
+    #[test]
+    fn the_last_number_there_is_has_none_after_it() {
+        let mut order = SourceTopicOrder::default();
+        order.on_settled(SOURCE, 6);
+        order.on_message(at(5, 7, u64::MAX));
+        assert_eq!(drain(&mut order), [5]);
     }
 
     #[test]

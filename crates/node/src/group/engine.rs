@@ -252,7 +252,7 @@ impl Engine for GroupEngine {
                 self.publish_waiting(now);
             }
             Command::Subscribe(subscription, reply) => {
-                let _ = reply.try_send(self.node.subscribe(subscription));
+                let _ = reply.try_send(self.node.subscribe(now, subscription));
             }
             Command::Unsubscribe(id, reply) => {
                 let _ = reply.try_send(self.node.unsubscribe(id));

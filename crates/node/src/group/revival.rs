@@ -51,7 +51,8 @@ fn revive_own(
         if record.size > 0 {
             store.put(key, content, record.file.clone());
         }
-        let about = (record.description, record.size);
+        let age = record.age();
+        let about = (record.description, record.size, age);
         if !node.restore_own(now, key.object, about) {
             store.remove(key);
         }

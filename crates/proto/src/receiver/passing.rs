@@ -4,9 +4,10 @@ use super::{
     RemoteSenders, decode::Decoder, format::Format, objects::Entry, remote_sender::RemoteSender,
 };
 use crate::{
-    cooperation::{HeldBlock, Passage},
+    cooperation::{HeldBlock, Passage, age_extension},
     fti,
     storage::{ObjectKey, ObjectKind, Storage},
+    time::Duration,
 };
 use alloc::vec::Vec;
 use fanfare_fec::Matrix;
@@ -91,7 +92,7 @@ impl RemoteSenders {
         let Some(format) = self.format_of(key).copied() else { return false };
         let matrix = self.local.config.matrix;
         let held = match passage {
-            Passage::Info(_) => None,
+            Passage::Info { .. } => None,
             Passage::Symbol { block, .. } | Passage::Sum { block, .. } => self.held(key, block),
         };
         let kept = match (passage, &held) {
@@ -107,8 +108,8 @@ impl RemoteSenders {
         let fields = sender.own_fields();
         match passage {
             Passage::Sum { .. } => false,
-            Passage::Info(content) => {
-                encode_info(fields, key, (&format, matrix), content, out);
+            Passage::Info { content, age } => {
+                encode_info(fields, key, (&format, matrix), (content, age), out);
                 true
             }
             Passage::Symbol { block, symbol, has_info } => {
@@ -177,15 +178,17 @@ fn encode_info(
     sender: SenderFields,
     key: ObjectKey,
     (format, matrix): (&Format, Matrix),
-    payload: &[u8],
+    (payload, age): (&[u8], Duration),
     out: &mut Vec<u8>,
 ) {
+    let age = age_extension(age);
+    let area = age.as_ref().map_or(&[][..], |bytes| &bytes[..]);
     let message = Info {
         sender,
         flags: flags(format, true),
         fec_id: format.fec_id,
         object_transport_id: key.object,
-        extensions: Extensions::default(),
+        extensions: Extensions::parse(area).unwrap_or_default(),
         payload,
     };
     message.encode(Some(&fti::to_wire(format.fec_id, matrix, format.fti)), out);

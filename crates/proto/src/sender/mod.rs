@@ -260,7 +260,7 @@ impl Sender {
             FirstPass::Whole => object,
             FirstPass::WithParity(more) => object.with_parity(more),
             FirstPass::OnDemand => object.on_demand(),
-            FirstPass::Before => object.sent_before(self.now),
+            FirstPass::Before(age) => object.sent_before(self.now, age),
         });
         Ok(key)
     }

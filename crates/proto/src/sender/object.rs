@@ -13,7 +13,7 @@ use super::{
 use crate::{
     partition::Partition,
     storage::{ObjectKey, ObjectKind},
-    time::Time,
+    time::{Duration, Time},
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -85,6 +85,8 @@ pub(super) struct TransmitObject {
     /// Requests for all of it that were answered with its INFO, since anyone knew what to ask for.
     info_answers: u8,
     info_pending: bool,
+    /// When it was taken, and how old it was then already.
+    taken: (Time, Duration),
     /// Passes it has had.
     passes: u32,
     /// Whole passes still to come after this one (carousel).
@@ -115,6 +117,7 @@ impl TransmitObject {
             partition,
             info_pending: info.is_some(),
             info,
+            taken: (now, Duration::ZERO),
             cursor: (0, 0),
             on_demand: false,
             more_parity: 0,
@@ -145,12 +148,19 @@ impl TransmitObject {
         self
     }
 
-    /// All of it was sent, and flushed, in an earlier life of the process.
-    pub(super) fn sent_before(mut self, now: Time) -> Self {
+    /// All of it was sent, and flushed, in an earlier life of the process, which took it `age` ago.
+    pub(super) fn sent_before(mut self, now: Time, age: Duration) -> Self {
+        self.taken = (now, age);
         self.cursor = (self.partition.blocks, 0);
         self.info_pending = false;
         (self.sent, self.flushed) = (Some(now), Some(now));
         self
+    }
+
+    /// How long ago it was handed over.
+    pub(super) fn age(&self, now: Time) -> Duration {
+        let (taken, before) = self.taken;
+        now.since(taken) + before
     }
 
     /// Whether nothing but its INFO is sent unasked.

@@ -11,16 +11,14 @@ use crate::{
     config::FtiMode,
     congestion::Mode,
     context::Context,
+    cooperation::age_extension,
     event::Event,
     rate::Bitrate,
     stats::{DropReason, Stats},
     storage::{ObjectKind, Storage, StorageError},
 };
 use alloc::vec::Vec;
-use fanfare_wire::{
-    Data, FecId, Info, ObjectFlags, SourceBlockNumber,
-    ext::{ExtTime, Extensions},
-};
+use fanfare_wire::{Data, FecId, Info, ObjectFlags, SourceBlockNumber, ext::ExtTime};
 
 /// Symbols of an object that all carry EXT_FTI: at 30 % loss one receiver in 15,000 misses all.
 const FTI_FIRST: u16 = 8;
@@ -123,12 +121,14 @@ impl Sender {
 
     fn encode_info(&self, ordinal: u64, out: &mut Vec<u8>) -> Result<(), StorageError> {
         let object = self.cache.get(ordinal).ok_or(StorageError::Failed)?;
+        let age = Some(object.age(self.now)).filter(|_| self.config.tells_age);
+        let age = age.and_then(age_extension);
         let message = Info {
             sender: self.fields(),
             flags: flags(object, Purpose::First),
             fec_id: self.coding.fec_id,
             object_transport_id: object.key.object,
-            extensions: Extensions::default(),
+            extensions: own_extension(&age),
             payload: object.info.as_deref().unwrap_or_default(),
         };
         message.encode(Some(&self.coding.fti(object.partition.object_size)), out);

@@ -14,22 +14,22 @@ const NEAR: f32 = 0.0;
 pub(super) fn reached(path_loss: &PathLoss, limit: f32) -> PathLoss {
     let nodes = path_loss.nodes();
     let moments = path_loss.moments().iter().map(|moment| {
-        let row = |from| flood(path_loss, moment, from, limit);
+        // Once for all floods: at 96 nodes it would be nearly all of a simulation's time.
+        let powers: Vec<f32> = moment.losses.iter().map(|loss| 10_f32.powf(-loss / 10.0)).collect();
+        let row = |from| flood((&powers, nodes), from, limit);
         Moment { at: moment.at, losses: (0..nodes).flat_map(row).collect() }
     });
     PathLoss { nodes, moments: moments.collect() }
 }
 
-/// For each node whether it is reached from one of them.
-fn flood(path_loss: &PathLoss, moment: &Moment, from: usize, limit: f32) -> Vec<f32> {
-    let mut losses = vec![NOTHING; path_loss.nodes()];
+/// For each node whether it is reached from one of them; `powers` is what arrives from each at each.
+fn flood((powers, nodes): (&[f32], usize), from: usize, limit: f32) -> Vec<f32> {
+    let mut losses = vec![NOTHING; nodes];
     losses[from] = NEAR;
     let mut sending = vec![from];
     while !sending.is_empty() {
-        let power = |to: usize| -> f32 {
-            let each = sending.iter().map(|from| path_loss.between(moment, *from, to));
-            each.map(|loss| 10_f32.powf(-loss / 10.0)).sum()
-        };
+        let power =
+            |to: usize| -> f32 { sending.iter().map(|from| powers[from * nodes + to]).sum() };
         let hear = |to: &usize| losses[*to] > NEAR && -10.0 * power(*to).log10() <= limit;
         let next: Vec<usize> = (0..losses.len()).filter(hear).collect();
         next.iter().for_each(|node| losses[*node] = NEAR);

@@ -39,9 +39,23 @@ const OF: usize = 24;
 /// Hills come up to so many seconds earlier or later.
 const HILL_SHIFT: f64 = 10.0;
 
+/// Of columns beside each other: speeds by minute, km/h, again and again, with which vehicles are 60 to 130 m
+/// apart, as larger parts of the scenario are; and how far the columns are from each other, m.
+const SLOW: [f64; 8] = [5.0, 10.0, 15.0, 20.0, 23.0, 20.0, 15.0, 10.0];
+const ABREAST: f64 = 300.0;
+
 /// The path loss of a company of so many vehicles, by the second.
 pub(super) fn path_loss(nodes: usize, seed: u64, until: Duration) -> PathLoss {
-    let mut company = Company::new(nodes, seed);
+    recorded(Company::new(nodes, seed), until)
+}
+
+/// The same of so many columns beside each other, without hills.
+pub(super) fn columns(nodes: usize, columns: usize, seed: u64, until: Duration) -> PathLoss {
+    recorded(Company::beside(nodes, columns, seed), until)
+}
+
+fn recorded(mut company: Company, until: Duration) -> PathLoss {
+    let nodes = company.way.len();
     let moments = (0..=until.as_secs()).map(|second| {
         let losses = company.losses(second as f64);
         company.drive(second as f64);
@@ -52,6 +66,8 @@ pub(super) fn path_loss(nodes: usize, seed: u64, until: Duration) -> PathLoss {
 
 struct Company {
     rng: Rng,
+    /// Vehicles of each column, the last of which may be shorter; nothing of a single one.
+    column: Option<usize>,
     /// How far along the road each is, the head first, and how fast it was.
     way: Vec<f64>,
     speed: Vec<f64>,
@@ -64,26 +80,37 @@ struct Company {
 
 impl Company {
     fn new(nodes: usize, seed: u64) -> Self {
+        Self::of(nodes, None, seed)
+    }
+
+    fn beside(nodes: usize, columns: usize, seed: u64) -> Self {
+        Self::of(nodes, Some(nodes.div_ceil(columns.max(1)).max(1)), seed)
+    }
+
+    fn of(nodes: usize, column: Option<usize>, seed: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0x636f_6d70_616e_7900);
         let mut spread = |around: f64, by: f64| around + by * (2.0 * rng.unit() - 1.0);
         let headway: Vec<f64> = (0..nodes).map(|_| spread(HEADWAY, HEADWAY * UNLIKE)).collect();
         let phases = core::array::from_fn(|_| spread(0.0, TAU));
         let shifts = core::array::from_fn(|_| spread(0.0, HILL_SHIFT));
-        let start = head_speed(0.0);
+        let start = head_speed(0.0, column.is_some());
         let mut way = vec![0.0; nodes];
         for vehicle in 1..nodes {
-            way[vehicle] = way[vehicle - 1] - STANDING - headway[vehicle] * start;
+            if column.is_none_or(|column| vehicle % column != 0) {
+                way[vehicle] = way[vehicle - 1] - STANDING - headway[vehicle] * start;
+            }
         }
         let shadows = (0..nodes * nodes).map(|_| normal(&mut rng)).collect();
-        Self { rng, way, speed: vec![start; nodes], headway, phases, shifts, shadows }
+        Self { rng, column, way, speed: vec![start; nodes], headway, phases, shifts, shadows }
     }
 
     /// One second: each goes as fast as the way to the one before it allows.
     fn drive(&mut self, at: f64) {
         let before = self.way.clone();
         for vehicle in 0..before.len() {
-            let speed = match vehicle.checked_sub(1) {
-                None => head_speed(at),
+            let heads = self.column.is_some_and(|column| vehicle % column == 0);
+            let speed = match vehicle.checked_sub(1).filter(|_| !heads) {
+                None => head_speed(at, self.column.is_some()),
                 Some(ahead) => {
                     let gap = before[ahead] - before[vehicle] - STANDING;
                     (gap / self.headway[vehicle]).clamp(0.0, FASTEST)
@@ -132,7 +159,9 @@ impl Company {
             };
             SWING * BENDS.into_iter().zip(self.phases).map(bend).sum::<f64>()
         };
-        libm::hypot(self.way[a] - self.way[b], swing(self.way[a]) - swing(self.way[b]))
+        let column = |vehicle: usize| self.column.map_or(0, |column| vehicle / column) as f64;
+        let beside = swing(self.way[a]) - swing(self.way[b]) + ABREAST * (column(a) - column(b));
+        libm::hypot(self.way[a] - self.way[b], beside)
     }
 
     /// A hill between a vehicle and one behind it.
@@ -141,17 +170,24 @@ impl Company {
             let edge = before * self.way.len() / OF;
             (from + shift..to + shift).contains(&at) && (front < edge && edge <= behind)
         };
+        if self.column.is_some() {
+            return 0.0;
+        }
         HILL * HILLS.into_iter().zip(self.shifts).filter(between).count() as f64
     }
 }
 
 /// Of the vehicle at the head, m/s: between the middles of minutes it changes evenly.
-fn head_speed(at: f64) -> f64 {
+fn head_speed(at: f64, slow: bool) -> f64 {
     let minutes = (at / 60.0 - 0.5).max(0.0);
-    let minute = (minutes as usize).min(SPEEDS.len() - 1);
-    let next = SPEEDS[(minute + 1).min(SPEEDS.len() - 1)];
+    let speed = |minute: usize| match slow {
+        true => SLOW[minute % SLOW.len()],
+        false => SPEEDS[minute.min(SPEEDS.len() - 1)],
+    };
+    let last = if slow { usize::MAX - 1 } else { SPEEDS.len() - 1 };
+    let minute = (minutes as usize).min(last);
     let share = (minutes - minute as f64).min(1.0);
-    (SPEEDS[minute] + (next - SPEEDS[minute]) * share) / 3.6
+    (speed(minute) + (speed(minute + 1) - speed(minute)) * share) / 3.6
 }
 
 /// Normally distributed (Box and Muller).
@@ -199,6 +235,29 @@ mod tests {
         };
         let slow = nearest(480);
         assert!((70.0..110.0).contains(&slow), "{slow}");
+    }
+
+    #[test]
+    fn columns_beside_each_other_keep_together_and_reach_each_other() {
+        for (nodes, columns) in [(48, 2), (96, 4)] {
+            let mut company = Company::beside(nodes, columns, 1);
+            for second in 0..900 {
+                company.drive(f64::from(second));
+                let gaps = company.way.windows(2).map(|two| two[0] - two[1]).enumerate();
+                // Those from the last of a column to the head of the next are none.
+                let gaps = gaps.filter(|(n, _)| (n + 1) % 24 != 0).map(|(_, gap)| gap);
+                let mut gaps: Vec<f64> = gaps.collect();
+                gaps.sort_by(f64::total_cmp);
+                let middle = gaps[gaps.len() / 2];
+                assert!((60.0..130.0).contains(&middle), "{second}: {middle}");
+            }
+            let reach = Reach { motion: Motion::Columns(columns), limit: 139.0, combined: true };
+            let until = Duration::from_secs(60);
+            let contacts = Contacts::new(&reach.path_loss(nodes, 1, until), &reach);
+            let at = Time::ZERO + Duration::from_secs(30);
+            let hear = |from| contacts.connected(at, from).count_ones() as usize;
+            assert!((0..nodes).all(|from| hear(from) == nodes), "all hear all");
+        }
     }
 
     #[test]

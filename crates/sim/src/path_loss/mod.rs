@@ -62,6 +62,8 @@ pub enum Motion {
     Recorded(Arc<PathLoss>),
     /// A company of vehicles on its way, another one for each seed.
     Company,
+    /// So many columns of vehicles beside each other, slow, on open ground; others for each seed.
+    Columns(usize),
 }
 
 /// How far a radio reaches while its nodes move.
@@ -82,6 +84,7 @@ impl Reach {
         let path_loss = match &self.motion {
             Motion::Recorded(path_loss) => Arc::clone(path_loss),
             Motion::Company => Arc::new(company::path_loss(nodes, seed, until)),
+            Motion::Columns(columns) => Arc::new(company::columns(nodes, *columns, seed, until)),
         };
         match self.combined {
             true => Arc::new(combined::reached(&path_loss, self.limit)),

@@ -140,7 +140,12 @@ count = 5
         };
         radio("{ file = \"near.eel\", limit = 139 }").unwrap().plan(1).run().check_complete();
         radio("{ company = true, limit = \"139\" }").unwrap().plan(1).run().check_complete();
+        let columns = "{ company = true, columns = 2, limit = 139 }";
+        radio(columns).unwrap().plan(1).run().check_complete();
         let wrong = |path_loss: &str| radio(path_loss).unwrap_err();
+        assert!(wrong("{ company = true, columns = 3, limit = 139 }").contains("columns"));
+        let recorded = "{ file = \"near.eel\", columns = 1, limit = 139 }";
+        assert!(wrong(recorded).contains("are of a company"));
         assert!(wrong("{ file = \"three.eel\", limit = 139 }").contains("speaks of 3 nodes, not"));
         assert!(wrong("{ file = \"bad.eel\", limit = 139 }").contains("line 1: nem:2,x: x is no"));
         assert!(wrong("{ file = \"none.eel\", limit = 139 }").contains("no none.eel"));

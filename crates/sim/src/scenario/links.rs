@@ -162,7 +162,7 @@ pub(super) fn medium(fields: &Fields<'_>, nodes: &Nodes, read: &ReadFile<'_>) ->
     medium
 }
 
-/// `{ company = true, limit = 139 }`, or `{ file = "recorded.eel", limit = 139 }`; with `combined = true` of a
+/// `{ company = true, limit = 139 }`, also with `columns = 4`, or `{ file = "recorded.eel", limit = 139 }`; with `combined = true` of a
 /// radio that repeats what it hears.
 fn reach(fields: &Fields<'_>, nodes: usize, read: &ReadFile<'_>) -> Option<Reach> {
     let limit = fields.need("limit", fields.read("limit", units::number), "139")?;
@@ -183,6 +183,11 @@ fn reach(fields: &Fields<'_>, nodes: usize, read: &ReadFile<'_>) -> Option<Reach
         let why = "path_loss (): comes from a company or from a file. Write one of both";
         fields.mistakes.note(fields.at, why);
     }
+    let columns = fields.count("columns", 1..=nodes as u64).map(|columns| columns as usize);
+    if columns.is_some() && !company {
+        let why = "columns (): are of a company. Write company = true, too";
+        fields.mistakes.note(fields.at, why);
+    }
     if nodes > NODES_MAX {
         let why = format!("path_loss ({nodes} nodes): is for at most {NODES_MAX}. Use fewer");
         fields.mistakes.note(fields.at, why);
@@ -191,7 +196,7 @@ fn reach(fields: &Fields<'_>, nodes: usize, read: &ReadFile<'_>) -> Option<Reach
     fields.finish();
     let motion = match recorded {
         Some(recorded) => Motion::Recorded(Arc::new(recorded)),
-        None => Motion::Company,
+        None => columns.map_or(Motion::Company, Motion::Columns),
     };
     Some(Reach { motion, limit: limit as f32, combined })
 }

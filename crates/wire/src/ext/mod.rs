@@ -8,6 +8,7 @@
 //! +---------------+-----------------------------------------------+
 //! ```
 
+pub mod age;
 pub mod app_ack;
 pub mod cc;
 pub mod fti;
@@ -16,6 +17,7 @@ pub mod path;
 pub mod rate;
 pub mod time;
 
+pub use age::ExtAge;
 pub use app_ack::AppAck;
 pub use cc::{CcFlags, ExtCc};
 pub use fti::Fti;
@@ -167,6 +169,12 @@ impl<'a> Extensions<'a> {
     pub fn time(&self) -> Option<ExtTime> {
         ExtTime::read(self.find(ExtTime::HET)?)
     }
+    /// How old the `which`th message in the datagram is (EXT_AGE); `None`: nothing is said of it.
+    #[must_use]
+    pub fn age(&self, which: u8) -> Option<ExtAge> {
+        let all = self.iter().filter(|extension| extension.het == ExtAge::HET);
+        all.filter_map(|extension| ExtAge::read(extension.content)).find(|age| age.which == which)
+    }
     /// Application bytes of a watermark or its acknowledgement (NRL's APP_ACK), zero-padded to a word.
     #[must_use]
     pub fn app_ack(&self) -> Option<AppAck<'a>> {
@@ -188,6 +196,10 @@ impl fmt::Display for Extensions<'_> {
             match (het, ExtCc::read(content), ExtRate::read(content)) {
                 (ExtCc::HET, Some(cc), _) => write!(f, " {cc}")?,
                 (ExtRate::HET, _, Some(rate)) => write!(f, " rate {}", rate.rate)?,
+                (ExtAge::HET, ..) => match ExtAge::read(content) {
+                    Some(age) => write!(f, " age({} {}s)", age.which, age.seconds())?,
+                    None => write!(f, " ext {het}({} bytes)", content.len())?,
+                },
                 (AppAck::HET, ..) => write!(f, " app_ack({} bytes)", content.len())?,
                 (Fti::HET, ..) => write!(f, " fti({} bytes)", content.len())?,
                 _ => write!(f, " ext {het}({} bytes)", content.len())?,

@@ -23,7 +23,7 @@ fn a_message_that_comes_too_late_holds_nothing_up() {
     let deadline = Some(Duration::from_secs(3));
     let ordering = Ordering::Source;
     let all = Subscription::new(Filter::new("#").unwrap());
-    bus.nodes[1].0.subscribe(Subscription { deadline, ordering, ..all });
+    bus.nodes[1].0.subscribe(bus.now, Subscription { deadline, ordering, ..all });
     let broken = bus.publish(0, "a", &bytes(5_000), Options::default()).key;
     bus.publish(0, "b", b"after", Options::default());
     let mut lose = move |_: usize, _: usize, message: &Message<'_>| match message {
@@ -46,7 +46,7 @@ fn only_so_much_history_is_handed_over_as_is_wanted() {
     }
     bus.run(1, &mut |_, _, _| true);
     let all = Subscription::new(Filter::new("#").unwrap());
-    bus.nodes[1].0.subscribe(Subscription { history: History::Last(2), ..all });
+    bus.nodes[1].0.subscribe(bus.now, Subscription { history: History::Last(2), ..all });
     bus.publish(0, "a", b"new", Options::default());
     bus.run(100, &mut none);
     let mut numbers: Vec<u64> = bus.topics(1).iter().map(|(_, number)| *number).collect();

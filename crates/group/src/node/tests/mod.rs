@@ -1,6 +1,8 @@
 //! Nodes on a bus without delay, whose losses a test decides datagram by datagram.
 
+mod ageing;
 mod announcing;
+mod bounds;
 mod delivering;
 mod relaying;
 mod repairing;
@@ -59,7 +61,7 @@ impl Bus {
 
     fn subscribe(&mut self, node: usize, filter: &str) -> SubscriptionId {
         let subscription = Subscription::new(Filter::new(filter).unwrap());
-        self.nodes[node].0.subscribe(subscription)
+        self.nodes[node].0.subscribe(self.now, subscription)
     }
 
     fn publish(&mut self, node: usize, topic: &str, content: &[u8], options: Options) -> Published {

@@ -3,14 +3,14 @@
 use super::*;
 
 /// The node goes on in a new process, with its storage and what was kept of others' messages.
-fn restart(bus: &mut Bus, number: usize, kept: &[(ObjectKey, Vec<u8>)], age: Duration) {
+pub(super) fn restart(bus: &mut Bus, number: usize, kept: &[(ObjectKey, Vec<u8>)], age: Duration) {
     let config = bus.nodes[number].0.config;
     let mut node = GroupNode::new(config, session(number), 77, bus.now);
     let old = &mut bus.nodes[number];
-    let own = old.0.publisher.own().map(|(key, (message, size))| (*key, message.encode(), *size));
+    let own = old.0.publisher.own().map(|(key, own)| (*key, own.message.encode(), own.size));
     for (key, info, size) in own.collect::<Vec<_>>() {
         let stored = if Description::decode(&info).unwrap().content.is_some() { 0 } else { size };
-        assert!(node.restore_own(bus.now, key.object, (info, stored)));
+        assert!(node.restore_own(bus.now, key.object, (info, stored, age)));
     }
     let next = fanfare_proto::ObjectTransportId(40);
     node.resume(next, core::iter::once((Topic::new("a").unwrap(), 9)));

@@ -94,7 +94,7 @@ fn pass(
 fn an_object_is_completed_from_another_receiver_by_source_and_parity_alike() {
     let (mut second, mut theirs) = holder(&content(), &[]);
     let (mut third, mut ours) = (receiver(3), MemoryStorage::new(10_000));
-    let mut wanted = vec![Passage::Info(b"info")];
+    let mut wanted = vec![Passage::Info { content: b"info", age: Duration::ZERO }];
     wanted.extend((0..7).map(|n| symbol(0, n)));
     wanted.extend([7, 8, 9, 10, 11, 12, 3].map(|n| symbol(1, n)));
     wanted.extend([3, 4, 5, 9, 10, 0].map(|n| symbol(2, n)));

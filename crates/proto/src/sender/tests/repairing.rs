@@ -69,7 +69,7 @@ fn an_object_on_demand_is_flushed_at_once_and_serves_what_is_asked_for() {
 fn an_object_of_an_earlier_life_is_not_sent_and_is_repaired_under_its_old_id() {
     let mut hand = Hand::new(config());
     hand.sender.resume_at(ObjectTransportId(700));
-    let key = hand.enqueue_as(1600, Some(b"i"), FirstPass::Before);
+    let key = hand.enqueue_as(1600, Some(b"i"), FirstPass::Before(ms(0)));
     assert_eq!(key.object, ObjectTransportId(700));
     hand.sender.resume_at(ObjectTransportId(702));
     assert!(hand.run(ms(2000)).is_empty());

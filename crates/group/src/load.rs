@@ -1,0 +1,20 @@
+//! How full is what has bounds.
+
+/// Publishers of which it is known what has become of their messages. Whoever is heard only through others
+/// may be made up, and the session keeps few of those in view.
+pub const PUBLISHERS_MAX: usize = 4096;
+/// Messages that are waited for until a deadline: those of a busy group for minutes.
+pub const DEADLINES_MAX: usize = 65_536;
+
+/// Entries of a node's tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Publishers, this node among them; at most [`PUBLISHERS_MAX`], or as many as the session has in view.
+    pub publishers: usize,
+    /// Deadlines of messages; at most [`DEADLINES_MAX`].
+    pub deadlines: usize,
+    /// Requests of others, also answered ones that are remembered.
+    pub requests: usize,
+    /// Messages that wait to be passed on.
+    pub relays: usize,
+}
