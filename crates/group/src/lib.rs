@@ -14,6 +14,7 @@
 //! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
 //!   holds what one has published.
 //! - [`node`]: all of it together. It holds no rule.
+//! - `origin`: by what a message is known in every group; [`gateway`]: what crosses between groups.
 //!
 //! # The guide
 #![doc = include_str!("../../../docs/groups.md")]
@@ -34,10 +35,12 @@ pub mod description;
 pub mod event;
 mod foresight;
 mod frame;
+pub mod gateway;
 mod holders;
 mod members;
 pub mod node;
 mod order;
+mod origin;
 mod patience;
 mod publisher;
 mod relay;
@@ -56,8 +59,10 @@ pub use cache::{CachePolicy, Cached, PriorityThenAge};
 pub use config::GroupConfig;
 pub use description::{Description, Options};
 pub use event::{Delivered, Event};
+pub use gateway::{Crossing, Gateway, GatewayConfig, GatewayStats, Heard, Route, Side};
 pub use holders::Standing;
 pub use node::{GroupNode, Published, Wake};
+pub use origin::{Identity, Origin};
 pub use publisher::PublishError;
 pub use stats::GroupStats;
 pub use subscription::{History, Ordering, Subscription, SubscriptionId};

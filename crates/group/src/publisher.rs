@@ -1,7 +1,7 @@
 //! What a node publishes: numbers per topic, and marks by which what waits can be withdrawn.
 
 use crate::{
-    description::{Description, Options},
+    description::{Description, Mark, Options},
     topic::Topic,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -42,7 +42,7 @@ impl core::error::Error for PublishError {}
 #[derive(Debug, Default)]
 pub(crate) struct Publisher {
     numbers: BTreeMap<Topic, u64>,
-    tagged: BTreeMap<(u64, Topic), Vec<ObjectKey>>,
+    tagged: BTreeMap<Mark, Vec<ObjectKey>>,
     tagged_count: usize,
     /// What can still be repaired, and its bytes.
     own: BTreeMap<ObjectKey, (Description, u64)>,
@@ -72,8 +72,10 @@ impl Publisher {
     ) -> Vec<ObjectKey> {
         self.own.insert(key, (message.clone(), size));
         *self.numbers.entry(message.topic.clone()).or_default() = message.number + 1;
-        let Some(tag) = message.options.tag else { return Vec::new() };
-        let mark = (tag, message.topic.clone());
+        if message.options.tag.is_none() {
+            return Vec::new();
+        }
+        let mark = message.mark();
         let replaced = match message.options.replaces {
             true => self.tagged.remove(&mark).unwrap_or_default(),
             false => Vec::new(),
@@ -108,7 +110,7 @@ impl Publisher {
 
     /// Messages with this tag, on any topic; they are forgotten.
     pub(crate) fn withdraw(&mut self, tag: u64) -> Vec<ObjectKey> {
-        let marks: Vec<_> = self.tagged.keys().filter(|(t, _)| *t == tag).cloned().collect();
+        let marks: Vec<_> = self.tagged.keys().filter(|(t, ..)| *t == Some(tag)).cloned().collect();
         let keys = marks.iter().filter_map(|mark| self.tagged.remove(mark)).flatten();
         let keys: Vec<ObjectKey> = keys.collect();
         self.tagged_count -= keys.len();

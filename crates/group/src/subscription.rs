@@ -48,6 +48,9 @@ pub struct Subscription {
     pub priority_min: u8,
     /// Default all.
     pub history: History,
+    /// A message is handed over as often as somebody sends it: of several gateways each may. Default
+    /// false: once.
+    pub copies: bool,
 }
 
 impl Subscription {
@@ -61,6 +64,7 @@ impl Subscription {
             deadline: None,
             priority_min: 0,
             history: History::All,
+            copies: false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What the session's events mean: objects become messages, or are of no concern.
 
 use super::{GroupNode, release, subscribing::point};
-use crate::{event::Event, frame::Frame, source_log::SourceLog};
+use crate::{description::Description, event::Event, frame::Frame, source_log::SourceLog};
 use alloc::vec::Vec;
 use fanfare_proto::{Event as SessionEvent, NodeId, ObjectKey, Storage, Time};
 
@@ -65,7 +65,7 @@ impl GroupNode {
         let first_heard = cached.first_heard;
         let Some(log) = self.log(key) else { return };
         let at = point(log, key);
-        let (wanted, reliable) = self.delivery.wants(&description, at);
+        let (wanted, reliable) = self.delivery.wants(&description, key, at);
         if wanted && let Some(deadline) = self.delivery.deadline(Some((&description, at))) {
             self.give_ups.insert((first_heard + deadline, key));
         }
@@ -120,8 +120,11 @@ impl GroupNode {
         let description = cached.and_then(|cached| cached.description.clone());
         if let (Some(message), Some(log)) = (description, self.log(key)) {
             let at = point(log, key);
+            let own = self.is_own(&message);
             let size = message.content.as_ref().map_or(size, |content| content.len() as u64);
-            self.delivery.on_message(at, (key, size), &message);
+            if !own {
+                self.delivery.on_message(at, (key, size), &message);
+            }
             if message.options.replaces && message.options.tag.is_some() {
                 self.replace(key, at.index, storage);
             }
@@ -130,16 +133,22 @@ impl GroupNode {
         self.trickle.on_change(self.now, &mut self.rng);
     }
 
-    /// Earlier messages of the same topic and tag are of no use any more.
+    /// A gateway brought back what this node itself has published.
+    fn is_own(&self, message: &Description) -> bool {
+        let own = (self.session.node_id(), self.fields.instance_id);
+        message.options.origin.is_some_and(|origin| (origin.node, origin.instance) == own)
+    }
+
+    /// Earlier messages of the same publisher, topic and tag are of no use any more.
     fn replace(&mut self, key: ObjectKey, index: u64, storage: &mut dyn Storage) {
         let Some(log) = self.logs.get(&key.sender) else { return };
         let Some(new) = self.cache.get(key).and_then(|cached| cached.description.as_ref()) else {
             return;
         };
-        let mark = (&new.topic, new.options.tag);
+        let mark = Some(new.mark());
         let old = self.cache.of(key).filter(|(other, cached)| {
-            let same = cached.description.as_ref().map(|old| (&old.topic, old.options.tag));
-            same == Some(mark) && log.index(other.object) < index
+            let same = cached.description.as_ref().map(Description::mark);
+            same == mark && log.index(other.object) < index
         });
         let old = old.map(|(other, _)| *other).filter(|other| !self.delivery.holds(*other));
         for other in old.collect::<Vec<ObjectKey>>() {
