@@ -76,7 +76,7 @@ pub use network::{Host, Hosts};
 pub use node::{Completion, Offer, PublishedMessage};
 pub use packet::FlowId;
 pub use path_loss::{Motion, PathLoss, Reach};
-pub use plan::{Change, Object, Plan, Publication, Until};
+pub use plan::{Change, GatewayPlan, GatewayReport, Object, Plan, Publication, Until};
 pub use queue::{Limit, Queue, Red};
 pub use reaction::Reaction;
 pub use report::{HostReport, Report};

@@ -1,6 +1,8 @@
 //! Drives one [`Session`] as its documentation asks: tell it what happened, drain it, note when it
 //! wants to be woken.
 
+mod carrying;
+
 use crate::{
     clock::Clock,
     content::{CheckedStorage, Shelf},
@@ -95,6 +97,8 @@ pub(crate) struct Node {
     publishing: VecDeque<Publishing>,
     /// Objects whose first pass has ended.
     sent: u64,
+    /// Messages that a gateway had it publish and that have not been sent.
+    unsent: u64,
     /// Messages published, and their bytes.
     pub(crate) published: (u64, u64),
     pub(crate) publications: Vec<PublishedMessage>,
@@ -136,6 +140,7 @@ impl Node {
             backlog: VecDeque::new(),
             publishing: VecDeque::new(),
             sent: 0,
+            unsent: 0,
             published: (0, 0),
             publications: Vec::new(),
             messages: Vec::new(),
@@ -166,6 +171,7 @@ impl Node {
         let shown = self.clock.shows(now);
         self.speaker = Some(Speaker::new(config, self.group.as_ref(), seed, shown));
         self.storage.forget();
+        self.unsent = 0;
     }
 
     /// Ends a life without a word.
@@ -176,6 +182,11 @@ impl Node {
         }
         self.backlog.clear();
         self.publishing.clear();
+    }
+
+    /// How many lives have ended before this one.
+    pub(crate) fn life(&self) -> usize {
+        self.past.len()
     }
 
     pub(crate) fn is_up(&self) -> bool {
@@ -392,7 +403,10 @@ impl Node {
                         claim(speaker.session(), &mut shelf, *key, &self.before);
                     }
                 }
-                Event::ObjectSent { .. } => self.sent += 1,
+                Event::ObjectSent { .. } => {
+                    self.sent += 1;
+                    self.unsent = self.unsent.saturating_sub(1);
+                }
                 Event::FlushDone => *news = true,
                 Event::ObjectPurged { .. } => purged = true,
                 _ => {}

@@ -6,6 +6,7 @@ use crate::{
     network::{Host, PathCounts},
     node::{Completion, Node, Offer, PublishedMessage},
     path_loss::Contacts,
+    plan::GatewayReport,
     series::Series,
     table::Table,
     topology::Place,
@@ -117,6 +118,8 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
     /// Each receiver of each layered session, in the order of the plan.
     pub layered: Vec<LayeredReport>,
+    /// Each gateway, in the order of the plan.
+    pub gateways: Vec<GatewayReport>,
     /// Who could hear whom on a radio whose nodes, these hosts, move.
     pub(crate) contacts: Option<(Vec<Host>, Contacts)>,
     /// Of every delivery: time, hearer, bytes. Two runs are the same when it is the same.

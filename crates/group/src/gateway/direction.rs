@@ -50,7 +50,8 @@ pub(super) struct Direction<B> {
     /// Its node's id where it comes out.
     node: NodeId,
     standby: Duration,
-    not_before: Time,
+    /// Until then it learns what is there.
+    pub(super) not_before: Time,
     budget: Budget,
     /// By who brings it to where it comes from: its publisher, or which gateway.
     leads: BTreeMap<Option<NodeId>, Lead>,

@@ -22,6 +22,10 @@ use alloc::vec::Vec;
 use direction::Direction;
 use fanfare_proto::{Bitrate, Duration, NodeId, ObjectKey, Time, rng::Rng};
 
+/// A gateway that begins learns for at most so many times its time: others that go on carrying do not
+/// keep it from standing by.
+const LEARNING_MAX: u32 = 4;
+
 /// One of the groups that a gateway joins: its place among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Side(pub u8);
@@ -45,14 +49,16 @@ pub struct GatewayConfig {
     /// How long to leave a message to another gateway between the same groups, at least; longer than a
     /// message takes through a group. Only who has carried goes first without waiting. Default 1 s.
     pub standby: Duration,
-    /// Nothing is carried for so long after the start: what is in the groups already is to be known
-    /// first. Default 5 s: two of the shortest intervals of announcements, and the asking.
+    /// Nothing is carried for so long after the start, and longer while it still hears what other
+    /// gateways have carried, but at most four times as long: what is in the groups already is to be
+    /// known first. Default 20 s: in a quiet group it takes a few announcements and questions until a
+    /// newcomer has what is there, of publishers that are gone 12 s where it was measured.
     pub learning: Duration,
 }
 
 impl Default for GatewayConfig {
     fn default() -> Self {
-        Self { standby: Duration::from_secs(1), learning: Duration::from_secs(5) }
+        Self { standby: Duration::from_secs(1), learning: Duration::from_secs(20) }
     }
 }
 
@@ -124,6 +130,10 @@ pub struct Gateway<B> {
     /// What is in each.
     present: Vec<Known>,
     directions: Vec<Direction<B>>,
+    learning: Duration,
+    /// Until when it learns, and at most.
+    learns_until: Time,
+    learns_at_most: Time,
     /// The direction that is asked next.
     turn: usize,
     rng: Rng,
@@ -140,7 +150,8 @@ impl<B: Clone> Gateway<B> {
         config: GatewayConfig,
         seed: u64,
     ) -> Self {
-        let times = (config.standby, now + config.learning);
+        let learns_until = now + config.learning;
+        let times = (config.standby, learns_until);
         let node = |side: Side| nodes.get(usize::from(side.0)).copied();
         let directions = routes.into_iter().filter_map(|route| {
             node(route.from).filter(|_| route.from != route.to)?;
@@ -150,6 +161,9 @@ impl<B: Clone> Gateway<B> {
             directions: directions.collect(),
             present: nodes.iter().map(|_| Known::default()).collect(),
             nodes: nodes.to_vec(),
+            learning: config.learning,
+            learns_until,
+            learns_at_most: now + config.learning * LEARNING_MAX,
             turn: 0,
             rng: Rng::new(seed ^ 0x6761_7465_7761_7900),
         }
@@ -182,6 +196,11 @@ impl<B: Clone> Gateway<B> {
         let (identity, own) = (heard.description.identity(heard.key), heard.key.sender == *node);
         let new = present.insert(&identity);
         let origin = heard.description.options.origin;
+        if new && !own && origin.is_some() && now < self.learns_until {
+            self.learns_until = (now + self.learning).min(self.learns_at_most);
+            let until = self.learns_until;
+            self.directions.iter_mut().for_each(|direction| direction.not_before = until);
+        }
         let by = origin.filter(|_| !own).map(|origin| (origin.hops, heard.key.sender));
         for direction in self.directions.iter_mut().filter(|direction| direction.route.to == side) {
             direction.on_there(now, &identity, by);
