@@ -89,6 +89,7 @@ pub(crate) struct Node {
     /// What the session takes for the time.
     clock: Clock,
     seed: u64,
+    number_of_group: u8,
     group: Option<GroupPlan>,
     speaker: Option<Speaker>,
     storage: CheckedStorage,
@@ -133,6 +134,7 @@ impl Node {
             config: plan.config.clone(),
             clock: Clock::new(plan.drift_ppm),
             seed,
+            number_of_group: plan.group,
             group: plan.group_plan.clone(),
             speaker: None,
             storage: CheckedStorage::default(),
@@ -198,9 +200,15 @@ impl Node {
         self.config.receiver.is_some() && subscribes
     }
 
-    /// What it subscribes to.
+    /// In which group it is.
+    pub(crate) fn number_of_group(&self) -> u8 {
+        self.number_of_group
+    }
+
+    /// What it subscribes to for itself, not for a gateway.
     pub(crate) fn filters(&self) -> Vec<Filter> {
         let plans = self.group.iter().flat_map(|plan| &plan.subscriptions);
+        let plans = plans.filter(|subscription| !subscription.copies);
         plans.map(|subscription| subscription.filter.clone()).collect()
     }
 

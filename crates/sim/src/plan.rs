@@ -7,6 +7,7 @@ mod topology;
 pub use gateway::{GatewayPlan, GatewayReport};
 pub(crate) use group::GroupPlan;
 pub use group::Publication;
+pub(crate) use topology::medium_seed;
 
 use crate::{
     fabric::MembershipLatency,

@@ -27,6 +27,8 @@ const TRACE_ROWS: usize = 400;
 pub struct HostReport {
     /// Which.
     pub host: Host,
+    /// In which group.
+    pub group: u8,
     /// Whether it was up at the end.
     pub up: bool,
     /// Whether it receives.
@@ -61,6 +63,7 @@ impl HostReport {
     pub(crate) fn of(node: Node) -> Self {
         Self {
             host: node.host(),
+            group: node.number_of_group(),
             up: node.is_up(),
             receives: node.receives(),
             lives: node.lives(),

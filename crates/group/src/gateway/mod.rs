@@ -3,7 +3,9 @@
 //! It is told of every message in each group, also of what other gateways brought there
 //! ([`Gateway::on_message`]), and says what is to be published where ([`Gateway::poll`]). What a message
 //! is known by travels with it ([`crate::Origin`]): what is in a group already goes there no more,
-//! by whatever way it came, so that rings of groups have no loop.
+//! by whatever way it came, so that rings of groups have no loop. Its nodes hear themselves
+//! ([`crate::GroupConfig::hears_itself`]): what they had brought in an earlier life, and what is published
+//! on them for others.
 //!
 //! - `direction`: from one group into another; `lead`: which of several gateways goes first.
 
@@ -193,9 +195,11 @@ impl<B: Clone> Gateway<B> {
         else {
             return;
         };
-        let (identity, own) = (heard.description.identity(heard.key), heard.key.sender == *node);
+        let identity = heard.description.identity(heard.key);
         let new = present.insert(&identity);
         let origin = heard.description.options.origin;
+        // A copy that it has brought, not what an application on its node says.
+        let own = origin.is_some() && heard.key.sender == *node;
         if new && !own && origin.is_some() && now < self.learns_until {
             self.learns_until = (now + self.learning).min(self.learns_at_most);
             let until = self.learns_until;

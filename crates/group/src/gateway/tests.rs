@@ -207,6 +207,14 @@ fn nothing_goes_where_there_is_no_room_and_nothing_is_lost_by_it() {
 }
 
 #[test]
+fn what_its_own_node_publishes_crosses_but_not_what_it_has_brought() {
+    let mut gate = gateway(1, plain);
+    hear(&mut gate, 0, A, &message(101, "a", 0, Options::default()));
+    hear(&mut gate, 0, A, &copy(1, 1, &message(5, "a", 1, Options::default())));
+    assert_eq!(crosses(&mut gate, 5_000), [(B, 0)]);
+}
+
+#[test]
 fn a_gateway_that_begins_learns_first_what_is_there() {
     let config = GatewayConfig::default();
     let filters = vec![Filter::new("#").unwrap()];

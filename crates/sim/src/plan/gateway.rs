@@ -66,6 +66,10 @@ impl Plan {
             let all = Subscription { copies: true, ..Subscription::new(filter.clone()) };
             for host in &gateway.hosts {
                 self = self.subscribe(*host, &all);
+                // What its node itself publishes crosses, too.
+                self.choose((*host).into())
+                    .filter_map(|host| host.group_plan.as_mut())
+                    .for_each(|plan| plan.config.hears_itself = true);
             }
         }
         self.gateways.push(gateway);
