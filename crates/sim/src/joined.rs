@@ -62,7 +62,7 @@ impl Report {
         if self.gateways.is_empty() {
             return Vec::new();
         }
-        let published = self.published_names();
+        let published: Vec<_> = self.published_names().collect();
         let mut tallies: BTreeMap<(&str, &str), Tally> = BTreeMap::new();
         for host in self.hosts.iter().filter(|host| !host.filters.is_empty()) {
             let machine = self.machine(host.host);
@@ -93,18 +93,14 @@ impl Report {
     }
 
     /// Every message: its name, who published it and when.
-    fn published_names(&self) -> Vec<(Name<'_>, &HostReport, Time)> {
-        let mut names = Vec::new();
-        for host in &self.hosts {
-            let mut numbers: BTreeMap<(InstanceId, &Topic), u64> = BTreeMap::new();
-            for message in &host.publications {
-                let key = message.key;
-                let number = numbers.entry((key.instance, &message.topic)).or_default();
-                names.push(((key.sender, key.instance, &message.topic, *number), host, message.at));
-                *number += 1;
-            }
-        }
-        names
+    fn published_names(&self) -> impl Iterator<Item = (Name<'_>, &HostReport, Time)> {
+        self.hosts.iter().flat_map(|host| {
+            host.publications.iter().map(move |message| {
+                let name =
+                    (message.key.sender, message.key.instance, &message.topic, message.number);
+                (name, host, message.at)
+            })
+        })
     }
 
     /// The hosts that are one machine with this one, itself among them.

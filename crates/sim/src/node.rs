@@ -62,6 +62,8 @@ pub struct PublishedMessage {
     pub at: Time,
     /// About what.
     pub topic: Topic,
+    /// Its publisher's count of messages on that topic, what a gateway brings there among them.
+    pub number: u64,
     /// Bytes.
     pub size: u64,
 }
@@ -467,12 +469,13 @@ impl Node {
                 }
             };
             let Ok((key, size)) = taken else { return };
+            let number = group.own(key).map_or(0, |message| message.number);
             let kind = ObjectKind::Data;
             self.offers.push(Offer { key, kind, size, info: None, cancelled: false });
             publishing.published += 1;
             self.published = (self.published.0 + 1, self.published.1 + what.size);
             let (topic, size) = (what.topic.clone(), what.size);
-            self.publications.push(PublishedMessage { key, at: now, topic, size });
+            self.publications.push(PublishedMessage { key, at: now, topic, number, size });
         }
     }
 }
