@@ -1,7 +1,8 @@
-//! `fanfare bridge`: between a group and what is not Fanfare.
+//! `fanfare bridge`: between a group and another, or what is not Fanfare.
 //!
-//! - `udp`: plain UDP multicast; `nats`: NATS, `nats_login`: how to come in there
+//! - `group`: another group; `udp`: plain UDP multicast; `nats`: NATS, `nats_login`: how to come in there
 
+mod group;
 mod nats;
 mod nats_login;
 mod udp;
@@ -19,7 +20,7 @@ use crate::{
 /// How often to look whether the member still lives; all else comes at once.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Join a group with what is not Fanfare
+/// Join a group with another, or with what is not Fanfare
 #[derive(Debug, Args)]
 pub(crate) struct BridgeArgs {
     #[command(subcommand)]
@@ -28,6 +29,7 @@ pub(crate) struct BridgeArgs {
 
 #[derive(Debug, Subcommand)]
 enum BridgeCommand {
+    Group(Box<group::GroupArgs>),
     Udp(Box<udp::UdpArgs>),
     Nats(Box<nats::NatsArgs>),
 }
@@ -62,6 +64,11 @@ impl Times {
 
 pub(crate) fn run(args: &BridgeArgs) -> Exit {
     let (output, result) = match &args.command {
+        BridgeCommand::Group(args) => {
+            let output = Output::new(args.output);
+            let result = group::bridge(args, &output);
+            (output, result)
+        }
         BridgeCommand::Udp(args) => {
             let output = Output::new(args.output);
             let result = udp::bridge(args, &output);

@@ -51,6 +51,11 @@ impl MemberArgs {
         units::bytes("message max", &self.message_max)
     }
 
+    /// Whether it outlives the process.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.cache_dir.is_some()
+    }
+
     /// Makes a member.
     pub(crate) fn join(
         &self,

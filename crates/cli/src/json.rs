@@ -11,6 +11,7 @@ mod sending;
 pub(crate) use filling::hex;
 pub(crate) use messages::{
     Broker, Held, Lost, Member, MemberLine, MessageLine, Published, Sent, StatusLine, Subscribed,
+    Way,
 };
 pub(crate) use receiving::{
     Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object, Resumed, Sender,
@@ -195,6 +196,13 @@ pub(crate) enum ResultLine {
         to_plain: u64,
         duplicates: u64,
         dropped: u64,
+    },
+    Gateway {
+        ok: bool,
+        exit: u8,
+        to: Way,
+        back: Way,
+        refused: u64,
     },
     Nats {
         ok: bool,

@@ -11,7 +11,7 @@ use fanfare_node::{
 use crate::exit::Failure;
 
 /// Options of the network.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct NetArgs {
     /// Multicast group and port; also norm://ID,INTERFACE;GROUP:PORT
@@ -81,6 +81,23 @@ impl NetArgs {
         }
         let builder = builder.ttl(self.ttl()?).loopback(self.loopback).gso(!self.no_gso);
         Ok(builder.test_drop(drop))
+    }
+
+    /// The same for another group; its interface and TTL are these where it has none of its own. The
+    /// one sender that is heard here is not there.
+    pub(crate) fn elsewhere(
+        &self,
+        group: &str,
+        interface: Option<&str>,
+        ttl: Option<&str>,
+    ) -> Self {
+        Self {
+            group: group.to_owned(),
+            interface: interface.map(str::to_owned).or_else(|| self.interface.clone()),
+            ttl: ttl.unwrap_or(&self.ttl).to_owned(),
+            source: None,
+            ..self.clone()
+        }
     }
 
     /// The interface as it is given.

@@ -109,7 +109,7 @@ impl PubArgs {
             expiry: time("expiry", &self.expiry)?,
             tag: self.tag,
             replaces: self.replace,
-            hash: None,
+            ..Options::default()
         };
         Ok(Plan {
             topic: group_args::topic(&self.topic)?,

@@ -351,10 +351,13 @@ pub(crate) fn message_line(message: &Message, max: u64, path: Option<String>) ->
         Err(hex) => (None, Some(hex)),
     };
     let options = &message.description.options;
+    let identity = message.description.identity(message.key);
     MessageLine {
         topic: message.description.topic.as_str().to_owned(),
-        publisher: message.key.sender.0,
-        number: message.description.number,
+        publisher: identity.node.0,
+        number: identity.number,
+        gateway: options.origin.map(|_| message.key.sender.0),
+        hops: options.origin.map(|origin| origin.hops),
         size: message.body.len(),
         priority: options.priority,
         tag: options.tag,

@@ -5,7 +5,8 @@ use crate::{
     description::Description,
     event::Delivered,
     order::{Order, Place, Source, rule},
-    subscription::{Subscription, SubscriptionId},
+    origin::Known,
+    subscription::{Ordering, Subscription, SubscriptionId},
     topic::Topic,
 };
 use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
@@ -19,6 +20,8 @@ struct Subscribed {
     held: BTreeMap<Place, (ObjectKey, u64, Description)>,
     /// When it began.
     since: Time,
+    /// What it has taken: gateways may bring a message more than once.
+    taken: Known,
     /// The newest object of each publisher that was known then.
     begun: BTreeMap<Source, u64>,
 }
@@ -41,6 +44,11 @@ impl Subscribed {
         self.subscription.wants(message, (back, at.age.before(self.since)))
     }
 
+    /// Whether it has it already, perhaps from another gateway.
+    fn has(&self, message: &Description, key: ObjectKey) -> bool {
+        !self.subscription.copies && self.taken.contains(&message.identity(key))
+    }
+
     fn take(
         &mut self,
         place: Place,
@@ -48,8 +56,18 @@ impl Subscribed {
         (key, size): (ObjectKey, u64),
         message: &Description,
     ) -> bool {
-        let wanted = self.wants(message, at);
+        let new = !self.has(message, key);
+        let wanted = self.wants(message, at) && new;
         if wanted {
+            self.taken.insert(&message.identity(key));
+            let mut place = place;
+            if let Some(origin) = message.options.origin
+                && self.subscription.ordering == Ordering::Latest
+            {
+                // What is newest of whom does not depend on who carried it.
+                let source = (origin.node, origin.instance);
+                place = Place { source, index: origin.number, number: origin.number, ..place };
+            }
             self.held.insert(place, (key, size, message.clone()));
             self.order.on_message(place);
         }
@@ -76,7 +94,9 @@ impl Delivery {
         let id = SubscriptionId(self.next_id);
         self.next_id += 1;
         let (order, held) = (rule(subscription.ordering), BTreeMap::new());
-        self.subscriptions.insert(id, Subscribed { subscription, order, held, since, begun });
+        let taken = Known::default();
+        let subscribed = Subscribed { subscription, order, held, since, taken, begun };
+        self.subscriptions.insert(id, subscribed);
         id
     }
     pub(crate) fn unsubscribe(&mut self, id: SubscriptionId) -> bool {
@@ -87,14 +107,13 @@ impl Delivery {
         self.subscriptions.values().any(|s| s.subscription.reliable)
     }
 
-    fn wanting(&self, message: &Description, at: Point) -> impl Iterator<Item = &Subscription> {
-        let all = self.subscriptions.values().filter(move |known| known.wants(message, at));
-        all.map(|known| &known.subscription)
-    }
-    /// Whether any subscription wants it, and whether any wants it reliably.
-    pub(crate) fn wants(&self, message: &Description, at: Point) -> (bool, bool) {
-        let wanted = self.wanting(message, at).next().is_some();
-        (wanted, self.wanting(message, at).any(|s| s.reliable))
+    /// Whether any subscription wants it and has not got it, and whether any such wants it reliably.
+    pub(crate) fn wants(&self, message: &Description, key: ObjectKey, at: Point) -> (bool, bool) {
+        let lacks = |known: &&Subscribed| known.wants(message, at) && !known.has(message, key);
+        let mut lacking = self.subscriptions.values().filter(lacks);
+        let first = lacking.next().map(|known| known.subscription.reliable);
+        let reliable = first == Some(true) || lacking.any(|known| known.subscription.reliable);
+        (first.is_some(), reliable)
     }
     /// The longest that any subscription waits for it; for a message that is not known yet, the
     /// longest of all. `None`: for ever.

@@ -3,19 +3,22 @@
 //! ```text
 //! "FG" | version 1 (8) | flags (8) | number (varint)
 //! | priority (8) if 01 | expiry ms (varint) if 02 | tag (varint) if 04 | hash (32 bytes) if 10
+//! | origin if 40: node (32) | instance (16) | number (varint) | hops (8)
 //! | topic length (8) | topic | content if 20
 //! ```
 //!
 //! A message that fits beside its description travels in it: its object is empty then, and one
 //! datagram carries all of it. The INFO of an object that is no message (a file's name, say) does
-//! not begin so.
+//! not begin so. A flag that a version does not know makes a message no message to it: it repairs it
+//! for others, but hands it to nobody.
 
 use crate::{
+    origin::{Identity, Origin},
     topic::Topic,
     varint::{array, put, split, take},
 };
 use alloc::vec::Vec;
-use fanfare_proto::Duration;
+use fanfare_proto::{Duration, InstanceId, NodeId, ObjectKey};
 
 const MAGIC: [u8; 2] = *b"FG";
 const VERSION: u8 = 1;
@@ -28,7 +31,8 @@ const TAG: u8 = 0x04;
 const REPLACES: u8 = 0x08;
 const HASH: u8 = 0x10;
 const INLINE: u8 = 0x20;
-const KNOWN: u8 = 0x3f;
+const ORIGIN: u8 = 0x40;
+const KNOWN: u8 = 0x7f;
 
 /// The middle of 0 to 10, as in DisService: what most messages have costs no byte.
 pub const PRIORITY_DEFAULT: u8 = 5;
@@ -49,14 +53,20 @@ pub struct Options {
     /// Hash of the content, of whatever kind the application uses: it decides whether the bytes are
     /// right.
     pub hash: Option<[u8; 32]>,
+    /// Where it was published first, when a gateway carried it here; `None`: by who sends it.
+    pub origin: Option<Origin>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let priority = PRIORITY_DEFAULT;
-        Self { priority, expiry: None, tag: None, replaces: false, hash: None }
+        Self { priority, expiry: None, tag: None, replaces: false, hash: None, origin: None }
     }
 }
+
+/// By what messages of a sender replace each other: tag, topic, and who published it where a gateway
+/// carries messages of several.
+pub(crate) type Mark = (Option<u64>, Topic, Option<(NodeId, InstanceId)>);
 
 /// What a message says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,16 +82,32 @@ pub struct Description {
 }
 
 impl Description {
+    /// By what the message in the object `key` is known in all groups that it comes to.
+    #[must_use]
+    pub fn identity(&self, key: ObjectKey) -> Identity {
+        let own = (key.sender, key.instance, self.number);
+        let (node, instance, number) =
+            self.options.origin.map_or(own, |origin| (origin.node, origin.instance, origin.number));
+        Identity { node, instance, topic: self.topic.clone(), number }
+    }
+
+    /// What a message with the same takes the place of, of one sender: topic, tag, and whose it is.
+    pub(crate) fn mark(&self) -> Mark {
+        let origin = self.options.origin.map(|origin| (origin.node, origin.instance));
+        (self.options.tag, self.topic.clone(), origin)
+    }
+
     /// The bytes for NORM_INFO.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let Options { priority, expiry, tag, replaces, hash } = self.options;
+        let Options { priority, expiry, tag, replaces, hash, origin } = self.options;
         let flag = |set, bit| if set { bit } else { 0 };
         let flags = flag(priority != PRIORITY_DEFAULT, PRIORITY)
             | flag(expiry.is_some(), EXPIRY)
             | flag(tag.is_some(), TAG)
             | flag(replaces, REPLACES)
             | flag(hash.is_some(), HASH)
+            | flag(origin.is_some(), ORIGIN)
             | flag(self.content.is_some(), INLINE);
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&[VERSION, flags]);
@@ -96,6 +122,12 @@ impl Description {
             put(tag, &mut out);
         }
         out.extend_from_slice(hash.as_ref().map_or(&[][..], |hash| &hash[..]));
+        if let Some(Origin { node, instance, number, hops }) = origin {
+            out.extend_from_slice(&node.0.to_be_bytes());
+            out.extend_from_slice(&instance.0.to_be_bytes());
+            put(number, &mut out);
+            out.push(hops);
+        }
         let topic = self.topic.as_str().as_bytes();
         out.push(topic.len() as u8);
         out.extend_from_slice(topic);
@@ -117,6 +149,7 @@ impl Description {
         let expiry = if has(EXPIRY) { Some(take(&mut rest)?) } else { None };
         let tag = if has(TAG) { Some(take(&mut rest)?) } else { None };
         let hash = if has(HASH) { Some(array(&mut rest)?) } else { None };
+        let origin = if has(ORIGIN) { Some(take_origin(&mut rest)?) } else { None };
         let [length] = array(&mut rest)?;
         let topic = core::str::from_utf8(split(&mut rest, usize::from(length))?).ok()?;
         let topic = Topic::new(topic).ok()?;
@@ -125,9 +158,17 @@ impl Description {
             return None;
         }
         let expiry = expiry.map(Duration::from_millis);
-        let options = Options { priority, expiry, tag, replaces: has(REPLACES), hash };
+        let options = Options { priority, expiry, tag, replaces: has(REPLACES), hash, origin };
         Some(Self { topic, number, options, content })
     }
+}
+
+fn take_origin(rest: &mut &[u8]) -> Option<Origin> {
+    let node = NodeId(u32::from_be_bytes(array(rest)?));
+    let instance = InstanceId(u16::from_be_bytes(array(rest)?));
+    let number = take(rest)?;
+    let [hops] = array(rest)?;
+    Some(Origin { node, instance, number, hops })
 }
 
 #[cfg(test)]
@@ -155,11 +196,17 @@ mod tests {
             tag: Some(7),
             replaces: true,
             hash: Some([0xaa; 32]),
+            origin: Some(Origin {
+                node: NodeId(0x0102_0304),
+                instance: InstanceId(0x0506),
+                number: 300,
+                hops: 2,
+            }),
         };
         let all = Description { options, content: Some(b"hello".to_vec()), ..plain("p", 1) };
-        let mut bytes = b"FG\x01\x3f\x01\x09\xd0\x0f\x07".to_vec();
+        let mut bytes = b"FG\x01\x7f\x01\x09\xd0\x0f\x07".to_vec();
         bytes.extend_from_slice(&[0xaa; 32]);
-        bytes.extend_from_slice(b"\x01phello");
+        bytes.extend_from_slice(b"\x01\x02\x03\x04\x05\x06\xac\x02\x02\x01phello");
         assert_eq!(all.encode(), bytes);
         assert_eq!(Description::decode(&bytes), Some(all));
     }
@@ -168,7 +215,7 @@ mod tests {
     fn what_is_no_description_of_this_version_is_none() {
         let good = plain("a/b", 3).encode();
         assert_eq!(Description::decode(b"holiday.jpg"), None);
-        for (at, byte) in [(2, 2), (3, 0x40), (5, 99)] {
+        for (at, byte) in [(2, 2), (3, 0x80), (5, 99)] {
             let mut bad = good.clone();
             bad[at] = byte;
             assert_eq!(Description::decode(&bad), None, "{at}");
@@ -185,9 +232,13 @@ mod tests {
             topic in "[a-z/]{1,40}", number: u64, priority in 0..=PRIORITY_MAX,
             expiry in proptest::option::of(0..1u64 << 40), tag: Option<u64>, replaces: bool,
             hash: Option<[u8; 32]>, content: Option<Vec<u8>>,
+            origin: Option<(u32, u16, u64, u8)>,
         ) {
+            let origin = origin.map(|(node, instance, number, hops)| {
+                Origin { node: NodeId(node), instance: InstanceId(instance), number, hops }
+            });
             let expiry = expiry.map(Duration::from_millis);
-            let options = Options { priority, expiry, tag, replaces, hash };
+            let options = Options { priority, expiry, tag, replaces, hash, origin };
             let topic = Topic::new(&topic).unwrap();
             let said = Description { topic, number, options, content };
             prop_assert_eq!(Description::decode(&said.encode()), Some(said));

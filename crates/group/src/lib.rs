@@ -16,6 +16,7 @@
 //!   holds what one has published.
 //! - `load`: how full is what has bounds.
 //! - [`node`]: all of it together. It holds no rule.
+//! - `origin`: by what a message is known in every group; [`gateway`]: what crosses between groups.
 //!
 //! # The guide
 #![doc = include_str!("../../../docs/groups.md")]
@@ -37,11 +38,13 @@ pub mod description;
 pub mod event;
 mod foresight;
 mod frame;
+pub mod gateway;
 mod holders;
 mod load;
 mod members;
 pub mod node;
 mod order;
+mod origin;
 mod patience;
 mod publisher;
 mod relay;
@@ -60,9 +63,11 @@ pub use cache::{CachePolicy, Cached, PriorityThenAge};
 pub use config::GroupConfig;
 pub use description::{Description, Options};
 pub use event::{Delivered, Event};
+pub use gateway::{Crossing, Gateway, GatewayConfig, GatewayStats, Heard, Route, Side};
 pub use holders::Standing;
 pub use load::{DEADLINES_MAX, Load, PUBLISHERS_MAX};
 pub use node::{GroupNode, Published, Wake};
+pub use origin::{Identity, Origin};
 pub use publisher::PublishError;
 pub use stats::GroupStats;
 pub use subscription::{History, Ordering, Subscription, SubscriptionId};

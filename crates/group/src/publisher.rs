@@ -2,7 +2,7 @@
 
 use crate::{
     age::Age,
-    description::{Description, Options},
+    description::{Description, Mark, Options},
     topic::Topic,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -52,7 +52,7 @@ pub(crate) struct Own {
 #[derive(Debug, Default)]
 pub(crate) struct Publisher {
     numbers: BTreeMap<Topic, u64>,
-    tagged: BTreeMap<(u64, Topic), Vec<ObjectKey>>,
+    tagged: BTreeMap<Mark, Vec<ObjectKey>>,
     tagged_count: usize,
     /// What can still be repaired.
     own: BTreeMap<ObjectKey, Own>,
@@ -83,8 +83,10 @@ impl Publisher {
     ) -> Vec<ObjectKey> {
         self.own.insert(key, Own { message: message.clone(), size, age });
         *self.numbers.entry(message.topic.clone()).or_default() = message.number + 1;
-        let Some(tag) = message.options.tag else { return Vec::new() };
-        let mark = (tag, message.topic.clone());
+        if message.options.tag.is_none() {
+            return Vec::new();
+        }
+        let mark = message.mark();
         let replaced = match message.options.replaces {
             true => self.tagged.remove(&mark).unwrap_or_default(),
             false => Vec::new(),
@@ -119,7 +121,7 @@ impl Publisher {
 
     /// Messages with this tag, on any topic; they are forgotten.
     pub(crate) fn withdraw(&mut self, tag: u64) -> Vec<ObjectKey> {
-        let marks: Vec<_> = self.tagged.keys().filter(|(t, _)| *t == tag).cloned().collect();
+        let marks: Vec<_> = self.tagged.keys().filter(|(t, ..)| *t == Some(tag)).cloned().collect();
         let keys = marks.iter().filter_map(|mark| self.tagged.remove(mark)).flatten();
         let keys: Vec<ObjectKey> = keys.collect();
         self.tagged_count -= keys.len();

@@ -52,6 +52,9 @@ pub struct Subscription {
     pub priority_min: u8,
     /// Default all.
     pub history: History,
+    /// A message is handed over as often as somebody sends it: of several gateways each may. Default
+    /// false: once.
+    pub copies: bool,
 }
 
 impl Subscription {
@@ -65,6 +68,7 @@ impl Subscription {
             deadline: None,
             priority_min: 0,
             history: History::All,
+            copies: false,
         }
     }
 

@@ -21,9 +21,11 @@ const CONTENT_MASK: u64 = (1 << CONTENT_BITS) - 1;
 
 /// The id of a group's message: who published it in which life, and its count on which topic.
 pub(crate) fn id(key: ObjectKey, description: &Description) -> String {
-    let topic = first_bits(description.topic.as_str().as_bytes());
-    let (publisher, instance) = (key.sender.0, key.instance.0);
-    format!("fanfare-{publisher:08x}-{instance:04x}-{topic:016x}-{}", description.number)
+    // Of whoever published it first, if a gateway brought it: other bridges may have it from there.
+    let identity = description.identity(key);
+    let topic = first_bits(identity.topic.as_str().as_bytes());
+    let (publisher, instance) = (identity.node.0, identity.instance.0);
+    format!("fanfare-{publisher:08x}-{instance:04x}-{topic:016x}-{}", identity.number)
 }
 
 /// What a tag says.

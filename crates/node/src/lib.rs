@@ -39,7 +39,8 @@
 //! - `streams`: several sendings of a process that share a rate and memory.
 //! - `layered`: a file over layers, each receiver at its own rate.
 //! - `disk`: what receiving asks of a file system, and a simulated one that loses power.
-//! - [`group`]: topics and messages instead of files; [`bridge`]: to plain UDP multicast.
+//! - [`group`]: topics and messages instead of files; [`gateway`]: between groups; [`bridge`]: to plain UDP
+//!   multicast.
 //! - `segment`: how long segments are; `file_storage`: objects in files; `driver`: the thread, whatever engine it
 //!   drives: `transfer`; `clock`, `waker`, `moderation`, `outbox`: its parts.
 
@@ -56,6 +57,7 @@ pub mod doctor;
 mod driver;
 pub mod event;
 mod file_storage;
+pub mod gateway;
 mod gatherer;
 pub mod group;
 pub mod invitation;

@@ -12,6 +12,7 @@ use crate::{
     network::{Host, Hosts},
     packet::{Packet, Target},
     path_loss::{PathLoss, Reach},
+    plan::medium_seed,
     port::{Passage, Port},
     topology::{Edge, HopNumber, Place, PlaceNumber, Topology},
 };
@@ -152,7 +153,7 @@ impl Fabric {
         let Some(reach) = medium.motion() else { return };
         let places = medium.places().iter().filter_map(|place| self.topology.find(*place));
         let places: Vec<PlaceNumber> = places.collect();
-        let path_loss = reach.path_loss(places.len(), seed, until);
+        let path_loss = reach.path_loss(places.len(), medium_seed(seed, number), until);
         let air = Place::Medium(number);
         let to = |place: &PlaceNumber| {
             let heard = |port: &Port| port.report.from == air && port.to == *place;

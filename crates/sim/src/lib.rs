@@ -16,7 +16,7 @@
 //! - [`tcp`]: flows to compete with.
 //! - [`experiment`]: a scenario over many values and seeds, as tables.
 //! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
-//!   [`metrics`], `group_metrics`, `dissemination`, [`reaction`], [`statistics`],
+//!   [`metrics`], `group_metrics`, `dissemination`, `joined`, [`reaction`], [`statistics`],
 //!   `time_series`, `trace`: what came of it.
 //!
 //! # The guide
@@ -36,6 +36,7 @@ mod group_metrics;
 pub mod histogram;
 pub mod hop;
 pub mod hop_report;
+mod joined;
 pub mod link;
 pub mod medium;
 pub mod metrics;
@@ -76,7 +77,7 @@ pub use network::{Host, Hosts};
 pub use node::{Completion, Offer, PublishedMessage};
 pub use packet::FlowId;
 pub use path_loss::{Motion, PathLoss, Reach};
-pub use plan::{Change, Object, Plan, Publication, Until};
+pub use plan::{Change, GatewayPlan, GatewayReport, Object, Plan, Publication, Until};
 pub use queue::{Limit, Queue, Red};
 pub use reaction::Reaction;
 pub use report::{HostReport, Report};

@@ -20,6 +20,8 @@ use fanfare_proto::{Bitrate, Duration};
 pub struct Medium {
     nodes: Vec<Place>,
     rate: Bitrate,
+    /// Nodes whose antennas have another.
+    rates: Vec<(Place, Bitrate)>,
     delay: Duration,
     queue: Queue,
     half_duplex: bool,
@@ -35,6 +37,7 @@ impl Medium {
         Self {
             nodes: Vec::new(),
             rate,
+            rates: Vec::new(),
             delay: Duration::ZERO,
             queue: Queue::packets(50),
             half_duplex: true,
@@ -53,6 +56,12 @@ impl Medium {
     #[must_use]
     pub fn delay(self, delay: Duration) -> Self {
         Self { delay, ..self }
+    }
+    /// With another rate for this node.
+    #[must_use]
+    pub fn rate_of(mut self, node: impl Into<Place>, rate: Bitrate) -> Self {
+        self.rates.push((node.into(), rate));
+        self
     }
     /// With this queue at each node.
     #[must_use]
@@ -95,7 +104,9 @@ impl Medium {
     pub(crate) fn edges(&self, number: u16) -> impl Iterator<Item = Edge> {
         let air = Place::Medium(number);
         self.nodes.iter().flat_map(move |&node| {
-            let antenna = Hop::from(Link::wire().rate(self.rate, 0)).queue(self.queue);
+            let own = self.rates.iter().rev().find(|(place, _)| *place == node);
+            let rate = own.map_or(self.rate, |(_, rate)| *rate);
+            let antenna = Hop::from(Link::wire().rate(rate, 0)).queue(self.queue);
             let heard = Hop::from(Link::wire().delay(self.delay));
             [Edge { from: node, to: air, hop: antenna }, Edge { from: air, to: node, hop: heard }]
         })

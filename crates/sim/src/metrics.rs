@@ -24,6 +24,7 @@ impl Report {
         let mut metrics = self.transfer_metrics();
         metrics.extend(self.group_metrics());
         metrics.extend(self.dissemination_metrics());
+        metrics.extend(self.joined_metrics());
         metrics.extend(self.goodput_metrics(&window));
         metrics.extend(self.layered_metrics(&window));
         let busy = self.busiest_hops(&window).into_iter();

@@ -1,6 +1,8 @@
 //! Drives one [`Session`] as its documentation asks: tell it what happened, drain it, note when it
 //! wants to be woken.
 
+mod carrying;
+
 use crate::{
     clock::Clock,
     content::{CheckedStorage, Shelf},
@@ -60,6 +62,8 @@ pub struct PublishedMessage {
     pub at: Time,
     /// About what.
     pub topic: Topic,
+    /// Its publisher's count of messages on that topic, what a gateway brings there among them.
+    pub number: u64,
     /// Bytes.
     pub size: u64,
 }
@@ -87,6 +91,7 @@ pub(crate) struct Node {
     /// What the session takes for the time.
     clock: Clock,
     seed: u64,
+    number_of_group: u8,
     group: Option<GroupPlan>,
     speaker: Option<Speaker>,
     storage: CheckedStorage,
@@ -95,6 +100,8 @@ pub(crate) struct Node {
     publishing: VecDeque<Publishing>,
     /// Objects whose first pass has ended.
     sent: u64,
+    /// Messages that a gateway had it publish and that have not been sent.
+    unsent: u64,
     /// Messages published, and their bytes.
     pub(crate) published: (u64, u64),
     pub(crate) publications: Vec<PublishedMessage>,
@@ -129,6 +136,7 @@ impl Node {
             config: plan.config.clone(),
             clock: Clock::new(plan.drift_ppm),
             seed,
+            number_of_group: plan.group,
             group: plan.group_plan.clone(),
             speaker: None,
             storage: CheckedStorage::default(),
@@ -136,6 +144,7 @@ impl Node {
             backlog: VecDeque::new(),
             publishing: VecDeque::new(),
             sent: 0,
+            unsent: 0,
             published: (0, 0),
             publications: Vec::new(),
             messages: Vec::new(),
@@ -166,6 +175,7 @@ impl Node {
         let shown = self.clock.shows(now);
         self.speaker = Some(Speaker::new(config, self.group.as_ref(), seed, shown));
         self.storage.forget();
+        self.unsent = 0;
     }
 
     /// Ends a life without a word.
@@ -178,6 +188,11 @@ impl Node {
         self.publishing.clear();
     }
 
+    /// How many lives have ended before this one.
+    pub(crate) fn life(&self) -> usize {
+        self.past.len()
+    }
+
     pub(crate) fn is_up(&self) -> bool {
         self.speaker.is_some()
     }
@@ -187,9 +202,15 @@ impl Node {
         self.config.receiver.is_some() && subscribes
     }
 
-    /// What it subscribes to.
+    /// In which group it is.
+    pub(crate) fn number_of_group(&self) -> u8 {
+        self.number_of_group
+    }
+
+    /// What it subscribes to for itself, not for a gateway.
     pub(crate) fn filters(&self) -> Vec<Filter> {
         let plans = self.group.iter().flat_map(|plan| &plan.subscriptions);
+        let plans = plans.filter(|subscription| !subscription.copies);
         plans.map(|subscription| subscription.filter.clone()).collect()
     }
 
@@ -392,7 +413,10 @@ impl Node {
                         claim(speaker.session(), &mut shelf, *key, &self.before);
                     }
                 }
-                Event::ObjectSent { .. } => self.sent += 1,
+                Event::ObjectSent { .. } => {
+                    self.sent += 1;
+                    self.unsent = self.unsent.saturating_sub(1);
+                }
                 Event::FlushDone => *news = true,
                 Event::ObjectPurged { .. } => purged = true,
                 _ => {}
@@ -445,12 +469,13 @@ impl Node {
                 }
             };
             let Ok((key, size)) = taken else { return };
+            let number = group.own(key).map_or(0, |message| message.number);
             let kind = ObjectKind::Data;
             self.offers.push(Offer { key, kind, size, info: None, cancelled: false });
             publishing.published += 1;
             self.published = (self.published.0 + 1, self.published.1 + what.size);
             let (topic, size) = (what.topic.clone(), what.size);
-            self.publications.push(PublishedMessage { key, at: now, topic, size });
+            self.publications.push(PublishedMessage { key, at: now, topic, number, size });
         }
     }
 }

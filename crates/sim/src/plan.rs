@@ -1,10 +1,13 @@
 //! What is to be simulated: hosts, paths, and what changes when.
 
+mod gateway;
 mod group;
 mod topology;
 
+pub use gateway::{GatewayPlan, GatewayReport};
 pub(crate) use group::GroupPlan;
 pub use group::Publication;
+pub(crate) use topology::medium_seed;
 
 use crate::{
     fabric::MembershipLatency,
@@ -163,6 +166,7 @@ pub struct Plan {
     /// It comes from a file, not from a test.
     pub(crate) from_file: bool,
     pub(crate) hosts: Vec<HostPlan>,
+    pub(crate) gateways: Vec<GatewayPlan>,
     pub(crate) changes: Vec<(Duration, Change)>,
     pub(crate) until: Until,
     pub(crate) limit: Duration,
@@ -201,6 +205,7 @@ impl Plan {
             labels: BTreeMap::new(),
             from_file: false,
             hosts: Vec::new(),
+            gateways: Vec::new(),
             changes: Vec::new(),
             until: Until::Complete,
             limit: Duration::from_secs(600),

@@ -6,6 +6,7 @@ use crate::{
     network::{Host, PathCounts},
     node::{Completion, Node, Offer, PublishedMessage},
     path_loss::Contacts,
+    plan::GatewayReport,
     series::Series,
     table::Table,
     topology::Place,
@@ -26,6 +27,8 @@ const TRACE_ROWS: usize = 400;
 pub struct HostReport {
     /// Which.
     pub host: Host,
+    /// In which group.
+    pub group: u8,
     /// Whether it was up at the end.
     pub up: bool,
     /// Whether it receives.
@@ -60,6 +63,7 @@ impl HostReport {
     pub(crate) fn of(node: Node) -> Self {
         Self {
             host: node.host(),
+            group: node.number_of_group(),
             up: node.is_up(),
             receives: node.receives(),
             lives: node.lives(),
@@ -117,6 +121,8 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
     /// Each receiver of each layered session, in the order of the plan.
     pub layered: Vec<LayeredReport>,
+    /// Each gateway, in the order of the plan.
+    pub gateways: Vec<GatewayReport>,
     /// Who could hear whom on a radio whose nodes, these hosts, move.
     pub(crate) contacts: Option<(Vec<Host>, Contacts)>,
     /// Of every delivery: time, hearer, bytes. Two runs are the same when it is the same.

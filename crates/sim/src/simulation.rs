@@ -1,5 +1,6 @@
 //! The run itself: takes what comes next from the agenda until the plan is fulfilled.
 
+mod gateways;
 mod layered;
 mod shared;
 
@@ -57,6 +58,7 @@ enum Happening {
     FlowWake(u16, Side),
     PartyStart(u16, Party),
     PartyWake(u16, Party),
+    Gateway(usize),
 }
 
 /// A run under way.
@@ -70,6 +72,7 @@ pub(crate) struct Simulation {
     flows: Vec<Running>,
     layered: Vec<LayeredRunning>,
     nodes: Vec<Node>,
+    gateways: Vec<gateways::Running>,
     outstanding: usize,
     traffic: Traffic,
     trace: Vec<String>,
@@ -103,6 +106,7 @@ impl Simulation {
         );
         let mut simulation = Self {
             outstanding: plan.changes.len() + plan.hosts.len(),
+            gateways: plan.gateways.iter().map(gateways::Running::new).collect(),
             last_data: vec![Vec::new(); nodes.len()],
             plan,
             now: Time::ZERO,
@@ -159,6 +163,7 @@ impl Simulation {
             Happening::FlowWake(number, side) => self.wake_flow(number, side),
             Happening::PartyStart(number, party) => self.start_party(number, party),
             Happening::PartyWake(number, party) => self.wake_party(number, party),
+            Happening::Gateway(number) => self.wake_gateway(number),
             Happening::Start(host) => {
                 self.outstanding -= 1;
                 self.start(host);
@@ -217,6 +222,7 @@ impl Simulation {
             self.transmit(host, to, ecn, &bytes);
         }
         self.plan_wake(host);
+        self.settle_gateways(host);
     }
 
     fn plan_wake(&mut self, host: Host) {
@@ -424,6 +430,7 @@ impl Simulation {
             flows: self.flows.into_iter().map(|flow| flow.report).collect(),
             layered: self.layered.into_iter().flat_map(LayeredRunning::into_reports).collect(),
             contacts,
+            gateways: self.gateways.into_iter().map(gateways::Running::into_report).collect(),
             hash: self.hash,
             trace: self.trace,
         }

@@ -45,6 +45,12 @@ impl Speaker {
             Self::Group(node) => Some(node),
         }
     }
+    pub(crate) fn group_ref(&self) -> Option<&GroupNode> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Group(node) => Some(node),
+        }
+    }
     pub(crate) fn stats(&self) -> Stats {
         match self {
             Self::Plain(session) => session.stats(),

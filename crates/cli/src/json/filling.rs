@@ -11,7 +11,7 @@ use fanfare_node::{
 
 use super::{
     File, Line, MemberLine, Message, OutcomeLine, Progress, ReceiptLine, Receiver, Reported,
-    ResultLine, SlowLine, StatusLine,
+    ResultLine, SlowLine, StatusLine, Way,
 };
 
 impl Line {
@@ -167,6 +167,11 @@ impl Line {
             duplicates,
             dropped,
         }))
+    }
+
+    pub(crate) fn gateway_result(exit: u8, to: Way, back: Way, refused: u64) -> Self {
+        let ok = exit == 0;
+        Self::Result(Box::new(ResultLine::Gateway { ok, exit, to, back, refused }))
     }
 
     pub(crate) fn nats_result(exit: u8, crossed: fanfare_nats::Crossed) -> Self {

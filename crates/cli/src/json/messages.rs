@@ -1,5 +1,6 @@
 //! What members of a group of messages tell.
 
+use fanfare_node::gateway::GatewayStats;
 use serde::{Deserialize, Serialize};
 
 /// A message was taken for sending.
@@ -33,6 +34,11 @@ pub(crate) struct MessageLine {
     pub(crate) topic: String,
     pub(crate) publisher: u32,
     pub(crate) number: u64,
+    /// Who brought it, and how many gateways it has passed, where it was not its publisher.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gateway: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hops: Option<u8>,
     pub(crate) size: u64,
     pub(crate) priority: u8,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,6 +49,41 @@ pub(crate) struct MessageLine {
     pub(crate) hex: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
+}
+
+/// What a gateway has carried one way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Way {
+    pub(crate) carried: u64,
+    pub(crate) bytes: u64,
+    pub(crate) left: u64,
+    pub(crate) doubled: u64,
+    pub(crate) expired: u64,
+    pub(crate) replaced: u64,
+    pub(crate) dropped: u64,
+    pub(crate) too_far: u64,
+    pub(crate) forgotten: u64,
+    pub(crate) waiting: u64,
+}
+
+impl From<GatewayStats> for Way {
+    fn from(stats: GatewayStats) -> Self {
+        let GatewayStats { carried, bytes, left, doubled, expired, .. } = stats;
+        let GatewayStats { replaced, dropped, too_far, forgotten, waiting, .. } = stats;
+        Self {
+            carried,
+            bytes,
+            left,
+            doubled,
+            expired,
+            replaced,
+            dropped,
+            too_far,
+            forgotten,
+            waiting,
+        }
+    }
 }
 
 /// A node of the group came or went, or says whether it hears this one.

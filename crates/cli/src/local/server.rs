@@ -185,7 +185,7 @@ impl Server {
             expiry: expiry_ms.map(Duration::from_millis),
             tag,
             replaces: replace,
-            hash: None,
+            ..Options::default()
         };
         let size = bytes.len() as u64;
         let key =

@@ -298,6 +298,12 @@ impl GroupNode {
     pub fn own_count(&self) -> u64 {
         self.publisher.own().count() as u64
     }
+    /// How long ago it was first heard of a message of another's.
+    #[must_use]
+    pub fn age(&self, key: ObjectKey) -> Duration {
+        let cached = self.cache.get(key);
+        cached.map_or(Duration::ZERO, |object| self.now.since(object.first_heard) + object.before)
+    }
     /// Others' objects that are whole here, and their bytes.
     #[must_use]
     pub fn kept(&self) -> (u64, u64) {

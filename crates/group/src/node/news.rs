@@ -2,6 +2,7 @@
 
 use super::{GroupNode, release, subscribing::point};
 use crate::{
+    description::Description,
     event::Event,
     frame::Frame,
     load::{DEADLINES_MAX, PUBLISHERS_MAX},
@@ -73,7 +74,7 @@ impl GroupNode {
         let (first_heard, age) = (cached.first_heard, cached.age());
         let Some(log) = self.log(key) else { return };
         let at = point(log, key, age);
-        let (wanted, reliable) = self.delivery.wants(&description, at);
+        let (wanted, reliable) = self.delivery.wants(&description, key, at);
         if wanted && let Some(deadline) = self.delivery.deadline(Some((&description, at))) {
             self.wait_until(first_heard + deadline, key);
         }
@@ -128,8 +129,11 @@ impl GroupNode {
         let known = cached.and_then(|cached| Some((cached.description.clone()?, cached.age())));
         if let (Some((message, age)), Some(log)) = (known, self.log(key)) {
             let at = point(log, key, age);
+            let own = self.is_own(&message);
             let size = message.content.as_ref().map_or(size, |content| content.len() as u64);
-            self.delivery.on_message(at, (key, size), &message);
+            if !own {
+                self.delivery.on_message(at, (key, size), &message);
+            }
             if message.options.replaces && message.options.tag.is_some() {
                 self.replace(key, at.index, storage);
             }
@@ -138,16 +142,22 @@ impl GroupNode {
         self.trickle.on_change(self.now, &mut self.rng);
     }
 
-    /// Earlier messages of the same topic and tag are of no use any more.
+    /// A gateway brought back what this node itself has published.
+    fn is_own(&self, message: &Description) -> bool {
+        let own = (self.session.node_id(), self.fields.instance_id);
+        message.options.origin.is_some_and(|origin| (origin.node, origin.instance) == own)
+    }
+
+    /// Earlier messages of the same publisher, topic and tag are of no use any more.
     fn replace(&mut self, key: ObjectKey, index: u64, storage: &mut dyn Storage) {
         let Some(log) = self.logs.get(&key.sender) else { return };
         let Some(new) = self.cache.get(key).and_then(|cached| cached.description.as_ref()) else {
             return;
         };
-        let mark = (&new.topic, new.options.tag);
+        let mark = Some(new.mark());
         let old = self.cache.of(key).filter(|(other, cached)| {
-            let same = cached.description.as_ref().map(|old| (&old.topic, old.options.tag));
-            same == Some(mark) && log.index(other.object) < index
+            let same = cached.description.as_ref().map(Description::mark);
+            same == mark && log.index(other.object) < index
         });
         let old = old.map(|(other, _)| *other).filter(|other| !self.delivery.holds(*other));
         for other in old.collect::<Vec<ObjectKey>>() {

@@ -215,7 +215,8 @@ impl GroupEngine {
                 Body::known(content, size, hash)
             }
         };
-        Some(Message { subscription, key, description, body })
+        let age = self.node.age(key);
+        Some(Message { subscription, key, description, body, age })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use fanfare_group::{Description, GroupStats, Standing, SubscriptionId};
-use fanfare_proto::{NodeId, ObjectKey, Stats, StorageError};
+use fanfare_proto::{Duration, NodeId, ObjectKey, Stats, StorageError};
 
 use super::body::Body;
 use crate::driver::Trouble;
@@ -13,12 +13,15 @@ use crate::driver::Trouble;
 pub struct Message {
     /// Of which subscription.
     pub subscription: SubscriptionId,
-    /// Its object; `key.sender` is its publisher.
+    /// Its object; `key.sender` is its publisher, or the gateway that brought it
+    /// ([`Description::identity`] says who published it first).
     pub key: ObjectKey,
     /// What it says of itself. Its content is in `body`.
     pub description: Description,
     /// Its bytes.
     pub body: Body,
+    /// How long before this it was first heard of.
+    pub age: Duration,
 }
 
 /// Something an application may want to know.

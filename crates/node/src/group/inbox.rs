@@ -71,10 +71,8 @@ impl Write for At<'_> {
 /// different ones must not become one.
 fn name_of(message: &Message) -> SafeName {
     let topic = message.description.topic.as_str();
-    let file = format!(
-        "{:08x}-{:04x}-{}",
-        message.key.sender.0, message.key.instance.0, message.description.number
-    );
+    let identity = message.description.identity(message.key);
+    let file = format!("{:08x}-{:04x}-{}", identity.node.0, identity.instance.0, identity.number);
     let safe = SafeName::parse(format!("{topic}/{file}").as_bytes());
     safe.unwrap_or_else(|_| {
         let mut name = String::from("topic-");
@@ -88,7 +86,7 @@ fn name_of(message: &Message) -> SafeName {
 #[cfg(test)]
 mod tests {
     use fanfare_group::{Description, Options, SubscriptionId, Topic};
-    use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
+    use fanfare_proto::{Duration, InstanceId, NodeId, ObjectKey, ObjectTransportId};
 
     use super::*;
     use crate::{group::Body, scratch::Scratch};
@@ -103,6 +101,7 @@ mod tests {
             key: ObjectKey { sender, instance, object },
             description: Description { topic, number, options, content: None },
             body: Body::new(body),
+            age: Duration::ZERO,
         }
     }
 

@@ -13,6 +13,11 @@ use crate::{
 };
 use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
 
+/// Chance of the nodes on the `number`-th medium: each company drives its own way.
+pub(crate) fn medium_seed(seed: u64, number: u16) -> u64 {
+    seed ^ u64::from(number) << 32
+}
+
 impl Plan {
     /// The classic test of sharing: `pairs` senders and receivers, each pair a group of its own,
     /// with one bottleneck between them, the same in both directions.
@@ -77,14 +82,15 @@ impl Plan {
     }
     /// Who could hear whom on the first medium whose nodes move, and the hosts that its nodes are.
     pub(crate) fn contacts(&self) -> Option<(Vec<Host>, Contacts)> {
-        let (medium, reach) =
-            self.media.iter().find_map(|medium| Some((medium, medium.motion()?)))?;
+        let (number, medium, reach) = (self.media.iter().zip(0..))
+            .find_map(|(medium, number)| Some((number, medium, medium.motion()?)))?;
         let host = |place: &Place| match place {
             Place::Host(host) => Some(*host),
             _ => None,
         };
         let hosts: Option<Vec<Host>> = medium.places().iter().map(host).collect();
-        let path_loss = reach.path_loss(medium.places().len(), self.seed, self.limit);
+        let path_loss =
+            reach.path_loss(medium.places().len(), medium_seed(self.seed, number), self.limit);
         Some((hosts?, Contacts::new(&path_loss, reach)))
     }
     /// What reports call a place.

@@ -5,6 +5,7 @@ use super::{
     changes::{self, Roads},
     fields::Fields,
     flows::Role,
+    gateways,
     groups::Group,
     layered::Sessions,
     links::{self, Ends, Rule},
@@ -36,6 +37,7 @@ struct Sections<'a> {
     nodes: Vec<Fields<'a>>,
     links: Vec<Fields<'a>>,
     media: Vec<Fields<'a>>,
+    gateways: Vec<Fields<'a>>,
     flows: Vec<Fields<'a>>,
     programs: Vec<Fields<'a>>,
     changes: Vec<Fields<'a>>,
@@ -53,6 +55,7 @@ impl<'a> Sections<'a> {
             nodes: many("node"),
             links: many("link"),
             media: many("medium"),
+            gateways: many("gateway"),
             flows: many("flow"),
             programs: many("program"),
             changes: many("change"),
@@ -90,6 +93,9 @@ pub(super) fn build(
     plan = with_links(plan, &nodes, roads, &rules, mistakes);
     for fields in &sections.media {
         plan = plan.medium(links::medium(fields, &nodes, read));
+    }
+    for fields in &sections.gateways {
+        plan = gateways::read(fields, &nodes).into_iter().fold(plan, Plan::gateway);
     }
     plan = with_flows(plan, &nodes, roles.clone(), mistakes);
     let mut by_time: Vec<&Fields<'_>> = sections.changes.iter().collect();

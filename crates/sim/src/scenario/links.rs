@@ -144,6 +144,15 @@ pub(super) fn medium(fields: &Fields<'_>, nodes: &Nodes, read: &ReadFile<'_>) ->
     let rate = fields.need("rate", fields.read("rate", units::rate), "\"500kbps\"");
     let mut medium = Medium::new(rate.unwrap_or(Bitrate::mbps(1)))
         .nodes(on_it.iter().map(|node| nodes.place(*node)));
+    if let Some(other) = fields.table("faster") {
+        let on = nodes.of(&other, "nodes", "\"a*\"");
+        let rate = other.need("rate", other.read("rate", units::rate), "\"29kbps\"");
+        other.finish();
+        medium = rate
+            .into_iter()
+            .flat_map(|rate| on.iter().map(move |node| (*node, rate)))
+            .fold(medium, |medium, (node, rate)| medium.rate_of(nodes.place(node), rate));
+    }
     if let Some(delay) = fields.read("delay", units::time) {
         medium = medium.delay(delay);
     }

@@ -10,6 +10,7 @@ mod assembly;
 mod changes;
 pub(crate) mod fields;
 mod flows;
+mod gateways;
 mod groups;
 mod layered;
 mod links;

@@ -81,3 +81,46 @@ fn who_subscribes_late_is_given_what_is_here() {
         assert_eq!(bus.topics(node), [("a", 0), ("a", 1)], "{node}");
     }
 }
+
+#[test]
+fn a_message_that_two_gateways_bring_is_handed_over_once_and_never_to_its_publisher() {
+    // 0 and 1 are gateways, and bring what another published elsewhere, and what 2 did; 3 hears all
+    // copies.
+    let mut bus = Bus::new(4);
+    bus.subscribe(2, "#");
+    let all = Subscription::new(Filter::new("#").unwrap());
+    bus.nodes[3].0.subscribe(bus.now, Subscription { copies: true, ..all });
+    let instance = bus.nodes[2].0.instance();
+    let of = |node, number| {
+        let origin = Some(crate::Origin { node: NodeId(node), instance, number, hops: 1 });
+        Options { origin, ..Options::default() }
+    };
+    for gateway in [0, 1] {
+        bus.publish(gateway, "a", b"short", of(9, 0));
+        bus.publish(gateway, "a", &bytes(3_000), of(9, 1));
+        bus.publish(gateway, "a", b"its own", of(3, 0));
+        bus.run(5, &mut none);
+    }
+    assert_eq!(bus.topics(2), [("a", 0), ("a", 1)]);
+    let origins = bus.messages(2).into_iter().map(|m| m.description.identity(m.key));
+    assert!(origins.map(|identity| (identity.node.0, identity.number)).eq([(9, 0), (9, 1)]));
+    assert_eq!(bus.messages(3).len(), 6);
+}
+
+#[test]
+fn only_the_latest_of_each_first_publisher_counts_whoever_carries_it() {
+    let mut bus = Bus::new(3);
+    let all = Subscription::new(Filter::new("#").unwrap());
+    bus.nodes[2].0.subscribe(bus.now, Subscription { ordering: Ordering::Latest, ..all });
+    let mut publish = |gateway, node, number, text: &[u8]| {
+        let (node, instance) = (NodeId(node), InstanceId(7));
+        let origin = Some(crate::Origin { node, instance, number, hops: 1 });
+        bus.publish(gateway, "a", text, Options { origin, ..Options::default() });
+        bus.run(3, &mut none);
+    };
+    publish(0, 50, 5, b"new");
+    publish(1, 50, 4, b"old, by another");
+    publish(0, 51, 0, b"of somebody else");
+    let texts = bus.messages(2).into_iter().map(|m| m.description.content.clone().unwrap());
+    assert!(texts.eq([b"new".to_vec(), b"of somebody else".to_vec()]));
+}

@@ -1,0 +1,251 @@
+//! From one group into another: what waits to be carried, and when it goes.
+
+use super::{
+    Crossing, GatewayStats, Heard, Route,
+    lead::{Lead, Way},
+};
+use crate::{
+    budget::Budget,
+    description::{Description, Options},
+    origin::{Identity, Origin},
+};
+use alloc::{
+    collections::{BTreeMap, VecDeque},
+    vec::Vec,
+};
+use core::cmp::Reverse;
+use fanfare_proto::{Duration, NodeId, Time, rng::Rng};
+
+/// Messages that wait in one direction: 17 minutes of one a second.
+const WAITING_MAX: usize = 1024;
+/// Their bytes: what a node keeps for others by default.
+const WAITING_BYTES_MAX: u64 = 64 << 20;
+/// Gateways that a message may pass: more in a row nobody joins, and whatever goes round ends.
+const HOPS_MAX: u8 = 8;
+/// Gateways that bring something here whose ways are told apart.
+const LEADS_MAX: usize = 64;
+/// Messages carried of which it is remembered by which way they had come: copies of others are heard
+/// soon after.
+const CARRIED_MAX: usize = 1024;
+/// What a message costs beside its content, about: headers of UDP, NORM and its description.
+const OVERHEAD: u64 = 100;
+
+#[derive(Debug)]
+struct Waiting<B> {
+    came: Time,
+    /// How old it was then.
+    age: Duration,
+    description: Description,
+    origin: Origin,
+    size: u64,
+    body: B,
+    entry: Option<NodeId>,
+    order: u64,
+}
+
+/// One direction.
+#[derive(Debug)]
+pub(super) struct Direction<B> {
+    pub(super) route: Route,
+    /// Its node's id where it comes out.
+    node: NodeId,
+    standby: Duration,
+    /// Until then it learns what is there.
+    pub(super) not_before: Time,
+    budget: Budget,
+    /// By who brings it to where it comes from: its publisher, or which gateway.
+    leads: BTreeMap<Option<NodeId>, Lead>,
+    waiting: BTreeMap<Identity, Waiting<B>>,
+    bytes: u64,
+    arrivals: u64,
+    /// What it has carried of late, who had brought it, and its hops.
+    carried: BTreeMap<Identity, (Option<NodeId>, u8)>,
+    carried_order: VecDeque<Identity>,
+    pub(super) stats: GatewayStats,
+}
+
+impl<B> Direction<B> {
+    pub(super) fn new(
+        now: Time,
+        route: Route,
+        node: NodeId,
+        (standby, not_before): (Duration, Time),
+    ) -> Self {
+        Self {
+            budget: Budget::new(now, route.rate),
+            route,
+            node,
+            standby,
+            not_before,
+            leads: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            bytes: 0,
+            arrivals: 0,
+            carried: BTreeMap::new(),
+            carried_order: VecDeque::new(),
+            stats: GatewayStats::default(),
+        }
+    }
+
+    fn lead(&mut self, entry: Option<NodeId>, hops: u8, rng: &mut Rng) -> &mut Lead {
+        if self.leads.len() >= LEADS_MAX && !self.leads.contains_key(&entry) {
+            self.leads.pop_first();
+        }
+        let standby = self.standby;
+        self.leads.entry(entry).or_insert_with(|| Lead::new(standby, hops, rng))
+    }
+
+    /// A message has come to where the direction begins, and is not where it ends.
+    pub(super) fn on_message(
+        &mut self,
+        now: Time,
+        identity: &Identity,
+        heard: Heard<'_, B>,
+        rng: &mut Rng,
+    ) {
+        let description = heard.description;
+        if !self.route.filters.iter().any(|filter| filter.matches(&description.topic)) {
+            return;
+        }
+        let hops = description.options.origin.map_or(0, |origin| origin.hops);
+        if hops >= HOPS_MAX {
+            self.stats.too_far += 1;
+            return;
+        }
+        let entry = description.options.origin.map(|_| heard.key.sender);
+        self.lead(entry, hops, rng);
+        let Identity { node, instance, number, .. } = *identity;
+        let origin = Origin { node, instance, number, hops: hops + 1 };
+        self.arrivals += 1;
+        let description = description.clone();
+        let waiting = Waiting {
+            came: now,
+            age: heard.age,
+            description,
+            origin,
+            size: heard.size,
+            body: heard.body,
+            entry,
+            order: self.arrivals,
+        };
+        self.replace(&waiting);
+        self.bytes += waiting.size;
+        self.waiting.insert(identity.clone(), waiting);
+        self.make_room();
+    }
+
+    /// Older messages that wait and whose place it takes.
+    fn replace(&mut self, new: &Waiting<B>) {
+        let options = &new.description.options;
+        if !options.replaces || options.tag.is_none() {
+            return;
+        }
+        let of = |waiting: &Waiting<B>| {
+            let Origin { node, instance, .. } = waiting.origin;
+            (node, instance, waiting.description.options.tag, waiting.description.topic.clone())
+        };
+        let (mark, number) = (of(new), new.origin.number);
+        let older = |waiting: &Waiting<B>| waiting.origin.number < number && of(waiting) == mark;
+        let old = self.waiting.iter().filter(|(_, waiting)| older(waiting));
+        let old: Vec<Identity> = old.map(|(identity, _)| identity.clone()).collect();
+        for identity in old {
+            self.take(&identity);
+            self.stats.replaced += 1;
+        }
+    }
+
+    /// The lowest priority gives way first, and of equals the newest.
+    fn make_room(&mut self) {
+        while self.waiting.len() > WAITING_MAX || self.bytes > WAITING_BYTES_MAX {
+            let rank = |waiting: &Waiting<B>| {
+                (waiting.description.options.priority, Reverse(waiting.order))
+            };
+            let least = self.waiting.iter().min_by_key(|(_, waiting)| rank(waiting));
+            let Some(identity) = least.map(|(identity, _)| identity.clone()) else { return };
+            self.take(&identity);
+            self.stats.dropped += 1;
+        }
+    }
+
+    fn take(&mut self, identity: &Identity) -> Option<Waiting<B>> {
+        let waiting = self.waiting.remove(identity)?;
+        self.bytes -= waiting.size;
+        Some(waiting)
+    }
+
+    /// A message is where the direction ends; `by`: another gateway brought it by this way.
+    pub(super) fn on_there(&mut self, now: Time, identity: &Identity, by: Option<Way>) {
+        let waited = self.take(identity).map(|waiting| (waiting.entry, waiting.origin.hops));
+        self.stats.left += u64::from(waited.is_some());
+        let Some(theirs) = by else { return };
+        let carried = self.carried.get(identity).copied();
+        self.stats.doubled += u64::from(carried.is_some());
+        if let Some((entry, hops)) = waited.or(carried)
+            && let Some(lead) = self.leads.get_mut(&entry)
+        {
+            lead.on_copy(now, theirs, (hops, self.node));
+        }
+    }
+
+    fn due(&self, waiting: &Waiting<B>) -> Time {
+        let lead = self.leads.get(&waiting.entry);
+        let came = waiting.came.max(self.not_before);
+        lead.map_or(came, |lead| lead.due(came))
+    }
+
+    /// What goes now: of what is due the highest priority, and of equals the first.
+    pub(super) fn poll(&mut self, now: Time) -> Option<(Identity, Crossing<B>)> {
+        while self.budget.allows(now) {
+            let due = self.waiting.iter().filter(|(_, waiting)| self.due(waiting) <= now);
+            let rank = |waiting: &Waiting<B>| {
+                (Reverse(waiting.description.options.priority), waiting.order)
+            };
+            let identity = due.min_by_key(|(_, waiting)| rank(waiting))?.0.clone();
+            let waiting = self.take(&identity)?;
+            let age = waiting.age + now.since(waiting.came);
+            let expiry = waiting.description.options.expiry;
+            if expiry.is_some_and(|expiry| expiry <= age) {
+                self.stats.expired += 1;
+                continue;
+            }
+            let bytes = waiting.size + OVERHEAD;
+            self.budget.on_sent(usize::try_from(bytes).unwrap_or(usize::MAX));
+            self.remember(&identity, &waiting);
+            if let Some(lead) = self.leads.get_mut(&waiting.entry) {
+                lead.on_carried();
+            }
+            self.stats.carried += 1;
+            self.stats.bytes += waiting.size;
+            let expiry = expiry.map(|expiry| expiry.saturating_sub(age));
+            let Description { topic, options, content, .. } = waiting.description;
+            let options = Options { expiry, origin: Some(waiting.origin), ..options };
+            let Route { from, to, .. } = self.route;
+            let (size, body) = (waiting.size, waiting.body);
+            return Some((identity, Crossing { from, to, topic, options, size, content, body }));
+        }
+        None
+    }
+
+    fn remember(&mut self, identity: &Identity, waiting: &Waiting<B>) {
+        if self.carried.len() >= CARRIED_MAX
+            && let Some(first) = self.carried_order.pop_front()
+        {
+            self.carried.remove(&first);
+        }
+        let way = (waiting.entry, waiting.origin.hops);
+        if self.carried.insert(identity.clone(), way).is_none() {
+            self.carried_order.push_back(identity.clone());
+        }
+    }
+
+    /// When something may go.
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        let due = self.waiting.values().map(|waiting| self.due(waiting)).min()?;
+        Some(due.max(self.budget.next()))
+    }
+
+    /// Messages that wait.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+}

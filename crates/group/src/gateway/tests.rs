@@ -1,0 +1,233 @@
+use super::*;
+use crate::Origin;
+use alloc::{format, vec};
+use fanfare_proto::{InstanceId, ObjectTransportId};
+
+const A: Side = Side(0);
+const B: Side = Side(1);
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+/// Gateway `n` has the id 100 + n in both groups.
+fn gateway(n: u32, change: impl Fn(&mut Route)) -> Gateway<()> {
+    let route = |from, to| {
+        let filters = vec![Filter::new("#").unwrap()];
+        let mut route = Route { from, to, filters, rate: Bitrate::mbps(10) };
+        change(&mut route);
+        route
+    };
+    let config = GatewayConfig { learning: Duration::ZERO, ..GatewayConfig::default() };
+    let nodes = [NodeId(100 + n); 2];
+    Gateway::new(Time::ZERO, &nodes, vec![route(A, B), route(B, A)], config, u64::from(n))
+}
+
+fn plain(_: &mut Route) {}
+
+fn message(sender: u32, topic: &str, number: u64, options: Options) -> (ObjectKey, Description) {
+    let object = ObjectTransportId(number as u16);
+    let key = ObjectKey { sender: NodeId(sender), instance: InstanceId(1), object };
+    let topic = Topic::new(topic).unwrap();
+    (key, Description { topic, number, options, content: Some(vec![7; 100]) })
+}
+
+fn hear(gateway: &mut Gateway<()>, ms: u64, side: Side, what: &(ObjectKey, Description)) {
+    let (key, description) = (what.0, &what.1);
+    let heard = Heard { key, size: 100, age: Duration::ZERO, description, body: () };
+    gateway.on_message(at(ms), side, heard);
+}
+
+/// What crosses now, and into which group.
+fn crosses(gateway: &mut Gateway<()>, ms: u64) -> Vec<(Side, u64)> {
+    let next = core::iter::from_fn(|| gateway.poll(at(ms), |_| true));
+    next.map(|crossing| (crossing.to, crossing.options.origin.unwrap().number)).collect()
+}
+
+/// The same message as gateway `n` brings it.
+fn copy(n: u32, hops: u8, what: &(ObjectKey, Description)) -> (ObjectKey, Description) {
+    let (key, description) = what;
+    let (node, instance, number) = (key.sender, key.instance, description.number);
+    let origin = Some(Origin { node, instance, number, hops });
+    let options = Options { origin, ..description.options };
+    let key = ObjectKey { sender: NodeId(100 + n), ..*key };
+    (key, Description { options, ..description.clone() })
+}
+
+#[test]
+fn a_message_crosses_once_and_never_comes_back() {
+    let mut gate = gateway(1, plain);
+    let first = message(1, "a", 0, Options::default());
+    hear(&mut gate, 0, A, &first);
+    hear(&mut gate, 10, A, &first);
+    assert_eq!(crosses(&mut gate, 900), [], "it leaves it to others first");
+    let due = gate.next_timeout().unwrap();
+    assert!(due >= at(1000) && due < at(1500));
+    assert_eq!(crosses(&mut gate, 1500), [(B, 0)]);
+    hear(&mut gate, 1600, B, &copy(1, 1, &first));
+    hear(&mut gate, 1600, B, &copy(2, 2, &first));
+    assert_eq!(crosses(&mut gate, 60_000), []);
+    hear(&mut gate, 60_000, A, &message(1, "a", 1, Options::default()));
+    assert_eq!(crosses(&mut gate, 60_000), [(B, 1)], "who has carried goes first");
+    assert_eq!((gate.stats(A, B).carried, gate.stats(A, B).doubled), (2, 1));
+    assert_eq!(gate.stats(B, A), GatewayStats::default());
+}
+
+#[test]
+fn of_two_gateways_one_carries_and_the_other_stands_in_when_it_is_gone() {
+    let mut gates = [gateway(1, plain), gateway(2, plain)];
+    let (mut last, mut carriers) = (0, Vec::new());
+    for number in 0..20 {
+        let what = message(1, "a", number, Options::default());
+        let begin = number * 5_000;
+        // From the tenth on the one that carried is gone.
+        let gone = if number < 10 { None } else { Some(carriers[0]) };
+        let alive = |n: &usize| Some(*n) != gone;
+        (0..2).filter(alive).for_each(|n| hear(&mut gates[n], begin, A, &what));
+        for ms in (begin..begin + 5_000).step_by(10) {
+            for n in (0..2).filter(alive) {
+                for _ in crosses(&mut gates[n], ms) {
+                    carriers.push(n);
+                    last = ms - begin;
+                    hear(&mut gates[1 - n], ms + 5, B, &copy(n as u32 + 1, 1, &what));
+                }
+            }
+        }
+        assert_eq!(carriers.len() as u64, number + 1);
+        let waits = number == 0 || number == 10;
+        assert_eq!(last > 0, waits, "{number}: after {last} ms");
+    }
+    assert_ne!(carriers[9], carriers[10]);
+}
+
+#[test]
+fn what_two_carry_at_once_is_left_to_one_of_them_from_then_on() {
+    let mut gates = [gateway(1, plain), gateway(2, plain)];
+    for number in 0..2 {
+        let what = message(1, "a", number, Options::default());
+        let carried = [0, 1].map(|n| {
+            hear(&mut gates[n], number * 5_000, A, &what);
+            crosses(&mut gates[n], number * 5_000 + 1_500 * (1 - number)).len()
+        });
+        // Each hears the other only now.
+        hear(&mut gates[0], number * 5_000 + 1_600, B, &copy(2, 1, &what));
+        hear(&mut gates[1], number * 5_000 + 1_600, B, &copy(1, 1, &what));
+        assert_eq!(carried, if number == 0 { [1, 1] } else { [1, 0] });
+    }
+}
+
+#[test]
+fn the_shorter_way_into_a_group_goes_first() {
+    // What another gateway brought to A after two others, and what a publisher says there.
+    let mut gate = gateway(1, plain);
+    let far = message(1, "a", 0, Options::default());
+    hear(&mut gate, 0, A, &copy(9, 2, &far));
+    let near = message(2, "a", 7, Options::default());
+    hear(&mut gate, 0, A, &near);
+    assert_eq!(crosses(&mut gate, 2_900), [(B, 7)]);
+    assert_eq!(crosses(&mut gate, 3_500), [(B, 0)]);
+}
+
+#[test]
+fn only_what_a_direction_wants_crosses_and_the_highest_priority_first() {
+    let mut gate = gateway(1, |route| {
+        route.filters = vec![Filter::new(if route.from == A { "a/#" } else { "b/#" }).unwrap()];
+    });
+    let urgent = Options { priority: 9, ..Options::default() };
+    hear(&mut gate, 0, A, &message(1, "a/x", 0, Options::default()));
+    hear(&mut gate, 0, A, &message(1, "a/y", 1, urgent));
+    hear(&mut gate, 0, A, &message(1, "b", 2, urgent));
+    hear(&mut gate, 0, B, &message(2, "b", 3, urgent));
+    hear(&mut gate, 0, B, &message(2, "a/x", 4, urgent));
+    let mut crossed = crosses(&mut gate, 1_500);
+    crossed.sort_by_key(|(side, _)| *side);
+    assert_eq!(crossed, [(A, 3), (B, 1), (B, 0)]);
+    assert_eq!(gate.subscriptions(A).len(), 2);
+    assert!(gate.subscriptions(A).iter().all(|subscription| subscription.copies));
+}
+
+#[test]
+fn what_waits_for_the_rate_expires_gives_way_and_is_replaced_and_all_is_counted() {
+    let mut gate = gateway(1, |route| route.rate = Bitrate::bps(1600));
+    let expiry = Some(Duration::from_secs(10));
+    for number in 0..9 {
+        let options = Options { expiry, ..Options::default() };
+        hear(&mut gate, 0, A, &message(1, "a", number, options));
+    }
+    let replaces = Options { tag: Some(3), replaces: true, ..Options::default() };
+    for number in 0..5 {
+        hear(&mut gate, 0, A, &message(1, "state", number, replaces));
+        hear(&mut gate, 0, A, &message(2, "state", number, replaces));
+    }
+    let mut left = Vec::new();
+    for ms in (0..60_000).step_by(100) {
+        while let Some(crossing) = gate.poll(at(ms), |_| true) {
+            if let Some(expiry) = crossing.options.expiry {
+                assert_eq!(expiry, Duration::from_millis(10_000 - ms));
+            }
+            left.push((crossing.topic.as_str() == "a", ms));
+        }
+    }
+    let stats = gate.stats(A, B);
+    assert_eq!(stats.replaced, 8);
+    assert_eq!(stats.carried + stats.expired, 9 + 2);
+    // A burst of 1500 bytes, then 200 bytes a second.
+    assert!((8..=11).contains(&stats.carried) && left.last().unwrap().1 >= 1_400, "{left:?}");
+    let mut gate = gateway(1, plain);
+    let low = Options { priority: 1, ..Options::default() };
+    (0..1020).for_each(|n| hear(&mut gate, 0, A, &message(1, "low", n, low)));
+    (0..10).for_each(|n| hear(&mut gate, 0, A, &message(1, &format!("high/{n}"), n, urgent())));
+    let stats = gate.stats(A, B);
+    assert_eq!((stats.dropped, stats.waiting), (6, 1024));
+    assert_eq!(crosses(&mut gate, 1_500)[..10].iter().map(|(_, n)| *n).sum::<u64>(), 45);
+}
+
+fn urgent() -> Options {
+    Options { priority: 9, ..Options::default() }
+}
+
+#[test]
+fn what_has_passed_too_many_gateways_goes_no_further() {
+    let mut gate = gateway(1, plain);
+    let what = message(1, "a", 0, Options::default());
+    hear(&mut gate, 0, A, &copy(7, 8, &what));
+    hear(&mut gate, 0, A, &copy(7, 255, &message(1, "a", 1, Options::default())));
+    assert_eq!((crosses(&mut gate, 60_000), gate.stats(A, B).too_far), (Vec::new(), 2));
+}
+
+#[test]
+fn nothing_goes_where_there_is_no_room_and_nothing_is_lost_by_it() {
+    let mut gate = gateway(1, plain);
+    hear(&mut gate, 0, A, &message(1, "a", 0, Options::default()));
+    hear(&mut gate, 0, B, &message(2, "b", 5, Options::default()));
+    let only_a = |side| side == A;
+    assert_eq!(gate.poll(at(2_000), only_a).map(|crossing| crossing.to), Some(A));
+    assert!(gate.poll(at(2_000), only_a).is_none());
+    assert_eq!(crosses(&mut gate, 2_100), [(B, 0)]);
+}
+
+#[test]
+fn what_its_own_node_publishes_crosses_but_not_what_it_has_brought() {
+    let mut gate = gateway(1, plain);
+    hear(&mut gate, 0, A, &message(101, "a", 0, Options::default()));
+    hear(&mut gate, 0, A, &copy(1, 1, &message(5, "a", 1, Options::default())));
+    assert_eq!(crosses(&mut gate, 5_000), [(B, 0)]);
+}
+
+#[test]
+fn a_gateway_that_begins_learns_first_what_is_there() {
+    let config = GatewayConfig::default();
+    let filters = vec![Filter::new("#").unwrap()];
+    let route = Route { from: A, to: B, filters, rate: Bitrate::mbps(1) };
+    let mut gate = Gateway::new(Time::ZERO, &[NodeId(1); 2], vec![route], config, 1);
+    let (old, new) = ((0..5).map(|n| message(5, "a", n, Options::default())), 5);
+    for what in old {
+        hear(&mut gate, 100, A, &what);
+        hear(&mut gate, 4_000, B, &copy(8, 1, &what));
+    }
+    hear(&mut gate, 200, A, &message(5, "a", new, Options::default()));
+    // It learns for 20 s, 20 s more since what it heard, and leaves the rest to others for a moment.
+    assert_eq!(crosses(&mut gate, 24_900), []);
+    assert_eq!(crosses(&mut gate, 25_500), [(B, new)]);
+    assert_eq!(gate.stats(A, B).left, 5);
+}

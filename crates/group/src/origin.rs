@@ -1,0 +1,135 @@
+//! Where a message was published first, and by what it is known in all groups that it comes to.
+
+use crate::topic::Topic;
+use alloc::collections::BTreeMap;
+use fanfare_proto::{InstanceId, NodeId, RunSet};
+
+/// Publishers' topics of which it is remembered what came: as many as nodes that a group knows.
+const STREAMS_MAX: usize = 4096;
+/// Runs of numbers remembered of each: so many holes there are in what is missing of one publisher
+/// and topic after long losses; above that what came first is forgotten.
+const RUNS_MAX: usize = 256;
+
+/// What a gateway says of a message that it carries: who published it first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// Who.
+    pub node: NodeId,
+    /// In which life.
+    pub instance: InstanceId,
+    /// The publisher's count of its messages on the topic.
+    pub number: u64,
+    /// Gateways that it has passed.
+    pub hops: u8,
+}
+
+/// A message, wherever it comes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    /// Who published it first.
+    pub node: NodeId,
+    /// In which life.
+    pub instance: InstanceId,
+    /// About what.
+    pub topic: Topic,
+    /// The publisher's count of its messages on that topic.
+    pub number: u64,
+}
+
+type Stream = (NodeId, InstanceId, Topic);
+
+#[derive(Debug, Default)]
+struct Numbers {
+    runs: RunSet,
+    /// When it was last added to, in additions.
+    used: u64,
+}
+
+/// A set of messages. Of each publisher and topic it keeps runs of numbers, so that what has come
+/// without a gap costs nothing more.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    streams: BTreeMap<Stream, Numbers>,
+    by_use: BTreeMap<u64, Stream>,
+    additions: u64,
+    /// Publishers' topics, and runs, that were forgotten because there are too many.
+    pub(crate) forgotten: u64,
+}
+
+impl Known {
+    fn stream(identity: &Identity) -> Stream {
+        (identity.node, identity.instance, identity.topic.clone())
+    }
+
+    pub(crate) fn contains(&self, identity: &Identity) -> bool {
+        let numbers = self.streams.get(&Self::stream(identity));
+        numbers.is_some_and(|numbers| numbers.runs.contains(identity.number))
+    }
+
+    /// Adds it; false when it is there already.
+    pub(crate) fn insert(&mut self, identity: &Identity) -> bool {
+        let stream = Self::stream(identity);
+        self.additions += 1;
+        let numbers = self.streams.entry(stream.clone()).or_default();
+        self.by_use.remove(&numbers.used);
+        numbers.used = self.additions;
+        let new = !numbers.runs.contains(identity.number);
+        numbers.runs.insert(identity.number, identity.number.saturating_add(1));
+        let first = numbers.runs.iter().next().filter(|_| numbers.runs.iter().count() > RUNS_MAX);
+        if let Some((first, end)) = first {
+            numbers.runs.remove(first, end);
+            self.forgotten += 1;
+        }
+        self.by_use.insert(self.additions, stream);
+        while self.streams.len() > STREAMS_MAX
+            && let Some((_, oldest)) = self.by_use.pop_first()
+        {
+            self.streams.remove(&oldest);
+            self.forgotten += 1;
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    fn message(node: u32, topic: &str, number: u64) -> Identity {
+        let topic = Topic::new(topic).unwrap();
+        Identity { node: NodeId(node), instance: InstanceId(1), topic, number }
+    }
+
+    #[test]
+    fn a_message_is_new_once_whatever_comes_between() {
+        let mut known = Known::default();
+        assert!(known.insert(&message(1, "a", 0)) && known.insert(&message(2, "a", 0)));
+        assert!(known.insert(&message(1, "b", 0)) && known.insert(&message(1, "a", 7)));
+        assert!(!known.insert(&message(1, "a", 0)) && known.contains(&message(1, "a", 7)));
+        assert!(!known.contains(&message(1, "a", 6)));
+    }
+
+    #[test]
+    fn of_too_many_topics_the_one_that_was_used_least_lately_is_forgotten_and_counted() {
+        let mut known = Known::default();
+        for n in 0..STREAMS_MAX {
+            known.insert(&message(1, &format!("t/{n}"), 0));
+        }
+        known.insert(&message(1, "t/0", 1));
+        known.insert(&message(1, "one more", 0));
+        assert!(known.contains(&message(1, "t/0", 0)) && !known.contains(&message(1, "t/1", 0)));
+        let sizes = (known.streams.len(), known.by_use.len(), known.forgotten);
+        assert_eq!(sizes, (STREAMS_MAX, STREAMS_MAX, 1));
+    }
+
+    #[test]
+    fn of_too_many_holes_the_first_are_forgotten() {
+        let mut known = Known::default();
+        (0..RUNS_MAX as u64 + 1).for_each(|n| {
+            known.insert(&message(1, "a", 2 * n));
+        });
+        assert!(!known.contains(&message(1, "a", 0)) && known.contains(&message(1, "a", 2)));
+        assert_eq!(known.forgotten, 1);
+    }
+}

@@ -1,0 +1,230 @@
+//! A gateway between groups on real sockets: a member of each, and what one hears is published in the
+//! others.
+//!
+//! What crosses, the machine says ([`fanfare_group::gateway`]); here are the threads around it. All that
+//! is heard, in either group, comes to the caller's thread by one channel; each group has a thread that
+//! publishes there, so that a full one does not hold up the others.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use fanfare_group::{Crossing, Gateway as Machine, GatewayConfig, Heard, Route, Side};
+use fanfare_proto::NodeId;
+
+use crate::{
+    build_error::BuildError,
+    clock::Clock,
+    group::{Body, Group, GroupError, GroupEvent, GroupHandle, Message},
+};
+
+pub use fanfare_group::GatewayStats;
+
+/// Events that wait to be looked at.
+const HEARD: usize = 1024;
+/// Messages on their way into a group at once: what waits does so where the more urgent goes first.
+const AHEAD: usize = 4;
+
+/// What a gateway tells.
+#[derive(Debug)]
+pub enum GatewayEvent {
+    /// An event of its member of a group, other than messages.
+    Group(Side, GroupEvent),
+    /// A group does not take a message.
+    NotPublished(Side, GroupError),
+}
+
+#[derive(Debug)]
+enum News {
+    Event(Side, GroupEvent),
+    /// A message was published, or was not.
+    Published(Side, Result<(), GroupError>),
+    /// A member has ended.
+    End,
+}
+
+/// The thread that publishes in a group, as the caller's sees it.
+#[derive(Debug)]
+struct Writer {
+    crossings: SyncSender<Crossing<Body>>,
+    on_their_way: Arc<AtomicUsize>,
+}
+
+/// A gateway, running.
+#[derive(Debug)]
+pub struct Gateway {
+    machine: Machine<Body>,
+    members: Vec<GroupHandle>,
+    writers: Vec<Writer>,
+    clock: Clock,
+    news: Receiver<News>,
+    /// Messages that a group did not take.
+    refused: u64,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Gateway {
+    /// Joins these groups; sides are their places. All its chance comes from `seed`.
+    ///
+    /// # Errors
+    /// What this machine refuses: threads; or a member has ended.
+    pub fn open(
+        groups: &mut [Group],
+        routes: Vec<Route>,
+        config: GatewayConfig,
+        seed: u64,
+    ) -> Result<Self, BuildError> {
+        let (sender, news) = sync_channel(HEARD);
+        let (mut threads, mut writers) = (Vec::new(), Vec::new());
+        let members: Vec<GroupHandle> = groups.iter().map(|group| group.handle()).collect();
+        for (number, group) in groups.iter_mut().enumerate() {
+            let (side, news) = (Side(number as u8), sender.clone());
+            if let Some(events) = group.take_events() {
+                let tell = move || pass_on(side, &events, &news);
+                threads.push(spawn("fanfare-events", tell)?);
+            }
+            let (crossings, to_publish) = sync_channel(AHEAD);
+            let on_their_way = Arc::new(AtomicUsize::new(0));
+            let (member, count, news) = (group.handle(), on_their_way.clone(), sender.clone());
+            let publish = move || publish_all(side, &member, &to_publish, &count, &news);
+            threads.push(spawn("fanfare-gateway", publish)?);
+            writers.push(Writer { crossings, on_their_way });
+        }
+        let clock = Clock::start();
+        let nodes: Vec<NodeId> = members.iter().map(GroupHandle::id).collect();
+        let machine = Machine::new(clock.now(), &nodes, routes, config, seed);
+        Ok(Self { machine, members, writers, clock, news, refused: 0, threads })
+    }
+
+    /// Begins to hear the groups.
+    ///
+    /// # Errors
+    /// A member has ended.
+    pub fn subscribe(&self) -> Result<(), GroupError> {
+        for (number, member) in self.members.iter().enumerate() {
+            for subscription in self.machine.subscriptions(Side(number as u8)) {
+                member.subscribe(subscription)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What came of messages from one group into another.
+    #[must_use]
+    pub fn stats(&self, from: Side, to: Side) -> GatewayStats {
+        self.machine.stats(from, to)
+    }
+
+    /// Messages that a group did not take.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Works for up to `timeout`; gives what is to be told.
+    ///
+    /// # Errors
+    /// Time is up, or a member has ended.
+    pub fn next_event(&mut self, timeout: Duration) -> Result<GatewayEvent, RecvTimeoutError> {
+        let end = self.clock.now() + timeout;
+        loop {
+            self.carry();
+            let now = self.clock.now();
+            if now >= end {
+                return Err(RecvTimeoutError::Timeout);
+            }
+            // What is due, but has no room, waits for word of its group.
+            let due = self.machine.next_timeout().filter(|due| *due > now);
+            let next = due.map_or(end, |due| due.min(end));
+            match self.news.recv_timeout(next.since(now)) {
+                Ok(News::Event(side, GroupEvent::Message(message))) => {
+                    self.on_message(side, &message);
+                }
+                Ok(News::Event(side, event)) => return Ok(GatewayEvent::Group(side, event)),
+                Ok(News::Published(_, Ok(()))) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(News::Published(side, Err(error))) => {
+                    self.refused += 1;
+                    return Ok(GatewayEvent::NotPublished(side, error));
+                }
+                Ok(News::End) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(RecvTimeoutError::Disconnected);
+                }
+            }
+        }
+    }
+
+    fn on_message(&mut self, side: Side, message: &Message) {
+        let Message { key, description, body, age, .. } = message;
+        let (size, body) = (body.len(), body.clone());
+        let heard = Heard { key: *key, size, age: *age, description, body };
+        self.machine.on_message(self.clock.now(), side, heard);
+    }
+
+    fn carry(&mut self) {
+        let Self { machine, writers, clock, .. } = self;
+        let writer = |side: Side| writers.get(usize::from(side.0));
+        let has_room = |side: Side| {
+            writer(side).is_some_and(|writer| writer.on_their_way.load(Ordering::Acquire) < AHEAD)
+        };
+        while let Some(crossing) = machine.poll(clock.now(), has_room) {
+            if let Some(writer) = writer(crossing.to) {
+                writer.on_their_way.fetch_add(1, Ordering::AcqRel);
+                // It has room for what was counted; without its thread the member has ended.
+                let _ = writer.crossings.try_send(crossing);
+            }
+        }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        for member in &self.members {
+            member.stopper().stop();
+        }
+        // Whoever waits for room in a channel, or for more, is let go first.
+        drop(std::mem::replace(&mut self.news, sync_channel(0).1));
+        self.writers.clear();
+        for thread in self.threads.drain(..) {
+            // A panic in the thread has said so already.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.into()).spawn(run)
+}
+
+/// Gives a member's events to the caller's thread.
+fn pass_on(side: Side, events: &Receiver<GroupEvent>, news: &SyncSender<News>) {
+    while let Ok(event) = events.recv() {
+        if news.send(News::Event(side, event)).is_err() {
+            return;
+        }
+    }
+    // Nobody needs to know who has gone.
+    let _ = news.send(News::End);
+}
+
+/// Publishes in a group what comes from the others.
+fn publish_all(
+    side: Side,
+    member: &GroupHandle,
+    crossings: &Receiver<Crossing<Body>>,
+    on_their_way: &AtomicUsize,
+    news: &SyncSender<News>,
+) {
+    while let Ok(Crossing { topic, options, body, .. }) = crossings.recv() {
+        let published = member.publish(topic, body, options, false).map(|_| ());
+        on_their_way.fetch_sub(1, Ordering::AcqRel);
+        if news.send(News::Published(side, published)).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What a gateway has its host publish.
+
+use super::{AHEAD, Node, Offer, SHORT};
+use crate::speaker::Speaker;
+use fanfare_group::Crossing;
+use fanfare_proto::{Duration, ObjectKey, ObjectKind, Time};
+
+impl Node {
+    /// How long ago the group node first heard of a message.
+    pub(crate) fn age(&self, key: ObjectKey) -> Duration {
+        let group = self.speaker.as_ref().and_then(Speaker::group_ref);
+        group.map_or(Duration::ZERO, |group| group.age(key))
+    }
+
+    /// Whether a gateway may have it publish more: what waits does so at the gateway, where the more
+    /// urgent goes first.
+    pub(crate) fn has_room(&self) -> bool {
+        self.unsent < AHEAD
+    }
+
+    /// Publishes what a gateway brings from another group.
+    pub(crate) fn carry(&mut self, now: Time, crossing: &Crossing<()>) {
+        let Some(group) = self.speaker.as_mut().and_then(Speaker::group) else { return };
+        let local = self.clock.shows(now);
+        let Crossing { topic, options, size, .. } = crossing;
+        let taken = match *size <= SHORT {
+            true => {
+                let content = vec![0; *size as usize];
+                let taken = group.publish(local, topic, &content, *options);
+                taken.map(|taken| (taken.key, if taken.inline { 0 } else { *size }))
+            }
+            false => {
+                let key = group.publish_stored(local, topic, *size, *options);
+                key.map(|key| (key, *size))
+            }
+        };
+        let Ok((key, size)) = taken else { return };
+        self.unsent += 1;
+        let kind = ObjectKind::Data;
+        self.offers.push(Offer { key, kind, size, info: None, cancelled: false });
+    }
+}
