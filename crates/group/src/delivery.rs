@@ -4,8 +4,9 @@ use crate::{
     age::Age,
     description::Description,
     event::Delivered,
-    order::{Order, Place, Source, rule},
+    order::{Order, Place, STREAMS_MAX, Source, rule},
     origin::Known,
+    recent::Recent,
     subscription::{Ordering, Subscription, SubscriptionId},
     topic::Topic,
 };
@@ -76,11 +77,20 @@ impl Subscribed {
 }
 
 /// All subscriptions of a node.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Delivery {
     subscriptions: BTreeMap<SubscriptionId, Subscribed>,
     next_id: u32,
-    topics: BTreeMap<Topic, u32>,
+    /// Numbers of topics, for places.
+    topics: Recent<Topic, u32>,
+    next_topic: u32,
+}
+
+impl Default for Delivery {
+    fn default() -> Self {
+        let topics = Recent::new(STREAMS_MAX);
+        Self { subscriptions: BTreeMap::new(), next_id: 0, topics, next_topic: 0 }
+    }
 }
 
 impl Delivery {
@@ -155,11 +165,11 @@ impl Delivery {
     }
 
     fn place(&mut self, at: Point, message: &Description) -> Place {
-        let count = self.topics.len() as u32;
-        let topic = match self.topics.get(&message.topic) {
-            Some(topic) => *topic,
-            None => *self.topics.entry(message.topic.clone()).or_insert(count),
-        };
+        let next_topic = &mut self.next_topic;
+        let topic = *self.topics.entry(&message.topic, || {
+            *next_topic = next_topic.wrapping_add(1);
+            *next_topic
+        });
         Place { source: at.source, index: at.index, topic, number: message.number }
     }
 

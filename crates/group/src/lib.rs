@@ -7,7 +7,7 @@
 //! # Map, in reading order
 //! - [`topic`], [`description`], [`publisher`](PublishError): what is published, and what it says of
 //!   itself.
-//! - [`subscription`], `delivery`, `order`: who gets it, in which order.
+//! - [`subscription`], `delivery`, `order`, `recent`: who gets it, in which order, and what is remembered for that.
 //! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
 //! - `age`: how long ago messages were published.
 //! - `frame`: what group nodes say to each other; `demand`, `shortage`, `patience`, `slice`, `budget`,
@@ -47,6 +47,7 @@ mod order;
 mod origin;
 mod patience;
 mod publisher;
+mod recent;
 mod relay;
 mod repairer;
 mod shortage;

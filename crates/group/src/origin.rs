@@ -1,7 +1,6 @@
 //! Where a message was published first, and by what it is known in all groups that it comes to.
 
-use crate::topic::Topic;
-use alloc::collections::BTreeMap;
+use crate::{recent::Recent, topic::Topic};
 use fanfare_proto::{InstanceId, NodeId, RunSet};
 
 /// Publishers' topics of which it is remembered what came: as many as nodes that a group knows.
@@ -38,22 +37,19 @@ pub struct Identity {
 
 type Stream = (NodeId, InstanceId, Topic);
 
-#[derive(Debug, Default)]
-struct Numbers {
-    runs: RunSet,
-    /// When it was last added to, in additions.
-    used: u64,
-}
-
 /// A set of messages. Of each publisher and topic it keeps runs of numbers, so that what has come
 /// without a gap costs nothing more.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Known {
-    streams: BTreeMap<Stream, Numbers>,
-    by_use: BTreeMap<u64, Stream>,
-    additions: u64,
-    /// Publishers' topics, and runs, that were forgotten because there are too many.
-    pub(crate) forgotten: u64,
+    streams: Recent<Stream, RunSet>,
+    /// Runs that were forgotten because there are too many.
+    runs_forgotten: u64,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { streams: Recent::new(STREAMS_MAX), runs_forgotten: 0 }
+    }
 }
 
 impl Known {
@@ -63,31 +59,25 @@ impl Known {
 
     pub(crate) fn contains(&self, identity: &Identity) -> bool {
         let numbers = self.streams.get(&Self::stream(identity));
-        numbers.is_some_and(|numbers| numbers.runs.contains(identity.number))
+        numbers.is_some_and(|numbers| numbers.contains(identity.number))
     }
 
     /// Adds it; false when it is there already.
     pub(crate) fn insert(&mut self, identity: &Identity) -> bool {
-        let stream = Self::stream(identity);
-        self.additions += 1;
-        let numbers = self.streams.entry(stream.clone()).or_default();
-        self.by_use.remove(&numbers.used);
-        numbers.used = self.additions;
-        let new = !numbers.runs.contains(identity.number);
-        numbers.runs.insert(identity.number, identity.number.saturating_add(1));
-        let first = numbers.runs.iter().next().filter(|_| numbers.runs.iter().count() > RUNS_MAX);
+        let runs = self.streams.entry(&Self::stream(identity), RunSet::default);
+        let new = !runs.contains(identity.number);
+        runs.insert(identity.number, identity.number.saturating_add(1));
+        let first = runs.iter().next().filter(|_| runs.iter().count() > RUNS_MAX);
         if let Some((first, end)) = first {
-            numbers.runs.remove(first, end);
-            self.forgotten += 1;
-        }
-        self.by_use.insert(self.additions, stream);
-        while self.streams.len() > STREAMS_MAX
-            && let Some((_, oldest)) = self.by_use.pop_first()
-        {
-            self.streams.remove(&oldest);
-            self.forgotten += 1;
+            runs.remove(first, end);
+            self.runs_forgotten += 1;
         }
         new
+    }
+
+    /// Publishers' topics, and runs, that were forgotten because there are too many.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.runs_forgotten + self.streams.forgotten()
     }
 }
 
@@ -119,8 +109,8 @@ mod tests {
         known.insert(&message(1, "t/0", 1));
         known.insert(&message(1, "one more", 0));
         assert!(known.contains(&message(1, "t/0", 0)) && !known.contains(&message(1, "t/1", 0)));
-        let sizes = (known.streams.len(), known.by_use.len(), known.forgotten);
-        assert_eq!(sizes, (STREAMS_MAX, STREAMS_MAX, 1));
+        let sizes = (known.streams.len(), known.forgotten());
+        assert_eq!(sizes, (STREAMS_MAX, 1));
     }
 
     #[test]
@@ -130,6 +120,6 @@ mod tests {
             known.insert(&message(1, "a", 2 * n));
         });
         assert!(!known.contains(&message(1, "a", 0)) && known.contains(&message(1, "a", 2)));
-        assert_eq!(known.forgotten, 1);
+        assert_eq!(known.forgotten(), 1);
     }
 }

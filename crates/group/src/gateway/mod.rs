@@ -260,7 +260,7 @@ impl<B: Clone> Gateway<B> {
         let Some(direction) = self.directions.iter().find(route) else {
             return GatewayStats::default();
         };
-        let forgotten = self.present.get(usize::from(to.0)).map_or(0, |known| known.forgotten);
+        let forgotten = self.present.get(usize::from(to.0)).map_or(0, Known::forgotten);
         GatewayStats { forgotten, waiting: direction.waiting(), ..direction.stats }
     }
 }

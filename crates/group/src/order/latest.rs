@@ -1,20 +1,28 @@
 //! Only what is newer than all before it, of each publisher and topic.
 
 use super::{Order, Place, Source};
-use alloc::collections::{BTreeMap, VecDeque};
+use crate::recent::Recent;
+use alloc::collections::VecDeque;
 
 /// Remembers the newest of each.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Latest {
-    newest: BTreeMap<(Source, u32), u64>,
+    newest: Recent<(Source, u32), u64>,
     ready: VecDeque<Place>,
+}
+
+impl Latest {
+    /// For at most so many topics of publishers.
+    pub(super) fn new(streams: usize) -> Self {
+        Self { newest: Recent::new(streams), ready: VecDeque::new() }
+    }
 }
 
 impl Order for Latest {
     fn on_message(&mut self, place: Place) {
-        let newest = self.newest.entry((place.source, place.topic));
-        let before = *newest.and_modify(|n| *n = (*n).max(place.index)).or_insert(place.index);
-        if before == place.index {
+        let newest = self.newest.entry(&(place.source, place.topic), || place.index);
+        *newest = place.index.max(*newest);
+        if *newest == place.index {
             // What still waits is old news now.
             self.ready.retain(|old| (old.source, old.topic) != (place.source, place.topic));
             self.ready.push_back(place);
@@ -33,7 +41,7 @@ mod tests {
 
     #[test]
     fn an_older_message_is_never_handed_over_after_a_newer_one() {
-        let mut order = Latest::default();
+        let mut order = Latest::new(8);
         order.on_message(at(5, 0, 2));
         assert_eq!(drain(&mut order), [5]);
         order.on_message(at(4, 0, 1));
@@ -43,7 +51,7 @@ mod tests {
 
     #[test]
     fn of_several_that_wait_only_the_newest_is_left() {
-        let mut order = Latest::default();
+        let mut order = Latest::new(8);
         [1, 2, 3].into_iter().for_each(|n| order.on_message(at(n, 0, n)));
         assert_eq!(drain(&mut order), [3]);
     }

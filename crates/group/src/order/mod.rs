@@ -14,6 +14,11 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 use fanfare_proto::{InstanceId, NodeId};
 
+/// Publishers, or topics of publishers, of which a rule remembers how far they are. Of more, the one used
+/// least lately counts as new: `latest` may then hand over something older once, and what waits for a
+/// number waits until all before it is settled.
+pub(crate) const STREAMS_MAX: usize = 65_536;
+
 /// One life of a publisher.
 pub(crate) type Source = (NodeId, InstanceId);
 
@@ -43,9 +48,9 @@ pub(crate) trait Order: Debug + Send {
 pub(crate) fn rule(ordering: Ordering) -> Box<dyn Order> {
     match ordering {
         Ordering::Arrival => Box::new(arrival::Arrival::default()),
-        Ordering::Source => Box::new(source::SourceOrder::default()),
-        Ordering::SourceTopic => Box::new(source_topic::SourceTopicOrder::default()),
-        Ordering::Latest => Box::new(latest::Latest::default()),
+        Ordering::Source => Box::new(source::SourceOrder::new(STREAMS_MAX)),
+        Ordering::SourceTopic => Box::new(source_topic::SourceTopicOrder::new(STREAMS_MAX)),
+        Ordering::Latest => Box::new(latest::Latest::new(STREAMS_MAX)),
     }
 }
 

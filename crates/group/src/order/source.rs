@@ -1,13 +1,21 @@
 //! Each publisher's messages in the order of publication, whatever their topics.
 
 use super::{Order, Place, Source};
+use crate::recent::Recent;
 use alloc::collections::BTreeMap;
 
 /// Holds back what has something unsettled before it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SourceOrder {
     held: BTreeMap<(Source, u64), Place>,
-    settled: BTreeMap<Source, u64>,
+    settled: Recent<Source, u64>,
+}
+
+impl SourceOrder {
+    /// For at most so many publishers.
+    pub(super) fn new(sources: usize) -> Self {
+        Self { held: BTreeMap::new(), settled: Recent::new(sources) }
+    }
 }
 
 impl Order for SourceOrder {
@@ -15,7 +23,7 @@ impl Order for SourceOrder {
         self.held.insert((place.source, place.index), place);
     }
     fn on_settled(&mut self, source: Source, index: u64) {
-        let settled = self.settled.entry(source).or_default();
+        let settled = self.settled.entry(&source, || 0);
         *settled = index.max(*settled);
     }
     fn poll(&mut self) -> Option<Place> {
@@ -33,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_message_waits_for_all_that_was_published_before_it() {
-        let mut order = SourceOrder::default();
+        let mut order = SourceOrder::new(8);
         [2, 0, 3].into_iter().for_each(|index| order.on_message(at(index, index as u32, 0)));
         order.on_settled(SOURCE, 1);
         assert_eq!(drain(&mut order), [0]);
@@ -44,7 +52,7 @@ mod tests {
 
     #[test]
     fn what_will_never_come_is_not_waited_for() {
-        let mut order = SourceOrder::default();
+        let mut order = SourceOrder::new(8);
         order.on_message(at(7, 0, 3));
         assert_eq!(drain(&mut order), []);
         order.on_settled(SOURCE, 8);
