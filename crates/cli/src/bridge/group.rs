@@ -44,7 +44,7 @@ pub(crate) struct GroupArgs {
     /// What --cache-dir is for the other group
     #[arg(long, value_name = "DIR", requires = "cache_dir")]
     to_cache_dir: Option<PathBuf>,
-    /// Topics that go to the other group; without --back also those that come from there [default: #]
+    /// Topics that go to the other group; without --back also those that come from there; all without it
     #[arg(long = "topic", value_name = "PATTERN")]
     topics: Vec<String>,
     /// Topics that come from the other group
