@@ -3,7 +3,7 @@
 //! Each file in `tests/` is one behaviour of the protocol, each test one sentence about it. A test
 //! states loss, delay and seed in its first lines; `FANFARE_SEED` puts another seed in its place.
 
-use fanfare_proto::Duration;
+use fanfare_proto::{Bitrate, Duration, FecConfig, ReceiverConfig, SenderConfig, SessionConfig};
 use fanfare_sim::{Host, Hosts, Plan};
 
 /// The first host of every plan here: it sends.
@@ -38,4 +38,22 @@ pub const fn ms(n: u64) -> Duration {
 #[must_use]
 pub const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
+}
+
+/// A node of a small group at 1 Mbit/s, which sends and receives.
+#[must_use]
+pub fn member() -> SessionConfig {
+    let fec = FecConfig { source: 64, parity: 64, ..FecConfig::default() };
+    let sender = SenderConfig {
+        rate: Bitrate::mbps(1),
+        fec,
+        group_size: 10,
+        grtt_initial: ms(50),
+        ..SenderConfig::default()
+    };
+    SessionConfig {
+        sender: Some(sender),
+        receiver: Some(ReceiverConfig { objects_max: 1024, ..ReceiverConfig::default() }),
+        ..SessionConfig::default()
+    }
 }

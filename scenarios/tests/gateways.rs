@@ -1,8 +1,8 @@
 //! Groups joined by gateways: one, two, a ring; a gateway that dies, one that begins anew, a partition.
 
 use fanfare_group::{Filter, GroupConfig, Options, Subscription, Topic};
-use fanfare_proto::{Bitrate, FecConfig, ReceiverConfig, SenderConfig, SessionConfig, Time};
-use fanfare_scenarios::{ms, plan, secs};
+use fanfare_proto::Time;
+use fanfare_scenarios::{member, plan, secs};
 use fanfare_sim::{Change, GatewayPlan, Host, Hosts, Link, Plan, Publication, Report, Until};
 use std::collections::BTreeSet;
 
@@ -11,19 +11,7 @@ const MEMBERS: u16 = 4;
 
 /// `groups` groups of [`MEMBERS`] nodes that subscribe to everything, one after the other.
 fn groups(seed: u64, groups: u8) -> Plan {
-    let fec = FecConfig { source: 64, parity: 64, ..FecConfig::default() };
-    let sender = SenderConfig {
-        rate: Bitrate::mbps(1),
-        fec,
-        group_size: 10,
-        grtt_initial: ms(50),
-        ..SenderConfig::default()
-    };
-    let node = SessionConfig {
-        sender: Some(sender),
-        receiver: Some(ReceiverConfig { objects_max: 1024, ..ReceiverConfig::default() }),
-        ..SessionConfig::default()
-    };
+    let node = member();
     let everything = Subscription::new(Filter::new("#").unwrap());
     let count = u16::from(groups) * MEMBERS;
     let mut plan = (0..count + 8).fold(plan(seed), |plan, _| plan.host(node.clone()));

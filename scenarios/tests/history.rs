@@ -1,8 +1,7 @@
 //! Who comes late and wants what is recent: ages told by a publisher, and by others when it is gone.
 
 use fanfare_group::{Filter, GroupConfig, History, Subscription, Topic};
-use fanfare_proto::{Bitrate, FecConfig, ReceiverConfig, SenderConfig, SessionConfig};
-use fanfare_scenarios::{SENDER, ms, plan, secs};
+use fanfare_scenarios::{SENDER, member, plan, secs};
 use fanfare_sim::{Change, Host, Hosts, Link, Plan, Publication, Report, Until};
 
 /// A message every 20 s for ten minutes.
@@ -24,19 +23,7 @@ fn all(history: History) -> Subscription {
 /// A publisher, three who listen from the start, and one who comes late; clocks run apart by up to
 /// 200 ppm.
 fn group(seed: u64, size: u64) -> Plan {
-    let fec = FecConfig { source: 64, parity: 64, ..FecConfig::default() };
-    let sender = SenderConfig {
-        rate: Bitrate::mbps(1),
-        fec,
-        group_size: 10,
-        grtt_initial: ms(50),
-        ..SenderConfig::default()
-    };
-    let node = SessionConfig {
-        sender: Some(sender),
-        receiver: Some(ReceiverConfig { objects_max: 1024, ..ReceiverConfig::default() }),
-        ..SessionConfig::default()
-    };
+    let node = member();
     let plan = (0..=LATE.0).fold(plan(seed), |plan, _| plan.host(node.clone()));
     let plan = plan
         .cooperate(Hosts::All, GroupConfig::default())

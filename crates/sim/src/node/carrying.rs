@@ -1,6 +1,9 @@
 //! What a gateway has its host publish.
 
-use super::{AHEAD, Node, Offer, SHORT};
+use super::{
+    Node, Offer,
+    publishing::{AHEAD, SHORT},
+};
 use crate::speaker::Speaker;
 use fanfare_group::Crossing;
 use fanfare_proto::{Duration, ObjectKey, ObjectKind, Time};
