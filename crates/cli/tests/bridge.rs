@@ -58,9 +58,7 @@ fn bridge(stage: &Stage, plain: &Plain, more: &[&str]) -> Running {
 }
 
 fn sub(stage: &Stage, filter: &str) -> Running {
-    let mut running = stage.start("sub", &[filter]);
-    running.wait_for("start");
-    running
+    stage.sub(&[filter])
 }
 
 fn publish(stage: &Stage, topic: &str, text: &str) {

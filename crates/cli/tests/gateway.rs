@@ -19,9 +19,7 @@ fn gateway(here: &Stage, there: &Stage, more: &[&str]) -> Running {
 }
 
 fn sub(stage: &Stage, filter: &str) -> Running {
-    let mut running = stage.start("sub", &[filter]);
-    running.wait_for("start");
-    running
+    stage.sub(&[filter])
 }
 
 fn publish(stage: &Stage, topic: &str, text: &str, more: &[&str]) {

@@ -5,9 +5,7 @@ mod support;
 use support::{Running, Stage, assert_same};
 
 fn sub(stage: &Stage, args: &[&str]) -> Running {
-    let mut running = stage.start("sub", args);
-    running.wait_for("start");
-    running
+    stage.sub(args)
 }
 
 /// A path as the command line takes it.

@@ -85,6 +85,13 @@ impl Stage {
         Self::start_in(&self.group, command, args)
     }
 
+    /// A subscriber that listens.
+    pub(crate) fn sub(&self, args: &[&str]) -> Running {
+        let mut running = self.start("sub", args);
+        running.wait_for("start");
+        running
+    }
+
     fn start_in<A: AsRef<OsStr>>(group: &str, command: &str, args: &[A]) -> Running {
         let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
         let net = ["--group", group, "--interface", "127.0.0.1", "--json"].map(OsStr::new);
