@@ -103,6 +103,8 @@ pub struct Conditions {
     pub congestion_control: &'static str,
     /// Rate of the line to each receiver in bit/s, with a queue of [`LINE_QUEUE_MS`].
     pub line_bps: Option<u64>,
+    /// Fanfare group nodes in the same group, with traffic of their own.
+    pub company: usize,
     /// Segment size in bytes.
     pub segment: u16,
     /// Most seconds from the sender's start to the last receiver's last byte.
@@ -131,7 +133,7 @@ impl Cell {
 
     /// Whether any endpoint is ours.
     pub fn needs_fanfare(&self) -> bool {
-        self.direction != NRL_TO_NRL
+        self.direction != NRL_TO_NRL || self.conditions.company > 0
     }
 }
 
@@ -150,6 +152,7 @@ impl Conditions {
             rate_bps: 20_000_000,
             congestion_control: "fixed",
             line_bps: None,
+            company: 0,
             segment: 1400,
             limit_seconds: 40,
         }
@@ -229,6 +232,20 @@ impl Conditions {
     #[must_use]
     pub fn mbps(mut self, rate: u64) -> Self {
         self.rate_bps = rate * 1_000_000;
+        self
+    }
+
+    /// So many Fanfare group nodes beside it, three at least.
+    #[must_use]
+    pub fn company(mut self, nodes: usize) -> Self {
+        self.company = nodes;
+        self
+    }
+
+    /// Sending rate in kbit/s.
+    #[must_use]
+    pub fn kbps(mut self, rate: u64) -> Self {
+        self.rate_bps = rate * 1_000;
         self
     }
 

@@ -12,6 +12,7 @@ const ALL: &[Direction] = &[OURS_TO_NRL, NRL_TO_OURS, OURS_TO_OURS, NRL_TO_NRL];
 const MIXED: &[Direction] = &[OURS_TO_NRL, NRL_TO_OURS];
 const NO_CONTROL: &[Direction] = &[OURS_TO_NRL, NRL_TO_OURS, OURS_TO_OURS];
 const NRL_SENDS: &[Direction] = &[NRL_TO_OURS];
+const NRL_ALONE: &[Direction] = &[NRL_TO_NRL];
 const OURS_SENDS: &[Direction] = &[OURS_TO_NRL, OURS_TO_OURS];
 
 /// Every cell, in the order of the table.
@@ -36,6 +37,7 @@ fn conditions() -> Vec<(Conditions, &'static [Direction], bool)> {
     list.extend(losses());
     list.extend(codes());
     list.extend(feedback());
+    list.extend(company());
     list.extend(large());
     list
 }
@@ -103,6 +105,16 @@ fn feedback() -> Vec<(Conditions, &'static [Direction], bool)> {
         (new("flush-only").no_acks(), MIXED, FULL).lossy(10, 10),
         (new("late-join").size(4_000_000).receivers(3).late(), ALL, FULL),
         (new("late-join-loss").size(4_000_000).receivers(3).late(), MIXED, FULL).lossy(10, 10),
+    ]
+}
+
+/// As long as it takes the company to repair, and to serve one that comes after 9 s. Its nodes are NORM
+/// receivers of the file, too: they ask for what they lack of it, and the sender repeats that.
+fn company() -> Vec<(Conditions, &'static [Direction], bool)> {
+    let cell = |name| Conditions::new(name).size(1_600_000).kbps(1_000).receivers(2).company(5);
+    vec![
+        (cell("company"), NRL_ALONE, FULL).lossy(0, 0),
+        (cell("company-loss-10").limit(60), NRL_ALONE, FULL).lossy(10, 10),
     ]
 }
 

@@ -3,7 +3,7 @@
 //! In reading order: [`tool`] runs system programs, [`lab`] makes hosts as namespaces, [`impair`]
 //! loses and counts packets, [`process`] watches a program in a host, [`nrl`] and [`fanfare`] are
 //! the two peers, [`payload`] the files that travel and [`scratch`] where they lie, [`cell`] one experiment as data, [`cells`] the
-//! list of them, [`run`] carries one out, [`matrix`] all of them, [`report`] writes the table,
+//! list of them, [`company`] group nodes beside one, [`run`] carries one out, [`matrix`] all of them, [`report`] writes the table,
 //! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss,
 //! [`congestion`] fills a narrow line, [`power`] fails the power
 //! of a receiver, [`tcp`] compares the simulator's TCP with this kernel's.
@@ -12,6 +12,7 @@
 
 pub mod cell;
 pub mod cells;
+pub mod company;
 pub mod congestion;
 pub mod decode;
 pub mod efficiency;

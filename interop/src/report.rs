@@ -67,7 +67,7 @@ fn row(cell: &Cell, status: &Status) -> String {
         c.name,
         cell.direction,
         c.receivers,
-        if c.arrival == Arrival::Late { ", one late" } else { "" },
+        beside(c),
         c.loss.inbound_permille / 10,
         c.loss.outbound_permille / 10,
         code(c),
@@ -75,6 +75,15 @@ fn row(cell: &Cell, status: &Status) -> String {
         if c.acks { "yes" } else { "no" },
         amount(c),
     )
+}
+
+/// What is special of those who are there.
+fn beside(c: &Conditions) -> String {
+    match (c.arrival, c.company) {
+        (Arrival::Late, _) => ", one late".into(),
+        (Arrival::Early, 0) => String::new(),
+        (Arrival::Early, nodes) => format!(", beside {nodes} group nodes"),
+    }
 }
 
 fn flat(text: &str) -> String {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::cell::{Arrival, Cell, Feedback, LINE_QUEUE_MS, Party};
+use crate::company::{self, Company};
 use crate::fanfare::Fanfare;
 use crate::impair::{self, Loss, Sent};
 use crate::lab::{Family, Host, Lab};
@@ -63,8 +64,10 @@ struct Receiver {
 pub fn run(cell: &Cell, peers: &Peers, options: &Options) -> Result<Outcome, ToolError> {
     let scratch = Scratch::new()?;
     let files = make_files(cell, scratch.path())?;
-    let lab = Lab::new(cell.conditions.receivers + 1, Family::V4)?;
-    let (sender_host, receiver_hosts) = split(&lab);
+    let receivers = cell.conditions.receivers;
+    let lab = Lab::new(receivers + 1 + cell.conditions.company, Family::V4)?;
+    let (sender_host, others) = split(&lab);
+    let (receiver_hosts, company) = others.split_at(receivers);
     impair::apply(sender_host, Loss::default())?;
     for host in receiver_hosts {
         impair::apply(host, cell.conditions.loss)?;
@@ -75,7 +78,8 @@ pub fn run(cell: &Cell, peers: &Peers, options: &Options) -> Result<Outcome, Too
     let capture =
         options.capture.as_deref().map(|to| start_capture(sender_host, to)).transpose()?;
     let mut experiment = Experiment { cell, peers, files, receivers: Vec::new() };
-    let outcome = experiment.go(sender_host, receiver_hosts, scratch.path(), options)?;
+    let hosts = (sender_host, receiver_hosts, company);
+    let outcome = experiment.go(hosts, scratch.path(), options)?;
     if let Some(mut capture) = capture {
         capture.terminate()?;
     }
@@ -90,10 +94,10 @@ struct Experiment<'a> {
 }
 
 impl Experiment<'_> {
+    /// `hosts`: of the sender, of the receivers, and of group nodes beside them.
     fn go(
         &mut self,
-        sender_host: &Host,
-        hosts: &[Host],
+        (sender_host, hosts, company): (&Host, &[Host], &[Host]),
         scratch: &Path,
         options: &Options,
     ) -> Result<Outcome, ToolError> {
@@ -103,6 +107,11 @@ impl Experiment<'_> {
             self.start_receiver(host, index, scratch)?;
         }
         self.await_receivers()?;
+        let peers = self.peers;
+        let mut company = match company {
+            [] => None,
+            hosts => Some(Company::start(fanfare(peers)?, (GROUP, PORT), hosts, scratch)?),
+        };
         let began = Instant::now();
         let deadline = began + Duration::from_secs(self.cell.conditions.limit_seconds);
         let mut sender = Process::start("sender", self.sender_command(sender_host)?)?;
@@ -110,13 +119,20 @@ impl Experiment<'_> {
             self.await_a_third(sender_host, &mut sender, deadline)?;
             self.start_receiver(host, early.len(), scratch)?;
         }
+        if let Some(company) = &mut company {
+            company.complete()?;
+        }
         let failure = self.judge(&mut sender, deadline)?;
         let seconds = began.elapsed().as_secs_f64();
         let sent = impair::sent(sender_host)?;
         let unhurt = self.unhurt(hosts, sent)?;
+        let failure = match &company {
+            Some(company) => failure.or(company.judge()?).or_else(|| self.unheard_company()),
+            None => failure,
+        };
         let failure = failure.or(self.goodbye()?).or_else(|| self.inspect()).or(unhurt);
         if let Some(directory) = &options.keep {
-            self.save(&sender, directory)?;
+            self.save(&sender, company.as_ref(), directory)?;
         }
         Ok(Outcome { failure, seconds, sent })
     }
@@ -222,8 +238,7 @@ impl Experiment<'_> {
     }
 
     fn fanfare(&self) -> Result<&Fanfare, ToolError> {
-        let missing = || ToolError::Missing { program: "fanfare (set FANFARE_BIN)".into() };
-        self.peers.fanfare.as_ref().ok_or_else(missing)
+        fanfare(self.peers)
     }
 
     /// Waits for the sender's end and for every file; says what was wrong.
@@ -259,6 +274,14 @@ impl Experiment<'_> {
                 .iter()
                 .map(|file| (receiver.process.label(), file, file.check(&receiver.directory)))
         })
+    }
+
+    /// Who lost nothing has the company's message, too: its publisher answers nobody.
+    fn unheard_company(&self) -> Option<String> {
+        let lossless = self.cell.conditions.loss.inbound_permille == 0;
+        let deaf = self.receivers.iter().find(|one| !company::is_heard_by(&one.process));
+        let deaf = deaf.filter(|_| lossless && self.cell.direction.receiver == Party::Nrl)?;
+        Some(format!("{} lacks the company's message", deaf.process.label()))
     }
 
     /// Ends the receivers: ours must end by themselves, NRL's are told to.
@@ -310,15 +333,28 @@ impl Experiment<'_> {
         })
     }
 
-    fn save(&self, sender: &Process, directory: &Path) -> Result<(), ToolError> {
+    fn save(
+        &self,
+        sender: &Process,
+        company: Option<&Company<'_>>,
+        directory: &Path,
+    ) -> Result<(), ToolError> {
         let directory = directory.join(self.cell.name().replace([' ', '→'], "_"));
         fs::create_dir_all(&directory).map_err(tool::at(directory.display()))?;
         sender.save(&directory.join("sender"));
+        if let Some(company) = company {
+            company.save(&directory);
+        }
         for (index, receiver) in self.receivers.iter().enumerate() {
             receiver.process.save(&directory.join(format!("receiver-{}", index + 1)));
         }
         Ok(())
     }
+}
+
+fn fanfare(peers: &Peers) -> Result<&Fanfare, ToolError> {
+    let missing = || ToolError::Missing { program: "fanfare (set FANFARE_BIN)".into() };
+    peers.fanfare.as_ref().ok_or_else(missing)
 }
 
 fn split(lab: &Lab) -> (&Host, &[Host]) {

@@ -127,25 +127,87 @@ fn interop() -> Outcome {
     Outcome::Passed
 }
 
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Asked<'a> {
+    Help,
+    Crash(&'a [String]),
+    SmallFiles(&'a [String]),
+    /// All steps, or the one of this name.
+    Steps(Option<&'a str>),
+}
+
+impl<'a> Asked<'a> {
+    /// Errors: what is not understood. A step takes no options: with one that it does not know it must
+    /// not run for an hour.
+    fn parse(args: &'a [String], steps: &[&str]) -> Result<Self, String> {
+        let Some((task, options)) = args.split_first() else {
+            return Err("task: none is given".into());
+        };
+        if args.iter().any(|word| matches!(word.as_str(), "--help" | "-h" | "help")) {
+            return Ok(Self::Help);
+        }
+        let asked = match task.as_str() {
+            "crash" => return Ok(Self::Crash(options)),
+            "small-files" => return Ok(Self::SmallFiles(options)),
+            "ci" => Self::Steps(None),
+            name if steps.contains(&name) => Self::Steps(Some(name)),
+            name => return Err(format!("task '{name}': no such task")),
+        };
+        match options.first() {
+            None => Ok(asked),
+            Some(option) => Err(format!("option '{option}': {task} takes none")),
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    let Some(task) = std::env::args().nth(1) else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    };
-    if task == "crash" {
-        let args: Vec<String> = std::env::args().skip(2).collect();
-        return simulated_crash::run(&args).unwrap_or_else(|| crash::run(&args));
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let steps = steps();
+    let names: Vec<&str> = steps.iter().map(|step| step.name).collect();
+    match Asked::parse(&args, &names) {
+        Ok(Asked::Help) => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        Ok(Asked::Crash(options)) => {
+            simulated_crash::run(options).unwrap_or_else(|| crash::run(options))
+        }
+        Ok(Asked::SmallFiles(options)) => small_files::run(options),
+        Ok(Asked::Steps(wanted)) => {
+            let chosen = |step: &Step| wanted.is_none_or(|name| step.name == name);
+            step::run_all(steps.into_iter().filter(chosen).collect())
+        }
+        Err(why) => {
+            eprintln!("error: {why}.\n{USAGE}");
+            ExitCode::from(2)
+        }
     }
-    if task == "small-files" {
-        return small_files::run(&std::env::args().skip(2).collect::<Vec<_>>());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<String, String> {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Asked::parse(&args, &["fmt", "tidy"]).map(|asked| format!("{asked:?}"))
     }
-    let chosen: Vec<Step> = match task.as_str() {
-        "ci" => steps(),
-        name => steps().into_iter().filter(|step| step.name == name).collect(),
-    };
-    if chosen.is_empty() {
-        eprintln!("error: task '{task}': no such task.\n{USAGE}");
-        return ExitCode::from(2);
+
+    #[test]
+    fn help_is_given_wherever_it_is_asked_for_and_runs_nothing() {
+        for line in ["--help", "help", "-h", "ci --help", "fmt -h", "crash --rounds 3 --help"] {
+            assert_eq!(parse(line).as_deref(), Ok("Help"), "{line}");
+        }
     }
-    step::run_all(chosen)
+
+    #[test]
+    fn what_a_task_does_not_know_is_refused_before_anything_runs() {
+        assert_eq!(parse("ci").as_deref(), Ok("Steps(None)"));
+        assert_eq!(parse("tidy").as_deref(), Ok("Steps(Some(\"tidy\"))"));
+        assert!(parse("crash --rounds 3").is_ok());
+        for line in ["", "fly", "ci --quick", "ci fmt", "tidy --fix"] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
 }

@@ -17,6 +17,11 @@ pub(crate) fn run(args: &[String]) -> Option<ExitCode> {
     };
     let crashes = option("--simulated")?;
     let seed = option("--seed").unwrap_or("1");
+    let known = |pair: &[String]| matches!(pair[0].as_str(), "--simulated" | "--seed");
+    if let Some(other) = args.chunks(2).find(|pair| !known(pair)) {
+        eprintln!("error: {}: no option of a simulated crash.", other[0]);
+        return Some(ExitCode::from(2));
+    }
     if crashes.parse::<u64>().is_err() || seed.parse::<u64>().is_err() {
         eprintln!("error: crash ({crashes}, seed {seed}): not two numbers. Try --simulated 100000");
         return Some(ExitCode::from(2));

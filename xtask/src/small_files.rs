@@ -29,19 +29,12 @@ struct Plan {
 
 /// `small-files [--files N] [--size BYTES] [--receivers N] [--runs N] [--rate RATE[,RATE]] [--dir DIR]`.
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    let text = |name: &str| {
-        let at = args.iter().position(|arg| arg == name);
-        at.and_then(|at| args.get(at + 1)).map(String::as_str)
-    };
-    let number = |name, default| text(name).and_then(|n| n.parse().ok()).unwrap_or(default);
-    let parent = text("--dir").map_or_else(std::env::temp_dir, PathBuf::from);
-    let plan = Plan {
-        files: number("--files", 100_000),
-        size: number("--size", 1000),
-        receivers: number("--receivers", 3),
-        runs: number("--runs", 3),
-        rates: text("--rate").unwrap_or("100M,200M").split(',').map(str::to_owned).collect(),
-        dir: parent.join(format!("fanfare-small-files-{}", std::process::id())),
+    let plan = match Plan::parse(args) {
+        Ok(plan) => plan,
+        Err(why) => {
+            eprintln!("error: {why}.");
+            return ExitCode::from(2);
+        }
     };
     let outcome = plan.measure();
     let _ = fs::remove_dir_all(&plan.dir);
@@ -55,6 +48,33 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 impl Plan {
+    fn parse(args: &[String]) -> Result<Self, String> {
+        let mut plan = Self {
+            files: 100_000,
+            size: 1000,
+            receivers: 3,
+            runs: 3,
+            rates: ["100M", "200M"].map(str::to_owned).into(),
+            dir: std::env::temp_dir(),
+        };
+        let mut words = args.iter();
+        while let Some(name) = words.next() {
+            let value = words.next().ok_or_else(|| format!("{name}: needs a value"))?;
+            let number = || value.parse().map_err(|_| format!("{name} ({value}): not a number"));
+            match name.as_str() {
+                "--files" => plan.files = number()?,
+                "--size" => plan.size = number()?,
+                "--receivers" => plan.receivers = number()?,
+                "--runs" => plan.runs = number()?,
+                "--rate" => plan.rates = value.split(',').map(str::to_owned).collect(),
+                "--dir" => plan.dir = value.into(),
+                _ => return Err(format!("{name}: no such option")),
+            }
+        }
+        plan.dir.push(format!("fanfare-small-files-{}", std::process::id()));
+        Ok(plan)
+    }
+
     fn measure(&self) -> Result<(), String> {
         let build = ["build", "--quiet", "--release", "--locked", "-p", "fanfare-cli"];
         if let Outcome::Failed(why) = step::cargo(&build, &[]) {

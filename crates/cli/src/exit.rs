@@ -72,6 +72,11 @@ impl Failure {
         Self { text: format!("stream ({stream}): {}", self.text), ..self.clone() }
     }
 
+    /// The same of one of several groups of a node.
+    pub(crate) fn of_group(&self, name: &str) -> Self {
+        Self { text: format!("group ({name}): {}", self.text), ..self.clone() }
+    }
+
     pub(crate) fn usage(code: &'static str, text: impl Into<String>) -> Self {
         Self::new(Exit::Usage, code, text)
     }

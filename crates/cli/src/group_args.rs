@@ -56,6 +56,11 @@ impl MemberArgs {
         self.cache_dir.is_some()
     }
 
+    /// Where.
+    pub(crate) fn cache_dir(&self) -> Option<&PathBuf> {
+        self.cache_dir.as_ref()
+    }
+
     /// Makes a member.
     pub(crate) fn join(
         &self,

@@ -82,6 +82,11 @@ pub(crate) fn stop_on_interrupt(stopper: Stopper) {
     state.stoppers.push(stopper);
 }
 
+/// Whether the user wants it to stop.
+pub(crate) fn is_asked() -> bool {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner).asked
+}
+
 /// Calls this when the user wants to stop.
 pub(crate) fn call_on_interrupt(call: Option<Box<dyn Fn() + Send>>) {
     STATE.lock().unwrap_or_else(PoisonError::into_inner).tell = call;

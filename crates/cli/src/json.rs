@@ -10,8 +10,8 @@ mod sending;
 
 pub(crate) use filling::hex;
 pub(crate) use messages::{
-    Broker, Held, Lost, Member, MemberLine, MessageLine, Published, Sent, StatusLine, Subscribed,
-    Way,
+    Broker, GatewayLine, Held, Lost, Member, MemberLine, MessageLine, Published, Sent, StatusLine,
+    Subscribed, Way, WayLine,
 };
 pub(crate) use receiving::{
     Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object, Resumed, Sender,
@@ -53,6 +53,7 @@ pub(crate) enum Line {
     Member(Member),
     Lost(Lost),
     Broker(Broker),
+    Gateway(GatewayLine),
     Subscribed(Subscribed),
     Status(Box<StatusLine>),
     Reloaded(Reloaded),
@@ -61,7 +62,7 @@ pub(crate) enum Line {
     Result(Box<ResultLine>),
 }
 
-/// The same of one of several streams.
+/// The same of one of several streams, or groups.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StreamLine {
     #[serde(flatten)]
@@ -69,11 +70,24 @@ pub(crate) struct StreamLine {
     /// Its group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stream: Option<String>,
+    /// What a node calls its group.
+    #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
+    within: Option<String>,
 }
 
 impl StreamLine {
     pub(crate) fn new(line: &Line, stream: &str) -> Self {
-        Self { line: line.clone(), stream: Some(stream.to_owned()) }
+        Self { line: line.clone(), stream: Some(stream.to_owned()), within: None }
+    }
+
+    /// Of a group of a node of several.
+    pub(crate) fn within(line: &Line, group: &str) -> Self {
+        Self { line: line.clone(), stream: None, within: Some(group.to_owned()) }
+    }
+
+    /// What it says, whosever it is.
+    pub(crate) fn into_line(self) -> Line {
+        self.line
     }
 
     /// The line, without its end.
@@ -203,6 +217,8 @@ pub(crate) enum ResultLine {
         to: Way,
         back: Way,
         refused: u64,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ways: Vec<WayLine>,
     },
     Nats {
         ok: bool,
@@ -262,7 +278,7 @@ mod tests {
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion layers \
-                   published sent held message member lost broker subscribed status";
+                   published sent held message member lost broker gateway subscribed status";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

@@ -32,6 +32,9 @@ pub(crate) enum Request {
         tag: Option<u64>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         replace: bool,
+        /// In which group of the node, by its name; default the first.
+        #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
     },
     /// Subscribes for as long as the connection stands.
     Subscribe {
@@ -48,9 +51,16 @@ pub(crate) enum Request {
         deadline_ms: Option<u64>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unreliable: bool,
+        /// In which group of the node, by its name; default the first.
+        #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
     },
-    /// How the node stands.
-    Status {},
+    /// How the node stands in a group.
+    Status {
+        /// As above.
+        #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
+    },
 }
 
 /// Bytes of hexadecimal digits.

@@ -2,7 +2,8 @@
 //!
 //! - `send`, `recv`, `demo`, `doctor`, `sim`, `lab`, `bench`, `generate`: a file per command;
 //!   `publish`, `subscribe`: `pub` and `sub`, `group_args`: what they have in common;
-//!   `member`: `node`, `local`: its socket; `bridge`: to plain UDP multicast, and to NATS
+//!   `member`: `node`, `local`: its socket; `bridge`: to other groups, plain UDP multicast, and
+//!   NATS; `gateway`: what gateways between groups have in common
 //! - `streams`, `streams_args`: several `send` at once, of one process
 //! - `config`: their options from a file, and again on SIGHUP
 //! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show
@@ -21,6 +22,7 @@ mod deletion;
 mod demo;
 mod doctor;
 mod exit;
+mod gateway;
 mod generate;
 mod group_args;
 mod interrupt;

@@ -1,44 +1,33 @@
-//! `fanfare node`: a member of a group that is always there, for programs on this machine.
+//! `fanfare node`: a member of one or more groups that is always there, for programs on this machine.
+//!
+//! Here: its options, and its status; `serving`: it runs.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::mpsc::RecvTimeoutError,
-    time::Duration,
-};
+mod serving;
+
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use fanfare_node::{
-    NodeBuilder,
-    group::{GroupEvent, GroupOptions},
-    messaging::{Filter, Subscription},
-};
+use fanfare_node::{GroupSpec, NodeBuilder, group::GroupOptions, messaging::Filter};
 
 use crate::{
-    config::FileArgs,
+    config::{FileArgs, GatewaySettings, GroupSettings},
     exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs},
-    interrupt,
-    json::{Line, Sent},
-    local::{
-        Request,
-        client::Client,
-        server::{self, Server},
-    },
+    json::{GatewayLine, Line, MemberLine, StatusLine, WayLine},
+    local::{Request, client::Client},
     net_args::NetArgs,
     progress::{Output, OutputArgs},
 };
 
 /// Where programs speak to the node.
 const SOCKET: &str = "/run/fanfare/node.sock";
-/// How often to look whether the node still lives; events come at once.
-const POLL: Duration = Duration::from_millis(500);
 
 /// Take part in a group for programs on this machine
 ///
 /// They publish and subscribe through a local socket: 'fanfare pub --via', 'fanfare sub --via', or a
-/// line of JSON for each request.
+/// line of JSON for each request. Several groups, and gateways between them, are set in a file.
 #[derive(Debug, Args)]
-#[command(mut_arg("group", |group| group.default_value(GROUP)), args_conflicts_with_subcommands = true)]
+#[command(mut_arg("group", |group| group.default_value(GROUP).alias("address")), args_conflicts_with_subcommands = true)]
 pub(crate) struct NodeArgs {
     #[command(subcommand)]
     command: Option<NodeCommand>,
@@ -50,6 +39,12 @@ pub(crate) struct NodeArgs {
     topics: Vec<String>,
     #[command(flatten)]
     pub(crate) file: FileArgs,
+    /// Of the file, where it names them: then the group above is none.
+    #[arg(skip)]
+    pub(crate) groups: Vec<GroupSettings>,
+    /// Between them.
+    #[arg(skip)]
+    pub(crate) gateways: Vec<GatewaySettings>,
     #[command(flatten)]
     member: MemberArgs,
     #[command(flatten)]
@@ -82,7 +77,7 @@ pub(crate) fn run(args: &NodeArgs) -> Exit {
         }
         None => {
             let output = Output::new(args.output);
-            let result = serve(args, &output);
+            let result = serving::serve(args, &output);
             (output, result)
         }
     };
@@ -90,6 +85,11 @@ pub(crate) fn run(args: &NodeArgs) -> Exit {
 }
 
 impl NodeArgs {
+    /// Where it takes part: group, interface as it is given, TTL.
+    pub(crate) fn place(&self) -> Result<(GroupSpec, Option<String>, u8), Failure> {
+        Ok((self.net.group()?, self.net.interface(), self.net.ttl()?))
+    }
+
     /// The options, understood.
     pub(crate) fn plan(&self) -> Result<(NodeBuilder, GroupOptions, Vec<Filter>), Failure> {
         let (builder, mut options) = self.member.plan(&self.net)?;
@@ -99,62 +99,99 @@ impl NodeArgs {
     }
 }
 
-fn serve(args: &NodeArgs, output: &Output) -> Result<Exit, Failure> {
-    let (builder, options, filters) = args.plan()?;
-    let group = builder.join(options)?;
-    // Before there is a socket: who asks for the history is given it whole.
-    for filter in filters {
-        group.subscribe(Subscription::new(filter))?;
-    }
-    let server = Server::listen(&args.socket, group.handle())?;
-    interrupt::stop_on_interrupt(group.stopper());
-    group_args::show_start(&group, "in group", output);
-    output.text(&format!("programs speak to it at {}", args.socket.display()));
-    loop {
-        match group.next_event(POLL) {
-            Ok(GroupEvent::Message(message)) => server.hand_out(&message),
-            // What says that there is room for more: to clients only what they asked for is said.
-            Ok(GroupEvent::Sent { key }) => output.event(&Line::Sent(Sent { id: key.object.0 })),
-            Ok(event) => {
-                group_args::show(&event, output);
+/// What only several groups together show to be wrong: whose it is, and why.
+pub(crate) fn clashes(groups: &[(&str, &NodeArgs)]) -> Vec<(usize, Failure)> {
+    let mut clashes = Vec::new();
+    for (number, (_, args)) in groups.iter().enumerate() {
+        for (other, before) in &groups[..number] {
+            let (Ok(group), Ok(taken)) = (args.net.group(), before.net.group()) else { continue };
+            let interfaces = (args.net.interface(), before.net.interface());
+            if group == taken && interfaces.0 == interfaces.1 {
+                clashes.push((number, same(&group.group.to_string(), other)));
             }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+            let dir = args.member.cache_dir();
+            if let Some(dir) = dir.filter(|_| dir == before.member.cache_dir()) {
+                let text = format!(
+                    "cache-dir ({}): is that of group {other}. Give each its own",
+                    dir.display()
+                );
+                clashes.push((number, Failure::usage("cache.shared", text)));
+            }
         }
     }
-    server::close(&args.socket);
-    drop(group);
-    if output.is_json() {
-        output.event(&Line::early_result(Exit::Interrupted as u8));
-    }
-    Ok(Exit::Interrupted)
+    clashes
+}
+
+fn same(address: &str, other: &str) -> Failure {
+    let text = format!(
+        "group ({address}): has the address and the interface of group {other}. Give another address or \
+         interface"
+    );
+    Failure::usage("group.same", text)
 }
 
 fn status(path: &Path, output: &Output) -> Result<Exit, Failure> {
-    let line = Client::connect(path)?.ask(&Request::Status {})?;
-    if let Line::Status(status) = &line {
-        let names = |member: &crate::json::MemberLine| match member.hears_us {
-            Some(false) => format!("{:08x} (does not hear us)", member.id),
-            _ => format!("{:08x}", member.id),
-        };
-        let members: Vec<String> = status.members.iter().map(names).collect();
-        output.data(&format!("node     {:08x}", status.node));
-        output.data(&format!("members  {}  {}", members.len(), members.join(" ")));
-        output.data(&format!("own      {} messages that it can repair", status.own));
-        let kept = crate::units::size(status.kept_bytes);
-        output.data(&format!("kept     {} messages of others, {kept}", status.kept));
-        output.data(&format!(
-            "repairs  {} sent for others ({} sums), {} heard, {} of use",
-            status.repairs_sent, status.sums_sent, status.repairs_heard, status.repairs_useful
-        ));
-        output.data(&format!(
-            "refused  {} frames, {} messages whose bytes were wrong, {} evicted",
-            status.frames_refused, status.wrong, status.evicted
-        ));
+    let mut client = Client::connect(path)?;
+    let mut shown = Vec::new();
+    let mut left = vec![None];
+    while let Some(within) = left.pop() {
+        let line = client.ask(&Request::Status { within: within.clone() })?;
+        let Line::Status(status) = &line else { continue };
+        let name = within.clone().or_else(|| status.groups.first().cloned());
+        if within.is_none() {
+            // The first has answered; the others in their order.
+            left.extend(status.groups.iter().skip(1).rev().cloned().map(Some));
+        }
+        if let Some(name) = &name {
+            output.data(&format!("group    {name}"));
+        }
+        show_status(status, output);
+        for gateway in status.gateways.iter().filter(|gateway| !shown.contains(&gateway.groups)) {
+            show_gateway(gateway, output);
+        }
+        shown.extend(status.gateways.iter().map(|gateway| gateway.groups.clone()));
+        match &name {
+            Some(name) => output.event_of(name, &line),
+            None => output.event(&line),
+        }
     }
-    output.event(&line);
     if output.is_json() {
         output.event(&Line::early_result(Exit::Done as u8));
     }
     Ok(Exit::Done)
+}
+
+fn show_gateway(gateway: &GatewayLine, output: &Output) {
+    output.data(&format!("gateway  {}; {} refused", gateway.groups.join(", "), gateway.refused));
+    for line in &gateway.ways {
+        let WayLine { from, to, way } = line;
+        output.data(&format!(
+            "         {from} to {to}: {} carried ({}), {} left to others, {} wait",
+            way.carried,
+            crate::units::size(way.bytes),
+            way.left,
+            way.waiting
+        ));
+    }
+}
+
+fn show_status(status: &StatusLine, output: &Output) {
+    let names = |member: &MemberLine| match member.hears_us {
+        Some(false) => format!("{:08x} (does not hear us)", member.id),
+        _ => format!("{:08x}", member.id),
+    };
+    let members: Vec<String> = status.members.iter().map(names).collect();
+    output.data(&format!("node     {:08x}", status.node));
+    output.data(&format!("members  {}  {}", members.len(), members.join(" ")));
+    output.data(&format!("own      {} messages that it can repair", status.own));
+    let kept = crate::units::size(status.kept_bytes);
+    output.data(&format!("kept     {} messages of others, {kept}", status.kept));
+    output.data(&format!(
+        "repairs  {} sent for others ({} sums), {} heard, {} of use",
+        status.repairs_sent, status.sums_sent, status.repairs_heard, status.repairs_useful
+    ));
+    output.data(&format!(
+        "refused  {} frames, {} messages whose bytes were wrong, {} evicted",
+        status.frames_refused, status.wrong, status.evicted
+    ));
 }

@@ -105,6 +105,11 @@ impl NetArgs {
         self.interface.clone()
     }
 
+    /// This node's id, if one is given.
+    pub(crate) fn node_id(&self) -> Option<&str> {
+        self.node_id.as_deref()
+    }
+
     /// The group as it is meant.
     pub(crate) fn group(&self) -> Result<GroupSpec, Failure> {
         let spec =
@@ -121,7 +126,7 @@ impl NetArgs {
         Ok(spec)
     }
 
-    fn ttl(&self) -> Result<u8, Failure> {
+    pub(crate) fn ttl(&self) -> Result<u8, Failure> {
         self.ttl.parse().map_err(|_| {
             Failure::usage(
                 "ttl.invalid",

@@ -36,12 +36,20 @@ pub(crate) struct Output {
     bar: ProgressBar,
     /// Which of several it is that speaks.
     stream: Option<String>,
+    /// It is a group of a node of several.
+    is_group: bool,
 }
 
 impl Output {
     pub(crate) fn new(args: OutputArgs) -> Self {
         let bar = ProgressBar::with_draw_target(None, target(args));
-        Self { args, verbose: AtomicBool::new(args.verbose > 0), bar, stream: None }
+        Self {
+            args,
+            verbose: AtomicBool::new(args.verbose > 0),
+            bar,
+            stream: None,
+            is_group: false,
+        }
     }
 
     /// Where several streams show how far they are, one beneath the other.
@@ -53,6 +61,11 @@ impl Output {
     pub(crate) fn of_stream(args: OutputArgs, stream: &str, bars: &MultiProgress) -> Self {
         let bar = bars.add(ProgressBar::no_length()).with_prefix(format!("{stream} "));
         Self { bar, stream: Some(stream.to_owned()), ..Self::new(args) }
+    }
+
+    /// The same for a group of a node that has several.
+    pub(crate) fn of_group(args: OutputArgs, name: &str) -> Self {
+        Self { stream: Some(name.to_owned()), is_group: true, ..Self::new(args) }
     }
 
     /// Prints events from now on, or no more.
@@ -74,10 +87,18 @@ impl Output {
         }
     }
 
+    /// The same about a group of a node that has several.
+    pub(crate) fn event_of(&self, group: &str, line: &Line) {
+        if self.args.json {
+            print_line(&StreamLine::within(line, group).to_text());
+        }
+    }
+
     /// A line as it is printed: with the stream's name, if it is one of several.
     pub(crate) fn line_text(&self, line: &Line) -> String {
         match &self.stream {
             None => line.to_text(),
+            Some(group) if self.is_group => StreamLine::within(line, group).to_text(),
             Some(stream) => StreamLine::new(line, stream).to_text(),
         }
     }
@@ -105,8 +126,11 @@ impl Output {
 
     /// Why the command fails, shown even with `--quiet`.
     pub(crate) fn failure(&self, failure: &Failure) {
-        let of_stream = self.stream.as_ref().map(|name| failure.of_stream(name));
-        let failure = of_stream.as_ref().unwrap_or(failure);
+        let named = self.stream.as_ref().map(|name| match self.is_group {
+            true => failure.of_group(name),
+            false => failure.of_stream(name),
+        });
+        let failure = named.as_ref().unwrap_or(failure);
         self.bar.suspend(|| eprintln!("{failure}"));
         self.event(&Line::Error(Line::message(failure.code, failure.to_string())));
     }

@@ -71,6 +71,9 @@ pub(crate) struct PubArgs {
     /// Through the node at this socket, which keeps it, instead of taking part
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["wait", "one_way", "stay", "lines", "group", "cache_dir"])]
     via: Option<PathBuf>,
+    /// In this group of that node, by its name [default: its first]
+    #[arg(long, value_name = "NAME", requires = "via")]
+    via_group: Option<String>,
     /// Stay so long afterwards and repair what is asked for
     #[arg(long, value_name = "TIME")]
     stay: Option<String>,
@@ -155,7 +158,8 @@ fn publish(args: &PubArgs, output: &Output) -> Result<Exit, Failure> {
     let plan = args.plan()?;
     let mut source = args.source()?;
     if let Some(path) = &args.via {
-        return publish_via(path, &plan, &mut *source, output);
+        let via = (path.as_path(), args.via_group.clone());
+        return publish_via(via, &plan, &mut *source, output);
     }
     // One message is read whole before anything is sent: it may be too long.
     let whole = match args.lines {
@@ -179,7 +183,7 @@ fn publish(args: &PubArgs, output: &Output) -> Result<Exit, Failure> {
 }
 
 fn publish_via(
-    path: &Path,
+    (path, within): (&Path, Option<String>),
     plan: &Plan,
     source: &mut dyn Read,
     output: &Output,
@@ -199,6 +203,7 @@ fn publish_via(
         expiry_ms: plan.options.expiry.map(|expiry| expiry.as_millis() as u64),
         tag: plan.options.tag,
         replace: plan.options.replaces,
+        within,
     };
     output.event(&Client::connect(path)?.ask(&request)?);
     if output.is_json() {

@@ -63,6 +63,9 @@ pub(crate) struct SubArgs {
     /// Through the node at this socket instead of taking part
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["out", "group", "cache_dir"])]
     via: Option<PathBuf>,
+    /// In this group of that node, by its name [default: its first]
+    #[arg(long, value_name = "NAME", requires = "via")]
+    via_group: Option<String>,
     /// End after so many messages
     #[arg(long, value_name = "N")]
     count: Option<u64>,
@@ -87,7 +90,8 @@ enum Order {
 
 /// What a client of a node asks for, and the filter as it wrote it.
 pub(crate) fn subscription_of(request: Request) -> Result<(String, Subscription), Failure> {
-    let Request::Subscribe { filter, order, history, priority, deadline_ms, unreliable } = request
+    let Request::Subscribe { filter, order, history, priority, deadline_ms, unreliable, .. } =
+        request
     else {
         return Err(Failure::usage("request.invalid", "request: is no subscription"));
     };
@@ -162,6 +166,7 @@ impl SubArgs {
                 priority: Some(self.priority),
                 deadline_ms: self.deadline.as_deref().map(millis).transpose()?,
                 unreliable: self.unreliable,
+                within: self.via_group.clone(),
             };
             output.event(&client.ask(&request)?);
         }

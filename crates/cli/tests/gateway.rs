@@ -78,10 +78,66 @@ fn of_two_gateways_one_carries_and_the_other_stands_in_for_it() {
 }
 
 #[test]
+fn a_gateway_of_three_groups_brings_what_is_published_in_one_to_both_others_once() {
+    let (here, there) = stages();
+    let third = Stage::new();
+    let more = ["--to", &third.group, "--standby", "300ms", "--to-rate", "2M", "--back-rate", "1M"];
+    let gateway = gateway(&here, &there, &more);
+    let mut subs = [sub(&here, "#"), sub(&there, "#"), sub(&third, "#")];
+    publish(&here, "a", "from the first", &[]);
+    publish(&there, "a", "from the second", &[]);
+    publish(&third, "a", "from the third", &[]);
+    let expected = ["from the first", "from the second", "from the third"];
+    for sub in &mut subs {
+        let mut texts: Vec<String> =
+            (0..3).map(|_| sub.wait_for("message")["text"].as_str().unwrap().to_owned()).collect();
+        texts.sort();
+        assert_eq!(texts, expected);
+    }
+    gateway.interrupt();
+    let result = gateway.end().expect(130).result().clone();
+    let ways = result["ways"].as_array().unwrap();
+    assert_eq!(ways.len(), 6, "{result}");
+    assert!(ways.iter().all(|way| way["carried"] == 1 && way["doubled"] == 0), "{result}");
+    assert_eq!((&result["to"]["carried"], &result["back"]["carried"]), (&2.into(), &2.into()));
+    for sub in subs {
+        sub.interrupt();
+        assert_eq!(sub.end().all("message").len(), 3, "each came once");
+    }
+}
+
+#[test]
+fn a_gateway_with_caches_that_was_killed_goes_on_and_brings_nothing_again() {
+    let (here, there) = stages();
+    let dirs = [here.path("here"), here.path("there")].map(|dir| dir.to_str().unwrap().to_owned());
+    let caches = ["--cache-dir", &dirs[0], "--to-cache-dir", &dirs[1], "--standby", "300ms"];
+    let begin = || gateway(&here, &there, &[&caches[..], &["--node-id", "7"]].concat());
+    let first = begin();
+    let mut subs = [sub(&here, "#"), sub(&there, "#")];
+    let heard = |subs: &mut [Running; 2], text: &str| {
+        subs.iter_mut().for_each(|sub| assert_eq!(sub.wait_for("message")["text"], text));
+    };
+    for text in ["one", "two", "three"] {
+        publish(&here, "a", text, &[]);
+        heard(&mut subs, text);
+    }
+    first.kill();
+    let second = begin();
+    publish(&here, "a", "four", &[]);
+    heard(&mut subs, "four");
+    publish(&there, "a", "five", &[]);
+    heard(&mut subs, "five");
+    second.interrupt();
+    let result = second.end().expect(130).result().clone();
+    let carried = (&result["to"]["carried"], &result["back"]["carried"]);
+    assert_eq!(carried, (&1.into(), &1.into()), "{result}");
+}
+
+#[test]
 fn mistakes_are_told_before_a_gateway_joins() {
     let (here, there) = stages();
-    let (group, to) = (here.group.clone(), there.group.clone());
-    let cases: [(&[&str], &str, &str); 9] = [
+    let (group, to, other) = (here.group.clone(), there.group.clone(), "239.255.42.8:6004");
+    let cases: [(&[&str], &str, &str); 14] = [
         (&["--to", &group], "is the group itself", "group.same"),
         (&["--to", "10.0.0.1:6004"], "10.0.0.1 is not a multicast address", "group.not_multicast"),
         (&["--to", "nowhere"], "nowhere", "group.invalid"),
@@ -91,6 +147,23 @@ fn mistakes_are_told_before_a_gateway_joins() {
         (&["--to", &to, "--back-rate", "0"], "back rate (0): ", "rate.invalid"),
         (&["--to", &to, "--standby", "0s"], "is no time", "time.invalid"),
         (&["--to", &to, "--cache-dir", "/tmp/x"], "Give --to-cache-dir", "cache.one_sided"),
+        (
+            &["--to", &to, "--cache-dir", "/tmp/x", "--to-cache-dir", "/tmp/x"],
+            "is given for two groups",
+            "cache.shared",
+        ),
+        (&["--to", &to, "--node-id", "5"], "would bring all of it again", "cache.missing"),
+        (&["--to", &to, "--to", &to], "is given twice", "group.same"),
+        (
+            &["--to", &to, "--to", other, "--to-ttl=1", "--to-ttl=2", "--to-ttl=3"],
+            "to-ttl: is given 3 times, --to 2",
+            "to.unpaired",
+        ),
+        (
+            &["--to", &to, "--to", other, "--cache-dir=/tmp/x", "--to-cache-dir=/tmp/y"],
+            "1 of 2 are there",
+            "cache.one_sided",
+        ),
     ];
     for (args, expected, code) in cases {
         let ended = here.start("bridge", &[&["group"], args].concat()).end().expect(2);

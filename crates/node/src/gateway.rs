@@ -2,8 +2,11 @@
 //! others.
 //!
 //! What crosses, the machine says ([`fanfare_group::gateway`]); here are the threads around it. All that
-//! is heard, in either group, comes to the caller's thread by one channel; each group has a thread that
+//! is heard, in whatever group, comes to the caller's thread by one channel; each group has a thread that
 //! publishes there, so that a full one does not hold up the others.
+//!
+//! A gateway has its groups for itself ([`Gateway::open`]), or shares members with others, who tell it
+//! what these hear ([`Gateway::among`], [`Ear`]).
 
 use std::{
     sync::{
@@ -15,7 +18,9 @@ use std::{
     time::Duration,
 };
 
-use fanfare_group::{Crossing, Gateway as Machine, GatewayConfig, Heard, Route, Side};
+use fanfare_group::{
+    Crossing, Gateway as Machine, GatewayConfig, Heard, Route, Side, Subscription,
+};
 use fanfare_proto::NodeId;
 
 use crate::{
@@ -43,10 +48,32 @@ pub enum GatewayEvent {
 #[derive(Debug)]
 enum News {
     Event(Side, GroupEvent),
+    Heard(Side, Box<Message>),
     /// A message was published, or was not.
     Published(Side, Result<(), GroupError>),
-    /// A member has ended.
+    /// A member has ended, or the gateway is to.
     End,
+}
+
+/// By which a gateway is told what a member hears that it shares with others.
+#[derive(Debug, Clone)]
+pub struct Ear {
+    side: Side,
+    news: SyncSender<News>,
+}
+
+impl Ear {
+    /// A message came by one of the gateway's subscriptions ([`Gateway::subscriptions`]); waits while it is
+    /// behind.
+    pub fn hear(&self, message: Box<Message>) {
+        // Where the gateway has ended, nobody wants it.
+        let _ = self.news.send(News::Heard(self.side, message));
+    }
+
+    /// The gateway is to end.
+    pub fn close(&self) {
+        let _ = self.news.send(News::End);
+    }
 }
 
 /// The thread that publishes in a group, as the caller's sees it.
@@ -54,6 +81,14 @@ enum News {
 struct Writer {
     crossings: SyncSender<Crossing<Body>>,
     on_their_way: Arc<AtomicUsize>,
+    /// Its member has ended: what would go there waits, within the machine's bounds.
+    closed: bool,
+}
+
+impl Writer {
+    fn has_room(&self) -> bool {
+        !self.closed && self.on_their_way.load(Ordering::Acquire) < AHEAD
+    }
 }
 
 /// A gateway, running.
@@ -64,6 +99,9 @@ pub struct Gateway {
     writers: Vec<Writer>,
     clock: Clock,
     news: Receiver<News>,
+    ears: Vec<Ear>,
+    /// The members are its own, and end with it.
+    owns: bool,
     /// Messages that a group did not take.
     refused: u64,
     threads: Vec<JoinHandle<()>>,
@@ -80,26 +118,57 @@ impl Gateway {
         config: GatewayConfig,
         seed: u64,
     ) -> Result<Self, BuildError> {
-        let (sender, news) = sync_channel(HEARD);
-        let (mut threads, mut writers) = (Vec::new(), Vec::new());
         let members: Vec<GroupHandle> = groups.iter().map(|group| group.handle()).collect();
-        for (number, group) in groups.iter_mut().enumerate() {
-            let (side, news) = (Side(number as u8), sender.clone());
+        let mut gateway = Self::among(members, routes, config, seed)?;
+        gateway.owns = true;
+        for (group, ear) in groups.iter_mut().zip(gateway.ears.clone()) {
             if let Some(events) = group.take_events() {
-                let tell = move || pass_on(side, &events, &news);
-                threads.push(spawn("fanfare-events", tell)?);
+                let tell = move || pass_on(ear.side, &events, &ear.news);
+                gateway.threads.push(spawn("fanfare-events", tell)?);
             }
+        }
+        Ok(gateway)
+    }
+
+    /// A gateway between members whose events others take: [`Self::ear`] is told of its messages.
+    ///
+    /// # Errors
+    /// What this machine refuses: threads.
+    pub fn among(
+        members: Vec<GroupHandle>,
+        routes: Vec<Route>,
+        config: GatewayConfig,
+        seed: u64,
+    ) -> Result<Self, BuildError> {
+        let (sender, news) = sync_channel(HEARD);
+        let (mut threads, mut writers, mut ears) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, member) in members.iter().enumerate() {
+            let (side, news) = (Side(number as u8), sender.clone());
+            ears.push(Ear { side, news: news.clone() });
             let (crossings, to_publish) = sync_channel(AHEAD);
             let on_their_way = Arc::new(AtomicUsize::new(0));
-            let (member, count, news) = (group.handle(), on_their_way.clone(), sender.clone());
+            let (member, count) = (member.clone(), on_their_way.clone());
             let publish = move || publish_all(side, &member, &to_publish, &count, &news);
             threads.push(spawn("fanfare-gateway", publish)?);
-            writers.push(Writer { crossings, on_their_way });
+            writers.push(Writer { crossings, on_their_way, closed: false });
         }
         let clock = Clock::start();
         let nodes: Vec<NodeId> = members.iter().map(GroupHandle::id).collect();
         let machine = Machine::new(clock.now(), &nodes, routes, config, seed);
-        Ok(Self { machine, members, writers, clock, news, refused: 0, threads })
+        let (owns, refused) = (false, 0);
+        Ok(Self { machine, members, writers, clock, news, ears, owns, refused, threads })
+    }
+
+    /// What its member in a group has to subscribe to for it.
+    #[must_use]
+    pub fn subscriptions(&self, side: Side) -> Vec<Subscription> {
+        self.machine.subscriptions(side)
+    }
+
+    /// By which it is told what a member hears; `None` for a side that there is not.
+    #[must_use]
+    pub fn ear(&self, side: Side) -> Option<Ear> {
+        self.ears.get(usize::from(side.0)).cloned()
     }
 
     /// Begins to hear the groups.
@@ -143,13 +212,18 @@ impl Gateway {
             let due = self.machine.next_timeout().filter(|due| *due > now);
             let next = due.map_or(end, |due| due.min(end));
             match self.news.recv_timeout(next.since(now)) {
-                Ok(News::Event(side, GroupEvent::Message(message))) => {
-                    self.on_message(side, &message);
-                }
+                Ok(
+                    News::Event(side, GroupEvent::Message(message)) | News::Heard(side, message),
+                ) => self.on_message(side, &message),
                 Ok(News::Event(side, event)) => return Ok(GatewayEvent::Group(side, event)),
                 Ok(News::Published(_, Ok(()))) | Err(RecvTimeoutError::Timeout) => {}
                 Ok(News::Published(side, Err(error))) => {
                     self.refused += 1;
+                    if let (GroupError::Ended, Some(writer)) =
+                        (&error, self.writers.get_mut(usize::from(side.0)))
+                    {
+                        writer.closed = true;
+                    }
                     return Ok(GatewayEvent::NotPublished(side, error));
                 }
                 Ok(News::End) | Err(RecvTimeoutError::Disconnected) => {
@@ -169,9 +243,7 @@ impl Gateway {
     fn carry(&mut self) {
         let Self { machine, writers, clock, .. } = self;
         let writer = |side: Side| writers.get(usize::from(side.0));
-        let has_room = |side: Side| {
-            writer(side).is_some_and(|writer| writer.on_their_way.load(Ordering::Acquire) < AHEAD)
-        };
+        let has_room = |side: Side| writer(side).is_some_and(Writer::has_room);
         while let Some(crossing) = machine.poll(clock.now(), has_room) {
             if let Some(writer) = writer(crossing.to) {
                 writer.on_their_way.fetch_add(1, Ordering::AcqRel);
@@ -184,9 +256,10 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        for member in &self.members {
+        for member in self.members.iter().filter(|_| self.owns) {
             member.stopper().stop();
         }
+        self.ears.clear();
         // Whoever waits for room in a channel, or for more, is let go first.
         drop(std::mem::replace(&mut self.news, sync_channel(0).1));
         self.writers.clear();

@@ -1,18 +1,19 @@
-//! `fanfare bridge group`: a gateway between two groups.
+//! `fanfare bridge group`: a gateway between a group and one or more others.
 
-use std::{path::PathBuf, sync::mpsc::RecvTimeoutError, time::Duration};
+use std::{path::PathBuf, sync::mpsc::RecvTimeoutError};
 
 use clap::Args;
 use fanfare_node::{
     gateway::{Gateway, GatewayEvent},
     group::{Group, GroupEvent},
-    messaging::{Filter, GatewayConfig, GatewayStats, Route, Side},
+    messaging::{Filter, Route, Side},
     proto::Bitrate,
 };
 
 use super::POLL;
 use crate::{
     exit::{Exit, Failure},
+    gateway,
     group_args::{self, GROUP, MemberArgs},
     interrupt,
     json::{Line, Way},
@@ -22,49 +23,51 @@ use crate::{
 };
 
 const HERE: Side = Side(0);
-const THERE: Side = Side(1);
+/// Other groups: what a gateway knows of each is in memory, and each has threads of its own.
+const OTHERS_MAX: usize = 15;
 
-/// Between two groups: what is published in one comes to the other, once
+/// Between groups: what is published in one comes to the others, once
 ///
 /// Several gateways may join the same groups, and groups may be in a ring: a message says where it was
 /// published first, and goes to no group that has it. Of several gateways one carries, the others stand
-/// by. What was published before the gateway came, and is still held, crosses too.
+/// by. What was published before the gateway came, and is still held, crosses too. With several --to,
+/// options that begin with to- or back- are given once for all, or as often as --to, in its order.
 #[derive(Debug, Args)]
 #[command(mut_arg("group", |group| group.default_value(GROUP)))]
 pub(crate) struct GroupArgs {
-    /// The other group and its port
-    #[arg(long, value_name = "GROUP:PORT")]
-    to: String,
+    /// Another group and its port; may be given several times
+    #[arg(long, required = true, value_name = "GROUP:PORT")]
+    to: Vec<String>,
     /// Interface of the other group, by name or address [default: that of --interface]
     #[arg(long, value_name = "NAME")]
-    to_interface: Option<String>,
+    to_interface: Vec<String>,
     /// Routers to pass in the other group, plus one [default: that of --ttl]
     #[arg(long, value_name = "N")]
-    to_ttl: Option<String>,
-    /// What --cache-dir is for the other group
+    to_ttl: Vec<String>,
+    /// What --cache-dir is for the other group, one for each --to
     #[arg(long, value_name = "DIR", requires = "cache_dir")]
-    to_cache_dir: Option<PathBuf>,
-    /// Topics that go to the other group; without --back also those that come from there; all without it
+    to_cache_dir: Vec<PathBuf>,
+    /// Topics that go to the other groups; without --back also those that come from there; all without it
     #[arg(long = "topic", value_name = "PATTERN")]
     topics: Vec<String>,
-    /// Topics that come from the other group
+    /// Topics that come from the other groups, and go from one of them to another
     #[arg(long = "back", value_name = "PATTERN", conflicts_with = "one_way")]
     back: Vec<String>,
-    /// Nothing comes from the other group
+    /// Nothing comes from the other groups
     #[arg(long)]
     one_way: bool,
     /// Most that goes to the other group, bits per second
-    #[arg(long, default_value = "1M", value_name = "RATE")]
-    to_rate: String,
+    #[arg(long, default_value = gateway::RATE, value_name = "RATE")]
+    to_rate: Vec<String>,
     /// Most that comes from the other group, bits per second
-    #[arg(long, default_value = "1M", value_name = "RATE")]
-    back_rate: String,
+    #[arg(long, default_value = gateway::RATE, value_name = "RATE")]
+    back_rate: Vec<String>,
     /// How long to leave a message to another gateway, while that carries; longer than a message takes
     /// through a group
-    #[arg(long, default_value = "1s", value_name = "TIME")]
+    #[arg(long, default_value = gateway::STANDBY, value_name = "TIME")]
     standby: String,
     /// How long to learn first what the groups already have
-    #[arg(long, default_value = "20s", value_name = "TIME")]
+    #[arg(long, default_value = gateway::LEARN, value_name = "TIME")]
     learn: String,
     #[command(flatten)]
     member: MemberArgs,
@@ -75,18 +78,52 @@ pub(crate) struct GroupArgs {
 }
 
 impl GroupArgs {
-    /// The other group's network.
-    fn there(&self) -> Result<NetArgs, Failure> {
-        let ttl = self.to_ttl.as_deref();
-        let there = self.net.elsewhere(&self.to, self.to_interface.as_deref(), ttl);
-        let to = there.group()?.group;
-        if to == self.net.group()?.group && there.interface() == self.net.interface() {
-            let text = format!(
-                "to ({to}): is the group itself. Give another group or port, or another --to-interface"
-            );
-            return Err(Failure::usage("group.same", text));
+    /// The other groups' networks.
+    fn there(&self) -> Result<Vec<NetArgs>, Failure> {
+        if self.to.len() > OTHERS_MAX {
+            let text =
+                format!("to: more than {OTHERS_MAX} groups. Join some of them by another gateway");
+            return Err(Failure::usage("group.many", text));
         }
-        Ok(there)
+        let mut all = vec![self.net.clone()];
+        for (number, to) in self.to.iter().enumerate() {
+            let interface = self.nth("to-interface", &self.to_interface, number)?;
+            let ttl = self.nth("to-ttl", &self.to_ttl, number)?;
+            let net =
+                self.net.elsewhere(to, interface.map(String::as_str), ttl.map(String::as_str));
+            let group = net.group()?.group;
+            for (place, other) in all.iter().enumerate() {
+                if other.group()?.group == group && other.interface() == net.interface() {
+                    let whose = if place == 0 { "the group itself" } else { "given twice" };
+                    let text = format!(
+                        "to ({group}): is {whose}. Give another group or port, or another --to-interface"
+                    );
+                    return Err(Failure::usage("group.same", text));
+                }
+            }
+            all.push(net);
+        }
+        Ok(all.split_off(1))
+    }
+
+    /// The value for one of the other groups: one for all of them, or one for each.
+    fn nth<'a, T>(
+        &self,
+        option: &str,
+        values: &'a [T],
+        number: usize,
+    ) -> Result<Option<&'a T>, Failure> {
+        match values.len() {
+            0 | 1 => Ok(values.first()),
+            count if count == self.to.len() => Ok(values.get(number)),
+            count => {
+                let groups = self.to.len();
+                let text = format!(
+                    "{option}: is given {count} times, --to {groups}. Give it once, or as often as --to"
+                );
+                Err(Failure::usage("to.unpaired", text))
+            }
+        }
     }
 
     /// What crosses, each way.
@@ -96,34 +133,54 @@ impl GroupArgs {
         };
         let to = if self.topics.is_empty() { &[String::from("#")][..] } else { &self.topics };
         let back = if self.back.is_empty() { to } else { &self.back };
-        let mut routes = vec![route((HERE, THERE), filters(to)?, rate("to rate", &self.to_rate)?)];
-        if !self.one_way {
-            routes.push(route((THERE, HERE), filters(back)?, rate("back rate", &self.back_rate)?));
+        let (to, back) = (filters(to)?, filters(back)?);
+        let mut routes = Vec::new();
+        for number in 0..self.to.len() {
+            let there = Side(number as u8 + 1);
+            let rate_of = |option, what, values: &[String]| {
+                let text = self.nth(option, values, number)?.cloned().unwrap_or_default();
+                units::rate_of(what, &text)
+            };
+            let to_rate = rate_of("to-rate", "to rate", &self.to_rate)?;
+            let back_rate = rate_of("back-rate", "back rate", &self.back_rate)?;
+            routes.push(route((HERE, there), to.clone(), to_rate));
+            if self.one_way {
+                continue;
+            }
+            routes.push(route((there, HERE), back.clone(), back_rate));
+            let others = (1..=self.to.len()).map(|other| Side(other as u8));
+            let others = others.filter(|other| *other != there);
+            routes.extend(others.map(|other| route((other, there), back.clone(), to_rate)));
         }
         Ok(routes)
     }
 
-    fn times(&self) -> Result<GatewayConfig, Failure> {
-        let standby = units::time("standby", &self.standby)?;
-        if standby == Duration::ZERO {
+    /// The directories of all groups, or of none.
+    fn cache_dirs(&self) -> Result<Vec<Option<PathBuf>>, Failure> {
+        let (own, others) = (self.member.cache_dir(), &self.to_cache_dir);
+        let given = others.len();
+        if own.is_some() && given != self.to.len() {
             let text = format!(
-                "standby ({}): is no time, in which no other gateway can be heard. Give more than a \
-                 message takes through a group, as 1s",
-                self.standby
+                "cache dir: is that of one group. Give --to-cache-dir for each --to, too; {given} of {} \
+                 are there",
+                self.to.len()
             );
-            return Err(Failure::usage("time.invalid", text));
+            return Err(Failure::usage("cache.one_sided", text));
         }
-        Ok(GatewayConfig { standby, learning: units::time("learn", &self.learn)? })
+        let there = (0..self.to.len()).map(|number| others.get(number));
+        let dirs: Vec<Option<PathBuf>> =
+            [own].into_iter().chain(there).map(Option::<&_>::cloned).collect();
+        for (number, dir) in dirs.iter().enumerate() {
+            if let Some(dir) = dir.as_ref().filter(|_| dirs[..number].contains(dir)) {
+                let text = format!(
+                    "to cache dir ({}): is given for two groups. Give each its own",
+                    dir.display()
+                );
+                return Err(Failure::usage("cache.shared", text));
+            }
+        }
+        Ok(dirs)
     }
-}
-
-fn rate(what: &str, text: &str) -> Result<Bitrate, Failure> {
-    let rate = units::rate_of(what, text)?;
-    if rate.as_bytes_per_second() <= 0.0 {
-        let text = format!("{what} ({text}): carries nothing. Give more, or --one-way");
-        return Err(Failure::usage("rate.invalid", text));
-    }
-    Ok(rate)
 }
 
 fn route((from, to): (Side, Side), filters: Vec<Filter>, rate: Bitrate) -> Route {
@@ -131,18 +188,18 @@ fn route((from, to): (Side, Side), filters: Vec<Filter>, rate: Bitrate) -> Route
 }
 
 pub(super) fn bridge(args: &GroupArgs, output: &Output) -> Result<Exit, Failure> {
-    let (there, routes, times) = (args.there()?, args.routes()?, args.times()?);
-    if args.member.is_durable() && args.to_cache_dir.is_none() {
-        let text = "cache dir: is that of one group. Give --to-cache-dir for the other, too";
-        return Err(Failure::usage("cache.one_sided", text));
+    let (there, routes) = (args.there()?, args.routes()?);
+    let times = gateway::times(&args.standby, &args.learn)?;
+    let dirs = args.cache_dirs()?;
+    gateway::remembers(args.net.node_id(), args.member.is_durable())?;
+    let mut groups = Vec::new();
+    for (net, dir) in [&args.net].into_iter().chain(&there).zip(dirs) {
+        groups.push(args.member.join(net, |options| {
+            // What it brought in an earlier life it is to hear of as what others bring.
+            options.config.hears_itself = true;
+            options.cache_dir = dir;
+        })?);
     }
-    // What it brought in an earlier life it is to hear of as what others bring.
-    let here = args.member.join(&args.net, |options| options.config.hears_itself = true)?;
-    let there = args.member.join(&there, |options| {
-        options.config.hears_itself = true;
-        options.cache_dir.clone_from(&args.to_cache_dir);
-    })?;
-    let mut groups = [here, there];
     let seed = u64::from(groups[0].id().0) << 32 | u64::from(groups[1].id().0);
     let mut gateway = Gateway::open(&mut groups, routes, times, seed)?;
     gateway.subscribe()?;
@@ -155,33 +212,27 @@ pub(super) fn bridge(args: &GroupArgs, output: &Output) -> Result<Exit, Failure>
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    let (to, back) = (gateway.stats(HERE, THERE), gateway.stats(THERE, HERE));
+    Ok(conclude(gateway, groups, output))
+}
+
+fn conclude(gateway: Gateway, groups: Vec<Group>, output: &Output) -> Exit {
+    let others = || (1..groups.len()).map(|other| Side(other as u8));
+    let to = Way::from(gateway::total(&gateway, others().map(|other| (HERE, other))));
+    let back = Way::from(gateway::total(&gateway, others().map(|other| (other, HERE))));
+    let names: Vec<String> = groups.iter().map(|group| group.address().to_string()).collect();
+    let ways = if groups.len() > 2 { gateway::ways(&gateway, &names) } else { Vec::new() };
     let refused = gateway.refused();
     drop(gateway);
     drop(groups);
-    Ok(conclude((to, back), refused, output))
-}
-
-fn conclude((to, back): (GatewayStats, GatewayStats), refused: u64, output: &Output) -> Exit {
-    let way = |name: &str, stats: GatewayStats| {
-        output.text(&format!(
-            "{name}: {} messages ({}) carried, {} left to other gateways, {} carried twice; \
-             {} expired, {} replaced, {} dropped, {} waited at the end",
-            stats.carried,
-            units::size(stats.bytes),
-            stats.left,
-            stats.doubled,
-            stats.expired,
-            stats.replaced,
-            stats.dropped + stats.too_far,
-            stats.waiting,
-        ));
-    };
-    way("to", to);
-    way("back", back);
+    if ways.is_empty() {
+        gateway::show("to", &to, output);
+        gateway::show("back", &back, output);
+    }
+    for line in &ways {
+        gateway::show(&format!("{} to {}", line.from, line.to), &line.way, output);
+    }
     if output.is_json() {
-        let (to, back) = (Way::from(to), Way::from(back));
-        output.event(&Line::gateway_result(Exit::Interrupted as u8, to, back, refused));
+        output.event(&Line::gateway_result(Exit::Interrupted as u8, (to, back), ways, refused));
     }
     Exit::Interrupted
 }

@@ -4,6 +4,7 @@
 //! - `options`: what a command takes: no list of its own, but clap's
 //! - `settings`: what a file sets, as words of the command line
 //! - `streams`: the options of several sendings, of another file
+//! - `groups`: a node's groups and the gateways between them: `[[group]]`, `[[gateway]]`
 //! - `trial`: which of it is wrong, by itself or beside the rest
 //! - `reload`: the same again while it runs; `check`: without running
 //!
@@ -11,23 +12,28 @@
 
 mod check;
 mod file;
+mod groups;
 mod options;
 mod reload;
 mod settings;
 mod streams;
 mod trial;
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, parser::ValueSource};
 
 pub(crate) use check::{ConfigArgs, run};
+pub(crate) use groups::{GatewaySettings, GroupSettings};
 pub(crate) use reload::Reload;
 pub(crate) use streams::StreamSettings;
 
-use crate::{Cli, Command, exit::Failure, progress::OutputArgs};
+use crate::{Cli, Command, exit::Failure, member::NodeArgs, progress::OutputArgs};
 use options::{Table, key_of, options_of};
-use settings::Setting;
+use settings::{Contents, Setting};
 
 /// Where options come from besides the command line.
 #[derive(Debug, Args)]
@@ -80,12 +86,15 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Cli, Refusal> {
     let Some((line, output)) = CommandLine::naming_a_file(words, "config") else {
         return Cli::try_parse_from(words).map_err(Refusal::Line);
     };
-    let settings = line.read_file().map_err(|(failures, json)| {
+    let Contents { settings, tables } = line.read_file().map_err(|(failures, json)| {
         let mut output = output;
         output.json |= json;
         Refusal::File(failures, output)
     })?;
     let mut cli = Cli::try_parse_from(line.with(&settings)).map_err(Refusal::Line)?;
+    if let Command::Node(args) = &mut cli.command {
+        (args.groups, args.gateways) = tables.complete(&line)?;
+    }
     let loaded = Some(Loaded { line, settings });
     match &mut cli.command {
         Command::Send(args) => args.file.loaded = loaded,
@@ -94,6 +103,27 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Cli, Refusal> {
         _ => {}
     }
     Ok(cli)
+}
+
+/// The groups of a node's file, for who does not run it: those in tables of their own, with their
+/// names, or the one of `[node]`. Errors: all mistakes.
+pub(crate) fn node_groups(file: &Path) -> Result<Vec<(Option<String>, NodeArgs)>, Vec<Failure>> {
+    let words = ["fanfare", "node"].map(OsString::from).to_vec();
+    let line = CommandLine { words, table: Table::Node, file: file.to_owned(), given: Vec::new() };
+    let refused = |error: &clap::Error| vec![Failure::usage("config.invalid", error.to_string())];
+    let Contents { settings, tables } = line.read_file().map_err(|(failures, _)| failures)?;
+    let (groups, _) = tables.complete(&line).map_err(|refusal| match refusal {
+        Refusal::Line(error) => refused(&error),
+        Refusal::File(failures, _) => failures,
+    })?;
+    if !groups.is_empty() {
+        return Ok(groups.into_iter().map(|group| (Some(group.name), group.args)).collect());
+    }
+    let cli = Cli::try_parse_from(line.with(&settings)).map_err(|error| refused(&error))?;
+    match cli.command {
+        Command::Node(args) => Ok(vec![(None, args)]),
+        _ => Ok(Vec::new()),
+    }
 }
 
 impl CommandLine {
@@ -111,10 +141,15 @@ impl CommandLine {
 
     /// What the file sets of what the command line leaves open; else all its mistakes, and whether
     /// it asks for JSON.
-    fn read_file(&self) -> Result<Vec<Setting>, (Vec<Failure>, bool)> {
-        let mut settings = settings::read(&self.file, self.table)?;
+    fn read_file(&self) -> Result<Contents, (Vec<Failure>, bool)> {
+        let mut contents = settings::read(&self.file, self.table)?;
+        self.leave_out_given(&mut contents.settings);
+        Ok(contents)
+    }
+
+    /// What the command line says itself counts.
+    fn leave_out_given(&self, settings: &mut Vec<Setting>) {
         settings.retain(|setting| !self.given.contains(&setting.id));
-        Ok(settings)
     }
 
     /// The command line as it would be without the file.

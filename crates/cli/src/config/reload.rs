@@ -116,7 +116,8 @@ impl Loaded {
         node: &Node,
         output: &Output,
     ) -> Result<Outcome, Vec<Failure>> {
-        let settings = self.line.read_file().map_err(|(failures, _)| failures)?;
+        let contents = self.line.read_file().map_err(|(failures, _)| failures)?;
+        let settings = contents.settings;
         let is_live = |setting: &&Setting| A::KEYS.contains(&setting.key.as_str());
         let kept = self.settings.iter().filter(|setting| !is_live(setting));
         let next: Vec<Setting> = kept.chain(settings.iter().filter(is_live)).cloned().collect();

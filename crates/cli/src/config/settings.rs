@@ -13,6 +13,7 @@ use toml::{
 
 use super::{
     file,
+    groups::{self, NodeTables},
     options::{Table, find, key_of, options_of},
     trial,
 };
@@ -91,13 +92,21 @@ impl<'a> Page<'a> {
     }
 }
 
+/// What a file says for a command.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub(super) settings: Vec<Setting>,
+    /// A node's groups, whatever the command.
+    pub(super) tables: NodeTables,
+}
+
 /// What a file sets for a command. Errors: all its mistakes, for whatever command, and whether it
 /// asks for JSON.
-pub(super) fn read(path: &Path, table: Table) -> Result<Vec<Setting>, (Vec<Failure>, bool)> {
+pub(super) fn read(path: &Path, table: Table) -> Result<Contents, (Vec<Failure>, bool)> {
     let text = file::read("config", path).map_err(|failure| (vec![failure], false))?;
     let page = Page::new(path, &text);
     let (root, is_whole) = page.parse(&text);
-    let mut wanted = Vec::new();
+    let (mut wanted, mut tables) = (Vec::new(), NodeTables::default());
     // What is broken hides keys: complaints about them would mislead.
     if is_whole {
         let readers = Table::ALL.map(|table| Reader::new(table, &page));
@@ -109,9 +118,13 @@ pub(super) fn read(path: &Path, table: Table) -> Result<Vec<Setting>, (Vec<Failu
                 wanted = settings;
             }
         }
+        tables = groups::read(root.get_ref(), &page);
     }
     let failures = page.into_failures();
-    if failures.is_empty() { Ok(wanted) } else { Err((failures, asks_for_json(&wanted))) }
+    if failures.is_empty() {
+        return Ok(Contents { settings: wanted, tables });
+    }
+    Err((failures, asks_for_json(&wanted)))
 }
 
 /// Whether they ask for JSON.
@@ -151,6 +164,9 @@ impl<'a> Reader<'a> {
         for level in levels {
             let mut here: Vec<&str> = Vec::new();
             for (key, value) in in_order(level) {
+                if groups::are_tables(key, value) {
+                    continue;
+                }
                 let Some(arg) = find(&self.command, key.get_ref()) else { continue };
                 let id = arg.get_id().as_str();
                 if here.contains(&id) {
@@ -211,6 +227,9 @@ fn note_strangers(root: &DeTable<'_>, readers: &[Reader<'_>], page: &Page<'_>) {
             }
             continue;
         }
+        if groups::are_tables(key, value) {
+            continue;
+        }
         let all = takers(key.get_ref());
         let shared: Vec<Table> = all.iter().copied().filter(|t| t.takes_shared()).collect();
         match if shared.is_empty() { &all[..] } else { &shared[..] } {
@@ -249,9 +268,7 @@ pub(super) fn note_unknown(key: &Key<'_>, known: impl Iterator<Item = String>, p
     let word = key.get_ref().replace('_', "-");
     let hint = match nearest(&word, known.iter().map(String::as_str)) {
         Some(near) => format!(", did you mean '{near}'?"),
-        None => {
-            String::from(": no option is called so. See 'fanfare send --help' and 'recv --help'")
-        }
+        None => String::from(": no option is called so. See --help of send, recv and node"),
     };
     page.note(key.span().start, &format!("unknown key '{}'", key.get_ref()), &hint);
 }

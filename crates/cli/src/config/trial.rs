@@ -88,13 +88,18 @@ fn names(text: &str, key: &str) -> bool {
 
 /// Notes it with its place: behind the value, or behind the name when the value is not told.
 fn note(setting: &Setting, failure: &Failure, page: &Page<'_>) {
-    let value = format!("({})", setting.value);
+    note_at(setting.at, &setting.value, failure, page);
+}
+
+/// The same of a value that is no setting.
+pub(super) fn note_at(at: usize, value: &str, failure: &Failure, page: &Page<'_>) {
+    let value = format!("({value})");
     let text = failure.text.as_str();
     let (what, why) = match text.find(&value) {
         Some(at) => text.split_at(at + value.len()),
         None => text.split_at(text.find(':').unwrap_or(text.len())),
     };
-    page.note(setting.at, what, why);
+    page.note(at, what, why);
 }
 
 /// What clap refuses, in our words.

@@ -10,8 +10,8 @@ use fanfare_node::{
 };
 
 use super::{
-    File, Line, MemberLine, Message, OutcomeLine, Progress, ReceiptLine, Receiver, Reported,
-    ResultLine, SlowLine, StatusLine, Way,
+    File, GatewayLine, Line, MemberLine, Message, OutcomeLine, Progress, ReceiptLine, Receiver,
+    Reported, ResultLine, SlowLine, StatusLine, Way, WayLine,
 };
 
 impl Line {
@@ -169,9 +169,14 @@ impl Line {
         }))
     }
 
-    pub(crate) fn gateway_result(exit: u8, to: Way, back: Way, refused: u64) -> Self {
+    pub(crate) fn gateway_result(
+        exit: u8,
+        (to, back): (Way, Way),
+        ways: Vec<WayLine>,
+        refused: u64,
+    ) -> Self {
         let ok = exit == 0;
-        Self::Result(Box::new(ResultLine::Gateway { ok, exit, to, back, refused }))
+        Self::Result(Box::new(ResultLine::Gateway { ok, exit, to, back, refused, ways }))
     }
 
     pub(crate) fn nats_result(exit: u8, crossed: fanfare_nats::Crossed) -> Self {
@@ -199,7 +204,11 @@ impl Line {
         Self::Result(Box::new(ResultLine::Subscribe { ok, exit, messages, unwritten, bytes }))
     }
 
-    pub(crate) fn status(status: &GroupStatus) -> Self {
+    /// `groups`: of a node of several, all of them; and the gateways that this one is in.
+    pub(crate) fn status(
+        status: &GroupStatus,
+        (groups, gateways): (Vec<String>, Vec<GatewayLine>),
+    ) -> Self {
         let member =
             |(id, hears_us): &(NodeId, Option<bool>)| MemberLine { id: id.0, hears_us: *hears_us };
         Self::Status(Box::new(StatusLine {
@@ -217,6 +226,8 @@ impl Line {
             frames_refused: status.group.frames_refused,
             wrong: status.group.wrong,
             evicted: status.group.evicted,
+            groups,
+            gateways,
         }))
     }
 

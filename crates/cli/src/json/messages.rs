@@ -86,6 +86,24 @@ impl From<GatewayStats> for Way {
     }
 }
 
+/// What a gateway of several groups has carried from one into another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct WayLine {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    #[serde(flatten)]
+    pub(crate) way: Way,
+}
+
+/// What a gateway between groups of a node has carried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GatewayLine {
+    pub(crate) groups: Vec<String>,
+    pub(crate) refused: u64,
+    pub(crate) ways: Vec<WayLine>,
+}
+
 /// A node of the group came or went, or says whether it hears this one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -139,6 +157,11 @@ pub(crate) struct StatusLine {
     pub(crate) frames_refused: u64,
     pub(crate) wrong: u64,
     pub(crate) evicted: u64,
+    /// Of a node of several groups: all of them, and the gateways that this one is in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) groups: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) gateways: Vec<GatewayLine>,
 }
 
 /// One that it has heard of late.

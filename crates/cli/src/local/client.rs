@@ -15,7 +15,7 @@ use std::{
 use super::{LINE_MAX, Request};
 use crate::{
     exit::{Exit, Failure},
-    json::Line,
+    json::{Line, StreamLine},
 };
 
 /// A node answers at once; one that does not hangs.
@@ -56,8 +56,8 @@ impl Client {
                     _ => return,
                 }
                 // What a newer node says beside is of no concern.
-                let Ok(line) = serde_json::from_str(&line) else { continue };
-                if told.send(line).is_err() {
+                let Ok(line) = serde_json::from_str::<StreamLine>(&line) else { continue };
+                if told.send(line.into_line()).is_err() {
                     return;
                 }
             }

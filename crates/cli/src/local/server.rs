@@ -19,15 +19,16 @@ use std::{
 };
 
 use fanfare_node::{
-    group::{Body, GroupHandle, Message},
-    messaging::{Options, SubscriptionId, description::PRIORITY_DEFAULT},
+    gateway::Ear,
+    group::{Body, GroupError, GroupHandle, Message},
+    messaging::{Options, Subscription, SubscriptionId, description::PRIORITY_DEFAULT},
 };
 
 use super::{LINE_MAX, MESSAGE_MAX, Request, unhex};
 use crate::{
     exit::{Exit, Failure},
     group_args,
-    json::{Line, Published, Subscribed},
+    json::{GatewayLine, Line, Published, StreamLine, Subscribed},
     subscribe::{self, message_line},
 };
 
@@ -55,23 +56,47 @@ impl Client {
     }
 }
 
-type Subscribers = BTreeMap<SubscriptionId, Arc<Client>>;
+/// Who wants what comes by a subscription.
+#[derive(Debug, Clone)]
+enum Subscriber {
+    Client(Arc<Client>),
+    /// A gateway of this node.
+    Gateway(Ear),
+}
+
+/// A subscription: the place of its group among the node's, and its number there.
+type Key = (usize, SubscriptionId);
+type Subscribers = BTreeMap<Key, Subscriber>;
+
+/// A group of the node, for clients.
+#[derive(Debug)]
+pub(crate) struct Served {
+    /// What it is called, where the node has several.
+    pub(crate) name: Option<String>,
+    pub(crate) group: GroupHandle,
+}
 
 /// What all clients share.
 #[derive(Debug)]
 pub(crate) struct Server {
-    group: GroupHandle,
+    groups: Vec<Served>,
     /// Held while one is added: its first messages may come before its number is known.
     subscribers: Mutex<Subscribers>,
+    /// What the node's gateways have carried, as far as they have said.
+    gateways: Mutex<Vec<GatewayLine>>,
     clients: AtomicUsize,
 }
 
 impl Server {
     /// Listens at `path`. A socket that nobody listens at any more gives way.
-    pub(crate) fn listen(path: &Path, group: GroupHandle) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn listen(path: &Path, groups: Vec<Served>) -> Result<Arc<Self>, Failure> {
         let listener = bind(path)?;
-        let server =
-            Arc::new(Self { group, subscribers: Mutex::default(), clients: AtomicUsize::new(0) });
+        let server = Arc::new(Self {
+            groups,
+            subscribers: Mutex::default(),
+            gateways: Mutex::default(),
+            clients: AtomicUsize::new(0),
+        });
         let accepting = server.clone();
         std::thread::Builder::new()
             .name("fanfare-socket".into())
@@ -122,10 +147,10 @@ impl Server {
                 Err(failure) => client.tell(error_line(&failure)),
             }
         }
-        for id in subscriptions {
-            self.subscribers().remove(&id);
+        for (place, id) in subscriptions {
+            self.subscribers().remove(&(place, id));
             // When the node has ended, so have its subscriptions.
-            let _ = self.group.unsubscribe(id);
+            let _ = self.groups[place].group.unsubscribe(id);
         }
         drop(client);
         let _ = writer.join();
@@ -139,7 +164,7 @@ impl Server {
         &self,
         request: &str,
         client: &Arc<Client>,
-        subscriptions: &mut Vec<SubscriptionId>,
+        subscriptions: &mut Vec<Key>,
     ) -> Result<Option<String>, Failure> {
         let request = serde_json::from_str(request).map_err(|error| {
             let text = format!("request: {error}. See docs/node.md");
@@ -147,26 +172,95 @@ impl Server {
         })?;
         match request {
             Request::Publish { .. } => self.publish(request).map(Some),
-            Request::Subscribe { .. } => {
+            Request::Subscribe { ref within, .. } => {
+                let place = self.place(within.as_deref())?;
                 let (filter, subscription) = subscribe::subscription_of(request)?;
                 let mut subscribers = self.subscribers();
-                let id = self.group.subscribe(subscription)?;
-                subscribers.insert(id, client.clone());
-                subscriptions.push(id);
+                let id = self.taken(place, self.groups[place].group.subscribe(subscription))?;
+                subscribers.insert((place, id), Subscriber::Client(client.clone()));
+                subscriptions.push((place, id));
                 // Before its first message: that waits for the lock.
                 let told = Line::Subscribed(Subscribed { filter, subscription: id.0 });
-                client.tell(told.to_text());
+                client.tell(self.text(place, &told));
                 Ok(None)
             }
-            Request::Status {} => Ok(Some(Line::status(&self.group.status()?).to_text())),
+            Request::Status { within } => self.status(self.place(within.as_deref())?).map(Some),
         }
     }
 
+    /// Which group is meant.
+    fn place(&self, within: Option<&str>) -> Result<usize, Failure> {
+        let Some(wanted) = within else { return Ok(0) };
+        let names = || self.groups.iter().filter_map(|served| served.name.as_deref());
+        names().position(|name| name == wanted).ok_or_else(|| {
+            let known: Vec<&str> = names().collect();
+            let known = match known[..] {
+                [] => String::from("Its only group has no name: leave it out"),
+                _ => format!("There are: {}", known.join(", ")),
+            };
+            let text = format!("in ({wanted}): this node has no group of that name. {known}");
+            Failure::usage("group.unknown", text)
+        })
+    }
+
+    /// A line about one of the groups, with its name where it has one.
+    fn text(&self, place: usize, line: &Line) -> String {
+        match &self.groups[place].name {
+            Some(name) => StreamLine::within(line, name).to_text(),
+            None => line.to_text(),
+        }
+    }
+
+    /// What a group says, or why not, with its name.
+    fn taken<T>(&self, place: usize, answer: Result<T, GroupError>) -> Result<T, Failure> {
+        answer.map_err(|error| match &self.groups[place].name {
+            Some(name) => Failure::from(error).of_group(name),
+            None => error.into(),
+        })
+    }
+
+    fn status(&self, place: usize) -> Result<String, Failure> {
+        let Served { name, group } = &self.groups[place];
+        let names = self.groups.iter().filter_map(|served| served.name.clone());
+        let gateways = self.gateways.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_in =
+            |gateway: &&GatewayLine| name.as_ref().is_some_and(|n| gateway.groups.contains(n));
+        let gateways = gateways.iter().filter(is_in).cloned().collect();
+        Ok(self.text(
+            place,
+            &Line::status(&self.taken(place, group.status())?, (names.collect(), gateways)),
+        ))
+    }
+
+    /// What one of the node's gateways has carried by now.
+    pub(crate) fn set_gateway(&self, line: &GatewayLine) {
+        let mut gateways = self.gateways.lock().unwrap_or_else(PoisonError::into_inner);
+        match gateways.iter_mut().find(|known| known.groups == line.groups) {
+            Some(known) => known.clone_from(line),
+            None => gateways.push(line.clone()),
+        }
+    }
+
+    /// Subscribes for a gateway.
+    pub(crate) fn attach(
+        &self,
+        place: usize,
+        subscription: Subscription,
+        ear: Ear,
+    ) -> Result<(), Failure> {
+        let mut subscribers = self.subscribers();
+        let id = self.taken(place, self.groups[place].group.subscribe(subscription))?;
+        subscribers.insert((place, id), Subscriber::Gateway(ear));
+        Ok(())
+    }
+
     fn publish(&self, request: Request) -> Result<String, Failure> {
-        let Request::Publish { topic, text, hex, priority, expiry_ms, tag, replace } = request
+        let Request::Publish { topic, text, hex, priority, expiry_ms, tag, replace, within } =
+            request
         else {
             return Ok(String::new());
         };
+        let place = self.place(within.as_deref())?;
         let bytes = match (text, hex) {
             (Some(text), None) => text.into_bytes(),
             (None, Some(hex)) => unhex(&hex).ok_or_else(|| {
@@ -188,15 +282,22 @@ impl Server {
             ..Options::default()
         };
         let size = bytes.len() as u64;
-        let key =
-            self.group.publish(group_args::topic(&topic)?, Body::new(bytes), options, false)?;
-        Ok(Line::Published(Published { topic, id: key.object.0, size }).to_text())
+        let (parsed, body) = (group_args::topic(&topic)?, Body::new(bytes));
+        let published = self.groups[place].group.publish(parsed, body, options, false);
+        let key = self.taken(place, published)?;
+        Ok(self.text(place, &Line::Published(Published { topic, id: key.object.0, size })))
     }
 
-    /// A message for whoever subscribed so.
-    pub(crate) fn hand_out(&self, message: &Message) {
-        if let Some(client) = self.subscribers().get(&message.subscription) {
-            client.tell(Line::Message(message_line(message, MESSAGE_MAX, None)).to_text());
+    /// A message of a group, for whoever subscribed so.
+    pub(crate) fn hand_out(&self, place: usize, message: Box<Message>) {
+        let subscriber = self.subscribers().get(&(place, message.subscription)).cloned();
+        match subscriber {
+            Some(Subscriber::Client(client)) => {
+                let line = Line::Message(message_line(&message, MESSAGE_MAX, None));
+                client.tell(self.text(place, &line));
+            }
+            Some(Subscriber::Gateway(ear)) => ear.hear(message),
+            None => {}
         }
     }
 }

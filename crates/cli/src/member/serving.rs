@@ -1,0 +1,218 @@
+//! The node at work: its groups, a thread for what each tells, and one for each gateway between them.
+
+use std::{
+    sync::mpsc::{Receiver, RecvTimeoutError},
+    thread::{self, Scope, ScopedJoinHandle},
+    time::Duration,
+};
+
+use fanfare_node::{
+    gateway::{Ear, Gateway, GatewayEvent},
+    group::{Group, GroupEvent, GroupHandle},
+    messaging::{Side, Subscription},
+};
+
+use super::{NodeArgs, clashes, same};
+use crate::{
+    config::GatewaySettings,
+    exit::{Exit, Failure},
+    gateway, group_args, interrupt,
+    json::{GatewayLine, Line, Sent},
+    local::server::{self, Served, Server},
+    progress::Output,
+};
+
+/// How often a gateway says how far it is; all else comes at once.
+const POLL: Duration = Duration::from_millis(500);
+
+/// One of its groups.
+struct Member {
+    /// Where there are several.
+    name: Option<String>,
+    group: Group,
+    output: Output,
+}
+
+impl Member {
+    fn name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.group.address().to_string())
+    }
+}
+
+/// A gateway, and what its sides are called.
+struct Carrier {
+    gateway: Gateway,
+    names: Vec<String>,
+}
+
+impl Carrier {
+    fn line(&self) -> GatewayLine {
+        let (groups, ways) = (self.names.clone(), gateway::ways(&self.gateway, &self.names));
+        GatewayLine { groups, refused: self.gateway.refused(), ways }
+    }
+}
+
+pub(super) fn serve(args: &NodeArgs, output: &Output) -> Result<Exit, Failure> {
+    let mut members = join_all(args)?;
+    let events = members.iter_mut().filter_map(|member| member.group.take_events());
+    let events: Vec<Receiver<GroupEvent>> = events.collect();
+    let served =
+        |member: &Member| Served { name: member.name.clone(), group: member.group.handle() };
+    let server = Server::listen(&args.socket, members.iter().map(served).collect())?;
+    let result = thread::scope(|scope| {
+        // All are followed before anybody subscribes: what is kept comes at once.
+        let followed = members.iter().zip(events).enumerate();
+        let followed: Vec<ScopedJoinHandle<'_, ()>> = followed
+            .map(|(place, (member, events))| {
+                let (server, output) = (&server, &member.output);
+                scope.spawn(move || follow(place, &events, server, output))
+            })
+            .collect();
+        let begun = begin(args, &members, &server, output, scope);
+        if begun.is_err() {
+            members.iter().for_each(|member| member.group.stopper().stop());
+        }
+        // A panic in a thread has said so already; the other groups go on.
+        followed.into_iter().for_each(|thread| drop(thread.join()));
+        begun.map(|ears| ears.iter().for_each(Ear::close))
+    });
+    server::close(&args.socket);
+    result?;
+    drop(members);
+    if !interrupt::is_asked() {
+        let text = "node: all its groups have ended. Start it again";
+        return Err(Failure::new(Exit::Failed, "group.ended", text));
+    }
+    if output.is_json() {
+        output.event(&Line::early_result(Exit::Interrupted as u8));
+    }
+    Ok(Exit::Interrupted)
+}
+
+/// The groups; a fault in one of them is that of all, as long as nothing runs.
+fn join_all(args: &NodeArgs) -> Result<Vec<Member>, Failure> {
+    if args.groups.is_empty() {
+        let (name, output) = (None, Output::new(args.output));
+        return Ok(vec![Member { name, group: join(args)?, output }]);
+    }
+    let named: Vec<(&str, &NodeArgs)> =
+        args.groups.iter().map(|group| (group.name.as_str(), &group.args)).collect();
+    if let Some((number, failure)) = clashes(&named).into_iter().next() {
+        return Err(failure.of_group(named[number].0));
+    }
+    // The file alone is right in this; the command line may have added an id.
+    for place in args.gateways.iter().flat_map(|gateway| &gateway.groups) {
+        let (name, args) = named[*place];
+        let remembers = gateway::remembers(args.net.node_id(), args.member.is_durable());
+        remembers.map_err(|failure| failure.of_group(name))?;
+    }
+    let mut members: Vec<Member> = Vec::new();
+    for (name, group_args) in named {
+        let group = join(group_args).map_err(|failure| failure.of_group(name))?;
+        let place = |group: &Group| (group.address(), group.interface().map(|i| i.name.clone()));
+        // An interface may be given by name here, by address there.
+        if let Some(other) = members.iter().find(|other| place(&other.group) == place(&group)) {
+            let failure = same(&group.address().to_string(), &other.name());
+            return Err(failure.of_group(name));
+        }
+        let output = Output::of_group(args.output, name);
+        members.push(Member { name: Some(name.to_owned()), group, output });
+    }
+    Ok(members)
+}
+
+/// Joins one, and asks for what it is to ask for.
+fn join(args: &NodeArgs) -> Result<Group, Failure> {
+    let (builder, options, filters) = args.plan()?;
+    let group = builder.join(options)?;
+    // Before there is a socket: who asks for the history is given it whole.
+    for filter in filters {
+        group.subscribe(Subscription::new(filter))?;
+    }
+    Ok(group)
+}
+
+/// Begins its gateways, and says where it is; gives by what the gateways are told to end.
+fn begin<'scope, 'env: 'scope>(
+    args: &NodeArgs,
+    members: &[Member],
+    server: &'env Server,
+    output: &'env Output,
+    scope: &'scope Scope<'scope, 'env>,
+) -> Result<Vec<Ear>, Failure> {
+    let carriers: Vec<Carrier> = args
+        .gateways
+        .iter()
+        .map(|gateway| open(gateway, members, server))
+        .collect::<Result<_, _>>()?;
+    let ears = carriers.iter().filter_map(|carrier| carrier.gateway.ear(Side(0))).collect();
+    members.iter().for_each(|member| interrupt::stop_on_interrupt(member.group.stopper()));
+    for Member { group, output, .. } in members {
+        group_args::show_start(group, "in group", output);
+    }
+    for carrier in &carriers {
+        output.text(&format!("gateway between {}", carrier.names.join(", ")));
+    }
+    output.text(&format!("programs speak to it at {}", args.socket.display()));
+    for carrier in carriers {
+        scope.spawn(move || carry(carrier, server, output));
+    }
+    Ok(ears)
+}
+
+fn open(
+    settings: &GatewaySettings,
+    members: &[Member],
+    server: &Server,
+) -> Result<Carrier, Failure> {
+    let sides = || settings.groups.iter().map(|place| &members[*place]);
+    let handles: Vec<GroupHandle> = sides().map(|member| member.group.handle()).collect();
+    let names = sides().map(Member::name).collect();
+    let seed = handles.iter().fold(0, |seed, group| seed << 16 ^ u64::from(group.id().0));
+    let gateway = Gateway::among(handles, settings.routes(), settings.times, seed)?;
+    for (side, place) in settings.groups.iter().enumerate() {
+        let side = Side(side as u8);
+        let Some(ear) = gateway.ear(side) else { continue };
+        for subscription in gateway.subscriptions(side) {
+            server.attach(*place, subscription, ear.clone())?;
+        }
+    }
+    Ok(Carrier { gateway, names })
+}
+
+/// Hands out what a group tells, until it ends.
+fn follow(place: usize, events: &Receiver<GroupEvent>, server: &Server, output: &Output) {
+    while let Ok(event) = events.recv() {
+        match event {
+            GroupEvent::Message(message) => server.hand_out(place, message),
+            // What says that there is room for more: to clients only what they asked for is said.
+            GroupEvent::Sent { key } => output.event(&Line::Sent(Sent { id: key.object.0 })),
+            event => {
+                group_args::show(&event, output);
+            }
+        }
+    }
+    if !interrupt::is_asked() {
+        output.warn("group.ended", "this group has ended; the others go on".into());
+    }
+}
+
+/// Carries between groups until it is told to end.
+fn carry(mut carrier: Carrier, server: &Server, output: &Output) {
+    loop {
+        match carrier.gateway.next_event(POLL) {
+            Ok(GatewayEvent::NotPublished(side, why)) => {
+                let name = &carrier.names[usize::from(side.0)];
+                output.warn("message.unpublished", format!("in {name}: {why}"));
+            }
+            Ok(GatewayEvent::Group(..)) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        server.set_gateway(&carrier.line());
+    }
+    let line = carrier.line();
+    for way in &line.ways {
+        gateway::show(&format!("{} to {}", way.from, way.to), &way.way, output);
+    }
+    output.event(&Line::Gateway(line));
+}
