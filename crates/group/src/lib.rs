@@ -43,6 +43,7 @@ mod holders;
 mod load;
 mod members;
 pub mod node;
+mod node_set;
 mod order;
 mod origin;
 mod patience;

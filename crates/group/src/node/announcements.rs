@@ -58,6 +58,9 @@ impl GroupNode {
     /// `node` announces, and says nothing of holding these objects, which are here. Of short messages
     /// this is as good as a request. Whether there are others.
     fn on_lacking(&mut self, node: NodeId, rumour: &Rumour, lacking: Vec<u64>) -> bool {
+        if lacking.is_empty() {
+            return false;
+        }
         let (origin, instance) = (rumour.sender, rumour.instance);
         let unheard = self.members.is_unheard(origin, node);
         let serves = self.config.repairs && !self.config.silent;
@@ -124,7 +127,7 @@ impl GroupNode {
 
 /// Whether something in `first..end` is not settled here.
 fn lacks(log: &SourceLog, first: u64, end: u64) -> bool {
-    (first.max(log.floor())..end).any(|index| !log.is_settled(index))
+    log.settled().gaps(first.max(log.floor()), end).next().is_some()
 }
 
 /// What is here, not below `told`, that is not among `theirs`: the newest of it.

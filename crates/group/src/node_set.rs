@@ -1,0 +1,96 @@
+//! A set of nodes that is asked often and changed seldom.
+
+use alloc::vec::Vec;
+use fanfare_proto::NodeId;
+
+/// Nodes by their ids, side by side in memory: whether two sets meet is one walk along both.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NodeSet(Vec<NodeId>);
+
+impl NodeSet {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+    pub(crate) fn contains(&self, node: NodeId) -> bool {
+        self.0.binary_search(&node).is_ok()
+    }
+    pub(crate) fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.0.iter().copied()
+    }
+    pub(crate) fn insert(&mut self, node: NodeId) {
+        if let Err(place) = self.0.binary_search(&node) {
+            self.0.insert(place, node);
+        }
+    }
+    /// How many are not in `others`.
+    pub(crate) fn beside(&self, others: &Self) -> usize {
+        self.len() - self.in_both(others).count()
+    }
+    /// Whether none is in `others`.
+    pub(crate) fn is_disjoint(&self, others: &Self) -> bool {
+        self.in_both(others).next().is_none()
+    }
+
+    fn in_both(&self, others: &Self) -> impl Iterator<Item = NodeId> {
+        let mut others = others.iter().peekable();
+        self.iter().filter(move |node| {
+            while others.next_if(|other| other < node).is_some() {}
+            others.peek() == Some(node)
+        })
+    }
+}
+
+impl Extend<NodeId> for NodeSet {
+    fn extend<I: IntoIterator<Item = NodeId>>(&mut self, nodes: I) {
+        self.0.extend(nodes);
+        self.0.sort_unstable();
+        self.0.dedup();
+    }
+}
+
+impl FromIterator<NodeId> for NodeSet {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(nodes: I) -> Self {
+        let mut set = Self::default();
+        set.extend(nodes);
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_proto::rng::Rng;
+
+    fn set(nodes: &[u32]) -> NodeSet {
+        nodes.iter().map(|node| NodeId(*node)).collect()
+    }
+
+    #[test]
+    fn it_holds_each_once_in_whatever_order_they_came() {
+        let mut nodes = set(&[7, 3, 7, 5]);
+        nodes.insert(NodeId(4));
+        nodes.insert(NodeId(3));
+        assert_eq!(nodes.iter().map(|node| node.0).collect::<Vec<_>>(), [3, 4, 5, 7]);
+        assert!(nodes.contains(NodeId(5)) && !nodes.contains(NodeId(6)));
+    }
+
+    #[test]
+    fn two_walked_along_agree_with_each_asked_for() {
+        let mut rng = Rng::new(1);
+        for _ in 0..200 {
+            let mut draw = || -> NodeSet {
+                let count = rng.below(12);
+                (0..count).map(|_| NodeId(rng.below(16) as u32)).collect()
+            };
+            let (a, b) = (draw(), draw());
+            let beside = a.iter().filter(|node| !b.contains(*node)).count();
+            assert_eq!((a.beside(&b), a.is_disjoint(&b)), (beside, beside == a.len()));
+        }
+    }
+}
