@@ -109,6 +109,8 @@ pub(crate) struct Members {
     members: BTreeMap<NodeId, Member>,
     /// When each was last heard.
     heard: Timetable<NodeId, Time>,
+    /// Who says to hear a node: their lists the other way round.
+    heard_by: BTreeMap<NodeId, NodeSet>,
     /// The last one named in an announcement: lists that do not fit go round.
     named: NodeId,
     /// How many were named in it.
@@ -120,8 +122,8 @@ pub(crate) struct Members {
 impl Members {
     /// Nodes of which nothing is heard for `life` have left.
     pub(crate) fn new(own: NodeId, life: Duration) -> Self {
-        let (members, heard) = (BTreeMap::new(), Timetable::default());
-        Self { own, life, members, heard, named: NodeId::NONE, announced: 0, words: 0 }
+        let (members, heard, heard_by) = Default::default();
+        Self { own, life, members, heard, heard_by, named: NodeId::NONE, announced: 0, words: 0 }
     }
 
     /// It lacks a short message that is here.
@@ -172,10 +174,14 @@ impl Members {
     ) {
         let Some(member) = self.members.get_mut(&node) else { return };
         let named = hears.contains(&self.own);
+        let before = member.hears.clone();
         if all || member.hears.len() + hears.len() > HEARD_MAX {
             member.hears.clear();
         }
         member.hears.extend(hears.iter().copied().take(HEARD_MAX));
+        let (gone, new) = (before.without(&member.hears), member.hears.without(&before));
+        gone.for_each(|other| unlist(&mut self.heard_by, other, node));
+        new.for_each(|other| self.heard_by.entry(other).or_default().insert(node));
         if (named || all) && member.hears_us != Some(named) {
             member.hears_us = Some(named);
             events.push_back(Event::HearsUs { node, hears: named });
@@ -192,11 +198,16 @@ impl Members {
 
     /// Nodes near us that say to hear us, but none of `senders`.
     pub(crate) fn beyond(&self, now: Time, senders: &[NodeId]) -> BTreeSet<NodeId> {
-        let lacks = |(node, member): &(&NodeId, &Member)| {
-            let hears = |other: &NodeId| *other == **node || member.hears.contains(*other);
-            !senders.iter().any(hears) && hears(&self.own) && self.is_near(now, member)
+        let nobody = NodeSet::default();
+        let list = |of: &NodeId| self.heard_by.get(of).unwrap_or(&nobody);
+        // Mostly all hear the first: that is found in one walk along both lists.
+        let first = senders.first().map_or(&nobody, list);
+        let lacks = |node: &NodeId| {
+            let served =
+                senders.iter().any(|sender| sender == node || list(sender).contains(*node));
+            !served && self.members.get(node).is_some_and(|member| self.is_near(now, member))
         };
-        self.members.iter().filter(lacks).map(|(node, _)| *node).collect()
+        list(&self.own).without(first).filter(lacks).collect()
     }
 
     /// How many nodes near us that hear one of `senders`, too, would reach more that do not than we
@@ -213,7 +224,7 @@ impl Members {
         served.insert(self.own);
         let before = |(node, member): &(&NodeId, &Member)| {
             let hears = senders.iter().any(|sender| member.hears.contains(*sender));
-            let gain = || member.hears.beside(&served);
+            let gain = || member.hears.without(&served).count();
             !senders.contains(node) && hears && (gain(), place(**node)) > own
         };
         near().filter(before).count() as u32
@@ -284,13 +295,25 @@ impl Members {
         let mut gone: Vec<NodeId> = silent.map(|(_, node)| node).collect();
         gone.sort_unstable();
         for node in gone {
-            self.members.remove(&node);
+            let lists = self.members.remove(&node).into_iter();
+            let lists = lists.flat_map(|member| member.hears.iter().collect::<Vec<_>>());
+            lists.for_each(|other| unlist(&mut self.heard_by, other, node));
             self.heard.set(node, None);
             events.push_back(Event::Left { node });
         }
     }
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         self.heard.first().map(|(heard, _)| heard + self.life)
+    }
+}
+
+/// `by` no longer says to hear `node`.
+fn unlist(heard_by: &mut BTreeMap<NodeId, NodeSet>, node: NodeId, by: NodeId) {
+    if let Some(list) = heard_by.get_mut(&node) {
+        list.remove(by);
+        if list.is_empty() {
+            heard_by.remove(&node);
+        }
     }
 }
 

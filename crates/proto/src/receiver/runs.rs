@@ -53,6 +53,14 @@ impl RunSet {
         self.runs.iter().map(|(&first, &end)| (first, end))
     }
 
+    /// The runs (first, end) of what is in it of `first..end`, the last one first.
+    pub fn within(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let runs = self.runs.range(..end).rev().map(|(&start, &stop)| (start, stop));
+        let runs = runs.take_while(move |(_, stop)| *stop > first);
+        let cut = runs.map(move |(start, stop)| (start.max(first), stop.min(end)));
+        cut.filter(|(start, stop)| start < stop)
+    }
+
     /// Whether `number` is a member.
     #[must_use]
     pub fn contains(&self, number: u64) -> bool {
@@ -131,6 +139,13 @@ mod tests {
         assert_eq!(set.gaps(0, 9).collect::<Vec<_>>(), [(0, 2), (4, 6), (7, 9)]);
         assert_eq!(set.gaps(2, 4).count(), 0);
         assert_eq!(set.gaps(3, 5).collect::<Vec<_>>(), [(4, 5)]);
+    }
+
+    #[test]
+    fn a_part_of_a_set_is_told_from_its_end_on() {
+        let set = set(&[(2, 4), (6, 7), (9, 12)]);
+        assert_eq!(set.within(3, 11).collect::<Vec<_>>(), [(9, 11), (6, 7), (3, 4)]);
+        assert_eq!(set.within(4, 6).count() + set.within(11, 11).count(), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{fields::Fields, flows::sender_config, nodes::Nodes, units};
 use crate::plan::Publication;
-use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+use fanfare_group::{Filter, GroupConfig, SENDERS_IN_VIEW, Subscription, Topic};
 use fanfare_proto::{Duration, ReceiverConfig, SenderConfig};
 
 /// Object ids kept in view: messages are many and small.
@@ -41,7 +41,11 @@ impl Group {
         let publication = publication(fields);
         let at = fields.read("at", units::time).unwrap_or_default();
         let stagger = fields.read("stagger", units::time).unwrap_or_default();
-        let receiver = ReceiverConfig { objects_max: OBJECTS_IN_VIEW, ..ReceiverConfig::default() };
+        let receiver = ReceiverConfig {
+            objects_max: OBJECTS_IN_VIEW,
+            senders_max: SENDERS_IN_VIEW,
+            ..ReceiverConfig::default()
+        };
         let nodes = nodes.of(fields, "node", "\"name\"");
         Some(Self { nodes, sender, receiver, config, subscriptions, publication, at, stagger })
     }
