@@ -55,7 +55,10 @@ impl RunSet {
 
     /// The runs (first, end) of what is in it of `first..end`, the last one first.
     pub fn within(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let runs = self.runs.range(..end).rev().map(|(&start, &stop)| (start, stop));
+        // Mostly what is asked for lies behind the last run.
+        let past = self.runs.last_key_value().is_none_or(|(_, stop)| *stop <= first);
+        let runs = self.runs.range(..if past { 0 } else { end }).rev();
+        let runs = runs.map(|(&start, &stop)| (start, stop));
         let runs = runs.take_while(move |(_, stop)| *stop > first);
         let cut = runs.map(move |(start, stop)| (start.max(first), stop.min(end)));
         cut.filter(|(start, stop)| start < stop)
@@ -64,15 +67,21 @@ impl RunSet {
     /// Whether `number` is a member.
     #[must_use]
     pub fn contains(&self, number: u64) -> bool {
-        self.runs.range(..=number).next_back().is_some_and(|(_, &end)| number < end)
+        self.run_from(number).is_some_and(|end| number < end)
     }
 
     /// The lowest number not below `from` that is not in the set.
     #[must_use]
     pub fn first_gap(&self, from: u64) -> u64 {
-        match self.runs.range(..=from).next_back() {
-            Some((_, &end)) if end > from => end,
-            _ => from,
+        self.run_from(from).map_or(from, |end| end.max(from))
+    }
+
+    /// Where the last run ends that begins at `number` or before. Mostly that is the last of all, which
+    /// needs no search.
+    fn run_from(&self, number: u64) -> Option<u64> {
+        match self.runs.last_key_value() {
+            Some((&first, &end)) if first <= number => Some(end),
+            _ => self.runs.range(..=number).next_back().map(|(_, &end)| end),
         }
     }
 

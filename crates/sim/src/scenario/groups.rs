@@ -124,6 +124,18 @@ count = 5
     }
 
     #[test]
+    fn each_of_seventy_publishers_is_heard_by_all_others() {
+        let text = NODES.replace("name = \"b\"", "name = \"b\"\ncount = 69");
+        let text = text.replace("count = 5\n", "count = 1\n");
+        let flow = "[[flow]]\nkind = \"fanfare-group\"\nnode = \"*\"\nsubscribe = \"u\"\n\
+                    topic = \"u\"\nsize = 9\ncount = 1\nstagger = \"100ms\"";
+        let scenario = Scenario::parse(&format!("{text}{flow}"), &|name| Err(name.to_owned()));
+        let report = scenario.unwrap().plan(1).run();
+        let heard: Vec<usize> = report.hosts.iter().map(|host| host.messages.len()).collect();
+        assert_eq!(heard, [69; 70]);
+    }
+
+    #[test]
     fn a_radio_whose_nodes_move_takes_its_path_loss_from_a_company_or_a_file() {
         let radio = |path_loss: &str| {
             let text = NODES.replace("delay = \"5ms\"\nloss = \"5%\"", "");
