@@ -2,7 +2,7 @@
 //! them, ever more seldom when nobody answers.
 
 use alloc::collections::BTreeMap;
-use fanfare_proto::{Duration, NodeId, Time};
+use fanfare_proto::{Duration, NodeId, Time, Timetable};
 
 /// Shortest time between two questions; what one takes to be answered, if that is longer.
 const INTERVAL_MIN: Duration = Duration::from_secs(1);
@@ -33,6 +33,8 @@ impl Origin {
 #[derive(Debug, Default)]
 pub(crate) struct Asker {
     origins: BTreeMap<NodeId, Origin>,
+    /// When each is asked for next; of those that rest nothing.
+    timetable: Timetable<NodeId, Time>,
 }
 
 impl Asker {
@@ -42,6 +44,13 @@ impl Asker {
             known.heard = now;
             known.begin(now);
         }
+        self.note(origin);
+    }
+
+    /// Keeps the timetable.
+    fn note(&mut self, origin: NodeId) {
+        let next = self.origins.get(&origin).map(|known| known.next);
+        self.timetable.set(origin, next.filter(|next| *next < Time::FAR_FUTURE));
     }
 
     fn entry(&mut self, now: Time, origin: NodeId, patience: Duration) -> Option<&mut Origin> {
@@ -62,6 +71,7 @@ impl Asker {
         if let Some(known) = self.entry(now, origin, patience) {
             known.begin(now);
         }
+        self.note(origin);
     }
 
     /// Somebody says that it has what is missing here.
@@ -74,6 +84,7 @@ impl Asker {
                 known.next = known.next.min(now);
             }
         }
+        self.note(origin);
     }
 
     /// Whether the origin has not been heard for as long as it takes to ask.
@@ -84,10 +95,13 @@ impl Asker {
 
     /// Origins to ask for now.
     pub(crate) fn poll(&mut self, now: Time) -> Option<NodeId> {
-        let (origin, due) = self.origins.iter_mut().find(|(_, known)| known.next <= now)?;
-        due.interval = (due.interval * 2).min(INTERVAL_MAX);
-        due.next = now + due.interval;
-        Some(*origin)
+        let due = self.timetable.iter().take_while(|(next, _)| *next <= now);
+        let origin = due.map(|(_, origin)| origin).min()?;
+        let known = self.origins.get_mut(&origin)?;
+        known.interval = (known.interval * 2).min(INTERVAL_MAX);
+        known.next = now + known.interval;
+        self.note(origin);
+        Some(origin)
     }
 
     /// Nothing of it is missing: there is nothing to ask until something is heard of it.
@@ -95,11 +109,11 @@ impl Asker {
         if let Some(known) = self.origins.get_mut(&origin) {
             known.next = Time::FAR_FUTURE;
         }
+        self.note(origin);
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let next = self.origins.values().map(|known| known.next).min();
-        next.filter(|next| *next < Time::FAR_FUTURE)
+        self.timetable.first().map(|(next, _)| next)
     }
 }
 

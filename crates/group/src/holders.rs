@@ -35,6 +35,11 @@ impl Holders {
         }
     }
 
+    /// Whether any is watched.
+    pub(crate) fn watches(&self) -> bool {
+        !self.watched.is_empty()
+    }
+
     /// It has left: nobody needs to know any more.
     pub(crate) fn forget(&mut self, index: u64) {
         self.watched.remove(&index);

@@ -3,6 +3,9 @@
 /// Publishers of which it is known what has become of their messages. Whoever is heard only through others
 /// may be made up, and the session keeps few of those in view.
 pub const PUBLISHERS_MAX: usize = 4096;
+/// Publishers that a node's session should keep in view: in a group every node is one, and four companies
+/// of 24 and their staff are 157. Of who is beyond it nothing is heard.
+pub const SENDERS_IN_VIEW: usize = 256;
 /// Messages that are waited for until a deadline: those of a busy group for minutes.
 pub const DEADLINES_MAX: usize = 65_536;
 

@@ -1,11 +1,11 @@
 //! Who is there, and who hears whom: any word of a node is a sign of life.
 
-use crate::{event::Event, slice, stats::GroupStats};
+use crate::{event::Event, node_set::NodeSet, slice, stats::GroupStats};
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     vec::Vec,
 };
-use fanfare_proto::{Duration, NodeId, ObjectKey, Time};
+use fanfare_proto::{Duration, NodeId, ObjectKey, Time, Timetable};
 use fanfare_wire::Sequence;
 
 /// Nodes known at once.
@@ -49,7 +49,7 @@ struct Member {
     /// Whether it said that it hears us; `None` before it spoke of that.
     hears_us: Option<bool>,
     /// Whom it says to hear.
-    hears: BTreeSet<NodeId>,
+    hears: NodeSet,
     /// When it last lacked a short message that was here.
     missed: Option<Time>,
 }
@@ -57,7 +57,7 @@ struct Member {
 impl Member {
     fn new(now: Time, words: u64) -> Self {
         let (sequence, share, silence) = (None, 1.0, None);
-        let (hears_us, hears, missed) = (None, BTreeSet::new(), None);
+        let (hears_us, hears, missed) = (None, NodeSet::default(), None);
         let arrives = true;
         Self { heard: now, words, sequence, share, arrives, silence, hears_us, hears, missed }
     }
@@ -114,6 +114,10 @@ pub(crate) struct Members {
     own: NodeId,
     life: Duration,
     members: BTreeMap<NodeId, Member>,
+    /// When each was last heard.
+    heard: Timetable<NodeId, Time>,
+    /// Who says to hear a node: their lists the other way round.
+    heard_by: BTreeMap<NodeId, NodeSet>,
     /// The last one named in an announcement: lists that do not fit go round.
     named: NodeId,
     /// How many were named in it.
@@ -125,7 +129,8 @@ pub(crate) struct Members {
 impl Members {
     /// Nodes of which nothing is heard for `life` have left.
     pub(crate) fn new(own: NodeId, life: Duration) -> Self {
-        Self { own, life, members: BTreeMap::new(), named: NodeId::NONE, announced: 0, words: 0 }
+        let (members, heard, heard_by) = Default::default();
+        Self { own, life, members, heard, heard_by, named: NodeId::NONE, announced: 0, words: 0 }
     }
 
     /// It lacks a short message that is here.
@@ -147,6 +152,7 @@ impl Members {
         if let Some(member) = self.members.get_mut(&node) {
             let returns = !member.is_near(now, self.life, self.words);
             self.words += u64::from(member.on_heard(now, self.words + patience));
+            self.heard.set(node, Some(now));
             return if returns { Heard::Again } else { Heard::Still };
         }
         if node == self.own || self.members.len() >= MEMBERS_MAX {
@@ -154,6 +160,7 @@ impl Members {
             return Heard::Still;
         }
         self.members.insert(node, Member::new(now, self.words + patience));
+        self.heard.set(node, Some(now));
         events.push_back(Event::Joined { node });
         Heard::First
     }
@@ -180,10 +187,14 @@ impl Members {
     ) {
         let Some(member) = self.members.get_mut(&node) else { return };
         let named = hears.contains(&self.own);
+        let before = member.hears.clone();
         if all || member.hears.len() + hears.len() > HEARD_MAX {
             member.hears.clear();
         }
         member.hears.extend(hears.iter().copied().take(HEARD_MAX));
+        let (gone, new) = (before.without(&member.hears), member.hears.without(&before));
+        gone.for_each(|other| unlist(&mut self.heard_by, other, node));
+        new.for_each(|other| self.heard_by.entry(other).or_default().insert(node));
         if (named || all) && member.hears_us != Some(named) {
             member.hears_us = Some(named);
             events.push_back(Event::HearsUs { node, hears: named });
@@ -200,27 +211,34 @@ impl Members {
 
     /// Nodes near us that say to hear us, but none of `senders`.
     pub(crate) fn beyond(&self, now: Time, senders: &[NodeId]) -> BTreeSet<NodeId> {
-        let lacks = |(node, member): &(&NodeId, &Member)| {
-            let hears = |other: &NodeId| *other == **node || member.hears.contains(other);
-            self.is_near(now, member) && hears(&self.own) && !senders.iter().any(hears)
+        let nobody = NodeSet::default();
+        let list = |of: &NodeId| self.heard_by.get(of).unwrap_or(&nobody);
+        // Mostly all hear the first: that is found in one walk along both lists.
+        let first = senders.first().map_or(&nobody, list);
+        let lacks = |node: &NodeId| {
+            let served =
+                senders.iter().any(|sender| sender == node || list(sender).contains(*node));
+            !served && self.members.get(node).is_some_and(|member| self.is_near(now, member))
         };
-        self.members.iter().filter(lacks).map(|(node, _)| *node).collect()
+        list(&self.own).without(first).filter(lacks).collect()
     }
 
     /// How many nodes near us that hear one of `senders`, too, would reach more that do not than we
     /// would; of those that would reach as many, some.
     pub(crate) fn rank(&self, now: Time, senders: &[NodeId], key: ObjectKey) -> u32 {
         let near = || self.members.iter().filter(|(_, member)| self.is_near(now, member));
-        let served = |node: &NodeId| {
-            let lists = senders.iter().filter_map(|sender| self.members.get(sender));
-            senders.contains(node) || lists.into_iter().any(|member| member.hears.contains(node))
-        };
+        let mut served: NodeSet = senders.iter().copied().collect();
+        let lists = senders.iter().filter_map(|sender| self.members.get(sender));
+        lists.for_each(|member| served.extend(member.hears.iter()));
         let place = |node: NodeId| slice::offset(node, key, 0, usize::MAX);
-        let own = (near().filter(|(node, _)| !served(node)).count(), place(self.own));
+        let own = near().filter(|(node, _)| !served.contains(**node)).count();
+        let own = (own, place(self.own));
+        // What would be no gain: who is served, and this node itself.
+        served.insert(self.own);
         let before = |(node, member): &(&NodeId, &Member)| {
-            let gain = member.hears.iter().filter(|other| !served(other) && **other != self.own);
-            let hears = senders.iter().any(|sender| member.hears.contains(sender));
-            !senders.contains(node) && hears && (gain.count(), place(**node)) > own
+            let hears = senders.iter().any(|sender| member.hears.contains(*sender));
+            let gain = || member.hears.without(&served).count();
+            !senders.contains(node) && hears && (gain(), place(**node)) > own
         };
         near().filter(before).count() as u32
     }
@@ -228,7 +246,7 @@ impl Members {
     /// Whether one node says whom it hears, and the other is not among them.
     pub(crate) fn is_unheard(&self, by: NodeId, node: NodeId) -> bool {
         let lists = self.members.get(&by).map(|member| &member.hears);
-        lists.is_some_and(|hears| !hears.is_empty() && !hears.contains(&node))
+        lists.is_some_and(|hears| !hears.is_empty() && !hears.contains(node))
     }
 
     /// Whether nodes that come before this one, and hear one of `senders` by way of each other, reach
@@ -246,11 +264,11 @@ impl Members {
         };
         let mut others: Vec<(NodeId, &Member)> =
             self.members.iter().filter(before).map(|(node, member)| (*node, member)).collect();
-        let mut reached: BTreeSet<NodeId> = senders.iter().copied().collect();
+        let mut reached: NodeSet = senders.iter().copied().collect();
         loop {
             let count = others.len();
             others.retain(|(node, member)| {
-                let joins = reached.contains(node) || !member.hears.is_disjoint(&reached);
+                let joins = reached.contains(*node) || !member.hears.is_disjoint(&reached);
                 if joins {
                     reached.insert(*node);
                 }
@@ -286,17 +304,29 @@ impl Members {
     }
 
     pub(crate) fn on_timeout(&mut self, now: Time, events: &mut VecDeque<Event>) {
-        let life = self.life;
-        self.members.retain(|node, member| {
-            let stays = now.since(member.heard) < life;
-            if !stays {
-                events.push_back(Event::Left { node: *node });
-            }
-            stays
-        });
+        let silent = self.heard.iter().take_while(|(heard, _)| now.since(*heard) >= self.life);
+        let mut gone: Vec<NodeId> = silent.map(|(_, node)| node).collect();
+        gone.sort_unstable();
+        for node in gone {
+            let lists = self.members.remove(&node).into_iter();
+            let lists = lists.flat_map(|member| member.hears.iter().collect::<Vec<_>>());
+            lists.for_each(|other| unlist(&mut self.heard_by, other, node));
+            self.heard.set(node, None);
+            events.push_back(Event::Left { node });
+        }
     }
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.members.values().map(|member| member.heard).min().map(|heard| heard + self.life)
+        self.heard.first().map(|(heard, _)| heard + self.life)
+    }
+}
+
+/// `by` no longer says to hear `node`.
+fn unlist(heard_by: &mut BTreeMap<NodeId, NodeSet>, node: NodeId, by: NodeId) {
+    if let Some(list) = heard_by.get_mut(&node) {
+        list.remove(by);
+        if list.is_empty() {
+            heard_by.remove(&node);
+        }
     }
 }
 

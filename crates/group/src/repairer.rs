@@ -11,13 +11,11 @@ use crate::{
     slice,
     stats::GroupStats,
 };
-use alloc::{
-    collections::{BTreeMap, BTreeSet},
-    vec::Vec,
-};
+use alloc::{collections::BTreeMap, vec::Vec};
+use core::cmp::Reverse;
 use fanfare_proto::{
-    Bitrate, Duration, HeldBlock, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX, Time, backoff,
-    rng::Rng,
+    Bitrate, Duration, HeldBlock, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX, Time, Timetable,
+    backoff, rng::Rng,
 };
 
 /// Requests kept at once.
@@ -65,8 +63,8 @@ pub(crate) enum Voice {
 pub(crate) struct Repairer {
     node: NodeId,
     demands: BTreeMap<Wanted, Demand>,
-    /// Those of them that are open and have a time to be answered at: few, of many remembered.
-    waiting: BTreeSet<Wanted>,
+    /// When those of them are to be answered that are open and have a time: few, of many remembered.
+    waiting: Timetable<Wanted, Time>,
     origins: BTreeMap<NodeId, Patience>,
     /// When this node asked an origin itself.
     own_requests: BTreeMap<NodeId, Time>,
@@ -77,7 +75,7 @@ impl Repairer {
     pub(crate) fn new(node: NodeId, now: Time, rate: Bitrate) -> Self {
         let budget = Budget::new(now, rate);
         let (demands, origins) = (BTreeMap::new(), BTreeMap::new());
-        let (waiting, own_requests) = (BTreeSet::new(), BTreeMap::new());
+        let (waiting, own_requests) = (Timetable::default(), BTreeMap::new());
         Self { node, demands, waiting, origins, own_requests, budget }
     }
 
@@ -132,11 +130,8 @@ impl Repairer {
 
     /// Keeps the list of those that wait.
     fn note(&mut self, wanted: Wanted) {
-        let waits = |demand: &Demand| demand.is_open() && demand.due.is_some();
-        match self.demands.get(&wanted).is_some_and(waits) {
-            true => self.waiting.insert(wanted),
-            false => self.waiting.remove(&wanted),
-        };
+        let open = self.demands.get(&wanted).filter(|demand| demand.is_open());
+        self.waiting.set(wanted, open.and_then(|demand| demand.due));
     }
 
     /// Room for one more: what was answered long ago gives way, what is open does not.
@@ -266,6 +261,7 @@ impl Repairer {
             let until = patience.until(demand.asked, grace);
             if until > now && !demand.unheard {
                 demand.due = Some(until + timing.draw(rng));
+                self.note(wanted);
                 continue;
             }
             let (piece, len) = match wanted.1 {
@@ -274,6 +270,7 @@ impl Repairer {
                     Some(held) if !held.is_whole() && demand.is_left(now, timing.window()) => {
                         demand.due =
                             demand.served.map(|at| at + timing.window() + timing.draw(rng));
+                        self.note(wanted);
                         continue;
                     }
                     Some(held) => (choose(self.node, (wanted.0, block), demand, &held), held.len),
@@ -292,13 +289,9 @@ impl Repairer {
 
     /// Of what is due, that of the highest rank, then the first.
     fn first_due(&self, now: Time, rank: &impl Fn(ObjectKey) -> u8) -> Option<Wanted> {
-        let due = |wanted: &&Wanted| self.due(wanted).is_some_and(|due| due <= now);
-        // `max_by_key` gives the last of equals.
-        self.waiting.iter().rev().filter(due).max_by_key(|wanted| rank(wanted.0)).copied()
-    }
-
-    fn due(&self, wanted: &Wanted) -> Option<Time> {
-        self.demands.get(wanted).and_then(|demand| demand.due)
+        let due = self.waiting.iter().take_while(|(due, _)| *due <= now);
+        let due = due.map(|(_, wanted)| wanted);
+        due.max_by_key(|wanted| (rank(wanted.0), Reverse(*wanted)))
     }
 
     /// What [`Self::poll`] gave has been sent.
@@ -360,7 +353,7 @@ impl Repairer {
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let due = self.waiting.iter().filter_map(|wanted| self.due(wanted)).min()?;
+        let (due, _) = self.waiting.first()?;
         Some(due.max(self.budget.next()))
     }
 }
@@ -555,7 +548,7 @@ mod tests {
             let mut world = World::whole(node);
             let timing = OriginTiming { members: 1000, ..TIMING };
             let mut round = 0;
-            while world.repairer.waiting.is_empty() {
+            while world.repairer.waiting.first().is_none() {
                 round += 1;
                 let request = Request { unnamed: 1, ..Request::default() };
                 let chance = (&mut world.rng, &mut world.stats);

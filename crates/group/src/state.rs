@@ -51,6 +51,11 @@ pub(crate) struct Gap {
     pub(crate) unwanted: bool,
 }
 
+/// The object that is so many down from the newest, counted from 1.
+fn index(newest: u64, down: u64) -> u64 {
+    (newest + 1).saturating_sub(down)
+}
+
 /// What is said of one publisher. Indices are counted from the newest down, which is 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Holding {
@@ -105,11 +110,23 @@ impl Holding {
 
     fn without(&self, newest: u64, leave_out: impl Fn(&Gap) -> bool) -> RunSet {
         let mut all = RunSet::default();
-        let index = |down: u64| (newest + 1).saturating_sub(down);
-        all.insert(index(self.reach), newest + 1);
+        let (reach, end) = self.spoken_of(newest);
+        all.insert(reach, end);
         let gaps = self.gaps.iter().filter(|gap| leave_out(gap));
-        gaps.for_each(|gap| all.remove(index(gap.end), index(gap.first)));
+        gaps.for_each(|gap| all.remove(index(newest, gap.end), index(newest, gap.first)));
         all
+    }
+
+    /// The objects spoken of (first, end).
+    pub(crate) fn spoken_of(&self, newest: u64) -> (u64, u64) {
+        (index(newest, self.reach), newest + 1)
+    }
+
+    /// What it lacks, the newest first: of what is held elsewhere it says nothing, or that it asks for it.
+    pub(crate) fn lacking(&self, newest: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let gaps = self.gaps.iter().filter(|gap| !gap.unwanted);
+        let gaps = gaps.map(move |gap| (index(newest, gap.end), index(newest, gap.first)));
+        core::iter::once((newest + 1, u64::MAX)).chain(gaps)
     }
 
     /// As much of it as fits into `room` bytes: what lies below the last gap that does is left out.

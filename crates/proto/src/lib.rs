@@ -54,6 +54,7 @@ pub mod stats;
 pub mod storage;
 pub mod time;
 pub mod timer;
+pub mod timetable;
 
 pub use config::{
     AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, ReceiverConfig, SenderConfig,
@@ -79,3 +80,4 @@ pub use stats::{DropReason, Stats};
 pub use storage::{MemoryStorage, ObjectKey, ObjectKind, Storage, StorageError};
 pub use time::{Duration, Time};
 pub use timer::Timer;
+pub use timetable::Timetable;

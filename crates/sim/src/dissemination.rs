@@ -71,7 +71,8 @@ struct Tally {
 impl Report {
     /// Figures by kind of message, where group nodes move; none of any other run.
     pub(crate) fn dissemination_metrics(&self) -> Vec<Metric> {
-        let Some((hosts, contacts)) = &self.contacts else { return Vec::new() };
+        // What crosses to other media is told of as joined.
+        let Some((hosts, contacts)) = self.contacts.first() else { return Vec::new() };
         let until =
             Time::from_nanos(self.ended.as_nanos().saturating_sub(SETTLING.as_nanos() as u64));
         let arrivals: Vec<BTreeMap<ObjectKey, Time>> =

@@ -1,7 +1,10 @@
 //! What became of messages where gateways join groups: who had them in time, in all groups together.
 //!
 //! A kind is the first level of a topic. Of each message and each other host that subscribes to it,
-//! whatever its group; hosts of one gateway are one machine, and have what either has.
+//! whatever its group; hosts of one gateway are one machine, and have what either has. Connected are those
+//! that a path led to when it was published, over gateways and all that moves.
+
+mod paths;
 
 use crate::{
     metrics::Metric,
@@ -23,13 +26,18 @@ struct Tally {
     soon: u64,
     later: u64,
     arrived: u64,
+    connected: u64,
+    /// Of those connected, within the later cut-off.
+    connected_later: u64,
     /// Seconds, of those that came within the later cut-off.
     waited: f64,
 }
 
 impl Tally {
-    fn count(&mut self, waited: Option<Duration>) {
+    fn count(&mut self, connected: bool, waited: Option<Duration>) {
         self.wanted += 1;
+        self.connected += u64::from(connected);
+        self.connected_later += u64::from(connected && waited.is_some_and(|w| w <= LATER));
         let Some(waited) = waited else { return };
         self.arrived += 1;
         self.soon += u64::from(waited <= SOON);
@@ -45,6 +53,11 @@ impl Tally {
             (format!("{place}_within_5s_share:{kind}"), share(self.soon)),
             (format!("{place}_within_10s_share:{kind}"), share(self.later)),
             (format!("{place}_arrived_share:{kind}"), share(self.arrived)),
+            (format!("{place}_connected_share:{kind}"), share(self.connected)),
+            (
+                format!("{place}_connected_within_10s_share:{kind}"),
+                self.connected_later as f64 / self.connected.max(1) as f64,
+            ),
             (
                 format!("{place}_latency_within_10s_ms:{kind}"),
                 1e3 * self.waited / self.later.max(1) as f64,
@@ -63,11 +76,13 @@ impl Report {
             return Vec::new();
         }
         let published: Vec<_> = self.published_names().collect();
+        let paths: Vec<_> =
+            published.iter().map(|(_, from, at)| self.joined_to(*at, from.host)).collect();
         let mut tallies: BTreeMap<(&str, &str), Tally> = BTreeMap::new();
         for host in self.hosts.iter().filter(|host| !host.filters.is_empty()) {
             let machine = self.machine(host.host);
             let arrivals = self.arrivals_at(&machine);
-            for (name, from, at) in &published {
+            for ((name, from, at), paths) in published.iter().zip(&paths) {
                 let wants = host.filters.iter().any(|filter| filter.matches(name.2));
                 if machine.contains(&from.host) || !wants {
                     continue;
@@ -76,7 +91,8 @@ impl Report {
                 let place = if from.group == host.group { "own" } else { "other" };
                 let waited = arrivals.get(name).map(|arrived| arrived.since(*at));
                 for place in [place, "joined"] {
-                    tallies.entry((place, kind)).or_default().count(waited);
+                    let tally = tallies.entry((place, kind)).or_default();
+                    tally.count(paths.contains(&host.host), waited);
                 }
             }
         }
@@ -157,6 +173,8 @@ mod tests {
         assert_eq!(metric("joined_within_5s_share:position"), 1.0);
         assert_eq!(metric("own_arrived_share:position"), 1.0);
         assert_eq!(metric("other_arrived_share:position"), 1.0);
+        assert_eq!(metric("other_connected_share:position"), 1.0);
+        assert_eq!(metric("other_connected_within_10s_share:position"), 1.0);
         assert!(metric("other_latency_within_10s_ms:position") > 500.0, "1 s for each of two ways");
         assert!(metric("own_latency_within_10s_ms:position") < 500.0);
         assert_eq!((metric("gateways_carried"), metric("gateways_doubled")), (2.0, 0.0));

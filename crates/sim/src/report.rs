@@ -124,7 +124,7 @@ pub struct Report {
     /// Each gateway, in the order of the plan.
     pub gateways: Vec<GatewayReport>,
     /// Who could hear whom on a radio whose nodes, these hosts, move.
-    pub(crate) contacts: Option<(Vec<Host>, Contacts)>,
+    pub(crate) contacts: Vec<(Vec<Host>, Contacts)>,
     /// Of every delivery: time, hearer, bytes. Two runs are the same when it is the same.
     pub hash: u64,
     /// The first datagrams, when the plan asked for them.

@@ -9,7 +9,7 @@ use crate::{
     state::{Holding, State},
 };
 use alloc::vec::Vec;
-use fanfare_proto::{NodeId, ObjectKey, Rumour, RunSet, Storage};
+use fanfare_proto::{NodeId, ObjectKey, Rumour, Storage};
 use fanfare_wire::ObjectTransportId;
 
 /// Objects heeded that one announcement lacks of one publisher.
@@ -38,7 +38,7 @@ impl GroupNode {
     /// What it says of this node's own messages, or by saying nothing.
     fn note_standing(&mut self, from: NodeId, state: &State) {
         let own = self.session.node_id();
-        let Some(log) = self.logs.get(&own) else { return };
+        let Some(log) = self.logs.get(&own).filter(|_| self.holders.watches()) else { return };
         let told = state.holdings.iter().find(|holding| {
             holding.rumour.sender == own && holding.rumour.instance == log.instance
         });
@@ -58,6 +58,9 @@ impl GroupNode {
     /// `node` announces, and says nothing of holding these objects, which are here. Of short messages
     /// this is as good as a request. Whether there are others.
     fn on_lacking(&mut self, node: NodeId, rumour: &Rumour, lacking: Vec<u64>) -> bool {
+        if lacking.is_empty() {
+            return false;
+        }
         let (origin, instance) = (rumour.sender, rumour.instance);
         let unheard = self.members.is_unheard(origin, node);
         let serves = self.config.repairs && !self.config.silent;
@@ -106,10 +109,8 @@ impl GroupNode {
             return false;
         }
         let newest = log.index(rumour.newest);
-        let theirs = holding.held(newest);
-        let has_more = ours && theirs.iter().any(|(first, end)| lacks(log, first, end));
-        let told = newest.saturating_sub(holding.reach.saturating_sub(1));
-        let lacking = if asks { beyond(log, told, &holding.settled(newest)) } else { Vec::new() };
+        let has_more = ours && lacks_of(log, holding, newest);
+        let lacking = if asks { beyond(log, holding, newest) } else { Vec::new() };
         let has_less = self.on_lacking(from, rumour, lacking);
         let Some(log) = self.logs.get(&origin) else { return has_less };
         if has_more && origin != self.session.node_id() {
@@ -126,15 +127,18 @@ impl GroupNode {
     }
 }
 
-/// Whether something in `first..end` is not settled here.
-fn lacks(log: &SourceLog, first: u64, end: u64) -> bool {
-    (first.max(log.floor())..end).any(|index| !log.is_settled(index))
+/// Whether something that it holds is not settled here. Where all that it speaks of is, as mostly, its
+/// gaps need not be looked at.
+fn lacks_of(log: &SourceLog, holding: &Holding, newest: u64) -> bool {
+    let lacks = |first: u64, end| log.settled().gaps(first.max(log.floor()), end).next().is_some();
+    let (first, end) = holding.spoken_of(newest);
+    lacks(first, end) && holding.held(newest).iter().any(|(first, end)| lacks(first, end))
 }
 
-/// What is here, not below `told`, that is not among `theirs`: the newest of it.
-fn beyond(log: &SourceLog, told: u64, theirs: &RunSet) -> Vec<u64> {
-    let runs = log.whole().iter().flat_map(|(first, end)| theirs.gaps(first.max(told), end));
-    let mut runs: Vec<(u64, u64)> = runs.collect();
-    runs.reverse();
-    runs.into_iter().flat_map(|(first, end)| (first..end).rev()).take(LACKING_MAX).collect()
+/// What is here, of what it speaks of or newer, that it lacks: the newest of it.
+fn beyond(log: &SourceLog, holding: &Holding, newest: u64) -> Vec<u64> {
+    let (told, _) = holding.spoken_of(newest);
+    let lacking = holding.lacking(newest);
+    let here = lacking.flat_map(|(first, end)| log.whole().within(first.max(told), end));
+    here.flat_map(|(first, end)| (first..end).rev()).take(LACKING_MAX).collect()
 }

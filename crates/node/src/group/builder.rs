@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool, mpsc::sync_channel},
 };
 
-use fanfare_group::{GroupConfig, GroupNode};
+use fanfare_group::{GroupConfig, GroupNode, SENDERS_IN_VIEW};
 use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
 use fanfare_udp::Ready;
 
@@ -154,6 +154,7 @@ impl NodeBuilder {
         session.receiver = Some(ReceiverConfig {
             ack: AckPolicy::Received,
             objects_max: OBJECTS_MAX,
+            senders_max: self.receiver.senders_max.max(SENDERS_IN_VIEW),
             object_size_max: options.message_max,
             ..self.receiver.clone()
         });

@@ -181,7 +181,7 @@ impl RemoteSenders {
         }
         let Self { local, senders, .. } = self;
         let new = || RemoteSender::of_hearsay(local, ctx.now, fields);
-        let sender = senders.entry(id).or_insert_with(new);
+        let sender = senders.get_or_insert(id, new);
         if sender.guard.pinned().instance != fields.instance_id {
             ctx.stats.drop(DropReason::NotForUs);
             return None;
@@ -191,28 +191,30 @@ impl RemoteSenders {
 
     pub(crate) fn ask(&mut self, now: Time, rng: &mut Rng, sender: NodeId) -> bool {
         let Self { local, senders, .. } = self;
-        senders.get_mut(&sender).is_some_and(|sender| sender.ask(now, rng, local))
+        senders.get_mut(sender).is_some_and(|sender| sender.ask(now, rng, local))
     }
 
     pub(crate) fn ask_by_name(&mut self, sender: NodeId, by_name: bool) {
-        if let Some(sender) = self.senders.get_mut(&sender) {
+        let other = self.senders.get(sender).is_some_and(|sender| sender.by_name != by_name);
+        if other && let Some(sender) = self.senders.get_mut(sender) {
             sender.by_name = by_name;
         }
     }
 
     pub(crate) fn set_silent(&mut self, silent: bool) {
         self.local.config.silent = silent;
+        self.senders.touch_all();
     }
 
     pub(crate) fn newest(&self, sender: NodeId) -> Option<(InstanceId, ObjectTransportId)> {
-        let sender = self.senders.get(&sender)?;
+        let sender = self.senders.get(sender)?;
         let newest = sender.objects.as_ref()?.newest();
         Some((sender.guard.pinned().instance, newest.id()))
     }
 
     pub(crate) fn rumour(&self, sender: NodeId) -> Option<Rumour> {
         let (instance, newest) = self.newest(sender)?;
-        let known = self.senders.get(&sender)?;
+        let known = self.senders.get(sender)?;
         let (grtt, backoff, gsize) = known.timing.advertised();
         let fec_id = known.coding?.fec_id;
         Some(Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest })

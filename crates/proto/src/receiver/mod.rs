@@ -1,6 +1,7 @@
 //! What this node knows of each remote sender, and what it asks of it (RFC 5740 5.2, 5.3, 5.5).
 //!
 //! In reading order:
+//! - [`roster`]: all senders in view, and which of them is to be woken next;
 //! - [`remote_sender`]: one sender; owns the machines below and hands each message to them:
 //!   [`identity`], [`location`], [`content`], [`commands`]; [`row`]: many alike at once;
 //! - [`guard`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
@@ -41,6 +42,7 @@ mod receive_rate;
 mod reception;
 mod remote_sender;
 mod request;
+mod roster;
 mod row;
 mod runs;
 mod speak;
@@ -63,7 +65,7 @@ use crate::{
     time::Time,
     timer::Timer,
 };
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::vec::Vec;
 use fanfare_wire::{Ack, Data, InstanceId, Message, Nack, NodeId, Row, header::SenderFields};
 use objects::Entry;
 #[cfg(test)]
@@ -71,6 +73,7 @@ pub(crate) use path::PathMeter;
 pub(crate) use path::drain_interval;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
+use roster::Roster;
 pub use runs::RunSet;
 
 /// Longest status and acknowledgement content, bytes: what fits beside EXT_CC into a header of
@@ -96,7 +99,7 @@ struct Local {
 #[derive(Debug)]
 pub(crate) struct RemoteSenders {
     local: Local,
-    senders: BTreeMap<NodeId, RemoteSender>,
+    senders: Roster,
     status: Vec<u8>,
 }
 
@@ -110,7 +113,7 @@ impl RemoteSenders {
         let (has_status, info_first) = (false, false);
         let overruns = 0;
         let local = Local { node_id, feedback, unicast, config, has_status, info_first, overruns };
-        Self { local, senders: BTreeMap::new(), status: Vec::new() }
+        Self { local, senders: Roster::default(), status: Vec::new() }
     }
 
     pub(crate) fn set_node_id(&mut self, node_id: NodeId) {
@@ -137,8 +140,7 @@ impl RemoteSenders {
         let Self { local, senders, .. } = self;
         let SenderFields { source_id, .. } = *sender;
         senders
-            .entry(source_id)
-            .or_insert_with(|| RemoteSender::new(local, ctx.now, meta, sender))
+            .get_or_insert(source_id, || RemoteSender::new(local, ctx.now, meta, sender))
             .on_message(ctx, local, meta, message, bytes);
     }
 
@@ -151,21 +153,21 @@ impl RemoteSenders {
         row: Row<'_>,
     ) -> usize {
         let Self { local, senders, .. } = self;
-        let sender = senders.get_mut(&head.sender.source_id).filter(|_| !row.is_empty());
+        let sender = senders.get_mut(head.sender.source_id).filter(|_| !row.is_empty());
         sender.map_or(0, |sender| sender.on_row(ctx, local, meta, head, row))
     }
 
     /// Whether there is room for `sender`: the stray one heard longest ago gives way.
     fn make_place(&mut self, ctx: &mut Context<'_>, sender: NodeId) -> bool {
         let full = self.senders.len() >= self.local.config.senders_max.max(1);
-        if !full || self.senders.contains_key(&sender) {
+        if !full || self.senders.contains(sender) {
             return true;
         }
         let stray = self.senders.values().filter(|known| !known.guard.is_established());
         let Some(stray) = stray.min_by_key(|known| known.heard).map(|known| known.id) else {
             return false;
         };
-        if let Some(mut gone) = self.senders.remove(&stray)
+        if let Some(mut gone) = self.senders.remove(stray)
             && let Some(objects) = &mut gone.objects
         {
             objects.abort_all(ctx, AbortReason::SenderGone);
@@ -175,7 +177,7 @@ impl RemoteSenders {
 
     /// The sender that feedback speaks to, if it is in view and in that life.
     fn addressed(&mut self, sender: NodeId, instance: InstanceId) -> Option<&mut RemoteSender> {
-        self.senders.get_mut(&sender).filter(|s| s.guard.pinned().instance == instance)
+        self.senders.get_mut(sender).filter(|s| s.guard.pinned().instance == instance)
     }
 
     pub(crate) fn on_overheard_nack(&mut self, ctx: &mut Context<'_>, nack: &Nack<'_>) {
@@ -198,8 +200,12 @@ impl RemoteSenders {
     }
 
     pub(crate) fn on_timeout(&mut self, ctx: &mut Context<'_>) {
-        let local = &self.local;
-        self.senders.values_mut().for_each(|sender| sender.on_timeout(ctx, local));
+        let Self { local, senders, .. } = self;
+        for id in senders.due(ctx.now, local.config.silent) {
+            if let Some(sender) = senders.get_mut(id) {
+                sender.on_timeout(ctx, local);
+            }
+        }
     }
 
     /// Appends one feedback message to `out` if one is due.
@@ -212,16 +218,16 @@ impl RemoteSenders {
             return None;
         }
         let Self { local, senders, status } = self;
-        senders.values_mut().find_map(|sender| sender.poll_message(ctx, local, status, out))
+        let due = senders.due(ctx.now, local.config.silent);
+        due.into_iter().find_map(|id| senders.get_mut(id)?.poll_message(ctx, local, status, out))
     }
 
     pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
-        let silent = self.local.config.silent;
-        self.senders.values().filter_map(|sender| sender.next_timeout(silent)).min()
+        self.senders.next_timeout(self.local.config.silent)
     }
 
     fn find(&mut self, key: ObjectKey) -> Option<(&Local, &mut RemoteSender, ObjectIndex)> {
-        let sender = self.senders.get_mut(&key.sender)?;
+        let sender = self.senders.get_mut(key.sender)?;
         let object = sender.objects.as_ref()?.find(key)?;
         Some((&self.local, sender, object))
     }
@@ -233,7 +239,7 @@ impl RemoteSenders {
     }
 
     pub(crate) fn set_ack_content(&mut self, sender: NodeId, content: Vec<u8>) -> bool {
-        match self.senders.get_mut(&sender) {
+        match self.senders.get_mut(sender) {
             Some(sender) if content.len() <= CONTENT_MAX => {
                 sender.ack_content = content;
                 true
@@ -270,7 +276,7 @@ impl RemoteSenders {
         (sender, status): (NodeId, Vec<u8>),
         announce: bool,
     ) -> bool {
-        match self.senders.get_mut(&sender) {
+        match self.senders.get_mut(sender) {
             Some(sender) if status.len() <= CONTENT_MAX => {
                 sender.own_status = Some(status);
                 self.local.has_status = true;
@@ -298,7 +304,7 @@ impl RemoteSenders {
     }
 
     fn entry(&self, key: ObjectKey) -> Option<&Entry> {
-        let objects = self.senders.get(&key.sender)?.objects.as_ref()?;
+        let objects = self.senders.get(key.sender)?.objects.as_ref()?;
         objects.entry(objects.find(key)?)
     }
 
@@ -311,6 +317,6 @@ impl RemoteSenders {
     }
 
     pub(crate) fn loss(&self, sender: NodeId) -> Option<f64> {
-        self.senders.get(&sender).map(|sender| sender.loss.fraction())
+        self.senders.get(sender).map(|sender| sender.loss.fraction())
     }
 }

@@ -53,18 +53,35 @@ impl RunSet {
         self.runs.iter().map(|(&first, &end)| (first, end))
     }
 
+    /// The runs (first, end) of what is in it of `first..end`, the last one first.
+    pub fn within(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        // Mostly what is asked for lies behind the last run.
+        let past = self.runs.last_key_value().is_none_or(|(_, stop)| *stop <= first);
+        let runs = self.runs.range(..if past { 0 } else { end }).rev();
+        let runs = runs.map(|(&start, &stop)| (start, stop));
+        let runs = runs.take_while(move |(_, stop)| *stop > first);
+        let cut = runs.map(move |(start, stop)| (start.max(first), stop.min(end)));
+        cut.filter(|(start, stop)| start < stop)
+    }
+
     /// Whether `number` is a member.
     #[must_use]
     pub fn contains(&self, number: u64) -> bool {
-        self.runs.range(..=number).next_back().is_some_and(|(_, &end)| number < end)
+        self.run_from(number).is_some_and(|end| number < end)
     }
 
     /// The lowest number not below `from` that is not in the set.
     #[must_use]
     pub fn first_gap(&self, from: u64) -> u64 {
-        match self.runs.range(..=from).next_back() {
-            Some((_, &end)) if end > from => end,
-            _ => from,
+        self.run_from(from).map_or(from, |end| end.max(from))
+    }
+
+    /// Where the last run ends that begins at `number` or before. Mostly that is the last of all, which
+    /// needs no search.
+    fn run_from(&self, number: u64) -> Option<u64> {
+        match self.runs.last_key_value() {
+            Some((&first, &end)) if first <= number => Some(end),
+            _ => self.runs.range(..=number).next_back().map(|(_, &end)| end),
         }
     }
 
@@ -131,6 +148,13 @@ mod tests {
         assert_eq!(set.gaps(0, 9).collect::<Vec<_>>(), [(0, 2), (4, 6), (7, 9)]);
         assert_eq!(set.gaps(2, 4).count(), 0);
         assert_eq!(set.gaps(3, 5).collect::<Vec<_>>(), [(4, 5)]);
+    }
+
+    #[test]
+    fn a_part_of_a_set_is_told_from_its_end_on() {
+        let set = set(&[(2, 4), (6, 7), (9, 12)]);
+        assert_eq!(set.within(3, 11).collect::<Vec<_>>(), [(9, 11), (6, 7), (3, 4)]);
+        assert_eq!(set.within(4, 6).count() + set.within(11, 11).count(), 0);
     }
 
     #[test]

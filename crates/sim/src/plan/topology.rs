@@ -80,18 +80,21 @@ impl Plan {
         self.media.push(medium);
         self
     }
-    /// Who could hear whom on the first medium whose nodes move, and the hosts that its nodes are.
-    pub(crate) fn contacts(&self) -> Option<(Vec<Host>, Contacts)> {
-        let (number, medium, reach) = (self.media.iter().zip(0..))
-            .find_map(|(medium, number)| Some((number, medium, medium.motion()?)))?;
-        let host = |place: &Place| match place {
-            Place::Host(host) => Some(*host),
-            _ => None,
-        };
-        let hosts: Option<Vec<Host>> = medium.places().iter().map(host).collect();
-        let path_loss =
-            reach.path_loss(medium.places().len(), medium_seed(self.seed, number), self.limit);
-        Some((hosts?, Contacts::new(&path_loss, reach)))
+    /// Of each medium whose nodes move: the hosts that its nodes are, and who could hear whom.
+    pub(crate) fn contacts(&self) -> Vec<(Vec<Host>, Contacts)> {
+        let moving = self.media.iter().zip(0..);
+        let moving = moving.filter_map(|(medium, number)| Some((medium, number, medium.motion()?)));
+        let contacts = moving.filter_map(|(medium, number, reach)| {
+            let host = |place: &Place| match place {
+                Place::Host(host) => Some(*host),
+                _ => None,
+            };
+            let hosts: Option<Vec<Host>> = medium.places().iter().map(host).collect();
+            let seed = medium_seed(self.seed, number);
+            let path_loss = reach.path_loss(medium.places().len(), seed, self.limit);
+            Some((hosts?, Contacts::new(&path_loss, reach)))
+        });
+        contacts.collect()
     }
     /// What reports call a place.
     #[must_use]

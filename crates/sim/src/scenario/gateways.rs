@@ -65,6 +65,7 @@ kind = "fanfare-group"
 node = ["a*", "b*"]
 topic = "t"
 size = "1KiB"
+every = "1s"
 until = "10s"
 subscribe = "t"
 "#;

@@ -2,7 +2,7 @@
 
 use super::{fields::Fields, flows::sender_config, nodes::Nodes, units};
 use crate::plan::Publication;
-use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+use fanfare_group::{Filter, GroupConfig, SENDERS_IN_VIEW, Subscription, Topic};
 use fanfare_proto::{Duration, ReceiverConfig, SenderConfig};
 
 /// Object ids kept in view: messages are many and small.
@@ -41,7 +41,11 @@ impl Group {
         let publication = publication(fields);
         let at = fields.read("at", units::time).unwrap_or_default();
         let stagger = fields.read("stagger", units::time).unwrap_or_default();
-        let receiver = ReceiverConfig { objects_max: OBJECTS_IN_VIEW, ..ReceiverConfig::default() };
+        let receiver = ReceiverConfig {
+            objects_max: OBJECTS_IN_VIEW,
+            senders_max: SENDERS_IN_VIEW,
+            ..ReceiverConfig::default()
+        };
         let nodes = nodes.of(fields, "node", "\"name\"");
         Some(Self { nodes, sender, receiver, config, subscriptions, publication, at, stagger })
     }
@@ -117,6 +121,18 @@ count = 5
         };
         assert_eq!((times(0), times(1)), (vec![1, 11, 21], vec![3, 13, 23]));
         assert_eq!(report.hosts.iter().map(|h| h.messages.len()).collect::<Vec<_>>(), [3, 8]);
+    }
+
+    #[test]
+    fn each_of_seventy_publishers_is_heard_by_all_others() {
+        let text = NODES.replace("name = \"b\"", "name = \"b\"\ncount = 69");
+        let text = text.replace("count = 5\n", "count = 1\n");
+        let flow = "[[flow]]\nkind = \"fanfare-group\"\nnode = \"*\"\nsubscribe = \"u\"\n\
+                    topic = \"u\"\nsize = 9\ncount = 1\nstagger = \"100ms\"";
+        let scenario = Scenario::parse(&format!("{text}{flow}"), &|name| Err(name.to_owned()));
+        let report = scenario.unwrap().plan(1).run();
+        let heard: Vec<usize> = report.hosts.iter().map(|host| host.messages.len()).collect();
+        assert_eq!(heard, [69; 70]);
     }
 
     #[test]
