@@ -58,8 +58,16 @@ fn a_deaf_senders_messages_are_completed_by_the_others() {
     for host in &report.hosts[1..] {
         report.check(host.messages.len() == 120, "every message was handed over, once");
     }
-    let repairs = report.hosts[1..].iter().map(|host| host.group_lives[0].repairs_sent);
-    report.check(repairs.sum::<u64>() > 100, "the others repaired");
+    let peers = || report.hosts[1..].iter().map(|host| host.group_lives[0]);
+    let repairs: u64 = peers().map(|stats| stats.repairs_sent).sum();
+    report.check(repairs > 100, "the others repaired");
+    let sums: u64 = peers().map(|stats| stats.sums_sent).sum();
+    report.check(
+        2 * sums > repairs,
+        &format!("{sums} sums of {repairs} repairs: one serves several"),
+    );
+    let wrong: u64 = peers().map(|stats| stats.sums_dropped).sum();
+    report.check(wrong == 0, "no sum was wrong, and there was room for all");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use crate::{
     code::{Code, Tables},
     elimination::product,
-    kernel::Coefficients,
+    kernel::{Active, Coefficients},
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -49,11 +49,23 @@ impl Code {
     /// # Panics
     /// On a caller's mistake: a symbol longer than the outputs, or outputs of unequal length.
     pub fn combine(&self, factors: &[u8], symbols: &[&[u8]], out: &mut [&mut [u8]]) {
-        let Some(length) = out.first().map(|sum| sum.len()) else { return };
-        assert!(out.iter().all(|sum| sum.len() == length), "sums of unequal length");
-        assert!(symbols.iter().all(|symbol| symbol.len() <= length), "symbol above {length}");
-        self.kernel.sum8(Coefficients::new(factors, out.len(), 0), symbols, out);
+        sum(self.kernel, factors, symbols, out);
     }
+}
+
+/// As [`Code::combine`], of symbols that are of no one code: of several objects.
+///
+/// # Panics
+/// As [`Code::combine`].
+pub fn combine(factors: &[u8], symbols: &[&[u8]], out: &mut [&mut [u8]]) {
+    sum(Active::best(), factors, symbols, out);
+}
+
+fn sum(kernel: Active, factors: &[u8], symbols: &[&[u8]], out: &mut [&mut [u8]]) {
+    let Some(length) = out.first().map(|sum| sum.len()) else { return };
+    assert!(out.iter().all(|sum| sum.len() == length), "sums of unequal length");
+    assert!(symbols.iter().all(|symbol| symbol.len() <= length), "symbol above {length}");
+    kernel.sum8(Coefficients::new(factors, out.len(), 0), symbols, out);
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl Elimination {
         }
         let Some(pivot) = rest.iter().position(|&c| c != 0) else { return false };
         made_of.push(1);
-        let inverse = Gf8::exp(Gf8::ORDER - Gf8::log(u16::from(rest[pivot]))) as u8;
+        let inverse = inverse(rest[pivot]);
         rest.iter_mut().chain(&mut made_of).for_each(|c| *c = product(inverse, *c));
         for row in &mut self.rows {
             let factor = row.coefficients[pivot];
@@ -84,8 +84,18 @@ pub fn dot(factors: &[u8], values: &[u8]) -> u8 {
     factors.iter().zip(values).fold(0, |sum, (&factor, &value)| sum ^ product(factor, value))
 }
 
+/// What makes one of an element of the field; zero has none, and gives zero.
+#[must_use]
+pub fn inverse(a: u8) -> u8 {
+    match a {
+        0 => 0,
+        _ => Gf8::exp(Gf8::ORDER - Gf8::log(u16::from(a))) as u8,
+    }
+}
+
 /// Of two elements of the field.
-pub(crate) fn product(a: u8, b: u8) -> u8 {
+#[must_use]
+pub fn product(a: u8, b: u8) -> u8 {
     match (a, b) {
         (0, _) | (_, 0) => 0,
         _ => Gf8::exp(Gf8::log(u16::from(a)) + Gf8::log(u16::from(b))) as u8,
@@ -134,6 +144,12 @@ mod tests {
             prop_assert_eq!(elimination.rows.len(), before);
             prop_assert!(elimination.rows.iter().all(|row| row.made_of.len() == before));
         }
+    }
+
+    #[test]
+    fn an_inverse_makes_one_of_every_element_but_zero() {
+        assert!((1..=255).all(|a| product(a, inverse(a)) == 1));
+        assert_eq!(inverse(0), 0);
     }
 
     #[test]

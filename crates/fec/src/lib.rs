@@ -49,8 +49,8 @@ mod matrix;
 mod recover;
 
 pub use code::{Code, CodeError};
-pub use combination::coefficient;
-pub use elimination::{Elimination, dot};
+pub use combination::{coefficient, combine};
+pub use elimination::{Elimination, dot, inverse, product};
 pub use field::Field;
 pub use kernel::Kernel;
 pub use matrix::Matrix;

@@ -23,7 +23,8 @@ use fanfare_wire::{
 
 const ASKED: u8 = 0x01;
 const TIMING: u8 = 0x02;
-const CODES: [FecId; 3] = [FecId::ReedSolomon8, FecId::ReedSolomonM, FecId::SmallBlockSystematic];
+pub(crate) const CODES: [FecId; 3] =
+    [FecId::ReedSolomon8, FecId::ReedSolomonM, FecId::SmallBlockSystematic];
 const CODE_SHIFT: u8 = 2;
 const KNOWN: u8 = 0x0f;
 /// Bytes of a message's length where others follow: a datagram has fewer than 2^14.

@@ -244,8 +244,10 @@ impl Demand {
     /// Whether a sum of these symbols serves somebody who asked by name. It then serves all others as
     /// well, those too that kept silent when they heard others ask for as much.
     pub(crate) fn wants_sum(&self, symbols: &[u16]) -> bool {
+        let mut of = RunSet::default();
+        symbols.iter().for_each(|&symbol| of.insert(u64::from(symbol), u64::from(symbol) + 1));
         let mut open = self.askers.iter().filter(|asker| asker.enough > self.parity);
-        self.rounds <= SUM_ROUNDS && open.any(|asker| asker.gains(symbols))
+        self.rounds <= SUM_ROUNDS && open.any(|asker| asker.gains(&of))
     }
 
     /// Of these symbols those that serve who lacks least; if none does, who lacks next least, and so on.

@@ -6,11 +6,13 @@
 //!                                   | BRIEF (5):  short messages of origins, see `brief`
 //!                                   | STATE (6):  see `state`
 //!                                   | SUM (7):    see [`Sum`]
+//!                                   | MIXTURE (8): see `mixture`
 //! ```
 //!
 //! A repair carries the origin's own message as the origin would have sent it, with sequence number
 //! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions.
 
+use crate::mixture::Mixture;
 use alloc::vec::Vec;
 use fanfare_proto::{Combination, RunSet, SUM_SYMBOLS_MAX};
 use fanfare_wire::{Data, Message};
@@ -27,6 +29,7 @@ pub(crate) enum Kind {
     Brief,
     State,
     Sum,
+    Mixture,
 }
 
 /// A sum of symbols of a part of a block.
@@ -74,6 +77,7 @@ impl Kind {
             Self::Brief => 5,
             Self::State => 6,
             Self::Sum => 7,
+            Self::Mixture => 8,
         };
         [MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, kind]
     }
@@ -90,6 +94,8 @@ pub(crate) enum Frame<'a> {
     State(&'a [u8]),
     /// A sum of symbols of an origin's block, which was asked for.
     Sum(Sum<'a>),
+    /// A sum over several objects of an origin.
+    Mixture(Mixture<'a>),
     /// Ours, but broken, or of a version that is not known here.
     Unknown,
 }
@@ -107,6 +113,7 @@ impl<'a> Frame<'a> {
             (VERSION, 5) => Self::Brief(body),
             (VERSION, 6) => Self::State(body),
             (VERSION, 7) => Sum::parse(body).map_or(Self::Unknown, Self::Sum),
+            (VERSION, 8) => Mixture::parse(body).map_or(Self::Unknown, Self::Mixture),
             _ => Self::Unknown,
         })
     }
@@ -186,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_without_panic(kind in 0..8_u8, bytes: Vec<u8>) {
+        fn any_bytes_are_read_without_panic(kind in 0..9_u8, bytes: Vec<u8>) {
             Frame::parse(&bytes);
             Frame::parse(&[&b"FNFG\x01"[..], &[kind], &bytes].concat());
         }

@@ -12,6 +12,7 @@
 //! - `age`: how long ago messages were published.
 //! - `frame`: what group nodes say to each other; `demand`, `shortage`, `patience`, `slice`, `budget`,
 //!   `repairer`: answering for others; `asker`: asking them; `relay`: passing on what nobody asked for.
+//! - `pool`, `mixture`, `equations`: the same across objects: who lacks what, sums of it, and what follows from them.
 //! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
 //!   holds what one has published.
 //! - `load`: how full is what has bounds.
@@ -35,6 +36,7 @@ pub mod config;
 mod delivery;
 mod demand;
 pub mod description;
+mod equations;
 pub mod event;
 mod foresight;
 mod frame;
@@ -42,11 +44,13 @@ pub mod gateway;
 mod holders;
 mod load;
 mod members;
+mod mixture;
 pub mod node;
 mod node_set;
 mod order;
 mod origin;
 mod patience;
+mod pool;
 mod publisher;
 mod recent;
 mod relay;

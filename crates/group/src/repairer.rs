@@ -157,13 +157,10 @@ impl Repairer {
         rng: &mut Rng,
     ) {
         let origin = wanted.0.sender;
-        let grace = Patience::grace(timing.grtt, timing.backoff);
         let Some(demand) = self.demands.get_mut(&wanted) else {
             // Others heard a request that we did not, and the origin did not answer it.
             if voice == Voice::Repairer {
-                let asked =
-                    Time::from_nanos(now.as_nanos().saturating_sub(grace.as_nanos() as u64));
-                self.patience(origin).on_unanswered(now, asked);
+                self.on_left_to_others(now, origin, timing);
             }
             return;
         };
@@ -307,6 +304,18 @@ impl Repairer {
     ) {
         self.budget.on_sent(bytes);
         self.on_symbol(now, (wanted, piece, len), Voice::Own, timing, rng);
+    }
+
+    /// An answer that is none of its own has been sent.
+    pub(crate) fn on_spent(&mut self, bytes: usize) {
+        self.budget.on_sent(bytes);
+    }
+
+    /// Others answer for an origin what this node has not heard anybody ask.
+    pub(crate) fn on_left_to_others(&mut self, now: Time, origin: NodeId, timing: OriginTiming) {
+        let grace = Patience::grace(timing.grtt, timing.backoff);
+        let asked = Time::from_nanos(now.as_nanos().saturating_sub(grace.as_nanos() as u64));
+        self.patience(origin).on_unanswered(now, asked);
     }
 
     /// Whether the budget allows something more now.

@@ -20,6 +20,18 @@ impl Shortage {
         Self { names, enough, at_first: enough, spanned: RunSet::default(), sums: 0 }
     }
 
+    /// It lacks these as well.
+    pub(crate) fn extend(&mut self, names: &RunSet) {
+        let before = count(&self.names);
+        names.iter().for_each(|(first, end)| self.names.insert(first, end));
+        self.enough = self.enough.saturating_add(count(&self.names) - before);
+    }
+
+    /// Nothing is left of it.
+    pub(crate) fn is_served(&self) -> bool {
+        self.enough == 0 || self.names.iter().next().is_none()
+    }
+
     /// What was asked for by name and has neither been heard nor followed.
     pub(crate) fn names(&self) -> &RunSet {
         &self.names
@@ -63,14 +75,19 @@ impl Shortage {
         }
     }
 
-    /// Whether a sum of `symbols` (of which it may have some) would bring it something.
-    pub(crate) fn gains(&self, symbols: &[u16]) -> bool {
-        let more = |symbol: &&u16| {
-            let name = u64::from(**symbol);
-            self.names.contains(name) && !self.spanned.contains(name)
-        };
-        count(&self.spanned) + symbols.iter().filter(more).count() as u16 > self.sums
-            && symbols.iter().any(|symbol| self.names.contains(u64::from(*symbol)))
+    /// Whether something of these was in no sum that it has.
+    pub(crate) fn is_fresh(&self, of: &RunSet) -> bool {
+        let lacked = of.iter().flat_map(|(first, end)| first..end);
+        lacked.into_iter().any(|name| self.names.contains(name) && !self.spanned.contains(name))
+    }
+
+    /// Whether a sum of these symbols (of which it may have some) would bring it something.
+    pub(crate) fn gains(&self, of: &RunSet) -> bool {
+        let lacked = of.iter().flat_map(|(first, end)| first..end);
+        let mut lacked = lacked.filter(|name| self.names.contains(*name)).peekable();
+        let any = lacked.peek().is_some();
+        let more = lacked.filter(|name| !self.spanned.contains(*name)).count() as u16;
+        any && count(&self.spanned) + more > self.sums
     }
 }
 

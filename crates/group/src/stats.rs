@@ -5,8 +5,10 @@
 pub struct GroupStats {
     /// Symbols and short messages of others sent because they were asked for.
     pub repairs_sent: u64,
-    /// Of the repairs those that were sums of parts of a block.
+    /// Of the repairs those that were sums, of parts of a block or across objects.
     pub sums_sent: u64,
+    /// Sums across objects not kept because there is no room, or because what followed was wrong.
+    pub sums_dropped: u64,
     /// Short messages of others passed on unasked.
     pub relays_sent: u64,
     /// Datagrams with one symbol, or one long description.

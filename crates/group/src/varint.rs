@@ -12,6 +12,11 @@ pub(crate) fn put(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
+/// Bytes that it has.
+pub(crate) fn len(number: u64) -> usize {
+    (64 - number.leading_zeros() as usize).div_ceil(7).max(1)
+}
+
 /// Takes a number from the front. `None` when the bytes end within it, or it passes 64 bits.
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;

@@ -9,7 +9,7 @@ use world::World;
 
 /// A step with a frame of one of our kinds, or with a whole datagram.
 fn step() -> impl Strategy<Value = Vec<u8>> {
-    let kind = prop_oneof![Just(1_u8), Just(5), Just(6), Just(7), any::<u8>()];
+    let kind = prop_oneof![Just(1_u8), Just(5), Just(6), Just(7), Just(8), any::<u8>()];
     (any::<u8>(), kind, 1..4_u8, plausible()).prop_map(|(time, kind, speaker, bytes)| {
         let length = (bytes.len() as u16).to_be_bytes();
         [&[time, kind, speaker][..], &length, &bytes].concat()
@@ -56,7 +56,15 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
     let message = message.boxed();
     let sum = (any::<[u8; 4]>(), message.clone())
         .prop_map(|(head, data)| [&[head[0], 2, head[2], head[3]][..], &data].concat());
-    prop_oneof![3 => brief, 2 => state, 3 => message, 2 => sum, 1 => rest()]
+    // Of node 2, instance 1; two groups of terms with bitmaps of a byte.
+    let mixture = (any::<(u8, u8, u8)>(), any::<(u8, u8)>(), 0..4_u8, rest()).prop_map(
+        |((known, seed, how), bitmaps, first, sum)| {
+            let head = [0, 0, 0, 2, 0, 1, how & 1, known, seed, 2];
+            let groups = [first, 1, bitmaps.0, 1, 1, bitmaps.1];
+            [&head[..], &groups, &sum].concat()
+        },
+    );
+    prop_oneof![3 => brief, 2 => mixture, 2 => state, 3 => message, 2 => sum, 1 => rest()]
 }
 
 proptest! {
@@ -83,7 +91,7 @@ fn what_nodes_say_to_each_other_is_understood() {
     assert!(stats.states_heard > 0 && stats.repairs_useful > 0, "{stats:?}");
     assert_eq!(stats.frames_refused, 0, "{stats:?}");
     let kinds = |kind| talk::recorded().iter().any(|step| step[1] & 0x0f == kind);
-    assert!([0, 1, 5, 6, 7].into_iter().all(kinds), "each kind is among them");
+    assert!([0, 1, 5, 6, 7, 8].into_iter().all(kinds), "each kind is among them");
 }
 
 /// With `FANFARE_WRITE_SEEDS=1` they are made anew.
@@ -91,7 +99,8 @@ fn what_nodes_say_to_each_other_is_understood() {
 fn the_seeds_of_the_fuzz_target_are_there_and_harmless() {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/group");
     let steps = talk::recorded();
-    let names = [(0, "norm"), (1, "repair"), (5, "brief"), (6, "state"), (7, "sum")];
+    let names =
+        [(0, "norm"), (1, "repair"), (5, "brief"), (6, "state"), (7, "sum"), (8, "mixture")];
     if std::env::var_os("FANFARE_WRITE_SEEDS").is_some() {
         let write = |name: &str, bytes: Vec<u8>| {
             std::fs::write(format!("{corpus}/{name}"), bytes).expect("the corpus can be written");

@@ -114,6 +114,17 @@ pub enum Passage<'a> {
         /// Whether the object has NORM_INFO.
         has_info: bool,
     },
+    /// A source symbol that followed from others' words: it need not be here.
+    Deduced {
+        /// Of this block.
+        block: u32,
+        /// This one.
+        symbol: u16,
+        /// Whether the object has NORM_INFO.
+        has_info: bool,
+        /// It, and zeros behind it.
+        bytes: &'a [u8],
+    },
     /// A sum of all symbols that are here of a block that is not whole ([`HeldBlock`] names them), in
     /// the form of the block's first parity symbol. Over GF(2^8) alone.
     Sum {

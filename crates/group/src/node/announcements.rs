@@ -74,6 +74,10 @@ impl GroupNode {
                 others = true;
                 continue;
             }
+            if self.members.hears_nobody(origin) {
+                self.pool_lacking(node, origin, index, timing);
+                continue;
+            }
             self.members.on_missed(self.now, node);
             let request = Request { unnamed: 1, info: true, unheard, ..Request::default() };
             let chance = (&mut self.rng, &mut self.stats);

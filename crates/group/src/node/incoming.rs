@@ -57,6 +57,9 @@ impl GroupNode {
                 self.session.handle_datagram(now, meta, datagram, storage);
                 self.take_events(storage);
                 self.on_message(from, &message);
+                if let Some((wanted, symbol)) = piece_of(&message) {
+                    self.on_term(wanted, symbol, storage);
+                }
                 self.pass_on_from(from, key, had);
             }
             Some(frame) => {
@@ -122,7 +125,13 @@ impl GroupNode {
         self.on_piece((key, part), &Piece::Symbol(symbol), timing, Voice::Origin);
     }
 
-    fn on_piece(&mut self, wanted: Wanted, piece: &Piece, timing: OriginTiming, voice: Voice) {
+    pub(super) fn on_piece(
+        &mut self,
+        wanted: Wanted,
+        piece: &Piece,
+        timing: OriginTiming,
+        voice: Voice,
+    ) {
         let asked = self.repairer.is_asked(wanted);
         let (len, whole) = match wanted.1 {
             Part::Block(block) if asked => {
@@ -169,6 +178,7 @@ impl GroupNode {
                 None => self.stats.frames_refused += 1,
             },
             Frame::Sum(sum) => self.on_sum(from, &sum, storage),
+            Frame::Mixture(mixture) => self.on_mixture(from, (&mixture, extensions), storage),
             Frame::Unknown => self.stats.frames_refused += 1,
         }
     }
@@ -176,22 +186,16 @@ impl GroupNode {
     /// Somebody answers for an origin.
     fn on_repair(&mut self, message: &Message<'_>, storage: &mut dyn Storage) {
         self.stats.repairs_heard += 1;
-        let (sender, object, part, symbol) = match message {
-            Message::Info(info) => (&info.sender, info.object_transport_id, Part::Info, 0),
-            Message::Data(data) => {
-                let (part, symbol) = symbol_of(data);
-                (&data.sender, data.object_transport_id, part, symbol)
-            }
-            _ => return,
-        };
+        let Some(sender) = sender_of(message) else { return };
+        let Some((wanted, symbol)) = piece_of(message) else { return };
         if sender.source_id == self.session.node_id() {
             return;
         }
         let new = self.session.receiver().accept(self.now, message, storage);
         self.take_events(storage);
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
-        let key = ObjectKey { sender: sender.source_id, instance: sender.instance_id, object };
-        self.on_hearsay(((key, part), &Piece::Symbol(symbol)), (timing, Voice::Repairer), new);
+        self.on_hearsay((wanted, &Piece::Symbol(symbol)), (timing, Voice::Repairer), new);
+        self.on_term(wanted, symbol, storage);
     }
 
     /// Somebody answers for an origin with all that it holds of a block.
@@ -229,6 +233,7 @@ impl GroupNode {
         let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
         let voice = if brief.asked { Voice::Repairer } else { Voice::Relay };
         self.on_hearsay(((key, Part::Info), &Piece::Symbol(0)), (timing, voice), new);
+        self.on_term((key, Part::Info), 0, storage);
         self.pass_on_from(from, Some(key), had);
     }
 
@@ -256,6 +261,20 @@ fn key_of(message: &Message<'_>) -> Option<ObjectKey> {
     let Message::Info(info) = message else { return None };
     let (sender, instance) = (info.sender.source_id, info.sender.instance_id);
     Some(ObjectKey { sender, instance, object: info.object_transport_id })
+}
+
+/// What of which object it brings.
+fn piece_of(message: &Message<'_>) -> Option<(Wanted, u16)> {
+    let (sender, object, part, symbol) = match message {
+        Message::Info(info) => (&info.sender, info.object_transport_id, Part::Info, 0),
+        Message::Data(data) => {
+            let (part, symbol) = symbol_of(data);
+            (&data.sender, data.object_transport_id, part, symbol)
+        }
+        _ => return None,
+    };
+    let key = ObjectKey { sender: sender.source_id, instance: sender.instance_id, object };
+    Some(((key, part), symbol))
 }
 
 /// What a NORM_INFO says of its age.

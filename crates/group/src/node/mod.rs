@@ -4,12 +4,15 @@
 //!   others hold;
 //! - `news`: what the session's events mean;
 //! - `outgoing`: who speaks next, and when to wake;
+//! - `mixing`, `unmixing`: sums over several objects, sent and heard; `asking`: what who has some asks for;
 //! - `relaying`: what is passed on unasked;
 //! - `subscribing`: what a subscription is given of what is here;
 //! - `restoring`: what an earlier life of the process held.
 
 mod announcements;
+mod asking;
 mod incoming;
+mod mixing;
 mod news;
 mod outgoing;
 mod relaying;
@@ -18,6 +21,7 @@ mod restoring;
 mod subscribing;
 #[cfg(test)]
 mod tests;
+mod unmixing;
 
 pub use outgoing::Wake;
 
@@ -28,11 +32,13 @@ use crate::{
     config::GroupConfig,
     delivery::Delivery,
     description::{Description, Options},
+    equations::Equations,
     event::Event,
     foresight::Foresight,
     holders::Holders,
     load::Load,
     members::Members,
+    pool::Pools,
     publisher::{PublishError, Publisher},
     relay::Relay,
     repairer::{OriginTiming, Repairer},
@@ -94,6 +100,8 @@ pub struct GroupNode {
     /// When what is not here by then is given up.
     give_ups: BTreeSet<(Time, ObjectKey)>,
     repairer: Repairer,
+    pools: Pools,
+    equations: Equations,
     relay: Relay,
     foresight: Foresight,
     asker: Asker,
@@ -152,6 +160,8 @@ impl GroupNode {
             logs: BTreeMap::new(),
             give_ups: BTreeSet::new(),
             repairer: Repairer::new(node, now, config.repair_rate),
+            pools: Pools::default(),
+            equations: Equations::default(),
             relay: Relay::default(),
             foresight: Foresight::new(now),
             asker: Asker::default(),

@@ -6,6 +6,7 @@ use crate::{
     event::Event,
     frame::Frame,
     load::{DEADLINES_MAX, PUBLISHERS_MAX},
+    mixture::Class,
     source_log::SourceLog,
 };
 use alloc::vec::Vec;
@@ -230,6 +231,10 @@ impl GroupNode {
     /// A publisher began a new life: what it published in the old one can no longer be named.
     fn on_reset(&mut self, sender: NodeId) {
         let Some(log) = self.logs.remove(&sender) else { return };
+        self.pools.forget(sender);
+        for class in [Class::Info, Class::Symbol] {
+            self.equations.forget((sender, log.instance, class));
+        }
         let object = fanfare_proto::ObjectTransportId(0);
         let example = ObjectKey { sender, instance: log.instance, object };
         let old: Vec<ObjectKey> = self.cache.of(example).map(|(key, _)| *key).collect();

@@ -84,24 +84,30 @@ impl GroupNode {
         self.advance(now);
         buf.clear();
         if !self.config.silent
-            && (self.poll_brief(buf) || self.poll_repair(buf, storage) || self.poll_state(buf))
+            && (self.poll_brief(buf)
+                || self.poll_repair(buf, storage)
+                || self.poll_mixture(buf, storage)
+                || self.poll_state(buf))
         {
             let destination = Destination::Group;
             return Some(Transmit { destination, segment_size: buf.len(), ecn: None });
         }
         let transmit = self.session.poll_transmit(self.now, max_datagrams, buf, storage);
-        self.note_own_nack(buf);
+        let shortened = self.note_own_nack(buf);
         self.take_events(storage);
-        transmit
+        let Some(shortened) = shortened else { return transmit };
+        *buf = shortened;
+        transmit.map(|transmit| Transmit { segment_size: buf.len(), ..transmit })
     }
 
-    fn note_own_nack(&mut self, buf: &[u8]) {
-        if let Ok(Message::Nack(nack)) = Message::parse(buf) {
-            let origin = nack.feedback.server_id;
-            let members = self.members.len();
-            let timing = timing_of(self.session.receiver().rumour(origin), members);
-            self.repairer.on_own_request(self.now, origin, timing);
-        }
+    /// Gives what is to be sent in its place.
+    fn note_own_nack(&mut self, buf: &[u8]) -> Option<Vec<u8>> {
+        let Ok(Message::Nack(nack)) = Message::parse(buf) else { return None };
+        let origin = nack.feedback.server_id;
+        let members = self.members.len();
+        let timing = timing_of(self.session.receiver().rumour(origin), members);
+        self.repairer.on_own_request(self.now, origin, timing);
+        self.shortened(&nack)
     }
 
     fn poll_repair(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
@@ -133,7 +139,7 @@ impl GroupNode {
         repairer.poll(self.now, timing, |key, block| receiver.held(key, block), rank, rng)
     }
 
-    fn write_repair(
+    pub(super) fn write_repair(
         &mut self,
         (key, part): Wanted,
         piece: &Piece,
@@ -209,7 +215,9 @@ impl GroupNode {
     pub fn poll_timeout(&self) -> Option<(Time, Wake)> {
         let session = self.session.poll_timeout().map(|(at, why)| (at, Wake::Session(why)));
         let (speaks, asks) = (!self.config.silent, self.delivery.asks());
-        let repair = self.repairer.next_timeout().filter(|_| speaks);
+        let pool = self.pools.next_timeout().map(|due| due.max(self.repairer.next_allowed()));
+        let repair = self.repairer.next_timeout().into_iter().chain(pool).min();
+        let repair = repair.filter(|_| speaks);
         let relay = self.relay.next_timeout().filter(|_| speaks);
         let relay = relay.map(|due| due.max(self.repairer.next_allowed()));
         let announce = (speaks && self.config.announces).then(|| self.trickle.next_timeout());

@@ -114,7 +114,7 @@ impl GroupNode {
         None
     }
 
-    fn brief(&mut self, key: ObjectKey, asked: bool) -> Option<Brief> {
+    pub(super) fn brief(&mut self, key: ObjectKey, asked: bool) -> Option<Brief> {
         let rumour = self.session.receiver().rumour(key.sender);
         let rumour = rumour.filter(|rumour| rumour.instance == key.instance)?;
         let info = self.cache.get(key)?.info.as_ref()?;

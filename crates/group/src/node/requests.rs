@@ -3,11 +3,11 @@
 use super::{GroupNode, timing};
 use crate::demand::{Part, Request, Wanted};
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_proto::ObjectKey;
+use fanfare_proto::{ObjectKey, RunSet};
 use fanfare_wire::{Nack, RepairForm, RepairItem, RepairLevel};
 
-/// Items heeded in one NACK, as in the session.
-const ITEMS_MAX: usize = 64;
+/// Items heeded in one NACK: as many as one of 1400 bytes has.
+const ITEMS_MAX: usize = 192;
 /// Things that one NACK can ask for, when its items name whole objects.
 const WANTED_MAX: usize = 4096;
 
@@ -24,7 +24,11 @@ impl GroupNode {
         let Some(rumour) = self.rumour(origin) else { return };
         let timing = timing(self.members.len(), rumour.grtt, rumour.backoff, rumour.gsize);
         let unheard = self.members.is_unheard(origin, feedback.source_id);
-        for (wanted, request) in self.requests(nack) {
+        let mut requests = self.requests(nack);
+        if self.members.hears_nobody(origin) {
+            self.pool_requests(nack, &mut requests, timing);
+        }
+        for (wanted, request) in requests {
             let request = Request { unheard, ..request };
             let lacking = match wanted.1 {
                 Part::Info => {
@@ -99,6 +103,22 @@ impl GroupNode {
                 }
             }
         }
+    }
+
+    /// Objects whose descriptions it asks for, also of those that nothing is known of here.
+    pub(super) fn infos_asked(&self, nack: &Nack<'_>) -> RunSet {
+        let mut asked = RunSet::default();
+        let Some(log) = self.logs.get(&nack.feedback.server_id) else { return asked };
+        let asks =
+            |level: RepairLevel| level.has(RepairLevel::INFO) || level.has(RepairLevel::OBJECT);
+        let requests = nack.requests.iter().filter(|request| asks(request.level));
+        let ranges = requests.flat_map(|request| request.ranges().collect::<Vec<_>>());
+        for (first, last) in ranges.take(ITEMS_MAX) {
+            let (first, last) = (first.object_transport_id, last.object_transport_id);
+            let first = log.index(first);
+            asked.insert(first, log.index(last).min(first + WANTED_MAX as u64) + 1);
+        }
+        asked
     }
 
     /// Objects of the origin within a range that something is known of.

@@ -15,7 +15,7 @@ const STEP: u8 = 3;
 const LONG_STEP: u8 = 6;
 const FIRST_KIND: usize = 5;
 
-fn node(number: u8) -> GroupNode {
+fn node(number: u8, announces: bool) -> GroupNode {
     let fec = FecConfig { source: 8, parity: 8, ..FecConfig::default() };
     let sender = SenderConfig {
         segment_size: 100,
@@ -31,16 +31,24 @@ fn node(number: u8) -> GroupNode {
         receiver: Some(ReceiverConfig::default()),
         ..SessionConfig::default()
     };
-    let config = GroupConfig { repair_rate: Bitrate::mbps(1), ..GroupConfig::default() };
+    let repair_rate = Bitrate::mbps(1);
+    let config = GroupConfig { repair_rate, announces, ..GroupConfig::default() };
     let mut node = GroupNode::new(config, session, u64::from(number), Time::ZERO);
     node.subscribe(Time::ZERO, Subscription::new(Filter::new("#").expect("a filter")));
     node
 }
 
-/// In order; seed 5, 40 % of all losses drawn for each pair.
+/// In order; seed 5, 40 % of all losses drawn for each pair. What the publisher does not say, that it hears nobody, is
+/// answered block by block; then the same again where it says so, across objects.
 pub(crate) fn recorded() -> Vec<Vec<u8>> {
-    let mut nodes: Vec<(GroupNode, MemoryStorage)> =
-        (0..NODES).map(|number| (node(number), MemoryStorage::new(1 << 20))).collect();
+    [talk(false), talk(true)].concat()
+}
+
+fn talk(publisher_announces: bool) -> Vec<Vec<u8>> {
+    let announces = |number| number > 0 || publisher_announces;
+    let mut nodes: Vec<(GroupNode, MemoryStorage)> = (0..NODES)
+        .map(|number| (node(number, announces(number)), MemoryStorage::new(1 << 20)))
+        .collect();
     let (mut rng, mut now, mut steps) = (Rng::new(5), Time::ZERO, Vec::new());
     for (second, size) in [(0, 20), (0, 1_500), (1, 30), (2, 700), (30, 40)] {
         run(&mut nodes, (&mut now, Time::ZERO + Duration::from_secs(second)), &mut rng, &mut steps);

@@ -92,7 +92,7 @@ impl RemoteSenders {
         let Some(format) = self.format_of(key).copied() else { return false };
         let matrix = self.local.config.matrix;
         let held = match passage {
-            Passage::Info { .. } => None,
+            Passage::Info { .. } | Passage::Deduced { .. } => None,
             Passage::Symbol { block, .. } | Passage::Sum { block, .. } => self.held(key, block),
         };
         let kept = match (passage, &held) {
@@ -108,6 +108,14 @@ impl RemoteSenders {
         let fields = sender.own_fields();
         match passage {
             Passage::Sum { .. } => false,
+            Passage::Deduced { block, symbol, has_info, bytes } => {
+                let span = format.partition.span(SourceBlockNumber(block), symbol);
+                let bytes = span.and_then(|(_, length)| bytes.get(..length));
+                let Some(bytes) = bytes else { return false };
+                encode_header(fields, key, (&format, matrix), (block, symbol, has_info), out);
+                out.extend_from_slice(bytes);
+                true
+            }
             Passage::Info { content, age } => {
                 encode_info(fields, key, (&format, matrix), (content, age), out);
                 true

@@ -4,6 +4,7 @@ use super::{
     Local,
     needs::needs_before,
     objects::Objects,
+    overheard::Overheard,
     position::Position,
     remote_sender::RemoteSender,
     request::{self, Coding, Naming},
@@ -129,7 +130,13 @@ impl RemoteSender {
         let mut needs = needs_before(objects, limit);
         let coding = needs.find_map(|need| need.format().map(Coding::of)).unwrap_or(latest);
         let coding = Coding { naming, ..coding };
-        request::encode(coding, &self.overheard, needs_before(objects, limit))
+        match naming {
+            // Who answers counts what each lacks.
+            Naming::All => {
+                request::encode(coding, &Overheard::default(), needs_before(objects, limit))
+            }
+            _ => request::encode(coding, &self.overheard, needs_before(objects, limit)),
+        }
     }
 
     /// By name where nobody has parity; the few of a fast sender that answers each request at once.

@@ -1,0 +1,296 @@
+//! What sums over several objects say of terms that are not here, kept until these follow.
+
+use crate::mixture::{Class, TERMS_MAX};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec,
+    vec::Vec,
+};
+use fanfare_fec::{combine, inverse, product};
+use fanfare_proto::{InstanceId, NodeId};
+
+/// Sums kept of one publisher and class: about as many as one has terms, of those of a few repairers that
+/// hold different ones.
+const SUMS_MAX: usize = 3 * TERMS_MAX;
+/// Bytes of all sums kept: those of seven publishers' segments of 1400 bytes.
+const BYTES_MAX: usize = 2 << 20;
+
+/// Of whose objects, and what of them.
+pub(crate) type Origin = (NodeId, InstanceId, Class);
+
+/// An equation: its factors and its right side. Its own term is in no other.
+#[derive(Debug)]
+struct Sum {
+    own: u32,
+    factors: BTreeMap<u32, u8>,
+    bytes: Vec<u8>,
+}
+
+impl Sum {
+    /// Adds another, so often that `term` goes.
+    fn eliminate(&mut self, term: u32, of: (&BTreeMap<u32, u8>, &[u8])) {
+        let Some(factor) = self.factors.get(&term).copied() else { return };
+        for (term, of) in of.0 {
+            let sum = self.factors.entry(*term).or_default();
+            *sum ^= product(factor, *of);
+            if *sum == 0 {
+                self.factors.remove(term);
+            }
+        }
+        self.bytes = scaled_sum((1, &self.bytes), (factor, of.1));
+    }
+
+    /// What is its own: older terms are asked for first.
+    fn newest(&self) -> Option<u32> {
+        self.factors.keys().next_back().copied()
+    }
+
+    /// Its own term has factor 1.
+    fn own(&mut self, term: u32) {
+        let scale = inverse(self.factors.get(&term).copied().unwrap_or(1));
+        self.own = term;
+        self.factors.values_mut().for_each(|factor| *factor = product(scale, *factor));
+        self.bytes = scaled_sum((scale, &self.bytes), (0, &[]));
+    }
+}
+
+/// As long as the longer.
+fn scaled_sum(a: (u8, &[u8]), b: (u8, &[u8])) -> Vec<u8> {
+    let mut out = vec![0; a.1.len().max(b.1.len())];
+    combine(&[a.0, b.0], &[a.1, b.1], &mut [&mut out]);
+    out
+}
+
+/// All that is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Equations {
+    sums: BTreeMap<Origin, Vec<Sum>>,
+    bytes: usize,
+}
+
+/// What became of one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It says nothing new.
+    Known,
+    /// It is kept; these terms follow.
+    New(Vec<(u32, Vec<u8>)>),
+    /// There is no room for it.
+    Full,
+}
+
+impl Equations {
+    /// A sum of terms that are not here, each with its factor.
+    pub(crate) fn take(
+        &mut self,
+        origin: Origin,
+        terms: BTreeMap<u32, u8>,
+        bytes: Vec<u8>,
+    ) -> Taken {
+        let full = self.bytes + bytes.len() > BYTES_MAX;
+        let sums = self.sums.entry(origin).or_default();
+        let mut sum = Sum { own: 0, factors: terms, bytes };
+        for other in &*sums {
+            sum.eliminate(other.own, (&other.factors, &other.bytes));
+        }
+        let Some(own) = sum.newest() else {
+            self.tidy(origin);
+            return Taken::Known;
+        };
+        if full || sums.len() >= SUMS_MAX {
+            self.tidy(origin);
+            return Taken::Full;
+        }
+        sum.own(own);
+        for other in &mut *sums {
+            other.eliminate(own, (&sum.factors, &sum.bytes));
+        }
+        sums.push(sum);
+        Taken::New(self.follow(origin))
+    }
+
+    /// A term came by another way. Gives those that follow now.
+    pub(crate) fn on_known(
+        &mut self,
+        origin: Origin,
+        term: u32,
+        bytes: &[u8],
+    ) -> Vec<(u32, Vec<u8>)> {
+        let Some(sums) = self.sums.get_mut(&origin) else { return Vec::new() };
+        let known = (&BTreeMap::from([(term, 1)]), bytes);
+        sums.iter_mut().for_each(|sum| sum.eliminate(term, known));
+        // Its own equation has to find another own term.
+        if let Some(at) = sums.iter().position(|sum| sum.own == term) {
+            let mut sum = sums.swap_remove(at);
+            if let Some(own) = sum.newest() {
+                sum.own(own);
+                for other in &mut *sums {
+                    other.eliminate(own, (&sum.factors, &sum.bytes));
+                }
+                sums.push(sum);
+            }
+        }
+        self.follow(origin)
+    }
+
+    /// Takes out what stands alone.
+    fn follow(&mut self, origin: Origin) -> Vec<(u32, Vec<u8>)> {
+        let sums = self.sums.entry(origin).or_default();
+        let mut found = Vec::new();
+        let (alone, left) =
+            core::mem::take(sums).into_iter().partition(|sum| sum.factors.len() == 1);
+        *sums = left;
+        found.extend(Vec::<Sum>::into_iter(alone).map(|sum| (sum.own, sum.bytes)));
+        self.tidy(origin);
+        found
+    }
+
+    fn tidy(&mut self, origin: Origin) {
+        if self.sums.get(&origin).is_some_and(Vec::is_empty) {
+            self.sums.remove(&origin);
+        }
+        self.bytes = self.sums.values().flatten().map(|sum| sum.bytes.len()).sum();
+    }
+
+    /// Terms that nothing is known of but sums.
+    pub(crate) fn terms(&self, origin: Origin) -> BTreeSet<u32> {
+        let sums = self.sums.get(&origin).into_iter().flatten();
+        sums.flat_map(|sum| sum.factors.keys().copied()).collect()
+    }
+
+    /// Terms that follow when all others are here: one for each sum.
+    pub(crate) fn follows(&self, origin: Origin) -> BTreeSet<u32> {
+        let sums = self.sums.get(&origin).into_iter().flatten();
+        sums.map(|sum| sum.own).collect()
+    }
+
+    /// Sums kept of it.
+    pub(crate) fn len(&self, origin: Origin) -> usize {
+        self.sums.get(&origin).map_or(0, Vec::len)
+    }
+
+    /// They are wrong, or of no use any more.
+    pub(crate) fn forget(&mut self, origin: Origin) {
+        self.sums.remove(&origin);
+        self.tidy(origin);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mixture::factor;
+    use proptest::prelude::*;
+
+    const ORIGIN: Origin = (NodeId(1), InstanceId(2), Class::Info);
+
+    /// Terms 10, 11, … of these bytes.
+    fn bytes_of(term: u32) -> Vec<u8> {
+        (0..term as u8).map(|n| n.wrapping_mul(7) ^ term as u8).collect()
+    }
+    fn sum(seed: u8, terms: &[u32]) -> (BTreeMap<u32, u8>, Vec<u8>) {
+        let factors: Vec<u8> = terms.iter().map(|term| factor(seed, *term)).collect();
+        let all: Vec<Vec<u8>> = terms.iter().map(|term| bytes_of(*term)).collect();
+        let all: Vec<&[u8]> = all.iter().map(|bytes| &bytes[..]).collect();
+        let mut out = vec![0; all.iter().map(|bytes| bytes.len()).max().unwrap()];
+        combine(&factors, &all, &mut [&mut out]);
+        (terms.iter().copied().zip(factors).collect(), out)
+    }
+    fn take(equations: &mut Equations, seed: u8, terms: &[u32]) -> Taken {
+        let (terms, bytes) = sum(seed, terms);
+        equations.take(ORIGIN, terms, bytes)
+    }
+    /// As it was, but for the padding.
+    fn right(found: &[(u32, Vec<u8>)]) -> Vec<u32> {
+        let terms = found.iter().map(|(term, bytes)| {
+            let (content, padding) = bytes.split_at(*term as usize);
+            assert!(content == bytes_of(*term) && padding.iter().all(|byte| *byte == 0));
+            *term
+        });
+        terms.collect()
+    }
+
+    #[test]
+    fn as_many_sums_as_terms_tell_all_of_them_and_fewer_none() {
+        let mut equations = Equations::default();
+        let all = [10, 12, 15];
+        assert_eq!(take(&mut equations, 1, &all), Taken::New(vec![]));
+        assert_eq!(take(&mut equations, 1, &all), Taken::Known);
+        assert_eq!(take(&mut equations, 2, &all), Taken::New(vec![]));
+        assert_eq!((equations.len(ORIGIN), equations.terms(ORIGIN).len()), (2, 3));
+        let Taken::New(found) = take(&mut equations, 3, &all) else { panic!("new") };
+        assert_eq!(right(&found).len(), 3);
+        assert_eq!((equations.len(ORIGIN), equations.bytes), (0, 0));
+    }
+
+    #[test]
+    fn a_term_that_comes_by_itself_stands_for_a_sum() {
+        let mut equations = Equations::default();
+        take(&mut equations, 1, &[10, 12, 15]);
+        take(&mut equations, 2, &[10, 12, 15]);
+        let found = equations.on_known(ORIGIN, 10, &bytes_of(10));
+        assert_eq!(BTreeSet::from_iter(right(&found)), BTreeSet::from([12, 15]));
+        assert_eq!(equations.on_known(ORIGIN, 12, &bytes_of(12)), []);
+    }
+
+    #[test]
+    fn of_terms_in_sums_the_oldest_are_to_be_asked_for_and_the_newest_follow() {
+        let mut equations = Equations::default();
+        take(&mut equations, 1, &[10, 12, 15]);
+        take(&mut equations, 2, &[10, 12, 15]);
+        assert_eq!(equations.follows(ORIGIN), BTreeSet::from([12, 15]));
+        equations.forget(ORIGIN);
+        assert_eq!(equations.bytes, 0);
+    }
+
+    #[test]
+    fn who_sends_sums_of_ever_new_terms_fills_no_more_than_the_room() {
+        let mut equations = Equations::default();
+        let mut full = 0;
+        for n in 0..2 * SUMS_MAX as u32 {
+            let terms = BTreeMap::from([(2 * n, 1), (2 * n + 1, 1)]);
+            full += usize::from(equations.take(ORIGIN, terms, vec![0; 1400]) == Taken::Full);
+        }
+        assert_eq!((equations.len(ORIGIN), full), (SUMS_MAX, SUMS_MAX));
+        for n in 0..10 {
+            let origin = (NodeId(10 + n), InstanceId(0), Class::Symbol);
+            (0..SUMS_MAX as u32).for_each(|n| {
+                equations.take(origin, BTreeMap::from([(2 * n, 1), (2 * n + 1, 1)]), vec![0; 1400]);
+            });
+        }
+        assert!(equations.bytes <= BYTES_MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_follows_is_right_and_all_does_in_the_end(
+            sums in proptest::collection::vec((any::<u8>(), proptest::collection::btree_set(10..40_u32, 2..9)), 0..40),
+            alone in proptest::collection::vec(10..40_u32, 0..10),
+        ) {
+            let mut equations = Equations::default();
+            let mut known = BTreeSet::new();
+            let mut alone = alone.into_iter();
+            for (seed, terms) in sums {
+                if let Some(term) = alone.next() {
+                    known.extend(right(&equations.on_known(ORIGIN, term, &bytes_of(term))));
+                    known.insert(term);
+                }
+                let terms: Vec<u32> = terms.into_iter().collect();
+                let (mut factors, bytes) = sum(seed, &terms);
+                // As who takes it does: what is here goes out of it.
+                let mut rest = bytes;
+                for term in &known {
+                    if let Some(factor) = factors.remove(term) {
+                        rest = scaled_sum((1, &rest), (factor, &bytes_of(*term)));
+                    }
+                }
+                if let Taken::New(found) = equations.take(ORIGIN, factors, rest) {
+                    known.extend(right(&found));
+                }
+                let open = equations.terms(ORIGIN);
+                prop_assert!(open.is_disjoint(&known));
+                prop_assert!(equations.len(ORIGIN) < open.len() || open.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Sums over several objects of a publisher: symbols of blocks that are not the same, or descriptions with
+//! all that travels in them. Two that lack different messages have each its own from one datagram.
+//!
+//! ```text
+//! publisher (32) | instance (16) | how (8) | known (8) | seed (8) | groups (8)
+//! | per group: its first term, of all but the first group less the last term before it (varint)
+//! |            | bytes of the bitmap (8) | bitmap, the first term its highest bit
+//! | the sum
+//! how: 01 of source symbols, else of descriptions; 0c encoding id: 5, 2 or 129
+//! term: of a description its object; of a symbol object (16) | block (8) | symbol (8)
+//! factor of a term t with seed x: 1 + z4 mod 255, all modulo 2^64:
+//!      z1 = (2^32 x + t) * 0x9e3779b97f4a7c15, z2 = (z1 ^ z1 >> 30) * 0xbf58476d1ce4e5b9
+//!      z3 = (z2 ^ z2 >> 27) * 0x94d049bb133111eb, z4 = z3 ^ z3 >> 31
+//! ```
+//!
+//! Who sends one knew of so many before (`known`). A description counts as the [check](check) of what
+//! follows (32 bits), its length (16) and what it has behind "FG" and the version.
+
+use crate::{
+    brief::CODES,
+    description::PREFIX,
+    varint::{array, len, put, split, take},
+};
+use alloc::vec::Vec;
+use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId};
+use fanfare_wire::{FecId, InstanceId};
+
+const SYMBOLS: u8 = 0x01;
+const CODE_SHIFT: u8 = 2;
+const KNOWN: u8 = 0x0d;
+/// Terms of one sum: who has them all but one has what it lacks, and the sums that two need of terms
+/// of which they lack many are so many more.
+pub(crate) const TERMS_MAX: usize = 96;
+/// Terms of a group: a bitmap of 16 bytes, of which less than half are 0 as long as gaps are short.
+const GROUP: u32 = 128;
+/// From so many terms that are not in it a new group takes fewer bytes.
+const GAP: u32 = 24;
+
+/// What the terms are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// Descriptions.
+    Info,
+    /// Source symbols.
+    Symbol,
+}
+
+impl Class {
+    /// Of a term's number, which does not wrap, those bits that are told.
+    pub(crate) fn mask(self) -> u32 {
+        match self {
+            Self::Info => 0xffff,
+            Self::Symbol => u32::MAX,
+        }
+    }
+}
+
+/// Blocks of an object that can be in sums: there are 8 bits for them.
+pub(crate) const BLOCKS_MAX: u32 = 256;
+
+/// Whose term it is.
+pub(crate) fn key_of(
+    (sender, instance, class): (NodeId, InstanceId, Class),
+    term: u32,
+) -> ObjectKey {
+    let object = match class {
+        Class::Info => term & 0xffff,
+        Class::Symbol => term >> 16,
+    };
+    ObjectKey { sender, instance, object: ObjectTransportId(object as u16) }
+}
+
+/// Block and symbol of a symbol's term.
+pub(crate) fn place_of(term: u32) -> (u32, u16) {
+    (term >> 8 & 0xff, (term & 0xff) as u16)
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mixture<'a> {
+    pub(crate) publisher: NodeId,
+    pub(crate) instance: InstanceId,
+    pub(crate) class: Class,
+    /// How the publisher codes.
+    pub(crate) fec_id: FecId,
+    /// Mixtures that its speaker knew of before.
+    pub(crate) known: u8,
+    pub(crate) seed: u8,
+    /// In the order of sending; none twice.
+    pub(crate) terms: Vec<u32>,
+    pub(crate) sum: &'a [u8],
+}
+
+impl<'a> Mixture<'a> {
+    /// Appends it, as a frame's content.
+    pub(crate) fn append(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.publisher.0.to_be_bytes());
+        out.extend_from_slice(&self.instance.0.to_be_bytes());
+        let code = CODES.iter().position(|id| *id == self.fec_id).unwrap_or(0) as u8;
+        let class = if self.class == Class::Symbol { SYMBOLS } else { 0 };
+        let groups = groups(&self.terms);
+        out.extend([class | code << CODE_SHIFT, self.known, self.seed, groups.len() as u8]);
+        let mut last = 0;
+        for group in groups {
+            let Some((&first, &end)) = group.first().zip(group.last()) else { continue };
+            put(u64::from(first.wrapping_sub(last)), out);
+            let bytes = end.wrapping_sub(first) as usize / 8 + 1;
+            out.push(bytes as u8);
+            let start = out.len();
+            out.resize(start + bytes, 0);
+            for term in group {
+                let bit = term.wrapping_sub(first) as usize;
+                out[start + bit / 8] |= 0x80 >> (bit % 8);
+            }
+            last = end;
+        }
+        out.extend_from_slice(self.sum);
+    }
+
+    /// Reads a frame's content; `None` when it contradicts itself.
+    pub(crate) fn parse(mut bytes: &'a [u8]) -> Option<Self> {
+        let publisher = NodeId(u32::from_be_bytes(array(&mut bytes)?));
+        let instance = InstanceId(u16::from_be_bytes(array(&mut bytes)?));
+        let [how, known, seed, groups] = array(&mut bytes)?;
+        let fec_id = *CODES.get(usize::from(how >> CODE_SHIFT))?;
+        let class = if how & SYMBOLS == 0 { Class::Info } else { Class::Symbol };
+        let mut terms: Vec<u32> = Vec::new();
+        for _ in 0..groups {
+            let step = u32::try_from(take(&mut bytes)?).ok()?;
+            let first = match terms.last() {
+                None => step,
+                Some(_) if step == 0 => return None,
+                Some(last) => last.wrapping_add(step),
+            };
+            let [length] = array(&mut bytes)?;
+            let bitmap = split(&mut bytes, usize::from(length))?;
+            let set = |bit: &u32| bitmap[*bit as usize / 8] << (bit % 8) & 0x80 != 0;
+            let bits = (0..u32::from(length) * 8).filter(set);
+            terms.extend(bits.map(|bit| first.wrapping_add(bit) & class.mask()));
+            if terms.len() > TERMS_MAX {
+                return None;
+            }
+        }
+        let mut sorted = terms.clone();
+        sorted.sort_unstable();
+        let once = sorted.windows(2).all(|pair| pair[0] != pair[1]);
+        let fits = how & !KNOWN == 0 && once && terms.len() >= 2 && !bytes.is_empty();
+        let mixture = Self { publisher, instance, class, fec_id, known, seed, terms, sum: bytes };
+        fits.then_some(mixture)
+    }
+}
+
+/// Terms that share a bitmap.
+fn groups(terms: &[u32]) -> Vec<&[u32]> {
+    let mut groups = Vec::new();
+    let mut start = 0;
+    for at in 1..=terms.len() {
+        let ends = at == terms.len()
+            || terms[at].wrapping_sub(terms[start]) >= GROUP
+            || terms[at].wrapping_sub(terms[at - 1]) > GAP;
+        if ends {
+            groups.push(&terms[start..at]);
+            start = at;
+        }
+    }
+    groups
+}
+
+/// Bytes of what comes before the groups.
+const FIXED: usize = 4 + 2 + 1 + 1 + 1 + 1;
+
+/// Bytes of a frame's content beside the sum of these terms.
+pub(crate) fn overhead(terms: &[u32]) -> usize {
+    let mut last = 0;
+    let groups = groups(terms).into_iter().map(|group| {
+        let (first, end) = (group[0], group[group.len() - 1]);
+        let step = u32::wrapping_sub(first, core::mem::replace(&mut last, end));
+        len(u64::from(step)) + 1 + end.wrapping_sub(first) as usize / 8 + 1
+    });
+    FIXED + groups.sum::<usize>()
+}
+
+/// The factor of a term: never zero. splitmix64's last steps over seed and term.
+pub(crate) fn factor(seed: u8, term: u32) -> u8 {
+    let mut z = (u64::from(seed) << 32 | u64::from(term)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ z >> 31) % 255) as u8 + 1
+}
+
+/// Bytes that a description has as a term, beside those behind "FG" and the version.
+const ENVELOPE: usize = 4 + 2;
+
+/// A description as a term. `None` of what is none.
+pub(crate) fn wrap(info: &[u8]) -> Option<Vec<u8>> {
+    let rest = info.strip_prefix(&PREFIX)?;
+    let mut bytes = Vec::with_capacity(ENVELOPE + rest.len());
+    bytes.extend_from_slice(&check(rest).to_be_bytes());
+    bytes.extend_from_slice(&u16::try_from(rest.len()).ok()?.to_be_bytes());
+    bytes.extend_from_slice(rest);
+    Some(bytes)
+}
+
+/// The description, when it is one that somebody wrapped: a sum of wrong ones is none.
+pub(crate) fn unwrap(mut bytes: &[u8]) -> Option<Vec<u8>> {
+    let expected = u32::from_be_bytes(array(&mut bytes)?);
+    let length = u16::from_be_bytes(array(&mut bytes)?);
+    let rest = split(&mut bytes, usize::from(length))?;
+    let empty = bytes.iter().all(|byte| *byte == 0);
+    (empty && check(rest) == expected).then(|| [&PREFIX, rest].concat())
+}
+
+/// FNV-1a, 32 bits: not linear, so that of a sum of wrong descriptions it is wrong, too.
+fn check(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn mixture(class: Class, terms: &[u32]) -> Mixture<'static> {
+        Mixture {
+            publisher: NodeId(0x0a00_0001),
+            instance: InstanceId(0x1234),
+            class,
+            fec_id: FecId::ReedSolomonM,
+            known: 3,
+            seed: 9,
+            terms: terms.to_vec(),
+            sum: b"xyz",
+        }
+    }
+    fn bytes(mixture: &Mixture<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        mixture.append(&mut out);
+        out
+    }
+
+    #[test]
+    fn golden_bytes_of_a_sum_of_three_descriptions_and_of_symbols_of_two_objects() {
+        let infos = mixture(Class::Info, &[300, 301, 310]);
+        let fixed = [0x0a, 0, 0, 1, 0x12, 0x34];
+        let golden = [&fixed[..], &[0x04, 3, 9, 1, 0xac, 2, 2, 0xc0, 0x20], b"xyz"].concat();
+        assert_eq!(bytes(&infos), golden);
+        let symbols = mixture(Class::Symbol, &[0x2_0000, 0x2_0003, 0x3_0101]);
+        let golden =
+            [&fixed[..], &[0x05, 3, 9, 2, 0x80, 0x80, 8, 1, 0x90, 0xfe, 0x81, 4, 1, 0x80], b"xyz"];
+        assert_eq!(bytes(&symbols), golden.concat());
+        for sum in [infos, symbols] {
+            assert_eq!(Mixture::parse(&bytes(&sum)), Some(sum));
+        }
+    }
+
+    #[test]
+    fn numbers_go_on_where_object_ids_wrap() {
+        let sum = mixture(Class::Info, &[0xfffe, 0xffff, 0, 2]);
+        assert_eq!(Mixture::parse(&bytes(&sum)), Some(sum));
+    }
+
+    #[test]
+    fn a_sum_of_one_of_too_many_of_one_twice_or_without_bytes_is_refused() {
+        let refused = |sum: &Mixture<'_>| Mixture::parse(&bytes(sum)).is_none();
+        assert!(refused(&mixture(Class::Info, &[5])));
+        let many: Vec<u32> = (0..TERMS_MAX as u32 + 1).collect();
+        assert!(refused(&mixture(Class::Info, &many)));
+        assert!(!refused(&mixture(Class::Info, &many[1..])));
+        assert!(refused(&Mixture { sum: b"", ..mixture(Class::Info, &[1, 2]) }));
+        let good = bytes(&mixture(Class::Info, &[1, 2]));
+        assert!((0..good.len() - 2).all(|length| Mixture::parse(&good[..length]).is_none()));
+        // Another group that goes back to the first one's terms by way of the wrap.
+        let twice = [&good[..9], &[2, 1, 1, 0xc0, 0xff, 0xff, 3, 1, 0xc0], b"xyz"].concat();
+        assert_eq!(Mixture::parse(&twice), None);
+    }
+
+    #[test]
+    fn a_description_comes_back_from_its_term_with_padding_and_a_wrong_one_does_not() {
+        let info = [&PREFIX[..], b"abc"].concat();
+        let mut term = wrap(&info).unwrap();
+        assert_eq!(term.len(), ENVELOPE + 3);
+        term.extend([0; 5]);
+        assert_eq!(unwrap(&term), Some(info));
+        for byte in 0..term.len() {
+            let mut wrong = term.clone();
+            wrong[byte] ^= 0x10;
+            assert_eq!(unwrap(&wrong), None, "{byte}");
+        }
+        assert_eq!(wrap(b"holiday.jpg"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_terms_come_back(
+            steps in proptest::collection::vec(1..400_u32, 2..TERMS_MAX), first: u32, symbols: bool
+        ) {
+            let class = if symbols { Class::Symbol } else { Class::Info };
+            let most = if symbols { u32::MAX } else { 0xffff };
+            let terms: Vec<u32> = steps.iter().scan(first & most, |at, step| {
+                *at = at.wrapping_add(*step) & most;
+                Some(*at)
+            }).collect();
+            let mixture = mixture(class, &terms);
+            let written = bytes(&mixture);
+            prop_assert_eq!(written.len(), overhead(&terms) + 3);
+            prop_assert_eq!(Mixture::parse(&written), Some(mixture));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
+            Mixture::parse(&bytes);
+            unwrap(&bytes);
+        }
+    }
+}

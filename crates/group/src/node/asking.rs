@@ -1,0 +1,156 @@
+//! What a node that has sums asks for: what will follow from the rest by these, it leaves out.
+
+use super::GroupNode;
+use crate::{equations::Origin, mixture::Class};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+use core::ops::RangeInclusive;
+use fanfare_proto::ObjectKey;
+use fanfare_wire::{
+    EncodingSymbolId, FecPayloadId, FieldSize, Nack, ObjectTransportId, RepairForm, RepairItem,
+    RepairLevel, RepairRequest, nack::RequestWriter,
+};
+
+/// Bytes of the requests of one NACK, as of one of the session's own with segments of 1400.
+const NACK_MAX: usize = 1400;
+
+/// A NACK that is being written anew.
+struct Shortening {
+    writer: RequestWriter,
+    field: FieldSize,
+    /// Terms that are left out.
+    infos: BTreeSet<u32>,
+    symbols: BTreeSet<u32>,
+    /// How many symbols of each block were to be asked for, while none of it has been written.
+    blocks: BTreeMap<(u16, u32), usize>,
+}
+
+impl GroupNode {
+    /// A NACK of this node's own as it is to be sent; `None` when it is right as it is.
+    pub(super) fn shortened(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
+        let (publisher, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
+        let follow = |class| self.equations.follows((publisher, instance, class));
+        let (infos, symbols) = (follow(Class::Info), follow(Class::Symbol));
+        if infos.is_empty() && symbols.is_empty() {
+            return None;
+        }
+        let fec_id = self.session.receiver().rumour(publisher)?.fec_id;
+        let first = nack.requests.iter().find_map(|request| request.iter().next())?;
+        let key = ObjectKey { sender: publisher, instance, object: first.object_transport_id };
+        let field = self.session.receiver().field(key).unwrap_or(FieldSize::M8);
+        let writer = RequestWriter::new(fec_id, field, NACK_MAX);
+        let blocks = asked_of_blocks(nack, field);
+        let mut shortening = Shortening { writer, field, infos, symbols, blocks };
+        for request in nack.requests.iter() {
+            for range in request.ranges() {
+                match Asked::of(&request)? {
+                    Asked::Symbols => self.shorten_block(
+                        (publisher, instance, Class::Symbol),
+                        &range,
+                        &mut shortening,
+                    ),
+                    Asked::Objects => shortening.objects(request.level, &range),
+                }
+            }
+        }
+        let requests = shortening.writer.finish();
+        let mut out = Vec::new();
+        nack.encode(nack.extensions.cc().as_ref(), &requests, &mut out);
+        (!requests.is_empty()).then_some(out)
+    }
+
+    /// Of a block as many symbols as were to be asked for, of those that do not follow from others: where
+    /// parity of it is here, that is fewer than are missing.
+    fn shorten_block(
+        &mut self,
+        (sender, instance, _): Origin,
+        (first, _): &(RepairItem, RepairItem),
+        to: &mut Shortening,
+    ) {
+        let (object, id) = (first.object_transport_id, first.id(to.field));
+        let Some(count) = to.blocks.remove(&(object.0, id.block.0)) else { return };
+        let key = ObjectKey { sender, instance, object };
+        let Some(held) = self.session.receiver().held(key, id.block.0) else { return };
+        let base = u32::from(object.0) << 16 | (id.block.0 & 0xff) << 8;
+        let missing = (0..held.len).filter(|symbol| held.sources.binary_search(symbol).is_err());
+        let free = missing.filter(|symbol| !to.symbols.contains(&(base | u32::from(*symbol))));
+        let free: Vec<u16> = free.take(count).collect();
+        for run in free.chunk_by(|a, b| a + 1 == *b) {
+            let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
+            let at = |symbol| FecPayloadId { symbol: EncodingSymbolId(symbol), ..id };
+            to.write(RepairLevel(RepairLevel::SEGMENT), (object, object), (at(first), at(last)));
+        }
+    }
+}
+
+impl Shortening {
+    fn objects(&mut self, level: RepairLevel, (first, last): &(RepairItem, RepairItem)) {
+        let ids = (first.id(self.field), last.id(self.field));
+        let (first, last) = (first.object_transport_id, last.object_transport_id);
+        let object = |step: u32| ObjectTransportId(first.0.wrapping_add(step as u16));
+        let span = u32::from(last.0.wrapping_sub(first.0));
+        let follows = |step| self.infos.contains(&u32::from(object(step).0));
+        for (first, last) in left(0..=span, follows) {
+            self.write(level, (object(first), object(last)), ids);
+        }
+    }
+
+    /// What does not fit is asked for the next time.
+    fn write(
+        &mut self,
+        level: RepairLevel,
+        objects: (ObjectTransportId, ObjectTransportId),
+        (first, last): (FecPayloadId, FecPayloadId),
+    ) {
+        match objects.0 == objects.1 && first == last {
+            true => self.writer.item(level, objects.0, first),
+            false => self.writer.range(level, objects, first, last),
+        };
+    }
+}
+
+/// What a request is of.
+enum Asked {
+    Symbols,
+    Objects,
+}
+
+impl Asked {
+    /// `None` of what stays as it is.
+    fn of(request: &RepairRequest<'_>) -> Option<Self> {
+        const OBJECTS: u8 = RepairLevel::INFO | RepairLevel::OBJECT;
+        match request.level.0 {
+            _ if request.form == RepairForm::Erasures => None,
+            RepairLevel::SEGMENT => Some(Self::Symbols),
+            level if level & !OBJECTS == 0 => Some(Self::Objects),
+            _ => None,
+        }
+    }
+}
+
+fn asked_of_blocks(nack: &Nack<'_>, field: FieldSize) -> BTreeMap<(u16, u32), usize> {
+    let mut blocks = BTreeMap::new();
+    for request in nack.requests.iter().filter(|request| request.level.0 == RepairLevel::SEGMENT) {
+        for (first, last) in request.ranges() {
+            let (a, b) = (first.id(field), last.id(field));
+            let count: &mut usize =
+                blocks.entry((first.object_transport_id.0, a.block.0)).or_default();
+            *count += usize::from(b.symbol.0.saturating_sub(a.symbol.0)) + 1;
+        }
+    }
+    blocks
+}
+
+/// The runs of a range without those that are left out.
+fn left(range: RangeInclusive<u32>, out: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for number in range.filter(|number| !out(*number)) {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    runs
+}

@@ -1,0 +1,344 @@
+//! Sums over several objects: what is asked for of a publisher that hears nobody, and what goes out.
+
+use super::{GroupNode, outgoing::timing_of, relaying::COMMAND};
+use crate::{
+    age, brief,
+    demand::{Part, Piece, Request, Wanted},
+    equations::Origin,
+    frame::{HEADER, Kind},
+    mixture::{self, BLOCKS_MAX, Class, Mixture, TERMS_MAX, key_of, place_of},
+    pool,
+    repairer::OriginTiming,
+    shortage, slice,
+};
+use alloc::{collections::BTreeMap, vec, vec::Vec};
+use fanfare_fec::combine;
+use fanfare_proto::{
+    Duration, NodeId, ObjectKey, ObjectTransportId, Passage, RunSet, SUM_SYMBOLS_MAX, Storage,
+};
+use fanfare_wire::{
+    Message, Nack,
+    cmd::Application,
+    ext::{ExtAge, Extensions},
+};
+
+/// Longest frame with symbols: one Ethernet frame holds it, behind IPv4 and UDP headers.
+const FRAME_MAX: usize = 1472;
+
+impl GroupNode {
+    /// Takes out of what a NACK asks what is answered with sums over several objects.
+    pub(super) fn pool_requests(
+        &mut self,
+        nack: &Nack<'_>,
+        requests: &mut BTreeMap<Wanted, Request>,
+        timing: OriginTiming,
+    ) {
+        let origin = nack.feedback.server_id;
+        let infos = self.infos_asked(nack);
+        let mut symbols = RunSet::default();
+        requests.retain(|(key, part), request| match part {
+            Part::Info => !self.is_short(*key),
+            Part::Block(block) => {
+                let held = self.session.receiver().held(*key, *block);
+                let fits = held.is_some_and(|held| held.len <= SUM_SYMBOLS_MAX)
+                    && *block < BLOCKS_MAX
+                    && request.named > 0
+                    && request.unnamed == 0;
+                if let Some(log) = self.logs.get(&origin).filter(|_| fits) {
+                    let base = log.index(key.object) << 16 | u64::from(*block) << 8;
+                    let names = request.names.iter();
+                    names.for_each(|(first, end)| symbols.insert(base + first, base + end));
+                }
+                !fits
+            }
+        });
+        let from = nack.feedback.source_id;
+        self.ask_pool((origin, Class::Info), (from, infos), timing);
+        self.ask_pool((origin, Class::Symbol), (from, symbols), timing);
+    }
+
+    fn ask_pool(
+        &mut self,
+        of: (NodeId, Class),
+        (from, names): (NodeId, RunSet),
+        timing: OriginTiming,
+    ) {
+        if names.iter().next().is_none() {
+            return;
+        }
+        let horizon = self.horizon(of, timing);
+        let Some(pool) = self.pools.entry(self.now, of) else {
+            self.stats.demands_dropped += 1;
+            return;
+        };
+        pool.on_request(self.now, (from, names), (horizon, timing.grtt, pool::gathering(timing)));
+        if pool.due.is_none() {
+            self.plan(of, Duration::ZERO, timing);
+        }
+    }
+
+    /// Of the newest object more may be on its way to whoever speaks now.
+    fn horizon(&self, (origin, class): (NodeId, Class), timing: OriginTiming) -> u64 {
+        let Some(log) = self.logs.get(&origin) else { return 0 };
+        let object = ObjectTransportId((log.newest() & 0xffff) as u16);
+        let newest = self.cache.get(ObjectKey { sender: origin, instance: log.instance, object });
+        let begun =
+            newest.is_none_or(|cached| self.now.since(cached.first_heard) < timing.window());
+        let end = log.newest() + u64::from(!begun);
+        match class {
+            Class::Info => end,
+            Class::Symbol => end << 16,
+        }
+    }
+
+    /// Somebody announces that it lacks this short message, of an origin that does not answer.
+    pub(super) fn pool_lacking(
+        &mut self,
+        node: NodeId,
+        origin: NodeId,
+        index: u64,
+        timing: OriginTiming,
+    ) {
+        let of = (origin, Class::Info);
+        let horizon = self.horizon(of, timing);
+        let Some(pool) = self.pools.entry(self.now, of) else { return };
+        let mut names = RunSet::default();
+        names.insert(index, index + 1);
+        pool.on_lacking(self.now, (node, &names), horizon);
+        if pool.due.is_none() {
+            self.plan(of, Duration::ZERO, timing);
+        }
+    }
+
+    /// When this node answers, `later` than it would otherwise.
+    pub(super) fn plan(&mut self, of: (NodeId, Class), later: Duration, timing: OriginTiming) {
+        let held = self.held_of(of);
+        let asks = self.delivery.asks();
+        if let Some(pool) = self.pools.get_mut(of) {
+            let later = if asks { later + timing.window() / 2 } else { later };
+            pool.plan((self.now, self.now + later), &held, (timing, &mut self.rng));
+        }
+    }
+
+    /// Of what is asked for, what is here.
+    fn held_of(&mut self, (origin, class): (NodeId, Class)) -> RunSet {
+        let mut held = RunSet::default();
+        let Some(pool) = self.pools.get_mut((origin, class)) else { return held };
+        let names = pool.names(self.now);
+        let Some(instance) = self.logs.get(&origin).map(|log| log.instance) else { return held };
+        let key = |index: u64| {
+            let object = ObjectTransportId((index & 0xffff) as u16);
+            ObjectKey { sender: origin, instance, object }
+        };
+        let each = names.iter().flat_map(|(first, end)| first..end);
+        if class == Class::Info {
+            each.filter(|index| self.is_short(key(*index))).for_each(|i| held.insert(i, i + 1));
+            return held;
+        }
+        let mut at = None;
+        let mut here = Vec::new();
+        for term in each {
+            if at != Some(term >> 8) {
+                at = Some(term >> 8);
+                let block = (term >> 8 & 0xff) as u32;
+                let of_block = self.session.receiver().held(key(term >> 16), block);
+                here = of_block.map_or(Vec::new(), |held| held.sources);
+            }
+            if here.binary_search(&((term & 0xff) as u16)).is_ok() {
+                held.insert(term, term + 1);
+            }
+        }
+        held
+    }
+
+    /// The bytes of a term, when it is here.
+    pub(super) fn term(
+        &mut self,
+        (sender, instance, class): Origin,
+        term: u32,
+        storage: &mut dyn Storage,
+    ) -> Option<Vec<u8>> {
+        let key = key_of((sender, instance, class), term);
+        if class == Class::Info {
+            let info = self.cache.get(key).filter(|cached| cached.whole && cached.size == 0);
+            return info.and_then(|cached| mixture::wrap(cached.info.as_ref()?));
+        }
+        let (block, symbol) = place_of(term);
+        let held = self.session.receiver().held(key, block)?;
+        held.sources.binary_search(&symbol).ok()?;
+        let mut message = Vec::new();
+        let passage = Passage::Symbol { block, symbol, has_info: false };
+        if !self.session.receiver().pass_on(key, passage, storage, &mut message) {
+            return None;
+        }
+        match Message::parse(&message) {
+            Ok(Message::Data(data)) => Some(data.payload.to_vec()),
+            _ => None,
+        }
+    }
+
+    /// The next answer that is due.
+    pub(super) fn poll_mixture(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
+        while self.repairer.may_send(self.now)
+            && let Some(of) = self.pools.due(self.now)
+        {
+            if self.write_answer(of, buf, storage) {
+                self.stats.repairs_sent += 1;
+                self.repairer.on_spent(buf.len());
+                return true;
+            }
+            buf.clear();
+            if let Some(pool) = self.pools.get_mut(of) {
+                pool.due = None;
+            }
+        }
+        false
+    }
+
+    fn write_answer(
+        &mut self,
+        of: (NodeId, Class),
+        buf: &mut Vec<u8>,
+        storage: &mut dyn Storage,
+    ) -> bool {
+        let Some(instance) = self.logs.get(&of.0).map(|log| log.instance) else { return false };
+        let origin = (of.0, instance, of.1);
+        let held = self.held_of(of);
+        let windows = self.windows(origin, &held, storage);
+        let Some(pool) = self.pools.get_mut(of) else { return false };
+        let sent = match (pool.alone(&held), pool.best(self.now, &windows)) {
+            (Some(term), _) => self.write_alone(origin, term, (buf, storage)),
+            (None, Some(best)) => match best.first_member(0).zip(best.iter().last()) {
+                Some((first, (_, end))) if end - first == 1 => {
+                    self.write_alone(origin, first, (buf, storage))
+                }
+                _ => self.write_sum(origin, best, (buf, storage)).then(|| best.clone()),
+            },
+            (None, None) => None,
+        };
+        let timing = timing_of(self.session.receiver().rumour(of.0), self.members.len());
+        let (Some(sent), Some(pool)) = (sent, self.pools.get_mut(of)) else { return false };
+        match sent.iter().next() {
+            Some((first, end)) if shortage::count(&sent) == 1 && end > first => pool.on_term(first),
+            _ => pool.on_own_sum(self.now, &sent),
+        }
+        let next = pool.best(self.now, &windows).cloned().unwrap_or_default();
+        pool.go_on(self.now, (&next, &held), (timing, &mut self.rng));
+        true
+    }
+
+    /// What is held, in parts of as much as one frame can have a sum of. Only what is about as long as each other
+    /// shares one, since a sum is as long as the longest.
+    fn windows(&mut self, origin: Origin, held: &RunSet, storage: &mut dyn Storage) -> Vec<RunSet> {
+        let class = origin.2;
+        let (mut windows, mut current): (Vec<RunSet>, Vec<u32>) = (Vec::new(), Vec::new());
+        let (mut window, mut longest, mut shortest, mut aged) = (RunSet::default(), 0, 0, 0);
+        for term in held.iter().flat_map(|(first, end)| first..end) {
+            let told = term as u32 & class.mask();
+            let Some(bytes) = self.term(origin, told, storage).map(|bytes| bytes.len()) else {
+                continue;
+            };
+            let age = usize::from(age::is_told(self.age_of(origin, told)));
+            current.push(told);
+            let (most, least) =
+                (bytes.max(longest), if longest == 0 { bytes } else { bytes.min(shortest) });
+            let frame =
+                COMMAND + (aged + age) * ExtAge::LEN + HEADER + mixture::overhead(&current) + most;
+            let fits = current.len() <= TERMS_MAX
+                && frame <= FRAME_MAX
+                && aged + age <= age::AGED_MAX
+                && (class == Class::Symbol || least * 2 > most);
+            if current.len() == 1 || fits {
+                (longest, shortest, aged) = (most, least, aged + age);
+            } else {
+                windows.push(core::mem::take(&mut window));
+                current = vec![told];
+                (longest, shortest, aged) = (bytes, bytes, age);
+            }
+            window.insert(term, term + 1);
+        }
+        windows.push(window);
+        windows
+    }
+
+    fn age_of(&self, origin: Origin, told: u32) -> Duration {
+        let cached = self.cache.get(key_of(origin, told)).filter(|_| origin.2 == Class::Info);
+        cached.map_or(Duration::ZERO, |cached| cached.age().at(self.now))
+    }
+
+    /// One term as it is.
+    fn write_alone(
+        &mut self,
+        origin: Origin,
+        term: u64,
+        (buf, storage): (&mut Vec<u8>, &mut dyn Storage),
+    ) -> Option<RunSet> {
+        let key = key_of(origin, term as u32 & origin.2.mask());
+        let written = match origin.2 {
+            Class::Info => self.write_brief(key, buf),
+            Class::Symbol => {
+                let (block, symbol) = place_of(term as u32);
+                let wanted = (key, Part::Block(block));
+                let written = self.write_repair(wanted, &Piece::Symbol(symbol), (buf, storage));
+                self.stats.repair_frames_sent += u64::from(written);
+                self.stats.repair_bytes_sent += buf.len() as u64;
+                written
+            }
+        };
+        let mut alone = RunSet::default();
+        alone.insert(term, term + 1);
+        written.then_some(alone)
+    }
+
+    fn write_brief(&mut self, key: ObjectKey, buf: &mut Vec<u8>) -> bool {
+        let Some(brief) = self.brief(key, true) else { return false };
+        let age = self.cache.get(key).map_or(Duration::ZERO, |cached| cached.age().at(self.now));
+        let sender = self.next_fields();
+        let mut content = Kind::Brief.header().to_vec();
+        brief::append(&[brief], &sender, &mut content);
+        let area = age::extensions(&[age]);
+        let extensions = Extensions::parse(&area).unwrap_or_default();
+        Application { sender, extensions, content: &content }.encode(buf);
+        self.stats.brief_frames_sent += 1;
+        self.stats.brief_bytes_sent += buf.len() as u64;
+        true
+    }
+
+    fn write_sum(
+        &mut self,
+        origin: Origin,
+        window: &RunSet,
+        (buf, storage): (&mut Vec<u8>, &mut dyn Storage),
+    ) -> bool {
+        let (publisher, instance, class) = origin;
+        let terms = window.iter().flat_map(|(first, end)| first..end);
+        let terms: Vec<u32> = terms.map(|term| term as u32 & class.mask()).collect();
+        let bytes: Option<Vec<_>> =
+            terms.iter().map(|term| self.term(origin, *term, storage)).collect();
+        let Some(fec_id) = self.session.receiver().rumour(publisher).map(|rumour| rumour.fec_id)
+        else {
+            return false;
+        };
+        let Some(bytes) = bytes else { return false };
+        let Some(pool) = self.pools.get_mut((publisher, class)) else { return false };
+        let known = pool.known();
+        let base = ObjectKey { sender: publisher, instance, object: ObjectTransportId(0) };
+        let seed = slice::seed(self.session.node_id(), base, class as u32).wrapping_add(known);
+        let factors: Vec<u8> = terms.iter().map(|term| mixture::factor(seed, *term)).collect();
+        let bytes: Vec<&[u8]> = bytes.iter().map(|bytes| &bytes[..]).collect();
+        let mut sum = vec![0; bytes.iter().map(|bytes| bytes.len()).max().unwrap_or(0)];
+        combine(&factors, &bytes, &mut [&mut sum]);
+        let ages: Vec<Duration> = terms.iter().map(|term| self.age_of(origin, *term)).collect();
+        let mixture = Mixture { publisher, instance, class, fec_id, known, seed, terms, sum: &sum };
+        let mut content = Kind::Mixture.header().to_vec();
+        mixture.append(&mut content);
+        let sender = self.next_fields();
+        let area = age::extensions(&ages);
+        let extensions = Extensions::parse(&area).unwrap_or_default();
+        Application { sender, extensions, content: &content }.encode(buf);
+        self.stats.sums_sent += 1;
+        self.stats.repair_frames_sent += 1;
+        self.stats.repair_bytes_sent += buf.len() as u64;
+        true
+    }
+}

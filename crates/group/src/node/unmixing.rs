@@ -1,0 +1,206 @@
+//! What others' sums over several objects bring here.
+
+use super::{GroupNode, outgoing::timing_of};
+use crate::{
+    age,
+    brief::Brief,
+    demand::{Part, Piece, Wanted},
+    equations::{Origin, Taken},
+    mixture::{self, BLOCKS_MAX, Class, Mixture, key_of, place_of},
+    patience::Patience,
+    repairer::{OriginTiming, Voice},
+};
+use alloc::{collections::BTreeMap, vec, vec::Vec};
+use fanfare_fec::combine;
+use fanfare_proto::{Duration, NodeId, Passage, Rumour, RunSet, Storage};
+use fanfare_wire::{Message, ext::Extensions};
+
+impl GroupNode {
+    /// Somebody answers for an origin with a sum over its objects.
+    pub(super) fn on_mixture(
+        &mut self,
+        from: NodeId,
+        (mixture, extensions): (&Mixture<'_>, &Extensions<'_>),
+        storage: &mut dyn Storage,
+    ) {
+        self.stats.repairs_heard += 1;
+        let Mixture { publisher, instance, class, .. } = *mixture;
+        let known = self.logs.get(&publisher).is_some_and(|log| log.instance == instance);
+        if !known || publisher == self.session.node_id() {
+            return;
+        }
+        let origin = (publisher, instance, class);
+        let timing = timing_of(self.session.receiver().rumour(publisher), self.members.len());
+        self.repairer.on_left_to_others(self.now, publisher, timing);
+        self.note_sum(origin, mixture, timing);
+        self.take_known(origin, storage);
+        let mut factors = BTreeMap::new();
+        let mut rest = mixture.sum.to_vec();
+        for term in &mixture.terms {
+            let factor = mixture::factor(mixture.seed, *term);
+            match self.term(origin, *term, storage) {
+                // It cannot be one of these terms, then.
+                Some(bytes) if bytes.len() > rest.len() => {
+                    self.stats.frames_refused += 1;
+                    return;
+                }
+                Some(bytes) => {
+                    let before = core::mem::replace(&mut rest, vec![0; mixture.sum.len()]);
+                    combine(&[1, factor], &[&before, &bytes], &mut [&mut rest]);
+                }
+                None => {
+                    factors.insert(*term, factor);
+                }
+            }
+        }
+        let taken = self.equations.take(origin, factors, rest);
+        match taken {
+            Taken::Known => {}
+            Taken::Full => {
+                self.stats.sums_dropped += self.equations.len(origin) as u64;
+                self.equations.forget(origin);
+            }
+            Taken::New(found) => {
+                self.stats.repairs_useful += 1;
+                let patience = Patience::grace(timing.grtt, timing.backoff);
+                self.asker.on_progress(self.now, publisher, patience);
+                let ages = |term: u32| {
+                    let which = mixture.terms.iter().position(|other| *other == term);
+                    which.map_or(Duration::ZERO, |which| age::told(extensions, which))
+                };
+                self.take_found(from, (origin, found), &ages, storage);
+            }
+        }
+        let deaf = self.repairer.is_deaf(publisher) || self.asker.is_silent(self.now, publisher);
+        self.session.receiver().ask_by_name(publisher, deaf);
+        self.plan((publisher, class), timing.grtt, timing);
+    }
+
+    /// Who asked for these terms has one of them.
+    fn note_sum(&mut self, origin: Origin, mixture: &Mixture<'_>, timing: OriginTiming) {
+        let (publisher, _, class) = origin;
+        let mut of = RunSet::default();
+        if let Some(log) = self.logs.get(&publisher) {
+            for term in &mixture.terms {
+                let key = key_of(origin, *term);
+                let term = match class {
+                    Class::Info => log.index(key.object),
+                    Class::Symbol => log.index(key.object) << 16 | u64::from(*term & 0xffff),
+                };
+                of.insert(term, term + 1);
+            }
+        }
+        if let Some(pool) = self.pools.get_mut((publisher, class)) {
+            pool.on_sum(self.now, mixture.known, &of);
+        }
+        // What was asked for before the origin was known to be deaf is being answered.
+        for term in &mixture.terms {
+            let key = key_of(origin, *term);
+            let (block, symbol) = place_of(*term);
+            let (part, symbol) = match class {
+                Class::Info => (Part::Info, 0),
+                Class::Symbol => (Part::Block(block), symbol),
+            };
+            if self.repairer.is_asked((key, part)) {
+                self.on_piece((key, part), &Piece::Symbol(symbol), timing, Voice::Repairer);
+            }
+        }
+    }
+
+    /// Terms that have come otherwise since sums with them did.
+    fn take_known(&mut self, origin: Origin, storage: &mut dyn Storage) {
+        for term in self.equations.terms(origin) {
+            if let Some(bytes) = self.term(origin, term, storage) {
+                let found = self.equations.on_known(origin, term, &bytes);
+                self.take_found(origin.0, (origin, found), &|_| Duration::ZERO, storage);
+            }
+        }
+    }
+
+    /// A term was heard by itself: of sums with it others may follow.
+    pub(super) fn on_term(&mut self, (key, part): Wanted, symbol: u16, storage: &mut dyn Storage) {
+        let object = u32::from(key.object.0);
+        let (class, term) = match part {
+            Part::Info => (Class::Info, object),
+            Part::Block(block) if block < BLOCKS_MAX && symbol <= 0xff => {
+                (Class::Symbol, object << 16 | block << 8 | u32::from(symbol))
+            }
+            Part::Block(_) => return,
+        };
+        let index = self.logs.get(&key.sender).map(|log| log.index(key.object));
+        if let (Some(pool), Some(index)) = (self.pools.get_mut((key.sender, class)), index) {
+            pool.on_term(match class {
+                Class::Info => index,
+                Class::Symbol => index << 16 | u64::from(term & 0xffff),
+            });
+        }
+        let origin = (key.sender, key.instance, class);
+        if self.equations.len(origin) > 0
+            && let Some(bytes) = self.term(origin, term, storage)
+        {
+            let found = self.equations.on_known(origin, term, &bytes);
+            self.take_found(key.sender, (origin, found), &|_| Duration::ZERO, storage);
+        }
+    }
+
+    /// These follow: they are taken as if somebody had sent them.
+    fn take_found(
+        &mut self,
+        from: NodeId,
+        (origin, found): (Origin, Vec<(u32, Vec<u8>)>),
+        age: &dyn Fn(u32) -> Duration,
+        storage: &mut dyn Storage,
+    ) {
+        for (term, bytes) in found {
+            let taken = match origin.2 {
+                Class::Info => self.take_info(from, (origin, term, &bytes), age(term), storage),
+                Class::Symbol => self.take_symbol((origin, term, &bytes), storage),
+            };
+            if !taken {
+                // One of those that it followed from was wrong, and nobody knows which.
+                self.stats.sums_dropped += 1 + self.equations.len(origin) as u64;
+                self.equations.forget(origin);
+            }
+        }
+    }
+
+    fn take_info(
+        &mut self,
+        from: NodeId,
+        (origin, term, bytes): (Origin, u32, &[u8]),
+        age: Duration,
+        storage: &mut dyn Storage,
+    ) -> bool {
+        let Some(info) = mixture::unwrap(bytes) else { return false };
+        let key = key_of(origin, term);
+        let Some(rumour) = self.session.receiver().rumour(origin.0) else { return false };
+        let rumour = Rumour { newest: key.object, ..rumour };
+        let Some(brief) = Brief::new(true, rumour, &info) else { return false };
+        let had = self.is_short(key);
+        self.told = Some((key, age));
+        self.session.receiver().accept_info(self.now, &brief.rumour, &brief.info, storage);
+        self.take_events(storage);
+        self.pass_on_from(from, Some(key), had);
+        true
+    }
+
+    fn take_symbol(
+        &mut self,
+        (origin, term, bytes): (Origin, u32, &[u8]),
+        storage: &mut dyn Storage,
+    ) -> bool {
+        let key = key_of(origin, term);
+        let (block, symbol) = place_of(term);
+        let has_info = self.cache.get(key).is_some_and(|cached| cached.has_info);
+        let mut message = Vec::new();
+        let passage = Passage::Deduced { block, symbol, has_info, bytes };
+        if !self.session.receiver().pass_on(key, passage, storage, &mut message) {
+            // It is of no concern any more, or nothing is known of its form.
+            return true;
+        }
+        let Ok(message) = Message::parse(&message) else { return true };
+        self.session.receiver().accept(self.now, &message, storage);
+        self.take_events(storage);
+        true
+    }
+}
