@@ -17,8 +17,8 @@ const HEARD_MAX: usize = 128;
 const SHARE_OVER: f32 = 12.0;
 /// A node of which less arrives is not counted on,
 const SHARE_MIN: f32 = 0.35;
-/// when it is already, if less than this does: over so few messages the share of one that is half heard often passes
-/// below the other.
+/// a publisher that hears nobody, when it is already, if less than this does: over so few messages the share of
+/// one that is half heard often passes below the other, and all that it sends would be passed on for it.
 const SHARE_LEFT: f32 = 0.2;
 /// Messages in a row that may have been lost; more is another life, or a forgery.
 const SKIPPED_MAX: i32 = 256;
@@ -33,6 +33,10 @@ const SILENCE_MIN: Duration = Duration::from_secs(10);
 /// And not before so many words of each node known were heard: in a quiet group silences grow, and
 /// some leave it to others to announce.
 const WORDS: u64 = 2;
+
+/// So often in a row a node says to hear nobody before it is believed: who has just begun, or come near, may
+/// have heard nobody yet.
+const NOBODY: u8 = 2;
 
 #[derive(Debug)]
 struct Member {
@@ -50,6 +54,8 @@ struct Member {
     hears_us: Option<bool>,
     /// Whom it says to hear.
     hears: NodeSet,
+    /// How often in a row it said to hear nobody.
+    nobody: u8,
     /// When it last lacked a short message that was here.
     missed: Option<Time>,
 }
@@ -59,7 +65,19 @@ impl Member {
         let (sequence, share, silence) = (None, 1.0, None);
         let (hears_us, hears, missed) = (None, NodeSet::default(), None);
         let arrives = true;
-        Self { heard: now, words, sequence, share, arrives, silence, hears_us, hears, missed }
+        let nobody = 0;
+        Self {
+            heard: now,
+            words,
+            sequence,
+            share,
+            arrives,
+            silence,
+            hears_us,
+            hears,
+            nobody,
+            missed,
+        }
     }
     /// One of its messages as a sender.
     fn on_sequence(&mut self, sequence: Sequence) {
@@ -68,7 +86,8 @@ impl Member {
         if (1..=SKIPPED_MAX).contains(&ahead) {
             (0..ahead).for_each(|_| self.share -= self.share / SHARE_OVER);
             self.share += 1.0 / SHARE_OVER;
-            self.arrives = self.share >= if self.arrives { SHARE_LEFT } else { SHARE_MIN };
+            let left = if self.hears_nobody() { SHARE_LEFT } else { SHARE_MIN };
+            self.arrives = self.share >= if self.arrives { left } else { SHARE_MIN };
         }
         if !(-SKIPPED_MAX..=0).contains(&ahead) {
             self.sequence = Some(sequence);
@@ -85,6 +104,10 @@ impl Member {
         }
         (self.heard, self.words) = (now, words);
         silence >= WORD
+    }
+    /// It has said whom it hears, and again: nobody.
+    fn hears_nobody(&self) -> bool {
+        self.nobody >= NOBODY
     }
     /// Whether it lacked something of late that others should have brought.
     fn misses(&self, now: Time) -> bool {
@@ -174,8 +197,7 @@ impl Members {
 
     /// Whether it announces that it hears nobody: what is asked of it is for others to answer.
     pub(crate) fn hears_nobody(&self, node: NodeId) -> bool {
-        let member = self.members.get(&node);
-        member.is_some_and(|member| member.hears.is_empty() && member.hears_us == Some(false))
+        self.members.get(&node).is_some_and(Member::hears_nobody)
     }
 
     /// It named the nodes that it hears; `all` of them, or some. Who is not among all is not heard.
@@ -187,6 +209,8 @@ impl Members {
     ) {
         let Some(member) = self.members.get_mut(&node) else { return };
         let named = hears.contains(&self.own);
+        let alone = all && hears.is_empty();
+        member.nobody = if alone { member.nobody.saturating_add(1) } else { 0 };
         let before = member.hears.clone();
         if all || member.hears.len() + hears.len() > HEARD_MAX {
             member.hears.clear();
@@ -396,11 +420,30 @@ mod tests {
             world.0.name(at(0), 9).len()
         };
         assert_eq!(send(0..100, 1), 1);
-        assert_eq!(send(100..200, 2), 1, "half of it arrives");
-        assert_eq!(send(200..400, 8), 0);
+        assert_eq!(send(100..400, 5), 0);
         assert_eq!(send(400..500, 1), 1);
         // A new life begins its numbers anew.
         assert_eq!(send(30_000..30_001, 1), 1);
+    }
+
+    #[test]
+    fn of_who_says_twice_to_hear_nobody_half_is_enough_however_it_falls() {
+        let mut world = World::new();
+        world.hear(0, 2);
+        for says in 0..3 {
+            assert_eq!(world.0.hears_nobody(NodeId(2)), says >= 2);
+            world.0.on_hears(NodeId(2), (&[], true), &mut world.1);
+        }
+        let mut send = |numbers: core::ops::Range<u16>, step: usize| {
+            numbers.step_by(step).for_each(|n| world.0.on_sequence(NodeId(2), Sequence(n)));
+            world.0.name(at(0), 9).len()
+        };
+        assert_eq!(send(0..100, 2), 1);
+        // Six lost in a row.
+        assert_eq!((send(107..108, 1), send(108..120, 2)), (1, 1));
+        assert_eq!(send(120..400, 8), 0);
+        world.0.on_hears(NodeId(2), (&[NodeId(3)], true), &mut world.1);
+        assert!(!world.0.hears_nobody(NodeId(2)));
     }
 
     #[test]

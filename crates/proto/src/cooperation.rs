@@ -203,6 +203,14 @@ impl ReceiverHandle<'_> {
         }
     }
 
+    /// Whether a NACK to this sender tells all that is missing, also what others have asked for already: who
+    /// answers with sums counts what each lacks. It is still suppressed when others have asked for all.
+    pub fn ask_in_full(&mut self, sender: NodeId, in_full: bool) {
+        if let Some(receiver) = &mut self.session.receiver {
+            receiver.ask_in_full(sender, in_full);
+        }
+    }
+
     /// Says nothing from now on (takes what comes, asks for nothing), or speaks again.
     pub fn set_silent(&mut self, silent: bool) {
         if let Some(receiver) = &mut self.session.receiver {

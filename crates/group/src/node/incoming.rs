@@ -98,7 +98,14 @@ impl GroupNode {
         let patience = Patience::grace(timing.grtt, timing.backoff);
         self.asker.on_heard(self.now, origin, patience);
         let deaf = self.repairer.is_deaf(origin);
-        self.session.receiver().ask_by_name(origin, deaf);
+        self.ask(origin, deaf);
+    }
+
+    /// How an origin is asked from now on: by name when others answer for it, in full when with sums across objects.
+    pub(super) fn ask(&mut self, origin: NodeId, by_name: bool) {
+        let in_full = by_name && self.members.hears_nobody(origin);
+        self.session.receiver().ask_by_name(origin, by_name);
+        self.session.receiver().ask_in_full(origin, in_full);
     }
 
     /// An origin's own symbol: an answer, when it was asked for.
@@ -247,7 +254,7 @@ impl GroupNode {
         let origin = wanted.0.sender;
         self.on_piece(wanted, piece, timing, voice);
         let deaf = self.repairer.is_deaf(origin) || self.asker.is_silent(self.now, origin);
-        self.session.receiver().ask_by_name(origin, deaf);
+        self.ask(origin, deaf);
         if new {
             self.stats.repairs_useful += 1;
             let patience = Patience::grace(timing.grtt, timing.backoff);

@@ -52,7 +52,7 @@ impl GroupNode {
         }
         if self.delivery.asks() && !self.config.silent {
             while let Some(origin) = self.asker.poll(now) {
-                self.session.receiver().ask_by_name(origin, true);
+                self.ask(origin, true);
                 if !self.session.receiver().ask(now, origin) {
                     self.asker.rest(origin);
                 }

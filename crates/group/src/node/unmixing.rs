@@ -72,7 +72,7 @@ impl GroupNode {
             }
         }
         let deaf = self.repairer.is_deaf(publisher) || self.asker.is_silent(self.now, publisher);
-        self.session.receiver().ask_by_name(publisher, deaf);
+        self.ask(publisher, deaf);
         self.plan((publisher, class), timing.grtt, timing);
     }
 

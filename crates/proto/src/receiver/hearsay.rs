@@ -201,6 +201,13 @@ impl RemoteSenders {
         }
     }
 
+    pub(crate) fn ask_in_full(&mut self, sender: NodeId, in_full: bool) {
+        let other = self.senders.get(sender).is_some_and(|sender| sender.in_full != in_full);
+        if other && let Some(sender) = self.senders.get_mut(sender) {
+            sender.in_full = in_full;
+        }
+    }
+
     pub(crate) fn set_silent(&mut self, silent: bool) {
         self.local.config.silent = silent;
         self.senders.touch_all();

@@ -72,6 +72,8 @@ pub(super) struct RemoteSender {
     pub(super) announced: bool,
     /// What is missing is asked for by name, so that others than the sender can answer.
     pub(super) by_name: bool,
+    /// A NACK tells all that is missing, also what others have asked for.
+    pub(super) in_full: bool,
 }
 
 impl RemoteSender {
@@ -112,6 +114,7 @@ impl RemoteSender {
             speaks: false,
             announced: false,
             by_name: false,
+            in_full: false,
         }
     }
 

@@ -130,12 +130,10 @@ impl RemoteSender {
         let mut needs = needs_before(objects, limit);
         let coding = needs.find_map(|need| need.format().map(Coding::of)).unwrap_or(latest);
         let coding = Coding { naming, ..coding };
-        match naming {
+        match self.in_full {
             // Who answers counts what each lacks.
-            Naming::All => {
-                request::encode(coding, &Overheard::default(), needs_before(objects, limit))
-            }
-            _ => request::encode(coding, &self.overheard, needs_before(objects, limit)),
+            true => request::encode(coding, &Overheard::default(), needs_before(objects, limit)),
+            false => request::encode(coding, &self.overheard, needs_before(objects, limit)),
         }
     }
 
