@@ -50,7 +50,19 @@ fn talk(publisher_announces: bool) -> Vec<Vec<u8>> {
         .map(|number| (node(number, announces(number)), MemoryStorage::new(1 << 20)))
         .collect();
     let (mut rng, mut now, mut steps) = (Rng::new(5), Time::ZERO, Vec::new());
-    for (second, size) in [(0, 20), (0, 1_500), (1, 30), (2, 700), (30, 40)] {
+    // That it hears nobody is believed once it was said twice, after some 20 s: the last ones are after it.
+    let published = [
+        (0, 20),
+        (0, 1_500),
+        (1, 30),
+        (2, 700),
+        (30, 40),
+        (31, 90),
+        (31, 700),
+        (32, 60),
+        (32, 200),
+    ];
+    for (second, size) in published {
         run(&mut nodes, (&mut now, Time::ZERO + Duration::from_secs(second)), &mut rng, &mut steps);
         let topic = Topic::new("a/b").expect("a topic");
         let content = vec![size as u8; size];
