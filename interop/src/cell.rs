@@ -154,7 +154,7 @@ impl Conditions {
             line_bps: None,
             company: 0,
             segment: 1400,
-            limit_seconds: 40,
+            limit_seconds: 120,
         }
     }
 

@@ -15,17 +15,17 @@ const USAGE: &str = "usage: cargo xtask <task>
   ci        everything below, in this order, with a summary
   packages  install what the tests need (Debian, as root); name it elsewhere
   fmt       rustfmt, as a check
-  clippy    lints, warnings are errors
-  test      unit, property, scenario and command tests
-  docs      rustdoc, warnings are errors
   tidy      the house rules that a program can check
+  test      unit, property, scenario and command tests
+  clippy    lints, warnings are errors
+  docs      rustdoc, warnings are errors
   no-io     wire, fec, proto and group build without an operating system
+  interop   against NRL's NORM in network namespaces (root; quick matrix)
+  reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
-  small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]
-  interop   against NRL's NORM in network namespaces (root; quick matrix)
-  reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)";
+  small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]";
 
 fn cargo(name: &'static str, args: &'static [&'static str]) -> Step {
     Step::new(name, move || step::cargo(args, &[]))
@@ -35,23 +35,23 @@ fn steps() -> Vec<Step> {
     vec![
         Step::new("packages", packages::install),
         cargo("fmt", &["fmt", "--all", "--check"]),
+        Step::new("tidy", tidy::check),
+        // All that fails is told in one run.
+        cargo("test", &["test", "--workspace", "--locked", "--no-fail-fast"]),
         cargo(
             "clippy",
             &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
         ),
-        // All that fails is told in one run.
-        cargo("test", &["test", "--workspace", "--locked", "--no-fail-fast"]),
         Step::new("docs", || {
             step::cargo(
                 &["doc", "--workspace", "--no-deps", "--locked"],
                 &[("RUSTDOCFLAGS", "-D warnings")],
             )
         }),
-        Step::new("tidy", tidy::check),
         Step::new("no-io", no_io::check),
-        Step::new("fuzz", fuzz),
-        Step::new("interop", interop),
-        Step::new("reproduce", reproduce),
+        Step::new("interop", interop).within(40),
+        Step::new("reproduce", reproduce).within(50),
+        Step::new("fuzz", fuzz).within(55),
     ]
 }
 
@@ -91,35 +91,42 @@ fn fuzz() -> Outcome {
 /// What `fanfare` ends with where the machine was too busy in every trial.
 const TOO_BUSY: i32 = 5;
 
+/// A program as the tests run it: nothing is compiled for the laboratory alone.
+fn tested(program: &str) -> Result<String, Outcome> {
+    let built = step::cargo(&["test", "--workspace", "--locked", "--no-run"], &[]);
+    match built {
+        Outcome::Passed => {
+            let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+            Ok(format!("{target}/debug/{program}"))
+        }
+        other => Err(other),
+    }
+}
+
 /// A missing peer is told of and left out.
 fn reproduce() -> Outcome {
     if let Some(reason) = packages::interop_impossible() {
         return Outcome::Skipped(reason);
     }
-    const RUN: [&str; 6] = ["run", "--release", "--locked", "-p", "fanfare-cli", "--"];
-    const QUICK: [&str; 6] =
-        ["lab", "reproduce", "s000-table2", "--quick", "--out", "target/reproduce"];
-    step::cargo_unless(
-        &[&RUN[..], &QUICK].concat(),
-        TOO_BUSY,
-        "this machine is too busy to measure",
-    )
+    let quick = ["lab", "reproduce", "s000-table2", "--quick", "--out", "target/reproduce"];
+    match tested("fanfare") {
+        Ok(program) => {
+            step::run_unless(&program, &quick, TOO_BUSY, "this machine is too busy to measure")
+        }
+        Err(outcome) => outcome,
+    }
 }
 
 fn interop() -> Outcome {
     if let Some(reason) = packages::interop_impossible() {
         return Outcome::Skipped(reason);
     }
-    let built = step::cargo(
-        &["build", "--release", "--locked", "-p", "fanfare-cli", "-p", "fanfare-interop"],
-        &[],
-    );
-    if !matches!(built, Outcome::Passed) {
-        return built;
-    }
-    const RUN: [&str; 6] = ["run", "--release", "--locked", "-p", "fanfare-interop", "--"];
+    let program = match tested("interop") {
+        Ok(program) => program,
+        Err(outcome) => return outcome,
+    };
     for verb in [&["matrix", "--quick"][..], &["decode"]] {
-        let outcome = step::cargo(&[&RUN, verb].concat(), &[]);
+        let outcome = step::run(&program, verb, &[]);
         if !matches!(outcome, Outcome::Passed) {
             return outcome;
         }

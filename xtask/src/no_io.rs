@@ -17,7 +17,7 @@ pub(crate) fn check() -> Outcome {
             Err(error) => return Outcome::Failed(format!("{lib}: {error}")),
         }
     }
-    let mut build = vec!["build", "--locked", "--no-default-features"];
+    let mut build = vec!["check", "--locked", "--no-default-features"];
     for name in CORE {
         build.extend(["-p", name]);
     }

@@ -1,14 +1,12 @@
 //! A group and plain UDP multicast, on loopback.
 
-mod support;
-
 use std::{
     net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket},
     time::Duration,
 };
 
+use crate::support::{Running, Stage};
 use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
-use support::{Running, Stage};
 
 /// The plain network: a program that sends, and one that listens.
 struct Plain {

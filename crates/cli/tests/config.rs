@@ -1,7 +1,5 @@
 //! Options from a file: what it says, what is wrong with it, and reading it again while running.
 
-mod support;
-
 use std::{
     ffi::OsStr,
     fs,
@@ -9,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use support::{Ended, Running, Stage, assert_same};
+use crate::support::{Ended, Running, Stage, assert_same};
 
 /// One mistake or two of every kind.
 const WRONG: &str = r#"group = "10.0.0.1:6003"

@@ -1,11 +1,9 @@
 //! What is not at the sender goes from receivers that allow it, and from nobody else.
 
-mod support;
-
 use std::{fs, path::Path};
 
+use crate::support::{Ended, Running, Stage, entries};
 use serde_json::Value;
-use support::{Ended, Running, Stage, entries};
 
 /// Three files, an empty directory and a link.
 fn make_tree(stage: &Stage) {

@@ -1,14 +1,12 @@
 //! The demonstration runs where these tests run: no root, loopback only.
 
-mod support;
-
 use std::{
     ffi::OsStr,
     process::Command,
     time::{Duration, Instant},
 };
 
-use support::Running;
+use crate::support::Running;
 
 #[test]
 fn the_demonstration_delivers_to_all_three_in_a_quarter_of_a_minute() {

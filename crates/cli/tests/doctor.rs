@@ -1,11 +1,9 @@
 //! The doctor as people and programs run it: on loopback, with whatever rights the tests have.
 
-mod support;
-
 use std::{collections::BTreeSet, ffi::OsStr, process::Command};
 
+use crate::support::{Ended, Running, Stage};
 use serde_json::Value;
-use support::{Ended, Running, Stage};
 
 fn doctor(stage: &Stage, name: &str, wait: &str) -> Running {
     stage.start("doctor", &["--name", name, "--peer-wait", wait])

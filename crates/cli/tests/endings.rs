@@ -1,13 +1,11 @@
 //! What the command says and how it ends when something is wrong.
 
-mod support;
-
 use std::{
     ffi::OsStr,
     time::{Duration, Instant},
 };
 
-use support::{Ended, Running, Stage, assert_same, entries};
+use crate::support::{Ended, Running, Stage, assert_same, entries};
 
 fn run(args: &[&str]) -> Ended {
     Running::start(&args.iter().map(OsStr::new).collect::<Vec<_>>(), None).end()

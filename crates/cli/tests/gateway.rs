@@ -1,8 +1,6 @@
 //! Two groups joined by gateways, on loopback.
 
-mod support;
-
-use support::{Running, Stage};
+use crate::support::{Running, Stage};
 
 /// Two groups.
 fn stages() -> (Stage, Stage) {

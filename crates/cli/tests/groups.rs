@@ -1,8 +1,6 @@
 //! Messages from one process to others over loopback multicast.
 
-mod support;
-
-use support::{Running, Stage, assert_same};
+use crate::support::{Running, Stage, assert_same};
 
 fn sub(stage: &Stage, args: &[&str]) -> Running {
     stage.sub(args)

@@ -1,7 +1,4 @@
 //! `fanfare lab` from outside. It needs root; elsewhere each test says that it was not run, and why.
-#![cfg(target_os = "linux")]
-
-mod support;
 
 use std::{
     ffi::OsStr,
@@ -10,9 +7,9 @@ use std::{
     process::{Command, Output},
 };
 
+use crate::support::{Running, Stage};
 use fanfare_lab::check_rights;
 use serde_json::Value;
-use support::{Running, Stage};
 
 const FANFARE: &str = env!("CARGO_BIN_EXE_fanfare");
 

@@ -1,8 +1,6 @@
 //! A file over layers on loopback: who listens has it, and nobody is asked for anything.
 
-mod support;
-
-use support::{Stage, assert_same, entries};
+use crate::support::{Stage, assert_same, entries};
 
 /// Layers and time enough for a small file on a machine that is busy; nobody waits for the end.
 const LAYERS: [&str; 6] = ["--layers", "2M,2M,4M,8M", "--cc", "era", "--for", "60s"];

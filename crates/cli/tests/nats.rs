@@ -1,12 +1,10 @@
 //! A group and NATS, on loopback, with a server of each test's own.
 
-#[path = "support/broker.rs"]
-mod broker;
-mod support;
-
-use broker::{Broker, Client};
+use crate::support::{
+    Running, Stage,
+    broker::{Broker, Client},
+};
 use serde_json::Value;
-use support::{Running, Stage};
 
 fn bridge(stage: &Stage, broker: &Broker, more: &[&str]) -> Running {
     let mut running = begin(stage, &broker.address(), more);

@@ -1,7 +1,5 @@
 //! Nodes for other programs, and what is left of them after a crash.
 
-mod support;
-
 use std::{
     io::{BufRead, BufReader, Write},
     os::unix::net::UnixStream,
@@ -9,8 +7,8 @@ use std::{
     process::Command,
 };
 
+use crate::support::{Running, Stage};
 use serde_json::Value;
-use support::{Running, Stage};
 
 fn text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
@@ -108,8 +106,8 @@ fn a_node_that_was_killed_comes_back_with_everything_that_it_had() {
             late.all("message").into_iter().find(|m| m["topic"] == topic && m["number"] == 0);
         message.unwrap()["path"].as_str().unwrap().to_owned()
     };
-    support::assert_same(long.as_ref(), path("a/long").as_ref());
-    support::assert_same(own.as_ref(), path("b/own").as_ref());
+    crate::support::assert_same(long.as_ref(), path("a/long").as_ref());
+    crate::support::assert_same(own.as_ref(), path("b/own").as_ref());
     drop(second);
 }
 

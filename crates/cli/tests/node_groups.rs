@@ -1,11 +1,9 @@
 //! A node of several groups, and the gateways between them, from a file.
 
-mod support;
-
 use std::process::Command;
 
+use crate::support::{Ended, Running, Stage};
 use serde_json::Value;
-use support::{Ended, Running, Stage};
 
 /// What one runs in: a group of its own for each name.
 struct Scene {

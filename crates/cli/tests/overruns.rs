@@ -1,8 +1,6 @@
 //! A receiver that cannot follow: its socket's buffer really runs over.
 
-mod support;
-
-use support::{Stage, assert_same};
+use crate::support::{Stage, assert_same};
 
 #[test]
 fn a_receiver_whose_buffer_runs_over_slows_the_sender_and_is_not_taken_for_a_lossy_path() {

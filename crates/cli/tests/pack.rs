@@ -1,10 +1,8 @@
 //! Trees of many small files from one process to others over loopback multicast.
 
-mod support;
-
 use std::{collections::BTreeMap, path::Path};
 
-use support::{LEDGER, Stage, entries};
+use crate::support::{LEDGER, Stage, entries};
 
 /// Every file below `root` with its content; directories end with a slash.
 fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {

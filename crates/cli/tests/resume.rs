@@ -1,14 +1,12 @@
 //! Transfers that are broken off and taken up again: what is there does not travel twice.
 
-mod support;
-
 use std::{
     ffi::OsStr,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
-use support::{Ended, Running, Stage, assert_same, entries};
+use crate::support::{Ended, Running, Stage, assert_same, entries};
 
 const SIZE: usize = 24 << 20;
 /// What a crash may cost beyond what was lacking: 8 MiB not yet on disk, 5 % for headers.
@@ -331,9 +329,9 @@ fn sync_reads_what_is_there_even_where_the_ledger_knows_it() {
     let receiver = stage.recv("in", &["--once"]);
     send(&stage, &file, &["--rate=100M"]).end().expect(0);
     receiver.end().expect(0);
-    assert!(stage.path("in").join(support::LEDGER).exists());
+    assert!(stage.path("in").join(crate::support::LEDGER).exists());
     // The ledger is made to say of the damaged file what it said of the right one.
-    let ledger = stage.path("in").join(support::LEDGER);
+    let ledger = stage.path("in").join(crate::support::LEDGER);
     let told = std::fs::read_to_string(&ledger).unwrap();
     std::fs::write(stage.path("in/f"), vec![1; 3_000_000]).unwrap();
     let meta = std::fs::metadata(stage.path("in/f")).unwrap();

@@ -1,11 +1,9 @@
 //! More than one sender on a group, or receiver in a directory; others that are none; two with one
 //! id.
 
-mod support;
-
 use std::ffi::OsStr;
 
-use support::{Ended, Running, Stage, assert_same, entries};
+use crate::support::{Ended, Running, Stage, assert_same, entries};
 
 fn send(stage: &Stage, file: &str, more: &[&str]) -> Running {
     let path = stage.path(file);
@@ -126,7 +124,10 @@ fn a_receiver_that_begins_beside_another_leaves_its_parts_alone() {
     let mut first = recv_as(&stage, "a", &["--once"]);
     let sender = send(&stage, "out/f", &["--rate=15M"]);
     first.wait_for_progress("bytes", 2_000_000);
+    // However long the second takes to begin, it does so within the transfer.
+    let halted = sender.stopped();
     let second = recv_as(&stage, "b", &["--once", "--discard-parts"]);
+    drop(halted);
     sender.end();
     assert!(first.end().expect(0).all("failed").is_empty());
     second.end().expect(0);

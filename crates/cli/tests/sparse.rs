@@ -1,13 +1,11 @@
 //! Files with holes: what is zeros does not travel, and takes no room.
 
-mod support;
-
 use std::{
     fs::File,
     os::unix::fs::{FileExt, MetadataExt},
 };
 
-use support::Stage;
+use crate::support::Stage;
 
 const GIB: u64 = 1 << 30;
 const MIB: u64 = 1 << 20;
@@ -57,5 +55,5 @@ fn a_file_that_is_nothing_but_a_hole_arrives() {
     let sent = stage.send(&[path.as_os_str(), "--rate=100M".as_ref()]).expect(0);
     assert!(sent.result()["wire_bytes"].as_u64().unwrap() < 100_000);
     receiver.end().expect(0);
-    support::assert_same(&path, &stage.path("in/hole"));
+    crate::support::assert_same(&path, &stage.path("in/hole"));
 }

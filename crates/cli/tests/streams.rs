@@ -1,10 +1,8 @@
 //! Several sendings of one process: `send --streams`.
 
-mod support;
-
 use std::net::UdpSocket;
 
-use support::{Ended, Running, Stage, assert_same};
+use crate::support::{Ended, Running, Stage, assert_same};
 
 /// A group for each of so many streams, and what keeps their ports for this test.
 struct Groups {

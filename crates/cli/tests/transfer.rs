@@ -1,10 +1,8 @@
 //! Files from one process to others over loopback multicast.
 
-mod support;
-
 use std::ffi::OsStr;
 
-use support::{Running, Stage, assert_same, entries};
+use crate::support::{Running, Stage, assert_same, entries};
 
 #[test]
 fn a_file_arrives_whole_and_every_receiver_gives_a_receipt() {

@@ -3,8 +3,13 @@
 use crate::{
     error::{LabError, Refusal},
     peer::Tools,
+    stop::Stop,
 };
-use std::{collections::BTreeSet, fs, io, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 /// With what trials are run, and where what they give goes.
 #[derive(Debug, Clone)]
@@ -37,6 +42,29 @@ impl Trials {
         }
         Ok(())
     }
+}
+
+/// Runs a trial with its files in a directory of its own. What the programs said stays there for a person
+/// when something went wrong, as the row or the error says; not when the user has stopped it.
+///
+/// # Errors
+/// It cannot be made, or what `run` says.
+pub(crate) fn in_directory<Row>(
+    directory: &Path,
+    stop: &Stop,
+    run: impl FnOnce() -> Result<Row, LabError>,
+    went_wrong: impl FnOnce(&Row) -> bool,
+) -> Result<Row, LabError> {
+    fs::create_dir_all(directory).map_err(|error| LabError::system(directory.display(), &error))?;
+    let row = run();
+    let stays = match &row {
+        Ok(row) => went_wrong(row),
+        Err(_) => !stop.is_set(),
+    };
+    if !stays {
+        let _ = fs::remove_dir_all(directory);
+    }
+    row
 }
 
 /// Those of `systems` that can be run. One that is missing and may be is told instead.
@@ -73,6 +101,23 @@ pub(crate) fn versions<'a>(measured: impl Iterator<Item = (&'a str, &'a str)>) -
 mod tests {
     use super::*;
     use crate::System;
+
+    #[test]
+    fn what_programs_said_stays_when_a_trial_went_wrong_and_not_when_it_was_stopped() {
+        let at = std::env::temp_dir().join(format!("fanfare-trial-{}", std::process::id()));
+        let stop = Stop::new().unwrap();
+        let stays = |row: Result<bool, LabError>| {
+            let _ = in_directory(&at, &stop, || row, |wrong| *wrong);
+            let is_there = at.is_dir();
+            let _ = fs::remove_dir_all(&at);
+            is_there
+        };
+        let error = || LabError::new(Refusal::System, "lab.test", "it fails");
+        assert!(stays(Ok(true)) && stays(Err(error())));
+        assert!(!stays(Ok(false)));
+        stop.set();
+        assert!(!stays(Err(error())) && stays(Ok(true)));
+    }
 
     #[test]
     fn only_a_missing_system_that_may_be_missing_is_left_out() {

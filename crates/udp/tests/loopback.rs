@@ -16,7 +16,7 @@ use fanfare_udp::{
 };
 use socket2::{MsgHdrMut, SockRef};
 
-const LIMIT: Option<Duration> = Some(Duration::from_secs(5));
+const LIMIT: Option<Duration> = Some(Duration::from_secs(60));
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
 fn lo() -> Interface {

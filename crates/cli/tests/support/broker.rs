@@ -6,13 +6,10 @@ use std::{
     net::{TcpListener, TcpStream},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
+use super::LIMIT;
 use serde_json::{Value, json};
-
-/// Nothing in these tests takes longer, even on a busy machine.
-const LIMIT: Duration = Duration::from_secs(40);
 
 /// A running server; killed when dropped.
 pub(crate) struct Broker {

@@ -15,12 +15,13 @@ use crate::{
     reproduce::Campaign,
     snapshot::Snapshot,
     stop::Stop,
+    trials,
     wait::Bell,
 };
 use fanfare_sim::Scenario;
 use std::{
-    fs, io,
-    path::PathBuf,
+    io,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError, channel},
@@ -58,18 +59,22 @@ impl<'a> Trial<'a> {
     /// Runs it.
     pub(super) fn run(&self) -> Result<CompanyRow, LabError> {
         let directory = self.directory();
+        let run = || self.run_in(&directory);
+        trials::in_directory(&directory, self.stop, run, |row| !row.why.is_empty())
+    }
+
+    fn run_in(&self, directory: &Path) -> Result<CompanyRow, LabError> {
         let failed = |error: io::Error| LabError::system(directory.display(), &error);
-        fs::create_dir_all(&directory).map_err(failed)?;
         let lab = self.lab()?;
         let bell = Arc::new(Bell::new().map_err(failed)?);
         let hosts = lab.hosts();
-        let mut server = self.fleet.serve(&hosts[0], &directory, &bell)?;
+        let mut server = self.fleet.serve(&hosts[0], directory, &bell)?;
         let (arrivals, heard) = channel();
         let mut voices = Vec::new();
         for (number, host) in hosts.iter().enumerate() {
             let wants = traffic::wants(number);
             let server = &hosts[0];
-            let post = Post { host, number, server, wants: &wants, directory: &directory };
+            let post = Post { host, number, server, wants: &wants, directory };
             let hearing = Hearing { host: number, arrivals: arrivals.clone() };
             voices.push(self.fleet.start(post, hearing)?);
         }
@@ -81,14 +86,15 @@ impl<'a> Trial<'a> {
         let why = self.publish(&plan, &mut voices, &heard, &mut tally)?;
         let after = lab.snapshot()?;
         let gone = server.as_mut().is_some_and(|server| server.has_closed());
+        let ended = voice::ended(&mut voices);
         drop(voices);
         drop(server);
         lab.down()?;
-        let why = if gone { "its server has ended".to_owned() } else { why };
-        // Only for a person who looks why something is missing.
-        if why.is_empty() {
-            let _ = fs::remove_dir_all(&directory);
-        }
+        let why = match (gone, ended) {
+            (true, _) => "its server has ended".to_owned(),
+            (false, Some(ended)) if why.is_empty() => ended,
+            _ => why,
+        };
         Ok(self.row(&plan, &tally, (&before, &after), why))
     }
 

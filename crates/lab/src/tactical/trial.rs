@@ -16,10 +16,10 @@ use crate::{
     reproduce::Campaign,
     snapshot::{Amount, Snapshot},
     stop::Stop,
+    trials,
 };
 use std::{
     collections::BTreeSet,
-    fs, io,
     path::Path,
     sync::mpsc::{Receiver, Sender, channel},
     time::{Duration, Instant},
@@ -99,24 +99,24 @@ impl Trial<'_> {
             self.repetition
         );
         let directory = Campaign::scratch_base().join(name);
-        let failed = |error: io::Error| LabError::system(directory.display(), &error);
-        fs::create_dir_all(&directory).map_err(failed)?;
+        let run = || self.run_in(prepared, &directory);
+        trials::in_directory(&directory, self.stop, run, |row| !row.why.is_empty())
+    }
+
+    fn run_in(&self, prepared: &Prepared, directory: &Path) -> Result<TacticalRow, LabError> {
         // Start and end of the programs are outside.
         let network = self.situation.network(SENDING + REST + Duration::from_secs(600))?;
         let lab = Lab::up(&network, u64::from(self.repetition) + 1)?;
         let (arrivals, heard) = channel();
-        let mut voices = self.voices(prepared, lab.hosts(), &directory, &arrivals)?;
+        let mut voices = self.voices(prepared, lab.hosts(), directory, &arrivals)?;
         self.pause(SETTLE)?;
         let mut course = self.greet(&mut voices[0], &heard)?;
         let before = lab.snapshot()?;
         let why = self.publish(&mut voices[0], &heard, &mut course)?;
         let after = lab.snapshot()?;
+        let why = if why.is_empty() { voice::ended(&mut voices).unwrap_or_default() } else { why };
         drop(voices);
         lab.down()?;
-        // What the programs said stays for a person when something went wrong.
-        if why.is_empty() {
-            let _ = fs::remove_dir_all(&directory);
-        }
         Ok(self.row(prepared, &course, (&before, &after), why))
     }
 

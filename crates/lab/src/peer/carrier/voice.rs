@@ -76,6 +76,7 @@ enum Tongue {
 pub(crate) struct Voice {
     // Before the thread: its end is the thread's.
     process: Option<Process>,
+    host: usize,
     socket: Option<UnixStream>,
     line: Box<dyn Line>,
     tongue: Tongue,
@@ -104,9 +105,10 @@ impl Voice {
         let (Some(input), Some(output)) = (input, output) else {
             return Err(failed(io::ErrorKind::BrokenPipe.into()));
         };
+        let host = hearing.host;
         let reader = Some(hearing.listen(output));
         let (line, tongue) = (Box::new(input), Tongue::Words);
-        Ok(Self { process: Some(process), socket: None, line, tongue, reader })
+        Ok(Self { process: Some(process), host, socket: None, line, tongue, reader })
     }
 
     /// A node's socket, with a line for each subscription.
@@ -125,10 +127,11 @@ impl Voice {
             let request = serde_json::json!({"do": "subscribe", "filter": filter, "history": "0"});
             writeln!(stream, "{request}").map_err(failed)?;
         }
+        let host = hearing.host;
         let (socket, ears) = (stream.try_clone(), stream.try_clone());
         let reader = Some(hearing.listen(ears.map_err(failed)?));
         let (socket, tongue) = (Some(socket.map_err(failed)?), Tongue::Requests);
-        Ok(Self { process: Some(process), socket, line: Box::new(stream), tongue, reader })
+        Ok(Self { process: Some(process), host, socket, line: Box::new(stream), tongue, reader })
     }
 
     /// Of a system whose topics are parted by dots.
@@ -150,6 +153,18 @@ impl Voice {
         self.line.write_all(line.as_bytes())?;
         self.line.flush()
     }
+
+    fn has_ended(&mut self) -> bool {
+        // Who cannot be asked is as good as gone.
+        self.process.as_mut().is_none_or(|process| !matches!(process.try_end(), Ok(None)))
+    }
+}
+
+/// Those of them that have ended by themselves, if any: what they did not hear is no figure of the system.
+pub(crate) fn ended(voices: &mut [Voice]) -> Option<String> {
+    let gone = voices.iter_mut().filter_map(|voice| voice.has_ended().then_some(voice.host));
+    let gone: Vec<String> = gone.map(|host| host.to_string()).collect();
+    (!gone.is_empty()).then(|| format!("the program of host {} has ended", gone.join(", ")))
 }
 
 impl Drop for Voice {
@@ -191,6 +206,30 @@ mod tests {
         let (host, number, _) = heard.recv().unwrap();
         assert_eq!((host, number), (3, 9));
         drop(voice);
+        assert!(heard.recv().is_err());
+        fs::remove_file(log).unwrap();
+    }
+
+    #[test]
+    fn who_has_ended_before_its_time_is_named() {
+        let log = std::env::temp_dir().join(format!("fanfare-voices-{}", std::process::id()));
+        let (arrivals, heard) = channel();
+        let mut voices: Vec<Voice> = ["cat", "true"]
+            .into_iter()
+            .zip([4, 7])
+            .map(|(program, host)| {
+                let hearing = Hearing { host, arrivals: arrivals.clone() };
+                Voice::of_program(Command::new(program), &log, hearing).unwrap()
+            })
+            .collect();
+        drop(arrivals);
+        // Its output is at its end when the program is, or a moment before.
+        voices[1].reader.take().unwrap().join().unwrap();
+        while !voices[1].has_ended() {
+            thread::yield_now();
+        }
+        assert_eq!(ended(&mut voices).as_deref(), Some("the program of host 7 has ended"));
+        drop(voices);
         assert!(heard.recv().is_err());
         fs::remove_file(log).unwrap();
     }
