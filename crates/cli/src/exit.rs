@@ -82,6 +82,11 @@ impl Failure {
     }
 }
 
+/// What to say of an interface that has come back.
+pub(crate) fn rejoined(interface: &str) -> String {
+    format!("interface {interface} had gone and is there again: this node goes on there")
+}
+
 /// What to say of two nodes with one id.
 pub(crate) fn id_taken(
     id: NodeId,

@@ -11,7 +11,7 @@ use fanfare_node::{
 };
 
 use crate::{
-    exit::{Exit, Failure, id_taken},
+    exit::{Exit, Failure, id_taken, rejoined},
     json::{Line, Lost, Member, Start},
     net_args::NetArgs,
     progress::Output,
@@ -194,6 +194,7 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
         GroupEvent::ReceiveFailed { why } => {
             output.warn("receive.failed", format!("nothing can be received: {why}"));
         }
+        GroupEvent::Rejoined { interface } => output.warn("interface.back", rejoined(interface)),
         GroupEvent::Message(_) | GroupEvent::Sent { .. } | GroupEvent::Standing { .. } => {
             return false;
         }

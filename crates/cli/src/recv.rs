@@ -17,7 +17,7 @@ use fanfare_node::{
 use crate::{
     config::{FileArgs, Reload},
     deletion,
-    exit::{Exit, Failure, id_taken},
+    exit::{Exit, Failure, id_taken, rejoined},
     interrupt,
     json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
     net_args::{NetArgs, parse_node_id},
@@ -188,6 +188,9 @@ fn watch(node: &Node, dir: &Path, output: &Output, mut reload: Reload) {
             }
             Ok(NodeEvent::ReceiveFailed { why }) => {
                 output.warn("receive.failed", format!("nothing can be received: {why}"));
+            }
+            Ok(NodeEvent::Rejoined { interface }) => {
+                output.warn("interface.back", rejoined(&interface));
             }
             Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));

@@ -16,7 +16,7 @@ use fanfare_node::{
 
 use crate::{
     config::Reload,
-    exit::{Exit, Failure, id_taken},
+    exit::{Exit, Failure, id_taken, rejoined},
     interrupt,
     json::{Line, Resuming, Sending, Start, Waiting},
     plain_receivers::PlainReceivers,
@@ -125,6 +125,9 @@ fn watch(node: &Node, output: &Output, watched: &mut Watched, mut reload: Reload
             }
             Ok(NodeEvent::ReceiveFailed { why }) => {
                 output.warn("receive.failed", format!("nothing can be received: {why}"));
+            }
+            Ok(NodeEvent::Rejoined { interface }) => {
+                output.warn("interface.back", rejoined(&interface));
             }
             Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));

@@ -372,6 +372,7 @@ impl NodeBuilder {
             // Another sequence than the session's, from the same seed.
             test_drop: TestDrop::new(self.test_drop, !seed),
             next_overruns: now,
+            next_look: group.ip().is_multicast().then_some(now),
         };
         let thread = std::thread::Builder::new().name("fanfare-node".into());
         let thread = thread.spawn(move || driver.run())?;

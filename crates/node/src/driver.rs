@@ -28,6 +28,9 @@ const OVERRUNS_INTERVAL: Duration = Duration::from_millis(10);
 const TROUBLES_MAX: usize = 16;
 /// How often a slow application's events are offered again.
 const OUTBOX_RETRY: Duration = Duration::from_millis(20);
+/// How often to look whether the interface has come back as another. What a group misses in so short a time
+/// it asks for.
+const LOOK: Duration = Duration::from_secs(3);
 
 /// What a driver drives: a protocol machine with its storage, and what is made of its events.
 pub(crate) trait Engine {
@@ -54,6 +57,8 @@ pub(crate) trait Engine {
     fn on_heard(&mut self, now: Time) -> bool;
     /// So many runs of datagrams has the system dropped so far.
     fn set_overruns(&mut self, overruns: u64);
+    /// What it sends goes out from another address now.
+    fn set_address(&mut self, address: SocketAddr);
     /// The application asks for something.
     fn obey(&mut self, now: Time, command: Self::Command);
     /// It is to tell the others and to end.
@@ -81,6 +86,8 @@ pub(crate) enum Trouble {
     SendRefused(String),
     /// Nothing can be received, or waited for, for now: the system says this.
     ReceiveFailed(String),
+    /// The interface of this name had gone and is there again: the group is joined on it anew.
+    Rejoined(String),
 }
 
 /// What a driver counts beside its engine.
@@ -108,6 +115,8 @@ pub(crate) struct Driver<E: Engine> {
     pub(crate) test_drop: TestDrop,
     /// When to look next what the system has dropped.
     pub(crate) next_overruns: Time,
+    /// When to look next for the interface; `None` where there is none to follow.
+    pub(crate) next_look: Option<Time>,
 }
 
 /// Batches on their way to the socket.
@@ -193,7 +202,32 @@ impl<E: Engine> Driver<E> {
             if self.engine.is_done() {
                 return self.finish();
             }
+            self.follow(now);
             self.wait();
+        }
+    }
+
+    /// Goes on where the interface is now.
+    fn follow(&mut self, now: Time) {
+        if self.next_look.is_none_or(|at| now < at) {
+            return;
+        }
+        self.next_look = Some(now + LOOK);
+        match self.endpoint.follow() {
+            Ok(false) => {}
+            Ok(true) => {
+                let name = self.endpoint.interface().map(|interface| interface.name.clone());
+                self.outgoing.group = self.endpoint.group();
+                // What is refused from now on is news.
+                self.outgoing.troubles.clear();
+                if let Ok(address) = self.endpoint.local_addr() {
+                    self.engine.set_address(address);
+                }
+                self.outbox.push(Trouble::Rejoined(name.unwrap_or_default()).into());
+            }
+            Err(error) => {
+                self.complain(&io::Error::other(error.to_string()), Trouble::ReceiveFailed);
+            }
         }
     }
 
@@ -292,7 +326,8 @@ impl<E: Engine> Driver<E> {
     fn wait(&mut self) {
         let now = self.clock.now();
         let outbox = self.outbox.is_waiting().then(|| now + OUTBOX_RETRY);
-        let next = [self.engine.next_timeout(), outbox].into_iter().flatten().min();
+        let next = [self.engine.next_timeout(), outbox, self.next_look];
+        let next = next.into_iter().flatten().min();
         let timeout = next.map(|at| at.since(now));
         let waker = Some(self.waker.as_fd());
         let waited = if self.outgoing.unsent.is_some() {

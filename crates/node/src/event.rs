@@ -40,6 +40,11 @@ pub enum NodeEvent {
         /// What the system says.
         why: String,
     },
+    /// The interface had gone and is there again: the group is joined on it anew.
+    Rejoined {
+        /// Its name.
+        interface: String,
+    },
     /// Another node on the group has this node's id.
     NodeIdTaken {
         /// The id.
@@ -63,6 +68,7 @@ impl From<Trouble> for NodeEvent {
             Trouble::Overrun(lost) => Self::Overrun { lost },
             Trouble::SendRefused(why) => Self::SendRefused { why },
             Trouble::ReceiveFailed(why) => Self::ReceiveFailed { why },
+            Trouble::Rejoined(interface) => Self::Rejoined { interface },
         }
     }
 }

@@ -95,6 +95,10 @@ impl Engine for Transfer {
         self.session.receiver().set_overruns(overruns);
     }
 
+    fn set_address(&mut self, address: SocketAddr) {
+        self.session.set_address(address);
+    }
+
     fn obey(&mut self, _now: Time, command: Command) {
         match command {
             Command::Rate(rate) => {

@@ -9,7 +9,7 @@ use crate::choice::{choose_interface, route_source};
 use crate::ecn::Ecn;
 use crate::error::OpenError;
 use crate::group::{GroupSocket, scoped};
-use crate::interface::Interface;
+use crate::interface::{self, Interface};
 use crate::layers::Layers;
 use crate::receive::{self, Buffers, RecvMeta, Via};
 use crate::transmit::Transmitter;
@@ -247,6 +247,45 @@ impl Endpoint {
         };
         self.past_overruns += self.groups.remove(at).inlet.drops();
         true
+    }
+
+    /// Where the interface that this was opened on has gone and come back under another number or address,
+    /// as a radio on USB does, opens the sockets there anew and joins what was joined: the system has
+    /// forgotten it with the old one. Feedback then comes to another [`Self::local_addr`]. Returns whether
+    /// it did; while nothing has changed that costs one system call. Does nothing for a unicast address.
+    ///
+    /// Errors: what came back cannot be used, or not yet; nothing has changed, and it can be asked again.
+    pub fn follow(&mut self) -> Result<bool, OpenError> {
+        let Some(old) = self.interface.as_ref().filter(|_| self.config.group.ip().is_multicast())
+        else {
+            return Ok(false);
+        };
+        if interface::index_of(&self.transmitter.inlet.socket, &old.name) == Some(old.index) {
+            return Ok(false);
+        }
+        let Some(new) = interface::again(old, self.config.group.ip())? else { return Ok(false) };
+        let moved = |group: SocketAddr| match group {
+            SocketAddr::V6(mut v6) if v6.scope_id() == old.index => {
+                v6.set_scope_id(new.index);
+                SocketAddr::V6(v6)
+            }
+            other => other,
+        };
+        let joined: Vec<SocketAddr> = self.groups.iter().map(|group| moved(group.group)).collect();
+        let layers: Vec<SocketAddr> = self.layers.groups().map(moved).collect();
+        let group = moved(self.config.group);
+        let mut anew =
+            Self::open(&EndpointConfig { group, interface: Some(new), ..self.config.clone() })?;
+        for group in &joined {
+            anew.join(*group)?;
+        }
+        anew.groups.retain(|group| joined.contains(&group.group));
+        for group in layers {
+            anew.join_layer(group)?;
+        }
+        anew.past_overruns = self.overruns();
+        *self = anew;
+        Ok(true)
     }
 
     fn interface_for(&self, group: SocketAddr) -> Result<Interface, OpenError> {

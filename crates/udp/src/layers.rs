@@ -96,6 +96,13 @@ impl Layers {
         self.past_overruns += gone.iter().map(|members| members.inlet.drops()).sum::<u64>();
     }
 
+    /// Those that are heard.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = SocketAddr> {
+        self.sockets.iter().flat_map(|members| {
+            members.groups.iter().map(|group| SocketAddr::new(*group, members.port))
+        })
+    }
+
     pub(crate) fn inlets(&self) -> impl Iterator<Item = &Inlet> {
         self.sockets.iter().map(|members| &members.inlet)
     }

@@ -422,3 +422,58 @@ fn wrong_configurations_say_what_is_wrong() {
         "{text}"
     );
 }
+
+/// Moves this thread, and the programs that it starts, to a network of its own; only root may.
+fn own_network() -> bool {
+    // SAFETY: takes no pointer; what it changes is this thread's alone.
+    unsafe { libc::unshare(libc::CLONE_NEWNET) == 0 }
+}
+
+fn ip(line: &str) {
+    let done = std::process::Command::new("ip").args(line.split(' ')).status();
+    assert!(done.is_ok_and(|status| status.success()), "ip {line}");
+}
+
+fn hears_itself(endpoint: &mut Endpoint, group: SocketAddr) {
+    endpoint.send(group, 4, None, b"here").unwrap();
+    assert_eq!(receive(endpoint, 1)[0].1, b"here");
+}
+
+#[test]
+fn where_an_interface_has_come_back_its_groups_are_joined_again() {
+    if !own_network() {
+        return eprintln!("not tested: only root may have a network of its own");
+    }
+    ip("link add ff0 type dummy");
+    ip("address add 10.78.0.1/24 dev ff0");
+    ip("link set ff0 up");
+    let group: SocketAddr = "239.255.77.9:6003".parse().unwrap();
+    let other: SocketAddr = "239.255.77.10:6004".parse().unwrap();
+    let interface = interfaces().unwrap().into_iter().find(|one| one.name == "ff0");
+    let mut endpoint = open(&EndpointConfig { group, interface, ..EndpointConfig::default() });
+    endpoint.join(other).unwrap();
+    endpoint.join_layer("239.255.77.11:6005".parse().unwrap()).unwrap();
+    hears_itself(&mut endpoint, group);
+    assert!(!endpoint.follow().unwrap(), "nothing has changed");
+    ip("link delete ff0");
+    assert!(!endpoint.follow().unwrap(), "it has gone");
+    assert!(endpoint.send(group, 4, None, b"lost").is_err());
+    ip("link add ff0 type dummy");
+    ip("address add 10.78.0.2/24 dev ff0");
+    assert!(!endpoint.follow().unwrap(), "it is not up yet");
+    ip("link set ff0 up");
+    assert!(endpoint.follow().unwrap());
+    assert_eq!(endpoint.local_addr().unwrap().ip(), Ipv4Addr::new(10, 78, 0, 2));
+    hears_itself(&mut endpoint, group);
+    hears_itself(&mut endpoint, other);
+    assert_eq!(endpoint.layer_sockets(), 1);
+    assert!(!endpoint.follow().unwrap(), "it stays");
+    // Another name, the same address.
+    ip("link delete ff0");
+    ip("link add ff1 type dummy");
+    ip("address add 10.78.0.2/24 dev ff1");
+    ip("link set ff1 up");
+    assert!(endpoint.follow().unwrap());
+    assert_eq!(endpoint.interface().unwrap().name, "ff1");
+    hears_itself(&mut endpoint, group);
+}

@@ -118,6 +118,7 @@ impl NodeBuilder {
             endpoint,
             test_drop: TestDrop::new(self.test_drop, !seed),
             next_overruns: now,
+            next_look: address.ip().is_multicast().then_some(now),
         };
         let thread = std::thread::Builder::new().name("fanfare-group".into());
         let thread = Some(thread.spawn(move || driver.run())?);

@@ -1,6 +1,6 @@
 //! A group's node as a driver drives it, with the bytes of its messages.
 
-use std::{collections::VecDeque, sync::mpsc::SyncSender, time::Duration};
+use std::{collections::VecDeque, net::SocketAddr, sync::mpsc::SyncSender, time::Duration};
 
 use fanfare_group::{
     Delivered, Event, GroupNode, Options, PublishError, Subscription, SubscriptionId, Topic,
@@ -238,6 +238,10 @@ impl Engine for GroupEngine {
 
     fn set_overruns(&mut self, overruns: u64) {
         self.node.session().receiver().set_overruns(overruns);
+    }
+
+    fn set_address(&mut self, address: SocketAddr) {
+        self.node.session().set_address(address);
     }
 
     fn obey(&mut self, now: Time, command: Command) {

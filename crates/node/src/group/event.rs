@@ -55,6 +55,8 @@ pub enum GroupEvent {
     SendRefused { why: String },
     /// Nothing can be received for now. The node goes on; said once for each kind of failure.
     ReceiveFailed { why: String },
+    /// The interface had gone and is there again: the group is joined on it anew.
+    Rejoined { interface: String },
 }
 
 impl From<Trouble> for GroupEvent {
@@ -63,6 +65,7 @@ impl From<Trouble> for GroupEvent {
             Trouble::Overrun(lost) => Self::Overrun { lost },
             Trouble::SendRefused(why) => Self::SendRefused { why },
             Trouble::ReceiveFailed(why) => Self::ReceiveFailed { why },
+            Trouble::Rejoined(interface) => Self::Rejoined { interface },
         }
     }
 }
