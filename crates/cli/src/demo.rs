@@ -31,7 +31,7 @@ const FILE_NAME: &str = "demo.bin";
 /// Fast enough to be over in a few seconds, slow enough to be watched.
 const RATE: Bitrate = Bitrate::mbps(20);
 /// Longest that a receiver waits for the good-bye.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(500);
 
 /// Show it: a sender and three receivers that lose 5, 10 and 20 % on this machine, without root

@@ -1,16 +1,11 @@
 //! The demonstration runs where these tests run: no root, loopback only.
 
-use std::{
-    ffi::OsStr,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{ffi::OsStr, process::Command};
 
 use crate::support::Running;
 
 #[test]
-fn the_demonstration_delivers_to_all_three_in_a_quarter_of_a_minute() {
-    let begun = Instant::now();
+fn the_demonstration_delivers_to_all_three() {
     let output = Command::new(env!("CARGO_BIN_EXE_fanfare")).arg("demo").output().unwrap();
     let table = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{table}");
@@ -18,7 +13,6 @@ fn the_demonstration_delivers_to_all_three_in_a_quarter_of_a_minute() {
         let row = table.lines().find(|line| line.starts_with(name)).expect(&table);
         assert!(row.ends_with("ok"), "{table}");
     }
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }
 
 #[test]
