@@ -434,6 +434,13 @@ fn ip(line: &str) {
     assert!(done.is_ok_and(|status| status.success()), "ip {line}");
 }
 
+/// With a carrier, since its other end is on; itself still off.
+fn appears(name: &str, address: &str) {
+    ip(&format!("link add {name} type veth peer name {name}-end"));
+    ip(&format!("link set {name}-end up"));
+    ip(&format!("address add {address} dev {name}"));
+}
+
 fn hears_itself(endpoint: &mut Endpoint, group: SocketAddr) {
     endpoint.send(group, 4, None, b"here").unwrap();
     assert_eq!(receive(endpoint, 1)[0].1, b"here");
@@ -444,8 +451,7 @@ fn where_an_interface_has_come_back_its_groups_are_joined_again() {
     if !own_network() {
         return eprintln!("not tested: only root may have a network of its own");
     }
-    ip("link add ff0 type dummy");
-    ip("address add 10.78.0.1/24 dev ff0");
+    appears("ff0", "10.78.0.1/24");
     ip("link set ff0 up");
     let group: SocketAddr = "239.255.77.9:6003".parse().unwrap();
     let other: SocketAddr = "239.255.77.10:6004".parse().unwrap();
@@ -458,8 +464,7 @@ fn where_an_interface_has_come_back_its_groups_are_joined_again() {
     ip("link delete ff0");
     assert!(!endpoint.follow().unwrap(), "it has gone");
     assert!(endpoint.send(group, 4, None, b"lost").is_err());
-    ip("link add ff0 type dummy");
-    ip("address add 10.78.0.2/24 dev ff0");
+    appears("ff0", "10.78.0.2/24");
     assert!(!endpoint.follow().unwrap(), "it is not up yet");
     ip("link set ff0 up");
     assert!(endpoint.follow().unwrap());
@@ -470,8 +475,7 @@ fn where_an_interface_has_come_back_its_groups_are_joined_again() {
     assert!(!endpoint.follow().unwrap(), "it stays");
     // Another name, the same address.
     ip("link delete ff0");
-    ip("link add ff1 type dummy");
-    ip("address add 10.78.0.2/24 dev ff1");
+    appears("ff1", "10.78.0.2/24");
     ip("link set ff1 up");
     assert!(endpoint.follow().unwrap());
     assert_eq!(endpoint.interface().unwrap().name, "ff1");
