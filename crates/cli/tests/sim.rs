@@ -217,8 +217,8 @@ fn the_tables_in_git_are_what_is_made_now() {
             continue;
         }
         // Of those whose cells take minutes each the first, which is the smallest.
-        let is_long = |name: &&str| path.ends_with(format!("{name}.toml"));
-        let cells = if LONG.iter().any(|name| is_long(&name)) { "1" } else { "3" };
+        let is_long = LONG.iter().any(|name| path.ends_with(format!("{name}.toml")));
+        let cells = if is_long { "1" } else { "3" };
         let part = ["--check", "--cells", cells, "--seeds", "1"];
         let out = sim(&[&["table", path.to_str().unwrap(), "--out", &results][..], &part].concat());
         assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
