@@ -51,6 +51,36 @@ pub(crate) fn extensions(ages: &[Duration]) -> Vec<u8> {
     area
 }
 
+/// What tells these ages of the terms of a sum. A publisher's messages are numbered as they are published, so
+/// the age of one is told of all before it: only where others are so much older that it would be told of
+/// them by itself, there is another.
+pub(crate) fn extensions_of_sum(ages: &[Duration]) -> Vec<u8> {
+    let (mut told, mut bound) = (Vec::new(), Duration::ZERO);
+    for (which, age) in ages.iter().enumerate().rev() {
+        if let Ok(which) = u8::try_from(which)
+            && is_told(age.saturating_sub(bound))
+        {
+            told.push(ExtAge::of_seconds(which, age.as_secs()));
+            bound = *age;
+        }
+    }
+    let mut area = Vec::new();
+    told.iter().rev().for_each(|age| age.append(&mut area));
+    area
+}
+
+/// Bytes that takes at most, of terms of which the first is so old, and the last.
+pub(crate) fn room_of_sum(first: Duration, last: Duration) -> usize {
+    let steps = first.saturating_sub(last).as_nanos() / AGE_TOLD_FROM.as_nanos().max(1);
+    let steps = usize::try_from(steps).unwrap_or(AGED_MAX) + usize::from(is_told(last));
+    steps.min(AGED_MAX) * ExtAge::LEN
+}
+
+/// What a sum of so many terms says of the age of its `which`th.
+pub(crate) fn told_of_sum(extensions: &Extensions<'_>, which: usize, terms: usize) -> Duration {
+    (which..terms).map(|which| told(extensions, which)).max().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +100,22 @@ mod tests {
             [at(50), at(80), at(100), at(110)].map(|begun| age.before(begun)),
             [s(0), s(10), s(30), s(40)]
         );
+    }
+
+    #[test]
+    fn of_the_terms_of_a_sum_an_age_is_told_of_all_before_it_and_none_passes_for_8_s_younger_or_for_older()
+     {
+        let ages = [s(600), s(599), s(580), s(30), s(29), s(24), s(9), s(2)];
+        let area = extensions_of_sum(&ages);
+        assert_eq!(area.len(), 4 * ExtAge::LEN);
+        assert!(area.len() <= room_of_sum(ages[0], ages[7]));
+        let read = Extensions::parse(&area).unwrap();
+        let told = |which| told_of_sum(&read, which, ages.len());
+        assert_eq!([0, 1, 2, 3].map(told), [s(599), s(599), s(580), s(24)]);
+        for (which, age) in ages.iter().enumerate() {
+            assert!(told(which) <= *age && *age < told(which) + s(8), "{which}");
+        }
+        assert_eq!(extensions_of_sum(&[s(7), s(1)]), []);
     }
 
     #[test]

@@ -66,6 +66,8 @@ fn scaled_sum(a: (u8, &[u8]), b: (u8, &[u8])) -> Vec<u8> {
 pub(crate) struct Equations {
     sums: BTreeMap<Origin, Vec<Sum>>,
     bytes: usize,
+    /// Sums that there was no room for, until they are told of.
+    dropped: u64,
 }
 
 /// What became of one.
@@ -98,8 +100,13 @@ impl Equations {
             return Taken::Known;
         };
         if full || sums.len() >= SUMS_MAX {
-            self.tidy(origin);
-            return Taken::Full;
+            self.dropped += 1;
+            if sums.is_empty() {
+                self.tidy(origin);
+                return Taken::Full;
+            }
+            // One is lost, and all else that is known stays.
+            sums.remove(0);
         }
         sum.own(own);
         for other in &mut *sums {
@@ -162,6 +169,11 @@ impl Equations {
     pub(crate) fn follows(&self, origin: Origin) -> BTreeSet<u32> {
         let sums = self.sums.get(&origin).into_iter().flatten();
         sums.map(|sum| sum.own).collect()
+    }
+
+    /// Sums that there was no room for since it was asked last.
+    pub(crate) fn take_dropped(&mut self) -> u64 {
+        core::mem::take(&mut self.dropped)
     }
 
     /// Sums kept of it.
@@ -246,12 +258,12 @@ mod tests {
     #[test]
     fn who_sends_sums_of_ever_new_terms_fills_no_more_than_the_room() {
         let mut equations = Equations::default();
-        let mut full = 0;
         for n in 0..2 * SUMS_MAX as u32 {
             let terms = BTreeMap::from([(2 * n, 1), (2 * n + 1, 1)]);
-            full += usize::from(equations.take(ORIGIN, terms, vec![0; 1400]) == Taken::Full);
+            assert_eq!(equations.take(ORIGIN, terms, vec![0; 1400]), Taken::New(vec![]));
         }
-        assert_eq!((equations.len(ORIGIN), full), (SUMS_MAX, SUMS_MAX));
+        let dropped = (equations.take_dropped(), equations.take_dropped());
+        assert_eq!((equations.len(ORIGIN), dropped), (SUMS_MAX, (SUMS_MAX as u64, 0)));
         for n in 0..10 {
             let origin = (NodeId(10 + n), InstanceId(0), Class::Symbol);
             (0..SUMS_MAX as u32).for_each(|n| {
@@ -259,6 +271,11 @@ mod tests {
             });
         }
         assert!(equations.bytes <= BYTES_MAX);
+        // Of whom nothing is kept, nothing gives way.
+        let none = (NodeId(99), InstanceId(0), Class::Symbol);
+        let terms = BTreeMap::from([(0, 1), (1, 1)]);
+        assert_eq!(equations.take(none, terms, vec![0; 1400]), Taken::Full);
+        assert!(equations.take_dropped() > 0);
     }
 
     proptest! {

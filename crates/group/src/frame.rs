@@ -7,6 +7,7 @@
 //!                                   | STATE (6):  see `state`
 //!                                   | SUM (7):    see [`Sum`]
 //!                                   | MIXTURE (8): see `mixture`
+//!                                   | NACK (9):   see `nack`
 //! ```
 //!
 //! A repair carries the origin's own message as the origin would have sent it, with sequence number
@@ -30,6 +31,7 @@ pub(crate) enum Kind {
     State,
     Sum,
     Mixture,
+    Nack,
 }
 
 /// A sum of symbols of a part of a block.
@@ -78,6 +80,7 @@ impl Kind {
             Self::State => 6,
             Self::Sum => 7,
             Self::Mixture => 8,
+            Self::Nack => 9,
         };
         [MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, kind]
     }
@@ -96,6 +99,8 @@ pub(crate) enum Frame<'a> {
     Sum(Sum<'a>),
     /// A sum over several objects of an origin.
     Mixture(Mixture<'a>),
+    /// Bytes of a NACK in few.
+    Nack(&'a [u8]),
     /// Ours, but broken, or of a version that is not known here.
     Unknown,
 }
@@ -114,6 +119,7 @@ impl<'a> Frame<'a> {
             (VERSION, 6) => Self::State(body),
             (VERSION, 7) => Sum::parse(body).map_or(Self::Unknown, Self::Sum),
             (VERSION, 8) => Mixture::parse(body).map_or(Self::Unknown, Self::Mixture),
+            (VERSION, 9) => Self::Nack(body),
             _ => Self::Unknown,
         })
     }
@@ -145,7 +151,7 @@ mod tests {
     fn another_applications_command_is_not_ours_and_another_version_is_not_read() {
         assert_eq!(Frame::parse(b"FNFR\x01\x00"), None);
         assert_eq!(Frame::parse(b"FNF"), None);
-        for bytes in [&b"FNFG"[..], b"FNFG\x02\x01", b"FNFG\x01\x09", b"FNFG\x01\x01abc"] {
+        for bytes in [&b"FNFG"[..], b"FNFG\x02\x01", b"FNFG\x01\x0a", b"FNFG\x01\x01abc"] {
             assert_eq!(Frame::parse(bytes), Some(Frame::Unknown));
         }
         for kind in [2, 3, 4] {
@@ -193,7 +199,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_without_panic(kind in 0..9_u8, bytes: Vec<u8>) {
+        fn any_bytes_are_read_without_panic(kind in 0..11_u8, bytes: Vec<u8>) {
             Frame::parse(&bytes);
             Frame::parse(&[&b"FNFG\x01"[..], &[kind], &bytes].concat());
         }

@@ -10,9 +10,10 @@
 //! - [`subscription`], `delivery`, `order`, `recent`: who gets it, in which order, and what is remembered for that.
 //! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
 //! - `age`: how long ago messages were published.
-//! - `frame`: what group nodes say to each other; `demand`, `shortage`, `patience`, `slice`, `budget`,
+//! - `frame`: what group nodes say to each other; `demand`, `shortage`, `rank`, `patience`, `slice`, `budget`,
 //!   `repairer`: answering for others; `asker`: asking them; `relay`: passing on what nobody asked for.
-//! - `pool`, `mixture`, `equations`: the same across objects: who lacks what, sums of it, and what follows from them.
+//! - `pool`, `mixture`, `equations`: the same across objects: who lacks what, sums of it, and what follows from them;
+//!   `nack`: asking for it in few bytes; `terms`: sets of numbers in few bytes.
 //! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
 //!   holds what one has published.
 //! - `load`: how full is what has bounds.
@@ -45,6 +46,7 @@ mod holders;
 mod load;
 mod members;
 mod mixture;
+mod nack;
 pub mod node;
 mod node_set;
 mod order;
@@ -52,6 +54,7 @@ mod origin;
 mod patience;
 mod pool;
 mod publisher;
+mod rank;
 mod recent;
 mod relay;
 mod repairer;
@@ -61,6 +64,7 @@ mod source_log;
 mod state;
 pub mod stats;
 pub mod subscription;
+mod terms;
 pub mod topic;
 mod trickle;
 mod varint;

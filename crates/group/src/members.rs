@@ -34,10 +34,6 @@ const SILENCE_MIN: Duration = Duration::from_secs(10);
 /// some leave it to others to announce.
 const WORDS: u64 = 2;
 
-/// So often in a row a node says to hear nobody before it is believed: who has just begun, or come near, may
-/// have heard nobody yet.
-const NOBODY: u8 = 2;
-
 #[derive(Debug)]
 struct Member {
     heard: Time,
@@ -54,8 +50,9 @@ struct Member {
     hears_us: Option<bool>,
     /// Whom it says to hear.
     hears: NodeSet,
-    /// How often in a row it said to hear nobody.
-    nobody: u8,
+    /// It has said whom it hears; and that is nobody.
+    told: bool,
+    alone: bool,
     /// When it last lacked a short message that was here.
     missed: Option<Time>,
 }
@@ -65,7 +62,7 @@ impl Member {
         let (sequence, share, silence) = (None, 1.0, None);
         let (hears_us, hears, missed) = (None, NodeSet::default(), None);
         let arrives = true;
-        let nobody = 0;
+        let (told, alone) = (false, false);
         Self {
             heard: now,
             words,
@@ -75,7 +72,8 @@ impl Member {
             silence,
             hears_us,
             hears,
-            nobody,
+            told,
+            alone,
             missed,
         }
     }
@@ -86,7 +84,7 @@ impl Member {
         if (1..=SKIPPED_MAX).contains(&ahead) {
             (0..ahead).for_each(|_| self.share -= self.share / SHARE_OVER);
             self.share += 1.0 / SHARE_OVER;
-            let left = if self.hears_nobody() { SHARE_LEFT } else { SHARE_MIN };
+            let left = if self.alone { SHARE_LEFT } else { SHARE_MIN };
             self.arrives = self.share >= if self.arrives { left } else { SHARE_MIN };
         }
         if !(-SKIPPED_MAX..=0).contains(&ahead) {
@@ -104,10 +102,6 @@ impl Member {
         }
         (self.heard, self.words) = (now, words);
         silence >= WORD
-    }
-    /// It has said whom it hears, and again: nobody.
-    fn hears_nobody(&self) -> bool {
-        self.nobody >= NOBODY
     }
     /// Whether it lacked something of late that others should have brought.
     fn misses(&self, now: Time) -> bool {
@@ -197,7 +191,12 @@ impl Members {
 
     /// Whether it announces that it hears nobody: what is asked of it is for others to answer.
     pub(crate) fn hears_nobody(&self, node: NodeId) -> bool {
-        self.members.get(&node).is_some_and(Member::hears_nobody)
+        self.members.get(&node).is_some_and(|member| member.alone)
+    }
+
+    /// Whether it is heard, but not yet of it whom it hears.
+    pub(crate) fn has_not_told(&self, node: NodeId) -> bool {
+        self.members.get(&node).is_some_and(|member| !member.told)
     }
 
     /// It named the nodes that it hears; `all` of them, or some. Who is not among all is not heard.
@@ -209,8 +208,7 @@ impl Members {
     ) {
         let Some(member) = self.members.get_mut(&node) else { return };
         let named = hears.contains(&self.own);
-        let alone = all && hears.is_empty();
-        member.nobody = if alone { member.nobody.saturating_add(1) } else { 0 };
+        (member.told, member.alone) = (true, all && hears.is_empty());
         let before = member.hears.clone();
         if all || member.hears.len() + hears.len() > HEARD_MAX {
             member.hears.clear();
@@ -427,11 +425,11 @@ mod tests {
     }
 
     #[test]
-    fn of_who_says_twice_to_hear_nobody_half_is_enough_however_it_falls() {
+    fn of_who_says_to_hear_nobody_half_is_enough_however_it_falls() {
         let mut world = World::new();
         world.hear(0, 2);
-        for says in 0..3 {
-            assert_eq!(world.0.hears_nobody(NodeId(2)), says >= 2);
+        for says in 0..2 {
+            assert_eq!(world.0.hears_nobody(NodeId(2)), says >= 1);
             world.0.on_hears(NodeId(2), (&[], true), &mut world.1);
         }
         let mut send = |numbers: core::ops::Range<u16>, step: usize| {

@@ -2,10 +2,7 @@
 //! all that travels in them. Two that lack different messages have each its own from one datagram.
 //!
 //! ```text
-//! publisher (32) | instance (16) | how (8) | known (8) | seed (8) | groups (8)
-//! | per group: its first term, of all but the first group less the last term before it (varint)
-//! |            | bytes of the bitmap (8) | bitmap, the first term its highest bit
-//! | the sum
+//! publisher (32) | instance (16) | how (8) | known (8) | seed (8) | terms, see `terms` | the sum
 //! how: 01 of source symbols, else of descriptions; 0c encoding id: 5, 2 or 129
 //! term: of a description its object; of a symbol object (16) | block (8) | symbol (8)
 //! factor of a term t with seed x: 1 + z4 mod 255, all modulo 2^64:
@@ -19,7 +16,8 @@
 use crate::{
     brief::CODES,
     description::PREFIX,
-    varint::{array, len, put, split, take},
+    terms,
+    varint::{array, split},
 };
 use alloc::vec::Vec;
 use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId};
@@ -31,11 +29,6 @@ const KNOWN: u8 = 0x0d;
 /// Terms of one sum: who has them all but one has what it lacks, and the sums that two need of terms
 /// of which they lack many are so many more.
 pub(crate) const TERMS_MAX: usize = 96;
-/// Terms of a group: a bitmap of 16 bytes, of which less than half are 0 as long as gaps are short.
-const GROUP: u32 = 128;
-/// From so many terms that are not in it a new group takes fewer bytes.
-const GAP: u32 = 24;
-
 /// What the terms are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
@@ -98,22 +91,8 @@ impl<'a> Mixture<'a> {
         out.extend_from_slice(&self.instance.0.to_be_bytes());
         let code = CODES.iter().position(|id| *id == self.fec_id).unwrap_or(0) as u8;
         let class = if self.class == Class::Symbol { SYMBOLS } else { 0 };
-        let groups = groups(&self.terms);
-        out.extend([class | code << CODE_SHIFT, self.known, self.seed, groups.len() as u8]);
-        let mut last = 0;
-        for group in groups {
-            let Some((&first, &end)) = group.first().zip(group.last()) else { continue };
-            put(u64::from(first.wrapping_sub(last)), out);
-            let bytes = end.wrapping_sub(first) as usize / 8 + 1;
-            out.push(bytes as u8);
-            let start = out.len();
-            out.resize(start + bytes, 0);
-            for term in group {
-                let bit = term.wrapping_sub(first) as usize;
-                out[start + bit / 8] |= 0x80 >> (bit % 8);
-            }
-            last = end;
-        }
+        out.extend([class | code << CODE_SHIFT, self.known, self.seed]);
+        terms::append(&self.terms, out);
         out.extend_from_slice(self.sum);
     }
 
@@ -121,26 +100,10 @@ impl<'a> Mixture<'a> {
     pub(crate) fn parse(mut bytes: &'a [u8]) -> Option<Self> {
         let publisher = NodeId(u32::from_be_bytes(array(&mut bytes)?));
         let instance = InstanceId(u16::from_be_bytes(array(&mut bytes)?));
-        let [how, known, seed, groups] = array(&mut bytes)?;
+        let [how, known, seed] = array(&mut bytes)?;
         let fec_id = *CODES.get(usize::from(how >> CODE_SHIFT))?;
         let class = if how & SYMBOLS == 0 { Class::Info } else { Class::Symbol };
-        let mut terms: Vec<u32> = Vec::new();
-        for _ in 0..groups {
-            let step = u32::try_from(take(&mut bytes)?).ok()?;
-            let first = match terms.last() {
-                None => step,
-                Some(_) if step == 0 => return None,
-                Some(last) => last.wrapping_add(step),
-            };
-            let [length] = array(&mut bytes)?;
-            let bitmap = split(&mut bytes, usize::from(length))?;
-            let set = |bit: &u32| bitmap[*bit as usize / 8] << (bit % 8) & 0x80 != 0;
-            let bits = (0..u32::from(length) * 8).filter(set);
-            terms.extend(bits.map(|bit| first.wrapping_add(bit) & class.mask()));
-            if terms.len() > TERMS_MAX {
-                return None;
-            }
-        }
+        let terms = terms::parse(&mut bytes, class.mask(), TERMS_MAX)?;
         let mut sorted = terms.clone();
         sorted.sort_unstable();
         let once = sorted.windows(2).all(|pair| pair[0] != pair[1]);
@@ -150,34 +113,12 @@ impl<'a> Mixture<'a> {
     }
 }
 
-/// Terms that share a bitmap.
-fn groups(terms: &[u32]) -> Vec<&[u32]> {
-    let mut groups = Vec::new();
-    let mut start = 0;
-    for at in 1..=terms.len() {
-        let ends = at == terms.len()
-            || terms[at].wrapping_sub(terms[start]) >= GROUP
-            || terms[at].wrapping_sub(terms[at - 1]) > GAP;
-        if ends {
-            groups.push(&terms[start..at]);
-            start = at;
-        }
-    }
-    groups
-}
-
-/// Bytes of what comes before the groups.
-const FIXED: usize = 4 + 2 + 1 + 1 + 1 + 1;
+/// Bytes of what comes before the terms.
+const FIXED: usize = 4 + 2 + 1 + 1 + 1;
 
 /// Bytes of a frame's content beside the sum of these terms.
 pub(crate) fn overhead(terms: &[u32]) -> usize {
-    let mut last = 0;
-    let groups = groups(terms).into_iter().map(|group| {
-        let (first, end) = (group[0], group[group.len() - 1]);
-        let step = u32::wrapping_sub(first, core::mem::replace(&mut last, end));
-        len(u64::from(step)) + 1 + end.wrapping_sub(first) as usize / 8 + 1
-    });
-    FIXED + groups.sum::<usize>()
+    FIXED + terms::len(terms)
 }
 
 /// The factor of a term: never zero. splitmix64's last steps over seed and term.

@@ -32,6 +32,13 @@ const SUMS_MAX: usize = 64;
 /// get wrong sums, and is given what it names.
 const ROUNDS: u8 = 24;
 
+/// After so many, who has parity of its block sends that: it may be all that is left of what nobody has.
+const STUCK: u8 = 4;
+/// As long as nobody lacks more than so many, requests are gathered for so many times as long: others who lack
+/// as few speak meanwhile, and what serves one serves them.
+const FEW: u16 = 8;
+const PATIENT: u32 = 2;
+
 /// Who asked.
 #[derive(Debug)]
 struct Asker {
@@ -195,6 +202,12 @@ impl Pool {
         first.filter(|term| held.contains(*term)).min()
     }
 
+    /// What this node has asked for first so often that nobody seems to have it.
+    pub(crate) fn stuck(&self, node: NodeId) -> Option<u64> {
+        let asker = self.askers.get(&node).filter(|asker| asker.rounds > STUCK)?;
+        asker.lacks.names().first_member(0)
+    }
+
     /// Whether somebody may still lack something.
     pub(crate) fn is_open(&self, now: Time) -> bool {
         self.open(now).next().is_some()
@@ -247,7 +260,9 @@ impl Pool {
             return;
         }
         let window = timing.window();
-        let from = from.max(self.asked + gathering(timing) + from.since(now));
+        let most = self.open(now).map(|asker| asker.lacks.enough).max().unwrap_or(0);
+        let wait = gathering(timing) * if most <= FEW { PATIENT } else { 1 };
+        let from = from.max(self.asked + wait + from.since(now));
         let (held, names) = (u32::from(count(held)), u32::from(count(&self.names(now)).max(1)));
         let lacking = 100 - (held * 100 / names).min(100);
         let later = window * lacking / 100 + gain.wait(window);
@@ -387,6 +402,44 @@ mod tests {
         // The next tells how many there were.
         pool.on_sum(at(20), 2, &set(&[1, 2, 3]));
         assert_eq!(pool.names(at(20)).iter().collect::<Vec<_>>(), [(4, 5)]);
+    }
+
+    #[test]
+    fn sums_of_one_repairer_end_when_they_have_told_all_whatever_is_missing_of_anothers() {
+        let mut pool = Pool::new(at(0));
+        ask(&mut pool, 0, 2, &[1, 2, 3, 4, 5, 6, 7], END);
+        // Another's, of which more would be needed.
+        pool.on_sum(at(10), 0, &set(&[3, 4, 5, 6, 7]));
+        pool.on_sum(at(20), 1, &set(&[3, 4, 5, 6, 7]));
+        assert_eq!(sent(&mut pool, 30, &[1, 2, 3]), 3);
+        assert_eq!(pool.names(at(30)).iter().collect::<Vec<_>>(), [(4, 8)]);
+    }
+
+    #[test]
+    fn while_all_lack_few_requests_are_gathered_for_longer() {
+        let due = |terms: &[u64]| {
+            let mut pool = Pool::new(at(0));
+            ask(&mut pool, 0, 2, terms, END);
+            let mut rng = Rng::new(1);
+            pool.plan((at(0), at(0)), &set(terms), (TIMING, &mut rng));
+            pool.due.unwrap()
+        };
+        let many: Vec<u64> = (0..=u64::from(FEW)).collect();
+        let gathered = due(&many[1..]).since(due(&many));
+        assert_eq!(gathered, gathering(TIMING));
+    }
+
+    #[test]
+    fn what_is_asked_for_first_again_and_again_nobody_seems_to_have() {
+        let mut pool = Pool::new(at(0));
+        for round in 0..u64::from(STUCK) {
+            ask(&mut pool, 3000 * round, 2, &[7, 8 + round], END);
+            assert_eq!(pool.stuck(NodeId(2)), None);
+        }
+        ask(&mut pool, 20_000, 2, &[7, 99], END);
+        assert_eq!((pool.stuck(NodeId(2)), pool.stuck(NodeId(3))), (Some(7), None));
+        ask(&mut pool, 23_000, 2, &[99], END);
+        assert_eq!(pool.stuck(NodeId(2)), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What one who asked for symbols of a block by name still lacks, as those reckon who heard it.
 
+use crate::rank::Rank;
+use alloc::collections::BTreeSet;
 use fanfare_proto::RunSet;
 
 /// One request by name.
@@ -9,15 +11,14 @@ pub(crate) struct Shortage {
     /// It ends when so many parity symbols have been heard; what was named and heard is taken off.
     pub(crate) enough: u16,
     pub(crate) at_first: u16,
-    /// Of its names those that were in sums heard since, and how many of these sums said something new.
-    spanned: RunSet,
-    sums: u16,
+    /// What sums of its names heard since have brought.
+    sums: Rank,
 }
 
 impl Shortage {
     /// Of these names, until `enough` parity symbols have been heard.
     pub(crate) fn new(names: RunSet, enough: u16) -> Self {
-        Self { names, enough, at_first: enough, spanned: RunSet::default(), sums: 0 }
+        Self { names, enough, at_first: enough, sums: Rank::default() }
     }
 
     /// It lacks these as well.
@@ -39,55 +40,42 @@ impl Shortage {
 
     /// A sum of these symbols brings one symbol, unless as many have come as it lacks of them.
     pub(crate) fn on_sum(&mut self, of: &RunSet) {
-        let mut any = false;
-        for name in of.iter().flat_map(|(first, end)| first..end) {
-            if self.names.contains(name) {
-                self.spanned.insert(name, name + 1);
-                any = true;
-            }
-        }
-        if any && self.sums < count(&self.spanned) {
-            self.sums += 1;
+        if self.sums.add(&self.lacked(of)) {
             self.enough = self.enough.saturating_sub(1);
+            self.resolve();
         }
-        self.resolve();
     }
 
     /// One of its names was heard.
     pub(crate) fn on_name(&mut self, name: u64) {
         self.names.remove(name, name + 1);
-        self.spanned.remove(name, name + 1);
-        match self.sums > count(&self.spanned) {
-            // It followed from the sums.
-            true => self.sums -= 1,
-            false => self.enough = self.enough.saturating_sub(1),
+        // Otherwise it followed from the sums.
+        if self.sums.on_known(name) {
+            self.enough = self.enough.saturating_sub(1);
         }
         self.resolve();
     }
 
     /// From as many sums as symbols all of these follow.
     fn resolve(&mut self) {
-        if self.sums > 0 && self.sums == count(&self.spanned) {
-            for (first, end) in self.spanned.iter() {
-                self.names.remove(first, end);
-            }
-            (self.spanned, self.sums) = (RunSet::default(), 0);
+        for name in self.sums.take_determined() {
+            self.names.remove(name, name + 1);
         }
+    }
+
+    fn lacked(&self, of: &RunSet) -> BTreeSet<u64> {
+        let all = of.iter().flat_map(|(first, end)| first..end);
+        all.filter(|name| self.names.contains(*name)).collect()
     }
 
     /// Whether something of these was in no sum that it has.
     pub(crate) fn is_fresh(&self, of: &RunSet) -> bool {
-        let lacked = of.iter().flat_map(|(first, end)| first..end);
-        lacked.into_iter().any(|name| self.names.contains(name) && !self.spanned.contains(name))
+        self.lacked(of).iter().any(|name| !self.sums.spans(*name))
     }
 
     /// Whether a sum of these symbols (of which it may have some) would bring it something.
     pub(crate) fn gains(&self, of: &RunSet) -> bool {
-        let lacked = of.iter().flat_map(|(first, end)| first..end);
-        let mut lacked = lacked.filter(|name| self.names.contains(*name)).peekable();
-        let any = lacked.peek().is_some();
-        let more = lacked.filter(|name| !self.spanned.contains(*name)).count() as u16;
-        any && count(&self.spanned) + more > self.sums
+        self.sums.gains(&self.lacked(of))
     }
 }
 

@@ -1,7 +1,12 @@
 //! What a node that has sums asks for: what will follow from the rest by these, it leaves out.
 
 use super::GroupNode;
-use crate::{equations::Origin, mixture::Class};
+use crate::{
+    equations::Origin,
+    frame::Kind,
+    mixture::{BLOCKS_MAX, Class},
+    nack::{self, NACK_MAX},
+};
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
@@ -10,11 +15,9 @@ use core::ops::RangeInclusive;
 use fanfare_proto::ObjectKey;
 use fanfare_wire::{
     EncodingSymbolId, FecPayloadId, FieldSize, Nack, ObjectTransportId, RepairForm, RepairItem,
-    RepairLevel, RepairRequest, nack::RequestWriter,
+    RepairLevel, RepairRequest, SourceBlockNumber, cmd::Application, ext::Extensions,
+    nack::RequestWriter,
 };
-
-/// Bytes of the requests of one NACK, as of one of the session's own with segments of 1400.
-const NACK_MAX: usize = 1400;
 
 /// A NACK that is being written anew.
 struct Shortening {
@@ -48,6 +51,11 @@ impl GroupNode {
                 match Asked::of(&request)? {
                     Asked::Symbols => self.shorten_block(
                         (publisher, instance, Class::Symbol),
+                        (range.0.object_transport_id, range.0.id(field)),
+                        &mut shortening,
+                    ),
+                    Asked::Blocks => self.shorten_blocks(
+                        (publisher, instance, Class::Symbol),
                         &range,
                         &mut shortening,
                     ),
@@ -61,15 +69,60 @@ impl GroupNode {
         (!requests.is_empty()).then_some(out)
     }
 
+    /// A NACK of this node's own in fewer bytes, where its publisher would not hear it anyway.
+    pub(super) fn condensed(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
+        let (publisher, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
+        if !self.members.hears_nobody(publisher) {
+            return None;
+        }
+        let fec_id = self.session.receiver().rumour(publisher)?.fec_id;
+        let first = nack.requests.iter().find_map(|request| request.iter().next())?;
+        let key = ObjectKey { sender: publisher, instance, object: first.object_transport_id };
+        let field = self.session.receiver().field(key).unwrap_or(FieldSize::M8);
+        let mut content = Kind::Nack.header().to_vec();
+        if !nack::append(nack, (fec_id, field), &mut content) {
+            return None;
+        }
+        let mut out = Vec::new();
+        let extensions = Extensions::default();
+        Application { sender: self.next_fields(), extensions, content: &content }.encode(&mut out);
+        Some(out)
+    }
+
+    /// Of whole blocks what does not follow; those of which nothing does are asked for as they were.
+    fn shorten_blocks(
+        &mut self,
+        origin: Origin,
+        (first, last): &(RepairItem, RepairItem),
+        to: &mut Shortening,
+    ) {
+        let object = first.object_transport_id;
+        let (first, last) = (first.id(to.field), last.id(to.field));
+        for block in first.block.0..=last.block.0 {
+            let id = FecPayloadId { block: SourceBlockNumber(block), ..first };
+            let base = u32::from(object.0) << 16 | (block & 0xff) << 8;
+            let key = ObjectKey { sender: origin.0, instance: origin.1, object };
+            let held = self.session.receiver().held(key, block);
+            if block < BLOCKS_MAX
+                && let Some(held) = held
+                && to.symbols.range(base..=base | 0xff).next().is_some()
+            {
+                to.blocks.insert((object.0, block), usize::from(held.len));
+                self.shorten_block(origin, (object, id), to);
+            } else {
+                to.write(RepairLevel(RepairLevel::BLOCK), (object, object), (id, id));
+            }
+        }
+    }
+
     /// Of a block as many symbols as were to be asked for, of those that do not follow from others: where
     /// parity of it is here, that is fewer than are missing.
     fn shorten_block(
         &mut self,
         (sender, instance, _): Origin,
-        (first, _): &(RepairItem, RepairItem),
+        (object, id): (ObjectTransportId, FecPayloadId),
         to: &mut Shortening,
     ) {
-        let (object, id) = (first.object_transport_id, first.id(to.field));
         let Some(count) = to.blocks.remove(&(object.0, id.block.0)) else { return };
         let key = ObjectKey { sender, instance, object };
         let Some(held) = self.session.receiver().held(key, id.block.0) else { return };
@@ -114,6 +167,7 @@ impl Shortening {
 /// What a request is of.
 enum Asked {
     Symbols,
+    Blocks,
     Objects,
 }
 
@@ -124,6 +178,7 @@ impl Asked {
         match request.level.0 {
             _ if request.form == RepairForm::Erasures => None,
             RepairLevel::SEGMENT => Some(Self::Symbols),
+            RepairLevel::BLOCK => Some(Self::Blocks),
             level if level & !OBJECTS == 0 => Some(Self::Objects),
             _ => None,
         }

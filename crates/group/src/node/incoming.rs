@@ -7,6 +7,7 @@ use crate::{
     demand::{Part, Piece, Wanted},
     frame::{Frame, Sum},
     members::Heard,
+    nack,
     patience::Patience,
     repairer::{OriginTiming, Voice},
     slice,
@@ -62,6 +63,17 @@ impl GroupNode {
                 }
                 self.pass_on_from(from, key, had);
             }
+            Some(Frame::Nack(bytes)) => {
+                let Some(nack) = nack::expand(from, bytes) else {
+                    self.stats.frames_refused += 1;
+                    return;
+                };
+                self.session.handle_datagram(now, meta, &nack, storage);
+                self.take_events(storage);
+                if let Ok(message) = Message::parse(&nack) {
+                    self.on_message(from, &message);
+                }
+            }
             Some(frame) => {
                 // Of a sender in view every message is counted; others are not taken for senders.
                 if self.session.receiver().loss(from).is_some() {
@@ -101,9 +113,16 @@ impl GroupNode {
         self.ask(origin, deaf);
     }
 
+    /// Whether what is asked of an origin is answered with sums across its objects: others have to answer, and
+    /// count what each lacks.
+    pub(super) fn answers_with_sums(&self, origin: NodeId) -> bool {
+        let untold = self.members.has_not_told(origin) && self.repairer.is_deaf(origin);
+        self.members.hears_nobody(origin) || untold
+    }
+
     /// How an origin is asked from now on: by name when others answer for it, in full when with sums across objects.
     pub(super) fn ask(&mut self, origin: NodeId, by_name: bool) {
-        let in_full = by_name && self.members.hears_nobody(origin);
+        let in_full = by_name && self.answers_with_sums(origin);
         self.session.receiver().ask_by_name(origin, by_name);
         self.session.receiver().ask_in_full(origin, in_full);
     }
@@ -186,7 +205,7 @@ impl GroupNode {
             },
             Frame::Sum(sum) => self.on_sum(from, &sum, storage),
             Frame::Mixture(mixture) => self.on_mixture(from, (&mixture, extensions), storage),
-            Frame::Unknown => self.stats.frames_refused += 1,
+            Frame::Nack(_) | Frame::Unknown => self.stats.frames_refused += 1,
         }
     }
 
@@ -310,7 +329,7 @@ fn sender_of<'a>(message: &'a Message<'_>) -> Option<&'a SenderFields> {
 
 /// Which symbol a NORM_DATA has. Encoding id 2 cannot be read without its field: NRL's receivers take
 /// GF(2^16) where nothing says so.
-fn symbol_of(data: &Data<'_>) -> (Part, u16) {
+pub(super) fn symbol_of(data: &Data<'_>) -> (Part, u16) {
     let fec_id = data.payload_id.fec_id;
     let unknown = match fec_id {
         FecId::ReedSolomonM => FieldSize::M16,

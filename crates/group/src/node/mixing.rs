@@ -16,12 +16,10 @@ use fanfare_fec::combine;
 use fanfare_proto::{
     Duration, NodeId, ObjectKey, ObjectTransportId, Passage, RunSet, SUM_SYMBOLS_MAX, Storage,
 };
-use fanfare_wire::{
-    Message, Nack,
-    cmd::Application,
-    ext::{ExtAge, Extensions},
-};
+use fanfare_wire::{Message, Nack, cmd::Application, ext::Extensions};
 
+/// Windows that a subscriber leaves to others, whose sums serve one more.
+const OTHERS_FIRST: u32 = 2;
 /// Longest frame with symbols: one Ethernet frame holds it, behind IPv4 and UDP headers.
 const FRAME_MAX: usize = 1472;
 
@@ -55,6 +53,21 @@ impl GroupNode {
         let from = nack.feedback.source_id;
         self.ask_pool((origin, Class::Info), (from, infos), timing);
         self.ask_pool((origin, Class::Symbol), (from, symbols), timing);
+        requests.extend(self.stuck(origin, from));
+    }
+
+    /// A symbol asked for in vain that is not here either, but parity of its block.
+    fn stuck(&mut self, origin: NodeId, from: NodeId) -> Option<(Wanted, Request)> {
+        let term = self.pools.get_mut((origin, Class::Symbol))?.stuck(from)?;
+        let instance = self.logs.get(&origin)?.instance;
+        let key = key_of((origin, instance, Class::Symbol), term as u32);
+        let (block, symbol) = place_of(term as u32);
+        let held = self.session.receiver().held(key, block)?;
+        let here = held.kept.is_empty() || held.sources.contains(&symbol);
+        let mut names = RunSet::default();
+        names.insert(u64::from(symbol), u64::from(symbol) + 1);
+        let request = Request { named: 1, names, ..Request::default() };
+        (!here).then_some(((key, Part::Block(block)), request))
     }
 
     fn ask_pool(
@@ -115,7 +128,7 @@ impl GroupNode {
         let held = self.held_of(of);
         let asks = self.delivery.asks();
         if let Some(pool) = self.pools.get_mut(of) {
-            let later = if asks { later + timing.window() / 2 } else { later };
+            let later = if asks { later + timing.window() * OTHERS_FIRST } else { later };
             pool.plan((self.now, self.now + later), &held, (timing, &mut self.rng));
         }
     }
@@ -232,28 +245,28 @@ impl GroupNode {
     fn windows(&mut self, origin: Origin, held: &RunSet, storage: &mut dyn Storage) -> Vec<RunSet> {
         let class = origin.2;
         let (mut windows, mut current): (Vec<RunSet>, Vec<u32>) = (Vec::new(), Vec::new());
-        let (mut window, mut longest, mut shortest, mut aged) = (RunSet::default(), 0, 0, 0);
+        let (mut window, mut longest, mut shortest) = (RunSet::default(), 0, 0);
+        let mut oldest = Duration::ZERO;
         for term in held.iter().flat_map(|(first, end)| first..end) {
             let told = term as u32 & class.mask();
             let Some(bytes) = self.term(origin, told, storage).map(|bytes| bytes.len()) else {
                 continue;
             };
-            let age = usize::from(age::is_told(self.age_of(origin, told)));
+            let age = self.age_of(origin, told);
             current.push(told);
             let (most, least) =
                 (bytes.max(longest), if longest == 0 { bytes } else { bytes.min(shortest) });
-            let frame =
-                COMMAND + (aged + age) * ExtAge::LEN + HEADER + mixture::overhead(&current) + most;
+            let ages = age::room_of_sum(oldest, age);
+            let frame = COMMAND + ages + HEADER + mixture::overhead(&current) + most;
             let fits = current.len() <= TERMS_MAX
                 && frame <= FRAME_MAX
-                && aged + age <= age::AGED_MAX
                 && (class == Class::Symbol || least * 2 > most);
             if current.len() == 1 || fits {
-                (longest, shortest, aged) = (most, least, aged + age);
+                (longest, shortest, oldest) = (most, least, oldest.max(age));
             } else {
                 windows.push(core::mem::take(&mut window));
                 current = vec![told];
-                (longest, shortest, aged) = (bytes, bytes, age);
+                (longest, shortest, oldest) = (bytes, bytes, age);
             }
             window.insert(term, term + 1);
         }
@@ -329,11 +342,11 @@ impl GroupNode {
         let mut sum = vec![0; bytes.iter().map(|bytes| bytes.len()).max().unwrap_or(0)];
         combine(&factors, &bytes, &mut [&mut sum]);
         let ages: Vec<Duration> = terms.iter().map(|term| self.age_of(origin, *term)).collect();
+        let area = age::extensions_of_sum(&ages);
         let mixture = Mixture { publisher, instance, class, fec_id, known, seed, terms, sum: &sum };
         let mut content = Kind::Mixture.header().to_vec();
         mixture.append(&mut content);
         let sender = self.next_fields();
-        let area = age::extensions(&ages);
         let extensions = Extensions::parse(&area).unwrap_or_default();
         Application { sender, extensions, content: &content }.encode(buf);
         self.stats.sums_sent += 1;

@@ -114,6 +114,8 @@ pub struct GroupNode {
     told: Option<(ObjectKey, Duration)>,
     events: VecDeque<Event>,
     stats: GroupStats,
+    /// Bytes of the session's that were not sent, as NACKs were shortened.
+    spared: u64,
 }
 
 impl GroupNode {
@@ -172,6 +174,7 @@ impl GroupNode {
             told: None,
             events: VecDeque::new(),
             stats: GroupStats::default(),
+            spared: 0,
             config,
         }
     }
@@ -339,6 +342,7 @@ impl GroupNode {
         let GroupStats { repair_bytes_sent, brief_bytes_sent, state_bytes_sent, .. } = self.stats;
         stats.datagrams_sent += repair_frames_sent + brief_frames_sent + states_sent;
         stats.bytes_sent += repair_bytes_sent + brief_bytes_sent + state_bytes_sent;
+        stats.bytes_sent = stats.bytes_sent.saturating_sub(self.spared);
         stats
     }
     /// The next thing the driver should know.

@@ -96,6 +96,7 @@ impl GroupNode {
         let shortened = self.note_own_nack(buf);
         self.take_events(storage);
         let Some(shortened) = shortened else { return transmit };
+        self.spared += buf.len().saturating_sub(shortened.len()) as u64;
         *buf = shortened;
         transmit.map(|transmit| Transmit { segment_size: buf.len(), ..transmit })
     }
@@ -107,7 +108,13 @@ impl GroupNode {
         let members = self.members.len();
         let timing = timing_of(self.session.receiver().rumour(origin), members);
         self.repairer.on_own_request(self.now, origin, timing);
-        self.shortened(&nack)
+        match self.shortened(&nack) {
+            Some(shortened) => {
+                let Ok(Message::Nack(nack)) = Message::parse(&shortened) else { return None };
+                self.condensed(&nack).or(Some(shortened))
+            }
+            None => self.condensed(&nack),
+        }
     }
 
     fn poll_repair(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {

@@ -25,7 +25,7 @@ impl GroupNode {
         let timing = timing(self.members.len(), rumour.grtt, rumour.backoff, rumour.gsize);
         let unheard = self.members.is_unheard(origin, feedback.source_id);
         let mut requests = self.requests(nack);
-        if self.members.hears_nobody(origin) {
+        if self.answers_with_sums(origin) {
             self.pool_requests(nack, &mut requests, timing);
         }
         for (wanted, request) in requests {

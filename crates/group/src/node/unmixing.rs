@@ -12,7 +12,7 @@ use crate::{
 };
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 use fanfare_fec::combine;
-use fanfare_proto::{Duration, NodeId, Passage, Rumour, RunSet, Storage};
+use fanfare_proto::{Duration, NodeId, ObjectKey, Passage, Rumour, RunSet, Storage};
 use fanfare_wire::{Message, ext::Extensions};
 
 impl GroupNode {
@@ -54,19 +54,17 @@ impl GroupNode {
             }
         }
         let taken = self.equations.take(origin, factors, rest);
+        self.stats.sums_dropped += self.equations.take_dropped();
         match taken {
-            Taken::Known => {}
-            Taken::Full => {
-                self.stats.sums_dropped += self.equations.len(origin) as u64;
-                self.equations.forget(origin);
-            }
+            Taken::Known | Taken::Full => {}
             Taken::New(found) => {
                 self.stats.repairs_useful += 1;
                 let patience = Patience::grace(timing.grtt, timing.backoff);
                 self.asker.on_progress(self.now, publisher, patience);
                 let ages = |term: u32| {
                     let which = mixture.terms.iter().position(|other| *other == term);
-                    which.map_or(Duration::ZERO, |which| age::told(extensions, which))
+                    let terms = mixture.terms.len();
+                    which.map_or(Duration::ZERO, |which| age::told_of_sum(extensions, which, terms))
                 };
                 self.take_found(from, (origin, found), &ages, storage);
             }
@@ -177,11 +175,20 @@ impl GroupNode {
         let rumour = Rumour { newest: key.object, ..rumour };
         let Some(brief) = Brief::new(true, rumour, &info) else { return false };
         let had = self.is_short(key);
-        self.told = Some((key, age));
+        self.told = Some((key, age.max(self.age_of_next(key))));
         self.session.receiver().accept_info(self.now, &brief.rumour, &brief.info, storage);
         self.take_events(storage);
         self.pass_on_from(from, Some(key), had);
         true
+    }
+
+    /// How old the publisher's next message is, as far as it is known here: this one is no younger.
+    fn age_of_next(&self, key: ObjectKey) -> Duration {
+        let Some(log) = self.logs.get(&key.sender) else { return Duration::ZERO };
+        let index = log.index(key.object);
+        let later = self.cache.of(key).filter(|(other, _)| log.index(other.object) > index);
+        let next = later.min_by_key(|(other, _)| log.index(other.object));
+        next.map_or(Duration::ZERO, |(_, cached)| cached.age().at(self.now))
     }
 
     fn take_symbol(

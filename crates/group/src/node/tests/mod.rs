@@ -4,6 +4,7 @@ mod ageing;
 mod announcing;
 mod bounds;
 mod delivering;
+mod mixing;
 mod relaying;
 mod repairing;
 mod restoring;
@@ -28,6 +29,7 @@ struct Bus {
     nodes: Vec<(GroupNode, MemoryStorage)>,
     events: Vec<Vec<Event>>,
     sent: Vec<u64>,
+    bytes: Vec<u64>,
 }
 
 fn session(number: usize) -> SessionConfig {
@@ -55,8 +57,8 @@ impl Bus {
             let node = GroupNode::new(config, session(number), 1 + number as u64, Time::ZERO);
             (node, MemoryStorage::new(1 << 20))
         };
-        let (events, sent) = (vec![Vec::new(); count], vec![0; count]);
-        Self { now: Time::ZERO, nodes: (0..count).map(node).collect(), events, sent }
+        let (events, sent, bytes) = (vec![Vec::new(); count], vec![0; count], vec![0; count]);
+        Self { now: Time::ZERO, nodes: (0..count).map(node).collect(), events, sent, bytes }
     }
 
     fn subscribe(&mut self, node: usize, filter: &str) -> SubscriptionId {
@@ -100,6 +102,7 @@ impl Bus {
                 return;
             }
             self.sent[from] += 1;
+            self.bytes[from] += buffer.len() as u64;
             let message = Message::parse(&buffer).unwrap();
             let ip = IpAddr::V4(Ipv4Addr::new(10, 0, 0, from as u8 + 1));
             let meta = RecvMeta {

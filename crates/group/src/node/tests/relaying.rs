@@ -72,6 +72,7 @@ fn of_a_message_that_nobody_near_wants_no_more_than_its_description_is_asked_for
     bus.nodes.push(Bus::new(3).nodes.remove(2));
     bus.events.push(Vec::new());
     bus.sent.push(0);
+    bus.bytes.push(0);
     bus.subscribe(narrow, "other");
     bus.run(60, &mut row);
     bus.publish(0, "a", &bytes(9_000), Options::default());
