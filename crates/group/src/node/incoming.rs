@@ -63,21 +63,14 @@ impl GroupNode {
                 }
                 self.pass_on_from(from, key, had);
             }
-            Some(Frame::Nack(bytes)) => {
-                let Some(nack) = nack::expand(from, bytes) else {
-                    self.stats.frames_refused += 1;
-                    return;
-                };
-                self.session.handle_datagram(now, meta, &nack, storage);
-                self.take_events(storage);
-                if let Ok(message) = Message::parse(&nack) {
-                    self.on_message(from, &message);
-                }
-            }
             Some(frame) => {
                 // Of a sender in view every message is counted; others are not taken for senders.
                 if self.session.receiver().loss(from).is_some() {
                     self.session.handle_datagram(now, meta, datagram, storage);
+                }
+                if let Frame::Nack(bytes) = frame {
+                    self.on_short_nack((from, bytes), meta, storage);
+                    return self.take_events(storage);
                 }
                 let Some(speaker) = sender_of(&message) else { return };
                 let extensions = extensions_of(&message);
@@ -86,6 +79,24 @@ impl GroupNode {
         }
         self.told = None;
         self.take_events(storage);
+    }
+
+    /// What a NACK in few bytes says is what the NACK would have.
+    fn on_short_nack(
+        &mut self,
+        (from, bytes): (NodeId, &[u8]),
+        meta: RecvMeta,
+        storage: &mut dyn Storage,
+    ) {
+        let Some(nack) = nack::expand(from, bytes) else {
+            self.stats.frames_refused += 1;
+            return;
+        };
+        self.session.handle_datagram(self.now, meta, &nack, storage);
+        self.take_events(storage);
+        if let Ok(message) = Message::parse(&nack) {
+            self.on_message(from, &message);
+        }
     }
 
     fn on_message(&mut self, from: NodeId, message: &Message<'_>) {
