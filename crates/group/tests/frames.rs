@@ -9,7 +9,7 @@ use world::World;
 
 /// A step with a frame of one of our kinds, or with a whole datagram.
 fn step() -> impl Strategy<Value = Vec<u8>> {
-    let kind = prop_oneof![Just(1_u8), Just(5), Just(6), Just(7), Just(8), any::<u8>()];
+    let kind = prop_oneof![Just(1_u8), Just(5), Just(6), Just(7), Just(8), Just(9), any::<u8>()];
     (any::<u8>(), kind, 1..4_u8, plausible()).prop_map(|(time, kind, speaker, bytes)| {
         let length = (bytes.len() as u16).to_be_bytes();
         [&[time, kind, speaker][..], &length, &bytes].concat()
@@ -64,7 +64,13 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
             [&head[..], &groups, &sum].concat()
         },
     );
-    prop_oneof![3 => brief, 2 => mixture, 2 => state, 3 => message, 2 => sum, 1 => rest()]
+    // Of node 2, instance 1; symbols, then objects.
+    let nack =
+        (0..4_u8, any::<(u8, u8)>(), 0..9_u8, rest()).prop_map(|(how, bitmaps, level, rest)| {
+            let head = [0, 0, 0, 2, 0, 1, how << 1, 1, 1, 3, 1, bitmaps.0];
+            [&head[..], &[level, 1, 2, 1, bitmaps.1], &rest].concat()
+        });
+    prop_oneof![3 => brief, 2 => mixture, 2 => nack, 2 => state, 3 => message, 2 => sum, 1 => rest()]
 }
 
 proptest! {
@@ -91,7 +97,7 @@ fn what_nodes_say_to_each_other_is_understood() {
     assert!(stats.states_heard > 0 && stats.repairs_useful > 0, "{stats:?}");
     assert_eq!(stats.frames_refused, 0, "{stats:?}");
     let kinds = |kind| talk::recorded().iter().any(|step| step[1] & 0x0f == kind);
-    assert!([0, 1, 5, 6, 7, 8].into_iter().all(kinds), "each kind is among them");
+    assert!([0, 1, 5, 6, 7, 8, 9].into_iter().all(kinds), "each kind is among them");
 }
 
 /// With `FANFARE_WRITE_SEEDS=1` they are made anew.
@@ -99,8 +105,15 @@ fn what_nodes_say_to_each_other_is_understood() {
 fn the_seeds_of_the_fuzz_target_are_there_and_harmless() {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/group");
     let steps = talk::recorded();
-    let names =
-        [(0, "norm"), (1, "repair"), (5, "brief"), (6, "state"), (7, "sum"), (8, "mixture")];
+    let names = [
+        (0, "norm"),
+        (1, "repair"),
+        (5, "brief"),
+        (6, "state"),
+        (7, "sum"),
+        (8, "mixture"),
+        (9, "nack"),
+    ];
     if std::env::var_os("FANFARE_WRITE_SEEDS").is_some() {
         let write = |name: &str, bytes: Vec<u8>| {
             std::fs::write(format!("{corpus}/{name}"), bytes).expect("the corpus can be written");
