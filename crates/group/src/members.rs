@@ -50,8 +50,9 @@ struct Member {
     hears_us: Option<bool>,
     /// Whom it says to hear.
     hears: NodeSet,
-    /// It has said whom it hears; and that is nobody.
+    /// It has said whom it hears.
     told: bool,
+    /// It says to hear nobody.
     alone: bool,
     /// When it last lacked a short message that was here.
     missed: Option<Time>,

@@ -14,8 +14,8 @@ use alloc::{
 use core::ops::RangeInclusive;
 use fanfare_proto::ObjectKey;
 use fanfare_wire::{
-    EncodingSymbolId, FecPayloadId, FieldSize, Nack, ObjectTransportId, RepairForm, RepairItem,
-    RepairLevel, RepairRequest, SourceBlockNumber, cmd::Application, ext::Extensions,
+    EncodingSymbolId, FecId, FecPayloadId, FieldSize, Nack, ObjectTransportId, RepairForm,
+    RepairItem, RepairLevel, RepairRequest, SourceBlockNumber, cmd::Application, ext::Extensions,
     nack::RequestWriter,
 };
 
@@ -39,10 +39,7 @@ impl GroupNode {
         if infos.is_empty() && symbols.is_empty() {
             return None;
         }
-        let fec_id = self.session.receiver().rumour(publisher)?.fec_id;
-        let first = nack.requests.iter().find_map(|request| request.iter().next())?;
-        let key = ObjectKey { sender: publisher, instance, object: first.object_transport_id };
-        let field = self.session.receiver().field(key).unwrap_or(FieldSize::M8);
+        let (fec_id, field) = self.coding_of(nack)?;
         let writer = RequestWriter::new(fec_id, field, NACK_MAX);
         let blocks = asked_of_blocks(nack, field);
         let mut shortening = Shortening { writer, field, infos, symbols, blocks };
@@ -69,18 +66,24 @@ impl GroupNode {
         (!requests.is_empty()).then_some(out)
     }
 
+    /// How what a NACK asks for first is coded: requests cannot be read without it.
+    fn coding_of(&mut self, nack: &Nack<'_>) -> Option<(FecId, FieldSize)> {
+        let (sender, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
+        let fec_id = self.session.receiver().rumour(sender)?.fec_id;
+        let first = nack.requests.iter().find_map(|request| request.iter().next())?;
+        let key = ObjectKey { sender, instance, object: first.object_transport_id };
+        let field = self.session.receiver().field(key).unwrap_or(FieldSize::M8);
+        Some((fec_id, field))
+    }
+
     /// A NACK of this node's own in fewer bytes, where its publisher would not hear it anyway.
     pub(super) fn condensed(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
-        let (publisher, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
-        if !self.members.hears_nobody(publisher) {
+        if !self.members.hears_nobody(nack.feedback.server_id) {
             return None;
         }
-        let fec_id = self.session.receiver().rumour(publisher)?.fec_id;
-        let first = nack.requests.iter().find_map(|request| request.iter().next())?;
-        let key = ObjectKey { sender: publisher, instance, object: first.object_transport_id };
-        let field = self.session.receiver().field(key).unwrap_or(FieldSize::M8);
+        let coding = self.coding_of(nack)?;
         let mut content = Kind::Nack.header().to_vec();
-        if !nack::append(nack, (fec_id, field), &mut content) {
+        if !nack::append(nack, coding, &mut content) {
             return None;
         }
         let mut out = Vec::new();
