@@ -246,6 +246,16 @@ impl Members {
         list(&self.own).without(first).filter(lacks).collect()
     }
 
+    /// Whether a node near us that hears us hears others, too, that do not hear us: it passes on what we say.
+    pub(crate) fn pass_on(&self, now: Time) -> bool {
+        let Some(reached) = self.heard_by.get(&self.own) else { return false };
+        let mut served = reached.clone();
+        served.insert(self.own);
+        let near = self.members.iter().filter(|(node, _)| reached.contains(**node));
+        let mut near = near.filter(|(_, member)| self.is_near(now, member));
+        near.any(|(_, member)| member.hears.without(&served).next().is_some())
+    }
+
     /// How many nodes near us that hear one of `senders`, too, would reach more that do not than we
     /// would; of those that would reach as many, some.
     pub(crate) fn rank(&self, now: Time, senders: &[NodeId], key: ObjectKey) -> u32 {
@@ -485,6 +495,17 @@ mod tests {
         assert_eq!(ids(&world.0.beyond(at(0), &[NodeId(2), NodeId(1)])), []);
         assert!(world.0.is_unheard(NodeId(2), NodeId(4)), "2 says whom it hears");
         assert!(!world.0.is_unheard(NodeId(5), NodeId(4)), "5 does not");
+    }
+
+    #[test]
+    fn what_we_say_is_passed_on_where_a_neighbour_has_others_that_do_not_hear_us() {
+        let passed_on = |lists| neighbourhood(lists).0.pass_on(at(0));
+        assert!(!passed_on(&[(2, &[1, 3]), (3, &[1, 2])]), "all hear all");
+        assert!(passed_on(&[(2, &[1, 3]), (3, &[2])]), "3 does not hear us, but 2");
+        assert!(passed_on(&[(2, &[1, 9])]), "9 is not known here");
+        assert!(!passed_on(&[(2, &[9])]), "2 does not hear us either");
+        let world = neighbourhood(&[(2, &[1, 9])]);
+        assert!(!world.0.pass_on(at(100)), "2 is gone");
     }
 
     #[test]

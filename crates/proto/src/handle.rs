@@ -103,6 +103,17 @@ impl SenderHandle<'_> {
         self.with(|s, _| s.set_ceiling(ceiling));
     }
 
+    /// Whether objects of no bytes, whose NORM_INFO says all, are flushed (at first they are). Where others
+    /// repeat what this sender says, that tells of them, too.
+    pub fn set_flushes_infos(&mut self, flushes: bool) {
+        self.with(|s, _| s.set_flushes_infos(flushes));
+    }
+
+    /// Probes settle at intervals of at most `max` from now on ([`crate::SenderConfig::probe_max`]).
+    pub fn set_probe_max(&mut self, max: Duration) {
+        self.with(|s, _| s.set_probe_max(max));
+    }
+
     /// Whether data or repairs wait to be sent.
     #[must_use]
     pub fn has_data(&self) -> bool {

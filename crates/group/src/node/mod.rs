@@ -66,6 +66,8 @@ const FLUSHES: u32 = 1;
 /// all that they tell is whether the round trip has changed. In a company of 24 vehicles that are 4 % of
 /// all bytes every 30 s.
 const PROBE_MAX: Duration = Duration::from_secs(120);
+/// For each node known, if that is longer: all of them probe, and each probe costs more answers.
+const PROBE_EACH: Duration = Duration::from_secs(12);
 /// Ceiling on the GRTT that a repairer reckons with: a forged one must not put it to sleep.
 const GRTT_MAX: Duration = Duration::from_secs(10);
 
@@ -104,6 +106,8 @@ pub struct GroupNode {
     equations: Equations,
     relay: Relay,
     foresight: Foresight,
+    /// Longest time between two probes of a small group.
+    probe_max: Duration,
     asker: Asker,
     members: Members,
     holders: Holders,
@@ -152,6 +156,7 @@ impl GroupNode {
             segment_size: session.sender.as_ref().map_or(0, |s| usize::from(s.segment_size)),
             block_len: session.sender.as_ref().map_or(0, |s| s.fec.source),
             fec_id: session.sender.as_ref().map_or(FecId::ReedSolomon8, |s| s.fec.id),
+            probe_max: session.sender.as_ref().map_or(PROBE_MAX, |s| s.probe_max),
             session: Session::new(session, seed, now),
             now,
             rng,
@@ -234,6 +239,17 @@ impl GroupNode {
         }
     }
 
+    /// What the session need not say, or seldom, as others are there now.
+    fn spare_words(&mut self) {
+        if self.config.announces {
+            let passed_on = self.members.pass_on(self.now);
+            let probe_max = PROBE_EACH.saturating_mul(self.members.len() as u32);
+            let mut sender = self.session.sender();
+            sender.set_flushes_infos(!passed_on);
+            sender.set_probe_max(probe_max.max(self.probe_max));
+        }
+    }
+
     fn enqueue(
         &mut self,
         now: Time,
@@ -241,6 +257,7 @@ impl GroupNode {
         size: u64,
     ) -> Result<ObjectKey, PublishError> {
         self.advance(now);
+        self.spare_words();
         let object = NewObject {
             kind: ObjectKind::Data,
             size,

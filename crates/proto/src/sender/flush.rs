@@ -31,6 +31,17 @@ impl Flush {
         self.state = State::Flushing { left: self.robust, next: now };
     }
 
+    /// What went out needs no flush of its own: it ends `interval` later, as if flushed. One that is
+    /// under way goes on.
+    pub(super) fn on_sent_unflushed(&mut self, now: Time, interval: Duration) {
+        match self.state {
+            State::Flushing { .. } => self.on_sent(now),
+            State::Done | State::Lingering { .. } => {
+                self.state = State::Lingering { until: now + interval };
+            }
+        }
+    }
+
     /// Somebody new listens, who may have heard none of the last flush: it goes again.
     pub(super) fn on_newcomer(&mut self, now: Time) {
         if self.state == State::Done {
@@ -133,6 +144,17 @@ mod tests {
         let end = flush.next_timeout().unwrap();
         assert_eq!(end, last + INTERVAL);
         assert!(!flush.poll_done(last) && flush.poll_done(end) && !flush.poll_done(end));
+    }
+
+    #[test]
+    fn what_needs_no_flush_ends_as_if_flushed_and_leaves_one_under_way_alone() {
+        let mut flush = Flush::new(2);
+        flush.on_sent_unflushed(Time::ZERO, INTERVAL);
+        assert_eq!((flush.due_at(), flush.is_done()), (None, false));
+        assert!(flush.poll_done(Time::ZERO + INTERVAL) && flush.is_done());
+        flush.on_sent(Time::ZERO);
+        flush.on_sent_unflushed(Time::ZERO, INTERVAL);
+        assert_eq!(run(&mut flush, Time::ZERO).0, 2);
     }
 
     #[test]

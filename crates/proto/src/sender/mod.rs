@@ -154,6 +154,8 @@ pub(crate) struct Sender {
     advert: Advert,
     squelch: Squelch,
     flush: Flush,
+    /// Objects of no bytes are flushed, too.
+    flushes_infos: bool,
     watermark: Watermark,
     grtt: Grtt,
     probe: Probe,
@@ -210,6 +212,7 @@ impl Sender {
             advert: Advert::default(),
             squelch: Squelch::default(),
             flush: Flush::new(config.robust_factor),
+            flushes_infos: true,
             watermark: Watermark::new(config.robust_factor),
             grtt: Grtt::new(now, config.grtt_initial, limits),
             probe: Probe::new(now, config.probe_min, config.probe_max, rng),
@@ -398,6 +401,17 @@ impl Sender {
     /// Sends at most so much, for a moment: what is reckoned from the rate stays as it is.
     pub(crate) fn set_ceiling(&mut self, ceiling: Option<Bitrate>) {
         self.ceiling = ceiling;
+    }
+
+    /// Whether objects of no bytes are flushed.
+    pub(crate) fn set_flushes_infos(&mut self, flushes: bool) {
+        self.flushes_infos = flushes;
+    }
+
+    /// The longest interval of probes.
+    pub(crate) fn set_probe_max(&mut self, max: Duration) {
+        self.config.probe_max = max;
+        self.probe.set_max(max);
     }
 
     /// Whether data or repairs wait to be sent.

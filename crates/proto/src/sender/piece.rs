@@ -136,7 +136,11 @@ impl Sender {
     }
 
     fn on_piece_sent(&mut self, ctx: &mut Context<'_>, ordinal: u64, piece: Piece) {
-        self.flush.on_sent(self.now);
+        let size = self.cache.get(ordinal).map_or(0, |object| object.partition.object_size);
+        match self.flushes_infos || size > 0 {
+            true => self.flush.on_sent(self.now),
+            false => self.flush.on_sent_unflushed(self.now, self.flush_interval()),
+        }
         self.service.on_busy(self.now);
         self.active = true;
         let Some(object) = self.cache.get_mut(ordinal) else { return };

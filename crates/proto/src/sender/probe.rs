@@ -45,6 +45,11 @@ impl Probe {
         }
     }
 
+    /// Settled intervals grow up to `max` from now on.
+    pub(super) fn set_max(&mut self, max: Duration) {
+        self.bounds.1 = max.max(self.bounds.0);
+    }
+
     /// When the next probe is due; only asked while there is something to do.
     pub(super) fn due_at(&self) -> Time {
         self.next

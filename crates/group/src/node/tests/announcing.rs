@@ -48,3 +48,46 @@ fn in_a_group_where_most_may_be_silent_all_say_within_seconds_how_they_stand() {
     let all: Vec<(u32, Standing)> = (2..13).map(|node| (node, Standing::Holds)).collect();
     assert_eq!(bus.standings(0, key), all);
 }
+
+/// Flushes that node 0 sends behind a short message, in a row of three of which the first hears only the next.
+fn flushes_in_a_row(ends_meet: bool) -> usize {
+    let mut bus = Bus::new(3);
+    bus.subscribe(2, "#");
+    let apart = |from: usize, to: usize| !ends_meet && from.abs_diff(to) == 2;
+    bus.run(30, &mut |from, to, _| apart(from, to));
+    bus.publish(0, "a", b"short", Options::default());
+    let mut flushes = 0;
+    bus.run(30, &mut |from, to, message| {
+        let flush = matches!(message, Message::Cmd(fanfare_wire::Cmd::Flush(_)));
+        flushes += usize::from(flush && (from, to) == (0, 1));
+        apart(from, to)
+    });
+    assert_eq!(bus.messages(2).len(), 1);
+    flushes
+}
+
+#[test]
+fn a_short_message_is_flushed_but_not_where_others_pass_it_on() {
+    assert!(flushes_in_a_row(true) > 0);
+    assert_eq!(flushes_in_a_row(false), 0);
+}
+
+#[test]
+fn probes_are_as_seldom_as_a_group_is_large() {
+    // In 1500 s, after 500 in which they become seldom.
+    let probes = |count: usize| {
+        let mut bus = Bus::new(count);
+        let mut probes = 0;
+        for tenth in 0..200 {
+            bus.publish(0, "a", b"short", Options::default());
+            bus.run(10, &mut |from, to, message| {
+                let probe = matches!(message, Message::Cmd(fanfare_wire::Cmd::Cc(_)));
+                probes += usize::from(tenth >= 50 && probe && (from, to) == (0, 1));
+                false
+            });
+        }
+        probes
+    };
+    let (few, many) = (probes(3), probes(25));
+    assert!((12..14).contains(&few) && (5..7).contains(&many), "{few} {many}");
+}

@@ -22,7 +22,7 @@ use fanfare_proto::{Bitrate, FecConfig, MemoryStorage, ReceiverConfig, RecvMeta,
 use fanfare_wire::Message;
 
 /// Whether a datagram from one node to another is lost.
-type Loss = dyn FnMut(usize, usize, &Message<'_>) -> bool;
+type Loss<'a> = dyn FnMut(usize, usize, &Message<'_>) -> bool + 'a;
 
 struct Bus {
     now: Time,
@@ -75,7 +75,7 @@ impl Bus {
     }
 
     /// Lets all nodes speak until `seconds` have passed.
-    fn run(&mut self, seconds: u64, lost: &mut Loss) {
+    fn run(&mut self, seconds: u64, lost: &mut Loss<'_>) {
         let end = self.now + Duration::from_secs(seconds);
         loop {
             for from in 0..self.nodes.len() {
@@ -94,7 +94,7 @@ impl Bus {
         }
     }
 
-    fn speak(&mut self, from: usize, lost: &mut Loss) {
+    fn speak(&mut self, from: usize, lost: &mut Loss<'_>) {
         let mut buffer = Vec::new();
         loop {
             let (node, storage) = &mut self.nodes[from];
