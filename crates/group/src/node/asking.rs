@@ -31,9 +31,13 @@ struct Shortening {
 }
 
 impl GroupNode {
-    /// A NACK of this node's own as it is to be sent; `None` when it is right as it is.
+    /// A NACK of this node's own as it is to be sent; `None` when it is right as it is. Who is answered
+    /// with parity asks for all that it lacks: sums over several objects and parity do not add up.
     pub(super) fn shortened(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
         let (publisher, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
+        if !self.answers_with_sums(publisher) {
+            return None;
+        }
         let follow = |class| self.equations.follows((publisher, instance, class));
         let (infos, symbols) = (follow(Class::Info), follow(Class::Symbol));
         if infos.is_empty() && symbols.is_empty() {

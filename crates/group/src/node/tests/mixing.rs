@@ -17,6 +17,10 @@ fn frame<'a>(message: &Message<'a>) -> Option<Frame<'a>> {
 fn asked(bytes: &[u8]) -> (usize, usize) {
     let nack = nack::expand(NodeId(9), bytes).unwrap();
     let Ok(Message::Nack(nack)) = Message::parse(&nack) else { panic!("a NACK") };
+    asked_by(&nack)
+}
+
+fn asked_by(nack: &fanfare_wire::Nack<'_>) -> (usize, usize) {
     let (mut names, mut blocks) = (0, 0);
     for request in nack.requests.iter() {
         for (first, last) in request.ranges() {
@@ -86,6 +90,31 @@ fn of_blocks_that_are_missing_whole_what_follows_from_sums_is_not_asked_for() {
     let (names, blocks) = asks[1].1;
     assert!((1..=12 - 5).contains(&(names + 3 * blocks)), "{asks:?}");
     assert_eq!(bus.messages(2).len(), 4);
+}
+
+#[test]
+fn once_its_publisher_hears_somebody_a_node_that_has_sums_asks_for_all_that_it_lacks() {
+    let mut bus = bus();
+    bus.publish(0, "a", &bytes(6_000), Options::default());
+    // Of its twelve symbols seven follow from as many sums.
+    let mut sums = 0;
+    bus.run(12, &mut |from, to, message| {
+        let sum = to == 2 && matches!(frame(message), Some(Frame::Mixture(_)));
+        sums += usize::from(sum);
+        to == 0 || from == 0 && to == 2 && matches!(message, Message::Data(_)) || sum && sums > 7
+    });
+    assert!(sums > 7 && bus.messages(2).is_empty());
+    // It hears the one that keeps all, and says so; nothing reaches who asks.
+    let mut plain = Vec::new();
+    bus.run(60, &mut |from, to, message| {
+        if let (Message::Nack(nack), 2, 1) = (message, from, to) {
+            plain.push(asked_by(nack));
+        }
+        to == 0 && from == 2 || to == 2 && !matches!(frame(message), Some(Frame::State(_)))
+    });
+    assert!(plain.last().is_some_and(|(names, blocks)| *names == 12 || *blocks == 1), "{plain:?}");
+    bus.run(20, &mut |from, to, _| to == 0 && from == 2);
+    assert_eq!(bus.messages(2).len(), 1);
 }
 
 #[test]
