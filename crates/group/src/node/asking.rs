@@ -34,6 +34,9 @@ impl GroupNode {
     /// A NACK of this node's own as it is to be sent; `None` when it is right as it is.
     pub(super) fn shortened(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
         let (publisher, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
+        for class in [Class::Info, Class::Symbol] {
+            self.equations.on_asked((publisher, instance, class));
+        }
         let follow = |class| self.equations.follows((publisher, instance, class));
         let (infos, symbols) = (follow(Class::Info), follow(Class::Symbol));
         if infos.is_empty() && symbols.is_empty() {
