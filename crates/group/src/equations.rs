@@ -284,6 +284,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_asked_for_in_vain_is_to_follow_from_another_and_in_turn() {
+        let mut equations = Equations::default();
+        take(&mut equations, 1, &[10, 12, 15]);
+        let mut asked = Vec::new();
+        for _ in 0..3 * IN_VAIN {
+            equations.on_asked(ORIGIN);
+            asked.push(*equations.follows(ORIGIN).first().unwrap());
+        }
+        assert_eq!(asked[..IN_VAIN as usize], [15; IN_VAIN as usize]);
+        assert_eq!(BTreeSet::from_iter(asked), BTreeSet::from([10, 12, 15]));
+        // What follows then is right all the same.
+        let found = equations.on_known(ORIGIN, 15, &bytes_of(15));
+        assert_eq!(found, []);
+        let found = equations.on_known(ORIGIN, 12, &bytes_of(12));
+        assert_eq!(right(&found), [10]);
+        assert_eq!((equations.bytes, equations.asked.len()), (0, 0));
+    }
+
+    #[test]
     fn who_sends_sums_of_ever_new_terms_fills_no_more_than_the_room() {
         let mut equations = Equations::default();
         for n in 0..2 * SUMS_MAX as u32 {

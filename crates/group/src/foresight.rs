@@ -172,3 +172,83 @@ impl Foresight {
         queue.at = now;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(s: u64) -> Time {
+        Time::ZERO + Duration::from_secs(s)
+    }
+    /// Symbols of these numbers have been sent.
+    fn send(foresight: &mut Foresight, now: Time, terms: core::ops::Range<u32>) {
+        foresight.on_sent(now, Lane::Symbols, terms.map(|term| (term, 1000)));
+    }
+    /// When sums go until nothing is sent for a minute, in seconds.
+    fn sums(foresight: &mut Foresight, mut now: Time) -> Vec<u64> {
+        let mut all = Vec::new();
+        while let Some((due, lane)) =
+            foresight.next().filter(|(due, _)| *due < now + at(60).since(at(0)))
+        {
+            now = now.max(due);
+            foresight.on_sum(now, lane, 1000);
+            all.push(now.since(Time::ZERO).as_secs());
+        }
+        all
+    }
+
+    #[test]
+    fn who_has_just_begun_or_heard_somebody_sends_nothing_ahead() {
+        let mut foresight = Foresight::new(at(0));
+        assert_eq!([3, 4].map(|s| foresight.parity(at(s), (26, 64))), [0, 1]);
+        send(&mut foresight, at(1), 0..40);
+        assert_eq!(foresight.next(), Some((at(4), Lane::Symbols)));
+        foresight.on_heard(at(5));
+        assert_eq!((foresight.next(), foresight.parity(at(8), (26, 64))), (None, 0));
+    }
+
+    #[test]
+    fn long_blocks_have_parity_of_their_own_and_short_ones_save_for_it() {
+        let mut foresight = Foresight::new(at(0));
+        let mut parity = |symbols| foresight.parity(at(9), (symbols, 64));
+        assert_eq!([24, 63, 64, 1000].map(&mut parity), [1, 1, 2, 2]);
+        let of_short: u16 = (0..64).map(|_| parity(6)).sum();
+        assert_eq!((of_short, parity(0)), (12, 0));
+    }
+
+    #[test]
+    fn one_sum_goes_for_32_symbols_and_three_behind_the_last() {
+        let mut foresight = Foresight::new(at(0));
+        send(&mut foresight, at(10), 0..31);
+        assert_eq!(foresight.next(), Some((at(10) + QUIET, Lane::Symbols)));
+        send(&mut foresight, at(11), 31..64);
+        assert_eq!(sums(&mut foresight, at(11)), [11, 11, 13]);
+        send(&mut foresight, at(20), 64..66);
+        assert_eq!(sums(&mut foresight, at(20)), [22, 24]);
+    }
+
+    #[test]
+    fn who_sends_seldom_sends_no_more_than_a_share_in_the_long_run() {
+        let mut foresight = Foresight::new(at(0));
+        let count = (0..1000_u32).map(|n| {
+            let now = at(10 + 100 * u64::from(n));
+            send(&mut foresight, now, 2 * n..2 * n + 2);
+            sums(&mut foresight, now).len()
+        });
+        assert!((62..=62 + 4).contains(&count.sum::<usize>()));
+    }
+
+    #[test]
+    fn a_sum_is_of_the_last_that_can_still_be_sent_and_not_of_one_alone() {
+        let mut foresight = Foresight::new(at(0));
+        send(&mut foresight, at(0), 0x1_0000..0x1_0060);
+        send(&mut foresight, at(0), 0x2_0000..0x2_0010);
+        let terms = foresight.newest(Lane::Symbols);
+        assert_eq!((terms[0].0, terms[95].0), (0x2_000f, 0x1_0010));
+        foresight.on_gone(1);
+        assert_eq!(foresight.newest(Lane::Symbols).len(), 16);
+        foresight.on_gone(2);
+        send(&mut foresight, at(0), 0x3_0000..0x3_0001);
+        assert_eq!(foresight.next(), None);
+    }
+}

@@ -1,7 +1,7 @@
 //! Of a publisher that hears nobody: sums across its messages, and NACKs that it does not hear.
 
 use super::*;
-use crate::{frame::Frame, nack};
+use crate::{demand::Part, frame::Frame, mixture::Class, nack};
 use alloc::rc::Rc;
 use core::cell::{Cell, RefCell};
 use fanfare_wire::{Cmd, RepairLevel};
@@ -91,17 +91,99 @@ fn of_blocks_that_are_missing_whole_what_follows_from_sums_is_not_asked_for() {
 #[test]
 fn what_nobody_has_comes_from_who_has_parity_of_it() {
     let mut bus = bus();
-    (0..3).for_each(|_| {
+    (0..2).for_each(|_| {
+        bus.publish(0, "a", &bytes(8_500), Options::default());
+    });
+    // One of 34 symbols nobody hears; the parity ahead of its block who keeps all does.
+    bus.run(60, &mut |from, to, message| {
+        let lost = match message {
+            Message::Data(data) if from == 0 => {
+                let (block, symbol) = incoming::symbol_of(data);
+                let second = data.object_transport_id.0 == 1 && block == Part::Block(0);
+                second && (symbol == 5 || to == 2 && symbol > 8)
+            }
+            _ => false,
+        };
+        to == 0 || lost
+    });
+    assert_eq!(bus.topics(2).last(), Some(&("a", 1)));
+    assert!(bus.nodes[1].0.stats().repairs_sent > 0);
+}
+
+/// Whether it is a sum of this class.
+fn is_sum(message: &Message<'_>, class: Class) -> bool {
+    matches!(frame(message), Some(Frame::Mixture(mixture)) if mixture.class == class)
+}
+
+/// Object and symbol of a message of its publisher; the description is symbol 99.
+fn place(message: &Message<'_>) -> Option<(u16, u16)> {
+    match message {
+        Message::Info(info) => Some((info.object_transport_id.0, 99)),
+        Message::Data(data) => Some((data.object_transport_id.0, incoming::symbol_of(data).1)),
+        _ => None,
+    }
+}
+
+#[test]
+fn what_all_others_missed_follows_from_a_sum_of_its_publisher() {
+    let mut bus = bus();
+    (0..4).for_each(|_| {
         bus.publish(0, "a", &bytes(7_000), Options::default());
     });
-    // The last of 42 symbols nobody hears; the parity ahead, behind it, who keeps all does.
+    // A symbol of the second message and the third's description nobody hears; who wants them misses
+    // every other symbol, too.
     bus.run(60, &mut |from, to, message| {
-        let symbol = match message {
-            Message::Data(data) if from == 0 => incoming::symbol_of(data).1,
-            _ => 0,
-        };
-        to == 0 || symbol == 13 || to == 2 && symbol > 13
+        let nobody = from == 0 && matches!(place(message), Some((1, 4) | (2, 99)));
+        let half = to == 2 && matches!(place(message), Some((_, symbol)) if symbol % 2 == 0);
+        to == 0 || nobody || from == 0 && half
     });
-    assert_eq!(bus.topics(2).last(), Some(&("a", 2)));
-    assert!(bus.nodes[1].0.stats().repairs_sent > 0);
+    let all = bus.messages(2);
+    assert_eq!(all.len(), 4);
+    for message in all {
+        assert_eq!(bus.nodes[2].1.get(message.key), Some(&bytes(7_000)[..]));
+    }
+}
+
+#[test]
+fn short_messages_that_all_others_missed_follow_and_the_last_ones_are_not_forgotten() {
+    let mut bus = bus();
+    (0..40).for_each(|_| {
+        bus.publish(0, "a", &bytes(200), Options::default());
+    });
+    bus.run(60, &mut |from, to, message| {
+        to == 0 || from == 0 && matches!(place(message), Some((3 | 38, _)))
+    });
+    assert_eq!(bus.messages(2).len(), 40);
+    // One for 32 of them, three behind the last.
+    assert_eq!(bus.nodes[0].0.stats().ahead_sent, 1 + 3);
+}
+
+#[test]
+fn what_was_asked_for_in_vain_makes_room_for_what_would_have_followed_from_the_same_sum() {
+    let mut bus = bus();
+    (0..4).for_each(|_| {
+        bus.publish(0, "a", &bytes(7_000), Options::default());
+    });
+    // Of the sums one alone arrives, and only where a newer symbol, which others have, is missing as well.
+    let mut sums = 0;
+    bus.run(90, &mut move |from, to, message| {
+        let nobody = from == 0 && place(message) == Some((1, 4));
+        let one = from == 0 && to == 2 && place(message) == Some((3, 6));
+        let sum = from == 0 && is_sum(message, Class::Symbol);
+        sums += u32::from(sum && to == 2);
+        to == 0 || nobody || one || sum && (to == 1 || sums > 1)
+    });
+    assert_eq!(bus.messages(2).len(), 4);
+}
+
+#[test]
+fn who_is_heard_by_somebody_again_sends_no_sums_ahead_any_more() {
+    let mut bus = bus();
+    bus.publish(0, "a", &bytes(200), Options::default());
+    bus.run(10, &mut none);
+    (0..40).for_each(|_| {
+        bus.publish(0, "a", &bytes(200), Options::default());
+    });
+    bus.run(60, &mut none);
+    assert_eq!((bus.messages(2).len(), bus.nodes[0].0.stats().ahead_sent), (41, 0));
 }
