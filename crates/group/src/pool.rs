@@ -69,6 +69,8 @@ pub(crate) struct Pool {
     pub(crate) asked: Time,
     /// When this node answers; `None` while it has nothing to answer with.
     pub(crate) due: Option<Time>,
+    /// When this node passes on a sum of the publisher's with this term, which nobody seems to have.
+    pub(crate) lends: Option<(Time, u64)>,
 }
 
 /// How many of those who ask a sum serves.
@@ -95,6 +97,7 @@ impl Pool {
             last: None,
             asked: now,
             due: None,
+            lends: None,
         }
     }
 
@@ -155,6 +158,7 @@ impl Pool {
 
     /// A term was heard, or sent.
     pub(crate) fn on_term(&mut self, term: u64) {
+        self.lends = self.lends.filter(|(_, lent)| *lent != term);
         for Asker { lacks, .. } in self.askers.values_mut() {
             if lacks.names().contains(term) {
                 lacks.on_name(term);
@@ -171,6 +175,7 @@ impl Pool {
     /// A sum was heard, of who knew of so many before.
     pub(crate) fn on_sum(&mut self, now: Time, known: u8, of: &RunSet) {
         (self.speaks, self.last) = (false, Some(now));
+        self.lends = self.lends.filter(|(_, lent)| !of.contains(*lent));
         let missed = known.wrapping_sub(self.known);
         let missed = if missed <= MISSED_MAX && !self.sums.is_empty() { missed } else { 0 };
         for _ in 0..=missed {
@@ -269,6 +274,11 @@ impl Pool {
         self.due = Some(from + later + timing.draw(rng));
     }
 
+    /// When this node speaks next.
+    fn next(&self) -> Option<Time> {
+        self.due.into_iter().chain(self.lends.map(|(at, _)| at)).min()
+    }
+
     /// This node has sent one: it goes on as long as its next one serves everybody.
     pub(crate) fn go_on(
         &mut self,
@@ -324,12 +334,12 @@ impl Pools {
 
     /// The first that is due.
     pub(crate) fn due(&self, now: Time) -> Option<(NodeId, Class)> {
-        let due = |pool: &Pool| pool.due.is_some_and(|due| due <= now);
+        let due = |pool: &Pool| pool.next().is_some_and(|due| due <= now);
         self.pools.iter().find(|(_, pool)| due(pool)).map(|(of, _)| *of)
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.pools.values().filter_map(|pool| pool.due).min()
+        self.pools.values().filter_map(Pool::next).min()
     }
 
     /// The publisher began a new life.

@@ -53,14 +53,24 @@ impl GroupNode {
         let from = nack.feedback.source_id;
         self.ask_pool((origin, Class::Info), (from, infos), timing);
         self.ask_pool((origin, Class::Symbol), (from, symbols), timing);
-        requests.extend(self.stuck(origin, from));
+        requests.extend(self.stuck(origin, from, timing));
     }
 
     /// A symbol asked for in vain that is not here either, but parity of its block.
-    fn stuck(&mut self, origin: NodeId, from: NodeId) -> Option<(Wanted, Request)> {
-        let term = self.pools.get_mut((origin, Class::Symbol))?.stuck(from)?;
+    fn stuck(
+        &mut self,
+        origin: NodeId,
+        from: NodeId,
+        timing: OriginTiming,
+    ) -> Option<(Wanted, Request)> {
+        let pool = self.pools.get_mut((origin, Class::Symbol))?;
+        let term = pool.stuck(from)?;
         let instance = self.logs.get(&origin)?.instance;
-        let key = key_of((origin, instance, Class::Symbol), term as u32);
+        let of = (origin, instance, Class::Symbol);
+        if pool.lends.is_none() && self.kept.has(of, term as u32) {
+            pool.lends = Some((self.now + timing.draw(&mut self.rng), term));
+        }
+        let key = key_of(of, term as u32);
         let (block, symbol) = place_of(term as u32);
         let held = self.session.receiver().held(key, block)?;
         let here = held.kept.is_empty() || held.sources.contains(&symbol);
@@ -194,7 +204,7 @@ impl GroupNode {
         while self.repairer.may_send(self.now)
             && let Some(of) = self.pools.due(self.now)
         {
-            if self.write_answer(of, buf, storage) {
+            if self.write_kept(of, buf) || self.write_answer(of, buf, storage) {
                 self.stats.repairs_sent += 1;
                 self.repairer.on_spent(buf.len());
                 return true;
@@ -205,6 +215,30 @@ impl GroupNode {
             }
         }
         false
+    }
+
+    /// A sum of the publisher's, as it came.
+    fn write_kept(&mut self, of: (NodeId, Class), buf: &mut Vec<u8>) -> bool {
+        let Some(instance) = self.logs.get(&of.0).map(|log| log.instance) else { return false };
+        let Some(pool) = self.pools.get_mut(of) else { return false };
+        let Some((_, term)) = pool.lends.take_if(|(at, _)| *at <= self.now) else { return false };
+        let origin = (of.0, instance, of.1);
+        let Some((mixture, sum)) = self.kept.take(origin, term as u32 & of.1.mask()) else {
+            return false;
+        };
+        let mixture = Mixture { known: pool.known(), sum: &sum, ..mixture };
+        let mut content = Kind::Mixture.header().to_vec();
+        mixture.append(&mut content);
+        let terms = self.terms_of_sum(origin, &mixture);
+        if let Some(pool) = self.pools.get_mut(of) {
+            pool.on_own_sum(self.now, &terms);
+        }
+        let (sender, extensions) = (self.next_fields(), Extensions::default());
+        Application { sender, extensions, content: &content }.encode(buf);
+        self.stats.sums_sent += 1;
+        self.stats.repair_frames_sent += 1;
+        self.stats.repair_bytes_sent += buf.len() as u64;
+        true
     }
 
     fn write_answer(

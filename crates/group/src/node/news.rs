@@ -235,6 +235,7 @@ impl GroupNode {
         self.pools.forget(sender);
         for class in [Class::Info, Class::Symbol] {
             self.equations.forget((sender, log.instance, class));
+            self.kept.forget((sender, log.instance, class));
         }
         let object = fanfare_proto::ObjectTransportId(0);
         let example = ObjectKey { sender, instance: log.instance, object };

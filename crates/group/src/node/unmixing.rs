@@ -34,7 +34,9 @@ impl GroupNode {
         let timing = timing_of(self.session.receiver().rumour(publisher), self.members.len());
         // What its publisher sends ahead is no answer, and as likely to be missed by others as all that it says.
         let ahead = from == publisher;
-        if !ahead {
+        if ahead {
+            self.kept.keep(origin, mixture);
+        } else {
             self.repairer.on_left_to_others(self.now, publisher, timing);
             self.note_sum(origin, mixture, timing);
         }
@@ -84,17 +86,7 @@ impl GroupNode {
     /// Who asked for these terms has one of them.
     fn note_sum(&mut self, origin: Origin, mixture: &Mixture<'_>, timing: OriginTiming) {
         let (publisher, _, class) = origin;
-        let mut of = RunSet::default();
-        if let Some(log) = self.logs.get(&publisher) {
-            for term in &mixture.terms {
-                let key = key_of(origin, *term);
-                let term = match class {
-                    Class::Info => log.index(key.object),
-                    Class::Symbol => log.index(key.object) << 16 | u64::from(*term & 0xffff),
-                };
-                of.insert(term, term + 1);
-            }
-        }
+        let of = self.terms_of_sum(origin, mixture);
         if let Some(pool) = self.pools.get_mut((publisher, class)) {
             pool.on_sum(self.now, mixture.known, &of);
         }
@@ -110,6 +102,21 @@ impl GroupNode {
                 self.on_piece((key, part), &Piece::Symbol(symbol), timing, Voice::Repairer);
             }
         }
+    }
+
+    /// Its terms, numbered so that they do not wrap.
+    pub(super) fn terms_of_sum(&self, origin: Origin, mixture: &Mixture<'_>) -> RunSet {
+        let mut of = RunSet::default();
+        let Some(log) = self.logs.get(&origin.0) else { return of };
+        for term in &mixture.terms {
+            let key = key_of(origin, *term);
+            let term = match origin.2 {
+                Class::Info => log.index(key.object),
+                Class::Symbol => log.index(key.object) << 16 | u64::from(*term & 0xffff),
+            };
+            of.insert(term, term + 1);
+        }
+        of
     }
 
     /// Terms that have come otherwise since sums with them did.
