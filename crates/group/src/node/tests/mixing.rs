@@ -177,6 +177,29 @@ fn what_was_asked_for_in_vain_makes_room_for_what_would_have_followed_from_the_s
 }
 
 #[test]
+fn who_has_only_a_sum_of_what_it_is_asked_for_passes_that_on() {
+    let mut bus = Bus::new(3);
+    bus.subscribe(2, "#");
+    bus.run(10, &mut |_, to, _| to == 0);
+    (0..4).for_each(|_| {
+        bus.publish(0, "a", &bytes(7_000), Options::default());
+    });
+    // What nobody has is in a sum that reaches who has not all else of it, and not who does.
+    let (passed, mut sums) = (Rc::new(Cell::new(0)), 0);
+    let count = passed.clone();
+    bus.run(120, &mut move |from, to, message| {
+        let nobody = from == 0 && place(message) == Some((1, 4));
+        let other = to == 1 && matches!(place(message), Some((0, 2) | (2, 2)));
+        let sum = is_sum(message, Class::Symbol);
+        count.set(count.get() + u32::from(sum && (from, to) == (1, 2)));
+        sums += u32::from(sum && (from, to) == (0, 1));
+        to == 0 || from == 0 && (nobody || other || sum && (to == 2 || sums != 2))
+    });
+    assert_eq!(bus.messages(2).len(), 4);
+    assert!(passed.get() > 0 && bus.nodes[1].0.stats().sums_sent > 0);
+}
+
+#[test]
 fn who_is_heard_by_somebody_again_sends_no_sums_ahead_any_more() {
     let mut bus = bus();
     bus.publish(0, "a", &bytes(200), Options::default());
