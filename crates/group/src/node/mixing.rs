@@ -67,8 +67,8 @@ impl GroupNode {
         let term = pool.stuck(from)?;
         let instance = self.logs.get(&origin)?.instance;
         let of = (origin, instance, Class::Symbol);
-        if pool.lends.is_none() && self.kept.has(of, term as u32) {
-            pool.lends = Some((self.now + timing.draw(&mut self.rng), term));
+        if self.kept.has(of, term as u32) {
+            pool.lend(self.now + timing.draw(&mut self.rng), term);
         }
         let key = key_of(of, term as u32);
         let (block, symbol) = place_of(term as u32);
@@ -221,7 +221,7 @@ impl GroupNode {
     fn write_kept(&mut self, of: (NodeId, Class), buf: &mut Vec<u8>) -> bool {
         let Some(instance) = self.logs.get(&of.0).map(|log| log.instance) else { return false };
         let Some(pool) = self.pools.get_mut(of) else { return false };
-        let Some((_, term)) = pool.lends.take_if(|(at, _)| *at <= self.now) else { return false };
+        let Some(term) = pool.take_lent(self.now) else { return false };
         let origin = (of.0, instance, of.1);
         let Some((mixture, sum)) = self.kept.take(origin, term as u32 & of.1.mask()) else {
             return false;
