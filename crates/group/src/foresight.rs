@@ -152,6 +152,11 @@ impl Foresight {
         }
     }
 
+    /// No two of these fit into a frame: what comes next may.
+    pub(crate) fn clear(&mut self, lane: Lane) {
+        self.queues[lane as usize].terms.clear();
+    }
+
     /// When the next sum may go, and of what.
     pub(crate) fn next(&self) -> Option<(Time, Lane)> {
         let due = |lane: Lane| Some((self.queues[lane as usize].due(lane.share())?, lane));

@@ -70,6 +70,10 @@ impl GroupNode {
             && let Some((_, lane)) = self.foresight.next()
         {
             let terms = self.terms_ahead(lane);
+            if terms.len() < 2 {
+                self.foresight.clear(lane);
+                continue;
+            }
             let bytes: Result<Vec<_>, u32> =
                 terms.iter().map(|term| self.own_term(lane, *term, storage).ok_or(*term)).collect();
             match bytes {

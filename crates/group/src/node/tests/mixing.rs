@@ -200,6 +200,23 @@ fn who_has_only_a_sum_of_what_it_is_asked_for_passes_that_on() {
 }
 
 #[test]
+fn messages_too_long_for_a_frame_of_sums_have_none() {
+    let mut bus = Bus::new(2);
+    let mut jumbo = session(0);
+    if let Some(sender) = &mut jumbo.sender {
+        sender.segment_size = 4_000;
+    }
+    bus.nodes[0].0 = GroupNode::new(GroupConfig::default(), jumbo, 1, Time::ZERO);
+    bus.subscribe(1, "#");
+    bus.run(10, &mut |_, to, _| to == 0);
+    (0..70).for_each(|_| {
+        bus.publish(0, "a", &bytes(3_000), Options::default());
+    });
+    bus.run(30, &mut |_, to, _| to == 0);
+    assert_eq!((bus.messages(1).len(), bus.nodes[0].0.stats().ahead_sent), (70, 0));
+}
+
+#[test]
 fn who_is_heard_by_somebody_again_sends_no_sums_ahead_any_more() {
     let mut bus = bus();
     bus.publish(0, "a", &bytes(200), Options::default());
