@@ -15,6 +15,9 @@ const SUMS_MAX: usize = 3 * TERMS_MAX;
 /// Bytes of all sums kept: those of seven publishers' segments of 1400 bytes.
 const BYTES_MAX: usize = 2 << 20;
 
+/// So much more often than another a term is asked for, before that one is asked for in its place.
+const IN_VAIN: u32 = 4;
+
 /// Of whose objects, and what of them.
 pub(crate) type Origin = (NodeId, InstanceId, Class);
 
@@ -61,10 +64,21 @@ fn scaled_sum(a: (u8, &[u8]), b: (u8, &[u8])) -> Vec<u8> {
     out
 }
 
+/// Puts a sum to others, of which it is to have this term for itself.
+fn put(sums: &mut Vec<Sum>, mut sum: Sum, own: u32) {
+    sum.own(own);
+    for other in &mut *sums {
+        other.eliminate(own, (&sum.factors, &sum.bytes));
+    }
+    sums.push(sum);
+}
+
 /// All that is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Equations {
     sums: BTreeMap<Origin, Vec<Sum>>,
+    /// How often terms of these were asked for in vain.
+    asked: BTreeMap<Origin, BTreeMap<u32, u32>>,
     bytes: usize,
     /// Sums that there was no room for, until they are told of.
     dropped: u64,
@@ -108,11 +122,7 @@ impl Equations {
             // One is lost, and all else that is known stays.
             sums.remove(0);
         }
-        sum.own(own);
-        for other in &mut *sums {
-            other.eliminate(own, (&sum.factors, &sum.bytes));
-        }
-        sums.push(sum);
+        put(sums, sum, own);
         Taken::New(self.follow(origin))
     }
 
@@ -128,13 +138,9 @@ impl Equations {
         sums.iter_mut().for_each(|sum| sum.eliminate(term, known));
         // Its own equation has to find another own term.
         if let Some(at) = sums.iter().position(|sum| sum.own == term) {
-            let mut sum = sums.swap_remove(at);
+            let sum = sums.swap_remove(at);
             if let Some(own) = sum.newest() {
-                sum.own(own);
-                for other in &mut *sums {
-                    other.eliminate(own, (&sum.factors, &sum.bytes));
-                }
-                sums.push(sum);
+                put(sums, sum, own);
             }
         }
         self.follow(origin)
@@ -153,8 +159,9 @@ impl Equations {
     }
 
     fn tidy(&mut self, origin: Origin) {
-        if self.sums.get(&origin).is_some_and(Vec::is_empty) {
+        if self.sums.get(&origin).is_none_or(Vec::is_empty) {
             self.sums.remove(&origin);
+            self.asked.remove(&origin);
         }
         self.bytes = self.sums.values().flatten().map(|sum| sum.bytes.len()).sum();
     }
@@ -169,6 +176,27 @@ impl Equations {
     pub(crate) fn follows(&self, origin: Origin) -> BTreeSet<u32> {
         let sums = self.sums.get(&origin).into_iter().flatten();
         sums.map(|sum| sum.own).collect()
+    }
+
+    /// All but those that follow are asked for now. What was asked for in vain so often nobody may have, but in a
+    /// sum: it is to follow, and what would have followed is asked for in its place.
+    pub(crate) fn on_asked(&mut self, origin: Origin) {
+        let (terms, follows) = (self.terms(origin), self.follows(origin));
+        let Some(sums) = self.sums.get_mut(&origin) else { return };
+        let asked = self.asked.entry(origin).or_default();
+        asked.retain(|term, _| terms.contains(term));
+        for term in terms.difference(&follows) {
+            let rounds = asked.entry(*term).or_default();
+            *rounds = rounds.saturating_add(1);
+            let rounds = *rounds;
+            let vain = |sum: &Sum| asked.get(&sum.own).copied().unwrap_or(0);
+            let with = sums.iter().enumerate().filter(|(_, sum)| sum.factors.contains_key(term));
+            let least = with.min_by_key(|(_, sum)| vain(sum));
+            if let Some((at, _)) = least.filter(|(_, sum)| rounds > vain(sum) + IN_VAIN) {
+                let sum = sums.swap_remove(at);
+                put(sums, sum, *term);
+            }
+        }
     }
 
     /// Sums that there was no room for since it was asked last.
@@ -253,6 +281,25 @@ mod tests {
         assert_eq!(equations.follows(ORIGIN), BTreeSet::from([12, 15]));
         equations.forget(ORIGIN);
         assert_eq!(equations.bytes, 0);
+    }
+
+    #[test]
+    fn what_is_asked_for_in_vain_is_to_follow_from_another_and_in_turn() {
+        let mut equations = Equations::default();
+        take(&mut equations, 1, &[10, 12, 15]);
+        let mut asked = Vec::new();
+        for _ in 0..3 * IN_VAIN {
+            equations.on_asked(ORIGIN);
+            asked.push(*equations.follows(ORIGIN).first().unwrap());
+        }
+        assert_eq!(asked[..IN_VAIN as usize], [15; IN_VAIN as usize]);
+        assert_eq!(BTreeSet::from_iter(asked), BTreeSet::from([10, 12, 15]));
+        // What follows then is right all the same.
+        let found = equations.on_known(ORIGIN, 15, &bytes_of(15));
+        assert_eq!(found, []);
+        let found = equations.on_known(ORIGIN, 12, &bytes_of(12));
+        assert_eq!(right(&found), [10]);
+        assert_eq!((equations.bytes, equations.asked.len()), (0, 0));
     }
 
     #[test]

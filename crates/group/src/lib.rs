@@ -43,6 +43,7 @@ mod foresight;
 mod frame;
 pub mod gateway;
 mod holders;
+mod kept;
 mod load;
 mod members;
 mod mixture;

@@ -34,6 +34,8 @@ const ROUNDS: u8 = 24;
 
 /// After so many, who has parity of its block sends that: it may be all that is left of what nobody has.
 const STUCK: u8 = 4;
+/// Who was sent a publisher's sum asks for another of its terms first, which takes some rounds.
+const LENT_AGAIN: Duration = Duration::from_secs(20);
 /// As long as nobody lacks more than so many, requests are gathered for so many times as long: others who lack
 /// as few speak meanwhile, and what serves one serves them.
 const FEW: u16 = 8;
@@ -69,6 +71,10 @@ pub(crate) struct Pool {
     pub(crate) asked: Time,
     /// When this node answers; `None` while it has nothing to answer with.
     pub(crate) due: Option<Time>,
+    /// When this node passes on a sum of the publisher's with this term, which nobody seems to have.
+    lends: Option<(Time, u64)>,
+    /// When this node, or another before it, did that last.
+    lent: Option<(Time, u64)>,
 }
 
 /// How many of those who ask a sum serves.
@@ -95,6 +101,8 @@ impl Pool {
             last: None,
             asked: now,
             due: None,
+            lends: None,
+            lent: None,
         }
     }
 
@@ -155,6 +163,7 @@ impl Pool {
 
     /// A term was heard, or sent.
     pub(crate) fn on_term(&mut self, term: u64) {
+        self.lends = self.lends.filter(|(_, lent)| *lent != term);
         for Asker { lacks, .. } in self.askers.values_mut() {
             if lacks.names().contains(term) {
                 lacks.on_name(term);
@@ -171,6 +180,9 @@ impl Pool {
     /// A sum was heard, of who knew of so many before.
     pub(crate) fn on_sum(&mut self, now: Time, known: u8, of: &RunSet) {
         (self.speaks, self.last) = (false, Some(now));
+        if let Some((_, term)) = self.lends.take_if(|(_, term)| of.contains(*term)) {
+            self.lent = Some((now, term));
+        }
         let missed = known.wrapping_sub(self.known);
         let missed = if missed <= MISSED_MAX && !self.sums.is_empty() { missed } else { 0 };
         for _ in 0..=missed {
@@ -269,6 +281,26 @@ impl Pool {
         self.due = Some(from + later + timing.draw(rng));
     }
 
+    /// A sum of the publisher's is here that has this term.
+    pub(crate) fn lend(&mut self, at: Time, term: u64) {
+        let late = self.lent.filter(|(lent, of)| *of == term && at.since(*lent) < LENT_AGAIN);
+        if self.lends.is_none() && late.is_none() {
+            self.lends = Some((at, term));
+        }
+    }
+
+    /// The term of the one that is to go now.
+    pub(crate) fn take_lent(&mut self, now: Time) -> Option<u64> {
+        let (_, term) = self.lends.take_if(|(at, _)| *at <= now)?;
+        self.lent = Some((now, term));
+        Some(term)
+    }
+
+    /// When this node speaks next.
+    fn next(&self) -> Option<Time> {
+        self.due.into_iter().chain(self.lends.map(|(at, _)| at)).min()
+    }
+
     /// This node has sent one: it goes on as long as its next one serves everybody.
     pub(crate) fn go_on(
         &mut self,
@@ -324,12 +356,12 @@ impl Pools {
 
     /// The first that is due.
     pub(crate) fn due(&self, now: Time) -> Option<(NodeId, Class)> {
-        let due = |pool: &Pool| pool.due.is_some_and(|due| due <= now);
+        let due = |pool: &Pool| pool.next().is_some_and(|due| due <= now);
         self.pools.iter().find(|(_, pool)| due(pool)).map(|(of, _)| *of)
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.pools.values().filter_map(|pool| pool.due).min()
+        self.pools.values().filter_map(Pool::next).min()
     }
 
     /// The publisher began a new life.
@@ -440,6 +472,23 @@ mod tests {
         assert_eq!((pool.stuck(NodeId(2)), pool.stuck(NodeId(3))), (Some(7), None));
         ask(&mut pool, 23_000, 2, &[99], END);
         assert_eq!(pool.stuck(NodeId(2)), None);
+    }
+
+    #[test]
+    fn a_publishers_sum_goes_when_nobody_else_was_heard_to_send_one_and_another_later() {
+        let mut pool = Pool::new(at(0));
+        pool.lend(at(100), 7);
+        assert_eq!((pool.next(), pool.take_lent(at(99))), (Some(at(100)), None));
+        pool.on_sum(at(99), 0, &set(&[7, 8]));
+        assert_eq!((pool.next(), pool.take_lent(at(100))), (None, None));
+        pool.lend(at(20_000), 7);
+        assert_eq!(pool.next(), None);
+        pool.lend(at(20_000), 9);
+        assert_eq!(pool.take_lent(at(20_000)), Some(9));
+        pool.lend(at(30_000), 9);
+        assert_eq!(pool.next(), None);
+        pool.lend(at(40_000), 9);
+        assert_eq!(pool.next(), Some(at(40_000)));
     }
 
     #[test]

@@ -104,6 +104,11 @@ impl Publisher {
         self.own.get(&key).map(|own| &own.message)
     }
 
+    /// The same, with what is known of it besides.
+    pub(crate) fn own_of(&self, key: ObjectKey) -> Option<&Own> {
+        self.own.get(&key)
+    }
+
     /// An earlier life had come so far.
     pub(crate) fn resume(&mut self, numbers: impl Iterator<Item = (Topic, u64)>) {
         for (topic, next) in numbers {

@@ -7,6 +7,8 @@ pub struct GroupStats {
     pub repairs_sent: u64,
     /// Of the repairs those that were sums, of parts of a block or across objects.
     pub sums_sent: u64,
+    /// Sums over own messages, sent unasked while nobody is heard.
+    pub ahead_sent: u64,
     /// Sums across objects not kept because there is no room, or because what followed was wrong.
     pub sums_dropped: u64,
     /// Short messages of others passed on unasked.

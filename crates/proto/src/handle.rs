@@ -154,6 +154,12 @@ impl SenderHandle<'_> {
         self.with(|s, _| s.next_fields())
     }
 
+    /// A message of the driver's own, of so many bytes, has gone in the place of one of the session's
+    /// ([`Session::next_turn`]).
+    pub fn on_spoken(&mut self, bytes: usize) {
+        self.with(|s, now| s.on_own(now, bytes));
+    }
+
     /// Holds data back (probes and roll calls still go), or lets it go.
     pub fn hold(&mut self, hold: bool) {
         self.with(|s, now| s.hold(now, hold));

@@ -306,6 +306,13 @@ impl Session {
         [stash, sender, receiver].into_iter().flatten().min()
     }
 
+    /// When a message of the driver's own may go in the place of one of the sender's, so that both together keep
+    /// to its rate.
+    #[must_use]
+    pub fn next_turn(&self) -> Time {
+        self.sender.as_ref().map_or(Time::FAR_FUTURE, Sender::next_own)
+    }
+
     /// Counters.
     #[must_use]
     pub fn stats(&self) -> Stats {

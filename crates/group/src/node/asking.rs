@@ -38,6 +38,9 @@ impl GroupNode {
         if !self.answers_with_sums(publisher) {
             return None;
         }
+        for class in [Class::Info, Class::Symbol] {
+            self.equations.on_asked((publisher, instance, class));
+        }
         let follow = |class| self.equations.follows((publisher, instance, class));
         let (infos, symbols) = (follow(Class::Info), follow(Class::Symbol));
         if infos.is_empty() && symbols.is_empty() {

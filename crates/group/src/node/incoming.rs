@@ -37,6 +37,7 @@ impl GroupNode {
         if from == self.session.node_id() {
             return self.session.handle_datagram(now, meta, datagram, storage);
         }
+        self.foresight.on_heard(now);
         let (events, stats) = (&mut self.events, &mut self.stats);
         match self.members.on_heard(now, from, events, stats) {
             Heard::First => self.trickle.on_change(now, &mut self.rng),

@@ -21,7 +21,7 @@ use fanfare_wire::{Message, Nack, cmd::Application, ext::Extensions};
 /// Windows that a subscriber leaves to others, whose sums serve one more.
 const OTHERS_FIRST: u32 = 2;
 /// Longest frame with symbols: one Ethernet frame holds it, behind IPv4 and UDP headers.
-const FRAME_MAX: usize = 1472;
+pub(super) const FRAME_MAX: usize = 1472;
 
 impl GroupNode {
     /// Takes out of what a NACK asks what is answered with sums over several objects.
@@ -53,14 +53,24 @@ impl GroupNode {
         let from = nack.feedback.source_id;
         self.ask_pool((origin, Class::Info), (from, infos), timing);
         self.ask_pool((origin, Class::Symbol), (from, symbols), timing);
-        requests.extend(self.stuck(origin, from));
+        requests.extend(self.stuck(origin, from, timing));
     }
 
     /// A symbol asked for in vain that is not here either, but parity of its block.
-    fn stuck(&mut self, origin: NodeId, from: NodeId) -> Option<(Wanted, Request)> {
-        let term = self.pools.get_mut((origin, Class::Symbol))?.stuck(from)?;
+    fn stuck(
+        &mut self,
+        origin: NodeId,
+        from: NodeId,
+        timing: OriginTiming,
+    ) -> Option<(Wanted, Request)> {
+        let pool = self.pools.get_mut((origin, Class::Symbol))?;
+        let term = pool.stuck(from)?;
         let instance = self.logs.get(&origin)?.instance;
-        let key = key_of((origin, instance, Class::Symbol), term as u32);
+        let of = (origin, instance, Class::Symbol);
+        if self.kept.has(of, term as u32) {
+            pool.lend(self.now + timing.draw(&mut self.rng), term);
+        }
+        let key = key_of(of, term as u32);
         let (block, symbol) = place_of(term as u32);
         let held = self.session.receiver().held(key, block)?;
         let here = held.kept.is_empty() || held.sources.contains(&symbol);
@@ -173,8 +183,7 @@ impl GroupNode {
     ) -> Option<Vec<u8>> {
         let key = key_of((sender, instance, class), term);
         if class == Class::Info {
-            let info = self.cache.get(key).filter(|cached| cached.whole && cached.size == 0);
-            return info.and_then(|cached| mixture::wrap(cached.info.as_ref()?));
+            return self.cache.get(key).and_then(|cached| mixture::wrap(cached.info.as_ref()?));
         }
         let (block, symbol) = place_of(term);
         let held = self.session.receiver().held(key, block)?;
@@ -195,7 +204,7 @@ impl GroupNode {
         while self.repairer.may_send(self.now)
             && let Some(of) = self.pools.due(self.now)
         {
-            if self.write_answer(of, buf, storage) {
+            if self.write_kept(of, buf) || self.write_answer(of, buf, storage) {
                 self.stats.repairs_sent += 1;
                 self.repairer.on_spent(buf.len());
                 return true;
@@ -206,6 +215,30 @@ impl GroupNode {
             }
         }
         false
+    }
+
+    /// A sum of the publisher's, as it came.
+    fn write_kept(&mut self, of: (NodeId, Class), buf: &mut Vec<u8>) -> bool {
+        let Some(instance) = self.logs.get(&of.0).map(|log| log.instance) else { return false };
+        let Some(pool) = self.pools.get_mut(of) else { return false };
+        let Some(term) = pool.take_lent(self.now) else { return false };
+        let origin = (of.0, instance, of.1);
+        let Some((mixture, sum)) = self.kept.take(origin, term as u32 & of.1.mask()) else {
+            return false;
+        };
+        let mixture = Mixture { known: pool.known(), sum: &sum, ..mixture };
+        let mut content = Kind::Mixture.header().to_vec();
+        mixture.append(&mut content);
+        let terms = self.terms_of_sum(origin, &mixture);
+        if let Some(pool) = self.pools.get_mut(of) {
+            pool.on_own_sum(self.now, &terms);
+        }
+        let (sender, extensions) = (self.next_fields(), Extensions::default());
+        Application { sender, extensions, content: &content }.encode(buf);
+        self.stats.sums_sent += 1;
+        self.stats.repair_frames_sent += 1;
+        self.stats.repair_bytes_sent += buf.len() as u64;
+        true
     }
 
     fn write_answer(
@@ -337,21 +370,31 @@ impl GroupNode {
         let known = pool.known();
         let base = ObjectKey { sender: publisher, instance, object: ObjectTransportId(0) };
         let seed = slice::seed(self.session.node_id(), base, class as u32).wrapping_add(known);
-        let factors: Vec<u8> = terms.iter().map(|term| mixture::factor(seed, *term)).collect();
-        let bytes: Vec<&[u8]> = bytes.iter().map(|bytes| &bytes[..]).collect();
-        let mut sum = vec![0; bytes.iter().map(|bytes| bytes.len()).max().unwrap_or(0)];
-        combine(&factors, &bytes, &mut [&mut sum]);
         let ages: Vec<Duration> = terms.iter().map(|term| self.age_of(origin, *term)).collect();
-        let area = age::extensions_of_sum(&ages);
-        let mixture = Mixture { publisher, instance, class, fec_id, known, seed, terms, sum: &sum };
-        let mut content = Kind::Mixture.header().to_vec();
-        mixture.append(&mut content);
-        let sender = self.next_fields();
-        let extensions = Extensions::parse(&area).unwrap_or_default();
-        Application { sender, extensions, content: &content }.encode(buf);
+        let mixture = Mixture { publisher, instance, class, fec_id, known, seed, terms, sum: &[] };
+        self.write_mixture(mixture, (&bytes, &ages), buf);
         self.stats.sums_sent += 1;
         self.stats.repair_frames_sent += 1;
         self.stats.repair_bytes_sent += buf.len() as u64;
         true
+    }
+    /// A sum of these bytes, of messages of these ages.
+    pub(super) fn write_mixture(
+        &mut self,
+        mixture: Mixture<'_>,
+        (bytes, ages): (&[Vec<u8>], &[Duration]),
+        buf: &mut Vec<u8>,
+    ) {
+        let factor = |term: &u32| mixture::factor(mixture.seed, *term);
+        let factors: Vec<u8> = mixture.terms.iter().map(factor).collect();
+        let bytes: Vec<&[u8]> = bytes.iter().map(|bytes| &bytes[..]).collect();
+        let mut sum = vec![0; bytes.iter().map(|bytes| bytes.len()).max().unwrap_or(0)];
+        combine(&factors, &bytes, &mut [&mut sum]);
+        let mut content = Kind::Mixture.header().to_vec();
+        Mixture { sum: &sum, ..mixture }.append(&mut content);
+        let area = age::extensions_of_sum(ages);
+        let sender = self.next_fields();
+        let extensions = Extensions::parse(&area).unwrap_or_default();
+        Application { sender, extensions, content: &content }.encode(buf);
     }
 }

@@ -4,11 +4,13 @@
 //!   others hold;
 //! - `news`: what the session's events mean;
 //! - `outgoing`: who speaks next, and when to wake;
+//! - `ahead`: what goes with own messages when nobody can be heard to ask for it;
 //! - `mixing`, `unmixing`: sums over several objects, sent and heard; `asking`: what who has some asks for;
 //! - `relaying`: what is passed on unasked;
 //! - `subscribing`: what a subscription is given of what is here;
 //! - `restoring`: what an earlier life of the process held.
 
+mod ahead;
 mod announcements;
 mod asking;
 mod incoming;
@@ -36,6 +38,7 @@ use crate::{
     event::Event,
     foresight::Foresight,
     holders::Holders,
+    kept::Kept,
     load::Load,
     members::Members,
     pool::Pools,
@@ -53,10 +56,10 @@ use alloc::{
     vec::Vec,
 };
 use fanfare_proto::{
-    Duration, FeedbackPath, InstanceId, JoinPolicy, NewObject, NodeId, ObjectKey, ObjectKind,
-    Rumour, Session, SessionConfig, Time, enqueue::FirstPass, rng::Rng,
+    Duration, FecConfig, FeedbackPath, InstanceId, JoinPolicy, NewObject, NodeId, ObjectKey,
+    ObjectKind, Rumour, Session, SessionConfig, Time, rng::Rng,
 };
-use fanfare_wire::{FecId, GroupSize, QuantizedRtt, Sequence, header::SenderFields};
+use fanfare_wire::{GroupSize, QuantizedRtt, Sequence, header::SenderFields};
 
 /// A node that says nothing for so many of the longest intervals has left: Trickle lets two pass.
 const LIVES: u32 = 3;
@@ -93,8 +96,7 @@ pub struct GroupNode {
     /// What own frames begin with in a session that does not send; and what its own sender says.
     fields: SenderFields,
     segment_size: usize,
-    block_len: u16,
-    fec_id: FecId,
+    fec: FecConfig,
     publisher: Publisher,
     delivery: Delivery,
     cache: Cache,
@@ -104,6 +106,7 @@ pub struct GroupNode {
     repairer: Repairer,
     pools: Pools,
     equations: Equations,
+    kept: Kept,
     relay: Relay,
     foresight: Foresight,
     /// Longest time between two probes of a small group.
@@ -154,8 +157,7 @@ impl GroupNode {
         Self {
             fields: own_fields(&session),
             segment_size: session.sender.as_ref().map_or(0, |s| usize::from(s.segment_size)),
-            block_len: session.sender.as_ref().map_or(0, |s| s.fec.source),
-            fec_id: session.sender.as_ref().map_or(FecId::ReedSolomon8, |s| s.fec.id),
+            fec: session.sender.as_ref().map_or_else(FecConfig::default, |s| s.fec),
             probe_max: session.sender.as_ref().map_or(PROBE_MAX, |s| s.probe_max),
             session: Session::new(session, seed, now),
             now,
@@ -169,6 +171,7 @@ impl GroupNode {
             repairer: Repairer::new(node, now, config.repair_rate),
             pools: Pools::default(),
             equations: Equations::default(),
+            kept: Kept::default(),
             relay: Relay::default(),
             foresight: Foresight::new(now),
             asker: Asker::default(),
@@ -226,17 +229,6 @@ impl GroupNode {
     ) -> Result<ObjectKey, PublishError> {
         let message = self.publisher.describe(topic, options, None)?;
         self.enqueue(now, &message, size)
-    }
-
-    /// With parity, when nobody can be heard to ask for it.
-    fn first_pass(&mut self, size: u64) -> FirstPass {
-        let alone = self.config.announces && self.members.len() == 0;
-        let symbols = size.div_ceil(self.segment_size.max(1) as u64);
-        let blocks = (symbols, u64::from(self.block_len));
-        match self.foresight.parity(self.now, alone, blocks) {
-            0 => FirstPass::Whole,
-            parity => FirstPass::WithParity(parity),
-        }
     }
 
     /// What the session need not say, or seldom, as others are there now.
@@ -392,7 +384,7 @@ impl GroupNode {
         let grtt = QuantizedRtt::from_nanos(grtt.as_nanos() as u64);
         let SenderFields { backoff, gsize, .. } = self.fields;
         let newest = fanfare_proto::ObjectTransportId(newest);
-        let fec_id = self.fec_id;
+        let fec_id = self.fec.id;
         Some(Rumour { sender: origin, instance, grtt, backoff, gsize, fec_id, newest })
     }
 

@@ -34,6 +34,7 @@ impl GroupNode {
                 }
                 SessionEvent::ObjectAborted { key, .. } => self.on_lost(*key),
                 SessionEvent::SenderReset { sender, .. } => self.on_reset(*sender),
+                SessionEvent::ObjectSent { key } => self.on_own_sent(*key),
                 SessionEvent::ObjectPurged { key } => self.on_purged(*key),
                 SessionEvent::Command { content, .. } if Frame::parse(content).is_some() => {
                     continue;
@@ -234,6 +235,7 @@ impl GroupNode {
         self.pools.forget(sender);
         for class in [Class::Info, Class::Symbol] {
             self.equations.forget((sender, log.instance, class));
+            self.kept.forget((sender, log.instance, class));
         }
         let object = fanfare_proto::ObjectTransportId(0);
         let example = ObjectKey { sender, instance: log.instance, object };
@@ -244,6 +246,7 @@ impl GroupNode {
     /// An object of our own can no longer be repaired by us.
     fn on_purged(&mut self, key: ObjectKey) {
         self.publisher.on_purged(key);
+        self.foresight.on_gone(key.object.0);
         if let Some(log) = self.log(key) {
             let index = log.index(key.object);
             log.on_gone(index);

@@ -21,6 +21,8 @@ pub enum Wake {
     Repair,
     /// To pass on a message.
     Relay,
+    /// To send a sum over its own messages.
+    Ahead,
     /// To say what it holds.
     Announce,
     /// To ask for an origin that says nothing.
@@ -87,7 +89,8 @@ impl GroupNode {
             && (self.poll_brief(buf)
                 || self.poll_repair(buf, storage)
                 || self.poll_mixture(buf, storage)
-                || self.poll_state(buf))
+                || self.poll_state(buf)
+                || self.poll_ahead(buf, storage))
         {
             let destination = Destination::Group;
             return Some(Transmit { destination, segment_size: buf.len(), ecn: None });
@@ -233,6 +236,7 @@ impl GroupNode {
         let others = [
             (repair, Wake::Repair),
             (relay, Wake::Relay),
+            (self.next_ahead().filter(|_| speaks), Wake::Ahead),
             (announce, Wake::Announce),
             (ask, Wake::Ask),
             (self.cache.next_timeout(), Wake::Cache),

@@ -5,6 +5,7 @@ use crate::{
     age,
     brief::Brief,
     demand::{Part, Piece, Wanted},
+    description::Description,
     equations::{Origin, Taken},
     mixture::{self, BLOCKS_MAX, Class, Mixture, key_of, place_of},
     patience::Patience,
@@ -31,8 +32,14 @@ impl GroupNode {
         }
         let origin = (publisher, instance, class);
         let timing = timing_of(self.session.receiver().rumour(publisher), self.members.len());
-        self.repairer.on_left_to_others(self.now, publisher, timing);
-        self.note_sum(origin, mixture, timing);
+        // What its publisher sends ahead is no answer, and as likely to be missed by others as all that it says.
+        let ahead = from == publisher;
+        if ahead {
+            self.kept.keep(origin, mixture);
+        } else {
+            self.repairer.on_left_to_others(self.now, publisher, timing);
+            self.note_sum(origin, mixture, timing);
+        }
         self.take_known(origin, storage);
         let mut factors = BTreeMap::new();
         let mut rest = mixture.sum.to_vec();
@@ -71,23 +78,15 @@ impl GroupNode {
         }
         let deaf = self.repairer.is_deaf(publisher) || self.asker.is_silent(self.now, publisher);
         self.ask(publisher, deaf);
-        self.plan((publisher, class), timing.grtt, timing);
+        if !ahead {
+            self.plan((publisher, class), timing.grtt, timing);
+        }
     }
 
     /// Who asked for these terms has one of them.
     fn note_sum(&mut self, origin: Origin, mixture: &Mixture<'_>, timing: OriginTiming) {
         let (publisher, _, class) = origin;
-        let mut of = RunSet::default();
-        if let Some(log) = self.logs.get(&publisher) {
-            for term in &mixture.terms {
-                let key = key_of(origin, *term);
-                let term = match class {
-                    Class::Info => log.index(key.object),
-                    Class::Symbol => log.index(key.object) << 16 | u64::from(*term & 0xffff),
-                };
-                of.insert(term, term + 1);
-            }
-        }
+        let of = self.terms_of_sum(origin, mixture);
         if let Some(pool) = self.pools.get_mut((publisher, class)) {
             pool.on_sum(self.now, mixture.known, &of);
         }
@@ -103,6 +102,21 @@ impl GroupNode {
                 self.on_piece((key, part), &Piece::Symbol(symbol), timing, Voice::Repairer);
             }
         }
+    }
+
+    /// Its terms, numbered so that they do not wrap.
+    pub(super) fn terms_of_sum(&self, origin: Origin, mixture: &Mixture<'_>) -> RunSet {
+        let mut of = RunSet::default();
+        let Some(log) = self.logs.get(&origin.0) else { return of };
+        for term in &mixture.terms {
+            let key = key_of(origin, *term);
+            let term = match origin.2 {
+                Class::Info => log.index(key.object),
+                Class::Symbol => log.index(key.object) << 16 | u64::from(*term & 0xffff),
+            };
+            of.insert(term, term + 1);
+        }
+        of
     }
 
     /// Terms that have come otherwise since sums with them did.
@@ -173,12 +187,36 @@ impl GroupNode {
         let key = key_of(origin, term);
         let Some(rumour) = self.session.receiver().rumour(origin.0) else { return false };
         let rumour = Rumour { newest: key.object, ..rumour };
+        let Some(description) = Description::decode(&info) else { return false };
+        if description.content.is_none() {
+            return self.take_description(key, (&info, age), storage);
+        }
         let Some(brief) = Brief::new(true, rumour, &info) else { return false };
         let had = self.is_short(key);
         self.told = Some((key, age.max(self.age_of_next(key))));
         self.session.receiver().accept_info(self.now, &brief.rumour, &brief.info, storage);
         self.take_events(storage);
         self.pass_on_from(from, Some(key), had);
+        true
+    }
+
+    /// Of a message that has bytes besides.
+    fn take_description(
+        &mut self,
+        key: ObjectKey,
+        (content, age): (&[u8], Duration),
+        storage: &mut dyn Storage,
+    ) -> bool {
+        let age = age.max(self.age_of_next(key));
+        let (mut message, passage) = (Vec::new(), Passage::Info { content, age });
+        if !self.session.receiver().pass_on(key, passage, storage, &mut message) {
+            // Nothing is known of its form.
+            return true;
+        }
+        let Ok(message) = Message::parse(&message) else { return true };
+        self.told = Some((key, age));
+        self.session.receiver().accept(self.now, &message, storage);
+        self.take_events(storage);
         true
     }
 

@@ -5,7 +5,7 @@ use crate::{
     congestion::{Mode, Probing},
     context::Context,
     roll_call,
-    time::Duration,
+    time::{Duration, Time},
 };
 use alloc::vec::Vec;
 use fanfare_wire::{
@@ -69,6 +69,19 @@ impl Sender {
         }
         self.pace.on_nothing();
         false
+    }
+
+    /// When a message of the driver's own may take a turn.
+    pub(crate) fn next_own(&self) -> Time {
+        self.pace.next(self.rate())
+    }
+
+    /// It has.
+    pub(crate) fn on_own(&mut self, now: Time, bytes: usize) {
+        self.now = self.now.max(now);
+        let rate = self.rate();
+        self.pace.on_sent(self.now, bytes, rate);
+        self.controller.on_sent(self.now, bytes);
     }
 
     /// Whose turn it is. Of a row of parts that go out together nothing but the last can make another

@@ -1,7 +1,7 @@
 //! Of a publisher that hears nobody: sums across its messages, and NACKs that it does not hear.
 
 use super::*;
-use crate::{frame::Frame, nack};
+use crate::{demand::Part, frame::Frame, mixture::Class, nack};
 use alloc::rc::Rc;
 use core::cell::{Cell, RefCell};
 use fanfare_wire::{Cmd, RepairLevel};
@@ -120,17 +120,139 @@ fn once_its_publisher_hears_somebody_a_node_that_has_sums_asks_for_all_that_it_l
 #[test]
 fn what_nobody_has_comes_from_who_has_parity_of_it() {
     let mut bus = bus();
-    (0..3).for_each(|_| {
+    (0..2).for_each(|_| {
+        bus.publish(0, "a", &bytes(8_500), Options::default());
+    });
+    // One of 34 symbols nobody hears; the parity ahead of its block who keeps all does.
+    bus.run(60, &mut |from, to, message| {
+        let lost = match message {
+            Message::Data(data) if from == 0 => {
+                let (block, symbol) = incoming::symbol_of(data);
+                let second = data.object_transport_id.0 == 1 && block == Part::Block(0);
+                second && (symbol == 5 || to == 2 && symbol > 8)
+            }
+            _ => false,
+        };
+        to == 0 || lost
+    });
+    assert_eq!(bus.topics(2).last(), Some(&("a", 1)));
+    assert!(bus.nodes[1].0.stats().repairs_sent > 0);
+}
+
+/// Whether it is a sum of this class.
+fn is_sum(message: &Message<'_>, class: Class) -> bool {
+    matches!(frame(message), Some(Frame::Mixture(mixture)) if mixture.class == class)
+}
+
+/// Object and symbol of a message of its publisher; the description is symbol 99.
+fn place(message: &Message<'_>) -> Option<(u16, u16)> {
+    match message {
+        Message::Info(info) => Some((info.object_transport_id.0, 99)),
+        Message::Data(data) => Some((data.object_transport_id.0, incoming::symbol_of(data).1)),
+        _ => None,
+    }
+}
+
+#[test]
+fn what_all_others_missed_follows_from_a_sum_of_its_publisher() {
+    let mut bus = bus();
+    (0..4).for_each(|_| {
         bus.publish(0, "a", &bytes(7_000), Options::default());
     });
-    // The last of 42 symbols nobody hears; the parity ahead, behind it, who keeps all does.
+    // A symbol of the second message and the third's description nobody hears; who wants them misses
+    // every other symbol, too.
     bus.run(60, &mut |from, to, message| {
-        let symbol = match message {
-            Message::Data(data) if from == 0 => incoming::symbol_of(data).1,
-            _ => 0,
-        };
-        to == 0 || symbol == 13 || to == 2 && symbol > 13
+        let nobody = from == 0 && matches!(place(message), Some((1, 4) | (2, 99)));
+        let half = to == 2 && matches!(place(message), Some((_, symbol)) if symbol % 2 == 0);
+        to == 0 || nobody || from == 0 && half
     });
-    assert_eq!(bus.topics(2).last(), Some(&("a", 2)));
-    assert!(bus.nodes[1].0.stats().repairs_sent > 0);
+    let all = bus.messages(2);
+    assert_eq!(all.len(), 4);
+    for message in all {
+        assert_eq!(bus.nodes[2].1.get(message.key), Some(&bytes(7_000)[..]));
+    }
+}
+
+#[test]
+fn short_messages_that_all_others_missed_follow_and_the_last_ones_are_not_forgotten() {
+    let mut bus = bus();
+    (0..40).for_each(|_| {
+        bus.publish(0, "a", &bytes(200), Options::default());
+    });
+    bus.run(60, &mut |from, to, message| {
+        to == 0 || from == 0 && matches!(place(message), Some((3 | 38, _)))
+    });
+    assert_eq!(bus.messages(2).len(), 40);
+    // One for 32 of them, three behind the last.
+    assert_eq!(bus.nodes[0].0.stats().ahead_sent, 1 + 3);
+}
+
+#[test]
+fn what_was_asked_for_in_vain_makes_room_for_what_would_have_followed_from_the_same_sum() {
+    let mut bus = bus();
+    (0..4).for_each(|_| {
+        bus.publish(0, "a", &bytes(7_000), Options::default());
+    });
+    // Where one sum of the last behind all messages arrives a newer symbol is missing as well, which others have.
+    let mut sums = 0;
+    bus.run(90, &mut move |from, to, message| {
+        let nobody = from == 0 && place(message) == Some((1, 4));
+        let one = from == 0 && to == 2 && place(message) == Some((3, 6));
+        let sum = from == 0 && is_sum(message, Class::Symbol);
+        sums += u32::from(sum && to == 2);
+        to == 0 || nobody || one || sum && (to == 1 || sums != 2) || from == 1 && sums < 2
+    });
+    assert_eq!(bus.messages(2).len(), 4);
+}
+
+#[test]
+fn who_has_only_a_sum_of_what_it_is_asked_for_passes_that_on() {
+    let mut bus = Bus::new(3);
+    bus.subscribe(2, "#");
+    bus.run(10, &mut |_, to, _| to == 0);
+    (0..4).for_each(|_| {
+        bus.publish(0, "a", &bytes(7_000), Options::default());
+    });
+    // What nobody has is in a sum that reaches who has not all else of it, and not who does.
+    let (passed, mut sums) = (Rc::new(Cell::new(0)), 0);
+    let count = passed.clone();
+    bus.run(120, &mut move |from, to, message| {
+        let nobody = from == 0 && place(message) == Some((1, 4));
+        let other = to == 1 && matches!(place(message), Some((0, 2) | (2, 2)));
+        let sum = is_sum(message, Class::Symbol);
+        count.set(count.get() + u32::from(sum && (from, to) == (1, 2)));
+        sums += u32::from(sum && (from, to) == (0, 1));
+        to == 0 || from == 0 && (nobody || other || sum && (to == 2 || sums != 2))
+    });
+    assert_eq!(bus.messages(2).len(), 4);
+    assert!(passed.get() > 0 && bus.nodes[1].0.stats().sums_sent > 0);
+}
+
+#[test]
+fn messages_too_long_for_a_frame_of_sums_have_none() {
+    let mut bus = Bus::new(2);
+    let mut jumbo = session(0);
+    if let Some(sender) = &mut jumbo.sender {
+        sender.segment_size = 4_000;
+    }
+    bus.nodes[0].0 = GroupNode::new(GroupConfig::default(), jumbo, 1, Time::ZERO);
+    bus.subscribe(1, "#");
+    bus.run(10, &mut |_, to, _| to == 0);
+    (0..70).for_each(|_| {
+        bus.publish(0, "a", &bytes(3_000), Options::default());
+    });
+    bus.run(30, &mut |_, to, _| to == 0);
+    assert_eq!((bus.messages(1).len(), bus.nodes[0].0.stats().ahead_sent), (70, 0));
+}
+
+#[test]
+fn who_is_heard_by_somebody_again_sends_no_sums_ahead_any_more() {
+    let mut bus = bus();
+    bus.publish(0, "a", &bytes(200), Options::default());
+    bus.run(10, &mut none);
+    (0..40).for_each(|_| {
+        bus.publish(0, "a", &bytes(200), Options::default());
+    });
+    bus.run(60, &mut none);
+    assert_eq!((bus.messages(2).len(), bus.nodes[0].0.stats().ahead_sent), (41, 0));
 }

@@ -62,9 +62,9 @@ fn who_hold_parts_send_sums_of_them_when_others_lack_different_symbols() {
 }
 
 #[test]
-fn who_hears_nobody_sends_parity_ahead_and_who_is_heard_by_nobody_does_not() {
-    // Four messages of 14 symbols: one of parity for 32 of them.
-    let parity = |deaf: bool| {
+fn who_hears_nobody_sends_sums_or_parity_ahead_and_who_is_heard_by_nobody_neither() {
+    // Four messages of 14 symbols, or of 40 in three blocks.
+    let ahead = |deaf: bool, bytes_of_each: usize| {
         let mut bus = Bus::new(3);
         (1..3).for_each(|node| {
             bus.subscribe(node, "#");
@@ -72,14 +72,19 @@ fn who_hears_nobody_sends_parity_ahead_and_who_is_heard_by_nobody_does_not() {
         let quiet = move |from: usize, to: usize| if deaf { to == 0 } else { from == 0 };
         bus.run(10, &mut move |from, to, _| quiet(from, to));
         (0..4).for_each(|_| {
-            bus.publish(0, "a", &bytes(7_000), Options::default());
+            bus.publish(0, "a", &bytes(bytes_of_each), Options::default());
         });
         bus.run(20, &mut move |from, to, _| quiet(from, to));
         let stats = bus.nodes[0].0.session_stats();
-        (stats.source_sent, stats.proactive_sent, bus.messages(2).len())
+        assert_eq!((stats.bytes_sent, stats.datagrams_sent), (bus.bytes[0], bus.sent[0]));
+        let sums = bus.nodes[0].0.stats().ahead_sent;
+        (stats.source_sent, stats.proactive_sent, sums, bus.messages(2).len())
     };
-    assert_eq!(parity(true), (56, 1, 4));
-    assert_eq!(parity(false), (56, 0, 0));
+    // One sum for 32 symbols, and three of them and of the descriptions behind the last message.
+    assert_eq!(ahead(true, 7_000), (56, 0, 1 + 3 + 3, 4));
+    // Long ones have parity of their own for 32, each block.
+    assert_eq!(ahead(true, 20_000), (160, 15, 3, 4));
+    assert_eq!(ahead(false, 7_000), (56, 0, 0, 0));
 }
 
 #[test]
