@@ -136,10 +136,10 @@ impl Sender {
     }
 
     fn on_piece_sent(&mut self, ctx: &mut Context<'_>, ordinal: u64, piece: Piece) {
-        let size = self.cache.get(ordinal).map_or(0, |object| object.partition.object_size);
-        match self.flushes_infos || size > 0 {
-            true => self.flush.on_sent(self.now),
-            false => self.flush.on_sent_unflushed(self.now, self.flush_interval()),
+        let empty = |object: &super::TransmitObject| object.partition.object_size == 0;
+        match !self.flushes_infos && self.cache.get(ordinal).is_some_and(empty) {
+            true => self.flush.on_sent_unflushed(self.now, self.flush_interval()),
+            false => self.flush.on_sent(self.now),
         }
         self.service.on_busy(self.now);
         self.active = true;
