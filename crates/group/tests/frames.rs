@@ -129,3 +129,12 @@ fn the_seeds_of_the_fuzz_target_are_there_and_harmless() {
         World::new().run(&seed);
     }
 }
+
+/// Found by fuzzing: the newest object of a publisher lay before all that concerned a node, of which it announced
+/// a number below zero.
+#[test]
+fn what_once_broke_a_node_does_no_longer() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/group");
+    let input = std::fs::read(format!("{corpus}/newest-before-all")).expect("it is there");
+    World::new().run(&input);
+}

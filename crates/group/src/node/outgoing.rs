@@ -213,10 +213,11 @@ impl GroupNode {
         after.chain(before).map(|(origin, _)| *origin).collect()
     }
 
+    /// What is announced of a publisher; nothing where its newest object lies before all that concerns us.
     fn holding(&mut self, origin: NodeId) -> Option<Holding> {
         let rumour = self.rumour(origin)?;
         let log = self.logs.get(&origin).filter(|log| log.instance == rumour.instance)?;
-        let newest = log.index(rumour.newest);
+        let newest = Some(log.index(rumour.newest)).filter(|newest| *newest >= log.floor())?;
         Some(Holding::of(rumour, (log.floor(), newest), log.whole(), log.settled()))
     }
 
