@@ -187,8 +187,12 @@ fn show_status(status: &StatusLine, output: &Output) {
     let kept = crate::units::size(status.kept_bytes);
     output.data(&format!("kept     {} messages of others, {kept}", status.kept));
     output.data(&format!(
-        "repairs  {} sent for others ({} sums), {} heard, {} of use",
-        status.repairs_sent, status.sums_sent, status.repairs_heard, status.repairs_useful
+        "repairs  {} sent for others ({} sums), {} ahead, {} heard, {} of use",
+        status.repairs_sent,
+        status.sums_sent,
+        status.ahead_sent,
+        status.repairs_heard,
+        status.repairs_useful
     ));
     output.data(&format!(
         "refused  {} frames, {} messages whose bytes were wrong, {} evicted",

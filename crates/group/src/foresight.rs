@@ -94,16 +94,18 @@ pub(crate) struct Foresight {
     queues: [Queue; 3],
     /// What short messages have saved up for parity.
     saved: u64,
+    /// Sums that have gone, modulo 2^8: no two have the same factors.
+    sums: u8,
 }
 
 impl Foresight {
     pub(crate) fn new(now: Time) -> Self {
-        Self { since: now, queues: Default::default(), saved: 0 }
+        Self { since: now, queues: Default::default(), saved: 0, sums: 0 }
     }
 
     /// Somebody was: who is heard can ask.
     pub(crate) fn on_heard(&mut self, now: Time) {
-        *self = Self::new(now);
+        *self = Self { sums: self.sums, ..Self::new(now) };
     }
 
     /// How many parity symbols go with each block of a message of so many `symbols` in blocks of
@@ -169,12 +171,18 @@ impl Foresight {
         self.queues[lane as usize].terms.iter().rev().copied().collect()
     }
 
+    /// How many have gone, modulo 2^8.
+    pub(crate) fn sums(&self) -> u8 {
+        self.sums
+    }
+
     /// A sum of so many bytes has gone.
     pub(crate) fn on_sum(&mut self, now: Time, lane: Lane, bytes: usize) {
         let queue = &mut self.queues[lane as usize];
         queue.saved -= bytes as i64 * lane.share();
         queue.behind = queue.behind.saturating_add(1);
         queue.at = now;
+        self.sums = self.sums.wrapping_add(1);
     }
 }
 

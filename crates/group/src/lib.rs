@@ -14,6 +14,7 @@
 //!   `repairer`: answering for others; `asker`: asking them; `relay`: passing on what nobody asked for.
 //! - `pool`, `mixture`, `equations`: the same across objects: who lacks what, sums of it, and what follows from them;
 //!   `nack`: asking for it in few bytes; `terms`: sets of numbers in few bytes.
+//! - `foresight`: what who hears nobody sends ahead of requests; `kept`: that of others, to be passed on.
 //! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
 //!   holds what one has published.
 //! - `load`: how full is what has bounds.

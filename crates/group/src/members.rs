@@ -246,8 +246,8 @@ impl Members {
         list(&self.own).without(first).filter(lacks).collect()
     }
 
-    /// Whether a node near us that hears us hears others, too, that do not hear us: it passes on what we say.
-    pub(crate) fn pass_on(&self, now: Time) -> bool {
+    /// Whether what we say is passed on: a node near us that hears us hears others, too, that do not.
+    pub(crate) fn is_passed_on(&self, now: Time) -> bool {
         let Some(reached) = self.heard_by.get(&self.own) else { return false };
         let mut served = reached.clone();
         served.insert(self.own);
@@ -499,13 +499,13 @@ mod tests {
 
     #[test]
     fn what_we_say_is_passed_on_where_a_neighbour_has_others_that_do_not_hear_us() {
-        let passed_on = |lists| neighbourhood(lists).0.pass_on(at(0));
+        let passed_on = |lists| neighbourhood(lists).0.is_passed_on(at(0));
         assert!(!passed_on(&[(2, &[1, 3]), (3, &[1, 2])]), "all hear all");
         assert!(passed_on(&[(2, &[1, 3]), (3, &[2])]), "3 does not hear us, but 2");
         assert!(passed_on(&[(2, &[1, 9])]), "9 is not known here");
         assert!(!passed_on(&[(2, &[9])]), "2 does not hear us either");
         let world = neighbourhood(&[(2, &[1, 9])]);
-        assert!(!world.0.pass_on(at(100)), "2 is gone");
+        assert!(!world.0.is_passed_on(at(100)), "2 is gone");
     }
 
     #[test]

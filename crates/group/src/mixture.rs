@@ -29,6 +29,7 @@ const KNOWN: u8 = 0x0d;
 /// Terms of one sum: who has them all but one has what it lacks, and the sums that two need of terms
 /// of which they lack many are so many more.
 pub(crate) const TERMS_MAX: usize = 96;
+
 /// What the terms are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {

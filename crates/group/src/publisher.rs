@@ -100,12 +100,7 @@ impl Publisher {
     }
 
     /// One of them.
-    pub(crate) fn get(&self, key: ObjectKey) -> Option<&Description> {
-        self.own.get(&key).map(|own| &own.message)
-    }
-
-    /// The same, with what is known of it besides.
-    pub(crate) fn own_of(&self, key: ObjectKey) -> Option<&Own> {
+    pub(crate) fn get(&self, key: ObjectKey) -> Option<&Own> {
         self.own.get(&key)
     }
 

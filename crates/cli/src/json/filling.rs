@@ -221,6 +221,7 @@ impl Line {
             bytes_received: status.session.bytes_received,
             repairs_sent: status.group.repairs_sent,
             sums_sent: status.group.sums_sent,
+            ahead_sent: status.group.ahead_sent,
             repairs_heard: status.group.repairs_heard,
             repairs_useful: status.group.repairs_useful,
             frames_refused: status.group.frames_refused,

@@ -152,6 +152,9 @@ pub(crate) struct StatusLine {
     /// A node of an earlier version does not say.
     #[serde(default)]
     pub(crate) sums_sent: u64,
+    /// Nor does one of a version that sends none.
+    #[serde(default)]
+    pub(crate) ahead_sent: u64,
     pub(crate) repairs_heard: u64,
     pub(crate) repairs_useful: u64,
     pub(crate) frames_refused: u64,

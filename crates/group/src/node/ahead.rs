@@ -45,7 +45,7 @@ impl GroupNode {
 
     /// One of this node's own has been sent.
     pub(super) fn on_own_sent(&mut self, key: ObjectKey) {
-        let Some(own) = self.publisher.own_of(key).filter(|_| self.is_alone()) else { return };
+        let Some(own) = self.publisher.get(key).filter(|_| self.is_alone()) else { return };
         let object = u32::from(key.object.0);
         let described = mixture::wrap(&own.message.encode()).map_or(0, |bytes| bytes.len());
         let (size, stored) = (own.size, own.message.content.is_none());
@@ -95,7 +95,7 @@ impl GroupNode {
     }
 
     fn age_of_own(&self, lane: Lane, term: u32) -> Duration {
-        let own = self.publisher.own_of(self.own_key(lane, term));
+        let own = self.publisher.get(self.own_key(lane, term));
         let own = own.filter(|_| lane.class() == Class::Info);
         own.map_or(Duration::ZERO, |own| own.age.at(self.now))
     }
@@ -119,7 +119,7 @@ impl GroupNode {
 
     fn own_term(&self, lane: Lane, term: u32, storage: &mut dyn Storage) -> Option<Vec<u8>> {
         let key = self.own_key(lane, term);
-        let own = self.publisher.own_of(key)?;
+        let own = self.publisher.get(key)?;
         if lane.class() == Class::Info {
             return mixture::wrap(&own.message.encode());
         }
@@ -135,15 +135,13 @@ impl GroupNode {
         let (publisher, instance) = (self.session.node_id(), self.fields.instance_id);
         let base = ObjectKey { sender: publisher, instance, object: ObjectTransportId(0) };
         let class = lane.class();
-        let known = self.stats.ahead_sent as u8;
+        let known = self.foresight.sums();
         let seed = slice::seed(publisher, base, class as u32).wrapping_add(known);
         let ages: Vec<Duration> = terms.iter().map(|term| self.age_of_own(lane, *term)).collect();
         let fec_id = self.fec.id;
         let mixture = Mixture { publisher, instance, class, fec_id, known, seed, terms, sum: &[] };
-        self.write_mixture(mixture, (bytes, &ages), buf);
+        self.write_combined(mixture, (bytes, &ages), buf);
         self.stats.ahead_sent += 1;
-        self.stats.repair_frames_sent += 1;
-        self.stats.repair_bytes_sent += buf.len() as u64;
         self.session.sender().on_spoken(buf.len());
         let longest = bytes.iter().map(Vec::len).max().unwrap_or(0);
         self.foresight.on_sum(self.now, lane, longest);

@@ -56,7 +56,8 @@ impl GroupNode {
         requests.extend(self.stuck(origin, from, timing));
     }
 
-    /// A symbol asked for in vain that is not here either, but parity of its block.
+    /// A symbol asked for in vain: who has it in a publisher's sum alone will pass that on. Gives it as a
+    /// request where parity of its block is here.
     fn stuck(
         &mut self,
         origin: NodeId,
@@ -204,40 +205,37 @@ impl GroupNode {
         while self.repairer.may_send(self.now)
             && let Some(of) = self.pools.due(self.now)
         {
-            if self.write_kept(of, buf) || self.write_answer(of, buf, storage) {
+            let Some(pool) = self.pools.get_mut(of) else { return false };
+            let lent = pool.take_lent(self.now);
+            let answers = pool.due.is_some_and(|due| due <= self.now);
+            if lent.is_some_and(|term| self.write_kept(of, term, buf))
+                || answers && self.write_answer(of, buf, storage)
+            {
                 self.stats.repairs_sent += 1;
                 self.repairer.on_spent(buf.len());
                 return true;
             }
             buf.clear();
-            if let Some(pool) = self.pools.get_mut(of) {
+            if let Some(pool) = self.pools.get_mut(of).filter(|_| answers) {
                 pool.due = None;
             }
         }
         false
     }
 
-    /// A sum of the publisher's, as it came.
-    fn write_kept(&mut self, of: (NodeId, Class), buf: &mut Vec<u8>) -> bool {
+    /// A sum of the publisher's with this term, as it came: of symbols, so that it tells no ages.
+    fn write_kept(&mut self, of: (NodeId, Class), term: u64, buf: &mut Vec<u8>) -> bool {
         let Some(instance) = self.logs.get(&of.0).map(|log| log.instance) else { return false };
-        let Some(pool) = self.pools.get_mut(of) else { return false };
-        let Some(term) = pool.take_lent(self.now) else { return false };
         let origin = (of.0, instance, of.1);
         let Some((mixture, sum)) = self.kept.take(origin, term as u32 & of.1.mask()) else {
             return false;
         };
-        let mixture = Mixture { known: pool.known(), sum: &sum, ..mixture };
-        let mut content = Kind::Mixture.header().to_vec();
-        mixture.append(&mut content);
         let terms = self.terms_of_sum(origin, &mixture);
-        if let Some(pool) = self.pools.get_mut(of) {
-            pool.on_own_sum(self.now, &terms);
-        }
-        let (sender, extensions) = (self.next_fields(), Extensions::default());
-        Application { sender, extensions, content: &content }.encode(buf);
+        let Some(pool) = self.pools.get_mut(of) else { return false };
+        let mixture = Mixture { known: pool.known(), sum: &sum, ..mixture };
+        pool.on_own_sum(self.now, &terms);
+        self.write_mixture(&mixture, &[], buf);
         self.stats.sums_sent += 1;
-        self.stats.repair_frames_sent += 1;
-        self.stats.repair_bytes_sent += buf.len() as u64;
         true
     }
 
@@ -372,14 +370,13 @@ impl GroupNode {
         let seed = slice::seed(self.session.node_id(), base, class as u32).wrapping_add(known);
         let ages: Vec<Duration> = terms.iter().map(|term| self.age_of(origin, *term)).collect();
         let mixture = Mixture { publisher, instance, class, fec_id, known, seed, terms, sum: &[] };
-        self.write_mixture(mixture, (&bytes, &ages), buf);
+        self.write_combined(mixture, (&bytes, &ages), buf);
         self.stats.sums_sent += 1;
-        self.stats.repair_frames_sent += 1;
-        self.stats.repair_bytes_sent += buf.len() as u64;
         true
     }
+
     /// A sum of these bytes, of messages of these ages.
-    pub(super) fn write_mixture(
+    pub(super) fn write_combined(
         &mut self,
         mixture: Mixture<'_>,
         (bytes, ages): (&[Vec<u8>], &[Duration]),
@@ -390,11 +387,17 @@ impl GroupNode {
         let bytes: Vec<&[u8]> = bytes.iter().map(|bytes| &bytes[..]).collect();
         let mut sum = vec![0; bytes.iter().map(|bytes| bytes.len()).max().unwrap_or(0)];
         combine(&factors, &bytes, &mut [&mut sum]);
+        self.write_mixture(&Mixture { sum: &sum, ..mixture }, ages, buf);
+    }
+
+    fn write_mixture(&mut self, mixture: &Mixture<'_>, ages: &[Duration], buf: &mut Vec<u8>) {
         let mut content = Kind::Mixture.header().to_vec();
-        Mixture { sum: &sum, ..mixture }.append(&mut content);
+        mixture.append(&mut content);
         let area = age::extensions_of_sum(ages);
         let sender = self.next_fields();
         let extensions = Extensions::parse(&area).unwrap_or_default();
         Application { sender, extensions, content: &content }.encode(buf);
+        self.stats.repair_frames_sent += 1;
+        self.stats.repair_bytes_sent += buf.len() as u64;
     }
 }

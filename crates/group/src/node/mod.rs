@@ -234,7 +234,7 @@ impl GroupNode {
     /// What the session need not say, or seldom, as others are there now.
     fn spare_words(&mut self) {
         if self.config.announces {
-            let passed_on = self.members.pass_on(self.now);
+            let passed_on = self.members.is_passed_on(self.now);
             let probe_max = PROBE_EACH.saturating_mul(self.members.len() as u32);
             let mut sender = self.session.sender();
             sender.set_flushes_infos(!passed_on);

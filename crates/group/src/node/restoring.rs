@@ -101,7 +101,7 @@ impl GroupNode {
     /// A message of this node's own that can still be repaired.
     #[must_use]
     pub fn own(&self, key: ObjectKey) -> Option<&Description> {
-        self.publisher.get(key)
+        self.publisher.get(key).map(|own| &own.message)
     }
 
     /// The hash that another's message says that its bytes have.

@@ -41,12 +41,17 @@ fn bus() -> Bus {
     bus
 }
 
+/// So many messages, each of so many bytes.
+fn publish(bus: &mut Bus, count: usize, len: usize) {
+    (0..count).for_each(|_| {
+        bus.publish(0, "a", &bytes(len), Options::default());
+    });
+}
+
 #[test]
 fn a_nack_to_who_hears_nobody_is_a_frame_of_fewer_bytes_and_counted_as_such() {
     let mut bus = bus();
-    (0..20).for_each(|_| {
-        bus.publish(0, "a", &bytes(1_400), Options::default());
-    });
+    publish(&mut bus, 20, 1_400);
     let (frames, plain) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
     let (short, long) = (frames.clone(), plain.clone());
     let mut sent = 0;
@@ -65,9 +70,7 @@ fn a_nack_to_who_hears_nobody_is_a_frame_of_fewer_bytes_and_counted_as_such() {
 #[test]
 fn of_blocks_that_are_missing_whole_what_follows_from_sums_is_not_asked_for() {
     let mut bus = bus();
-    (0..4).for_each(|_| {
-        bus.publish(0, "a", &bytes(1_400), Options::default());
-    });
+    publish(&mut bus, 4, 1_400);
     // Its descriptions arrive, its twelve symbols do not; of the sums five do, before it asks again.
     let asks = Rc::new(RefCell::new(Vec::new()));
     let (told, mut sums) = (asks.clone(), 0);
@@ -95,7 +98,7 @@ fn of_blocks_that_are_missing_whole_what_follows_from_sums_is_not_asked_for() {
 #[test]
 fn once_its_publisher_hears_somebody_a_node_that_has_sums_asks_for_all_that_it_lacks() {
     let mut bus = bus();
-    bus.publish(0, "a", &bytes(6_000), Options::default());
+    publish(&mut bus, 1, 6_000);
     // Of its twelve symbols seven follow from as many sums.
     let mut sums = 0;
     bus.run(12, &mut |from, to, message| {
@@ -120,9 +123,7 @@ fn once_its_publisher_hears_somebody_a_node_that_has_sums_asks_for_all_that_it_l
 #[test]
 fn what_nobody_has_comes_from_who_has_parity_of_it() {
     let mut bus = bus();
-    (0..2).for_each(|_| {
-        bus.publish(0, "a", &bytes(8_500), Options::default());
-    });
+    publish(&mut bus, 2, 8_500);
     // One of 34 symbols nobody hears; the parity ahead of its block who keeps all does.
     bus.run(60, &mut |from, to, message| {
         let lost = match message {
@@ -156,9 +157,7 @@ fn place(message: &Message<'_>) -> Option<(u16, u16)> {
 #[test]
 fn what_all_others_missed_follows_from_a_sum_of_its_publisher() {
     let mut bus = bus();
-    (0..4).for_each(|_| {
-        bus.publish(0, "a", &bytes(7_000), Options::default());
-    });
+    publish(&mut bus, 4, 7_000);
     // A symbol of the second message and the third's description nobody hears; who wants them misses
     // every other symbol, too.
     bus.run(60, &mut |from, to, message| {
@@ -176,9 +175,7 @@ fn what_all_others_missed_follows_from_a_sum_of_its_publisher() {
 #[test]
 fn short_messages_that_all_others_missed_follow_and_the_last_ones_are_not_forgotten() {
     let mut bus = bus();
-    (0..40).for_each(|_| {
-        bus.publish(0, "a", &bytes(200), Options::default());
-    });
+    publish(&mut bus, 40, 200);
     bus.run(60, &mut |from, to, message| {
         to == 0 || from == 0 && matches!(place(message), Some((3 | 38, _)))
     });
@@ -190,9 +187,7 @@ fn short_messages_that_all_others_missed_follow_and_the_last_ones_are_not_forgot
 #[test]
 fn what_was_asked_for_in_vain_makes_room_for_what_would_have_followed_from_the_same_sum() {
     let mut bus = bus();
-    (0..4).for_each(|_| {
-        bus.publish(0, "a", &bytes(7_000), Options::default());
-    });
+    publish(&mut bus, 4, 7_000);
     // Where one sum of the last behind all messages arrives a newer symbol is missing as well, which others have.
     let mut sums = 0;
     bus.run(90, &mut move |from, to, message| {
@@ -207,12 +202,8 @@ fn what_was_asked_for_in_vain_makes_room_for_what_would_have_followed_from_the_s
 
 #[test]
 fn who_has_only_a_sum_of_what_it_is_asked_for_passes_that_on() {
-    let mut bus = Bus::new(3);
-    bus.subscribe(2, "#");
-    bus.run(10, &mut |_, to, _| to == 0);
-    (0..4).for_each(|_| {
-        bus.publish(0, "a", &bytes(7_000), Options::default());
-    });
+    let mut bus = bus();
+    publish(&mut bus, 4, 7_000);
     // What nobody has is in a sum that reaches who has not all else of it, and not who does.
     let (passed, mut sums) = (Rc::new(Cell::new(0)), 0);
     let count = passed.clone();
@@ -238,9 +229,7 @@ fn messages_too_long_for_a_frame_of_sums_have_none() {
     bus.nodes[0].0 = GroupNode::new(GroupConfig::default(), jumbo, 1, Time::ZERO);
     bus.subscribe(1, "#");
     bus.run(10, &mut |_, to, _| to == 0);
-    (0..70).for_each(|_| {
-        bus.publish(0, "a", &bytes(3_000), Options::default());
-    });
+    publish(&mut bus, 70, 3_000);
     bus.run(30, &mut |_, to, _| to == 0);
     assert_eq!((bus.messages(1).len(), bus.nodes[0].0.stats().ahead_sent), (70, 0));
 }
@@ -248,11 +237,9 @@ fn messages_too_long_for_a_frame_of_sums_have_none() {
 #[test]
 fn who_is_heard_by_somebody_again_sends_no_sums_ahead_any_more() {
     let mut bus = bus();
-    bus.publish(0, "a", &bytes(200), Options::default());
+    publish(&mut bus, 1, 200);
     bus.run(10, &mut none);
-    (0..40).for_each(|_| {
-        bus.publish(0, "a", &bytes(200), Options::default());
-    });
+    publish(&mut bus, 40, 200);
     bus.run(60, &mut none);
     assert_eq!((bus.messages(2).len(), bus.nodes[0].0.stats().ahead_sent), (41, 0));
 }
