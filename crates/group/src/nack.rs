@@ -20,18 +20,30 @@ use fanfare_wire::{
     nack::{RepairRequests, RequestWriter},
 };
 
-/// Bytes of the requests of one NACK, as of one of the session's own with segments of 1400.
-pub(crate) const NACK_MAX: usize = 1400;
+/// Bytes of the requests of the NACK that is made of one: as of the session's own that tell all, with segments of
+/// 1400. With one segment's, who lacked 300 symbols asked for the first 170, and of these again only for what does not
+/// follow.
+pub(crate) const NACK_MAX: usize = 8 * 1400;
 /// Numbers of one level: more than a NACK of that length has items, most of them runs.
 const NUMBERS_MAX: usize = 4096;
+/// What goes first where not all has room: of what is not described nothing else is asked for.
+const BY_NEED: [usize; LEVELS.len()] = [2, 3, 1, 0];
 const LEVELS: [u8; 4] =
     [RepairLevel::SEGMENT, RepairLevel::BLOCK, RepairLevel::INFO, RepairLevel::OBJECT];
+/// Publisher, instance, how.
+const HEADER: usize = 7;
 const WIDE: u8 = 0x02;
 const CODE_SHIFT: u8 = 2;
 const KNOWN: u8 = 0x0e;
 
-/// Appends what this NACK says, as a frame's content; `false` when it cannot be said this way.
-pub(crate) fn append(nack: &Nack<'_>, coding: (FecId, FieldSize), out: &mut Vec<u8>) -> bool {
+/// Appends what this NACK says, as a frame's content of at most `room` bytes, the oldest first; `false` when it cannot
+/// be said this way.
+pub(crate) fn append(
+    nack: &Nack<'_>,
+    coding: (FecId, FieldSize),
+    room: usize,
+    out: &mut Vec<u8>,
+) -> bool {
     let (fec_id, field) = coding;
     let code = CODES.iter().position(|id| *id == fec_id).unwrap_or(0) as u8;
     if fec_id == FecId::SmallBlockSystematic {
@@ -42,15 +54,21 @@ pub(crate) fn append(nack: &Nack<'_>, coding: (FecId, FieldSize), out: &mut Vec<
     out.extend_from_slice(&nack.feedback.instance_id.0.to_be_bytes());
     out.push(code << CODE_SHIFT | wide);
     let Some(lists) = numbers(nack, field) else { return false };
-    for (level, numbers) in LEVELS.iter().zip(lists).filter(|(_, numbers)| !numbers.is_empty()) {
-        let numbers: Vec<u32> = numbers.into_iter().collect();
-        if !terms::fits(&numbers) {
-            return false;
+    let mut lists = lists.map(|numbers| numbers.into_iter().collect::<Vec<u32>>());
+    let mut room = room.saturating_sub(HEADER);
+    for at in BY_NEED {
+        let numbers = &mut lists[at];
+        numbers.truncate(terms::within(numbers, room.saturating_sub(1)));
+        if !numbers.is_empty() {
+            room -= 1 + terms::len(numbers);
         }
-        out.push(*level);
-        terms::append(&numbers, out);
     }
-    true
+    let told = LEVELS.iter().zip(&lists).filter(|(_, numbers)| !numbers.is_empty());
+    for (level, numbers) in told {
+        out.push(*level);
+        terms::append(numbers, out);
+    }
+    lists.iter().any(|numbers| !numbers.is_empty())
 }
 
 /// What it asks for, for each of the levels.
@@ -175,7 +193,7 @@ mod tests {
     fn short(nack: &[u8]) -> Option<Vec<u8>> {
         let Ok(Message::Nack(nack)) = Message::parse(nack) else { panic!("a NACK") };
         let mut out = Vec::new();
-        append(&nack, (FecId::ReedSolomon8, FieldSize::M8), &mut out).then_some(out)
+        append(&nack, (FecId::ReedSolomon8, FieldSize::M8), 1400, &mut out).then_some(out)
     }
     fn asked(nack: &[u8]) -> Vec<(u8, BTreeSet<u32>)> {
         let Ok(Message::Nack(nack)) = Message::parse(nack) else { panic!("a NACK") };

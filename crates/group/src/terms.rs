@@ -61,9 +61,22 @@ pub(crate) fn len(terms: &[u32]) -> usize {
     1 + groups.sum::<usize>()
 }
 
-/// Whether there are few enough groups of them.
-pub(crate) fn fits(terms: &[u32]) -> bool {
-    u8::try_from(groups(terms).len()).is_ok()
+/// How many of them, from the first, take no more than so many bytes, and no more groups than can be counted.
+pub(crate) fn within(terms: &[u32], room: usize) -> usize {
+    let (mut last, mut bytes, mut count) = (0, 1, 0);
+    for group in groups(terms).into_iter().take(usize::from(u8::MAX)) {
+        let step = u64::from(u32::wrapping_sub(group[0], last));
+        let left = room.saturating_sub(bytes + varint::len(step) + 1).min(GROUP as usize / 8);
+        let end = left as u32 * 8;
+        let fit = group.iter().filter(|term| term.wrapping_sub(group[0]) < end).count();
+        count += fit;
+        if fit < group.len() {
+            break;
+        }
+        last = group[fit - 1];
+        bytes += varint::len(step) + 1 + last.wrapping_sub(group[0]) as usize / 8 + 1;
+    }
+    count
 }
 
 /// Takes up to `max` of them off the front; `None` when they contradict themselves. What is beyond `mask` has
@@ -116,7 +129,12 @@ mod tests {
         assert_eq!(parse(&mut &good[..], u32::MAX, 2), None);
         assert!((0..good.len()).all(|end| parse(&mut &good[..end], u32::MAX, 9).is_none()));
         assert_eq!(parse(&mut &[0][..], u32::MAX, 9), Some(vec![]));
-        assert!(!fits(&(0..300).map(|n| n * 1000).collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn of_more_groups_than_can_be_counted_the_first_are_told() {
+        let far: Vec<u32> = (0..300).map(|n| n * 1000).collect();
+        assert_eq!((within(&far, usize::MAX), within(&far, 1), within(&[], 0)), (255, 0, 0));
     }
 
     proptest! {
@@ -129,6 +147,12 @@ mod tests {
             let terms: Vec<u32> = terms.into_iter().collect();
             let bytes = bytes(&terms);
             prop_assert_eq!(bytes.len(), len(&terms));
+            prop_assert_eq!(within(&terms, bytes.len()), terms.len());
+            for room in 1..bytes.len() {
+                let fit = within(&terms, room);
+                prop_assert!(fit < terms.len());
+                prop_assert!(fit == 0 || len(&terms[..fit]) <= room && len(&terms[..=fit]) > room);
+            }
             prop_assert_eq!(parse(&mut &bytes[..], u32::MAX, terms.len()), Some(terms));
         }
     }

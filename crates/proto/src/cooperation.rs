@@ -204,7 +204,8 @@ impl ReceiverHandle<'_> {
     }
 
     /// Whether a NACK to this sender tells all that is missing, also what others have asked for already: who
-    /// answers with sums counts what each lacks. It is still suppressed when others have asked for all.
+    /// answers with sums counts what each lacks. It is still suppressed when others have asked for all. Its requests
+    /// may be eight times as long as a segment: who has it sent sees to it that what goes fits.
     pub fn ask_in_full(&mut self, sender: NodeId, in_full: bool) {
         if let Some(receiver) = &mut self.session.receiver {
             receiver.ask_in_full(sender, in_full);

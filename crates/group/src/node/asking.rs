@@ -1,6 +1,6 @@
 //! What a node that has sums asks for: what will follow from the rest by these, it leaves out.
 
-use super::GroupNode;
+use super::{GroupNode, relaying::COMMAND};
 use crate::{
     equations::Origin,
     frame::Kind,
@@ -14,7 +14,7 @@ use alloc::{
 use core::ops::RangeInclusive;
 use fanfare_proto::ObjectKey;
 use fanfare_wire::{
-    EncodingSymbolId, FecId, FecPayloadId, FieldSize, Nack, ObjectTransportId, RepairForm,
+    EncodingSymbolId, FecId, FecPayloadId, FieldSize, Message, Nack, ObjectTransportId, RepairForm,
     RepairItem, RepairLevel, RepairRequest, SourceBlockNumber, cmd::Application, ext::Extensions,
     nack::RequestWriter,
 };
@@ -31,23 +31,33 @@ struct Shortening {
 }
 
 impl GroupNode {
-    /// A NACK of this node's own as it is to be sent; `None` when it is right as it is. Who is answered
-    /// with parity asks for all that it lacks: sums over several objects and parity do not add up.
-    pub(super) fn shortened(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
+    /// A NACK of this node's own as it is to be sent; `None` when it is right as it is.
+    pub(super) fn own_nack(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
         let (publisher, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
-        if !self.answers_with_sums(publisher) {
-            return None;
+        if self.answers_with_sums(publisher) {
+            for class in [Class::Info, Class::Symbol] {
+                self.equations.on_asked((publisher, instance, class));
+            }
         }
-        for class in [Class::Info, Class::Symbol] {
-            self.equations.on_asked((publisher, instance, class));
-        }
-        let follow = |class| self.equations.follows((publisher, instance, class));
+        // What is not told in few bytes has no room for all.
+        self.condensed(nack).or_else(|| self.shortened(nack, self.config.frame_max))
+    }
+
+    /// Without what follows, in `room` bytes of requests; `None` when it is so as it is. Who is answered with parity
+    /// asks for all that it lacks: sums over several objects and parity do not add up.
+    fn shortened(&mut self, nack: &Nack<'_>, room: usize) -> Option<Vec<u8>> {
+        let (publisher, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
+        let sums = self.answers_with_sums(publisher);
+        let follow = |class| match sums {
+            true => self.equations.follows((publisher, instance, class)),
+            false => BTreeSet::new(),
+        };
         let (infos, symbols) = (follow(Class::Info), follow(Class::Symbol));
-        if infos.is_empty() && symbols.is_empty() {
+        if infos.is_empty() && symbols.is_empty() && nack.requests.len() <= room {
             return None;
         }
         let (fec_id, field) = self.coding_of(nack)?;
-        let writer = RequestWriter::new(fec_id, field, NACK_MAX);
+        let writer = RequestWriter::new(fec_id, field, room);
         let blocks = asked_of_blocks(nack, field);
         let mut shortening = Shortening { writer, field, infos, symbols, blocks };
         for request in nack.requests.iter() {
@@ -84,13 +94,20 @@ impl GroupNode {
     }
 
     /// A NACK of this node's own in fewer bytes, where its publisher would not hear it anyway.
-    pub(super) fn condensed(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
+    fn condensed(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
         if !self.members.hears_nobody(nack.feedback.server_id) {
             return None;
         }
         let coding = self.coding_of(nack)?;
+        let shortened = self.shortened(nack, NACK_MAX);
+        let shortened = shortened.as_ref().map(|bytes| Message::parse(bytes));
+        let nack = match &shortened {
+            Some(Ok(Message::Nack(shortened))) => shortened,
+            _ => nack,
+        };
         let mut content = Kind::Nack.header().to_vec();
-        if !nack::append(nack, coding, &mut content) {
+        let room = self.config.frame_max.saturating_sub(COMMAND + content.len());
+        if !nack::append(nack, coding, room, &mut content) {
             return None;
         }
         let mut out = Vec::new();

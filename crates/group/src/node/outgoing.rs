@@ -111,13 +111,7 @@ impl GroupNode {
         let members = self.members.len();
         let timing = timing_of(self.session.receiver().rumour(origin), members);
         self.repairer.on_own_request(self.now, origin, timing);
-        match self.shortened(&nack) {
-            Some(shortened) => {
-                let Ok(Message::Nack(nack)) = Message::parse(&shortened) else { return None };
-                self.condensed(&nack).or(Some(shortened))
-            }
-            None => self.condensed(&nack),
-        }
+        self.own_nack(&nack)
     }
 
     fn poll_repair(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {

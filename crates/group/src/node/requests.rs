@@ -1,13 +1,16 @@
 //! What others ask an origin for, and what of it this node may answer.
 
 use super::{GroupNode, timing};
-use crate::demand::{Part, Request, Wanted};
+use crate::{
+    demand::{Part, Request, Wanted},
+    nack::NACK_MAX,
+};
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{ObjectKey, RunSet};
 use fanfare_wire::{Nack, RepairForm, RepairItem, RepairLevel};
 
-/// Items heeded in one NACK: as many as one of 1400 bytes has.
-const ITEMS_MAX: usize = 192;
+/// Items heeded in one NACK: as many as one that tells all has.
+const ITEMS_MAX: usize = NACK_MAX / 8;
 /// Things that one NACK can ask for, when its items name whole objects.
 const WANTED_MAX: usize = 4096;
 

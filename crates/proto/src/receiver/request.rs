@@ -13,6 +13,10 @@ use fanfare_wire::{
 /// Room for requests while the segment size is unknown, as NRL.
 const ROOM_UNKNOWN: usize = 40;
 
+/// A NACK that tells all has room for as many times the requests of another: who shortens it takes out what need
+/// not be asked for, which others are told in an eighth of the bytes.
+const IN_FULL: usize = 8;
+
 /// How a sender codes, as last heard: what requests need to name things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Coding {
@@ -24,6 +28,8 @@ pub(crate) struct Coding {
     pub(crate) max_block_len: u16,
     /// What is asked for in the place of a missing source symbol.
     pub(crate) naming: Naming,
+    /// All that is missing is told, in more than one segment if need be.
+    pub(crate) in_full: bool,
 }
 
 /// Which missing source symbols are asked for by name, not by parity in their place.
@@ -55,6 +61,7 @@ impl Coding {
             segment_size: Some(format.fti.segment_size),
             max_block_len: format.fti.max_block_len,
             naming: Naming::Parity,
+            in_full: false,
         }
     }
     /// With nothing but the encoding id known. NRL's receivers take GF(2^16) for id 2 then.
@@ -63,11 +70,13 @@ impl Coding {
             FecId::ReedSolomonM => FieldSize::M16,
             FecId::ReedSolomon8 | FecId::SmallBlockSystematic => FieldSize::M8,
         };
-        Self { fec_id, field, segment_size: None, max_block_len: 0, naming: Naming::Parity }
+        let (segment_size, max_block_len) = (None, 0);
+        Self { fec_id, field, segment_size, max_block_len, naming: Naming::Parity, in_full: false }
     }
     /// Bytes that the requests of one NACK may have: more is left for the next cycle.
     fn room(&self) -> usize {
-        self.segment_size.map_or(ROOM_UNKNOWN, |bytes| usize::from(bytes).max(ROOM_UNKNOWN))
+        let segment = self.segment_size.map_or(0, usize::from).max(ROOM_UNKNOWN);
+        segment * if self.in_full { IN_FULL } else { 1 }
     }
     fn whole(&self, block: u32) -> FecPayloadId {
         let block_len = match self.fec_id {

@@ -129,7 +129,7 @@ impl RemoteSender {
         // latest.
         let mut needs = needs_before(objects, limit);
         let coding = needs.find_map(|need| need.format().map(Coding::of)).unwrap_or(latest);
-        let coding = Coding { naming, ..coding };
+        let coding = Coding { naming, in_full: self.in_full, ..coding };
         match self.in_full {
             // Who answers counts what each lacks.
             true => request::encode(coding, &Overheard::default(), needs_before(objects, limit)),

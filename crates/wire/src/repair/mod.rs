@@ -237,6 +237,11 @@ impl<'a> RepairRequests<'a> {
             Some(request)
         })
     }
+    /// Bytes that they take.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
     /// Whether nothing is asked for.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -243,3 +243,44 @@ fn who_is_heard_by_somebody_again_sends_no_sums_ahead_any_more() {
     bus.run(60, &mut none);
     assert_eq!((bus.messages(2).len(), bus.nodes[0].0.stats().ahead_sent), (41, 0));
 }
+
+/// What one that gets every second symbol of forty messages, and no sum, asks for each time: in frames, and in NACKs.
+fn asked_of_many(lost: impl Fn(&Message<'_>) -> bool) -> [Vec<(usize, usize)>; 2] {
+    let mut bus = Bus::new(3);
+    bus.subscribe(2, "#");
+    bus.run(10, &mut |_, to, message| to == 0 || lost(message));
+    publish(&mut bus, 40, 6_000);
+    let asks = Rc::new(RefCell::new([Vec::new(), Vec::new()]));
+    let (told, mut symbols) = (asks.clone(), 0);
+    bus.run(120, &mut move |from, to, message| {
+        let heard = frame(message);
+        match (message, &heard) {
+            (_, Some(Frame::Nack(bytes))) if (from, to) == (2, 1) => {
+                told.borrow_mut()[0].push((asked(bytes).0, bytes.len()));
+            }
+            (Message::Nack(nack), _) if (from, to) == (2, 1) => {
+                told.borrow_mut()[1].push((asked_by(nack).0, nack.requests.len()));
+            }
+            _ => {}
+        }
+        symbols += usize::from(to == 2 && matches!(message, Message::Data(_)));
+        let brings = matches!(heard, Some(Frame::Mixture(_) | Frame::Sum(_) | Frame::Repair(_)));
+        let odd = matches!(message, Message::Data(_)) && symbols % 2 == 1;
+        to == 0 || to == 2 && (odd || brings) || lost(message)
+    });
+    asks.take()
+}
+
+#[test]
+fn who_lacks_more_than_one_nack_can_name_asks_for_all_of_it_in_a_short_frame() {
+    let [frames, _] = asked_of_many(|_| false);
+    let most = frames.iter().max().unwrap();
+    assert!(most.0 >= 240 && most.1 <= 400, "{frames:?}");
+}
+
+#[test]
+fn what_is_asked_for_of_who_has_not_told_whom_it_hears_fits_into_a_frame() {
+    let [frames, nacks] = asked_of_many(|message| matches!(frame(message), Some(Frame::State(_))));
+    let most = nacks.iter().max().unwrap();
+    assert!(frames.is_empty() && most.0 > 100 && most.1 <= 1400, "{nacks:?}");
+}
