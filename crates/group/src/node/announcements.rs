@@ -4,7 +4,6 @@ use super::GroupNode;
 use crate::{
     demand::{Part, Request},
     event::Event,
-    patience::Patience,
     source_log::SourceLog,
     state::{Holding, State},
 };
@@ -119,7 +118,7 @@ impl GroupNode {
             }
             if self.asker.is_silent(self.now, origin) || self.repairer.is_deaf(origin) {
                 let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
-                let patience = Patience::grace(timing.grtt, timing.backoff);
+                let patience = self.awaited(origin, timing);
                 self.asker.on_promise(self.now, origin, patience);
             }
         }

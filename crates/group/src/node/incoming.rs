@@ -119,7 +119,7 @@ impl GroupNode {
 
     fn origin_lives(&mut self, origin: NodeId, sender: &SenderFields) {
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
-        let patience = Patience::grace(timing.grtt, timing.backoff);
+        let patience = self.awaited(origin, timing);
         self.asker.on_heard(self.now, origin, patience);
         let deaf = self.repairer.is_deaf(origin);
         self.ask(origin, deaf);
@@ -130,6 +130,16 @@ impl GroupNode {
     pub(super) fn answers_with_sums(&self, origin: NodeId) -> bool {
         let untold = self.members.has_not_told(origin) && self.repairer.is_deaf(origin);
         self.members.hears_nobody(origin) || untold
+    }
+
+    /// How long nothing has to come of an origin before it is asked for again. Who is answered with sums asks as often as
+    /// while the origin speaks, which is as often as the session lets it: what it lacks may be in none of those that
+    /// come, and who answers counts what each has asked for.
+    pub(super) fn awaited(&self, origin: NodeId, timing: OriginTiming) -> Duration {
+        match self.answers_with_sums(origin) {
+            true => timing.window(),
+            false => Patience::grace(timing.grtt, timing.backoff),
+        }
     }
 
     /// How an origin is asked from now on: by name when others answer for it, in full when with sums across objects.
@@ -288,7 +298,7 @@ impl GroupNode {
         self.ask(origin, deaf);
         if new {
             self.stats.repairs_useful += 1;
-            let patience = Patience::grace(timing.grtt, timing.backoff);
+            let patience = self.awaited(origin, timing);
             self.asker.on_progress(self.now, origin, patience);
         }
     }

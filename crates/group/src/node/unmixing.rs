@@ -8,7 +8,6 @@ use crate::{
     description::Description,
     equations::{Origin, Taken},
     mixture::{self, BLOCKS_MAX, Class, Mixture, key_of, place_of},
-    patience::Patience,
     repairer::{OriginTiming, Voice},
 };
 use alloc::{collections::BTreeMap, vec, vec::Vec};
@@ -66,7 +65,7 @@ impl GroupNode {
             Taken::Known | Taken::Full => {}
             Taken::New(found) => {
                 self.stats.repairs_useful += 1;
-                let patience = Patience::grace(timing.grtt, timing.backoff);
+                let patience = self.awaited(publisher, timing);
                 self.asker.on_progress(self.now, publisher, patience);
                 let ages = |term: u32| {
                     let which = mixture.terms.iter().position(|other| *other == term);

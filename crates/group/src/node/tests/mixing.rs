@@ -284,3 +284,15 @@ fn what_is_asked_for_of_who_has_not_told_whom_it_hears_fits_into_a_frame() {
     let most = nacks.iter().max().unwrap();
     assert!(frames.is_empty() && most.0 > 100 && most.1 <= 1400, "{nacks:?}");
 }
+
+#[test]
+fn of_who_cannot_hear_it_a_node_waits_no_longer_than_others_back_off() {
+    let mut bus = bus();
+    publish(&mut bus, 1, 200);
+    bus.run(10, &mut |_, to, _| to == 0);
+    let timing = timing(2, QuantizedRtt::from_nanos(100_000_000), 4, GroupSize::from_receivers(10));
+    let awaited = |bus: &Bus| bus.nodes[2].0.awaited(NodeId(1), timing);
+    assert_eq!(awaited(&bus), timing.window());
+    bus.run(30, &mut none);
+    assert_eq!(awaited(&bus), crate::patience::Patience::grace(timing.grtt, timing.backoff));
+}
