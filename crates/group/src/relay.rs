@@ -7,10 +7,7 @@
 //! group in which all hear each other nobody passes anything on.
 
 use crate::repairer::OriginTiming;
-use alloc::{
-    collections::{BTreeMap, BTreeSet},
-    vec::Vec,
-};
+use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{NodeId, ObjectKey, Time, rng::Rng};
 
 /// A turn is this part of a GRTT: as long as one short message takes on a slow radio, behind what is
@@ -26,8 +23,6 @@ struct Waiting {
     due: Time,
     /// Who was heard to send it, its publisher among them.
     senders: Vec<NodeId>,
-    /// Nodes that hear us, and none of those who sent it as far as we heard.
-    beyond: BTreeSet<NodeId>,
 }
 
 /// The machine.
@@ -36,15 +31,9 @@ pub(crate) struct Relay {
     waiting: BTreeMap<ObjectKey, Waiting>,
 }
 
-/// Of those who could pass a message on: whom this node would reach, and how many are before it.
-pub(crate) trait Neighbours {
-    /// Nodes that hear us, and none of these.
-    fn beyond(&self, senders: &[NodeId]) -> BTreeSet<NodeId>;
-    /// How many others would reach more.
-    fn rank(&self, senders: &[NodeId]) -> u32;
-    /// Whether others that come before us reach all of these, too, by themselves.
-    fn is_spare(&self, senders: &[NodeId], beyond: &BTreeSet<NodeId>) -> bool;
-}
+/// Of those who could pass a message on that these were heard to send: how many come before this node;
+/// `None`: it need not.
+pub(crate) type Prospect<'a> = &'a dyn Fn(&[NodeId]) -> Option<u32>;
 
 impl Relay {
     /// A message is new here, from one of these nodes, its publisher among them.
@@ -52,36 +41,33 @@ impl Relay {
         &mut self,
         now: Time,
         (key, senders): (ObjectKey, Vec<NodeId>),
-        neighbours: &dyn Neighbours,
-        (timing, rng): (OriginTiming, &mut Rng),
+        prospect: Prospect<'_>,
+        chance: (OriginTiming, &mut Rng),
     ) {
-        let beyond = neighbours.beyond(&senders);
-        let spare = beyond.is_empty() || neighbours.is_spare(&senders, &beyond);
-        if !spare && self.waiting.len() < WAITING_MAX {
-            let due = turn(now, neighbours.rank(&senders), (timing, rng));
-            self.waiting.insert(key, Waiting { due, senders, beyond });
+        let room = self.waiting.len() < WAITING_MAX;
+        if let Some(before) = prospect(&senders).filter(|_| room) {
+            let due = turn(now, before, chance);
+            self.waiting.insert(key, Waiting { due, senders });
         }
     }
 
-    /// Somebody sends it again: whoever hears that node has it now, and those who reach most of the
+    /// Somebody sends it again: whoever hears that node is likely to have it now, and those who reach most of the
     /// others come first.
     pub(crate) fn on_again(
         &mut self,
         now: Time,
         (key, sender): (ObjectKey, NodeId),
-        neighbours: &dyn Neighbours,
-        (timing, rng): (OriginTiming, &mut Rng),
+        prospect: Prospect<'_>,
+        chance: (OriginTiming, &mut Rng),
     ) {
         let Some(waiting) = self.waiting.get_mut(&key) else { return };
         if waiting.senders.contains(&sender) || waiting.senders.len() >= SENDERS_MAX {
             return;
         }
         waiting.senders.push(sender);
-        waiting.beyond = neighbours.beyond(&waiting.senders);
-        if waiting.beyond.is_empty() || neighbours.is_spare(&waiting.senders, &waiting.beyond) {
-            self.waiting.remove(&key);
-        } else {
-            waiting.due = turn(now, neighbours.rank(&waiting.senders), (timing, rng));
+        match prospect(&waiting.senders) {
+            Some(before) => waiting.due = turn(now, before, chance),
+            None => self.forget(key),
         }
     }
 

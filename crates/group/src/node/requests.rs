@@ -32,7 +32,6 @@ impl GroupNode {
             let request = Request { unheard, ..request };
             let lacking = match wanted.1 {
                 Part::Info => {
-                    self.members.on_missed(self.now, feedback.source_id);
                     0
                 }
                 Part::Block(block) => match self.session.receiver().held(wanted.0, block) {
