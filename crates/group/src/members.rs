@@ -241,10 +241,28 @@ impl Members {
         self.heard_by.get(&node)
     }
 
-    /// Nodes within reach, by id.
-    pub(crate) fn near(&self, now: Time) -> impl Iterator<Item = NodeId> + '_ {
-        let near = self.members.iter().filter(move |(_, member)| self.is_near(now, member));
-        near.map(|(node, _)| *node)
+    /// Whether it counts on us, and on none of these.
+    pub(crate) fn is_beyond(&self, node: NodeId, senders: &[NodeId]) -> bool {
+        self.members.get(&node).is_some_and(|member| {
+            let hears = |sender| member.hears.contains(sender);
+            hears(self.own) && !senders.iter().any(|sender| hears(*sender))
+        })
+    }
+
+    /// Nodes that are there, by id.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.members.keys().copied()
+    }
+
+    /// Who of these is likely to be there still.
+    pub(crate) fn reached(&self, now: Time, list: &Shares) -> Shares {
+        let mut still = Shares::default();
+        for (node, share) in list.iter() {
+            let Some(member) = self.members.get(&node) else { continue };
+            let usual = member.silence.unwrap_or(self.life).max(SILENCE_MIN / SILENCES);
+            still.set(node, Share::new(after_silence(share.get(), now.since(member.heard), usual)));
+        }
+        still
     }
 
     /// The share of its messages that arrives here.

@@ -11,7 +11,7 @@ use fanfare_proto::{NodeId, ObjectKey, Time};
 
 /// Passing on is worth as much as a single node that gets it, with a chance of six in ten, and others less.
 /// Chances count as their squares: one who surely lacks it is worth more than two who may.
-const WORTH: f32 = 0.8;
+const WORTH: f32 = 0.3;
 /// Who has it with this chance may be the one who passes it on.
 const HAS: f32 = 0.5;
 
@@ -50,13 +50,15 @@ impl Members {
     pub(crate) fn prospect(&self, now: Time, senders: &[NodeId], key: ObjectKey) -> Option<u32> {
         let nobody = Shares::default();
         let own = self.heard_by(self.own()).unwrap_or(&nobody);
-        let near = self.near(now).filter(|node| !senders.contains(node));
+        let near = self.nodes().filter(|node| !senders.contains(node));
         let mut lacking = Lacking(near.map(|node| (node, 1.0)).collect());
         for sender in senders {
             lacking.heard(self.heard_by(*sender).unwrap_or(&nobody), 1.0);
         }
+        let own = &self.reached(now, own);
         let worth = lacking.worth(own);
-        if worth < WORTH {
+        let beyond = lacking.0.iter().any(|(node, _)| self.is_beyond(*node, senders));
+        if worth < WORTH || !beyond {
             return None;
         }
         let place = |node: NodeId| slice::offset(node, key, 0, usize::MAX);
