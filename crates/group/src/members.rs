@@ -107,10 +107,10 @@ impl Member {
         (self.heard, self.words) = (now, words);
         silence >= WORD
     }
-    /// The share of its messages that arrives, now that it has been silent for so long.
-    fn share(&self, now: Time, life: Duration) -> f32 {
+    /// A share of messages from it or to it, now that it has been silent for so long.
+    fn lately(&self, share: f32, now: Time, life: Duration) -> f32 {
         let usual = self.silence.unwrap_or(life).max(SILENCE_MIN / SILENCES);
-        after_silence(self.share, now.since(self.heard), usual)
+        after_silence(share, now.since(self.heard), usual)
     }
     /// Whether it is within reach now, as far as one can know.
     fn is_near(&self, now: Time, life: Duration, words: u64) -> bool {
@@ -254,20 +254,18 @@ impl Members {
         self.members.keys().copied()
     }
 
-    /// Who of these is likely to be there still.
+    /// Who of these is likely to be there still: who has long been silent may be out of reach.
     pub(crate) fn reached(&self, now: Time, list: &Shares) -> Shares {
-        let mut still = Shares::default();
-        for (node, share) in list.iter() {
-            let Some(member) = self.members.get(&node) else { continue };
-            let usual = member.silence.unwrap_or(self.life).max(SILENCE_MIN / SILENCES);
-            still.set(node, Share::new(after_silence(share.get(), now.since(member.heard), usual)));
-        }
-        still
+        let still = |(node, share): (NodeId, Share)| {
+            let share = self.members.get(&node)?.lately(share.get(), now, self.life);
+            Some((node, Share::new(share)))
+        };
+        list.iter().filter_map(still).collect()
     }
 
     /// The share of its messages that arrives here.
     pub(crate) fn share_of(&self, now: Time, node: NodeId) -> f32 {
-        self.members.get(&node).map_or(0.0, |member| member.share(now, self.life))
+        self.members.get(&node).map_or(0.0, |member| member.lately(member.share, now, self.life))
     }
 
     /// Whether what we say is passed on: a node near us that hears us hears others, too, that do not.
@@ -298,11 +296,8 @@ impl Members {
         let counted = |node| (node, true);
         let little = self.members.iter().filter(|(_, member)| !self.is_near(now, member));
         let all = names.into_iter().map(counted).chain(little.map(|(node, _)| (*node, false)));
-        let hearing = |(node, counts)| Hearing {
-            node,
-            share: Share::new(self.share_of(now, node)),
-            counts,
-        };
+        let hearing =
+            |(node, counts)| Hearing { node, share: Share::new(self.share_of(now, node)), counts };
         all.map(hearing).filter(|h| h.counts || h.share > Share::NONE).collect()
     }
 
@@ -341,12 +336,6 @@ fn unlist(heard_by: &mut BTreeMap<NodeId, Shares>, node: NodeId, by: NodeId) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_proto::{InstanceId, ObjectTransportId};
-
-    fn key() -> ObjectKey {
-        let (instance, object) = (InstanceId(1), ObjectTransportId(0));
-        ObjectKey { sender: NodeId(2), instance, object }
-    }
     fn at(s: u64) -> Time {
         Time::ZERO + Duration::from_secs(s)
     }
@@ -364,6 +353,11 @@ mod tests {
         fn events(&mut self) -> Vec<Event> {
             self.1.drain(..).collect()
         }
+    }
+
+    /// How many are counted on.
+    fn counted(members: &mut Members, s: u64) -> usize {
+        members.name(at(s), 9).iter().filter(|hearing| hearing.counts).count()
     }
 
     #[test]
@@ -385,7 +379,7 @@ mod tests {
         world.hear(0, 2);
         world.events();
         let say = |world: &mut World, names: &[u32], all| {
-            let names: Vec<NodeId> = names.iter().map(|n| NodeId(*n)).collect();
+            let names: Vec<Hearing> = names.iter().map(|n| Hearing::all_of(NodeId(*n))).collect();
             world.0.on_hears(NodeId(2), (&names, all), &mut world.1);
             world.events()
         };
@@ -401,7 +395,7 @@ mod tests {
         world.hear(0, 2);
         let mut send = |numbers: core::ops::Range<u16>, step: usize| {
             numbers.step_by(step).for_each(|n| world.0.on_sequence(NodeId(2), Sequence(n)));
-            world.0.name(at(0), 9).len()
+            counted(&mut world.0, 0)
         };
         assert_eq!(send(0..100, 1), 1);
         assert_eq!(send(100..400, 5), 0);
@@ -420,13 +414,13 @@ mod tests {
         }
         let mut send = |numbers: core::ops::Range<u16>, step: usize| {
             numbers.step_by(step).for_each(|n| world.0.on_sequence(NodeId(2), Sequence(n)));
-            world.0.name(at(0), 9).len()
+            counted(&mut world.0, 0)
         };
         assert_eq!(send(0..100, 2), 1);
         // Six lost in a row.
         assert_eq!((send(107..108, 1), send(108..120, 2)), (1, 1));
         assert_eq!(send(120..400, 8), 0);
-        world.0.on_hears(NodeId(2), (&[NodeId(3)], true), &mut world.1);
+        world.0.on_hears(NodeId(2), (&[Hearing::all_of(NodeId(3))], true), &mut world.1);
         assert!(!world.0.hears_nobody(NodeId(2)));
     }
 
@@ -439,9 +433,9 @@ mod tests {
         );
         (0..5).for_each(|n| world.hear(10 * n, 2));
         world.hear(40, 3);
-        assert_eq!(world.0.name(at(71), 9).len(), 2, "nobody spoke since");
+        assert_eq!(counted(&mut world.0, 71), 2, "nobody spoke since");
         (60..67).for_each(|s| world.hear(s, 3));
-        assert_eq!((world.0.name(at(70), 9).len(), world.0.name(at(71), 9).len()), (2, 1));
+        assert_eq!((counted(&mut world.0, 70), counted(&mut world.0, 71)), (2, 1));
         assert_eq!(world.0.len(), 2);
         let stats = &mut world.2;
         assert_eq!(world.0.on_heard(at(90), NodeId(2), &mut world.1, stats), Heard::Again);
@@ -452,22 +446,19 @@ mod tests {
         let mut world = World::new();
         for (node, hears) in lists {
             world.hear(0, *node);
-            let hears: Vec<NodeId> = hears.iter().map(|n| NodeId(*n)).collect();
+            let hears: Vec<Hearing> = hears.iter().map(|n| Hearing::all_of(NodeId(*n))).collect();
             world.0.on_hears(NodeId(*node), (&hears, true), &mut world.1);
         }
         world.0.name(at(0), 99);
         world
-    }
-    fn ids(nodes: &BTreeSet<NodeId>) -> Vec<u32> {
-        nodes.iter().map(|node| node.0).collect()
     }
 
     #[test]
     fn beyond_a_senders_reach_is_who_hears_us_and_not_it() {
         // 2 sends; 3 hears both, 4 only us, 5 neither.
         let world = neighbourhood(&[(2, &[1, 3]), (3, &[1, 2]), (4, &[1]), (5, &[])]);
-        assert_eq!(ids(&world.0.beyond(at(0), &[NodeId(2)])), [4]);
-        assert_eq!(ids(&world.0.beyond(at(0), &[NodeId(2), NodeId(1)])), []);
+        let beyond = |node| world.0.is_beyond(NodeId(node), &[NodeId(2)]);
+        assert_eq!([3, 4, 5].map(beyond), [false, true, false]);
         assert!(world.0.is_unheard(NodeId(2), NodeId(4)), "2 says whom it hears");
         assert!(!world.0.is_unheard(NodeId(5), NodeId(4)), "5 does not");
     }
@@ -484,26 +475,11 @@ mod tests {
     }
 
     #[test]
-    fn who_is_heard_by_fewer_is_spare_while_others_reach_the_same_and_nobody_misses_it() {
-        // 2 sends; 3, with more neighbours than we have, reaches 4 as we do.
-        let near: &[(u32, &[u32])] =
-            &[(2, &[1, 3]), (3, &[1, 2, 4, 6, 7]), (4, &[1, 3]), (6, &[3])];
-        let mut world = neighbourhood(near);
-        let (senders, key) = ([NodeId(2)], key());
-        let beyond = world.0.beyond(at(0), &senders);
-        assert_eq!(ids(&beyond), [4]);
-        assert!(world.0.is_spare(at(0), &senders, &beyond));
-        assert_eq!(world.0.rank(at(0), &senders, key), 1, "3 is before us");
-        world.0.on_missed(at(0), NodeId(4));
-        assert!(!world.0.is_spare(at(1), &senders, &beyond));
-    }
-
-    #[test]
     fn names_that_do_not_fit_take_turns() {
         let mut world = World::new();
         (2..7).for_each(|node| world.hear(0, node));
         let turns: Vec<Vec<u32>> =
-            (0..3).map(|_| world.0.name(at(0), 2).iter().map(|n| n.0).collect()).collect();
+            (0..3).map(|_| world.0.name(at(0), 2).iter().map(|n| n.node.0).collect()).collect();
         assert_eq!(turns, [[2, 3], [4, 5], [6, 2]]);
     }
 }

@@ -2,8 +2,8 @@
 //! whose radio does not reach everybody.
 //!
 //! Announcements say who hears whom. Who hears a message that is new to it, and is heard by nodes that
-//! are beyond the reach of who sent it, passes it on when it is its turn: first those who reach most of
-//! these nodes, unless others have meanwhile reached all (scalable broadcast, Peng and Lu 2000). In a
+//! are beyond the reach of who sent it, passes it on when it is its turn, if that is worth it still (`prospect`):
+//! first those to whom it is worth most (scalable broadcast, Peng and Lu 2000). In a
 //! group in which all hear each other nobody passes anything on.
 
 use crate::repairer::OriginTiming;
@@ -104,68 +104,41 @@ mod tests {
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
-    /// Others reach whom this one is among.
-    const SPARE: NodeId = NodeId(99);
     const TIMING: OriginTiming =
         OriginTiming { grtt: Duration::from_millis(100), backoff: 4, group: 10, members: 10 };
 
-    /// Whom we would reach when these have sent it, and how many others would reach more.
-    struct World(Vec<(Vec<u32>, Vec<u32>, u32)>);
-
-    impl World {
-        fn of(&self, senders: &[NodeId]) -> (BTreeSet<NodeId>, u32) {
-            let ids: Vec<u32> = senders.iter().map(|node| node.0).collect();
-            let known = self.0.iter().find(|(sent, ..)| *sent == ids).unwrap();
-            (known.1.iter().map(|id| NodeId(*id)).collect(), known.2)
-        }
-    }
-    impl Neighbours for World {
-        fn beyond(&self, senders: &[NodeId]) -> BTreeSet<NodeId> {
-            self.of(senders).0
-        }
-        fn rank(&self, senders: &[NodeId]) -> u32 {
-            self.of(senders).1
-        }
-        fn is_spare(&self, _: &[NodeId], beyond: &BTreeSet<NodeId>) -> bool {
-            beyond.contains(&SPARE)
-        }
-    }
-
-    fn heard(world: &World) -> (Relay, Rng) {
+    /// After node 1 was heard to send it.
+    fn heard(before: Option<u32>) -> (Relay, Rng) {
         let (mut relay, mut rng) = (Relay::default(), Rng::new(1));
         let from = Vec::from([NodeId(1)]);
-        relay.on_new(Time::ZERO, (KEY, from), world, (TIMING, &mut rng));
+        relay.on_new(Time::ZERO, (KEY, from), &|_| before, (TIMING, &mut rng));
         (relay, rng)
     }
-    fn world(beyond: &[u32], rank: u32) -> World {
-        World(Vec::from([(Vec::from([1]), beyond.to_vec(), rank)]))
+
+    #[test]
+    fn who_is_first_is_first_and_who_need_not_says_nothing() {
+        let due = |before| heard(before).0.next_timeout();
+        assert!(due(Some(0)).unwrap() <= Time::ZERO + TIMING.grtt / TURNS);
+        assert!(due(Some(3)).unwrap() >= Time::ZERO + TIMING.grtt / TURNS * 3);
+        assert_eq!(due(None), None);
     }
 
     #[test]
-    fn who_reaches_most_is_first_and_who_reaches_nobody_says_nothing() {
-        let due = |beyond: &[u32], rank| heard(&world(beyond, rank)).0.next_timeout();
-        assert!(due(&[2, 3], 0).unwrap() <= Time::ZERO + TIMING.grtt / TURNS);
-        assert!(due(&[2], 3).unwrap() >= Time::ZERO + TIMING.grtt / TURNS * 3);
-        assert_eq!(due(&[], 0), None);
-        assert_eq!(due(&[2, 99], 0), None, "it is spare");
-    }
-
-    #[test]
-    fn when_others_have_reached_all_it_is_not_passed_on() {
-        let mut world = world(&[4, 5], 5);
-        world.0.push((Vec::from([1, 2]), Vec::from([5]), 0));
-        world.0.push((Vec::from([1, 2, 3]), Vec::new(), 0));
-        let (mut relay, mut rng) = heard(&world);
+    fn when_others_have_passed_it_on_it_is_reckoned_anew() {
+        let (mut relay, mut rng) = heard(Some(5));
         let before = relay.next_timeout();
-        relay.on_again(Time::ZERO, (KEY, NodeId(2)), &world, (TIMING, &mut rng));
+        let prospect = |senders: &[NodeId]| (senders.len() < 3).then_some(0);
+        relay.on_again(Time::ZERO, (KEY, NodeId(2)), &prospect, (TIMING, &mut rng));
         assert!(relay.next_timeout() < before, "nobody is before it now");
-        relay.on_again(Time::ZERO, (KEY, NodeId(3)), &world, (TIMING, &mut rng));
+        relay.on_again(Time::ZERO, (KEY, NodeId(2)), &|_| None, (TIMING, &mut rng));
+        assert!(relay.next_timeout().is_some(), "it was reckoned with");
+        relay.on_again(Time::ZERO, (KEY, NodeId(3)), &prospect, (TIMING, &mut rng));
         assert_eq!((relay.due(Time::FAR_FUTURE), relay.next_timeout()), (None, None));
     }
 
     #[test]
     fn what_waits_is_due_at_its_turn_until_it_has_been_passed_on() {
-        let (mut relay, _) = heard(&world(&[2], 0));
+        let (mut relay, _) = heard(Some(0));
         let due = relay.next_timeout().unwrap();
         assert_eq!((relay.due(Time::ZERO), relay.due(due)), (None, Some(KEY)));
         relay.forget(KEY);

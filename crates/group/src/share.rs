@@ -76,10 +76,6 @@ impl Shares {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (NodeId, Share)> + '_ {
         self.0.iter().copied()
     }
-    pub(crate) fn of(&self, node: NodeId) -> Share {
-        let place = self.0.binary_search_by_key(&node, |(node, _)| *node);
-        place.map_or(Share::NONE, |place| self.0[place].1)
-    }
     pub(crate) fn set(&mut self, node: NodeId, share: Share) {
         match self.0.binary_search_by_key(&node, |(node, _)| *node) {
             Ok(place) => self.0[place].1 = share,
@@ -88,6 +84,13 @@ impl Shares {
     }
     pub(crate) fn remove(&mut self, node: NodeId) {
         self.0.retain(|(other, _)| *other != node);
+    }
+}
+
+impl FromIterator<(NodeId, Share)> for Shares {
+    /// Of nodes by id.
+    fn from_iter<I: IntoIterator<Item = (NodeId, Share)>>(shares: I) -> Self {
+        Self(shares.into_iter().collect())
     }
 }
 

@@ -357,11 +357,12 @@ pub(crate) mod tests {
             (holding.reach, &holding.gaps[..]),
             (291, &[lacking(0, 1), lacking(279, 281)][..])
         );
-        let state = State { hears: vec![NodeId(7)], ..speaking_of(vec![holding], true) };
+        let state =
+            State { hears: vec![Hearing::all_of(NodeId(7))], ..speaking_of(vec![holding], true) };
         let mut bytes = Vec::new();
         assert_eq!(state.append(1400, &mut bytes), 1);
         let golden = [
-            0x03, 7, 0x01, 0xfa, 0xff, 0xff, 0x4f, 0x14, 0x12, 0x34, 0xa6, 0x42, 5, 1, 0x2c, 0xa3,
+            0x03, 7, 0xe1, 0xfa, 0xff, 0xff, 0x4f, 0x14, 0x12, 0x34, 0xa6, 0x42, 5, 1, 0x2c, 0xa3,
             2, 2, 0, 2, 0x96, 2, 4,
         ];
         assert_eq!(bytes, golden);
@@ -422,13 +423,14 @@ pub(crate) mod tests {
 
     #[test]
     fn golden_bytes_of_publishers_that_speak_alike_are_eight_each() {
-        let hears = vec![NodeId(101)];
+        let share = Share::from_bits(3);
+        let hears = vec![Hearing { node: NodeId(101), share, counts: true }];
         let state = State { hears, ..speaking_of(publishers(3), false) };
         let mut bytes = Vec::new();
         state.append(1400, &mut bytes);
         let golden = [
             &[0x02, 100, 0x04, 0x12, 0x34, 0xa6, 0x42, 5, 0, 0, 2][..],
-            &[1, 0x0d, 0x12, 0x34, 0, 1, 2],
+            &[1, 0x6d, 0x12, 0x34, 0, 1, 2],
             &[1, 0x0c, 0x12, 0x34, 0, 2, 2],
         ];
         assert_eq!(bytes, golden.concat());
@@ -447,13 +449,26 @@ pub(crate) mod tests {
     #[test]
     fn who_names_more_nodes_than_there_is_room_for_does_not_say_that_these_are_all() {
         let named = |count| {
-            let hears = (1..=count).map(NodeId).collect();
+            let hears = (1..=count).map(|n| Hearing::all_of(NodeId(n))).collect();
             let mut bytes = Vec::new();
             State { hears, ..speaking_of(Vec::new(), true) }.append(1400, &mut bytes);
             let read = State::parse(&bytes).unwrap();
-            (read.hears.len(), read.hears_all)
+            (read.hears.iter().filter(|hearing| hearing.counts).count(), read.hears_all)
         };
         assert_eq!((named(32), named(33)), ((32, true), (32, false)));
+    }
+
+    #[test]
+    fn who_is_heard_little_is_named_where_it_costs_nothing_and_who_has_no_share_is_heard_whole() {
+        let share = Share::from_bits(1);
+        let little = |node| Hearing { node: NodeId(node), share, counts: false };
+        let hears = vec![little(7), little(100)];
+        let mut bytes = Vec::new();
+        State { hears, ..speaking_of(publishers(1), true) }.append(1400, &mut bytes);
+        assert_eq!(State::parse(&bytes).unwrap().hears, [little(100)]);
+        // As earlier versions say it.
+        let read = State::parse(&[0x03, 7, 0x01]).unwrap();
+        assert_eq!(read.hears, [Hearing::all_of(NodeId(7))]);
     }
 
     #[test]
@@ -468,7 +483,7 @@ pub(crate) mod tests {
         }
         // One byte is a state that speaks of nobody.
         assert!((2..bytes.len()).all(|length| State::parse(&bytes[..length]).is_none()));
-        for bad in [&[0, 7, 1, 0, 1][..], &[0, 7, 0x20], &[0, 7, 0x08], &[0x04, 7, 1]] {
+        for bad in [&[0, 7, 1, 0, 1][..], &[0, 7, 0x08], &[0, 7, 0x10], &[0x04, 7, 1]] {
             assert_eq!(State::parse(bad), None, "{bad:?}");
         }
         // Nobody spoke before the first.
