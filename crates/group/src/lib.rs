@@ -11,11 +11,11 @@
 //! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
 //! - `age`: how long ago messages were published.
 //! - `frame`: what group nodes say to each other; `demand`, `shortage`, `rank`, `patience`, `slice`, `budget`,
-//!   `repairer`: answering for others; `asker`: asking them; `relay`: passing on what nobody asked for.
+//!   `repairer`: answering for others; `asker`: asking them; `relay`, `prospect`: passing on what nobody asked for.
 //! - `pool`, `mixture`, `equations`: the same across objects: who lacks what, sums of it, and what follows from them;
 //!   `nack`: asking for it in few bytes; `terms`: sets of numbers in few bytes.
 //! - `foresight`: what who hears nobody sends ahead of requests; `kept`: that of others, to be passed on.
-//! - `state`, `trickle`, `members`: saying what one holds, and who is there; `holders`: who else
+//! - `state`, `trickle`, `members`, `share`: saying what one holds, and who hears whom; `holders`: who else
 //!   holds what one has published.
 //! - `load`: how full is what has bounds.
 //! - [`node`]: all of it together. It holds no rule.
@@ -55,11 +55,13 @@ mod order;
 mod origin;
 mod patience;
 mod pool;
+mod prospect;
 mod publisher;
 mod rank;
 mod recent;
 mod relay;
 mod repairer;
+mod share;
 mod shortage;
 mod slice;
 mod source_log;

@@ -2,15 +2,12 @@
 //! whose radio does not reach everybody.
 //!
 //! Announcements say who hears whom. Who hears a message that is new to it, and is heard by nodes that
-//! are beyond the reach of who sent it, passes it on when it is its turn: first those who reach most of
-//! these nodes, unless others have meanwhile reached all (scalable broadcast, Peng and Lu 2000). In a
+//! are beyond the reach of who sent it, passes it on when it is its turn, if that is worth it still (`prospect`):
+//! first those to whom it is worth most (scalable broadcast, Peng and Lu 2000). In a
 //! group in which all hear each other nobody passes anything on.
 
 use crate::repairer::OriginTiming;
-use alloc::{
-    collections::{BTreeMap, BTreeSet},
-    vec::Vec,
-};
+use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{NodeId, ObjectKey, Time, rng::Rng};
 
 /// A turn is this part of a GRTT: as long as one short message takes on a slow radio, behind what is
@@ -26,8 +23,6 @@ struct Waiting {
     due: Time,
     /// Who was heard to send it, its publisher among them.
     senders: Vec<NodeId>,
-    /// Nodes that hear us, and none of those who sent it as far as we heard.
-    beyond: BTreeSet<NodeId>,
 }
 
 /// The machine.
@@ -36,15 +31,9 @@ pub(crate) struct Relay {
     waiting: BTreeMap<ObjectKey, Waiting>,
 }
 
-/// Of those who could pass a message on: whom this node would reach, and how many are before it.
-pub(crate) trait Neighbours {
-    /// Nodes that hear us, and none of these.
-    fn beyond(&self, senders: &[NodeId]) -> BTreeSet<NodeId>;
-    /// How many others would reach more.
-    fn rank(&self, senders: &[NodeId]) -> u32;
-    /// Whether others that come before us reach all of these, too, by themselves.
-    fn is_spare(&self, senders: &[NodeId], beyond: &BTreeSet<NodeId>) -> bool;
-}
+/// Of those who could pass a message on that these were heard to send: how many come before this node;
+/// `None`: it need not.
+pub(crate) type Prospect<'a> = &'a dyn Fn(&[NodeId]) -> Option<u32>;
 
 impl Relay {
     /// A message is new here, from one of these nodes, its publisher among them.
@@ -52,36 +41,33 @@ impl Relay {
         &mut self,
         now: Time,
         (key, senders): (ObjectKey, Vec<NodeId>),
-        neighbours: &dyn Neighbours,
-        (timing, rng): (OriginTiming, &mut Rng),
+        prospect: Prospect<'_>,
+        chance: (OriginTiming, &mut Rng),
     ) {
-        let beyond = neighbours.beyond(&senders);
-        let spare = beyond.is_empty() || neighbours.is_spare(&senders, &beyond);
-        if !spare && self.waiting.len() < WAITING_MAX {
-            let due = turn(now, neighbours.rank(&senders), (timing, rng));
-            self.waiting.insert(key, Waiting { due, senders, beyond });
+        let room = self.waiting.len() < WAITING_MAX;
+        if let Some(before) = prospect(&senders).filter(|_| room) {
+            let due = turn(now, before, chance);
+            self.waiting.insert(key, Waiting { due, senders });
         }
     }
 
-    /// Somebody sends it again: whoever hears that node has it now, and those who reach most of the
+    /// Somebody sends it again: whoever hears that node is likely to have it now, and those who reach most of the
     /// others come first.
     pub(crate) fn on_again(
         &mut self,
         now: Time,
         (key, sender): (ObjectKey, NodeId),
-        neighbours: &dyn Neighbours,
-        (timing, rng): (OriginTiming, &mut Rng),
+        prospect: Prospect<'_>,
+        chance: (OriginTiming, &mut Rng),
     ) {
         let Some(waiting) = self.waiting.get_mut(&key) else { return };
         if waiting.senders.contains(&sender) || waiting.senders.len() >= SENDERS_MAX {
             return;
         }
         waiting.senders.push(sender);
-        waiting.beyond = neighbours.beyond(&waiting.senders);
-        if waiting.beyond.is_empty() || neighbours.is_spare(&waiting.senders, &waiting.beyond) {
-            self.waiting.remove(&key);
-        } else {
-            waiting.due = turn(now, neighbours.rank(&waiting.senders), (timing, rng));
+        match prospect(&waiting.senders) {
+            Some(before) => waiting.due = turn(now, before, chance),
+            None => self.forget(key),
         }
     }
 
@@ -118,68 +104,41 @@ mod tests {
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
-    /// Others reach whom this one is among.
-    const SPARE: NodeId = NodeId(99);
     const TIMING: OriginTiming =
         OriginTiming { grtt: Duration::from_millis(100), backoff: 4, group: 10, members: 10 };
 
-    /// Whom we would reach when these have sent it, and how many others would reach more.
-    struct World(Vec<(Vec<u32>, Vec<u32>, u32)>);
-
-    impl World {
-        fn of(&self, senders: &[NodeId]) -> (BTreeSet<NodeId>, u32) {
-            let ids: Vec<u32> = senders.iter().map(|node| node.0).collect();
-            let known = self.0.iter().find(|(sent, ..)| *sent == ids).unwrap();
-            (known.1.iter().map(|id| NodeId(*id)).collect(), known.2)
-        }
-    }
-    impl Neighbours for World {
-        fn beyond(&self, senders: &[NodeId]) -> BTreeSet<NodeId> {
-            self.of(senders).0
-        }
-        fn rank(&self, senders: &[NodeId]) -> u32 {
-            self.of(senders).1
-        }
-        fn is_spare(&self, _: &[NodeId], beyond: &BTreeSet<NodeId>) -> bool {
-            beyond.contains(&SPARE)
-        }
-    }
-
-    fn heard(world: &World) -> (Relay, Rng) {
+    /// After node 1 was heard to send it.
+    fn heard(before: Option<u32>) -> (Relay, Rng) {
         let (mut relay, mut rng) = (Relay::default(), Rng::new(1));
         let from = Vec::from([NodeId(1)]);
-        relay.on_new(Time::ZERO, (KEY, from), world, (TIMING, &mut rng));
+        relay.on_new(Time::ZERO, (KEY, from), &|_| before, (TIMING, &mut rng));
         (relay, rng)
     }
-    fn world(beyond: &[u32], rank: u32) -> World {
-        World(Vec::from([(Vec::from([1]), beyond.to_vec(), rank)]))
+
+    #[test]
+    fn who_is_first_is_first_and_who_need_not_says_nothing() {
+        let due = |before| heard(before).0.next_timeout();
+        assert!(due(Some(0)).unwrap() <= Time::ZERO + TIMING.grtt / TURNS);
+        assert!(due(Some(3)).unwrap() >= Time::ZERO + TIMING.grtt / TURNS * 3);
+        assert_eq!(due(None), None);
     }
 
     #[test]
-    fn who_reaches_most_is_first_and_who_reaches_nobody_says_nothing() {
-        let due = |beyond: &[u32], rank| heard(&world(beyond, rank)).0.next_timeout();
-        assert!(due(&[2, 3], 0).unwrap() <= Time::ZERO + TIMING.grtt / TURNS);
-        assert!(due(&[2], 3).unwrap() >= Time::ZERO + TIMING.grtt / TURNS * 3);
-        assert_eq!(due(&[], 0), None);
-        assert_eq!(due(&[2, 99], 0), None, "it is spare");
-    }
-
-    #[test]
-    fn when_others_have_reached_all_it_is_not_passed_on() {
-        let mut world = world(&[4, 5], 5);
-        world.0.push((Vec::from([1, 2]), Vec::from([5]), 0));
-        world.0.push((Vec::from([1, 2, 3]), Vec::new(), 0));
-        let (mut relay, mut rng) = heard(&world);
+    fn when_others_have_passed_it_on_it_is_reckoned_anew() {
+        let (mut relay, mut rng) = heard(Some(5));
         let before = relay.next_timeout();
-        relay.on_again(Time::ZERO, (KEY, NodeId(2)), &world, (TIMING, &mut rng));
+        let prospect = |senders: &[NodeId]| (senders.len() < 3).then_some(0);
+        relay.on_again(Time::ZERO, (KEY, NodeId(2)), &prospect, (TIMING, &mut rng));
         assert!(relay.next_timeout() < before, "nobody is before it now");
-        relay.on_again(Time::ZERO, (KEY, NodeId(3)), &world, (TIMING, &mut rng));
+        relay.on_again(Time::ZERO, (KEY, NodeId(2)), &|_| None, (TIMING, &mut rng));
+        assert!(relay.next_timeout().is_some(), "it was reckoned with");
+        relay.on_again(Time::ZERO, (KEY, NodeId(3)), &prospect, (TIMING, &mut rng));
         assert_eq!((relay.due(Time::FAR_FUTURE), relay.next_timeout()), (None, None));
     }
 
     #[test]
     fn what_waits_is_due_at_its_turn_until_it_has_been_passed_on() {
-        let (mut relay, _) = heard(&world(&[2], 0));
+        let (mut relay, _) = heard(Some(0));
         let due = relay.next_timeout().unwrap();
         assert_eq!((relay.due(Time::ZERO), relay.due(due)), (None, Some(KEY)));
         relay.forget(KEY);

@@ -5,7 +5,8 @@
 //! flags (8): 01 it asks for what it lacks; 02 it names all nodes that it hears
 //! | per node, by id: id less the one before (varint)
 //! |   how (8): 01 it is heard; 02 it is to announce soon; 04 it publishes;
-//! |            08 its timing and code are those of the publisher before; 10 there are gaps
+//! |            08 its timing and code are those of the publisher before; 10 there are gaps;
+//! |            e0 the share of its messages that arrives, in sevenths; who is heard and has none: all
 //! |   if 04: instance (16) | grtt (8) | backoff (4) gsize (4) | fec id (8), unless 08
 //! |          newest object (16) | reach (varint)
 //! |   if 10: gaps (varint), per gap: objects held above it (varint),
@@ -16,7 +17,10 @@
 //! Numbers per publisher are dense, so this says exactly what differs, in a few bytes. Where there is no
 //! room for all, nodes and publishers take turns.
 
-use crate::varint::{array, put, take};
+use crate::{
+    share::{Hearing, Share},
+    varint::{array, put, take},
+};
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{NodeId, Rumour, RunSet};
 use fanfare_wire::{FecId, GroupSize, InstanceId, ObjectTransportId, QuantizedRtt};
@@ -34,7 +38,7 @@ const CALLED: u8 = 0x02;
 const PUBLISHES: u8 = 0x04;
 const AS_BEFORE: u8 = 0x08;
 const GAPS: u8 = 0x10;
-const KNOWN: u8 = 0x1f;
+const SHARE_SHIFT: u8 = 5;
 /// Bytes of a node's id and how it stands, at most.
 const NODE: usize = 5 + 1;
 /// Objects spoken of in one entry: half of what transport ids can tell apart.
@@ -215,8 +219,8 @@ fn put_gap(gap: &Gap, at: u64, out: &mut Vec<u8>) {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct State {
     pub(crate) asks: bool,
-    pub(crate) hears: Vec<NodeId>,
-    /// `hears` is all that it hears.
+    pub(crate) hears: Vec<Hearing>,
+    /// Those counted on in `hears` are all that it hears.
     pub(crate) hears_all: bool,
     /// These are to announce soon what they hold.
     pub(crate) called: Vec<NodeId>,
@@ -234,8 +238,9 @@ impl State {
     /// Appends as much as fits into `room` bytes; gives the number of publishers spoken of.
     pub(crate) fn append(&self, room: usize, out: &mut Vec<u8>) -> usize {
         let mut lines: BTreeMap<NodeId, Line> = BTreeMap::new();
-        let heard = self.hears.iter().take(HEARD_MAX);
-        heard.for_each(|node| lines.entry(*node).or_default().how |= HEARD);
+        let counted = || self.hears.iter().filter(|hearing| hearing.counts);
+        let heard = counted().take(HEARD_MAX);
+        heard.for_each(|hearing| lines.entry(hearing.node).or_default().how |= HEARD);
         let called = self.called.iter().take(CALLED_MAX);
         called.for_each(|node| lines.entry(*node).or_default().how |= CALLED);
         let (mut left, mut spoken) = (room.saturating_sub(1 + NODE * lines.len()), 0);
@@ -249,7 +254,13 @@ impl State {
             let node = holding.rumour.sender;
             lines.entry(node).or_default().holding = Some(holding);
         }
-        let all = self.hears_all && self.hears.len() <= HEARD_MAX;
+        for Hearing { node, share, .. } in &self.hears {
+            // Who is heard little is named where something else is said of it: it costs nothing there.
+            if let Some(line) = lines.get_mut(node) {
+                line.how |= share.bits() << SHARE_SHIFT;
+            }
+        }
+        let all = self.hears_all && counted().count() <= HEARD_MAX;
         out.push(if self.asks { ASKS } else { 0 } | if all { ALL } else { 0 });
         let (mut last, mut before): (u32, Option<Rumour>) = (0, None);
         for (node, Line { how, holding }) in lines {
@@ -284,10 +295,14 @@ impl State {
             let id = last.unwrap_or(0).checked_add(step)?;
             last = Some(id);
             let [how] = array(&mut bytes)?;
-            if how & !KNOWN != 0 || how & PUBLISHES == 0 && how & (AS_BEFORE | GAPS) != 0 {
+            if how & PUBLISHES == 0 && how & (AS_BEFORE | GAPS) != 0 {
                 return None;
             }
-            state.hears.extend(Some(NodeId(id)).filter(|_| how & HEARD != 0));
+            let (counts, told) = (how & HEARD != 0, Share::from_bits(how >> SHARE_SHIFT));
+            let share = if counts && told == Share::NONE { Share::ALL } else { told };
+            if share > Share::NONE {
+                state.hears.push(Hearing { node: NodeId(id), share, counts });
+            }
             state.called.extend(Some(NodeId(id)).filter(|_| how & CALLED != 0));
             if how & PUBLISHES != 0 {
                 let before = state.holdings.last().map(|holding| &holding.rumour);
@@ -342,11 +357,12 @@ pub(crate) mod tests {
             (holding.reach, &holding.gaps[..]),
             (291, &[lacking(0, 1), lacking(279, 281)][..])
         );
-        let state = State { hears: vec![NodeId(7)], ..speaking_of(vec![holding], true) };
+        let state =
+            State { hears: vec![Hearing::all_of(NodeId(7))], ..speaking_of(vec![holding], true) };
         let mut bytes = Vec::new();
         assert_eq!(state.append(1400, &mut bytes), 1);
         let golden = [
-            0x03, 7, 0x01, 0xfa, 0xff, 0xff, 0x4f, 0x14, 0x12, 0x34, 0xa6, 0x42, 5, 1, 0x2c, 0xa3,
+            0x03, 7, 0xe1, 0xfa, 0xff, 0xff, 0x4f, 0x14, 0x12, 0x34, 0xa6, 0x42, 5, 1, 0x2c, 0xa3,
             2, 2, 0, 2, 0x96, 2, 4,
         ];
         assert_eq!(bytes, golden);
@@ -407,13 +423,14 @@ pub(crate) mod tests {
 
     #[test]
     fn golden_bytes_of_publishers_that_speak_alike_are_eight_each() {
-        let hears = vec![NodeId(101)];
+        let share = Share::from_bits(3);
+        let hears = vec![Hearing { node: NodeId(101), share, counts: true }];
         let state = State { hears, ..speaking_of(publishers(3), false) };
         let mut bytes = Vec::new();
         state.append(1400, &mut bytes);
         let golden = [
             &[0x02, 100, 0x04, 0x12, 0x34, 0xa6, 0x42, 5, 0, 0, 2][..],
-            &[1, 0x0d, 0x12, 0x34, 0, 1, 2],
+            &[1, 0x6d, 0x12, 0x34, 0, 1, 2],
             &[1, 0x0c, 0x12, 0x34, 0, 2, 2],
         ];
         assert_eq!(bytes, golden.concat());
@@ -432,13 +449,26 @@ pub(crate) mod tests {
     #[test]
     fn who_names_more_nodes_than_there_is_room_for_does_not_say_that_these_are_all() {
         let named = |count| {
-            let hears = (1..=count).map(NodeId).collect();
+            let hears = (1..=count).map(|n| Hearing::all_of(NodeId(n))).collect();
             let mut bytes = Vec::new();
             State { hears, ..speaking_of(Vec::new(), true) }.append(1400, &mut bytes);
             let read = State::parse(&bytes).unwrap();
-            (read.hears.len(), read.hears_all)
+            (read.hears.iter().filter(|hearing| hearing.counts).count(), read.hears_all)
         };
         assert_eq!((named(32), named(33)), ((32, true), (32, false)));
+    }
+
+    #[test]
+    fn who_is_heard_little_is_named_where_it_costs_nothing_and_who_has_no_share_is_heard_whole() {
+        let share = Share::from_bits(1);
+        let little = |node| Hearing { node: NodeId(node), share, counts: false };
+        let hears = vec![little(7), little(100)];
+        let mut bytes = Vec::new();
+        State { hears, ..speaking_of(publishers(1), true) }.append(1400, &mut bytes);
+        assert_eq!(State::parse(&bytes).unwrap().hears, [little(100)]);
+        // As earlier versions say it.
+        let read = State::parse(&[0x03, 7, 0x01]).unwrap();
+        assert_eq!(read.hears, [Hearing::all_of(NodeId(7))]);
     }
 
     #[test]
@@ -453,7 +483,7 @@ pub(crate) mod tests {
         }
         // One byte is a state that speaks of nobody.
         assert!((2..bytes.len()).all(|length| State::parse(&bytes[..length]).is_none()));
-        for bad in [&[0, 7, 1, 0, 1][..], &[0, 7, 0x20], &[0, 7, 0x08], &[0x04, 7, 1]] {
+        for bad in [&[0, 7, 1, 0, 1][..], &[0, 7, 0x08], &[0, 7, 0x10], &[0x04, 7, 1]] {
             assert_eq!(State::parse(bad), None, "{bad:?}");
         }
         // Nobody spoke before the first.

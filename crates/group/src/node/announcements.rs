@@ -77,7 +77,6 @@ impl GroupNode {
                 self.pool_lacking(node, origin, index, timing);
                 continue;
             }
-            self.members.on_missed(self.now, node);
             let request = Request { unnamed: 1, info: true, unheard, ..Request::default() };
             let chance = (&mut self.rng, &mut self.stats);
             let wanted = (key, Part::Info);

@@ -186,7 +186,8 @@ impl GroupNode {
         let holdings = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
         let asks = self.delivery.asks();
         let hears = self.members.name(self.now, HEARD_MAX);
-        let hears_all = hears.len() < HEARD_MAX;
+        let counted = hears.iter().filter(|hearing| hearing.counts).count();
+        let hears_all = counted < HEARD_MAX;
         let state = State { asks, hears, hears_all, called, holdings };
         let mut content = Kind::State.header().to_vec();
         let spoken = state.append(room, &mut content);

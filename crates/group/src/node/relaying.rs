@@ -7,34 +7,13 @@ use crate::{
     cache::Cached,
     demand::{Part, Piece},
     frame::{HEADER, Kind},
-    members::Members,
-    relay::Neighbours,
 };
-use alloc::{collections::BTreeSet, vec::Vec};
-use fanfare_proto::{Duration, NodeId, ObjectKey, Rumour, Time};
+use alloc::vec::Vec;
+use fanfare_proto::{Duration, NodeId, ObjectKey, Rumour};
 use fanfare_wire::{
     cmd::Application,
     ext::{ExtAge, Extensions},
 };
-
-/// Who is near now, as far as it concerns a message.
-struct Near<'a> {
-    members: &'a Members,
-    now: Time,
-    key: ObjectKey,
-}
-
-impl Neighbours for Near<'_> {
-    fn beyond(&self, senders: &[NodeId]) -> BTreeSet<NodeId> {
-        self.members.beyond(self.now, senders)
-    }
-    fn rank(&self, senders: &[NodeId]) -> u32 {
-        self.members.rank(self.now, senders, self.key)
-    }
-    fn is_spare(&self, senders: &[NodeId], beyond: &BTreeSet<NodeId>) -> bool {
-        self.members.is_spare(self.now, senders, beyond)
-    }
-}
 
 /// What every NORM_CMD(APPLICATION) begins with, bytes.
 pub(super) const COMMAND: usize = 16;
@@ -52,13 +31,13 @@ impl GroupNode {
         let Some(key) = key.filter(|key| relays && self.is_short(*key)) else { return };
         let timing = timing_of(self.session.receiver().rumour(key.sender), self.members.len());
         let Self { relay, members, rng, now, .. } = self;
-        let near = Near { members, now: *now, key };
+        let prospect = |senders: &[NodeId]| members.prospect(*now, senders, key);
         if had {
-            return relay.on_again(*now, (key, from), &near, (timing, rng));
+            return relay.on_again(*now, (key, from), &prospect, (timing, rng));
         }
         let mut senders = Vec::from([key.sender]);
         senders.extend(Some(from).filter(|from| *from != key.sender));
-        relay.on_new(*now, (key, senders), &near, (timing, rng));
+        relay.on_new(*now, (key, senders), &prospect, (timing, rng));
     }
 
     /// Short messages of others that may go now, asked for and not, as many as one datagram takes.

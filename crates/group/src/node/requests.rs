@@ -34,10 +34,7 @@ impl GroupNode {
         for (wanted, request) in requests {
             let request = Request { unheard, ..request };
             let lacking = match wanted.1 {
-                Part::Info => {
-                    self.members.on_missed(self.now, feedback.source_id);
-                    0
-                }
+                Part::Info => 0,
                 Part::Block(block) => match self.session.receiver().held(wanted.0, block) {
                     Some(held) if !held.sources.is_empty() => held.lacking(),
                     _ => continue,

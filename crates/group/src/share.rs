@@ -1,0 +1,116 @@
+//! How much of what a node sends arrives at another, and who says so.
+
+use alloc::vec::Vec;
+use fanfare_proto::{Duration, NodeId};
+
+/// Steps that a share is told in: three bits.
+const STEPS: u8 = 7;
+/// What is left of the chance to be silent for one more of its usual silences, for who is still there:
+/// 1/e, as if it spoke at any time.
+const STILL: f32 = 0.368;
+/// Silences that are reckoned with; after as many nobody is counted on.
+const SILENCES_MAX: u32 = 16;
+/// Nobody is so near that a long silence would mean nothing.
+const SURE: f32 = 0.95;
+
+/// A share as it is told: so many sevenths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Share(u8);
+
+impl Share {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const ALL: Self = Self(STEPS);
+
+    pub(crate) fn new(share: f32) -> Self {
+        Self((share.clamp(0.0, 1.0) * f32::from(STEPS) + 0.5) as u8)
+    }
+    /// From its three bits.
+    pub(crate) fn from_bits(bits: u8) -> Self {
+        Self(bits & STEPS)
+    }
+    pub(crate) fn bits(self) -> u8 {
+        self.0
+    }
+    pub(crate) fn get(self) -> f32 {
+        f32::from(self.0) / f32::from(STEPS)
+    }
+}
+
+/// A share, when the one it is of has been silent for so long, and is silent for `usual` as a rule: the
+/// longer, the likelier it is out of reach (Bayes).
+pub(crate) fn after_silence(share: f32, silence: Duration, usual: Duration) -> f32 {
+    let silences = (silence.as_nanos() / usual.as_nanos().max(1)).min(u128::from(SILENCES_MAX));
+    let still = (0..silences).fold(1.0, |still, _| still * STILL);
+    let share = share.min(SURE);
+    let there = share * still;
+    // Of who was always heard nothing is taken away before its usual silence is over.
+    if silences == 0 { share } else { there / (there + 1.0 - share) }
+}
+
+/// What a node says of how it hears another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hearing {
+    pub(crate) node: NodeId,
+    /// Of its messages so many arrive.
+    pub(crate) share: Share,
+    /// It is counted on.
+    pub(crate) counts: bool,
+}
+
+impl Hearing {
+    /// All that it sends arrives.
+    #[cfg(test)]
+    pub(crate) fn all_of(node: NodeId) -> Self {
+        Self { node, share: Share::ALL, counts: true }
+    }
+}
+
+/// Nodes and shares, by node.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shares(Vec<(NodeId, Share)>);
+
+impl Shares {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (NodeId, Share)> + '_ {
+        self.0.iter().copied()
+    }
+    pub(crate) fn set(&mut self, node: NodeId, share: Share) {
+        match self.0.binary_search_by_key(&node, |(node, _)| *node) {
+            Ok(place) => self.0[place].1 = share,
+            Err(place) => self.0.insert(place, (node, share)),
+        }
+    }
+    pub(crate) fn remove(&mut self, node: NodeId) {
+        self.0.retain(|(other, _)| *other != node);
+    }
+}
+
+impl FromIterator<(NodeId, Share)> for Shares {
+    /// Of nodes by id.
+    fn from_iter<I: IntoIterator<Item = (NodeId, Share)>>(shares: I) -> Self {
+        Self(shares.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_told_in_sevenths() {
+        let told = |share: f32| Share::new(share).bits();
+        assert_eq!((told(0.0), told(0.06), told(0.08), told(0.5), told(1.0)), (0, 0, 1, 4, 7));
+        assert_eq!(Share::from_bits(7), Share::ALL);
+        assert!((Share::from_bits(3).get() - 3.0 / 7.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn who_is_silent_for_longer_than_usual_is_less_likely_to_be_near() {
+        let after = |share, s| after_silence(share, Duration::from_secs(s), Duration::from_secs(4));
+        assert_eq!((after(0.5, 3), after(0.0, 30)), (0.5, 0.0));
+        assert!((0.25..0.28).contains(&after(0.5, 4)) && after(0.5, 12) < 0.06);
+        assert!((0.4..0.6).contains(&after(1.0, 12)) && after(1.0, 1000) < 0.001);
+    }
+}
