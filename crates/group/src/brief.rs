@@ -4,15 +4,18 @@
 //! ```text
 //! per message: length of what follows (varint); 0: it is the last one, and goes to the end
 //!              | how (8) | node id (32) | instance (16) | object (16)
-//!              | grtt (8) | backoff (4) gsize (4) if 02 | description from its flags on
+//!              | grtt (8) | backoff (4) gsize (4) if 02 | objects before (8) if 10
+//!              | description from its flags on
 //! how: 01 it was asked for; 02 the origin's timing is not that of who speaks;
-//!      0c encoding id: 5, 2 or 129
+//!      0c encoding id: 5, 2 or 129; 10 its topic is that of an object before
 //! ```
 //!
-//! The description is what its NORM_INFO has behind "FG" and the version (see `description`).
+//! The description is what its NORM_INFO has behind "FG" and the version (see `description`); where the topic is that of the
+//! origin's object so many before, without topic and its length. Who has not got that one asks for this.
 
 use crate::{
-    description::PREFIX,
+    description::{self, PREFIX},
+    topic::Topic,
     varint::{array, put, split, take},
 };
 use alloc::vec::Vec;
@@ -26,7 +29,9 @@ const TIMING: u8 = 0x02;
 pub(crate) const CODES: [FecId; 3] =
     [FecId::ReedSolomon8, FecId::ReedSolomonM, FecId::SmallBlockSystematic];
 const CODE_SHIFT: u8 = 2;
-const KNOWN: u8 = 0x0f;
+const CODE: u8 = 0x0c;
+const LIKE: u8 = 0x10;
+const KNOWN: u8 = 0x1f;
 /// Bytes of a message's length where others follow: a datagram has fewer than 2^14.
 const LENGTH: usize = 2;
 
@@ -37,8 +42,10 @@ pub(crate) struct Brief {
     pub(crate) asked: bool,
     /// Whose it is, and as the newest which object.
     pub(crate) rumour: Rumour,
-    /// Its NORM_INFO.
-    pub(crate) info: Vec<u8>,
+    /// Its topic is that of the origin's object so many before.
+    pub(crate) like: Option<u8>,
+    /// Its NORM_INFO, without the topic where it is that of another.
+    info: Vec<u8>,
 }
 
 /// What a frame of them says of its own timing.
@@ -48,8 +55,28 @@ fn timing(speaker: &SenderFields) -> (QuantizedRtt, u8, GroupSize) {
 
 impl Brief {
     /// `None` when `info` is no description that can be told this way.
-    pub(crate) fn new(asked: bool, rumour: Rumour, info: &[u8]) -> Option<Self> {
-        info.starts_with(&PREFIX).then(|| Self { asked, rumour, info: info.to_vec() })
+    pub(crate) fn new(asked: bool, rumour: Rumour, info: &[u8], like: Option<u8>) -> Option<Self> {
+        let mut info = info.strip_prefix(&PREFIX).map(|_| info.to_vec())?;
+        if like.is_some() {
+            let at = description::topic_at(&info)?;
+            let end = at + 1 + usize::from(*info.get(at)?);
+            if end > info.len() {
+                return None;
+            }
+            info.drain(at..end);
+        }
+        Some(Self { asked, rumour, like, info })
+    }
+
+    /// The whole NORM_INFO; `topic` is of the object that it is like, if any. `None` where that is not known.
+    pub(crate) fn info(&self, topic: Option<&Topic>) -> Option<Vec<u8>> {
+        let mut info = self.info.clone();
+        if self.like.is_some() {
+            let topic = topic?.as_str().as_bytes();
+            let at = description::topic_at(&info)?;
+            info.splice(at..at, [topic.len() as u8].into_iter().chain(topic.iter().copied()));
+        }
+        Some(info)
     }
 
     pub(crate) fn key(&self) -> ObjectKey {
@@ -59,7 +86,7 @@ impl Brief {
 
     /// Bytes that it has at most, in a frame with others.
     pub(crate) fn room(&self) -> usize {
-        LENGTH + 1 + 4 + 2 + 2 + 2 + self.info.len() - PREFIX.len()
+        LENGTH + 1 + 4 + 2 + 2 + 2 + 1 + self.info.len() - PREFIX.len()
     }
 
     fn append(&self, speaker: &SenderFields, out: &mut Vec<u8>) {
@@ -67,13 +94,15 @@ impl Brief {
         let code = CODES.iter().position(|id| *id == fec_id).unwrap_or(0) as u8;
         let timed = (grtt, backoff, gsize) != timing(speaker);
         let how = if self.asked { ASKED } else { 0 } | if timed { TIMING } else { 0 };
-        out.push(how | code << CODE_SHIFT);
+        let like = if self.like.is_some() { LIKE } else { 0 };
+        out.push(how | code << CODE_SHIFT | like);
         out.extend_from_slice(&sender.0.to_be_bytes());
         out.extend_from_slice(&instance.0.to_be_bytes());
         out.extend_from_slice(&newest.0.to_be_bytes());
         if timed {
             out.extend_from_slice(&[grtt.0, backoff << 4 | gsize.0 & 0x0f]);
         }
+        out.extend(self.like);
         out.extend_from_slice(&self.info[PREFIX.len()..]);
     }
 
@@ -89,13 +118,12 @@ impl Brief {
                 (QuantizedRtt(grtt), nibbles >> 4, GroupSize(nibbles & 0x0f))
             }
         };
-        let fec_id = *CODES.get(usize::from(how >> CODE_SHIFT))?;
+        let like = if how & LIKE != 0 { Some(array::<1>(&mut bytes)?[0]) } else { None };
+        let fec_id = *CODES.get(usize::from((how & CODE) >> CODE_SHIFT))?;
         let rumour = Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest };
-        (how & !KNOWN == 0).then(|| Self {
-            asked: how & ASKED != 0,
-            rumour,
-            info: [&PREFIX, bytes].concat(),
-        })
+        let info = [&PREFIX, bytes].concat();
+        let (asked, known) = (how & ASKED != 0, how & !KNOWN == 0 && like != Some(0));
+        known.then_some(Self { asked, rumour, like, info })
     }
 }
 
@@ -147,7 +175,7 @@ mod tests {
         let topic = Topic::new("a/b").unwrap();
         let content = Some(content.to_vec());
         let info = Description { topic, number: 300, options: Options::default(), content };
-        Brief::new(false, rumour(5), &info.encode()).unwrap()
+        Brief::new(false, rumour(5), &info.encode(), None).unwrap()
     }
     fn bytes(briefs: &[Brief]) -> Vec<u8> {
         let mut out = Vec::new();
@@ -170,6 +198,20 @@ mod tests {
     }
 
     #[test]
+    fn golden_bytes_of_a_message_that_has_the_topic_of_another() {
+        let info = brief(b"xy").info(None).unwrap();
+        let like = Brief::new(false, rumour(5), &info, Some(9)).unwrap();
+        let golden = [0, 0x10, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 9, 0x20, 0xac, 2, b'x', b'y'];
+        assert_eq!(bytes(&[like]), golden);
+        let read = parse(&speaker(), &golden).unwrap().remove(0);
+        assert_eq!(read.info(Topic::new("a/b").ok().as_ref()), Some(info));
+        assert_eq!((read.like, read.info(None)), (Some(9), None));
+        let mut itself = golden;
+        itself[10] = 0;
+        assert_eq!(parse(&speaker(), &itself), None, "it is no object before");
+    }
+
+    #[test]
     fn a_message_has_no_more_bytes_than_it_asks_room_for() {
         for content in [0, 100, 1300] {
             let brief = brief(&vec![7; content]);
@@ -183,21 +225,21 @@ mod tests {
         // The last one's description may end anywhere: it says itself whether that is right.
         let fixed = good.len() - brief(b"").info.len() + PREFIX.len();
         assert!((0..fixed).all(|length| parse(&speaker(), &good[..length]).is_none()));
-        for how in [0x10, 0x80, 0x0c] {
+        for how in [0x20, 0x80, 0x0c] {
             let mut bad = good.clone();
             bad[1] = how;
             assert_eq!(parse(&speaker(), &bad), None, "{how}");
         }
-        assert_eq!(Brief::new(false, rumour(1), b"holiday.jpg"), None);
+        assert_eq!(Brief::new(false, rumour(1), b"holiday.jpg", None), None);
     }
 
     proptest! {
         #[test]
         fn any_messages_come_back(
             list in proptest::collection::vec((any::<(bool, u32, u16, u16)>(), any::<(u8, u8)>(),
-                0..3_usize, any::<Vec<u8>>()), 1..9)
+                (0..3_usize, proptest::option::of(1..=255_u8)), any::<Vec<u8>>()), 1..9)
         ) {
-            let briefs: Vec<Brief> = list.into_iter().map(|((asked, id, instance, object), (grtt, nibbles), code, rest)| {
+            let briefs: Vec<Brief> = list.into_iter().map(|((asked, id, instance, object), (grtt, nibbles), (code, like), rest)| {
                 let rumour = Rumour {
                     sender: NodeId(id),
                     instance: InstanceId(instance),
@@ -207,7 +249,7 @@ mod tests {
                     fec_id: CODES[code],
                     newest: ObjectTransportId(object),
                 };
-                Brief { asked, rumour, info: [&PREFIX[..], &rest].concat() }
+                Brief { asked, rumour, like, info: [&PREFIX[..], &rest].concat() }
             }).collect();
             prop_assert_eq!(parse(&speaker(), &bytes(&briefs)), Some(briefs));
         }

@@ -138,29 +138,38 @@ impl Description {
     /// Reads a NORM_INFO; `None` when it describes no message that this version knows.
     #[must_use]
     pub fn decode(info: &[u8]) -> Option<Self> {
-        let mut rest = info;
-        let [a, b, version, flags] = array(&mut rest)?;
-        if [a, b] != MAGIC || version != VERSION || flags & !KNOWN != 0 {
-            return None;
-        }
-        let has = |bit| flags & bit != 0;
-        let number = take(&mut rest)?;
-        let priority = if has(PRIORITY) { array::<1>(&mut rest)?[0] } else { PRIORITY_DEFAULT };
-        let expiry = if has(EXPIRY) { Some(take(&mut rest)?) } else { None };
-        let tag = if has(TAG) { Some(take(&mut rest)?) } else { None };
-        let hash = if has(HASH) { Some(array(&mut rest)?) } else { None };
-        let origin = if has(ORIGIN) { Some(take_origin(&mut rest)?) } else { None };
+        let mut rest = info.strip_prefix(&PREFIX)?;
+        let (number, options, inline) = take_head(&mut rest)?;
         let [length] = array(&mut rest)?;
         let topic = core::str::from_utf8(split(&mut rest, usize::from(length))?).ok()?;
         let topic = Topic::new(topic).ok()?;
-        let content = has(INLINE).then(|| rest.to_vec());
-        if priority > PRIORITY_MAX || content.is_none() && !rest.is_empty() {
-            return None;
-        }
-        let expiry = expiry.map(Duration::from_millis);
-        let options = Options { priority, expiry, tag, replaces: has(REPLACES), hash, origin };
-        Some(Self { topic, number, options, content })
+        let content = inline.then(|| rest.to_vec());
+        let whole = content.is_some() || rest.is_empty();
+        whole.then_some(Self { topic, number, options, content })
     }
+}
+
+/// Where the topic stands in a NORM_INFO, or would: its length first.
+pub(crate) fn topic_at(info: &[u8]) -> Option<usize> {
+    let mut rest = info.strip_prefix(&PREFIX)?;
+    take_head(&mut rest)?;
+    Some(info.len() - rest.len())
+}
+
+/// What stands before the topic: number, options, and whether the content travels here.
+fn take_head(rest: &mut &[u8]) -> Option<(u64, Options, bool)> {
+    let [flags] = array(rest)?;
+    let has = |bit| flags & bit != 0;
+    let number = take(rest)?;
+    let priority = if has(PRIORITY) { array::<1>(rest)?[0] } else { PRIORITY_DEFAULT };
+    let expiry = if has(EXPIRY) { Some(take(rest)?) } else { None };
+    let tag = if has(TAG) { Some(take(rest)?) } else { None };
+    let hash = if has(HASH) { Some(array(rest)?) } else { None };
+    let origin = if has(ORIGIN) { Some(take_origin(rest)?) } else { None };
+    let expiry = expiry.map(Duration::from_millis);
+    let options = Options { priority, expiry, tag, replaces: has(REPLACES), hash, origin };
+    let known = flags & !KNOWN == 0 && priority <= PRIORITY_MAX;
+    known.then_some((number, options, has(INLINE)))
 }
 
 fn take_origin(rest: &mut &[u8]) -> Option<Origin> {

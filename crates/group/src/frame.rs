@@ -2,26 +2,27 @@
 //! application, or to nobody.
 //!
 //! ```text
-//! "FNFG" | version 1 (8) | kind (8) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
-//!                                   | BRIEF (5):  short messages of origins, see `brief`
-//!                                   | STATE (6):  see `state`
-//!                                   | SUM (7):    see [`Sum`]
-//!                                   | MIXTURE (8): see `mixture`
-//!                                   | NACK (9):   see `nack`
+//! "FG" | version 2 (4) kind (4) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
+//!                               | BRIEF (5):  short messages of origins, see `brief`
+//!                               | STATE (6):  see `state`
+//!                               | SUM (7):    see [`Sum`]
+//!                               | MIXTURE (8): see `mixture`
+//!                               | NACK (9):   see `nack`
 //! ```
 //!
 //! A repair carries the origin's own message as the origin would have sent it, with sequence number
-//! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions.
+//! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions; version 1
+//! had three bytes more.
 
 use crate::mixture::Mixture;
 use alloc::vec::Vec;
 use fanfare_proto::{Combination, RunSet, SUM_SYMBOLS_MAX};
 use fanfare_wire::{Data, Message};
 
-const MAGIC: [u8; 4] = *b"FNFG";
-const VERSION: u8 = 1;
+const MAGIC: [u8; 2] = *b"FG";
+const VERSION: u8 = 2;
 /// Bytes before a frame's content.
-pub(crate) const HEADER: usize = 6;
+pub(crate) const HEADER: usize = 3;
 
 /// Kinds of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl Kind {
             Self::Mixture => 8,
             Self::Nack => 9,
         };
-        [MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, kind]
+        [MAGIC[0], MAGIC[1], VERSION << 4 | kind]
     }
 }
 
@@ -109,8 +110,8 @@ impl<'a> Frame<'a> {
     /// Reads a command's content; `None` when it is some other application's.
     pub(crate) fn parse(content: &'a [u8]) -> Option<Self> {
         let rest = content.strip_prefix(&MAGIC)?;
-        let &[version, kind, ref body @ ..] = rest else { return Some(Self::Unknown) };
-        Some(match (version, kind) {
+        let &[kind, ref body @ ..] = rest else { return Some(Self::Unknown) };
+        Some(match (kind >> 4, kind & 0x0f) {
             (VERSION, 1) => match Message::parse(body) {
                 Ok(message @ (Message::Info(_) | Message::Data(_))) => Self::Repair(message),
                 _ => Self::Unknown,
@@ -138,8 +139,8 @@ mod tests {
     ];
 
     #[test]
-    fn golden_bytes_of_a_repair_are_the_origins_message_behind_six_bytes() {
-        let bytes = [&b"FNFG\x01\x01"[..], &DATA].concat();
+    fn golden_bytes_of_a_repair_are_the_origins_message_behind_three_bytes() {
+        let bytes = [&b"FG\x21"[..], &DATA].concat();
         assert_eq!(bytes[..HEADER], Kind::Repair.header());
         let Some(Frame::Repair(Message::Data(data))) = Frame::parse(&bytes) else {
             panic!("a repair")
@@ -149,13 +150,13 @@ mod tests {
 
     #[test]
     fn another_applications_command_is_not_ours_and_another_version_is_not_read() {
-        assert_eq!(Frame::parse(b"FNFR\x01\x00"), None);
-        assert_eq!(Frame::parse(b"FNF"), None);
-        for bytes in [&b"FNFG"[..], b"FNFG\x02\x01", b"FNFG\x01\x0a", b"FNFG\x01\x01abc"] {
+        assert_eq!(Frame::parse(b"FH\x21"), None);
+        assert_eq!(Frame::parse(b"F"), None);
+        for bytes in [&b"FG"[..], b"FG\x31", b"FG\x2a", b"FG\x21abc"] {
             assert_eq!(Frame::parse(bytes), Some(Frame::Unknown));
         }
-        for kind in [2, 3, 4] {
-            let earlier = [&b"FNFG\x01"[..], &[kind], &DATA].concat();
+        for kind in [0x22, 0x23, 0x24, 0x11] {
+            let earlier = [&b"FG"[..], &[kind], &DATA].concat();
             assert_eq!(Frame::parse(&earlier), Some(Frame::Unknown));
         }
     }
@@ -166,7 +167,7 @@ mod tests {
         [(0, 2), (7, 10)].into_iter().for_each(|(first, end)| of.insert(first, end));
         let mut bytes = Kind::Sum.header().to_vec();
         Sum::append(9, &of, &mut bytes);
-        assert_eq!(bytes, b"FNFG\x01\x07\x09\x02\xc1\xc0");
+        assert_eq!(bytes, b"FG\x27\x09\x02\xc1\xc0");
         bytes.extend_from_slice(&DATA);
         let Some(Frame::Sum(sum)) = Frame::parse(&bytes) else { panic!("a sum") };
         assert_eq!((sum.of.seed, &sum.of.symbols[..]), (9, &[0, 1, 7, 8, 9][..]));
@@ -176,8 +177,8 @@ mod tests {
     #[test]
     fn a_sum_is_of_two_symbols_at_least_and_of_none_that_no_block_of_sums_has() {
         let sum = |bitmap: &[u8]| {
-            let named = [&[7, 0, bitmap.len() as u8], bitmap].concat();
-            let bytes = [&b"FNFG\x01"[..], &named, &DATA].concat();
+            let named = [&[0x27, 0, bitmap.len() as u8], bitmap].concat();
+            let bytes = [&b"FG"[..], &named, &DATA].concat();
             matches!(Frame::parse(&bytes), Some(Frame::Sum(_)))
         };
         assert!(sum(&[0xc0]));
@@ -185,7 +186,7 @@ mod tests {
         for bitmap in [&[][..], &[0x80], &[0xff; 13]] {
             assert!(!sum(bitmap));
         }
-        assert_eq!(Frame::parse(b"FNFG\x01\x07\x00\x40\xff"), Some(Frame::Unknown));
+        assert_eq!(Frame::parse(b"FG\x27\x00\x40\xff"), Some(Frame::Unknown));
     }
 
     #[test]
@@ -193,7 +194,7 @@ mod tests {
         let nack =
             [0x14, 6, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0x12, 0x34, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         assert!(matches!(Message::parse(&nack), Ok(Message::Nack(_))));
-        let bytes = [&b"FNFG\x01\x01"[..], &nack].concat();
+        let bytes = [&b"FG\x21"[..], &nack].concat();
         assert_eq!(Frame::parse(&bytes), Some(Frame::Unknown));
     }
 
@@ -201,7 +202,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_panic(kind in 0..11_u8, bytes: Vec<u8>) {
             Frame::parse(&bytes);
-            Frame::parse(&[&b"FNFG\x01"[..], &[kind], &bytes].concat());
+            Frame::parse(&[&b"FG"[..], &[0x20 | kind], &bytes].concat());
         }
     }
 }

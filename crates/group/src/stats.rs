@@ -37,6 +37,8 @@ pub struct GroupStats {
     pub demands_dropped: u64,
     /// Frames of ours that make no sense, or of another version.
     pub frames_refused: u64,
+    /// Short messages heard that have the topic of one that is not here.
+    pub topics_unknown: u64,
     /// Objects that gave way in the cache.
     pub evicted: u64,
     /// Messages whose bytes had not the hash that was announced.

@@ -110,18 +110,24 @@ impl GroupNode {
         let has_more = ours && lacks_of(log, holding, newest);
         let lacking = if asks { beyond(log, holding, newest) } else { Vec::new() };
         let has_less = self.on_lacking(from, rumour, lacking);
-        let Some(log) = self.logs.get(&origin) else { return has_less };
         if has_more && origin != self.session.node_id() {
-            if newest > log.newest() {
-                self.session.receiver().hear_of(self.now, rumour, storage);
-            }
-            if self.asker.is_silent(self.now, origin) || self.repairer.is_deaf(origin) {
-                let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
-                let patience = self.awaited(origin, timing);
-                self.asker.on_promise(self.now, origin, patience);
-            }
+            self.hear_of_more(rumour, storage);
         }
         has_more || has_less
+    }
+
+    /// Somebody near has more of a publisher known here.
+    pub(super) fn hear_of_more(&mut self, rumour: &Rumour, storage: &mut dyn Storage) {
+        let origin = rumour.sender;
+        let Some(log) = self.logs.get(&origin) else { return };
+        if log.index(rumour.newest) > log.newest() {
+            self.session.receiver().hear_of(self.now, rumour, storage);
+        }
+        if self.asker.is_silent(self.now, origin) || self.repairer.is_deaf(origin) {
+            let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
+            let patience = self.awaited(origin, timing);
+            self.asker.on_promise(self.now, origin, patience);
+        }
     }
 }
 

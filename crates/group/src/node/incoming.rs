@@ -276,7 +276,8 @@ impl GroupNode {
         }
         let key = brief.key();
         let had = self.is_short(key);
-        let new = self.session.receiver().accept_info(self.now, rumour, &brief.info, storage);
+        let Some(info) = self.told_info(brief, storage) else { return };
+        let new = self.session.receiver().accept_info(self.now, rumour, &info, storage);
         self.take_events(storage);
         let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
         let voice = if brief.asked { Voice::Repairer } else { Voice::Relay };

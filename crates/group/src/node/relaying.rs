@@ -7,13 +7,19 @@ use crate::{
     cache::Cached,
     demand::{Part, Piece},
     frame::{HEADER, Kind},
+    topic::Topic,
 };
 use alloc::vec::Vec;
-use fanfare_proto::{Duration, NodeId, ObjectKey, Rumour};
+use fanfare_proto::{Duration, NodeId, ObjectKey, ObjectTransportId, Rumour, Storage};
 use fanfare_wire::{
     cmd::Application,
     ext::{ExtAge, Extensions},
 };
+
+/// A topic is not told where an object of at most so many before had it,
+const LIKE_MAX: u8 = 32;
+/// which has been here for so long: as good as all have it, or know that they lack it.
+const KNOWN_AFTER: Duration = Duration::from_secs(5);
 
 /// What every NORM_CMD(APPLICATION) begins with, bytes.
 pub(super) const COMMAND: usize = 16;
@@ -97,7 +103,42 @@ impl GroupNode {
         let rumour = self.session.receiver().rumour(key.sender);
         let rumour = rumour.filter(|rumour| rumour.instance == key.instance)?;
         let info = self.cache.get(key)?.info.as_ref()?;
-        Brief::new(asked, Rumour { newest: key.object, ..rumour }, info)
+        // Who asks may be new here.
+        let like = if asked { None } else { self.like(key) };
+        Brief::new(asked, Rumour { newest: key.object, ..rumour }, info, like)
+    }
+
+    /// How many objects before it is one of the same topic that others have had time to get.
+    fn like(&self, key: ObjectKey) -> Option<u8> {
+        let topic = self.topic(key)?;
+        let is_like = |before: &u8| {
+            let before = self.before(key, *before);
+            let known = |cached: &Cached| self.now.since(cached.first_heard) >= KNOWN_AFTER;
+            self.cache.get(before).is_some_and(known) && self.topic(before) == Some(topic)
+        };
+        (1..=LIKE_MAX).find(is_like)
+    }
+
+    fn before(&self, key: ObjectKey, before: u8) -> ObjectKey {
+        let object = ObjectTransportId(key.object.0.wrapping_sub(u16::from(before)));
+        ObjectKey { object, ..key }
+    }
+
+    fn topic(&self, key: ObjectKey) -> Option<&Topic> {
+        self.cache.get(key)?.description.as_ref().map(|description| &description.topic)
+    }
+
+    /// A short message that somebody tells, as its publisher would have; `None` where it has the topic of one
+    /// that is not here.
+    pub(super) fn told_info(&mut self, brief: &Brief, storage: &mut dyn Storage) -> Option<Vec<u8>> {
+        let key = brief.key();
+        let topic = brief.like.and_then(|before| self.topic(self.before(key, before)));
+        let info = brief.info(topic);
+        if info.is_none() {
+            self.stats.topics_unknown += 1;
+            self.hear_of_more(&brief.rumour, storage);
+        }
+        info
     }
 
     fn on_brief_sent(&mut self, brief: &Brief, bytes: usize) {

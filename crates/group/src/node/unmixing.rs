@@ -3,7 +3,6 @@
 use super::{GroupNode, outgoing::timing_of};
 use crate::{
     age,
-    brief::Brief,
     demand::{Part, Piece, Wanted},
     description::Description,
     equations::{Origin, Taken},
@@ -190,10 +189,9 @@ impl GroupNode {
         if description.content.is_none() {
             return self.take_description(key, (&info, age), storage);
         }
-        let Some(brief) = Brief::new(true, rumour, &info) else { return false };
         let had = self.is_short(key);
         self.told = Some((key, age.max(self.age_of_next(key))));
-        self.session.receiver().accept_info(self.now, &brief.rumour, &brief.info, storage);
+        self.session.receiver().accept_info(self.now, &rumour, &info, storage);
         self.take_events(storage);
         self.pass_on_from(from, Some(key), had);
         true

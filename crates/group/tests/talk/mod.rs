@@ -13,7 +13,7 @@ const NODES: u8 = 3;
 /// Of an input's time steps those of 30 ms, about what passes here between two datagrams, and of 9 s.
 const STEP: u8 = 3;
 const LONG_STEP: u8 = 6;
-const FIRST_KIND: usize = 5;
+const FIRST_KIND: usize = 2;
 
 fn node(number: u8) -> GroupNode {
     let fec = FecConfig { source: 8, parity: 8, ..FecConfig::default() };
@@ -109,7 +109,7 @@ fn speak(
         let source = SocketAddr::from(([10, 0, 0, from as u8 + 2], 6004));
         let meta = RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO };
         steps.extend(Some(step(from as u8 + 2, &buffer)).filter(|_| rng.unit() > 0.4));
-        let announces = buffer.len() > 21 && buffer[16..].starts_with(b"FNFG\x01\x06");
+        let announces = buffer.len() > 18 && buffer[16..].starts_with(b"FG\x26");
         let first = usize::from(!(hears && announces));
         for to in (first..nodes.len()).filter(|to| *to != from) {
             if rng.unit() > 0.4 {
@@ -125,11 +125,11 @@ fn step(speaker: u8, datagram: &[u8]) -> Vec<u8> {
         Message::Cmd(Cmd::Application(command)) => Some(command),
         _ => None,
     };
-    let frame = command.filter(|command| command.content.starts_with(b"FNFG\x01"));
+    let frame = command.filter(|command| command.content.starts_with(b"FG"));
     let (time, how, bytes) = match frame {
         Some(command) => {
             let area = &datagram[16..datagram.len() - command.content.len()];
-            let kind = command.content[FIRST_KIND];
+            let kind = command.content[FIRST_KIND] & 0x0f;
             // Announcements are far between.
             let time = if kind == 6 { LONG_STEP } else { STEP };
             let words = (area.len() / 4) as u8;

@@ -183,7 +183,7 @@ fn framed(kind: u8, extensions: usize, speaker: u8, bytes: &[u8]) -> Vec<u8> {
         backoff: 4,
         gsize: GroupSize(2),
     };
-    let content = [&b"FNFG\x01"[..], &[kind], body].concat();
+    let content = [&b"FG"[..], &[0x20 | kind & 0x0f], body].concat();
     let mut out = Vec::new();
     Application { sender, extensions, content: &content }.encode(&mut out);
     out
