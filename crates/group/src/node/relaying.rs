@@ -130,7 +130,11 @@ impl GroupNode {
 
     /// A short message that somebody tells, as its publisher would have; `None` where it has the topic of one
     /// that is not here.
-    pub(super) fn told_info(&mut self, brief: &Brief, storage: &mut dyn Storage) -> Option<Vec<u8>> {
+    pub(super) fn told_info(
+        &mut self,
+        brief: &Brief,
+        storage: &mut dyn Storage,
+    ) -> Option<Vec<u8>> {
         let key = brief.key();
         let topic = brief.like.and_then(|before| self.topic(self.before(key, before)));
         let info = brief.info(topic);
