@@ -18,6 +18,8 @@ const MEMBERS_MAX: usize = 4096;
 
 /// Of the nodes that one says to hear, so many are remembered.
 const HEARD_MAX: usize = 128;
+/// Who names some of those that it hears, and no more than one in so many that are new, has named about all.
+const NEW_FEW: usize = 4;
 /// The share of a node's messages that arrive is a mean over about so many of them.
 const SHARE_OVER: f32 = 12.0;
 /// A node of which less arrives is not counted on,
@@ -55,6 +57,8 @@ struct Member {
     hears: NodeSet,
     /// Whom it names, those of whom it hears little among them.
     names: NodeSet,
+    /// It hears more than it has named, as far as one can know.
+    hears_more: bool,
     /// It has said whom it hears.
     told: bool,
     /// It says to hear nobody.
@@ -77,6 +81,7 @@ impl Member {
             hears_us,
             hears,
             names,
+            hears_more: false,
             told,
             alone,
         }
@@ -207,7 +212,10 @@ impl Members {
         let named = counted().any(|hearing| hearing.node == self.own);
         (member.told, member.alone) = (true, all && counted().next().is_none());
         let before = member.names.clone();
-        if all || member.names.len() + hearings.len() > HEARD_MAX {
+        let many = member.names.len() + hearings.len() > HEARD_MAX;
+        let new = hearings.iter().filter(|hearing| !member.names.contains(hearing.node)).count();
+        member.hears_more = !all && (many || new > hearings.len() / NEW_FEW);
+        if all || many {
             member.hears.clear();
             member.names.clear();
         }
@@ -245,13 +253,15 @@ impl Members {
     pub(crate) fn is_beyond(&self, node: NodeId, senders: &[NodeId]) -> bool {
         self.members.get(&node).is_some_and(|member| {
             let hears = |sender| member.hears.contains(sender);
-            hears(self.own) && !senders.iter().any(|sender| hears(*sender))
+            let known = !member.hears_more && !senders.contains(&node);
+            known && hears(self.own) && !senders.iter().any(|sender| hears(*sender))
         })
     }
 
-    /// Nodes that are there, by id.
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.members.keys().copied()
+    /// Nodes of which it is known whom they hear, by id.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let listed = self.members.iter().filter(|(_, member)| !member.hears_more);
+        listed.map(|(node, _)| *node)
     }
 
     /// Who of these is likely to be there still: who has long been silent may be out of reach.

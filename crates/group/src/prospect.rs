@@ -46,16 +46,19 @@ impl Members {
     /// How many come before this node to pass on a message that these were heard to send; `None`: it need not.
     pub(crate) fn prospect(&self, now: Time, senders: &[NodeId], key: ObjectKey) -> Option<u32> {
         let nobody = Shares::default();
-        let own = self.heard_by(self.own()).unwrap_or(&nobody);
-        let near = self.nodes().filter(|node| !senders.contains(node));
-        let mut lacking = Lacking(near.map(|node| (node, 1.0)).collect());
+        let own = self.heard_by(self.own())?;
+        // Mostly there is none: that is found before all is reckoned.
+        if !own.iter().any(|(node, _)| self.is_beyond(node, senders)) {
+            return None;
+        }
+        let others = self.listed().filter(|node| !senders.contains(node));
+        let mut lacking = Lacking(others.map(|node| (node, 1.0)).collect());
         for sender in senders {
             lacking.heard(self.heard_by(*sender).unwrap_or(&nobody), 1.0);
         }
         let own = &self.reached(now, own);
         let worth = lacking.worth(own);
-        let beyond = lacking.0.iter().any(|(node, _)| self.is_beyond(*node, senders));
-        if worth < WORTH || !beyond {
+        if worth < WORTH {
             return None;
         }
         let place = |node: NodeId| slice::offset(node, key, 0, usize::MAX);
@@ -121,6 +124,22 @@ mod tests {
     fn where_all_hear_each_other_losses_are_left_to_requests() {
         let half: &[(u32, u8)] = &[(1, 4), (2, 4), (3, 4), (4, 4), (5, 4)];
         assert_eq!(prospect(&[(2, half), (3, half), (4, half), (5, half)]), None);
+    }
+
+    #[test]
+    fn who_has_not_named_all_that_it_hears_is_left_to_requests() {
+        let mut members = members(&[(2, &[(1, 7)]), (3, &[])]);
+        let mut events = VecDeque::new();
+        let mut names = |first: u32, all| {
+            let some: Vec<Hearing> =
+                (first..first + 30).chain([1]).map(|n| Hearing::all_of(NodeId(n))).collect();
+            members.on_hears(NodeId(3), (&some, all), &mut events);
+            members.prospect(Time::ZERO, &[NodeId(2)], KEY)
+        };
+        assert_eq!([names(100, false), names(130, false)], [None, None]);
+        assert_eq!([names(100, false), names(130, false)], [Some(0), Some(0)], "it begins anew");
+        let more: Vec<_> = (2..5).map(|turn| names(100 + 30 * turn, false)).collect();
+        assert_eq!((more, names(190, true)), ([None, None, None].to_vec(), Some(0)));
     }
 
     #[test]
