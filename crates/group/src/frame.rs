@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A repair carries the origin's own message as the origin would have sent it, with sequence number
-//! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions; version 1
-//! had three bytes more.
+//! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions;
+//! frames of version 1 began otherwise, and are no frames to this one.
 
 use crate::mixture::Mixture;
 use alloc::vec::Vec;
@@ -155,7 +155,7 @@ mod tests {
         for bytes in [&b"FG"[..], b"FG\x31", b"FG\x2a", b"FG\x21abc"] {
             assert_eq!(Frame::parse(bytes), Some(Frame::Unknown));
         }
-        for kind in [0x22, 0x23, 0x24, 0x11] {
+        for kind in [0x22, 0x23, 0x24, 0x01] {
             let earlier = [&b"FG"[..], &[kind], &DATA].concat();
             assert_eq!(Frame::parse(&earlier), Some(Frame::Unknown));
         }

@@ -3,7 +3,7 @@
 use crate::{
     event::Event,
     node_set::NodeSet,
-    share::{Hearing, Share, Shares, after_silence},
+    share::{self, Hearing, Share, Shares},
     stats::GroupStats,
 };
 use alloc::{
@@ -112,16 +112,23 @@ impl Member {
         (self.heard, self.words) = (now, words);
         silence >= WORD
     }
-    /// A share of messages from it or to it, now that it has been silent for so long.
-    fn lately(&self, share: f32, now: Time, life: Duration) -> f32 {
+    /// How likely it would be silent for so long, were it within reach.
+    fn still(&self, now: Time, life: Duration) -> f32 {
         let usual = self.silence.unwrap_or(life).max(SILENCE_MIN / SILENCES);
-        after_silence(share, now.since(self.heard), usual)
+        share::still(now.since(self.heard), usual)
+    }
+    /// The share of its messages that arrives, now that it has been silent for so long.
+    fn share(&self, now: Time, life: Duration) -> f32 {
+        share::there(self.share, self.still(now, life))
+    }
+    /// Whether it still speaks, as far as one can know.
+    fn speaks(&self, now: Time, life: Duration, words: u64) -> bool {
+        let usual = self.silence.map_or(life, |silence| silence * SILENCES);
+        now.since(self.heard) <= usual.max(SILENCE_MIN) || words < self.words
     }
     /// Whether it is within reach now, as far as one can know.
     fn is_near(&self, now: Time, life: Duration, words: u64) -> bool {
-        let usual = self.silence.map_or(life, |silence| silence * SILENCES);
-        let lately = now.since(self.heard) <= usual.max(SILENCE_MIN);
-        self.arrives && (lately || words < self.words)
+        self.arrives && self.speaks(now, life, words)
     }
 }
 
@@ -208,24 +215,26 @@ impl Members {
         events: &mut VecDeque<Event>,
     ) {
         let Some(member) = self.members.get_mut(&node) else { return };
-        let counted = || hearings.iter().filter(|hearing| hearing.counts);
-        let named = counted().any(|hearing| hearing.node == self.own);
-        (member.told, member.alone) = (true, all && counted().next().is_none());
+        let of = |counts| hearings.iter().filter(move |hearing| hearing.counts == counts);
+        let named = of(true).any(|hearing| hearing.node == self.own);
+        (member.told, member.alone) = (true, all && of(true).next().is_none());
         let before = member.names.clone();
-        let many = member.names.len() + hearings.len() > HEARD_MAX;
-        let new = hearings.iter().filter(|hearing| !member.names.contains(hearing.node)).count();
+        let new = hearings.iter().filter(|hearing| !before.contains(hearing.node)).count();
+        let many = before.len() + new > HEARD_MAX;
         member.hears_more = !all && (many || new > hearings.len() / NEW_FEW);
         if all || many {
             member.hears.clear();
             member.names.clear();
         }
-        member.hears.extend(counted().map(|hearing| hearing.node).take(HEARD_MAX));
-        let listed = &hearings[..hearings.len().min(HEARD_MAX)];
-        member.names.extend(listed.iter().map(|hearing| hearing.node));
-        before.without(&member.names).for_each(|other| unlist(&mut self.heard_by, other, node));
-        for hearing in listed {
+        for hearing in of(true).chain(of(false)).take(HEARD_MAX) {
+            member.names.insert(hearing.node);
+            match hearing.counts {
+                true => member.hears.insert(hearing.node),
+                false => member.hears.remove(hearing.node),
+            }
             self.heard_by.entry(hearing.node).or_default().set(node, hearing.share);
         }
+        before.without(&member.names).for_each(|other| unlist(&mut self.heard_by, other, node));
         if (named || all) && member.hears_us != Some(named) {
             member.hears_us = Some(named);
             events.push_back(Event::HearsUs { node, hears: named });
@@ -258,24 +267,20 @@ impl Members {
         })
     }
 
-    /// Nodes of which it is known whom they hear, by id.
-    pub(crate) fn listed(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let listed = self.members.iter().filter(|(_, member)| !member.hears_more);
-        listed.map(|(node, _)| *node)
+    /// Nodes, by id, and how likely each would be silent for so long, were it within reach; 0 when it is not
+    /// known whom it hears.
+    pub(crate) fn stills(&self, now: Time) -> impl Iterator<Item = (NodeId, f32)> + '_ {
+        self.members.iter().map(move |(node, member)| match member.hears_more {
+            true => (*node, 0.0),
+            false => (*node, member.still(now, self.life)),
+        })
     }
 
-    /// Who of these is likely to be there still: who has long been silent may be out of reach.
-    pub(crate) fn reached(&self, now: Time, list: &Shares) -> Shares {
-        let still = |(node, share): (NodeId, Share)| {
-            let share = self.members.get(&node)?.lately(share.get(), now, self.life);
-            Some((node, Share::new(share)))
-        };
-        list.iter().filter_map(still).collect()
-    }
-
-    /// The share of its messages that arrives here.
-    pub(crate) fn share_of(&self, now: Time, node: NodeId) -> f32 {
-        self.members.get(&node).map_or(0.0, |member| member.lately(member.share, now, self.life))
+    /// How likely what it sends is not heard here, though it is there.
+    pub(crate) fn sends_unheard(&self, now: Time, node: NodeId) -> f32 {
+        let there = |member: &&Member| member.speaks(now, self.life, self.words);
+        let member = self.members.get(&node).filter(there);
+        member.map_or(0.0, |member| 1.0 - member.share(now, self.life))
     }
 
     /// Whether what we say is passed on: a node near us that hears us hears others, too, that do not.
@@ -306,8 +311,12 @@ impl Members {
         let counted = |node| (node, true);
         let little = self.members.iter().filter(|(_, member)| !self.is_near(now, member));
         let all = names.into_iter().map(counted).chain(little.map(|(node, _)| (*node, false)));
-        let hearing =
-            |(node, counts)| Hearing { node, share: Share::new(self.share_of(now, node)), counts };
+        let hearing = |(node, counts)| {
+            let share = self.members[&node].share(now, self.life);
+            // Who is counted on has some, whatever its silence says.
+            let least = if counts { Share::LEAST } else { Share::NONE };
+            Hearing { node, share: Share::new(share).max(least), counts }
+        };
         all.map(hearing).filter(|h| h.counts || h.share > Share::NONE).collect()
     }
 
@@ -397,6 +406,30 @@ mod tests {
         assert_eq!(say(&mut world, &[3, 1], true), [hears(true)]);
         assert_eq!(say(&mut world, &[3], false), [], "it did not name all");
         assert_eq!(say(&mut world, &[3], true), [hears(false)]);
+    }
+
+    #[test]
+    fn who_is_no_longer_counted_on_is_not_taken_to_be_heard() {
+        let mut world = World::new();
+        world.hear(0, 2);
+        for (counts, unheard) in [(true, false), (false, true)] {
+            let three = Hearing { counts, ..Hearing::all_of(NodeId(3)) };
+            world.0.on_hears(
+                NodeId(2),
+                (&[three, Hearing::all_of(NodeId(4))], false),
+                &mut world.1,
+            );
+            assert_eq!(world.0.is_unheard(NodeId(2), NodeId(3)), unheard);
+        }
+    }
+
+    #[test]
+    fn who_is_counted_on_is_said_to_arrive_however_long_it_is_silent() {
+        let mut world = World::new();
+        (0..4).for_each(|n| world.hear(2 * n, 2));
+        (0..100).step_by(2).for_each(|n| world.0.on_sequence(NodeId(2), Sequence(n)));
+        let told = [6, 16, 17].map(|s| world.0.name(at(s), 9).first().map(|h| h.share.bits()));
+        assert_eq!(told, [Some(4), Some(1), None]);
     }
 
     #[test]

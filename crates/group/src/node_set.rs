@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use fanfare_proto::NodeId;
 
-/// Nodes by their ids, side by side in memory: whether two sets meet is one walk along both.
+/// Nodes by their ids, side by side in memory: what one has and another not is one walk along both.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NodeSet(Vec<NodeId>);
 
@@ -26,6 +26,11 @@ impl NodeSet {
     pub(crate) fn insert(&mut self, node: NodeId) {
         if let Err(place) = self.0.binary_search(&node) {
             self.0.insert(place, node);
+        }
+    }
+    pub(crate) fn remove(&mut self, node: NodeId) {
+        if let Ok(place) = self.0.binary_search(&node) {
+            self.0.remove(place);
         }
     }
     /// Those that are not in `others`.
@@ -68,6 +73,8 @@ mod tests {
         let mut nodes = set(&[7, 3, 7, 5]);
         nodes.insert(NodeId(4));
         nodes.insert(NodeId(3));
+        nodes.insert(NodeId(6));
+        [6, 8].into_iter().for_each(|node| nodes.remove(NodeId(node)));
         assert_eq!(nodes.iter().map(|node| node.0).collect::<Vec<_>>(), [3, 4, 5, 7]);
         assert!(nodes.contains(NodeId(5)) && !nodes.contains(NodeId(6)));
     }

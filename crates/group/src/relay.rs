@@ -1,8 +1,8 @@
 //! Passing on short messages unasked, where nodes that we hear do not hear who sent them: of a group
 //! whose radio does not reach everybody.
 //!
-//! Announcements say who hears whom. Who hears a message that is new to it, and is heard by nodes that
-//! are beyond the reach of who sent it, passes it on when it is its turn, if that is worth it still (`prospect`):
+//! Announcements say how much of each other's messages arrives. Who hears a message that is new to it, and is heard by
+//! a node that does not hear who sent it, passes it on when it is its turn, if that is worth it still (`prospect`):
 //! first those to whom it is worth most (scalable broadcast, Peng and Lu 2000). In a
 //! group in which all hear each other nobody passes anything on.
 
@@ -61,8 +61,12 @@ impl Relay {
         chance: (OriginTiming, &mut Rng),
     ) {
         let Some(waiting) = self.waiting.get_mut(&key) else { return };
-        if waiting.senders.contains(&sender) || waiting.senders.len() >= SENDERS_MAX {
+        if waiting.senders.contains(&sender) {
             return;
+        }
+        // So many have sent it that it need not go.
+        if waiting.senders.len() >= SENDERS_MAX {
+            return self.forget(key);
         }
         waiting.senders.push(sender);
         match prospect(&waiting.senders) {

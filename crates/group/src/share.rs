@@ -5,8 +5,7 @@ use fanfare_proto::{Duration, NodeId};
 
 /// Steps that a share is told in: three bits.
 const STEPS: u8 = 7;
-/// What is left of the chance to be silent for one more of its usual silences, for who is still there:
-/// 1/e, as if it spoke at any time.
+/// What is left of the chance to be silent with each of its usual silences, for who is still there: 1/e.
 const STILL: f32 = 0.368;
 /// Silences that are reckoned with; after as many nobody is counted on.
 const SILENCES_MAX: u32 = 16;
@@ -19,6 +18,7 @@ pub(crate) struct Share(u8);
 
 impl Share {
     pub(crate) const NONE: Self = Self(0);
+    pub(crate) const LEAST: Self = Self(1);
     pub(crate) const ALL: Self = Self(STEPS);
 
     pub(crate) fn new(share: f32) -> Self {
@@ -36,15 +36,20 @@ impl Share {
     }
 }
 
-/// A share, when the one it is of has been silent for so long, and is silent for `usual` as a rule: the
-/// longer, the likelier it is out of reach (Bayes).
-pub(crate) fn after_silence(share: f32, silence: Duration, usual: Duration) -> f32 {
+/// How likely who is within reach is silent for so long that is `usual` as a rule: as if it spoke at any time.
+pub(crate) fn still(silence: Duration, usual: Duration) -> f32 {
     let silences = (silence.as_nanos() / usual.as_nanos().max(1)).min(u128::from(SILENCES_MAX));
-    let still = (0..silences).fold(1.0, |still, _| still * STILL);
-    let share = share.min(SURE);
-    let there = share * still;
-    // Of who was always heard nothing is taken away before its usual silence is over.
-    if silences == 0 { share } else { there / (there + 1.0 - share) }
+    (0..silences).fold(1.0, |still, _| still * STILL)
+}
+
+/// A share of messages from it or to it, when who is there would be silent for so long with this chance: the longer,
+/// the likelier it is out of reach (Bayes).
+pub(crate) fn there(share: f32, still: f32) -> f32 {
+    if still >= 1.0 {
+        return share;
+    }
+    let there = share.min(SURE) * still;
+    there / (there + 1.0 - share.min(SURE))
 }
 
 /// What a node says of how it hears another.
@@ -76,6 +81,10 @@ impl Shares {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (NodeId, Share)> + '_ {
         self.0.iter().copied()
     }
+    pub(crate) fn of(&self, node: NodeId) -> Share {
+        let place = self.0.binary_search_by_key(&node, |(node, _)| *node);
+        place.map_or(Share::NONE, |place| self.0[place].1)
+    }
     pub(crate) fn set(&mut self, node: NodeId, share: Share) {
         match self.0.binary_search_by_key(&node, |(node, _)| *node) {
             Ok(place) => self.0[place].1 = share,
@@ -83,14 +92,9 @@ impl Shares {
         }
     }
     pub(crate) fn remove(&mut self, node: NodeId) {
-        self.0.retain(|(other, _)| *other != node);
-    }
-}
-
-impl FromIterator<(NodeId, Share)> for Shares {
-    /// Of nodes by id.
-    fn from_iter<I: IntoIterator<Item = (NodeId, Share)>>(shares: I) -> Self {
-        Self(shares.into_iter().collect())
+        if let Ok(place) = self.0.binary_search_by_key(&node, |(node, _)| *node) {
+            self.0.remove(place);
+        }
     }
 }
 
@@ -108,7 +112,7 @@ mod tests {
 
     #[test]
     fn who_is_silent_for_longer_than_usual_is_less_likely_to_be_near() {
-        let after = |share, s| after_silence(share, Duration::from_secs(s), Duration::from_secs(4));
+        let after = |share, s| there(share, still(Duration::from_secs(s), Duration::from_secs(4)));
         assert_eq!((after(0.5, 3), after(0.0, 30)), (0.5, 0.0));
         assert!((0.25..0.28).contains(&after(0.5, 4)) && after(0.5, 12) < 0.06);
         assert!((0.4..0.6).contains(&after(1.0, 12)) && after(1.0, 1000) < 0.001);

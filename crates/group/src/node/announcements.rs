@@ -96,13 +96,7 @@ impl GroupNode {
         let rumour = &holding.rumour;
         let origin = rumour.sender;
         let ours = self.delivery.asks() && !self.config.silent;
-        let Some(log) = self.logs.get(&origin) else {
-            if ours && origin != self.session.node_id() {
-                self.session.receiver().hear_of(self.now, rumour, storage);
-                return true;
-            }
-            return false;
-        };
+        let Some(log) = self.logs.get(&origin) else { return self.hear_of_more(rumour, storage) };
         if log.instance != rumour.instance {
             return false;
         }
@@ -110,16 +104,26 @@ impl GroupNode {
         let has_more = ours && lacks_of(log, holding, newest);
         let lacking = if asks { beyond(log, holding, newest) } else { Vec::new() };
         let has_less = self.on_lacking(from, rumour, lacking);
-        if has_more && origin != self.session.node_id() {
+        if has_more {
             self.hear_of_more(rumour, storage);
         }
         has_more || has_less
     }
 
-    /// Somebody near has more of a publisher known here.
-    pub(super) fn hear_of_more(&mut self, rumour: &Rumour, storage: &mut dyn Storage) {
+    /// Somebody near has more of a publisher: whether that is asked for.
+    pub(super) fn hear_of_more(&mut self, rumour: &Rumour, storage: &mut dyn Storage) -> bool {
         let origin = rumour.sender;
-        let Some(log) = self.logs.get(&origin) else { return };
+        let asks = self.delivery.asks() && !self.config.silent;
+        if !asks || origin == self.session.node_id() {
+            return false;
+        }
+        let Some(log) = self.logs.get(&origin) else {
+            self.session.receiver().hear_of(self.now, rumour, storage);
+            return true;
+        };
+        if log.instance != rumour.instance {
+            return false;
+        }
         if log.index(rumour.newest) > log.newest() {
             self.session.receiver().hear_of(self.now, rumour, storage);
         }
@@ -128,6 +132,7 @@ impl GroupNode {
             let patience = self.awaited(origin, timing);
             self.asker.on_promise(self.now, origin, patience);
         }
+        true
     }
 }
 

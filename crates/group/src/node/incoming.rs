@@ -276,11 +276,15 @@ impl GroupNode {
         }
         let key = brief.key();
         let had = self.is_short(key);
-        let Some(info) = self.told_info(brief, storage) else { return };
-        let new = self.session.receiver().accept_info(self.now, rumour, &info, storage);
-        self.take_events(storage);
         let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
         let voice = if brief.asked { Voice::Repairer } else { Voice::Relay };
+        let Some(info) = self.told_info(brief, storage) else {
+            // Others may have got it.
+            let heard = ((key, Part::Info), &Piece::Symbol(0));
+            return self.on_hearsay(heard, (timing, voice), false);
+        };
+        let new = self.session.receiver().accept_info(self.now, rumour, &info, storage);
+        self.take_events(storage);
         self.on_hearsay(((key, Part::Info), &Piece::Symbol(0)), (timing, voice), new);
         self.on_term((key, Part::Info), 0, storage);
         self.pass_on_from(from, Some(key), had);

@@ -112,20 +112,26 @@ impl GroupNode {
     fn like(&self, key: ObjectKey) -> Option<u8> {
         let topic = self.topic(key)?;
         let is_like = |before: &u8| {
-            let before = self.before(key, *before);
             let known = |cached: &Cached| self.now.since(cached.first_heard) >= KNOWN_AFTER;
-            self.cache.get(before).is_some_and(known) && self.topic(before) == Some(topic)
+            let (object, other) = self.topic_before(key, *before)?;
+            self.cache.get(object).filter(|cached| known(cached) && other == topic)
         };
-        (1..=LIKE_MAX).find(is_like)
-    }
-
-    fn before(&self, key: ObjectKey, before: u8) -> ObjectKey {
-        let object = ObjectTransportId(key.object.0.wrapping_sub(u16::from(before)));
-        ObjectKey { object, ..key }
+        (1..=LIKE_MAX).find(|before| is_like(before).is_some())
     }
 
     fn topic(&self, key: ObjectKey) -> Option<&Topic> {
         self.cache.get(key)?.description.as_ref().map(|description| &description.topic)
+    }
+
+    /// The object so many before, where it is here, and its topic. The log says whether it is that one: ids begin
+    /// anew after 65,536.
+    fn topic_before(&self, key: ObjectKey, before: u8) -> Option<(ObjectKey, &Topic)> {
+        let object = ObjectTransportId(key.object.0.wrapping_sub(u16::from(before)));
+        let log = self.logs.get(&key.sender).filter(|log| log.instance == key.instance)?;
+        let index = log.index(key.object).checked_sub(u64::from(before))?;
+        let here = log.index(object) == index && log.whole().contains(index);
+        let key = ObjectKey { object, ..key };
+        Some((key, self.topic(key).filter(|_| here)?))
     }
 
     /// A short message that somebody tells, as its publisher would have; `None` where it has the topic of one
@@ -136,8 +142,10 @@ impl GroupNode {
         storage: &mut dyn Storage,
     ) -> Option<Vec<u8>> {
         let key = brief.key();
-        let topic = brief.like.and_then(|before| self.topic(self.before(key, before)));
-        let info = brief.info(topic);
+        let known = brief.like.and_then(|before| self.topic_before(key, before));
+        let info = brief.info(known.map(|(_, topic)| topic));
+        // Who has it already needs no topic.
+        let info = info.or_else(|| self.cache.get(key).and_then(|cached| cached.info.clone()));
         if info.is_none() {
             self.stats.topics_unknown += 1;
             self.hear_of_more(&brief.rumour, storage);

@@ -1,6 +1,8 @@
 //! A radio that does not reach all: who passes on what to whom.
 
 use super::*;
+use alloc::rc::Rc;
+use core::cell::RefCell;
 
 /// Nodes in a row hear their neighbours only.
 fn row(from: usize, to: usize, _: &Message<'_>) -> bool {
@@ -54,6 +56,46 @@ fn who_missed_what_was_passed_on_gets_it_when_it_announces_and_is_asked_nothing(
     });
     assert_eq!(bus.topics(2), [("a", 0), ("a", 1)]);
     assert!(bus.nodes[1].0.stats().repairs_sent > 0);
+}
+
+/// What is passed on to the third of a row, unasked: whether each says its topic. The first of two messages is lost there
+/// if need be.
+fn topics_told(apart: u64, lose_first: bool) -> (Vec<bool>, Bus) {
+    let mut bus = row_of(3);
+    bus.publish(0, "a", b"first", Options::default());
+    let told = Rc::new(RefCell::new(Vec::new()));
+    for (seconds, loses) in [(apart, lose_first), (30, false)] {
+        let seen = told.clone();
+        bus.run(seconds, &mut move |from, to, message| {
+            let command = match message {
+                Message::Cmd(fanfare_wire::Cmd::Application(command)) => Some(command.content),
+                _ => None,
+            };
+            let frame = command.and_then(crate::frame::Frame::parse);
+            if let (Some(crate::frame::Frame::Brief(bytes)), (1, 2)) = (frame, (from, to)) {
+                seen.borrow_mut().extend(Some(bytes[1] & 0x10 == 0).filter(|_| bytes[1] & 1 == 0));
+            }
+            row(from, to, message) || loses && to == 2
+        });
+        if seconds == apart {
+            bus.publish(0, "a", b"second", Options::default());
+        }
+    }
+    (told.take(), bus)
+}
+
+#[test]
+fn a_topic_is_not_told_again_once_others_have_had_time_to_know_it() {
+    let (told, bus) = topics_told(20, false);
+    assert_eq!((told, bus.messages(2).len()), (vec![true, false], 2));
+    assert_eq!(topics_told(2, false).0, [true, true], "too soon");
+}
+
+#[test]
+fn who_does_not_know_the_topic_of_what_is_passed_on_asks_for_it() {
+    let (told, bus) = topics_told(20, true);
+    assert_eq!((told, bus.topics(2)), (vec![true, false], vec![("a", 1), ("a", 0)]));
+    assert_eq!(bus.nodes[2].0.stats().topics_unknown, 1);
 }
 
 /// Whether it is an announcement, or a message alone that is passed on and was not asked for.
