@@ -12,8 +12,12 @@ use fanfare_proto::{InstanceId, NodeId};
 /// Sums kept of one publisher and class: those of ten times as many terms as one has, since what nobody has joins
 /// them. In the tactical test at 50 % up to 520 wait for each other; where only 288 were kept, what gave way was asked for again.
 const SUMS_MAX: usize = 10 * TERMS_MAX;
-/// Bytes of all sums kept: those of three publishers' segments of 1400 bytes.
+/// Bytes of all sums kept, with their factors: those of two publishers' segments of 1400 bytes.
 const BYTES_MAX: usize = 4 << 20;
+/// Factors of one sum: as many as sums are kept, since each that is taken out of it may bring one.
+const FACTORS_MAX: usize = 1024;
+/// Bytes of a factor: five in a map's node, which is two thirds full.
+const FACTOR_BYTES: usize = 8;
 
 /// So much more often than another a term is asked for, before that one is asked for in its place.
 const IN_VAIN: u32 = 4;
@@ -43,6 +47,11 @@ impl Sum {
         self.bytes = scaled_sum((1, &self.bytes), (factor, of.1));
     }
 
+    /// Bytes that it takes.
+    fn size(&self) -> usize {
+        self.bytes.len() + FACTOR_BYTES * self.factors.len()
+    }
+
     /// What is its own: older terms are asked for first.
     fn newest(&self) -> Option<u32> {
         self.factors.keys().next_back().copied()
@@ -64,13 +73,18 @@ fn scaled_sum(a: (u8, &[u8]), b: (u8, &[u8])) -> Vec<u8> {
     out
 }
 
-/// Puts a sum to others, of which it is to have this term for itself.
-fn put(sums: &mut Vec<Sum>, mut sum: Sum, own: u32) {
+/// Puts a sum to others, of which it is to have this term for itself. Gives how many grew too long by that: these are
+/// lost, and all else that is known stays.
+fn put(sums: &mut Vec<Sum>, mut sum: Sum, own: u32) -> u64 {
     sum.own(own);
-    for other in &mut *sums {
+    let before = sums.len();
+    sums.retain_mut(|other| {
         other.eliminate(own, (&sum.factors, &sum.bytes));
-    }
+        other.factors.len() <= FACTORS_MAX
+    });
+    let lost = before - sums.len();
     sums.push(sum);
+    lost as u64
 }
 
 /// All that is kept.
@@ -103,7 +117,6 @@ impl Equations {
         terms: BTreeMap<u32, u8>,
         bytes: Vec<u8>,
     ) -> Taken {
-        let full = self.bytes + bytes.len() > BYTES_MAX;
         let sums = self.sums.entry(origin).or_default();
         let mut sum = Sum { own: 0, factors: terms, bytes };
         for other in &*sums {
@@ -113,7 +126,12 @@ impl Equations {
             self.tidy(origin);
             return Taken::Known;
         };
-        if full || sums.len() >= SUMS_MAX {
+        if sum.factors.len() > FACTORS_MAX {
+            self.dropped += 1;
+            self.tidy(origin);
+            return Taken::Full;
+        }
+        if self.bytes + sum.size() > BYTES_MAX || sums.len() >= SUMS_MAX {
             self.dropped += 1;
             if sums.is_empty() {
                 self.tidy(origin);
@@ -122,7 +140,7 @@ impl Equations {
             // One is lost, and all else that is known stays.
             sums.remove(0);
         }
-        put(sums, sum, own);
+        self.dropped += put(sums, sum, own);
         Taken::New(self.follow(origin))
     }
 
@@ -140,7 +158,7 @@ impl Equations {
         if let Some(at) = sums.iter().position(|sum| sum.own == term) {
             let sum = sums.swap_remove(at);
             if let Some(own) = sum.newest() {
-                put(sums, sum, own);
+                self.dropped += put(sums, sum, own);
             }
         }
         self.follow(origin)
@@ -154,8 +172,24 @@ impl Equations {
             core::mem::take(sums).into_iter().partition(|sum| sum.factors.len() == 1);
         *sums = left;
         found.extend(Vec::<Sum>::into_iter(alone).map(|sum| (sum.own, sum.bytes)));
-        self.tidy(origin);
+        self.keep_within(origin);
         found
+    }
+
+    /// Others filled in, where one was put to them: the oldest give way.
+    fn keep_within(&mut self, origin: Origin) {
+        self.tidy(origin);
+        let Some(sums) = self.sums.get_mut(&origin) else { return };
+        let mut over = self.bytes.saturating_sub(BYTES_MAX);
+        let give_way = sums.iter().take_while(|sum| {
+            let gives_way = over > 0;
+            over = over.saturating_sub(sum.size());
+            gives_way
+        });
+        let count = give_way.count();
+        sums.drain(..count);
+        self.dropped += count as u64;
+        self.tidy(origin);
     }
 
     fn tidy(&mut self, origin: Origin) {
@@ -163,7 +197,7 @@ impl Equations {
             self.sums.remove(&origin);
             self.asked.remove(&origin);
         }
-        self.bytes = self.sums.values().flatten().map(|sum| sum.bytes.len()).sum();
+        self.bytes = self.sums.values().flatten().map(Sum::size).sum();
     }
 
     /// Terms that nothing is known of but sums.
@@ -194,9 +228,10 @@ impl Equations {
             let least = with.min_by_key(|(_, sum)| vain(sum));
             if let Some((at, _)) = least.filter(|(_, sum)| rounds > vain(sum) + IN_VAIN) {
                 let sum = sums.swap_remove(at);
-                put(sums, sum, *term);
+                self.dropped += put(sums, sum, *term);
             }
         }
+        self.keep_within(origin);
     }
 
     /// Sums that there was no room for since it was asked last.
@@ -323,6 +358,29 @@ mod tests {
         let terms = BTreeMap::from([(0, 1), (1, 1)]);
         assert_eq!(equations.take(none, terms, vec![0; 1400]), Taken::Full);
         assert!(equations.take_dropped() > 0);
+    }
+
+    #[test]
+    fn sums_of_which_others_fill_in_take_no_more_than_the_room_and_none_is_too_long() {
+        let mut equations = Equations::default();
+        // Each has the own term of the one before, and others that nothing else has.
+        let long = |n: u32| {
+            let fresh = (2..TERMS_MAX as u32).map(|term| (n * TERMS_MAX as u32 + term, 1));
+            fresh.chain([((1 << 30) + n, 1), ((1 << 30) + n + 1, 1)]).collect()
+        };
+        for n in 0..2 * SUMS_MAX as u32 {
+            equations.take(ORIGIN, long(n), vec![0; 400]);
+            assert!(equations.bytes <= BYTES_MAX);
+        }
+        equations.on_asked(ORIGIN);
+        let sums = &equations.sums[&ORIGIN];
+        let factors: usize = sums.iter().map(|sum| sum.factors.len()).sum();
+        assert!(sums.iter().all(|sum| sum.factors.len() <= FACTORS_MAX));
+        assert!(factors * FACTOR_BYTES < BYTES_MAX && equations.take_dropped() > 0, "{factors}");
+        let longer = (0..=FACTORS_MAX as u32).map(|term| ((1 << 29) + term, 1)).collect();
+        let before = equations.len(ORIGIN);
+        assert_eq!(equations.take(ORIGIN, longer, vec![0; 100]), Taken::Full);
+        assert_eq!((equations.len(ORIGIN), equations.take_dropped()), (before, 1));
     }
 
     proptest! {

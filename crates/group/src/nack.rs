@@ -24,7 +24,8 @@ use fanfare_wire::{
 /// 1400. With one segment's, who lacked 300 symbols asked for the first 170, and of these again only for what does not
 /// follow.
 pub(crate) const NACK_MAX: usize = 8 * 1400;
-/// Numbers of one level: more than a NACK of that length has items, most of them runs.
+/// Numbers of one level, what is more is asked for the next time: more than a NACK of that length has items, most of
+/// them runs.
 const NUMBERS_MAX: usize = 4096;
 /// What goes first where not all has room: of what is not described nothing else is asked for.
 const BY_NEED: [usize; LEVELS.len()] = [2, 3, 1, 0];
@@ -58,6 +59,7 @@ pub(crate) fn append(
     let mut room = room.saturating_sub(HEADER);
     for at in BY_NEED {
         let numbers = &mut lists[at];
+        begin_at(first_of(nack, at), numbers);
         numbers.truncate(terms::within(numbers, room.saturating_sub(1)));
         if !numbers.is_empty() {
             room -= 1 + terms::len(numbers);
@@ -69,6 +71,24 @@ pub(crate) fn append(
         terms::append(numbers, out);
     }
     lists.iter().any(|numbers| !numbers.is_empty())
+}
+
+/// The least number of the object that it asks for first.
+fn first_of(nack: &Nack<'_>, at: usize) -> u32 {
+    let request = nack.requests.iter().find(|request| request.level.0 == LEVELS[at]);
+    let first = request.and_then(|request| request.iter().next());
+    let object = first.map_or(0, |item| u32::from(item.object_transport_id.0));
+    match LEVELS[at] {
+        RepairLevel::SEGMENT => object << 16,
+        RepairLevel::BLOCK => object << 8,
+        _ => object,
+    }
+}
+
+/// Object ids wrap: what is less follows what is more.
+fn begin_at(first: u32, numbers: &mut [u32]) {
+    let less = numbers.partition_point(|number| *number < first);
+    numbers.rotate_left(less);
 }
 
 /// What it asks for, for each of the levels.
@@ -85,22 +105,23 @@ fn numbers(nack: &Nack<'_>, field: FieldSize) -> Option<[BTreeSet<u32>; LEVELS.l
             let one = objects.0 == objects.1;
             let small = |id: FecPayloadId| id.block.0 <= 0xff && id.symbol.0 <= 0xff;
             let object = u32::from(objects.0);
+            let room = NUMBERS_MAX.saturating_sub(lists[at].len());
             match LEVELS[at] {
                 RepairLevel::SEGMENT if one && a.block == b.block && small(a) && small(b) => {
                     let base = object << 16 | a.block.0 << 8;
-                    lists[at].extend((a.symbol.0..=b.symbol.0).map(|s| base | u32::from(s)));
+                    let symbols = a.symbol.0..=b.symbol.0;
+                    lists[at].extend(symbols.map(|s| base | u32::from(s)).take(room));
                 }
                 RepairLevel::BLOCK if one && small(a) && small(b) => {
-                    lists[at].extend((a.block.0..=b.block.0).map(|block| object << 8 | block));
+                    let blocks = a.block.0..=b.block.0;
+                    lists[at].extend(blocks.map(|block| object << 8 | block).take(room));
                 }
                 RepairLevel::INFO | RepairLevel::OBJECT => {
                     let span = u32::from(objects.1.wrapping_sub(objects.0));
-                    lists[at].extend((0..=span).map(|step| object.wrapping_add(step) & 0xffff));
+                    let steps = (0..=span).take(room);
+                    lists[at].extend(steps.map(|step| object.wrapping_add(step) & 0xffff));
                 }
                 _ => return None,
-            }
-            if lists[at].len() > NUMBERS_MAX {
-                return None;
             }
         }
     }
@@ -241,6 +262,41 @@ mod tests {
             writer.item(RepairLevel(RepairLevel::OBJECT | RepairLevel::INFO), object, id);
         });
         assert_eq!(short(&both), None);
+    }
+
+    #[test]
+    fn of_more_than_it_may_name_the_first_are_named() {
+        let nack = written(|writer| {
+            let ((first, id), (last, _)) =
+                (at(RepairLevel::INFO, 10), at(RepairLevel::INFO, 9_000));
+            writer.range(RepairLevel(RepairLevel::INFO), (first, last), id, id);
+        });
+        let all = asked(&expand(FROM, &short(&nack).unwrap()).unwrap());
+        assert_eq!(all[2].1, (10..10 + NUMBERS_MAX as u32).collect());
+    }
+
+    #[test]
+    fn where_object_ids_wrap_the_oldest_are_named_first() {
+        for (level, shift) in [(RepairLevel::SEGMENT, 16), (RepairLevel::BLOCK, 8)] {
+            let objects = (0..40_u32).map(|n| 65_516 + n & 0xffff).collect::<Vec<_>>();
+            let nack = written(|writer| {
+                for number in &objects {
+                    let (object, id) = at(level, *number << shift);
+                    writer.item(RepairLevel(level), object, id);
+                }
+            });
+            let Ok(Message::Nack(parsed)) = Message::parse(&nack) else { panic!("a NACK") };
+            let told = |room| {
+                let mut out = Vec::new();
+                assert!(append(&parsed, (FecId::ReedSolomon8, FieldSize::M8), room, &mut out));
+                let at = LEVELS.iter().position(|other| *other == level).unwrap();
+                asked(&expand(FROM, &out).unwrap())[at].1.clone()
+            };
+            let all = |count| objects[..count].iter().map(|object| object << shift).collect();
+            assert_eq!(told(1400), all(40), "{level}");
+            let few = told(60);
+            assert!((5..20).contains(&few.len()) && few == all(few.len()), "{level} {few:?}");
+        }
     }
 
     #[test]

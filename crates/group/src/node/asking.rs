@@ -15,8 +15,10 @@ use core::ops::RangeInclusive;
 use fanfare_proto::ObjectKey;
 use fanfare_wire::{
     EncodingSymbolId, FecId, FecPayloadId, FieldSize, Message, Nack, ObjectTransportId, RepairForm,
-    RepairItem, RepairLevel, RepairRequest, SourceBlockNumber, cmd::Application, ext::Extensions,
-    nack::RequestWriter,
+    RepairItem, RepairLevel, RepairRequest, SourceBlockNumber,
+    cmd::Application,
+    ext::Extensions,
+    nack::{RepairRequests, RequestWriter},
 };
 
 /// A NACK that is being written anew.
@@ -40,7 +42,9 @@ impl GroupNode {
             }
         }
         // What is not told in few bytes has no room for all.
-        self.condensed(nack).or_else(|| self.shortened(nack, self.config.frame_max))
+        let room = self.config.frame_max.saturating_sub(encoded(nack, &[]).len());
+        let told = self.condensed(nack).or_else(|| self.shortened(nack, room));
+        told.or_else(|| (nack.requests.len() > room).then(|| encoded(nack, &cut(nack, room))))
     }
 
     /// Without what follows, in `room` bytes of requests; `None` when it is so as it is. Who is answered with parity
@@ -78,9 +82,7 @@ impl GroupNode {
             }
         }
         let requests = shortening.writer.finish();
-        let mut out = Vec::new();
-        nack.encode(nack.extensions.cc().as_ref(), &requests, &mut out);
-        (!requests.is_empty()).then_some(out)
+        (!requests.is_empty()).then(|| encoded(nack, &requests))
     }
 
     /// How what a NACK asks for first is coded: requests cannot be read without it.
@@ -209,6 +211,39 @@ impl Asked {
             level if level & !OBJECTS == 0 => Some(Self::Objects),
             _ => None,
         }
+    }
+}
+
+/// The NACK with these requests.
+fn encoded(nack: &Nack<'_>, requests: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    nack.encode(nack.extensions.cc().as_ref(), requests, &mut out);
+    out
+}
+
+/// Its first requests as they are, in `room` bytes: nothing, where they cannot be told apart.
+fn cut(nack: &Nack<'_>, room: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = nack.requests.as_bytes();
+    for request in nack.requests.iter() {
+        let Some(([form, level, high, low], items)) = rest.split_first_chunk() else { break };
+        let len = usize::from(u16::from_be_bytes([*high, *low]));
+        let pair = if request.form == RepairForm::Ranges { 2 } else { 1 };
+        let item = pair * len / request.iter().count().max(1);
+        let fit = room.saturating_sub(out.len() + 4).min(len) / item.max(1) * item;
+        if fit > 0 {
+            out.extend_from_slice(&[*form, *level]);
+            out.extend_from_slice(&(fit as u16).to_be_bytes());
+            out.extend_from_slice(items.get(..fit).unwrap_or_default());
+        }
+        if fit < len {
+            break;
+        }
+        rest = items.get(len..).unwrap_or_default();
+    }
+    match RepairRequests::parse(&out) {
+        Ok(_) => out,
+        Err(_) => Vec::new(),
     }
 }
 

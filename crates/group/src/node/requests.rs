@@ -7,12 +7,32 @@ use crate::{
 };
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{ObjectKey, RunSet};
-use fanfare_wire::{Nack, RepairForm, RepairItem, RepairLevel};
+use fanfare_wire::{Nack, ObjectTransportId, RepairForm, RepairItem, RepairLevel};
 
 /// Items heeded in one NACK: as many as one that tells all has.
 const ITEMS_MAX: usize = NACK_MAX / 8;
-/// Things that one NACK can ask for, when its items name whole objects.
+/// Objects and blocks looked at for one NACK, when its items name whole objects; repeats count.
 const WANTED_MAX: usize = 4096;
+/// Ids walked through for the ranges of one NACK: each that there is once.
+const IDS_MAX: usize = 1 << 16;
+
+/// What may still be looked at for a NACK.
+pub(super) struct Left {
+    pub(super) items: usize,
+    pub(super) wanted: usize,
+    pub(super) ids: usize,
+}
+
+impl Left {
+    pub(super) const ALL: Self = Self { items: ITEMS_MAX, wanted: WANTED_MAX, ids: IDS_MAX };
+
+    /// Takes one of them; `false` when there is none.
+    fn take(left: &mut usize) -> bool {
+        let any = *left > 0;
+        *left = left.saturating_sub(1);
+        any
+    }
+}
 
 impl GroupNode {
     /// Somebody asks an origin. If that is another node, this one may answer.
@@ -27,7 +47,7 @@ impl GroupNode {
         let Some(rumour) = self.rumour(origin) else { return };
         let timing = timing(self.members.len(), rumour.grtt, rumour.backoff, rumour.gsize);
         let unheard = self.members.is_unheard(origin, feedback.source_id);
-        let mut requests = self.requests(nack);
+        let mut requests = self.requests(nack, &mut Left { ..Left::ALL });
         if self.answers_with_sums(origin) {
             self.pool_requests(nack, &mut requests, timing);
         }
@@ -47,17 +67,20 @@ impl GroupNode {
     }
 
     /// What a NACK asks for, as far as anything of it is here.
-    fn requests(&mut self, nack: &Nack<'_>) -> BTreeMap<Wanted, Request> {
+    pub(super) fn requests(
+        &mut self,
+        nack: &Nack<'_>,
+        left: &mut Left,
+    ) -> BTreeMap<Wanted, Request> {
         let mut asked = BTreeMap::new();
-        let mut items = 0;
         for request in nack.requests.iter() {
             let erasures = request.form == RepairForm::Erasures;
             for (first, last) in request.ranges() {
-                items += 1;
-                if items > ITEMS_MAX || asked.len() >= WANTED_MAX {
+                if !Left::take(&mut left.items) || left.wanted == 0 {
                     return asked;
                 }
-                self.request(nack, request.level, (&first, &last, erasures), &mut asked);
+                let range = (&first, &last, erasures);
+                self.request(nack, request.level, range, (&mut asked, left));
             }
         }
         asked
@@ -68,10 +91,10 @@ impl GroupNode {
         nack: &Nack<'_>,
         level: RepairLevel,
         (first, last, erasures): (&RepairItem, &RepairItem, bool),
-        asked: &mut BTreeMap<Wanted, Request>,
+        (asked, left): (&mut BTreeMap<Wanted, Request>, &mut Left),
     ) {
-        for key in self.objects_between(nack, first, last) {
-            if asked.len() >= WANTED_MAX {
+        for key in self.objects_between(nack, first, last, &mut left.ids) {
+            if !Left::take(&mut left.wanted) {
                 return;
             }
             let Some(cached) = self.cache.get(key) else { continue };
@@ -96,7 +119,10 @@ impl GroupNode {
             } else if all || level.has(RepairLevel::BLOCK) {
                 let (low, high) = if all { (0, u32::MAX) } else { (a.block.0, b.block.0) };
                 let high = high.min(blocks.saturating_sub(1));
-                for block in (low..=high).take(WANTED_MAX) {
+                for block in low..=high {
+                    if !Left::take(&mut left.wanted) {
+                        return;
+                    }
                     let Some(held) = receiver.held(key, block) else { continue };
                     let entry = asked.entry((key, Part::Block(block))).or_default();
                     add_symbols(entry, (0, held.len.saturating_sub(1)), held.len);
@@ -127,6 +153,7 @@ impl GroupNode {
         nack: &Nack<'_>,
         first: &RepairItem,
         last: &RepairItem,
+        ids: &mut usize,
     ) -> Vec<ObjectKey> {
         let feedback = &nack.feedback;
         let Some(log) = self.logs.get(&feedback.server_id) else { return Vec::new() };
@@ -135,9 +162,14 @@ impl GroupNode {
         if first.object_transport_id == last.object_transport_id {
             return Vec::from([key]);
         }
-        let range = log.index(object)..=log.index(last.object_transport_id);
-        let all = self.cache.of(key).map(|(key, _)| *key);
-        all.filter(|key| range.contains(&log.index(key.object))).collect()
+        if log.index(object) > log.index(last.object_transport_id) {
+            return Vec::new();
+        }
+        let span = last.object_transport_id.0.wrapping_sub(object.0);
+        let steps = (0..=span).take_while(|_| Left::take(ids));
+        let all = steps.map(|step| ObjectTransportId(object.0.wrapping_add(step)));
+        let all = all.map(|object| ObjectKey { object, ..key });
+        all.filter(|key| self.cache.get(*key).is_some()).collect()
     }
 }
 

@@ -5,9 +5,16 @@ use crate::{
     brief::{self, Brief},
     frame::Kind,
     load::{DEADLINES_MAX, PUBLISHERS_MAX},
+    node::requests::Left,
     state::tests::rumour,
 };
-use fanfare_wire::{cmd::Application, ext::Extensions};
+use fanfare_wire::{
+    FecId, FecPayloadId, FieldSize, Nack, ObjectTransportId, RepairLevel, Sequence,
+    cmd::Application,
+    ext::Extensions,
+    header::FeedbackFields,
+    nack::{RepairRequests, RequestWriter},
+};
 
 /// Somebody passes on a short message of a publisher that nobody knows.
 fn tell(bus: &mut Bus, publisher: u32, object: u16) {
@@ -56,4 +63,88 @@ fn of_too_many_that_are_waited_for_those_whose_time_is_next_are_given_up() {
         load.deadlines == DEADLINES_MAX && stats.deadlines_dropped >= 100,
         "{load:?}, {stats:?}"
     );
+}
+
+/// A NACK for this object, its ranges as `fill` writes them into 11,200 bytes.
+fn nack_for(key: ObjectKey, fill: impl Fn(&mut RequestWriter, FecPayloadId)) -> Vec<u8> {
+    let mut writer = RequestWriter::new(FecId::ReedSolomon8, FieldSize::M8, crate::nack::NACK_MAX);
+    let block = fanfare_wire::SourceBlockNumber(0);
+    let symbol = fanfare_wire::EncodingSymbolId(0);
+    fill(&mut writer, FecPayloadId { block, block_len: 0, symbol });
+    let feedback = FeedbackFields {
+        sequence: Sequence(0),
+        source_id: NodeId(99),
+        server_id: key.sender,
+        instance_id: key.instance,
+        grtt_response: None,
+    };
+    let (extensions, requests) = (Extensions::default(), RepairRequests::parse(&[]).unwrap());
+    let mut out = Vec::new();
+    Nack { feedback, extensions, requests }.encode(None, &writer.finish(), &mut out);
+    out
+}
+fn read(nack: &[u8]) -> Nack<'_> {
+    let Ok(Message::Nack(nack)) = Message::parse(nack) else { panic!("a NACK") };
+    nack
+}
+
+/// Two nodes, of which the second has an object of the first.
+fn bus_with_object() -> (Bus, ObjectKey) {
+    let mut bus = Bus::new(2);
+    bus.subscribe(1, "#");
+    let key = bus.publish(0, "a", &bytes(40_000), Options::default()).key;
+    bus.run(10, &mut none);
+    assert_eq!(bus.messages(1).len(), 1);
+    (bus, key)
+}
+
+#[test]
+fn who_names_the_same_object_again_and_again_has_no_more_of_it_looked_at() {
+    let (mut bus, key) = bus_with_object();
+    let level = RepairLevel(RepairLevel::OBJECT);
+    let mut looked = |nack: &[u8]| {
+        let mut left = Left { ..Left::ALL };
+        let asked = bus.nodes[1].0.requests(&read(nack), &mut left).len();
+        (asked, left)
+    };
+    let (blocks, left) = looked(&nack_for(key, |writer, id| {
+        writer.item(level, key.object, id);
+    }));
+    // Its blocks and itself.
+    let once = Left::ALL.wanted - left.wanted;
+    assert!(blocks >= 5 && (blocks..=blocks + 1).contains(&once), "{blocks} {once}");
+    let (asked, left) =
+        looked(&nack_for(key, |writer, id| while writer.item(level, key.object, id) {}));
+    assert_eq!((asked, left.wanted), (blocks, 0));
+    assert!(left.items > Left::ALL.items / 3, "it ends there: {}", left.items);
+    let last = ObjectTransportId(key.object.0.wrapping_add(20_000));
+    let info = RepairLevel(RepairLevel::INFO);
+    let (_, left) = looked(&nack_for(
+        key,
+        |writer, id| {
+            while writer.range(info, (key.object, last), id, id) {}
+        },
+    ));
+    assert_eq!(left.ids, 0);
+}
+
+#[test]
+fn no_nack_is_longer_than_a_frame_even_of_what_cannot_be_read() {
+    let (mut bus, key) = bus_with_object();
+    let frame_max = bus.nodes[1].0.config.frame_max;
+    let stranger = ObjectKey { sender: NodeId(77), ..key };
+    for key in [key, stranger] {
+        let long = nack_for(key, |writer, id| {
+            let object = |n: u16| ObjectTransportId(key.object.0.wrapping_add(n));
+            let mut n = 0;
+            while writer.range(RepairLevel(RepairLevel::INFO), (object(n), object(n + 1)), id, id) {
+                n += 3;
+            }
+        });
+        assert!(long.len() > 11_000);
+        let sent = bus.nodes[1].0.own_nack(&read(&long)).unwrap();
+        assert!((frame_max - 20..=frame_max).contains(&sent.len()), "{}", sent.len());
+        let items = |nack: &[u8]| read(nack).requests.iter().next().unwrap().ranges().next();
+        assert_eq!(items(&sent), items(&long));
+    }
 }
