@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn where_object_ids_wrap_the_oldest_are_named_first() {
         for (level, shift) in [(RepairLevel::SEGMENT, 16), (RepairLevel::BLOCK, 8)] {
-            let objects = (0..40_u32).map(|n| 65_516 + n & 0xffff).collect::<Vec<_>>();
+            let objects = (0..40_u32).map(|n| (65_516 + n) & 0xffff).collect::<Vec<_>>();
             let nack = written(|writer| {
                 for number in &objects {
                     let (object, id) = at(level, *number << shift);
