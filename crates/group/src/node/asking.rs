@@ -15,10 +15,8 @@ use core::ops::RangeInclusive;
 use fanfare_proto::ObjectKey;
 use fanfare_wire::{
     EncodingSymbolId, FecId, FecPayloadId, FieldSize, Message, Nack, ObjectTransportId, RepairForm,
-    RepairItem, RepairLevel, RepairRequest, SourceBlockNumber,
-    cmd::Application,
-    ext::Extensions,
-    nack::{RepairRequests, RequestWriter},
+    RepairItem, RepairLevel, RepairRequest, SourceBlockNumber, cmd::Application, ext::Extensions,
+    nack::RequestWriter,
 };
 
 /// A NACK that is being written anew.
@@ -44,7 +42,8 @@ impl GroupNode {
         // What is not told in few bytes has no room for all.
         let room = self.config.frame_max.saturating_sub(encoded(nack, &[]).len());
         let told = self.condensed(nack).or_else(|| self.shortened(nack, room));
-        told.or_else(|| (nack.requests.len() > room).then(|| encoded(nack, &cut(nack, room))))
+        let long = nack.requests.as_bytes().len() > room;
+        told.or_else(|| long.then(|| encoded(nack, &nack.requests.within(room))))
     }
 
     /// Without what follows, in `room` bytes of requests; `None` when it is so as it is. Who is answered with parity
@@ -57,7 +56,7 @@ impl GroupNode {
             false => BTreeSet::new(),
         };
         let (infos, symbols) = (follow(Class::Info), follow(Class::Symbol));
-        if infos.is_empty() && symbols.is_empty() && nack.requests.len() <= room {
+        if infos.is_empty() && symbols.is_empty() && nack.requests.as_bytes().len() <= room {
             return None;
         }
         let (fec_id, field) = self.coding_of(nack)?;
@@ -219,32 +218,6 @@ fn encoded(nack: &Nack<'_>, requests: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     nack.encode(nack.extensions.cc().as_ref(), requests, &mut out);
     out
-}
-
-/// Its first requests as they are, in `room` bytes: nothing, where they cannot be told apart.
-fn cut(nack: &Nack<'_>, room: usize) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut rest = nack.requests.as_bytes();
-    for request in nack.requests.iter() {
-        let Some(([form, level, high, low], items)) = rest.split_first_chunk() else { break };
-        let len = usize::from(u16::from_be_bytes([*high, *low]));
-        let pair = if request.form == RepairForm::Ranges { 2 } else { 1 };
-        let item = pair * len / request.iter().count().max(1);
-        let fit = room.saturating_sub(out.len() + 4).min(len) / item.max(1) * item;
-        if fit > 0 {
-            out.extend_from_slice(&[*form, *level]);
-            out.extend_from_slice(&(fit as u16).to_be_bytes());
-            out.extend_from_slice(items.get(..fit).unwrap_or_default());
-        }
-        if fit < len {
-            break;
-        }
-        rest = items.get(len..).unwrap_or_default();
-    }
-    match RepairRequests::parse(&out) {
-        Ok(_) => out,
-        Err(_) => Vec::new(),
-    }
 }
 
 fn asked_of_blocks(nack: &Nack<'_>, field: FieldSize) -> BTreeMap<(u16, u32), usize> {

@@ -16,9 +16,11 @@ use fanfare_wire::{
     ext::{ExtAge, Extensions},
 };
 
-/// A topic is not told where an object of at most so many before had it,
+/// A topic is not told where an object of at most so many before had it, as of who publishes on some by turns (each is
+/// looked up),
 const LIKE_MAX: u8 = 32;
-/// which has been here for so long: as good as all have it, or know that they lack it.
+/// which has been here for so long: two of the shortest intervals of announcements, after which others have it or know
+/// that they lack it.
 const KNOWN_AFTER: Duration = Duration::from_secs(5);
 
 /// What every NORM_CMD(APPLICATION) begins with, bytes.

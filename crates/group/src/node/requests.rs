@@ -17,15 +17,19 @@ const WANTED_MAX: usize = 4096;
 const IDS_MAX: usize = 1 << 16;
 
 /// What may still be looked at for a NACK.
-pub(super) struct Left {
+pub(super) struct Allowance {
     pub(super) items: usize,
     pub(super) wanted: usize,
     pub(super) ids: usize,
 }
 
-impl Left {
-    pub(super) const ALL: Self = Self { items: ITEMS_MAX, wanted: WANTED_MAX, ids: IDS_MAX };
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { items: ITEMS_MAX, wanted: WANTED_MAX, ids: IDS_MAX }
+    }
+}
 
+impl Allowance {
     /// Takes one of them; `false` when there is none.
     fn take(left: &mut usize) -> bool {
         let any = *left > 0;
@@ -47,7 +51,7 @@ impl GroupNode {
         let Some(rumour) = self.rumour(origin) else { return };
         let timing = timing(self.members.len(), rumour.grtt, rumour.backoff, rumour.gsize);
         let unheard = self.members.is_unheard(origin, feedback.source_id);
-        let mut requests = self.requests(nack, &mut Left { ..Left::ALL });
+        let mut requests = self.requests(nack, &mut Allowance::default());
         if self.answers_with_sums(origin) {
             self.pool_requests(nack, &mut requests, timing);
         }
@@ -70,13 +74,13 @@ impl GroupNode {
     pub(super) fn requests(
         &mut self,
         nack: &Nack<'_>,
-        left: &mut Left,
+        left: &mut Allowance,
     ) -> BTreeMap<Wanted, Request> {
         let mut asked = BTreeMap::new();
         for request in nack.requests.iter() {
             let erasures = request.form == RepairForm::Erasures;
             for (first, last) in request.ranges() {
-                if !Left::take(&mut left.items) || left.wanted == 0 {
+                if !Allowance::take(&mut left.items) || left.wanted == 0 {
                     return asked;
                 }
                 let range = (&first, &last, erasures);
@@ -91,10 +95,10 @@ impl GroupNode {
         nack: &Nack<'_>,
         level: RepairLevel,
         (first, last, erasures): (&RepairItem, &RepairItem, bool),
-        (asked, left): (&mut BTreeMap<Wanted, Request>, &mut Left),
+        (asked, left): (&mut BTreeMap<Wanted, Request>, &mut Allowance),
     ) {
         for key in self.objects_between(nack, first, last, &mut left.ids) {
-            if !Left::take(&mut left.wanted) {
+            if !Allowance::take(&mut left.wanted) {
                 return;
             }
             let Some(cached) = self.cache.get(key) else { continue };
@@ -120,7 +124,7 @@ impl GroupNode {
                 let (low, high) = if all { (0, u32::MAX) } else { (a.block.0, b.block.0) };
                 let high = high.min(blocks.saturating_sub(1));
                 for block in low..=high {
-                    if !Left::take(&mut left.wanted) {
+                    if !Allowance::take(&mut left.wanted) {
                         return;
                     }
                     let Some(held) = receiver.held(key, block) else { continue };
@@ -166,7 +170,7 @@ impl GroupNode {
             return Vec::new();
         }
         let span = last.object_transport_id.0.wrapping_sub(object.0);
-        let steps = (0..=span).take_while(|_| Left::take(ids));
+        let steps = (0..=span).take_while(|_| Allowance::take(ids));
         let all = steps.map(|step| ObjectTransportId(object.0.wrapping_add(step)));
         let all = all.map(|object| ObjectKey { object, ..key });
         all.filter(|key| self.cache.get(*key).is_some()).collect()

@@ -18,6 +18,9 @@ use crate::{FecId, FecPayloadId, FieldSize, ObjectTransportId, WireError, fec::R
 use alloc::vec::Vec;
 use core::fmt;
 
+/// Bytes of a request before its items.
+const REQUEST: usize = 4;
+
 /// How the items of a request are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepairForm {
@@ -237,11 +240,6 @@ impl<'a> RepairRequests<'a> {
             Some(request)
         })
     }
-    /// Bytes that they take.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.bytes.len()
-    }
     /// Whether nothing is asked for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -251,6 +249,35 @@ impl<'a> RepairRequests<'a> {
     #[must_use]
     pub fn as_bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+    /// The bytes of the first of them that fit into `room`: whole items, and whole pairs of ranges.
+    #[must_use]
+    pub fn within(&self, room: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        for request in self.iter() {
+            let RepairRequest { form, level, items } = request;
+            let mut fit = Vec::new();
+            for (first, last) in request.ranges() {
+                let before = fit.len();
+                first.append(&mut fit);
+                if form == RepairForm::Ranges {
+                    last.append(&mut fit);
+                }
+                if out.len() + REQUEST + fit.len() > room {
+                    fit.truncate(before);
+                    break;
+                }
+            }
+            if !fit.is_empty() {
+                out.extend_from_slice(&[form.to_byte(), level.0]);
+                out.extend_from_slice(&(fit.len() as u16).to_be_bytes());
+                out.extend_from_slice(&fit);
+            }
+            if fit.len() < items.len() {
+                break;
+            }
+        }
+        out
     }
 }
 
@@ -279,6 +306,18 @@ mod tests {
         assert_eq!(first.id(FieldSize::M8).symbol.0, 15);
         assert_eq!(last.id(FieldSize::M8).symbol.0, 18);
         assert_eq!(format!("{requests}"), " SEGMENT[0:186:15..0:186:18]");
+    }
+
+    #[test]
+    fn what_has_no_room_is_left_out_by_whole_items_and_pairs() {
+        let pairs = [&[2, 1, 0, 32][..], &RANGE[4..], &RANGE[4..]].concat();
+        let item = [1, 4, 0, 8, 5, 0, 0, 9, 0, 0, 0, 0];
+        let all = [&pairs[..], &item].concat();
+        let requests = RepairRequests::parse(&all).expect("well formed");
+        let within = |room| requests.within(room);
+        assert_eq!((within(48), within(47)), (all.clone(), pairs.clone()));
+        assert_eq!((within(35), within(20)), (RANGE.to_vec(), RANGE.to_vec()));
+        assert_eq!((within(19), within(0)), (Vec::new(), Vec::new()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::{
     brief::{self, Brief},
     frame::Kind,
     load::{DEADLINES_MAX, PUBLISHERS_MAX},
-    node::requests::Left,
+    node::requests::Allowance,
     state::tests::rumour,
 };
 use fanfare_wire::{
@@ -103,7 +103,7 @@ fn who_names_the_same_object_again_and_again_has_no_more_of_it_looked_at() {
     let (mut bus, key) = bus_with_object();
     let level = RepairLevel(RepairLevel::OBJECT);
     let mut looked = |nack: &[u8]| {
-        let mut left = Left { ..Left::ALL };
+        let mut left = Allowance::default();
         let asked = bus.nodes[1].0.requests(&read(nack), &mut left).len();
         (asked, left)
     };
@@ -111,12 +111,12 @@ fn who_names_the_same_object_again_and_again_has_no_more_of_it_looked_at() {
         writer.item(level, key.object, id);
     }));
     // Its blocks and itself.
-    let once = Left::ALL.wanted - left.wanted;
+    let once = Allowance::default().wanted - left.wanted;
     assert!(blocks >= 5 && (blocks..=blocks + 1).contains(&once), "{blocks} {once}");
     let (asked, left) =
         looked(&nack_for(key, |writer, id| while writer.item(level, key.object, id) {}));
     assert_eq!((asked, left.wanted), (blocks, 0));
-    assert!(left.items > Left::ALL.items / 3, "it ends there: {}", left.items);
+    assert!(left.items > Allowance::default().items / 3, "it ends there: {}", left.items);
     let last = ObjectTransportId(key.object.0.wrapping_add(20_000));
     let info = RepairLevel(RepairLevel::INFO);
     let (_, left) = looked(&nack_for(

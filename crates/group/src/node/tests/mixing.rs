@@ -259,7 +259,7 @@ fn asked_of_many(lost: impl Fn(&Message<'_>) -> bool) -> [Vec<(usize, usize)>; 2
                 told.borrow_mut()[0].push((asked(bytes).0, bytes.len()));
             }
             (Message::Nack(nack), _) if (from, to) == (2, 1) => {
-                told.borrow_mut()[1].push((asked_by(nack).0, nack.requests.len()));
+                told.borrow_mut()[1].push((asked_by(nack).0, nack.requests.as_bytes().len()));
             }
             _ => {}
         }
