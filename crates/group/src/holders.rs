@@ -45,20 +45,21 @@ impl Holders {
         self.watched.remove(&index);
     }
 
-    /// `node` announces; it says what it holds of ours and what it does not lack, if it speaks of
-    /// that. Gives what is new.
+    /// `node` announces; if it speaks of ours: from which object on it does, what it holds of these and what it does
+    /// not lack. Gives what is new.
     pub(crate) fn on_state(
         &mut self,
         node: NodeId,
         asks: bool,
-        told: Option<&(RunSet, RunSet)>,
+        told: Option<&(u64, RunSet, RunSet)>,
     ) -> Vec<(ObjectKey, Standing)> {
         let mut new = Vec::new();
-        for (index, (key, nodes)) in &mut self.watched {
+        let first = told.map_or(0, |(first, ..)| *first);
+        for (index, (key, nodes)) in self.watched.range_mut(first..) {
             let before = nodes.get(&node).copied();
             let standing = match told {
-                Some((held, _)) if held.contains(*index) => Standing::Holds,
-                Some((_, settled)) if settled.contains(*index) => Standing::Unwanted,
+                Some((_, held, _)) if held.contains(*index) => Standing::Holds,
+                Some((_, _, settled)) if settled.contains(*index) => Standing::Unwanted,
                 _ if !asks => Standing::Unwanted,
                 // It may have had no room to speak of it.
                 None => before.unwrap_or(Standing::Lacks),
@@ -95,11 +96,11 @@ mod tests {
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object }
     }
 
-    fn told(held: &[(u64, u64)], unwanted: &[(u64, u64)]) -> (RunSet, RunSet) {
+    fn told(held: &[(u64, u64)], unwanted: &[(u64, u64)]) -> (u64, RunSet, RunSet) {
         let (mut holds, mut settled) = (RunSet::default(), RunSet::default());
         held.iter().for_each(|(first, end)| holds.insert(*first, *end));
         held.iter().chain(unwanted).for_each(|(first, end)| settled.insert(*first, *end));
-        (holds, settled)
+        (0, holds, settled)
     }
 
     #[test]
@@ -117,6 +118,16 @@ mod tests {
         assert_eq!(holders.on_state(NodeId(7), true, Some(&other)), [(key(5), holds)]);
         holders.forget(3);
         assert_eq!(holders.on_state(NodeId(9), true, Some(&other)), [(key(5), holds)]);
+    }
+
+    #[test]
+    fn of_what_a_short_announcement_does_not_speak_nothing_new_is_known() {
+        let mut holders = Holders::default();
+        [3, 5].into_iter().for_each(|index| holders.watch(index, key(index as u16)));
+        let (_, held, settled) = told(&[(4, 6)], &[]);
+        let new = holders.on_state(NodeId(7), true, Some(&(4, held, settled)));
+        assert_eq!(new, [(key(5), Standing::Holds)]);
+        assert_eq!(holders.unheard([NodeId(7)].into_iter()), [NodeId(7)], "it is asked about 3");
     }
 
     #[test]

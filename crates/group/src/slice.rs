@@ -52,6 +52,11 @@ pub(crate) fn seed(node: NodeId, key: ObjectKey, block: u32) -> u8 {
     mix(node, key, block) as u8
 }
 
+/// A digest of an object, and of what was digested before.
+pub(crate) fn digest(node: NodeId, key: ObjectKey, before: u32) -> u32 {
+    mix(node, key, before) as u32
+}
+
 /// splitmix64's last steps over all that it depends on.
 fn mix(node: NodeId, key: ObjectKey, block: u32) -> u64 {
     let object =

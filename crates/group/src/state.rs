@@ -2,36 +2,48 @@
 //! the gaps below it; which nodes it hears; and whom it asks to announce, too.
 //!
 //! ```text
-//! flags (8): 01 it asks for what it lacks; 02 it names all nodes that it hears
+//! flags (8): 01 it asks for what it lacks; 02 it names all nodes that it hears; 04 it is short
 //! | per node, by id: id less the one before (varint)
 //! |   how (8): 01 it is heard; 02 it is to announce soon; 04 it publishes;
 //! |            08 its timing and code are those of the publisher before; 10 there are gaps;
 //! |            e0 the share of its messages that arrives, in sevenths; who is heard and has none: all
 //! |   if 04: instance (16) | grtt (8) | backoff (4) gsize (4) | fec id (8), unless 08
 //! |          newest object (16) | reach (varint)
+//! |          in a short one: newest object's low byte, and nothing else
 //! |   if 10: gaps (varint), per gap: objects held above it (varint),
 //! |          2 x objects not held + 1 if they are not wanted (varint)
+//! | in a short one: check (32), of all publishers' ids, instances and newest objects
 //! ```
 //!
 //! `reach` is how many objects, from the newest down, are spoken of. Gaps come from the newest down.
 //! Numbers per publisher are dense, so this says exactly what differs, in a few bytes. Where there is no
 //! room for all, nodes and publishers take turns.
+//!
+//! A short one is for who knows the publishers and about their newest objects, as most do mostly. It reaches to its
+//! last gap, and [`NEAR`] objects at least. To whom the check does not fit, it says only who hears whom.
 
 use crate::{
     share::{Hearing, Share},
+    slice,
     varint::{array, put, take},
 };
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_proto::{NodeId, Rumour, RunSet};
+use fanfare_proto::{NodeId, ObjectKey, Rumour, RunSet};
 use fanfare_wire::{FecId, GroupSize, InstanceId, ObjectTransportId, QuantizedRtt};
 
 /// Nodes named as heard, at most; they take turns.
 pub(crate) const HEARD_MAX: usize = 32;
 /// Nodes asked to announce in one announcement, at most: a quarter of a frame.
 const CALLED_MAX: usize = 80;
+/// Objects of each publisher that a short announcement speaks of at least: with a report every ten seconds more than go
+/// by from one long one to the next.
+const NEAR: u64 = 16;
+/// Bytes of its check. Half as many would let one in 65,536 pass that speaks of other objects than is thought.
+const CHECK: usize = 4;
 /// Of an announcement.
 const ASKS: u8 = 0x01;
 const ALL: u8 = 0x02;
+const SHORT: u8 = 0x04;
 /// Of a node in it.
 const HEARD: u8 = 0x01;
 const CALLED: u8 = 0x02;
@@ -157,6 +169,19 @@ impl Holding {
         (grtt, backoff, gsize, fec_id) == (other.grtt, other.backoff, other.gsize, other.fec_id)
     }
 
+    /// The same as a short announcement says it: of the newest objects, and of none that nothing is said of here.
+    fn near(mut self) -> Self {
+        let told = self.gaps.last().map_or(0, |gap| gap.end);
+        if self.reach < NEAR {
+            match self.gaps.last_mut().filter(|gap| gap.unwanted && gap.end == self.reach) {
+                Some(gap) => gap.end = NEAR,
+                None => self.gaps.push(Gap { first: self.reach, end: NEAR, unwanted: true }),
+            }
+        }
+        self.reach = told.max(NEAR);
+        self
+    }
+
     fn append(&self, as_before: bool, out: &mut Vec<u8>) {
         let Rumour { instance, grtt, backoff, gsize, fec_id, newest, .. } = self.rumour;
         out.extend_from_slice(&instance.0.to_be_bytes());
@@ -165,6 +190,10 @@ impl Holding {
         }
         out.extend_from_slice(&newest.0.to_be_bytes());
         put(self.reach, out);
+        self.append_gaps(out);
+    }
+
+    fn append_gaps(&self, out: &mut Vec<u8>) {
         if !self.gaps.is_empty() {
             put(self.gaps.len() as u64, out);
         }
@@ -192,21 +221,47 @@ impl Holding {
         let newest = ObjectTransportId(u16::from_be_bytes(array(bytes)?));
         let rumour = Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest };
         let reach = take(bytes).filter(|reach| *reach <= REACH_MAX)?;
-        let count = if how & GAPS != 0 { take(bytes)? } else { 0 };
-        let (mut gaps, mut at) = (Vec::new(), 0_u64);
-        for _ in 0..count {
-            let first = at.checked_add(take(bytes)?)?;
-            let length = take(bytes)?;
-            let end = first.checked_add(length / 2)?;
-            // Runs are in order, not empty, and within reach: so there are at most `reach` of them.
-            if end <= first || end > reach {
-                return None;
-            }
-            gaps.push(Gap { first, end, unwanted: length % 2 == 1 });
-            at = end;
-        }
+        let gaps = take_gaps(how, reach, bytes)?;
         Some(Self { rumour, reach, gaps })
     }
+
+    /// Of a short announcement, where `known` is what is known of the publisher here. Without that nobody can use it.
+    fn take_near(how: u8, known: Option<Rumour>, bytes: &mut &[u8]) -> Option<Option<Self>> {
+        let [low] = array(bytes)?;
+        let gaps = take_gaps(how, REACH_MAX, bytes)?;
+        let reach = gaps.last().map_or(0, |gap| gap.end).max(NEAR);
+        Some(known.map(|mut rumour| {
+            let ahead = low.wrapping_sub(rumour.newest.0 as u8).cast_signed();
+            rumour.newest = ObjectTransportId(rumour.newest.0.wrapping_add_signed(ahead.into()));
+            Self { rumour, reach, gaps }
+        }))
+    }
+}
+
+fn take_gaps(how: u8, reach: u64, bytes: &mut &[u8]) -> Option<Vec<Gap>> {
+    let count = if how & GAPS != 0 { take(bytes)? } else { 0 };
+    let (mut gaps, mut at) = (Vec::new(), 0_u64);
+    for _ in 0..count {
+        let first = at.checked_add(take(bytes)?)?;
+        let length = take(bytes)?;
+        let end = first.checked_add(length / 2)?;
+        // Runs are in order, not empty, and within reach: so there are at most `reach` of them.
+        if end <= first || end > reach {
+            return None;
+        }
+        gaps.push(Gap { first, end, unwanted: length % 2 == 1 });
+        at = end;
+    }
+    Some(gaps)
+}
+
+/// Of what a short announcement leaves out.
+fn check<'a>(holdings: impl IntoIterator<Item = &'a Holding>) -> [u8; CHECK] {
+    let (mut check, nobody) = (0, NodeId(0));
+    for Rumour { sender, instance, newest: object, .. } in holdings.into_iter().map(|h| h.rumour) {
+        check = slice::digest(nobody, ObjectKey { sender, instance, object }, check);
+    }
+    check.to_be_bytes()
 }
 
 /// A gap, behind one that ended at `at`.
@@ -225,6 +280,12 @@ pub(crate) struct State {
     /// These are to announce soon what they hold.
     pub(crate) called: Vec<NodeId>,
     pub(crate) holdings: Vec<Holding>,
+    /// Nothing is said of what is long past.
+    pub(crate) short: bool,
+    /// What it says of holdings is of no use here, since the check does not fit,
+    pub(crate) unread: bool,
+    /// or since it speaks of a publisher that is not known here. Only of one that was read.
+    pub(crate) unknown: bool,
 }
 
 /// What is said of one node.
@@ -235,7 +296,8 @@ struct Line {
 }
 
 impl State {
-    /// Appends as much as fits into `room` bytes; gives the number of publishers spoken of.
+    /// Appends as much as fits into `room` bytes; gives the number of publishers spoken of. What does not fit as a
+    /// whole is not short.
     pub(crate) fn append(&self, room: usize, out: &mut Vec<u8>) -> usize {
         let mut lines: BTreeMap<NodeId, Line> = BTreeMap::new();
         let counted = || self.hears.iter().filter(|hearing| hearing.counts);
@@ -243,12 +305,16 @@ impl State {
         heard.for_each(|hearing| lines.entry(hearing.node).or_default().how |= HEARD);
         let called = self.called.iter().take(CALLED_MAX);
         called.for_each(|node| lines.entry(*node).or_default().how |= CALLED);
-        let (mut left, mut spoken) = (room.saturating_sub(1 + NODE * lines.len()), 0);
-        for holding in &self.holdings {
+        let check_room = if self.short { CHECK } else { 0 };
+        let (mut left, mut spoken) = (room.saturating_sub(1 + check_room + NODE * lines.len()), 0);
+        let mut short = self.short;
+        for whole in &self.holdings {
             if left < ENTRY {
+                short = false;
                 break;
             }
-            let (holding, bytes) = holding.cut(left);
+            let (holding, bytes) = whole.cut(left);
+            short &= holding.reach == whole.reach;
             left -= bytes;
             spoken += 1;
             let node = holding.rumour.sender;
@@ -261,7 +327,12 @@ impl State {
             }
         }
         let all = self.hears_all && counted().count() <= HEARD_MAX;
-        out.push(if self.asks { ASKS } else { 0 } | if all { ALL } else { 0 });
+        let flag = |set, bit| if set { bit } else { 0 };
+        out.push(flag(self.asks, ASKS) | flag(all, ALL) | flag(short, SHORT));
+        let told = self.holdings.iter().take(spoken);
+        let mut sorted: Vec<&Holding> = told.collect();
+        sorted.sort_by_key(|holding| holding.rumour.sender);
+        let check = short.then(|| check(sorted));
         let (mut last, mut before): (u32, Option<Rumour>) = (0, None);
         for (node, Line { how, holding }) in lines {
             put(u64::from(node.0 - last), out);
@@ -270,21 +341,31 @@ impl State {
                 out.push(how);
                 continue;
             };
-            let as_before = before.is_some_and(|before| holding.is_alike(&before));
-            let same = if as_before { AS_BEFORE } else { 0 };
-            let gaps = if holding.gaps.is_empty() { 0 } else { GAPS };
-            out.push(how | PUBLISHES | same | gaps);
-            holding.append(as_before, out);
+            let holding = if short { holding.near() } else { holding };
+            let as_before = before.is_some_and(|before| holding.is_alike(&before)) && !short;
+            let gaps = flag(!holding.gaps.is_empty(), GAPS);
+            out.push(how | PUBLISHES | flag(as_before, AS_BEFORE) | gaps);
+            if short {
+                out.push(holding.rumour.newest.0 as u8);
+                holding.append_gaps(out);
+            } else {
+                holding.append(as_before, out);
+            }
             before = Some(holding.rumour);
         }
+        out.extend(check.into_iter().flatten());
         spoken
     }
 
-    /// Reads one; `None` when it contradicts itself.
-    pub(crate) fn parse(mut bytes: &[u8]) -> Option<Self> {
+    /// Reads one; `None` when it contradicts itself. `known` is what is known of a publisher here.
+    pub(crate) fn parse(
+        mut bytes: &[u8],
+        known: &mut dyn FnMut(NodeId) -> Option<Rumour>,
+    ) -> Option<Self> {
         let [flags] = array(&mut bytes)?;
-        let (asks, hears_all) = (flags & ASKS != 0, flags & ALL != 0);
-        let mut state = Self { asks, hears_all, ..Self::default() };
+        let (asks, hears_all, short) = (flags & ASKS != 0, flags & ALL != 0, flags & SHORT != 0);
+        let mut state = Self { asks, hears_all, short, ..Self::default() };
+        let told = if short { bytes.split_off(bytes.len().checked_sub(CHECK)?..)? } else { &[] };
         let mut last: Option<u32> = None;
         while !bytes.is_empty() {
             let step = u32::try_from(take(&mut bytes)?).ok()?;
@@ -304,13 +385,21 @@ impl State {
                 state.hears.push(Hearing { node: NodeId(id), share, counts });
             }
             state.called.extend(Some(NodeId(id)).filter(|_| how & CALLED != 0));
-            if how & PUBLISHES != 0 {
+            if how & PUBLISHES != 0 && short {
+                let holding = Holding::take_near(how, known(NodeId(id)), &mut bytes)?;
+                state.unknown |= holding.is_none();
+                state.holdings.extend(holding);
+            } else if how & PUBLISHES != 0 {
                 let before = state.holdings.last().map(|holding| &holding.rumour);
                 let holding = Holding::take((NodeId(id), how), before, &mut bytes)?;
                 state.holdings.push(holding);
             }
         }
-        (flags & !(ASKS | ALL) == 0).then_some(state)
+        state.unread = state.unknown || short && check(&state.holdings) != told;
+        if state.unread {
+            state.holdings.clear();
+        }
+        (flags & !(ASKS | ALL | SHORT) == 0).then_some(state)
     }
 }
 
@@ -330,6 +419,11 @@ pub(crate) mod tests {
             fec_id: FecId::ReedSolomon8,
             newest: ObjectTransportId(newest),
         }
+    }
+
+    /// Where nothing is known.
+    fn parse(bytes: &[u8]) -> Option<State> {
+        State::parse(bytes, &mut |_| None)
     }
 
     fn none() -> RunSet {
@@ -366,7 +460,7 @@ pub(crate) mod tests {
             2, 2, 0, 2, 0x96, 2, 4,
         ];
         assert_eq!(bytes, golden);
-        assert_eq!(State::parse(&bytes), Some(state));
+        assert_eq!(parse(&bytes), Some(state));
     }
 
     #[test]
@@ -384,11 +478,74 @@ pub(crate) mod tests {
             2, 4, 0, 3, 0xfa, 1, 21, 0, 30, 0, 11,
         ];
         assert_eq!(bytes, golden);
-        let read = State::parse(&bytes).unwrap();
+        let read = parse(&bytes).unwrap();
         assert_eq!(read, state);
         let told = |set: RunSet| set.iter().collect::<Vec<_>>();
         assert_eq!(told(read.holdings[0].held(300)), [(10, 20), (50, 300)]);
         assert_eq!(told(read.holdings[0].settled(300)), [(10, 25), (40, 301)]);
+    }
+
+    fn short(holdings: Vec<Holding>) -> Vec<u8> {
+        let (mut bytes, state) = (Vec::new(), State { short: true, ..speaking_of(holdings, true) });
+        state.append(1400, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn golden_bytes_of_a_short_one_leave_out_what_is_known() {
+        let held = runs(&[(10, 20), (22, 299), (300, 301)]);
+        let holding = |floor| Holding::of(rumour(300), (floor, 300), &held, &none());
+        let bytes = short(vec![holding(280)]);
+        let golden = [7, 0x81, 0x80, 0x80, 0x50, 0x14, 44, 1, 1, 2];
+        assert_eq!(bytes[..bytes.len() - CHECK], golden);
+        for here in [300, 298, 301, 300 - 127, 300 + 128] {
+            let read = State::parse(&bytes, &mut |_| Some(rumour(here))).unwrap();
+            let [told] = &read.holdings[..] else { panic!("it is read: {here}") };
+            assert_eq!((told.rumour.newest.0, told.reach, read.unread), (300, NEAR, false));
+            assert_eq!(told.gaps, [lacking(1, 2)]);
+        }
+        let read = State::parse(&short(vec![holding(10)]), &mut |_| Some(rumour(300))).unwrap();
+        assert_eq!((read.holdings[0].reach, read.holdings[0].gaps.len()), (281, 2));
+    }
+
+    #[test]
+    fn a_short_one_says_of_few_objects_that_there_are_no_others_to_ask_for() {
+        let few = Holding::of(rumour(3), (0, 3), &runs(&[(0, 2)]), &none());
+        let read = State::parse(&short(vec![few]), &mut |_| Some(rumour(3))).unwrap();
+        let holding = &read.holdings[0];
+        let list = |set: RunSet| set.iter().collect::<Vec<_>>();
+        assert_eq!((holding.reach, list(holding.held(3))), (NEAR, vec![(0, 2)]));
+        let none_lacks = Holding::of(rumour(3), (0, 3), &runs(&[(0, 4)]), &none());
+        let read = State::parse(&short(vec![none_lacks]), &mut |_| Some(rumour(3))).unwrap();
+        assert_eq!(read.holdings[0].lacking(3).collect::<Vec<_>>(), [(4, u64::MAX)]);
+    }
+
+    #[test]
+    fn a_short_one_tells_only_who_hears_whom_to_who_knows_another_life_or_is_far_behind() {
+        let heard = State {
+            hears: vec![Hearing::all_of(NodeId(7))],
+            short: true,
+            ..speaking_of(
+                vec![Holding::of(rumour(300), (280, 300), &runs(&[(280, 301)]), &none())],
+                true,
+            )
+        };
+        let mut bytes = Vec::new();
+        heard.append(1400, &mut bytes);
+        let other = Rumour { instance: InstanceId(0x4321), ..rumour(300) };
+        for known in [Some(other), Some(rumour(300 - 128)), Some(rumour(300 + 129)), None] {
+            let read = State::parse(&bytes, &mut |_| known).unwrap();
+            assert_eq!((read.unread, read.unknown), (true, known.is_none()));
+            assert_eq!((read.hears, read.holdings), (heard.hears.clone(), vec![]));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_as_a_whole_is_not_short() {
+        let state = State { short: true, ..speaking_of(publishers(100), false) };
+        let mut bytes = Vec::new();
+        let spoken = state.append(200, &mut bytes);
+        assert_eq!((bytes[0] & SHORT, spoken < 100, bytes.len() <= 200), (0, true, true));
     }
 
     #[test]
@@ -406,7 +563,7 @@ pub(crate) mod tests {
         let mut bytes = Vec::new();
         speaking_of(vec![holding], false).append(100, &mut bytes);
         assert!(bytes.len() <= 100);
-        let read = State::parse(&bytes).unwrap().holdings.remove(0);
+        let read = parse(&bytes).unwrap().holdings.remove(0);
         assert!(read.reach > 50 && read.reach < 1000);
         let held = read.held(999);
         assert!((0..1000).all(|n| !held.contains(n) || n % 2 == 1));
@@ -434,7 +591,7 @@ pub(crate) mod tests {
             &[1, 0x0c, 0x12, 0x34, 0, 2, 2],
         ];
         assert_eq!(bytes, golden.concat());
-        assert_eq!(State::parse(&bytes), Some(state));
+        assert_eq!(parse(&bytes), Some(state));
     }
 
     #[test]
@@ -443,7 +600,7 @@ pub(crate) mod tests {
         let mut bytes = Vec::new();
         assert_eq!(state.append(4 * ENTRY + 1, &mut bytes), 4);
         assert!(bytes.len() <= 4 * ENTRY + 1);
-        assert_eq!(State::parse(&bytes).unwrap().holdings, publishers(4));
+        assert_eq!(parse(&bytes).unwrap().holdings, publishers(4));
     }
 
     #[test]
@@ -452,7 +609,7 @@ pub(crate) mod tests {
             let hears = (1..=count).map(|n| Hearing::all_of(NodeId(n))).collect();
             let mut bytes = Vec::new();
             State { hears, ..speaking_of(Vec::new(), true) }.append(1400, &mut bytes);
-            let read = State::parse(&bytes).unwrap();
+            let read = parse(&bytes).unwrap();
             (read.hears.iter().filter(|hearing| hearing.counts).count(), read.hears_all)
         };
         assert_eq!((named(32), named(33)), ((32, true), (32, false)));
@@ -465,9 +622,9 @@ pub(crate) mod tests {
         let hears = vec![little(7), little(100)];
         let mut bytes = Vec::new();
         State { hears, ..speaking_of(publishers(1), true) }.append(1400, &mut bytes);
-        assert_eq!(State::parse(&bytes).unwrap().hears, [little(100)]);
+        assert_eq!(parse(&bytes).unwrap().hears, [little(100)]);
         // As earlier versions say it.
-        let read = State::parse(&[0x03, 7, 0x01]).unwrap();
+        let read = parse(&[0x03, 7, 0x01]).unwrap();
         assert_eq!(read.hears, [Hearing::all_of(NodeId(7))]);
     }
 
@@ -479,15 +636,15 @@ pub(crate) mod tests {
         for length in [200, 0, 1] {
             let mut bad = bytes.clone();
             *bad.last_mut().unwrap() = length;
-            assert_eq!(State::parse(&bad), None, "{length}");
+            assert_eq!(parse(&bad), None, "{length}");
         }
         // One byte is a state that speaks of nobody.
-        assert!((2..bytes.len()).all(|length| State::parse(&bytes[..length]).is_none()));
+        assert!((2..bytes.len()).all(|length| parse(&bytes[..length]).is_none()));
         for bad in [&[0, 7, 1, 0, 1][..], &[0, 7, 0x08], &[0, 7, 0x10], &[0x04, 7, 1]] {
-            assert_eq!(State::parse(bad), None, "{bad:?}");
+            assert_eq!(parse(bad), None, "{bad:?}");
         }
         // Nobody spoke before the first.
-        assert_eq!(State::parse(&[0, 7, 0x0c, 0, 1, 0, 2, 2]), None);
+        assert_eq!(parse(&[0, 7, 0x0c, 0, 1, 0, 2, 2]), None);
     }
 
     proptest! {
@@ -495,10 +652,10 @@ pub(crate) mod tests {
         fn any_bytes_are_read_without_panic_and_what_is_read_is_written_the_same_way(
             bytes: Vec<u8>
         ) {
-            if let Some(state) = State::parse(&bytes) {
+            if let Some(state) = parse(&bytes) {
                 let mut out = Vec::new();
                 state.append(usize::MAX, &mut out);
-                let again = State::parse(&out).unwrap();
+                let again = parse(&out).unwrap();
                 prop_assert_eq!(again.holdings, state.holdings);
             }
         }

@@ -13,6 +13,9 @@ use fanfare_wire::ObjectTransportId;
 
 /// Objects heeded that one announcement lacks of one publisher.
 const LACKING_MAX: usize = 32;
+/// Short announcements from one long one to the next, each half as long. A node that is new, or asks, gets a long one at
+/// once; the next of these is for who is far behind, or knows an earlier life of a publisher.
+pub(super) const SHORTS_MAX: u32 = 7;
 
 impl GroupNode {
     /// Somebody says what it holds: what it has and we lack is asked for; what we have and it lacks
@@ -21,7 +24,12 @@ impl GroupNode {
         self.stats.states_heard += 1;
         self.members.on_hears(from, (&state.hears, state.hears_all), &mut self.events);
         if state.called.contains(&self.session.node_id()) {
+            self.shorts = SHORTS_MAX;
             self.trickle.on_call(self.now, &mut self.rng);
+        }
+        if state.unread {
+            self.unread = Some(from).filter(|_| state.unknown).or(self.unread);
+            return;
         }
         self.note_standing(from, state);
         let mut differs = false;
@@ -43,7 +51,8 @@ impl GroupNode {
         });
         let sets = told.map(|holding| {
             let newest = log.index(holding.rumour.newest);
-            (holding.held(newest), holding.settled(newest))
+            let first = if state.short { holding.spoken_of(newest).0 } else { 0 };
+            (first, holding.held(newest), holding.settled(newest))
         });
         let new = self.holders.on_state(from, state.asks, sets.as_ref());
         let events = new.into_iter();

@@ -1,6 +1,6 @@
 //! What a datagram means to which machine.
 
-use super::GroupNode;
+use super::{GroupNode, announcements::SHORTS_MAX};
 use crate::{
     age,
     brief::{self, Brief},
@@ -40,7 +40,10 @@ impl GroupNode {
         self.foresight.on_heard(now);
         let (events, stats) = (&mut self.events, &mut self.stats);
         match self.members.on_heard(now, from, events, stats) {
-            Heard::First => self.trickle.on_change(now, &mut self.rng),
+            Heard::First => {
+                self.shorts = SHORTS_MAX;
+                self.trickle.on_change(now, &mut self.rng);
+            }
             Heard::Again => self.trickle.on_return(now, &mut self.rng),
             Heard::Still => {}
         }
@@ -221,7 +224,7 @@ impl GroupNode {
                 }
                 None => self.stats.frames_refused += 1,
             },
-            Frame::State(bytes) => match State::parse(bytes) {
+            Frame::State(bytes) => match State::parse(bytes, &mut |origin| self.rumour(origin)) {
                 Some(state) => self.on_state(from, &state, storage),
                 None => self.stats.frames_refused += 1,
             },

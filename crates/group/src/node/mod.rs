@@ -27,6 +27,7 @@ mod unmixing;
 
 pub use outgoing::Wake;
 
+use self::announcements::SHORTS_MAX;
 use crate::{
     age::Age,
     asker::Asker,
@@ -117,6 +118,10 @@ pub struct GroupNode {
     trickle: Trickle,
     /// The publisher after which the next announcement goes on.
     spoken_of: NodeId,
+    /// Short announcements since the last long one.
+    shorts: u32,
+    /// Who spoke in a short one of a publisher that is not known here: it is called.
+    unread: Option<NodeId>,
     /// What the datagram at hand says of the age of this message.
     told: Option<(ObjectKey, Duration)>,
     events: VecDeque<Event>,
@@ -179,6 +184,8 @@ impl GroupNode {
             holders: Holders::default(),
             trickle,
             spoken_of: NodeId::NONE,
+            shorts: SHORTS_MAX,
+            unread: None,
             told: None,
             events: VecDeque::new(),
             stats: GroupStats::default(),
@@ -298,6 +305,7 @@ impl GroupNode {
     /// wait to hear that.
     pub fn leave(&mut self, now: Time) {
         self.advance(now);
+        self.shorts = SHORTS_MAX;
         self.trickle.hurry(self.now);
         let mut sender = self.session.sender();
         // Held back, it says good-bye at once.

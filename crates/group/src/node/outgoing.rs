@@ -1,6 +1,6 @@
 //! Who speaks next, and when to wake.
 
-use super::{GroupNode, relaying::COMMAND, timing};
+use super::{GroupNode, announcements::SHORTS_MAX, relaying::COMMAND, timing};
 use crate::{
     demand::{Part, Piece, Wanted},
     frame::{HEADER, Kind, Sum},
@@ -180,15 +180,18 @@ impl GroupNode {
         if !self.config.announces || !trickle.poll(*now, || !unheard().is_empty(), rng) {
             return false;
         }
-        let called = unheard();
+        let mut called = unheard();
+        called.extend(self.unread.take());
         let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
         let origins = self.origins_in_turn();
-        let holdings = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
+        let holdings: Vec<_> = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
         let asks = self.delivery.asks();
         let hears = self.members.name(self.now, HEARD_MAX);
         let counted = hears.iter().filter(|hearing| hearing.counts).count();
         let hears_all = counted < HEARD_MAX;
-        let state = State { asks, hears, hears_all, called, holdings };
+        let short = self.shorts < SHORTS_MAX && !holdings.is_empty();
+        self.shorts = if short { self.shorts + 1 } else { 0 };
+        let state = State { asks, hears, hears_all, called, holdings, short, ..State::default() };
         let mut content = Kind::State.header().to_vec();
         let spoken = state.append(room, &mut content);
         if let Some(last) = spoken.checked_sub(1).and_then(|last| state.holdings.get(last)) {
