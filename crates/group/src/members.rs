@@ -112,10 +112,13 @@ impl Member {
         (self.heard, self.words) = (now, words);
         silence >= WORD
     }
+    /// How long it is silent as a rule.
+    fn usual(&self, life: Duration) -> Duration {
+        self.silence.unwrap_or(life).max(SILENCE_MIN / SILENCES)
+    }
     /// How likely it would be silent for so long, were it within reach.
     fn still(&self, now: Time, life: Duration) -> f32 {
-        let usual = self.silence.unwrap_or(life).max(SILENCE_MIN / SILENCES);
-        share::still(now.since(self.heard), usual)
+        share::still(now.since(self.heard), self.usual(life))
     }
     /// The share of its messages that arrives, now that it has been silent for so long.
     fn share(&self, now: Time, life: Duration) -> f32 {
@@ -274,6 +277,12 @@ impl Members {
             true => (*node, 0.0),
             false => (*node, member.still(now, self.life)),
         })
+    }
+
+    /// How lately a node was heard: see [`share::recency`].
+    pub(crate) fn recency(&self, now: Time, node: NodeId) -> f32 {
+        let member = self.members.get(&node);
+        member.map_or(0.0, |m| share::recency(now.since(m.heard), m.usual(self.life)))
     }
 
     /// How likely what it sends is not heard here, though it is there.

@@ -16,7 +16,7 @@ use fanfare_proto::{NodeId, ObjectKey, Time};
 /// A chance counts as its square: one who surely lacks it is worth more than two who may. A single node that
 /// would get it with a chance of seven in ten is worth a packet: of 24 vehicles on the move (`company`) 99.3 % have it in time;
 /// with 0.18 it is 99.5 % for a tenth more packets.
-const WORTH: f32 = 0.5;
+const WORTH: f32 = 0.45;
 /// Who has it with this chance may be the one who passes it on.
 const HAS: f32 = 0.5;
 
@@ -28,6 +28,15 @@ struct Other {
     lacks: f32,
     /// How likely it would be silent for so long, were it within reach; 0 when it is not known whom it hears.
     still: f32,
+    /// How lately it was heard here.
+    recency: f32,
+}
+
+impl Other {
+    /// What it is worth to it when a message goes to it with a chance.
+    fn worth(&self, chance: f32) -> f32 {
+        (chance * self.lacks) * (chance * self.lacks)
+    }
 }
 
 /// The others, by id.
@@ -49,8 +58,16 @@ impl Others {
     /// What it is worth to `node` when somebody sends it of whom so much arrives there.
     fn worth_to(&self, node: NodeId, share: Share) -> f32 {
         let Some(other) = self.at(node).map(|at| &self.0[at]) else { return 0.0 };
-        let chance = share::there(share.get(), other.still) * other.lacks;
-        chance * chance
+        other.worth(share::there(share.get(), other.still))
+    }
+    /// The same when this node sends it, which knows how lately it heard the other.
+    fn worth_from_here(&self, node: NodeId, share: Share) -> f32 {
+        let Some(other) = self.at(node).map(|at| &self.0[at]) else { return 0.0 };
+        other.worth(share::arrives(share::there(share.get(), other.still), other.recency))
+    }
+    /// To all whom this node reaches.
+    fn own_worth(&self, by: &Shares) -> f32 {
+        by.iter().map(|(node, share)| self.worth_from_here(node, share)).sum()
     }
     /// To all whom it reaches; to who sends it, it is worth nothing.
     fn worth(&self, by: &Shares) -> f32 {
@@ -70,13 +87,13 @@ impl Members {
         let mut others = Others(
             self.stills(now)
                 .filter(|(node, _)| !senders.contains(node))
-                .map(|(node, still)| Other { node, lacks: 1.0, still })
+                .map(|(node, still)| Other { node, lacks: 1.0, still, recency: self.recency(now, node) })
                 .collect(),
         );
         for sender in senders {
             others.heard(self.heard_by(*sender).unwrap_or(&nobody), 1.0);
         }
-        let worth = others.worth(own);
+        let worth = others.own_worth(own);
         if worth < WORTH {
             return None;
         }
@@ -89,14 +106,14 @@ impl Members {
             let list = self.heard_by(*node).unwrap_or(&nobody);
             // Neither of both counts what the other would get.
             let theirs = others.worth(list);
-            let ours = worth - others.worth_to(*node, own.of(*node));
+            let ours = worth - others.worth_from_here(*node, own.of(*node));
             if theirs < WORTH || (theirs, place(*node)) < (ours, own_place) {
                 continue;
             }
             before += u32::from(1.0 - lacks >= HAS);
             left.heard(list, (1.0 - lacks) * self.sends_unheard(now, *node));
         }
-        (left.worth(own) >= WORTH).then_some(before)
+        (left.own_worth(own) >= WORTH).then_some(before)
     }
 }
 
