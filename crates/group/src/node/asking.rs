@@ -96,7 +96,8 @@ impl GroupNode {
 
     /// A NACK of this node's own in fewer bytes, where its publisher would not hear it anyway.
     fn condensed(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
-        if !self.members.hears_nobody(nack.feedback.server_id) {
+        let (publisher, own) = (nack.feedback.server_id, self.session.node_id());
+        if !self.members.hears_nobody(publisher) && !self.members.is_unheard(publisher, own) {
             return None;
         }
         let coding = self.coding_of(nack)?;
