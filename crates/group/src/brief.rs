@@ -2,16 +2,18 @@
 //! that is no use to who gets it from somebody else is left out, and several travel in one datagram.
 //!
 //! ```text
-//! per message: length of what follows (varint); 0: it is the last one, and goes to the end
-//!              | how (8) | node id (32) | instance (16) | object (16)
-//!              | grtt (8) | backoff (4) gsize (4) if 02 | objects before (8) if 10
+//! per message: how (8) | length of what follows (varint) if 80
+//!              | node id (32) | instance (16) | object (16)
+//!              | grtt (8) | backoff (4) gsize (4) if 02 | objects before (8) if 10 and not 20
 //!              | description from its flags on
 //! how: 01 it was asked for; 02 the origin's timing is not that of who speaks;
-//!      0c encoding id: 5, 2 or 129; 10 its topic is that of an object before
+//!      0c encoding id: 5, 2 or 129; 10 its topic is that of an object before; 20 of the one before it;
+//!      40 and its number one more; 80 another message follows: the last one goes to the end
 //! ```
 //!
 //! The description is what its NORM_INFO has behind "FG" and the version (see `description`); where the topic is that of the
-//! origin's object so many before, without topic and its length. Who has not got that one asks for this.
+//! origin's object so many before, without topic and its length, and without a number that follows from that one's. Who
+//! has not got that one asks for this.
 
 use crate::{
     description::{self, PREFIX},
@@ -31,9 +33,22 @@ pub(crate) const CODES: [FecId; 3] =
 const CODE_SHIFT: u8 = 2;
 const CODE: u8 = 0x0c;
 const LIKE: u8 = 0x10;
-const KNOWN: u8 = 0x1f;
+const NEXT: u8 = 0x20;
+const COUNTED: u8 = 0x40;
+const FOLLOWED: u8 = 0x80;
+/// Where the number stands in a NORM_INFO: behind the flags.
+const NUMBER: usize = PREFIX.len() + 1;
 /// Bytes of a message's length where others follow: a datagram has fewer than 2^14.
 const LENGTH: usize = 2;
+
+/// An object of the same origin and topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Like {
+    /// So many objects before.
+    pub(crate) before: u8,
+    /// The message's number is one more than its.
+    pub(crate) counted: bool,
+}
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,9 +57,9 @@ pub(crate) struct Brief {
     pub(crate) asked: bool,
     /// Whose it is, and as the newest which object.
     pub(crate) rumour: Rumour,
-    /// Its topic is that of the origin's object so many before.
-    pub(crate) like: Option<u8>,
-    /// Its NORM_INFO, without the topic where it is that of another.
+    /// Its topic is that of another.
+    pub(crate) like: Option<Like>,
+    /// Its NORM_INFO, without the topic where it is that of another, nor a number that follows.
     info: Vec<u8>,
 }
 
@@ -55,25 +70,41 @@ fn timing(speaker: &SenderFields) -> (QuantizedRtt, u8, GroupSize) {
 
 impl Brief {
     /// `None` when `info` is no description that can be told this way.
-    pub(crate) fn new(asked: bool, rumour: Rumour, info: &[u8], like: Option<u8>) -> Option<Self> {
+    pub(crate) fn new(
+        asked: bool,
+        rumour: Rumour,
+        info: &[u8],
+        like: Option<Like>,
+    ) -> Option<Self> {
         let mut info = info.strip_prefix(&PREFIX).map(|_| info.to_vec())?;
-        if like.is_some() {
+        if let Some(Like { counted, .. }) = like {
             let at = description::topic_at(&info)?;
             let end = at + 1 + usize::from(*info.get(at)?);
             if end > info.len() {
                 return None;
             }
             info.drain(at..end);
+            let mut rest = &info[NUMBER..];
+            take(&mut rest)?;
+            let behind = info.len() - rest.len();
+            if counted {
+                info.drain(NUMBER..behind);
+            }
         }
         Some(Self { asked, rumour, like, info })
     }
 
-    /// The whole NORM_INFO; `topic` is of the object that it is like, if any. `None` where that is not known.
-    pub(crate) fn info(&self, topic: Option<&Topic>) -> Option<Vec<u8>> {
+    /// The whole NORM_INFO; topic and number are of the object that it is like, if any. `None` where that is not known.
+    pub(crate) fn info(&self, other: Option<(&Topic, u64)>) -> Option<Vec<u8>> {
         let mut info = self.info.clone();
-        if self.like.is_some() {
-            let topic = topic?.as_str().as_bytes();
-            let at = description::topic_at(&info)?;
+        if let Some(Like { counted, .. }) = self.like {
+            let (topic, number) = other?;
+            if counted && info.len() >= NUMBER {
+                let mut bytes = Vec::new();
+                put(number.checked_add(1)?, &mut bytes);
+                info.splice(NUMBER..NUMBER, bytes);
+            }
+            let (at, topic) = (description::topic_at(&info)?, topic.as_str().as_bytes());
             info.splice(at..at, [topic.len() as u8].into_iter().chain(topic.iter().copied()));
         }
         Some(info)
@@ -89,25 +120,38 @@ impl Brief {
         LENGTH + 1 + 4 + 2 + 2 + 2 + 1 + self.info.len() - PREFIX.len()
     }
 
+    /// What goes before its length, if any.
+    fn how(&self, speaker: &SenderFields) -> u8 {
+        let code = CODES.iter().position(|id| *id == self.rumour.fec_id).unwrap_or(0) as u8;
+        let flag = |set, bit| if set { bit } else { 0 };
+        let next = self.like.is_some_and(|like| like.before == 1);
+        flag(self.asked, ASKED)
+            | flag(self.is_timed(speaker), TIMING)
+            | code << CODE_SHIFT
+            | flag(self.like.is_some(), LIKE)
+            | flag(next, NEXT)
+            | flag(self.like.is_some_and(|like| like.counted), COUNTED)
+    }
+
+    /// Its origin's timing is not the speaker's.
+    fn is_timed(&self, speaker: &SenderFields) -> bool {
+        let Rumour { grtt, backoff, gsize, .. } = self.rumour;
+        (grtt, backoff, gsize) != timing(speaker)
+    }
+
     fn append(&self, speaker: &SenderFields, out: &mut Vec<u8>) {
-        let Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest } = self.rumour;
-        let code = CODES.iter().position(|id| *id == fec_id).unwrap_or(0) as u8;
-        let timed = (grtt, backoff, gsize) != timing(speaker);
-        let how = if self.asked { ASKED } else { 0 } | if timed { TIMING } else { 0 };
-        let like = if self.like.is_some() { LIKE } else { 0 };
-        out.push(how | code << CODE_SHIFT | like);
+        let Rumour { sender, instance, grtt, backoff, gsize, newest, .. } = self.rumour;
         out.extend_from_slice(&sender.0.to_be_bytes());
         out.extend_from_slice(&instance.0.to_be_bytes());
         out.extend_from_slice(&newest.0.to_be_bytes());
-        if timed {
+        if self.is_timed(speaker) {
             out.extend_from_slice(&[grtt.0, backoff << 4 | gsize.0 & 0x0f]);
         }
-        out.extend(self.like);
+        out.extend(self.like.map(|like| like.before).filter(|before| *before != 1));
         out.extend_from_slice(&self.info[PREFIX.len()..]);
     }
 
-    fn parse(speaker: &SenderFields, mut bytes: &[u8]) -> Option<Self> {
-        let [how] = array(&mut bytes)?;
+    fn parse(how: u8, speaker: &SenderFields, mut bytes: &[u8]) -> Option<Self> {
         let sender = NodeId(u32::from_be_bytes(array(&mut bytes)?));
         let instance = InstanceId(u16::from_be_bytes(array(&mut bytes)?));
         let newest = ObjectTransportId(u16::from_be_bytes(array(&mut bytes)?));
@@ -118,12 +162,18 @@ impl Brief {
                 (QuantizedRtt(grtt), nibbles >> 4, GroupSize(nibbles & 0x0f))
             }
         };
-        let like = if how & LIKE != 0 { Some(array::<1>(&mut bytes)?[0]) } else { None };
+        let before = match (how & LIKE != 0, how & NEXT != 0) {
+            (true, true) => Some(1),
+            (true, false) => Some(array::<1>(&mut bytes)?[0]).filter(|before| *before > 1),
+            (false, _) => None,
+        };
+        let like = before.map(|before| Like { before, counted: how & COUNTED != 0 });
         let fec_id = *CODES.get(usize::from((how & CODE) >> CODE_SHIFT))?;
         let rumour = Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest };
         let info = [&PREFIX, bytes].concat();
-        let (asked, known) = (how & ASKED != 0, how & !KNOWN == 0 && like != Some(0));
-        known.then_some(Self { asked, rumour, like, info })
+        // Without another object nothing is like it.
+        let sound = like.is_some() || how & (LIKE | NEXT | COUNTED) == 0;
+        sound.then_some(Self { asked: how & ASKED != 0, rumour, like, info })
     }
 }
 
@@ -133,10 +183,11 @@ pub(crate) fn append(briefs: &[Brief], speaker: &SenderFields, out: &mut Vec<u8>
     for brief in others {
         let mut bytes = Vec::new();
         brief.append(speaker, &mut bytes);
+        out.push(brief.how(speaker) | FOLLOWED);
         put(bytes.len() as u64, out);
         out.extend_from_slice(&bytes);
     }
-    out.push(0);
+    out.push(last.how(speaker));
     last.append(speaker, out);
 }
 
@@ -144,12 +195,13 @@ pub(crate) fn append(briefs: &[Brief], speaker: &SenderFields, out: &mut Vec<u8>
 pub(crate) fn parse(speaker: &SenderFields, mut bytes: &[u8]) -> Option<Vec<Brief>> {
     let mut briefs = Vec::new();
     loop {
-        let length = usize::try_from(take(&mut bytes)?).ok()?;
-        if length == 0 {
-            briefs.push(Brief::parse(speaker, bytes)?);
+        let [how] = array(&mut bytes)?;
+        if how & FOLLOWED == 0 {
+            briefs.push(Brief::parse(how, speaker, bytes)?);
             return Some(briefs);
         }
-        briefs.push(Brief::parse(speaker, split(&mut bytes, length)?)?);
+        let length = usize::try_from(take(&mut bytes)?).ok()?;
+        briefs.push(Brief::parse(how & !FOLLOWED, speaker, split(&mut bytes, length)?)?);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{GroupNode, outgoing::timing_of};
 use crate::{
     age,
-    brief::{self, Brief},
+    brief::{self, Brief, Like},
     cache::Cached,
     demand::{Part, Piece},
     frame::{HEADER, Kind},
@@ -110,30 +110,33 @@ impl GroupNode {
         Brief::new(asked, Rumour { newest: key.object, ..rumour }, info, like)
     }
 
-    /// How many objects before it is one of the same topic that others have had time to get.
-    fn like(&self, key: ObjectKey) -> Option<u8> {
-        let topic = self.topic(key)?;
-        let is_like = |before: &u8| {
-            let known = |cached: &Cached| self.now.since(cached.first_heard) >= KNOWN_AFTER;
-            let (object, other) = self.topic_before(key, *before)?;
-            self.cache.get(object).filter(|cached| known(cached) && other == topic)
+    /// An object of the same topic before it that others have had time to get.
+    fn like(&self, key: ObjectKey) -> Option<Like> {
+        let (topic, number) = self.described(key)?;
+        let like = |before| {
+            let (object, (of, last)) = self.described_before(key, before)?;
+            let known = self.now.since(self.cache.get(object)?.first_heard) >= KNOWN_AFTER;
+            let counted = last.checked_add(1) == Some(number);
+            (known && of == topic).then_some(Like { before, counted })
         };
-        (1..=LIKE_MAX).find(|before| is_like(before).is_some())
+        (1..=LIKE_MAX).find_map(like)
     }
 
-    fn topic(&self, key: ObjectKey) -> Option<&Topic> {
-        self.cache.get(key)?.description.as_ref().map(|description| &description.topic)
+    /// Its topic and number.
+    fn described(&self, key: ObjectKey) -> Option<(&Topic, u64)> {
+        let description = self.cache.get(key)?.description.as_ref()?;
+        Some((&description.topic, description.number))
     }
 
-    /// The object so many before, where it is here, and its topic. The log says whether it is that one: ids begin
-    /// anew after 65,536.
-    fn topic_before(&self, key: ObjectKey, before: u8) -> Option<(ObjectKey, &Topic)> {
+    /// The object so many before, where it is here, its topic and number. The log says whether it is that one: ids
+    /// begin anew after 65,536.
+    fn described_before(&self, key: ObjectKey, before: u8) -> Option<(ObjectKey, (&Topic, u64))> {
         let object = ObjectTransportId(key.object.0.wrapping_sub(u16::from(before)));
         let log = self.logs.get(&key.sender).filter(|log| log.instance == key.instance)?;
         let index = log.index(key.object).checked_sub(u64::from(before))?;
         let here = log.index(object) == index && log.whole().contains(index);
         let key = ObjectKey { object, ..key };
-        Some((key, self.topic(key).filter(|_| here)?))
+        Some((key, self.described(key).filter(|_| here)?))
     }
 
     /// A short message that somebody tells, as its publisher would have; `None` where it has the topic of one
@@ -144,8 +147,8 @@ impl GroupNode {
         storage: &mut dyn Storage,
     ) -> Option<Vec<u8>> {
         let key = brief.key();
-        let known = brief.like.and_then(|before| self.topic_before(key, before));
-        let info = brief.info(known.map(|(_, topic)| topic));
+        let known = brief.like.and_then(|like| self.described_before(key, like.before));
+        let info = brief.info(known.map(|(_, described)| described));
         // Who has it already needs no topic.
         let info = info.or_else(|| self.cache.get(key).and_then(|cached| cached.info.clone()));
         if info.is_none() {
