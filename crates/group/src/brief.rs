@@ -240,27 +240,48 @@ mod tests {
         let slow = Rumour { backoff: 6, fec_id: FecId::ReedSolomonM, ..rumour(6) };
         let two = [Brief { asked: true, rumour: slow, ..brief(b"xy") }, brief(b"z")];
         let golden = [
-            &[20, 0x07, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 6, 0xa6, 0x62, 0x20, 0xac, 2, 3][..],
+            &[0x87, 19, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 6, 0xa6, 0x62, 0x20, 0xac, 2, 3][..],
             b"a/bxy",
-            &[0, 0x00, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 0x20, 0xac, 2, 3],
+            &[0x00, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 0x20, 0xac, 2, 3],
             b"a/bz",
         ];
         assert_eq!(bytes(&two), golden.concat());
         assert_eq!(parse(&speaker(), &bytes(&two)), Some(two.to_vec()));
     }
 
+    fn like(before: u8, counted: bool) -> (Brief, Vec<u8>) {
+        let info = brief(b"xy").info(None).unwrap();
+        let like = Some(Like { before, counted });
+        (Brief::new(false, rumour(5), &info, like).unwrap(), info)
+    }
+
     #[test]
     fn golden_bytes_of_a_message_that_has_the_topic_of_another() {
-        let info = brief(b"xy").info(None).unwrap();
-        let like = Brief::new(false, rumour(5), &info, Some(9)).unwrap();
-        let golden = [0, 0x10, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 9, 0x20, 0xac, 2, b'x', b'y'];
-        assert_eq!(bytes(&[like]), golden);
+        let topic = Topic::new("a/b").unwrap();
+        let (other, info) = like(9, false);
+        let golden = [0x10, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 9, 0x20, 0xac, 2, b'x', b'y'];
+        assert_eq!(bytes(&[other]), golden);
         let read = parse(&speaker(), &golden).unwrap().remove(0);
-        assert_eq!(read.info(Topic::new("a/b").ok().as_ref()), Some(info));
-        assert_eq!((read.like, read.info(None)), (Some(9), None));
-        let mut itself = golden;
-        itself[10] = 0;
-        assert_eq!(parse(&speaker(), &itself), None, "it is no object before");
+        assert_eq!(read.info(Some((&topic, 7))), Some(info));
+        assert_eq!((read.like.unwrap().before, read.info(None)), (9, None));
+        for before in [0, 1] {
+            let mut bad = golden;
+            bad[9] = before;
+            assert_eq!(parse(&speaker(), &bad), None, "itself, or said in another way");
+        }
+    }
+
+    #[test]
+    fn golden_bytes_of_a_message_that_follows_the_one_before_have_neither_topic_nor_number() {
+        let topic = Topic::new("a/b").unwrap();
+        let (next, info) = like(1, true);
+        let golden = [0x70, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 0x20, b'x', b'y'];
+        assert_eq!(bytes(&[next]), golden);
+        let read = parse(&speaker(), &golden).unwrap().remove(0);
+        assert_eq!(read.info(Some((&topic, 299))), Some(info));
+        assert_eq!(read.info(Some((&topic, u64::MAX))), None, "there is no such number");
+        let cut = parse(&speaker(), &golden[..9]).unwrap().remove(0);
+        assert_eq!(cut.info(Some((&topic, 299))), None, "it has no flags");
     }
 
     #[test]
@@ -277,9 +298,9 @@ mod tests {
         // The last one's description may end anywhere: it says itself whether that is right.
         let fixed = good.len() - brief(b"").info.len() + PREFIX.len();
         assert!((0..fixed).all(|length| parse(&speaker(), &good[..length]).is_none()));
-        for how in [0x20, 0x80, 0x0c] {
+        for how in [0x20, 0x40, 0x0c] {
             let mut bad = good.clone();
-            bad[1] = how;
+            bad[0] = 0x80 | how;
             assert_eq!(parse(&speaker(), &bad), None, "{how}");
         }
         assert_eq!(Brief::new(false, rumour(1), b"holiday.jpg", None), None);
@@ -289,7 +310,7 @@ mod tests {
         #[test]
         fn any_messages_come_back(
             list in proptest::collection::vec((any::<(bool, u32, u16, u16)>(), any::<(u8, u8)>(),
-                (0..3_usize, proptest::option::of(1..=255_u8)), any::<Vec<u8>>()), 1..9)
+                (0..3_usize, proptest::option::of((1..=255_u8, any::<bool>()))), any::<Vec<u8>>()), 1..9)
         ) {
             let briefs: Vec<Brief> = list.into_iter().map(|((asked, id, instance, object), (grtt, nibbles), (code, like), rest)| {
                 let rumour = Rumour {
@@ -301,6 +322,7 @@ mod tests {
                     fec_id: CODES[code],
                     newest: ObjectTransportId(object),
                 };
+                let like = like.map(|(before, counted)| Like { before, counted });
                 Brief { asked, rumour, like, info: [&PREFIX[..], &rest].concat() }
             }).collect();
             prop_assert_eq!(parse(&speaker(), &bytes(&briefs)), Some(briefs));

@@ -21,7 +21,7 @@ const HEARD_MAX: usize = 128;
 /// Who names some of those that it hears, and no more than one in so many that are new, has named about all.
 const NEW_FEW: usize = 4;
 /// The share of a node's messages that arrive is a mean over about so many of them.
-const SHARE_OVER: f32 = 12.0;
+const SHARE_OVER: f32 = 16.0;
 /// A node of which less arrives is not counted on,
 const SHARE_MIN: f32 = 0.35;
 /// a publisher that hears nobody, when it is already, if less than this does: over so few messages the share of

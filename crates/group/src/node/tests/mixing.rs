@@ -110,8 +110,10 @@ fn once_its_publisher_hears_somebody_a_node_that_has_sums_asks_for_all_that_it_l
     // It hears the one that keeps all, and says so; nothing reaches who asks.
     let mut plain = Vec::new();
     bus.run(60, &mut |from, to, message| {
-        if let (Message::Nack(nack), 2, 1) = (message, from, to) {
-            plain.push(asked_by(nack));
+        match (frame(message), message) {
+            (Some(Frame::Nack(bytes)), _) if (from, to) == (2, 1) => plain.push(asked(bytes)),
+            (_, Message::Nack(nack)) if (from, to) == (2, 1) => plain.push(asked_by(nack)),
+            _ => {}
         }
         to == 0 && from == 2 || to == 2 && !matches!(frame(message), Some(Frame::State(_)))
     });

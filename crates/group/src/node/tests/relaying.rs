@@ -26,7 +26,7 @@ fn relayed(bus: &Bus) -> Vec<u64> {
 fn a_short_message_goes_on_along_a_row_at_once_and_once_from_each() {
     let mut bus = row_of(5);
     bus.publish(0, "a", b"short", Options::default());
-    bus.run(1, &mut row);
+    bus.run(3, &mut row);
     assert!((1..5).all(|node| bus.topics(node) == [("a", 0)]));
     assert_eq!(relayed(&bus), [0, 1, 1, 1, 0]);
     assert_eq!((bus.nodes[4].0.stats().repairs_heard, bus.messages(0).len()), (1, 0));
@@ -73,7 +73,7 @@ fn topics_told(apart: u64, lose_first: bool) -> (Vec<bool>, Bus) {
             };
             let frame = command.and_then(crate::frame::Frame::parse);
             if let (Some(crate::frame::Frame::Brief(bytes)), (1, 2)) = (frame, (from, to)) {
-                seen.borrow_mut().extend(Some(bytes[1] & 0x10 == 0).filter(|_| bytes[1] & 1 == 0));
+                seen.borrow_mut().extend(Some(bytes[0] & 0x10 == 0).filter(|_| bytes[0] & 1 == 0));
             }
             row(from, to, message) || loses && to == 2
         });
@@ -102,7 +102,7 @@ fn who_does_not_know_the_topic_of_what_is_passed_on_asks_for_it() {
 fn is_unasked(message: &Message<'_>) -> bool {
     let Message::Cmd(fanfare_wire::Cmd::Application(command)) = message else { return false };
     match crate::frame::Frame::parse(command.content) {
-        Some(crate::frame::Frame::Brief(bytes)) => bytes[1] & 1 == 0,
+        Some(crate::frame::Frame::Brief(bytes)) => bytes[0] & 1 == 0,
         frame => matches!(frame, Some(crate::frame::Frame::State(_))),
     }
 }
