@@ -160,6 +160,23 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.on_own(now, bytes));
     }
 
+    /// Objects without bytes of which NORM_INFO, all that they have, was asked for and is to go now, oldest
+    /// first.
+    #[must_use]
+    pub fn info_repairs(&self) -> Vec<ObjectTransportId> {
+        self.session.sender.as_ref().map(Sender::info_repairs).unwrap_or_default()
+    }
+
+    /// The driver answers for this one of [`Self::info_repairs`]: it counts as sent again.
+    pub fn take_info_repair(&mut self, object: ObjectTransportId) {
+        self.with(|s, now| s.take_info_repair(now, object));
+    }
+
+    /// As [`Self::on_spoken`], of a message that answers what was taken so.
+    pub fn on_answered(&mut self, bytes: usize) {
+        self.with(|s, now| s.on_own_repair(now, bytes));
+    }
+
     /// Holds data back (probes and roll calls still go), or lets it go.
     pub fn hold(&mut self, hold: bool) {
         self.with(|s, now| s.hold(now, hold));
