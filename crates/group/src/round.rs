@@ -1,22 +1,24 @@
-//! What others ask of this node itself in one round: short messages of which they lack different ones are sent as
-//! sums, as many as the node that asks for most lacks.
+//! What others ask of this node itself: short messages of which they lack different ones are sent as sums, each of which
+//! serves two or more.
 //!
-//! The session's sender gathers requests, and says when their round is over; this keeps who asked for what. What
-//! somebody asks for that may not read sums goes as it is, and so does what was in sums often and is asked for still.
+//! The session's sender gathers requests, and says when their round is over; this keeps who asked for what. Where one
+//! lacks more than all others its last sums wait for another round, which others may need them in, as long as there is
+//! something else to send. What somebody asks for that may not read sums goes as it is, and so does what was asked
+//! for again and again.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     vec::Vec,
 };
-use fanfare_proto::{Duration, NodeId};
+use fanfare_proto::{Duration, NodeId, Time};
 
 /// Nodes whose requests are told from each other. In larger groups most overhear that others ask.
 const NODES_MAX: usize = 128;
 /// Messages noted of each: as many as ten sums have.
 const ASKED_MAX: usize = 1024;
 /// So many rounds a message is answered for with sums: who asks for it still may lack other terms of them for
-/// good. At 50 % loss of both ways one in 30 is asked for so often.
-const ROUNDS_MAX: u8 = 5;
+/// good.
+const ROUNDS_MAX: u8 = 8;
 
 /// A message that is to be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,27 +31,82 @@ pub(crate) struct Pending {
     pub(crate) age: Duration,
 }
 
-/// Sums that are to be sent, all of the same messages.
+/// When a round is over, and what it goes by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Closing {
+    pub(crate) now: Time,
+    /// How long what one alone lacks may wait; nothing where there is nothing else to send.
+    pub(crate) patience: Duration,
+    /// What is asked so soon after it was sent may have been asked before it came: a GRTT.
+    pub(crate) holdoff: Duration,
+}
+
+/// What becomes of what was to be sent.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Closed {
+    /// It is the session's no more: sums will go for it.
+    pub(crate) taken: Vec<u64>,
+    /// It is the session's again.
+    pub(crate) given: Vec<u64>,
+}
+
+/// What a node lacks, for which it is owed as many sums.
+#[derive(Debug)]
+struct Owed {
+    since: Time,
+    of: BTreeSet<u64>,
+}
+
+/// Sums that are to be sent, all of the same messages, and what they bring to whom.
 #[derive(Debug)]
 struct Answer {
     of: Vec<u64>,
     left: usize,
+    serves: Vec<(NodeId, BTreeSet<u64>)>,
+}
+
+/// What a node has been sent.
+#[derive(Debug)]
+struct Served {
+    until: Time,
+    node: NodeId,
+    of: BTreeSet<u64>,
 }
 
 /// The requests of a round, and the answers to those before.
 #[derive(Debug, Default)]
 pub(crate) struct Round {
     asked: BTreeMap<NodeId, BTreeSet<u64>>,
+    owed: BTreeMap<NodeId, Owed>,
     /// What was left to the session, as long as it has not sent it.
     left: BTreeSet<u64>,
-    /// In how many rounds each was answered for with sums.
+    /// In how many rounds each was taken.
     rounds: BTreeMap<u64, u8>,
     answers: VecDeque<Answer>,
+    /// What was sent within a GRTT.
+    served: VecDeque<Served>,
+    /// What was asked for again before that can have come.
+    late: BTreeSet<u64>,
 }
 
 impl Round {
     /// A node asks for these. Gives how many there was no room for: they go as they are.
-    pub(crate) fn on_request(&mut self, node: NodeId, names: impl Iterator<Item = u64>) -> u64 {
+    pub(crate) fn on_request(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        names: impl Iterator<Item = u64>,
+    ) -> u64 {
+        self.served.retain(|served| served.until > now);
+        let under_way = |name: &u64| {
+            let answered = self.answers.iter().flat_map(|answer| &answer.serves);
+            let answered = answered.map(|(to, of)| (to, of));
+            let sent = self.served.iter().map(|served| (&served.node, &served.of));
+            answered.chain(sent).any(|(to, of)| *to == node && of.contains(name))
+        };
+        let (late, names): (Vec<u64>, Vec<u64>) = names.partition(under_way);
+        self.late.extend(late);
+        let names = names.into_iter();
         let full = self.asked.len() >= NODES_MAX && !self.asked.contains_key(&node);
         let mut names = names.peekable();
         if full || names.peek().is_none() {
@@ -67,50 +124,121 @@ impl Round {
         dropped
     }
 
-    /// Whether anything is asked for in this round.
+    /// Whether anything was asked for since the last round.
     pub(crate) fn is_open(&self) -> bool {
-        !self.asked.is_empty()
+        !self.asked.is_empty() || !self.late.is_empty()
     }
 
-    /// The round is over, and these are to be sent. Gives those for which sums will go; `reads` says who reads them,
-    /// and `frame` the bytes of one, where one frame holds it.
+    /// When what waits has waited so long.
+    pub(crate) fn due(&self, patience: Duration) -> Option<Time> {
+        self.owed.values().map(|owed| owed.since + patience).min()
+    }
+
+    /// The session is to send these again, or what waits has waited long enough. `reads` says who reads sums, `pending`
+    /// what a message takes, if it can still be sent, and `frame` the bytes of a sum, where one frame holds it.
     pub(crate) fn close(
         &mut self,
-        pending: &[Pending],
+        closing: Closing,
+        repairs: &[u64],
         reads: impl Fn(NodeId) -> bool,
+        pending: impl Fn(u64) -> Option<Pending>,
         frame: impl Fn(&[Pending]) -> Option<usize>,
-    ) -> Vec<u64> {
-        let asked = core::mem::take(&mut self.asked);
-        let still: BTreeSet<u64> = pending.iter().map(|one| one.index).collect();
-        self.left.retain(|index| still.contains(index));
-        // Where one has not found room, nobody knows how many are enough.
-        let fits = |one: &&Pending| {
-            let rounds = self.rounds.get(&one.index).copied().unwrap_or(0);
-            let mut by = asked.iter().filter(|(_, names)| names.contains(&one.index)).peekable();
-            let known = by.peek().is_some() && by.all(|(node, _)| reads(*node));
-            known && rounds < ROUNDS_MAX && !self.left.contains(&one.index)
-        };
-        let fit: Vec<Pending> = pending.iter().filter(fits).copied().collect();
-        let mut taken = Vec::new();
-        for window in windows(&fit, &frame) {
-            let lacks = |names: &BTreeSet<u64>| {
-                window.iter().filter(|one| names.contains(&one.index)).count()
-            };
-            let most = asked.values().map(lacks).max().unwrap_or(0);
-            let alone: usize = window.iter().map(|one| one.alone).sum();
-            let pays = |sum: usize| window.len() > 1 && most * sum < alone;
-            if frame(&window).is_some_and(pays) {
-                let of: Vec<u64> = window.iter().map(|one| one.index).collect();
-                taken.extend(of.iter().copied());
-                self.answers.push_back(Answer { of, left: most });
-            }
+    ) -> Closed {
+        let taken = self.take(closing.now, repairs, reads, &pending);
+        let owed: BTreeSet<u64> = self.owed.values().flat_map(|owed| &owed.of).copied().collect();
+        let all: Vec<Pending> = owed.iter().filter_map(|index| pending(*index)).collect();
+        let mut given = Vec::new();
+        for window in windows(&all, &frame) {
+            given.extend(self.answer(closing, &window, &frame));
         }
-        self.left.extend(still.iter().filter(|index| !taken.contains(index)));
-        for index in &taken {
+        self.left.extend(&given);
+        self.owed.retain(|_, owed| !owed.of.is_empty());
+        Closed { taken, given }
+    }
+
+    /// What all who ask for it can have in sums they are owed from now on.
+    fn take(
+        &mut self,
+        now: Time,
+        repairs: &[u64],
+        reads: impl Fn(NodeId) -> bool,
+        pending: &impl Fn(u64) -> Option<Pending>,
+    ) -> Vec<u64> {
+        let repairs: BTreeSet<u64> = repairs.iter().copied().collect();
+        self.left.retain(|index| repairs.contains(index));
+        if self.left.len() == repairs.len() {
+            // No round has ended: what is asked for in it is still being gathered.
+            return Vec::new();
+        }
+        let asked = core::mem::take(&mut self.asked);
+        let late = core::mem::take(&mut self.late);
+        let fits = |index: &u64| {
+            let rounds = self.rounds.get(index).copied().unwrap_or(0);
+            // What nobody is known to have asked for: there was no room for somebody.
+            let mut by = asked.iter().filter(|(_, names)| names.contains(index)).peekable();
+            let known =
+                (by.peek().is_some() || late.contains(index)) && by.all(|(node, _)| reads(*node));
+            known && rounds < ROUNDS_MAX && !self.left.contains(index) && pending(*index).is_some()
+        };
+        let (fit, left): (Vec<u64>, Vec<u64>) = repairs.into_iter().partition(fits);
+        for index in &fit {
             let rounds = self.rounds.entry(*index).or_default();
             *rounds = rounds.saturating_add(1);
         }
-        taken
+        for (node, names) in asked {
+            let names = fit.iter().filter(|index| names.contains(*index));
+            let new = || Owed { since: now, of: BTreeSet::new() };
+            self.owed.entry(node).or_insert_with(new).of.extend(names);
+        }
+        // Who is owed what goes by itself has it then.
+        self.owed.values_mut().for_each(|owed| owed.of.retain(|index| !left.contains(index)));
+        self.left.extend(left);
+        fit
+    }
+
+    /// Sums of what one frame holds. Gives what is to be sent as it is.
+    fn answer(
+        &mut self,
+        Closing { now, patience, holdoff }: Closing,
+        window: &[Pending],
+        frame: &impl Fn(&[Pending]) -> Option<usize>,
+    ) -> Vec<u64> {
+        let within: BTreeSet<u64> = window.iter().map(|one| one.index).collect();
+        let lacks = |owed: &Owed| owed.of.intersection(&within).count();
+        let mut counts: Vec<usize> = self.owed.values().map(lacks).collect();
+        counts.sort_unstable();
+        let second = counts.iter().rev().nth(1).copied().unwrap_or(0);
+        let overdue = self.owed.values().filter(|owed| owed.since + patience <= now);
+        let sums = overdue.map(lacks).max().unwrap_or(0).max(second);
+        let alone: usize = window.iter().map(|one| one.alone).sum();
+        let pays = |bytes: usize| window.len() > 1 && sums * bytes < alone;
+        if sums == 0 {
+            return Vec::new();
+        }
+        if !frame(window).is_some_and(pays) {
+            let until = now + holdoff;
+            for (node, owed) in &mut self.owed {
+                let of: BTreeSet<u64> = owed.of.intersection(&within).copied().collect();
+                owed.of.retain(|one| !within.contains(one));
+                let asked = self.asked.get_mut(node);
+                self.late.extend(asked.into_iter().flat_map(|asked| without(asked, &of)));
+                self.served.push_back(Served { until, node: *node, of });
+            }
+            return within.into_iter().collect();
+        }
+        let mut serves = Vec::new();
+        for (node, owed) in &mut self.owed {
+            // Receivers ask for what is older: what is newer follows.
+            let newest = owed.of.iter().rev().filter(|index| within.contains(index));
+            let served: BTreeSet<u64> = newest.take(sums).copied().collect();
+            owed.of.retain(|index| !served.contains(index));
+            let asked = self.asked.get_mut(node);
+            self.late.extend(asked.into_iter().flat_map(|asked| without(asked, &served)));
+            serves.push((*node, served));
+        }
+        let of = within.into_iter().collect();
+        self.answers.push_back(Answer { of, left: sums, serves });
+        Vec::new()
     }
 
     /// Whether a sum is to be sent.
@@ -119,13 +247,14 @@ impl Round {
     }
 
     /// The messages of the next sum, once.
-    pub(crate) fn poll(&mut self) -> Option<Vec<u64>> {
+    pub(crate) fn poll(&mut self, until: Time) -> Option<Vec<u64>> {
         let next = self.answers.front_mut()?;
         next.left = next.left.saturating_sub(1);
-        let of = next.of.clone();
-        if next.left == 0 {
-            self.answers.pop_front();
+        if next.left > 0 {
+            return Some(next.of.clone());
         }
+        let Answer { of, serves, .. } = self.answers.pop_front()?;
+        self.served.extend(serves.into_iter().map(|(node, of)| Served { until, node, of }));
         Some(of)
     }
 
@@ -133,8 +262,14 @@ impl Round {
     pub(crate) fn on_gone(&mut self, index: u64) {
         self.rounds.remove(&index);
         self.left.remove(&index);
+        self.owed.values_mut().for_each(|owed| drop(owed.of.remove(&index)));
         self.answers.iter_mut().for_each(|answer| answer.of.retain(|other| *other != index));
     }
+}
+
+/// Takes these out, and gives them.
+fn without(names: &mut BTreeSet<u64>, of: &BTreeSet<u64>) -> BTreeSet<u64> {
+    of.iter().copied().filter(|index| names.remove(index)).collect()
 }
 
 /// In parts that one frame can have a sum of. A sum is as long as its longest term, so that only those share one that

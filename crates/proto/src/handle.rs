@@ -172,6 +172,11 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.take_info_repair(now, object));
     }
 
+    /// It goes as it is after all.
+    pub fn give_info_repair(&mut self, object: ObjectTransportId) {
+        self.with(|s, _| s.give_info_repair(object));
+    }
+
     /// As [`Self::on_spoken`], of a message that answers what was taken so.
     pub fn on_answered(&mut self, bytes: usize) {
         self.with(|s, now| s.on_own_repair(now, bytes));

@@ -6,10 +6,10 @@ use crate::{
     foresight::Lane,
     frame::HEADER,
     mixture::{self, TERMS_MAX},
-    round::Pending,
+    round::{Closing, Pending},
 };
 use alloc::vec::Vec;
-use fanfare_proto::{ObjectKey, ObjectTransportId, Storage, Time};
+use fanfare_proto::{Duration, ObjectKey, ObjectTransportId, Storage, Time};
 use fanfare_wire::Nack;
 
 /// Bytes of a NORM_INFO beside its content: 16, and EXT_FTI.
@@ -28,7 +28,7 @@ impl GroupNode {
             own.is_some_and(|own| own.message.content.is_some())
         });
         let short: Vec<u64> = short.collect();
-        let dropped = self.round.on_request(nack.feedback.source_id, short.into_iter());
+        let dropped = self.round.on_request(self.now, nack.feedback.source_id, short.into_iter());
         self.stats.demands_dropped += dropped;
     }
 
@@ -37,42 +37,59 @@ impl GroupNode {
         ObjectKey { sender: self.session.node_id(), instance: self.fields.instance_id, object }
     }
 
-    /// The sender has gathered: what sums serve is taken from it.
+    /// The sender has gathered, or what one alone lacks has waited: what sums serve is taken from it.
     pub(super) fn close_round(&mut self) {
-        if !self.round.is_open() {
+        let waits = self.round.due(self.patience());
+        let overdue = waits.is_some_and(|due| due <= self.now);
+        let open = self.round.is_open();
+        if !open && waits.is_none() {
             return;
         }
-        let repairs = self.session.sender().info_repairs();
-        if repairs.is_empty() {
+        let repairs = if open { self.session.sender().info_repairs() } else { Vec::new() };
+        let idle = !self.session.sender().has_data();
+        if repairs.is_empty() && !overdue && !(idle && waits.is_some()) {
             return;
         }
         let Some(log) = self.logs.get(&self.session.node_id()) else { return };
-        let pending = repairs.into_iter().filter_map(|object| {
-            let index = log.index(object);
-            let own = self.publisher.get(self.own_object(index))?;
+        let repairs: Vec<u64> = repairs.into_iter().map(|object| log.index(object)).collect();
+        let patience = if idle { Duration::ZERO } else { self.patience() };
+        let holdoff = self.session.sender().grtt();
+        let closing = Closing { now: self.now, patience, holdoff };
+        let Self { round, members, publisher, session, fields, now, .. } = self;
+        let (sender, instance) = (session.node_id(), fields.instance_id);
+        let object = |index: u64| ObjectTransportId((index & 0xffff) as u16);
+        let pending = |index: u64| {
+            let own = publisher.get(ObjectKey { sender, instance, object: object(index) })?;
             own.message.content.as_ref()?;
             let info = own.message.encode();
             let (bytes, alone) = (mixture::wrap(&info)?.len(), INFO + info.len());
-            Some(Pending { index, bytes, alone, age: own.age.at(self.now) })
-        });
-        let pending: Vec<Pending> = pending.collect();
-        let members = &self.members;
-        let taken = self.round.close(&pending, |node| members.has_told(node), frame);
-        for index in taken {
-            let object = self.own_object(index).object;
-            self.session.sender().take_info_repair(object);
+            Some(Pending { index, bytes, alone, age: own.age.at(*now) })
+        };
+        let closed = round.close(closing, &repairs, |node| members.has_told(node), pending, frame);
+        for index in closed.taken {
+            session.sender().take_info_repair(object(index));
+        }
+        for index in closed.given {
+            session.sender().give_info_repair(object(index));
         }
     }
 
-    /// When the next sum is to go.
+    /// How long what one alone lacks waits for others: as long as requests are gathered.
+    fn patience(&self) -> Duration {
+        self.session.gathering() * 4
+    }
+
+    /// When the next sum is to go, or to be made.
     pub(super) fn next_answer(&self) -> Option<Time> {
-        self.round.answers().then(|| self.session.next_turn())
+        let next = self.round.answers().then(|| self.session.next_turn());
+        next.into_iter().chain(self.round.due(self.patience())).min()
     }
 
     /// The next sum for those who asked, within the sender's rate and before what is new.
     pub(super) fn poll_answer(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
-        while self.next_answer().is_some_and(|at| at <= self.now)
-            && let Some(of) = self.round.poll()
+        let until = self.now + self.session.sender().grtt();
+        while self.session.next_turn() <= self.now
+            && let Some(of) = self.round.poll(until)
         {
             let terms = of.iter().map(|index| (index & 0xffff) as u32);
             let terms = terms.map(|term| Some((term, self.own_term(Lane::Short, term, storage)?)));

@@ -190,6 +190,15 @@ impl Cache {
         }
     }
 
+    /// It is to be said as it is.
+    pub(super) fn give_info_repair(&mut self, id: ObjectTransportId) {
+        let Found::Cached(ordinal) = self.find(id) else { return };
+        if let Some(object) = self.objects.get_mut(&ordinal) {
+            object.repair_info();
+            self.refresh(ordinal);
+        }
+    }
+
     /// Whether everything up to and including `ordinal` was sent and repaired as asked.
     pub(super) fn is_past(&self, ordinal: u64) -> bool {
         let after = |first: Option<&u64>| first.is_none_or(|first| *first > ordinal);

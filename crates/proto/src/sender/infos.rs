@@ -2,7 +2,7 @@
 //! lack different ones.
 
 use super::Sender;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use alloc::vec::Vec;
 use fanfare_wire::ObjectTransportId;
 
@@ -22,11 +22,21 @@ impl Sender {
         self.on_spoken(self.flushes_infos);
     }
 
+    /// The driver does not say it after all.
+    pub(crate) fn give_info_repair(&mut self, object: ObjectTransportId) {
+        self.cache.give_info_repair(object);
+    }
+
     /// A message of so many bytes has gone in the place of such repairs.
     pub(crate) fn on_own_repair(&mut self, now: Time, bytes: usize) {
         self.on_own(now, bytes);
         self.share.on_repair(bytes);
         self.on_spoken(self.flushes_infos);
+    }
+
+    /// How long requests are gathered.
+    pub(crate) fn gathering(&self) -> Duration {
+        self.cycle_timing().aggregate
     }
 
     /// Something of an object was said: its end is flushed, and others' turns wait for it.
