@@ -120,6 +120,12 @@ impl SenderHandle<'_> {
         self.session.sender.as_ref().is_some_and(Sender::has_data)
     }
 
+    /// Whether anything waits to be sent that is no repair.
+    #[must_use]
+    pub fn has_new(&self) -> bool {
+        self.session.sender.as_ref().is_some_and(Sender::has_new)
+    }
+
     /// Keeps at most so many bytes of computed parity from now on, or one symbol.
     pub fn set_parity_cache(&mut self, max: usize) {
         self.with(|s, _| s.set_parity_cache(max));

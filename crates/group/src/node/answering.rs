@@ -1,4 +1,4 @@
-//! What others ask of this node's own short messages: sums over them, where one serves several who ask.
+//! What others ask of this node's own short messages: sums over them, of which one serves several who ask.
 
 use super::{GroupNode, mixing::FRAME_MAX, relaying::COMMAND};
 use crate::{
@@ -14,6 +14,10 @@ use fanfare_wire::Nack;
 
 /// Bytes of a NORM_INFO beside its content: 16, and EXT_FTI.
 const INFO: usize = 16 + 12;
+
+/// What one alone lacks waits for others for so many times as requests are gathered. Those who could repair it leave it to
+/// its publisher about as long.
+const ALONE_WAITS: u32 = 3;
 
 impl GroupNode {
     /// Somebody asks this node: who, and for what, is noted until the sender has gathered all requests.
@@ -46,7 +50,7 @@ impl GroupNode {
             return;
         }
         let repairs = if open { self.session.sender().info_repairs() } else { Vec::new() };
-        let idle = !self.session.sender().has_data();
+        let idle = !self.session.sender().has_new();
         if repairs.is_empty() && !overdue && !(idle && waits.is_some()) {
             return;
         }
@@ -74,9 +78,9 @@ impl GroupNode {
         }
     }
 
-    /// How long what one alone lacks waits for others: as long as requests are gathered.
+    /// How long what one alone lacks waits for others who ask.
     fn patience(&self) -> Duration {
-        self.session.gathering() * 4
+        self.session.gathering() * ALONE_WAITS
     }
 
     /// When the next sum is to go, or to be made.

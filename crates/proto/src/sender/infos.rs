@@ -34,6 +34,11 @@ impl Sender {
         self.on_spoken(self.flushes_infos);
     }
 
+    /// Whether what is no repair waits to be sent.
+    pub(crate) fn has_new(&self) -> bool {
+        !self.held && self.cache.has_new()
+    }
+
     /// How long requests are gathered.
     pub(crate) fn gathering(&self) -> Duration {
         self.cycle_timing().aggregate
