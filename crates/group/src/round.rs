@@ -107,29 +107,36 @@ impl Round {
             let sent = self.served.iter().map(|served| (&served.node, &served.of));
             answered.chain(sent).any(|(to, of)| *to == node && of.contains(name))
         };
-        let (late, names): (Vec<u64>, Vec<u64>) = names.partition(under_way);
+        let mut names = names;
+        let heeded: Vec<u64> = names.by_ref().take(ASKED_MAX).collect();
+        let (late, heeded): (Vec<u64>, Vec<u64>) = heeded.into_iter().partition(under_way);
         self.late.extend(late);
-        let names = names.into_iter();
+        let dropped = names.count() as u64;
         let full = self.asked.len() >= NODES_MAX && !self.asked.contains_key(&node);
-        let mut names = names.peekable();
-        if full || names.peek().is_none() {
-            return names.count() as u64;
+        if full || heeded.is_empty() {
+            return dropped + heeded.len() as u64;
         }
         let asked = self.asked.entry(node).or_default();
-        let mut dropped = 0;
-        for name in names {
-            if asked.len() < ASKED_MAX {
-                asked.insert(name);
-            } else {
-                dropped += u64::from(!asked.contains(&name));
-            }
-        }
-        dropped
+        let new: Vec<u64> = heeded.into_iter().filter(|name| !asked.contains(name)).collect();
+        let room = ASKED_MAX - asked.len();
+        let more = new.len().saturating_sub(room);
+        asked.extend(new.into_iter().take(room));
+        dropped + more as u64
     }
 
     /// Whether anything was asked for since the last round.
     pub(crate) fn is_open(&self) -> bool {
         !self.asked.is_empty() || !self.late.is_empty()
+    }
+
+    /// Whether the session has yet to send something that was left to it, as far as is known.
+    pub(crate) fn has_left(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// The session is to send these: what else was left to it has been sent.
+    pub(crate) fn on_pending(&mut self, repairs: &BTreeSet<u64>) {
+        self.left.retain(|index| repairs.contains(index));
     }
 
     /// When what waits has waited so long.
@@ -142,7 +149,7 @@ impl Round {
     pub(crate) fn close(
         &mut self,
         closing: Closing,
-        repairs: &[u64],
+        repairs: &BTreeSet<u64>,
         reads: impl Fn(NodeId) -> bool,
         pending: impl Fn(u64) -> Option<Pending>,
         frame: impl Fn(&[Pending]) -> Option<usize>,
@@ -167,12 +174,11 @@ impl Round {
     fn take(
         &mut self,
         now: Time,
-        repairs: &[u64],
+        repairs: &BTreeSet<u64>,
         reads: impl Fn(NodeId) -> bool,
         pending: &impl Fn(u64) -> Option<Pending>,
     ) -> Vec<u64> {
-        let repairs: BTreeSet<u64> = repairs.iter().copied().collect();
-        self.left.retain(|index| repairs.contains(index));
+        self.on_pending(repairs);
         if self.left.len() == repairs.len() {
             // No round has ended: what is asked for in it is still being gathered.
             return Vec::new();
@@ -180,7 +186,7 @@ impl Round {
         let asked = core::mem::take(&mut self.asked);
         let late = core::mem::take(&mut self.late);
         let answers: usize = self.answers.iter().map(|answer| answer.left).sum();
-        let fits = |index: &u64| {
+        let fits = |index: &u64| -> bool {
             let rounds = self.rounds.get(index).copied().unwrap_or(0);
             // What nobody is known to have asked for: there was no room for somebody.
             let mut by = asked.iter().filter(|(_, names)| names.contains(index)).peekable();
@@ -189,7 +195,7 @@ impl Round {
             let room = rounds < ROUNDS_MAX && answers < ANSWERS_MAX;
             known && room && !self.left.contains(index) && pending(*index).is_some()
         };
-        let (fit, left): (Vec<u64>, Vec<u64>) = repairs.into_iter().partition(fits);
+        let (fit, left): (Vec<u64>, Vec<u64>) = repairs.iter().copied().partition(fits);
         for index in &fit {
             let rounds = self.rounds.entry(*index).or_default();
             *rounds = rounds.saturating_add(1);
@@ -293,4 +299,183 @@ fn windows(of: &[Pending], frame: &impl Fn(&[Pending]) -> Option<usize>) -> Vec<
         windows.push(Vec::from([*one]));
     }
     lengths.into_values().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    const GRTT: Duration = Duration::from_millis(50);
+    const PATIENCE: Duration = Duration::from_millis(750);
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+    fn ask(round: &mut Round, ms: u64, node: u32, names: &[u64]) -> u64 {
+        round.on_request(at(ms), NodeId(node), names.iter().copied())
+    }
+    /// Of messages of 1000 bytes, but those from 100 on of 200 bytes. Nodes from 50 on read no sums.
+    fn pending(index: u64) -> Option<Pending> {
+        let bytes = if index < 100 { 1000 } else { 200 };
+        (index < 1_000_000).then_some(Pending { index, bytes, alone: bytes + 10, age: GRTT })
+    }
+    fn frame(of: &[Pending]) -> Option<usize> {
+        let longest = of.iter().map(|one| one.bytes).max()?;
+        (of.len() <= 20).then_some(longest + 30)
+    }
+    fn closed(round: &mut Round, ms: u64, patience: Duration, repairs: &[u64]) -> Closed {
+        let closing = Closing { now: at(ms), patience, holdoff: GRTT };
+        round.close(closing, &repairs.iter().copied().collect(), |node| node.0 < 50, pending, frame)
+    }
+    fn close(round: &mut Round, ms: u64, repairs: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        let Closed { taken, given } = closed(round, ms, PATIENCE, repairs);
+        (taken, given)
+    }
+    fn sums(round: &mut Round, ms: u64) -> Vec<Vec<u64>> {
+        core::iter::from_fn(|| round.poll(at(ms) + GRTT)).collect()
+    }
+
+    #[test]
+    fn different_losses_of_three_are_mended_by_as_many_sums_as_the_one_lacks_that_lacks_most() {
+        let mut round = Round::default();
+        ask(&mut round, 0, 1, &[5, 6]);
+        ask(&mut round, 1, 2, &[7]);
+        ask(&mut round, 2, 3, &[6, 8]);
+        assert_eq!(close(&mut round, 300, &[5, 6, 7, 8]), (vec![5, 6, 7, 8], vec![]));
+        assert_eq!(sums(&mut round, 300), vec![vec![5, 6, 7, 8]; 2]);
+        assert!(!round.answers() && round.due(PATIENCE).is_none());
+    }
+
+    #[test]
+    fn where_many_lack_much_some_sums_are_to_spare() {
+        let mut round = Round::default();
+        ask(&mut round, 0, 1, &[0, 1, 2, 3, 4, 5]);
+        ask(&mut round, 0, 2, &[6, 7, 8, 9]);
+        let all: Vec<u64> = (0..10).collect();
+        close(&mut round, 300, &all);
+        assert_eq!(sums(&mut round, 300).len(), 6 + 1);
+    }
+
+    #[test]
+    fn what_one_alone_lacks_waits_for_others_and_goes_as_it_is_when_nobody_asks() {
+        let mut round = Round::default();
+        ask(&mut round, 0, 1, &[5, 6]);
+        assert_eq!(close(&mut round, 300, &[5, 6]), (vec![5, 6], vec![]));
+        assert_eq!((round.due(PATIENCE), round.answers()), (Some(at(1050)), false));
+        ask(&mut round, 400, 2, &[9]);
+        assert_eq!(close(&mut round, 700, &[9]), (vec![9], vec![]));
+        assert_eq!(sums(&mut round, 700), vec![vec![5, 6, 9]; 2]);
+        ask(&mut round, 800, 1, &[10]);
+        close(&mut round, 900, &[10]);
+        assert_eq!(close(&mut round, 1649, &[]), (vec![], vec![]));
+        assert_eq!(close(&mut round, 1650, &[]), (vec![], vec![10]));
+        assert_eq!(round.due(PATIENCE), None);
+    }
+
+    #[test]
+    fn where_there_is_nothing_else_to_send_nothing_waits() {
+        let mut round = Round::default();
+        ask(&mut round, 0, 1, &[5, 6]);
+        let Closed { taken, given } = closed(&mut round, 300, Duration::ZERO, &[5, 6]);
+        assert_eq!((taken, given), (vec![5, 6], vec![5, 6]));
+    }
+
+    #[test]
+    fn what_somebody_asks_for_that_may_not_read_sums_is_left_to_the_session() {
+        let mut round = Round::default();
+        ask(&mut round, 0, 1, &[5, 6]);
+        ask(&mut round, 0, 2, &[7]);
+        ask(&mut round, 0, 50, &[6]);
+        // Nobody is known to have asked for the last.
+        assert_eq!(close(&mut round, 300, &[5, 6, 7, 8]).0, [5, 7]);
+        assert_eq!(sums(&mut round, 300), [vec![5, 7]]);
+        // It has yet to be sent, and stays so whoever asks.
+        ask(&mut round, 400, 3, &[6]);
+        assert_eq!(close(&mut round, 500, &[6]), (vec![], vec![]));
+    }
+
+    #[test]
+    fn sums_that_cost_no_less_than_the_messages_are_not_sent() {
+        let mut round = Round::default();
+        ask(&mut round, 0, 1, &[5, 6]);
+        ask(&mut round, 0, 2, &[5, 6]);
+        assert_eq!(close(&mut round, 300, &[5, 6]), (vec![5, 6], vec![5, 6]));
+        assert!(!round.answers());
+    }
+
+    #[test]
+    fn only_what_is_about_as_long_and_fits_shares_a_sum() {
+        let mut round = Round::default();
+        let (a, b): (Vec<u64>, Vec<u64>) = ((80..104).collect(), (104..108).collect());
+        ask(&mut round, 0, 1, &[&a[12..22], &b].concat());
+        ask(&mut round, 0, 2, &[&a[..12], &a[22..]].concat());
+        let all = [a, b].concat();
+        close(&mut round, 300, &all);
+        let lengths: BTreeSet<(u64, usize)> =
+            sums(&mut round, 300).iter().map(|of| (of[0], of.len())).collect();
+        // Twenty of the long ones, and the short ones.
+        assert_eq!(lengths, [(80, 20), (100, 8)].into());
+    }
+
+    #[test]
+    fn what_is_asked_for_before_an_answer_can_have_come_is_not_answered_twice() {
+        let mut round = Round::default();
+        ask(&mut round, 0, 1, &[5]);
+        ask(&mut round, 0, 2, &[7]);
+        close(&mut round, 300, &[5, 7]);
+        ask(&mut round, 310, 1, &[5]);
+        assert_eq!(sums(&mut round, 320).len(), 1);
+        ask(&mut round, 360, 2, &[7]);
+        assert_eq!(close(&mut round, 600, &[5, 7]), (vec![5, 7], vec![]));
+        assert!(!round.answers() && round.due(PATIENCE).is_none());
+        ask(&mut round, 700, 1, &[5]);
+        close(&mut round, 900, &[5]);
+        assert!(round.due(PATIENCE).is_some());
+    }
+
+    #[test]
+    fn what_is_asked_for_in_vain_again_and_again_goes_as_it_is() {
+        let mut round = Round::default();
+        let taken = (0..12).map(|n| {
+            ask(&mut round, n * 1000, 1, &[5]);
+            ask(&mut round, n * 1000, 2, &[7 + n]);
+            let taken = close(&mut round, n * 1000 + 300, &[5, 7 + n]).0.contains(&5);
+            sums(&mut round, n * 1000 + 300);
+            taken
+        });
+        assert_eq!(taken.filter(|taken| *taken).count(), usize::from(ROUNDS_MAX));
+        round.on_gone(5);
+        assert!(!round.rounds.contains_key(&5));
+    }
+
+    #[test]
+    fn requests_that_there_is_no_room_for_are_counted_and_sums_do_not_pile_up() {
+        let mut round = Round::default();
+        let all: Vec<u64> = (0..2000).collect();
+        assert_eq!(ask(&mut round, 0, 1, &all), 2000 - ASKED_MAX as u64);
+        assert_eq!(ask(&mut round, 0, 1, &all[..10]), 0);
+        assert_eq!(ask(&mut round, 0, 1, &[5000]), 1);
+        (2..NODES_MAX as u32 + 1).for_each(|node| assert_eq!(ask(&mut round, 0, node, &[3]), 0));
+        assert_eq!(ask(&mut round, 0, 1000, &[3, 4]), 2);
+        let mut round = Round::default();
+        for n in 0..1000_u64 {
+            ask(&mut round, n, 1, &[2 * n % 90]);
+            ask(&mut round, n, 2, &[(2 * n + 1) % 90]);
+            close(&mut round, n, &[2 * n % 90, (2 * n + 1) % 90]);
+        }
+        assert!(round.answers.iter().map(|answer| answer.left).sum::<usize>() <= ANSWERS_MAX);
+        assert!(round.served.len() <= 2 * 50);
+    }
+
+    #[test]
+    fn what_is_gone_is_in_no_sum() {
+        let mut round = Round::default();
+        ask(&mut round, 0, 1, &[5]);
+        ask(&mut round, 0, 2, &[7]);
+        ask(&mut round, 0, 3, &[8]);
+        close(&mut round, 300, &[5, 7, 8]);
+        round.on_gone(7);
+        assert_eq!(sums(&mut round, 300), [[5, 8]]);
+    }
 }

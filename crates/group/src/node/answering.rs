@@ -46,16 +46,18 @@ impl GroupNode {
         let waits = self.round.due(self.patience());
         let overdue = waits.is_some_and(|due| due <= self.now);
         let open = self.round.is_open();
-        if !open && waits.is_none() {
+        if !open && waits.is_none() && !self.round.has_left() {
             return;
         }
-        let repairs = if open { self.session.sender().info_repairs() } else { Vec::new() };
-        let idle = !self.session.sender().has_new();
-        if repairs.is_empty() && !overdue && !(idle && waits.is_some()) {
-            return;
-        }
+        let repairs = self.session.sender().info_repairs();
         let Some(log) = self.logs.get(&self.session.node_id()) else { return };
-        let repairs: Vec<u64> = repairs.into_iter().map(|object| log.index(object)).collect();
+        let repairs = repairs.into_iter().map(|object| log.index(object)).collect();
+        self.round.on_pending(&repairs);
+        let idle = !self.session.sender().has_new();
+        let ended = open && !repairs.is_empty();
+        if !ended && !overdue && !(idle && waits.is_some()) {
+            return;
+        }
         let patience = if idle { Duration::ZERO } else { self.patience() };
         let holdoff = self.session.sender().grtt();
         let closing = Closing { now: self.now, patience, holdoff };
