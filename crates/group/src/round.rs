@@ -278,7 +278,7 @@ impl Round {
     pub(crate) fn on_gone(&mut self, index: u64) {
         self.rounds.remove(&index);
         self.left.remove(&index);
-        self.owed.values_mut().for_each(|owed| drop(owed.of.remove(&index)));
+        self.owed.values_mut().for_each(|owed| owed.of.retain(|other| *other != index));
         self.answers.iter_mut().for_each(|answer| answer.of.retain(|other| *other != index));
     }
 }

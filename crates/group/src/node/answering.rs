@@ -8,7 +8,7 @@ use crate::{
     mixture::{self, TERMS_MAX},
     round::{Closing, Pending},
 };
-use alloc::vec::Vec;
+use alloc::{collections::BTreeSet, vec::Vec};
 use fanfare_proto::{Duration, ObjectKey, ObjectTransportId, Storage, Time};
 use fanfare_wire::Nack;
 
@@ -54,10 +54,13 @@ impl GroupNode {
         let repairs = repairs.into_iter().map(|object| log.index(object)).collect();
         self.round.on_pending(&repairs);
         let idle = !self.session.sender().has_new();
-        let ended = open && !repairs.is_empty();
-        if !ended && !overdue && !(idle && waits.is_some()) {
-            return;
+        let over = open && !repairs.is_empty();
+        if over || overdue || idle && waits.is_some() {
+            self.answer_round(&repairs, idle);
         }
+    }
+
+    fn answer_round(&mut self, repairs: &BTreeSet<u64>, idle: bool) {
         let patience = if idle { Duration::ZERO } else { self.patience() };
         let holdoff = self.session.sender().grtt();
         let closing = Closing { now: self.now, patience, holdoff };
@@ -71,7 +74,7 @@ impl GroupNode {
             let (bytes, alone) = (mixture::wrap(&info)?.len(), INFO + info.len());
             Some(Pending { index, bytes, alone, age: own.age.at(*now) })
         };
-        let closed = round.close(closing, &repairs, |node| members.has_told(node), pending, frame);
+        let closed = round.close(closing, repairs, |node| members.has_told(node), pending, frame);
         for index in closed.taken {
             session.sender().take_info_repair(object(index));
         }

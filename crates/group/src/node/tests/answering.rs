@@ -40,7 +40,9 @@ impl Sent {
 
 /// A publisher, and three that want all; each misses what this says of it when it is sent first.
 fn run(mut bus: Bus, lost: impl Fn(u16) -> Option<usize> + 'static) -> (Bus, Rc<Sent>) {
-    (1..4).for_each(|node| drop(bus.subscribe(node, "#")));
+    for node in 1..4 {
+        bus.subscribe(node, "#");
+    }
     bus.run(10, &mut none);
     let sent = Rc::new(Sent { sums: Cell::new(0), infos: Cell::new([0; MANY]) });
     let told = sent.clone();
@@ -64,7 +66,7 @@ fn run(mut bus: Bus, lost: impl Fn(u16) -> Option<usize> + 'static) -> (Bus, Rc<
 #[test]
 fn different_losses_of_three_receivers_are_mended_by_one_sum() {
     let (bus, sent) = run(Bus::new(4), |object| match object {
-        5..8 => Some(usize::from(object) - 4),
+        100..103 => Some(usize::from(object) - 99),
         _ => None,
     });
     for node in 1..4 {
@@ -115,7 +117,9 @@ fn a_publisher_that_does_not_cooperate_sends_no_sums() {
 #[test]
 fn who_has_some_of_the_sums_asks_only_for_what_does_not_follow() {
     let mut bus = Bus::new(3);
-    (1..3).for_each(|node| drop(bus.subscribe(node, "#")));
+    for node in 1..3 {
+        bus.subscribe(node, "#");
+    }
     bus.run(10, &mut none);
     for n in 0..MANY {
         bus.publish(0, "a", &bytes(400 - n % 40), Options::default());
@@ -144,5 +148,5 @@ fn who_has_some_of_the_sums_asks_only_for_what_does_not_follow() {
     });
     assert!((1..3).all(|node| bus.messages(node).len() == MANY));
     let asked = asked.take();
-    assert!(asked.iter().any(|named| *named == 2) && asked.last() <= Some(&2), "{asked:?}");
+    assert!(asked.contains(&2) && asked.last() <= Some(&2), "{asked:?}");
 }
