@@ -21,7 +21,7 @@ const ROUNDS_MAX: u8 = 8;
 /// Sums that wait to be sent: while there are more, what is asked for goes as it is, which is sent once whoever asks.
 const ANSWERS_MAX: usize = 256;
 /// A sum more goes with so many: who misses one of them has nothing of all until it has another. With none, and
-/// 30 % loss, messages came half as late again; with one for four fewer were sent at 10 %.
+/// 30 % loss, messages came a fifth later; with one for four fewer were sent at 10 %.
 const SPARE: usize = 6;
 
 /// A message that is to be sent again.
