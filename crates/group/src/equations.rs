@@ -212,6 +212,13 @@ impl Equations {
         sums.map(|sum| sum.own).collect()
     }
 
+    /// Of these terms, which are to be asked for, those that follow when the others come.
+    pub(crate) fn follow_from(&self, origin: Origin, asked: &BTreeSet<u32>) -> BTreeSet<u32> {
+        let sums = self.sums.get(&origin).into_iter().flatten();
+        let of = sums.filter(|sum| sum.factors.keys().all(|term| asked.contains(term)));
+        of.map(|sum| sum.own).collect()
+    }
+
     /// All but those that follow are asked for now. What was asked for in vain so often nobody may have, but in a
     /// sum: it is to follow, and what would have followed is asked for in its place.
     pub(crate) fn on_asked(&mut self, origin: Origin) {

@@ -171,9 +171,11 @@ impl Foresight {
         self.queues[lane as usize].terms.iter().rev().copied().collect()
     }
 
-    /// How many have gone, modulo 2^8.
-    pub(crate) fn sums(&self) -> u8 {
-        self.sums
+    /// The number of the next sum over own messages, sent ahead or not.
+    pub(crate) fn number(&mut self) -> u8 {
+        let number = self.sums;
+        self.sums = number.wrapping_add(1);
+        number
     }
 
     /// A sum of so many bytes has gone.
@@ -182,7 +184,6 @@ impl Foresight {
         queue.saved -= bytes as i64 * lane.share();
         queue.behind = queue.behind.saturating_add(1);
         queue.at = now;
-        self.sums = self.sums.wrapping_add(1);
     }
 }
 

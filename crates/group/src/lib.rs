@@ -14,7 +14,8 @@
 //!   `repairer`: answering for others; `asker`: asking them; `relay`, `prospect`: passing on what nobody asked for.
 //! - `pool`, `mixture`, `equations`: the same across objects: who lacks what, sums of it, and what follows from them;
 //!   `nack`: asking for it in few bytes; `terms`: sets of numbers in few bytes.
-//! - `foresight`: what who hears nobody sends ahead of requests; `kept`: that of others, to be passed on.
+//! - `round`: who asks for which of a node's own short messages, and the sums that answer;
+//!   `foresight`: what who hears nobody sends ahead of requests; `kept`: that of others, to be passed on.
 //! - `state`, `trickle`, `members`, `share`: saying what one holds, and who hears whom; `holders`: who else
 //!   holds what one has published.
 //! - `load`: how full is what has bounds.
@@ -61,6 +62,7 @@ mod rank;
 mod recent;
 mod relay;
 mod repairer;
+mod round;
 mod share;
 mod shortage;
 mod slice;

@@ -210,6 +210,11 @@ impl Members {
         self.members.get(&node).is_some_and(|member| !member.told)
     }
 
+    /// Whether it has announced itself: it reads what group nodes say.
+    pub(crate) fn has_told(&self, node: NodeId) -> bool {
+        self.members.get(&node).is_some_and(|member| member.told)
+    }
+
     /// It named the nodes that it hears; `all` of them, or some. Who is not among all is not heard.
     pub(crate) fn on_hears(
         &mut self,

@@ -9,6 +9,8 @@ pub struct GroupStats {
     pub sums_sent: u64,
     /// Sums over own messages, sent unasked while nobody is heard.
     pub ahead_sent: u64,
+    /// Sums over own messages, sent in place of several that were asked for.
+    pub answers_sent: u64,
     /// Sums across objects not kept because there is no room, or because what followed was wrong.
     pub sums_dropped: u64,
     /// Short messages of others passed on unasked.

@@ -120,6 +120,12 @@ impl SenderHandle<'_> {
         self.session.sender.as_ref().is_some_and(Sender::has_data)
     }
 
+    /// Whether anything waits to be sent that is no repair.
+    #[must_use]
+    pub fn has_new(&self) -> bool {
+        self.session.sender.as_ref().is_some_and(Sender::has_new)
+    }
+
     /// Keeps at most so many bytes of computed parity from now on, or one symbol.
     pub fn set_parity_cache(&mut self, max: usize) {
         self.with(|s, _| s.set_parity_cache(max));
@@ -158,6 +164,28 @@ impl SenderHandle<'_> {
     /// ([`Session::next_turn`]).
     pub fn on_spoken(&mut self, bytes: usize) {
         self.with(|s, now| s.on_own(now, bytes));
+    }
+
+    /// Objects without bytes of which NORM_INFO, all that they have, was asked for and is to go now, oldest
+    /// first.
+    #[must_use]
+    pub fn info_repairs(&self) -> Vec<ObjectTransportId> {
+        self.session.sender.as_ref().map(Sender::info_repairs).unwrap_or_default()
+    }
+
+    /// The driver answers for this one of [`Self::info_repairs`]: it counts as sent again.
+    pub fn take_info_repair(&mut self, object: ObjectTransportId) {
+        self.with(|s, now| s.take_info_repair(now, object));
+    }
+
+    /// It goes as it is after all.
+    pub fn give_info_repair(&mut self, object: ObjectTransportId) {
+        self.with(|s, _| s.give_info_repair(object));
+    }
+
+    /// As [`Self::on_spoken`], of a message that answers what was taken so.
+    pub fn on_answered(&mut self, bytes: usize) {
+        self.with(|s, now| s.on_own_repair(now, bytes));
     }
 
     /// Holds data back (probes and roll calls still go), or lets it go.

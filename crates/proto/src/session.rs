@@ -15,7 +15,7 @@ use crate::{
     sender::Sender,
     stats::{DropReason, Stats},
     storage::Storage,
-    time::Time,
+    time::{Duration, Time},
     timer::Timer,
 };
 use alloc::vec::Vec;
@@ -311,6 +311,12 @@ impl Session {
     #[must_use]
     pub fn next_turn(&self) -> Time {
         self.sender.as_ref().map_or(Time::FAR_FUTURE, Sender::next_own)
+    }
+
+    /// How long the sender gathers requests before it answers them.
+    #[must_use]
+    pub fn gathering(&self) -> Duration {
+        self.sender.as_ref().map_or(Duration::ZERO, Sender::gathering)
     }
 
     /// Counters.

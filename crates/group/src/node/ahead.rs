@@ -78,7 +78,11 @@ impl GroupNode {
                 terms.iter().map(|term| self.own_term(lane, *term, storage).ok_or(*term)).collect();
             match bytes {
                 Ok(bytes) => {
-                    self.write_ahead(lane, terms, &bytes, buf);
+                    self.write_own_sum(lane, terms, &bytes, buf);
+                    self.stats.ahead_sent += 1;
+                    self.session.sender().on_spoken(buf.len());
+                    let longest = bytes.iter().map(Vec::len).max().unwrap_or(0);
+                    self.foresight.on_sum(self.now, lane, longest);
                     return true;
                 }
                 Err(term) => {
@@ -117,7 +121,12 @@ impl GroupNode {
         terms
     }
 
-    fn own_term(&self, lane: Lane, term: u32, storage: &mut dyn Storage) -> Option<Vec<u8>> {
+    pub(super) fn own_term(
+        &self,
+        lane: Lane,
+        term: u32,
+        storage: &mut dyn Storage,
+    ) -> Option<Vec<u8>> {
         let key = self.own_key(lane, term);
         let own = self.publisher.get(key)?;
         if lane.class() == Class::Info {
@@ -131,19 +140,21 @@ impl GroupNode {
         Some(bytes)
     }
 
-    fn write_ahead(&mut self, lane: Lane, terms: Vec<u32>, bytes: &[Vec<u8>], buf: &mut Vec<u8>) {
+    pub(super) fn write_own_sum(
+        &mut self,
+        lane: Lane,
+        terms: Vec<u32>,
+        bytes: &[Vec<u8>],
+        buf: &mut Vec<u8>,
+    ) {
         let (publisher, instance) = (self.session.node_id(), self.fields.instance_id);
         let base = ObjectKey { sender: publisher, instance, object: ObjectTransportId(0) };
         let class = lane.class();
-        let known = self.foresight.sums();
+        let known = self.foresight.number();
         let seed = slice::seed(publisher, base, class as u32).wrapping_add(known);
         let ages: Vec<Duration> = terms.iter().map(|term| self.age_of_own(lane, *term)).collect();
         let fec_id = self.fec.id;
         let mixture = Mixture { publisher, instance, class, fec_id, known, seed, terms, sum: &[] };
         self.write_combined(mixture, (bytes, &ages), buf);
-        self.stats.ahead_sent += 1;
-        self.session.sender().on_spoken(buf.len());
-        let longest = bytes.iter().map(Vec::len).max().unwrap_or(0);
-        self.foresight.on_sum(self.now, lane, longest);
     }
 }

@@ -51,11 +51,14 @@ impl GroupNode {
     fn shortened(&mut self, nack: &Nack<'_>, room: usize) -> Option<Vec<u8>> {
         let (publisher, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
         let sums = self.answers_with_sums(publisher);
-        let follow = |class| match sums {
-            true => self.equations.follows((publisher, instance, class)),
-            false => BTreeSet::new(),
+        let of = |class| (publisher, instance, class);
+        let (infos, symbols) = match sums {
+            true => {
+                let follow = |class| self.equations.follows(of(class));
+                (follow(Class::Info), follow(Class::Symbol))
+            }
+            false => (self.infos_that_follow(of(Class::Info), nack), BTreeSet::new()),
         };
-        let (infos, symbols) = (follow(Class::Info), follow(Class::Symbol));
         if infos.is_empty() && symbols.is_empty() && nack.requests.as_bytes().len() <= room {
             return None;
         }
@@ -66,6 +69,11 @@ impl GroupNode {
         for request in nack.requests.iter() {
             for range in request.ranges() {
                 match Asked::of(&request)? {
+                    Asked::Symbols | Asked::Blocks if !sums => {
+                        let objects = (range.0.object_transport_id, range.1.object_transport_id);
+                        let ids = (range.0.id(field), range.1.id(field));
+                        shortening.write(request.level, objects, ids);
+                    }
                     Asked::Symbols => self.shorten_block(
                         (publisher, instance, Class::Symbol),
                         (range.0.object_transport_id, range.0.id(field)),
@@ -82,6 +90,17 @@ impl GroupNode {
         }
         let requests = shortening.writer.finish();
         (!requests.is_empty()).then(|| encoded(nack, &requests))
+    }
+
+    /// Of a publisher that is asked itself: what follows from what else this asks for.
+    fn infos_that_follow(&self, origin: Origin, nack: &Nack<'_>) -> BTreeSet<u32> {
+        if self.equations.len(origin) == 0 {
+            return BTreeSet::new();
+        }
+        let asked = self.infos_asked(nack);
+        let asked = asked.iter().flat_map(|(first, end)| first..end);
+        let asked = asked.map(|index| (index & 0xffff) as u32).collect();
+        self.equations.follow_from(origin, &asked)
     }
 
     /// How what a NACK asks for first is coded: requests cannot be read without it.

@@ -5,6 +5,7 @@
 //! - `news`: what the session's events mean;
 //! - `outgoing`: who speaks next, and when to wake;
 //! - `ahead`: what goes with own messages when nobody can be heard to ask for it;
+//! - `answering`: what others ask of own short messages;
 //! - `mixing`, `unmixing`: sums over several objects, sent and heard; `asking`: what who has some asks for;
 //! - `relaying`: what is passed on unasked;
 //! - `subscribing`: what a subscription is given of what is here;
@@ -12,6 +13,7 @@
 
 mod ahead;
 mod announcements;
+mod answering;
 mod asking;
 mod incoming;
 mod mixing;
@@ -46,6 +48,7 @@ use crate::{
     publisher::{PublishError, Publisher},
     relay::Relay,
     repairer::{OriginTiming, Repairer},
+    round::Round,
     source_log::SourceLog,
     stats::GroupStats,
     topic::Topic,
@@ -110,6 +113,7 @@ pub struct GroupNode {
     kept: Kept,
     relay: Relay,
     foresight: Foresight,
+    round: Round,
     /// Longest time between two probes of a small group.
     probe_max: Duration,
     asker: Asker,
@@ -179,6 +183,7 @@ impl GroupNode {
             kept: Kept::default(),
             relay: Relay::default(),
             foresight: Foresight::new(now),
+            round: Round::default(),
             asker: Asker::default(),
             members: Members::new(node, config.announce_max * LIVES),
             holders: Holders::default(),

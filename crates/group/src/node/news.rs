@@ -251,6 +251,7 @@ impl GroupNode {
             let index = log.index(key.object);
             log.on_gone(index);
             self.holders.forget(index);
+            self.round.on_gone(index);
         }
     }
 }

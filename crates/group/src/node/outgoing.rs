@@ -21,7 +21,7 @@ pub enum Wake {
     Repair,
     /// To pass on a message.
     Relay,
-    /// To send a sum over its own messages.
+    /// To send a sum over its own messages, ahead or to who asked.
     Ahead,
     /// To say what it holds.
     Announce,
@@ -85,8 +85,10 @@ impl GroupNode {
     ) -> Option<Transmit> {
         self.advance(now);
         buf.clear();
+        self.close_round();
         if !self.config.silent
-            && (self.poll_brief(buf)
+            && (self.poll_answer(buf, storage)
+                || self.poll_brief(buf)
                 || self.poll_repair(buf, storage)
                 || self.poll_mixture(buf, storage)
                 || self.poll_state(buf)
@@ -230,12 +232,13 @@ impl GroupNode {
         let relay = self.relay.next_timeout().filter(|_| speaks);
         let relay = relay.map(|due| due.max(self.repairer.next_allowed()));
         let announce = (speaks && self.config.announces).then(|| self.trickle.next_timeout());
+        let ahead = self.next_ahead().into_iter().chain(self.next_answer()).min();
         let ask = self.asker.next_timeout().filter(|_| speaks && asks);
         let deadline = self.give_ups.first().map(|(at, _)| *at);
         let others = [
             (repair, Wake::Repair),
             (relay, Wake::Relay),
-            (self.next_ahead().filter(|_| speaks), Wake::Ahead),
+            (ahead.filter(|_| speaks), Wake::Ahead),
             (announce, Wake::Announce),
             (ask, Wake::Ask),
             (self.cache.next_timeout(), Wake::Cache),

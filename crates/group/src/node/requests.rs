@@ -44,8 +44,10 @@ impl GroupNode {
         let feedback = &nack.feedback;
         let origin = feedback.server_id;
         let life = self.logs.get(&origin).is_some_and(|log| log.instance == feedback.instance_id);
-        let own = origin == self.session.node_id();
-        if own || !life || !self.config.repairs || self.config.silent {
+        if life && origin == self.session.node_id() {
+            return self.on_own_request(nack);
+        }
+        if !life || !self.config.repairs || self.config.silent {
             return;
         }
         let Some(rumour) = self.rumour(origin) else { return };

@@ -31,12 +31,14 @@ impl GroupNode {
         let origin = (publisher, instance, class);
         let timing = timing_of(self.session.receiver().rumour(publisher), self.members.len());
         // What its publisher sends ahead is no answer, and as likely to be missed by others as all that it says.
-        let ahead = from == publisher;
-        if ahead {
-            self.kept.keep(origin, mixture);
-        } else {
-            self.repairer.on_left_to_others(self.now, publisher, timing);
-            self.note_sum(origin, mixture, timing);
+        let own = from == publisher;
+        match (own, self.answers_with_sums(publisher) || class == Class::Symbol) {
+            (true, true) => self.kept.keep(origin, mixture),
+            (true, false) => self.on_own_answer(origin, mixture, timing),
+            (false, _) => {
+                self.repairer.on_left_to_others(self.now, publisher, timing);
+                self.note_sum(origin, mixture, timing);
+            }
         }
         self.take_known(origin, storage);
         let mut factors = BTreeMap::new();
@@ -76,8 +78,20 @@ impl GroupNode {
         }
         let deaf = self.repairer.is_deaf(publisher) || self.asker.is_silent(self.now, publisher);
         self.ask(publisher, deaf);
-        if !ahead {
+        if !own {
             self.plan((publisher, class), timing.grtt, timing);
+        }
+    }
+
+    /// A publisher that hears somebody answers: nobody else need for these.
+    fn on_own_answer(&mut self, origin: Origin, mixture: &Mixture<'_>, timing: OriginTiming) {
+        let publisher = origin.0;
+        let patience = self.awaited(publisher, timing);
+        self.asker.on_heard(self.now, publisher, patience);
+        self.repairer.on_answer(self.now, publisher);
+        for term in &mixture.terms {
+            let wanted = (key_of(origin, *term), Part::Info);
+            self.on_piece(wanted, &Piece::Symbol(0), timing, Voice::Origin);
         }
     }
 

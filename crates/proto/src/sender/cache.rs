@@ -174,6 +174,31 @@ impl Cache {
         Some(urgent.filter(|_| long || self.repairs.len() > LONG_REPAIR as usize).unwrap_or(lowest))
     }
 
+    /// Objects without bytes whose NORM_INFO was asked for, oldest first.
+    pub(super) fn info_repairs(&self) -> impl Iterator<Item = ObjectTransportId> + '_ {
+        let objects = self.urgent.iter().filter_map(|ordinal| self.objects.get(ordinal));
+        objects.filter(|object| object.repairs_info_alone()).map(|object| object.key.object)
+    }
+
+    /// It is said otherwise.
+    pub(super) fn take_info_repair(&mut self, now: Time, id: ObjectTransportId) {
+        let Found::Cached(ordinal) = self.find(id) else { return };
+        let object = self.objects.get_mut(&ordinal).filter(|object| object.repairs_info_alone());
+        if let Some(object) = object {
+            object.on_info_said(now);
+            self.refresh(ordinal);
+        }
+    }
+
+    /// It is to be said as it is.
+    pub(super) fn give_info_repair(&mut self, id: ObjectTransportId) {
+        let Found::Cached(ordinal) = self.find(id) else { return };
+        if let Some(object) = self.objects.get_mut(&ordinal) {
+            object.repair_info();
+            self.refresh(ordinal);
+        }
+    }
+
     /// Whether everything up to and including `ordinal` was sent and repaired as asked.
     pub(super) fn is_past(&self, ordinal: u64) -> bool {
         let after = |first: Option<&u64>| first.is_none_or(|first| *first > ordinal);

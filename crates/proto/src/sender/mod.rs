@@ -13,7 +13,7 @@
 //!   it is put off or out.
 //! - `brake`: what receivers' overruns take off the rate.
 //! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words;
-//!   `piece`: parts of objects; `row`: many alike at once.
+//!   `piece`: parts of objects; `row`: many alike at once; `infos`: what the driver says in their place.
 //! - `feedback`: NACKs and ACKs, handed to the machines.
 
 mod ack;
@@ -29,6 +29,7 @@ mod feedback;
 mod flight;
 mod flush;
 mod grtt;
+mod infos;
 mod object;
 mod pace;
 mod parity;

@@ -284,9 +284,27 @@ impl TransmitObject {
         self.info_repair || !self.pending.is_empty()
     }
 
+    /// Whether its NORM_INFO is wanted, and is all that it has.
+    pub(super) fn repairs_info_alone(&self) -> bool {
+        self.info_repair && self.partition.object_size == 0
+    }
+
+    /// It is wanted.
+    pub(super) fn repair_info(&mut self) {
+        self.info_repair |= self.info.is_some() && !self.info_pending;
+    }
+
+    /// That has gone out, in other words.
+    pub(super) fn on_info_said(&mut self, now: Time) {
+        self.info_repair = false;
+        self.on_sent(now);
+    }
+
     /// Takes over what was asked for. Parts that the pass has yet to reach need no repair.
     pub(super) fn demand(&mut self, demand: &ObjectDemand, coding: &Coding) {
-        self.info_repair |= demand.info && self.info.is_some() && !self.info_pending;
+        if demand.info {
+            self.repair_info();
+        }
         if demand.whole && !self.info_suffices(demand) {
             self.repeat(0, self.partition.blocks, coding);
         }

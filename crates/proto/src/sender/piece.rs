@@ -137,12 +137,7 @@ impl Sender {
 
     fn on_piece_sent(&mut self, ctx: &mut Context<'_>, ordinal: u64, piece: Piece) {
         let empty = |object: &super::TransmitObject| object.partition.object_size == 0;
-        match !self.flushes_infos && self.cache.get(ordinal).is_some_and(empty) {
-            true => self.flush.on_sent_unflushed(self.now, self.flush_interval()),
-            false => self.flush.on_sent(self.now),
-        }
-        self.service.on_busy(self.now);
-        self.active = true;
+        self.on_spoken(self.flushes_infos || !self.cache.get(ordinal).is_some_and(empty));
         let Some(object) = self.cache.get_mut(ordinal) else { return };
         let block = match piece.part {
             Part::Info => 0,

@@ -2,6 +2,7 @@
 
 mod ageing;
 mod announcing;
+mod answering;
 mod bounds;
 mod delivering;
 mod mixing;

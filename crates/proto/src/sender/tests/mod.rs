@@ -1,6 +1,7 @@
 //! The whole sender by hand: what goes on the wire, and when.
 
 mod ending;
+mod infos;
 mod repairing;
 mod row;
 mod sending;

@@ -1,0 +1,126 @@
+//! What others ask of this node's own short messages: sums over them, of which one serves several who ask.
+
+use super::{GroupNode, mixing::FRAME_MAX, relaying::COMMAND};
+use crate::{
+    age,
+    foresight::Lane,
+    frame::HEADER,
+    mixture::{self, TERMS_MAX},
+    round::{Closing, Pending},
+};
+use alloc::{collections::BTreeSet, vec::Vec};
+use fanfare_proto::{Duration, ObjectKey, ObjectTransportId, Storage, Time};
+use fanfare_wire::Nack;
+
+/// Bytes of a NORM_INFO beside its content: 16, and EXT_FTI.
+const INFO: usize = 16 + 12;
+
+/// What one alone lacks waits for others for so many times as requests are gathered. Those who could repair it leave it to
+/// its publisher about as long.
+const ALONE_WAITS: u32 = 3;
+
+impl GroupNode {
+    /// Somebody asks this node: who, and for what, is noted until the sender has gathered all requests.
+    pub(super) fn on_own_request(&mut self, nack: &Nack<'_>) {
+        if !self.config.announces || self.config.silent {
+            return;
+        }
+        let names = self.infos_asked(nack);
+        let names = names.iter().flat_map(|(first, end)| first..end);
+        let short = names.filter(|index| {
+            let own = self.publisher.get(self.own_object(*index));
+            own.is_some_and(|own| own.message.content.is_some())
+        });
+        let short: Vec<u64> = short.collect();
+        let dropped = self.round.on_request(self.now, nack.feedback.source_id, short.into_iter());
+        self.stats.demands_dropped += dropped;
+    }
+
+    fn own_object(&self, index: u64) -> ObjectKey {
+        let object = ObjectTransportId((index & 0xffff) as u16);
+        ObjectKey { sender: self.session.node_id(), instance: self.fields.instance_id, object }
+    }
+
+    /// The sender has gathered, or what one alone lacks has waited: what sums serve is taken from it.
+    pub(super) fn close_round(&mut self) {
+        let waits = self.round.due(self.patience());
+        let overdue = waits.is_some_and(|due| due <= self.now);
+        let open = self.round.is_open();
+        if !open && waits.is_none() && !self.round.has_left() {
+            return;
+        }
+        let repairs = self.session.sender().info_repairs();
+        let Some(log) = self.logs.get(&self.session.node_id()) else { return };
+        let repairs = repairs.into_iter().map(|object| log.index(object)).collect();
+        self.round.on_pending(&repairs);
+        let idle = !self.session.sender().has_new();
+        let over = open && !repairs.is_empty();
+        if over || overdue || idle && waits.is_some() {
+            self.answer_round(&repairs, idle);
+        }
+    }
+
+    fn answer_round(&mut self, repairs: &BTreeSet<u64>, idle: bool) {
+        let patience = if idle { Duration::ZERO } else { self.patience() };
+        let holdoff = self.session.sender().grtt();
+        let closing = Closing { now: self.now, patience, holdoff };
+        let Self { round, members, publisher, session, fields, now, .. } = self;
+        let (sender, instance) = (session.node_id(), fields.instance_id);
+        let object = |index: u64| ObjectTransportId((index & 0xffff) as u16);
+        let pending = |index: u64| {
+            let own = publisher.get(ObjectKey { sender, instance, object: object(index) })?;
+            own.message.content.as_ref()?;
+            let info = own.message.encode();
+            let (bytes, alone) = (mixture::wrap(&info)?.len(), INFO + info.len());
+            Some(Pending { index, bytes, alone, age: own.age.at(*now) })
+        };
+        let closed = round.close(closing, repairs, |node| members.has_told(node), pending, frame);
+        for index in closed.taken {
+            session.sender().take_info_repair(object(index));
+        }
+        for index in closed.given {
+            session.sender().give_info_repair(object(index));
+        }
+    }
+
+    /// How long what one alone lacks waits for others who ask.
+    fn patience(&self) -> Duration {
+        self.session.gathering() * ALONE_WAITS
+    }
+
+    /// When the next sum is to go, or to be made.
+    pub(super) fn next_answer(&self) -> Option<Time> {
+        let next = self.round.answers().then(|| self.session.next_turn());
+        next.into_iter().chain(self.round.due(self.patience())).min()
+    }
+
+    /// The next sum for those who asked, within the sender's rate and before what is new.
+    pub(super) fn poll_answer(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
+        let until = self.now + self.session.sender().grtt();
+        while self.session.next_turn() <= self.now
+            && let Some(of) = self.round.poll(until)
+        {
+            let terms = of.iter().map(|index| (index & 0xffff) as u32);
+            let terms = terms.map(|term| Some((term, self.own_term(Lane::Short, term, storage)?)));
+            // What cannot be sent any more is left out; of one alone there is no sum.
+            let (terms, bytes): (Vec<_>, Vec<_>) = terms.flatten().unzip();
+            if terms.len() > 1 {
+                self.write_own_sum(Lane::Short, terms, &bytes, buf);
+                self.stats.answers_sent += 1;
+                self.session.sender().on_answered(buf.len());
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Bytes of a sum of these, if one frame holds it.
+fn frame(of: &[Pending]) -> Option<usize> {
+    let terms: Vec<u32> = of.iter().map(|one| (one.index & 0xffff) as u32).collect();
+    let longest = of.iter().map(|one| one.bytes).max()?;
+    let (oldest, newest) = (of.first()?.age, of.last()?.age);
+    let ages = age::room_of_sum(oldest, newest);
+    let bytes = COMMAND + ages + HEADER + mixture::overhead(&terms) + longest;
+    (bytes <= FRAME_MAX && terms.len() <= TERMS_MAX).then_some(bytes)
+}

@@ -1,0 +1,70 @@
+//! NORM_INFO that the driver says in words of its own.
+
+use super::*;
+
+fn asked() -> Hand {
+    let mut hand = Hand::new(config());
+    for _ in 0..3 {
+        hand.enqueue(0, Some(b"i"));
+    }
+    hand.run(ms(50));
+    hand.nack(2, false, |w| {
+        for object in [0, 2] {
+            assert!(w.item(RepairLevel(RepairLevel::INFO), ObjectTransportId(object), id(0, 0)));
+        }
+    });
+    hand
+}
+
+fn infos(said: &[Said]) -> Vec<u16> {
+    let info = |said: &Said| match said {
+        Said::Info { object, .. } => Some(*object),
+        _ => None,
+    };
+    said.iter().filter_map(info).collect()
+}
+
+fn pending(hand: &mut Hand) -> Vec<u16> {
+    hand.call(|sender, ctx| sender.on_timeout(ctx));
+    hand.sender.info_repairs().iter().map(|object| object.0).collect()
+}
+
+#[test]
+fn what_is_asked_for_is_told_when_requests_have_been_gathered_and_not_before() {
+    let mut hand = asked();
+    assert_eq!(pending(&mut hand), []);
+    hand.now = hand.now + hand.sender.gathering();
+    assert_eq!(pending(&mut hand), [0, 2]);
+    hand.sender.hold(hand.now, true);
+    assert_eq!(pending(&mut hand), [], "what is held back is not to go");
+}
+
+#[test]
+fn what_the_driver_takes_is_not_sent_but_flushed_and_what_it_gives_back_is_sent() {
+    let mut hand = asked();
+    hand.now = hand.now + hand.sender.gathering();
+    assert_eq!(pending(&mut hand), [0, 2]);
+    for object in [0, 2] {
+        hand.sender.take_info_repair(hand.now, ObjectTransportId(object));
+    }
+    hand.sender.give_info_repair(ObjectTransportId(2));
+    hand.sender.on_own_repair(hand.now, 100);
+    let said = hand.run(ms(300));
+    assert_eq!(infos(&said), [2]);
+    assert!(flushes(&said) > 0);
+    assert_eq!(pending(&mut hand), []);
+}
+
+#[test]
+fn objects_with_bytes_are_none_of_the_drivers() {
+    let mut hand = Hand::new(config());
+    hand.enqueue(1600, Some(b"i"));
+    hand.run(ms(50));
+    hand.nack(2, false, |w| {
+        assert!(w.item(RepairLevel(RepairLevel::INFO), OBJECT, id(0, 0)));
+    });
+    hand.now = hand.now + hand.sender.gathering();
+    assert_eq!(pending(&mut hand), []);
+    hand.sender.take_info_repair(hand.now, OBJECT);
+    assert_eq!(infos(&hand.run(ms(50))), [0]);
+}
