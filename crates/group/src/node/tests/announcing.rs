@@ -91,3 +91,37 @@ fn probes_are_as_seldom_as_a_group_is_large() {
     let (few, many) = (probes(3), probes(25));
     assert!((12..14).contains(&few) && (5..7).contains(&many), "{few} {many}");
 }
+
+/// An announcement's flags and whether it calls the node with this id.
+fn announced(message: &Message<'_>, id: u32) -> Option<(bool, bool)> {
+    let Message::Cmd(fanfare_wire::Cmd::Application(command)) = message else { return None };
+    let Some(crate::frame::Frame::State(bytes)) = crate::frame::Frame::parse(command.content)
+    else {
+        return None;
+    };
+    let state = crate::state::State::parse(bytes, &mut |_| None)?;
+    Some((state.short, state.called.contains(&NodeId(id))))
+}
+
+#[test]
+fn most_announcements_are_short_and_who_cannot_read_one_asks_for_a_long_one() {
+    let mut bus = Bus::new(3);
+    bus.subscribe(2, "#");
+    // The third hears the second alone, and of its announcements at first only short ones.
+    bus.run(30, &mut |from, to, _| from.min(to) == 0 && from.max(to) == 2);
+    let (mut shorts, mut longs, mut calls) = (0, 0, 0);
+    let own = bus.nodes[1].0.session.node_id();
+    bus.publish(0, "a", &bytes(5_000), Options::default());
+    bus.run(400, &mut |from, to, message| {
+        let state = announced(message, own.0);
+        if (from, to) == (1, 2) {
+            shorts += u32::from(state.is_some_and(|(short, _)| short));
+            longs += u32::from(state.is_some_and(|(short, _)| !short));
+        }
+        calls += u32::from((from, to) == (2, 1) && state.is_some_and(|(_, calls)| calls));
+        let far = from.min(to) == 0 && from.max(to) == 2;
+        far || to == 2 && calls == 0 && !state.is_some_and(|(short, _)| short)
+    });
+    assert!(shorts > 2 * longs && calls > 0, "{shorts} {longs} {calls}");
+    assert_eq!(bus.messages(2).len(), 1);
+}
