@@ -187,10 +187,11 @@ fn show_status(status: &StatusLine, output: &Output) {
     let kept = crate::units::size(status.kept_bytes);
     output.data(&format!("kept     {} messages of others, {kept}", status.kept));
     output.data(&format!(
-        "repairs  {} sent for others ({} sums), {} ahead, {} heard, {} of use",
+        "repairs  {} sent for others ({} sums), {} own sums ahead, {} asked for, {} heard, {} of use",
         status.repairs_sent,
         status.sums_sent,
         status.ahead_sent,
+        status.answers_sent,
         status.repairs_heard,
         status.repairs_useful
     ));

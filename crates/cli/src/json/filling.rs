@@ -222,6 +222,7 @@ impl Line {
             repairs_sent: status.group.repairs_sent,
             sums_sent: status.group.sums_sent,
             ahead_sent: status.group.ahead_sent,
+            answers_sent: status.group.answers_sent,
             repairs_heard: status.group.repairs_heard,
             repairs_useful: status.group.repairs_useful,
             frames_refused: status.group.frames_refused,

@@ -155,6 +155,8 @@ pub(crate) struct StatusLine {
     /// Nor does one of a version that sends none.
     #[serde(default)]
     pub(crate) ahead_sent: u64,
+    #[serde(default)]
+    pub(crate) answers_sent: u64,
     pub(crate) repairs_heard: u64,
     pub(crate) repairs_useful: u64,
     pub(crate) frames_refused: u64,
