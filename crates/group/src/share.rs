@@ -12,7 +12,7 @@ const SILENCES_MAX: u32 = 16;
 /// Nobody is so near that a long silence would mean nothing.
 const SURE: f32 = 0.95;
 
-/// Half of what is known of a link now is left after this, in which vehicles pass what shadows them,
+/// Half of what is known of a link now is left after this, in which vehicles pass what shadows them.
 const FADES: Duration = Duration::from_secs(5);
 /// What a node's having been heard just now adds to its share, of what lacks, and its having been silent takes away. More
 /// serves fewer, and leaves the others to requests: tried on `company`, seeds 1 to 15.
@@ -61,7 +61,7 @@ pub(crate) fn there(share: f32, still: f32) -> f32 {
 
 /// How lately a node was heard that is silent for so long: 1 now, less and less from then on.
 pub(crate) fn recency(silence: Duration, usual: Duration) -> f32 {
-    // but where nodes speak seldom, silence means little.
+    // Where nodes speak seldom, silence means little.
     let fades = (usual * 2).saturating_sub(FADES * 3).max(FADES);
     let ratio = silence.as_nanos() as f32 / fades.as_nanos() as f32;
     1.0 / (1.0 + ratio)

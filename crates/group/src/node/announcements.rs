@@ -1,13 +1,15 @@
-//! What others say they hold: what differs from what is here is asked for, told, or answered.
+//! What nodes say they hold: this one, and others; what differs there from what is here is asked for, told, or answered.
 
-use super::GroupNode;
+use super::{GroupNode, outgoing::write_frame, relaying::COMMAND};
 use crate::{
     demand::{Part, Request},
     event::Event,
+    frame::{HEADER, Kind},
     source_log::SourceLog,
-    state::{Holding, State},
+    state::{HEARD_MAX, Holding, State},
 };
 use alloc::vec::Vec;
+use core::ops::Bound;
 use fanfare_proto::{NodeId, ObjectKey, Rumour, Storage};
 use fanfare_wire::ObjectTransportId;
 
@@ -18,6 +20,52 @@ const LACKING_MAX: usize = 32;
 pub(super) const SHORTS_MAX: u32 = 7;
 
 impl GroupNode {
+    /// An announcement that is due.
+    pub(super) fn poll_state(&mut self, buf: &mut Vec<u8>) -> bool {
+        let Self { trickle, holders, members, rng, now, .. } = self;
+        let unheard = || holders.unheard(members.all().map(|(node, _)| node));
+        if !self.config.announces || !trickle.poll(*now, || !unheard().is_empty(), rng) {
+            return false;
+        }
+        let mut called = unheard();
+        called.extend(self.unread.take());
+        let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
+        let origins = self.origins_in_turn();
+        let holdings: Vec<_> = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
+        let asks = self.delivery.asks();
+        let hears = self.members.name(self.now, HEARD_MAX);
+        let counted = hears.iter().filter(|hearing| hearing.counts).count();
+        let hears_all = counted < HEARD_MAX;
+        let short = self.shorts < SHORTS_MAX && !holdings.is_empty();
+        self.shorts = if short { self.shorts + 1 } else { 0 };
+        let state = State { asks, hears, hears_all, called, holdings, short, ..State::default() };
+        let mut content = Kind::State.header().to_vec();
+        let spoken = state.append(room, &mut content);
+        if let Some(last) = spoken.checked_sub(1).and_then(|last| state.holdings.get(last)) {
+            self.spoken_of = last.rumour.sender;
+        }
+        let sender = self.next_fields();
+        write_frame(sender, &content, buf);
+        self.stats.states_sent += 1;
+        self.stats.state_bytes_sent += buf.len() as u64;
+        true
+    }
+
+    /// Publishers known, from the one that is next.
+    fn origins_in_turn(&self) -> Vec<NodeId> {
+        let after = self.logs.range((Bound::Excluded(self.spoken_of), Bound::Unbounded));
+        let before = self.logs.range(..=self.spoken_of);
+        after.chain(before).map(|(origin, _)| *origin).collect()
+    }
+
+    /// What is announced of a publisher; nothing where its newest object lies before all that concerns us.
+    fn holding(&mut self, origin: NodeId) -> Option<Holding> {
+        let rumour = self.rumour(origin)?;
+        let log = self.logs.get(&origin).filter(|log| log.instance == rumour.instance)?;
+        let newest = Some(log.index(rumour.newest)).filter(|newest| *newest >= log.floor())?;
+        Some(Holding::of(rumour, (log.floor(), newest), log.whole(), log.settled()))
+    }
+
     /// Somebody says what it holds: what it has and we lack is asked for; what we have and it lacks
     /// is told soon.
     pub(super) fn on_state(&mut self, from: NodeId, state: &State, storage: &mut dyn Storage) {

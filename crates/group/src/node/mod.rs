@@ -1,7 +1,7 @@
 //! A node of a group: a session, and the machines around it. It dispatches and holds no rule.
 //!
 //! - `incoming`: what a datagram means to which machine; `requests`: a NACK of others; `announcements`: what
-//!   others hold;
+//!   this node says that it holds, and others;
 //! - `news`: what the session's events mean;
 //! - `outgoing`: who speaks next, and when to wake;
 //! - `ahead`: what goes with own messages when nobody can be heard to ask for it;

@@ -1,15 +1,13 @@
 //! Who speaks next, and when to wake.
 
-use super::{GroupNode, announcements::SHORTS_MAX, relaying::COMMAND, timing};
+use super::{GroupNode, timing};
 use crate::{
     demand::{Part, Piece, Wanted},
-    frame::{HEADER, Kind, Sum},
+    frame::{Kind, Sum},
     repairer::OriginTiming,
-    state::{HEARD_MAX, Holding, State},
 };
 use alloc::vec::Vec;
-use core::ops::Bound;
-use fanfare_proto::{Destination, NodeId, Passage, Storage, Time, Timer, Transmit};
+use fanfare_proto::{Destination, Passage, Storage, Time, Timer, Transmit};
 use fanfare_wire::{Message, cmd::Application, ext::Extensions, header::SenderFields};
 
 /// Why a node wants to be woken.
@@ -176,51 +174,6 @@ impl GroupNode {
         true
     }
 
-    fn poll_state(&mut self, buf: &mut Vec<u8>) -> bool {
-        let Self { trickle, holders, members, rng, now, .. } = self;
-        let unheard = || holders.unheard(members.all().map(|(node, _)| node));
-        if !self.config.announces || !trickle.poll(*now, || !unheard().is_empty(), rng) {
-            return false;
-        }
-        let mut called = unheard();
-        called.extend(self.unread.take());
-        let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
-        let origins = self.origins_in_turn();
-        let holdings: Vec<_> = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
-        let asks = self.delivery.asks();
-        let hears = self.members.name(self.now, HEARD_MAX);
-        let counted = hears.iter().filter(|hearing| hearing.counts).count();
-        let hears_all = counted < HEARD_MAX;
-        let short = self.shorts < SHORTS_MAX && !holdings.is_empty();
-        self.shorts = if short { self.shorts + 1 } else { 0 };
-        let state = State { asks, hears, hears_all, called, holdings, short, ..State::default() };
-        let mut content = Kind::State.header().to_vec();
-        let spoken = state.append(room, &mut content);
-        if let Some(last) = spoken.checked_sub(1).and_then(|last| state.holdings.get(last)) {
-            self.spoken_of = last.rumour.sender;
-        }
-        let sender = self.next_fields();
-        write_frame(sender, &content, buf);
-        self.stats.states_sent += 1;
-        self.stats.state_bytes_sent += buf.len() as u64;
-        true
-    }
-
-    /// Publishers known, from the one that is next.
-    fn origins_in_turn(&self) -> Vec<NodeId> {
-        let after = self.logs.range((Bound::Excluded(self.spoken_of), Bound::Unbounded));
-        let before = self.logs.range(..=self.spoken_of);
-        after.chain(before).map(|(origin, _)| *origin).collect()
-    }
-
-    /// What is announced of a publisher; nothing where its newest object lies before all that concerns us.
-    fn holding(&mut self, origin: NodeId) -> Option<Holding> {
-        let rumour = self.rumour(origin)?;
-        let log = self.logs.get(&origin).filter(|log| log.instance == rumour.instance)?;
-        let newest = Some(log.index(rumour.newest)).filter(|newest| *newest >= log.floor())?;
-        Some(Holding::of(rumour, (log.floor(), newest), log.whole(), log.settled()))
-    }
-
     /// When to call [`Self::handle_timeout`] (and [`Self::poll_transmit`]) next, and why.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Time, Wake)> {
@@ -250,7 +203,7 @@ impl GroupNode {
     }
 }
 
-fn write_frame(sender: SenderFields, content: &[u8], buf: &mut Vec<u8>) {
+pub(super) fn write_frame(sender: SenderFields, content: &[u8], buf: &mut Vec<u8>) {
     Application { sender, extensions: Extensions::default(), content }.encode(buf);
 }
 
