@@ -196,7 +196,7 @@ fn show_status(status: &StatusLine, output: &Output) {
         status.repairs_useful
     ));
     output.data(&format!(
-        "refused  {} frames, {} messages whose bytes were wrong, {} evicted",
-        status.frames_refused, status.wrong, status.evicted
+        "refused  {} frames, {} messages whose bytes were wrong, {} evicted, {} missed",
+        status.frames_refused, status.wrong, status.evicted, status.missed
     ));
 }

@@ -81,7 +81,7 @@ pub use description::{Description, Options};
 pub use event::{Delivered, Event};
 pub use gateway::{Crossing, Gateway, GatewayConfig, GatewayStats, Heard, Route, Side};
 pub use holders::Standing;
-pub use load::{DEADLINES_MAX, Load, PUBLISHERS_MAX, SENDERS_IN_VIEW};
+pub use load::{DEADLINES_MAX, Load, OBJECTS_IN_VIEW, PUBLISHERS_MAX, SENDERS_IN_VIEW};
 pub use node::{GroupNode, Published, Wake};
 pub use origin::{Identity, Origin};
 pub use publisher::PublishError;

@@ -51,6 +51,13 @@ impl SourceLog {
         self.settled.insert(index, index + 1);
         self.first_unsettled()
     }
+    /// Nothing waits for what comes before `index`. Gives the first that is not settled.
+    pub(crate) fn settle_before(&mut self, index: u64) -> u64 {
+        if index > self.floor {
+            self.settled.insert(self.floor, index);
+        }
+        self.first_unsettled()
+    }
     /// Nothing waits for what comes before it.
     pub(crate) fn first_unsettled(&self) -> u64 {
         self.settled.first_gap(self.floor)

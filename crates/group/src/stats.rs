@@ -43,6 +43,9 @@ pub struct GroupStats {
     pub topics_unknown: u64,
     /// Objects that gave way in the cache.
     pub evicted: u64,
+    /// Messages that were waited for, or never heard of, and will not come: their publisher keeps them no
+    /// longer, or it has published so many since that they are out of view ([`crate::OBJECTS_IN_VIEW`]).
+    pub missed: u64,
     /// Messages whose bytes had not the hash that was announced.
     pub wrong: u64,
     /// Nodes not kept because too many are known.

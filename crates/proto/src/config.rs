@@ -133,6 +133,8 @@ pub struct SenderConfig {
     pub flush_min: Duration,
     /// Objects kept for repair after they were sent. Default 256; at most 32767.
     pub cache_objects: usize,
+    /// More than an eighth of them are kept only within so many bytes. Default any number.
+    pub cache_bytes: u64,
     /// Computed parity kept, bytes. Default 8 MiB.
     pub parity_cache: usize,
     /// Most of the rate that repairs may take, in percent; 100 means repairs always go first.
@@ -165,6 +167,7 @@ impl Default for SenderConfig {
             robust_factor: 20,
             flush_min: Duration::from_millis(20),
             cache_objects: 256,
+            cache_bytes: u64::MAX,
             parity_cache: 8 << 20,
             repair_share: 100,
             repair_window: Duration::from_secs(600),

@@ -28,6 +28,11 @@ pub enum Event {
     ObjectCompleted { key: ObjectKey, size: u64 },
     /// Receiving: it will not be completed.
     ObjectAborted { key: ObjectKey, reason: AbortReason },
+    /// Receiving: it is from before this receiver's time, and no longer to be had.
+    ObjectSkipped { key: ObjectKey },
+    /// Receiving: what came before `oldest` is no longer in view, and `missed` objects of it were never
+    /// heard of; those from before this receiver's time do not count.
+    ObjectsMissed { oldest: ObjectKey, missed: u64 },
     /// Receiving: it says that it goes on without this receiver ([`crate::SenderHandle::evict`]).
     /// What comes still counts, but nothing is asked of it any more.
     Evicted { sender: NodeId },

@@ -228,6 +228,7 @@ impl Line {
             frames_refused: status.group.frames_refused,
             wrong: status.group.wrong,
             evicted: status.group.evicted,
+            missed: status.group.missed,
             groups,
             gateways,
         }))

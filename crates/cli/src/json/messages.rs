@@ -162,6 +162,7 @@ pub(crate) struct StatusLine {
     pub(crate) frames_refused: u64,
     pub(crate) wrong: u64,
     pub(crate) evicted: u64,
+    pub(crate) missed: u64,
     /// Of a node of several groups: all of them, and the gateways that this one is in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) groups: Vec<String>,

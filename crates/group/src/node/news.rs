@@ -33,6 +33,8 @@ impl GroupNode {
                     self.on_complete(*key, *size, storage);
                 }
                 SessionEvent::ObjectAborted { key, .. } => self.on_lost(*key),
+                SessionEvent::ObjectSkipped { key } => self.settle(*key),
+                SessionEvent::ObjectsMissed { oldest, missed } => self.on_missed(*oldest, *missed),
                 SessionEvent::SenderReset { sender, .. } => self.on_reset(*sender),
                 SessionEvent::ObjectSent { key } => self.on_own_sent(*key),
                 SessionEvent::ObjectPurged { key } => self.on_purged(*key),
@@ -170,8 +172,19 @@ impl GroupNode {
 
     /// It will not come.
     fn on_lost(&mut self, key: ObjectKey) {
+        let waited = |log: &mut SourceLog| !log.is_settled(log.index(key.object));
+        self.stats.missed += u64::from(self.log(key).is_some_and(waited));
         self.drop_object(key);
         self.hand_over();
+    }
+
+    /// Nothing older will come, though `missed` of it were never heard of.
+    fn on_missed(&mut self, oldest: ObjectKey, missed: u64) {
+        self.stats.missed += missed;
+        let Some(log) = self.log(oldest) else { return };
+        let index = log.index(oldest.object);
+        let first = log.settle_before(index);
+        self.delivery.on_settled((oldest.sender, oldest.instance), first);
     }
 
     /// Nothing waits for it any more: it is here, or not wanted.

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool, mpsc::sync_channel},
 };
 
-use fanfare_group::{GroupConfig, GroupNode, SENDERS_IN_VIEW};
+use fanfare_group::{GroupConfig, GroupNode, OBJECTS_IN_VIEW, SENDERS_IN_VIEW};
 use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
 use fanfare_udp::Ready;
 
@@ -32,9 +32,6 @@ use crate::{
 
 /// Events that the channel to the application holds; each may hold a message of 64 KiB.
 const EVENTS: usize = 256;
-/// Objects of one publisher that are in view, and can be had from others: 17 minutes of one message
-/// a second.
-const OBJECTS_MAX: u16 = 1024;
 /// A repair is so much longer than the message that it passes on: header of the command, and of ours.
 const REPAIR_HEADER: u16 = 22;
 
@@ -150,11 +147,12 @@ impl NodeBuilder {
     fn group_session(&mut self, options: &GroupOptions) -> SessionConfig {
         let mut session = self.session_config();
         let mut sender = self.sender.clone();
-        sender.cache_objects = usize::from(OBJECTS_MAX);
+        sender.cache_objects = usize::from(OBJECTS_IN_VIEW);
+        sender.cache_bytes = options.config.cache_bytes;
         session.sender = options.publishes.then_some(sender);
         session.receiver = Some(ReceiverConfig {
             ack: AckPolicy::Received,
-            objects_max: OBJECTS_MAX,
+            objects_max: OBJECTS_IN_VIEW,
             senders_max: self.receiver.senders_max.max(SENDERS_IN_VIEW),
             object_size_max: options.message_max,
             ..self.receiver.clone()

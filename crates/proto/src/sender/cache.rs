@@ -15,6 +15,8 @@ use fanfare_wire::ObjectTransportId;
 const FIRST: u64 = 1 << 32;
 /// Widest window of ids that serial arithmetic can order.
 const OBJECTS_LIMIT: usize = 32767;
+/// This part of the objects is kept however long they are: of a few long ones each may still be wanted.
+const FEW: usize = 8;
 
 /// What an id stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,9 @@ pub(super) struct Cache {
     objects: BTreeMap<u64, TransmitObject>,
     next: u64,
     max: usize,
+    /// Of all objects.
+    bytes: u64,
+    bytes_max: u64,
     /// Objects whose pass is under way or to come, and how many passes each has had.
     new: BTreeMap<u64, u32>,
     /// The same by passes, then ordinal: a carousel goes round all objects before it begins anew,
@@ -47,11 +52,14 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    pub(super) fn new(max: usize) -> Self {
+    /// For `max` objects, those beyond a [`FEW`]th of them within `bytes_max`.
+    pub(super) fn new(max: usize, bytes_max: u64) -> Self {
         Self {
             objects: BTreeMap::new(),
             next: FIRST,
             max: max.clamp(1, OBJECTS_LIMIT),
+            bytes: 0,
+            bytes_max,
             new: BTreeMap::new(),
             turns: BTreeSet::new(),
             repairs: BTreeSet::new(),
@@ -67,6 +75,7 @@ impl Cache {
 
     /// Takes an object in, under [`Self::next_id`]. The caller has made room.
     pub(super) fn push(&mut self, object: TransmitObject) {
+        self.bytes = self.bytes.saturating_add(object.size());
         self.objects.insert(self.next, object);
         self.refresh(self.next);
         self.next += 1;
@@ -79,7 +88,8 @@ impl Cache {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.objects.len() >= self.max
+        let many = self.objects.len() > self.max / FEW && self.bytes > self.bytes_max;
+        many || self.objects.len() >= self.max
     }
 
     pub(super) fn len(&self) -> usize {
@@ -238,6 +248,7 @@ impl Cache {
     /// Takes an object out.
     pub(super) fn remove(&mut self, ordinal: u64) -> Option<TransmitObject> {
         let object = self.objects.remove(&ordinal);
+        self.bytes -= object.as_ref().map_or(0, TransmitObject::size);
         self.refresh(ordinal);
         object
     }
@@ -307,7 +318,7 @@ pub(super) mod tests {
     use fanfare_wire::{InstanceId, NodeId};
 
     pub(in super::super) fn cache(coding: &Coding, sizes: &[u64], now: Time) -> Cache {
-        let mut cache = Cache::new(4);
+        let mut cache = Cache::new(4, u64::MAX);
         for size in sizes {
             let object = cache.next_id();
             let key = ObjectKey { sender: NodeId(1), instance: InstanceId(1), object };
@@ -327,6 +338,24 @@ pub(super) mod tests {
     }
 
     const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn many_objects_are_kept_within_their_bytes_and_few_however_long_they_are() {
+        let coding = coding(4, 2, 0);
+        let mut cache = Cache::new(16, 25);
+        let mut full = Vec::new();
+        for size in [20, 10, 10, 0] {
+            full.push(cache.is_full());
+            let object = cache.next_id();
+            let key = ObjectKey { sender: NodeId(1), instance: InstanceId(1), object };
+            let partition = coding.partition(size).unwrap();
+            cache.push(TransmitObject::new(Time::ZERO, key, ObjectKind::Data, partition, None));
+        }
+        assert_eq!(full, [false, false, false, true]);
+        let Found::Cached(first) = cache.find(ObjectTransportId(0)) else { panic!() };
+        cache.remove(first);
+        assert!(!cache.is_full());
+    }
 
     #[test]
     fn ids_are_told_cached_from_gone_from_unknown_by_serial_arithmetic() {

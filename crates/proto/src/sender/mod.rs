@@ -205,7 +205,7 @@ impl Sender {
             last: None,
             position: None,
             closing: Vec::new(),
-            cache: Cache::new(config.cache_objects),
+            cache: Cache::new(config.cache_objects, config.cache_bytes),
             parity: ParityCache::new(config.parity_cache),
             repair: RepairCycle::new(),
             flight: Flight::default(),

@@ -178,6 +178,12 @@ impl TransmitObject {
         self.info_pending || self.cursor.0 < self.partition.blocks
     }
 
+    /// Its bytes, NORM_INFO among them.
+    pub(super) fn size(&self) -> u64 {
+        let info = self.info.as_ref().map_or(0, Vec::len) as u64;
+        self.partition.object_size + info
+    }
+
     /// Bytes that the pass under way has yet to send.
     pub(super) fn bytes_left(&self) -> u64 {
         let (block, symbol) = self.cursor;

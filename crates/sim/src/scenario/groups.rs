@@ -2,11 +2,8 @@
 
 use super::{fields::Fields, flows::sender_config, nodes::Nodes, units};
 use crate::plan::Publication;
-use fanfare_group::{Filter, GroupConfig, SENDERS_IN_VIEW, Subscription, Topic};
+use fanfare_group::{Filter, GroupConfig, OBJECTS_IN_VIEW, SENDERS_IN_VIEW, Subscription, Topic};
 use fanfare_proto::{Duration, ReceiverConfig, SenderConfig};
-
-/// Object ids kept in view: messages are many and small.
-const OBJECTS_IN_VIEW: u16 = 8192;
 
 /// Group nodes as the file describes them; nodes by number.
 #[derive(Debug, Clone)]

@@ -38,6 +38,50 @@ fn a_message_that_comes_too_late_holds_nothing_up() {
     assert_eq!(bus.topics(1), [("b", 0)]);
 }
 
+/// Two nodes that keep so many objects of their own, and so many in view; the second wants all in order.
+fn narrow(cache_objects: usize, objects_max: u16) -> Bus {
+    let mut bus = Bus::new(2);
+    for (number, (node, _)) in bus.nodes.iter_mut().enumerate() {
+        let mut session = session(number);
+        session.sender = session.sender.map(|sender| SenderConfig { cache_objects, ..sender });
+        session.receiver = session.receiver.map(|r| ReceiverConfig { objects_max, ..r });
+        *node = GroupNode::new(GroupConfig::default(), session, 1 + number as u64, Time::ZERO);
+    }
+    let all = Subscription::new(Filter::new("#").unwrap());
+    bus.nodes[1].0.subscribe(bus.now, Subscription { ordering: Ordering::Source, ..all });
+    bus
+}
+
+#[test]
+fn a_message_never_heard_of_holds_nothing_up_once_it_is_out_of_view_and_is_counted() {
+    let mut bus = narrow(64, 4);
+    let mut unheard = |_: usize, _: usize, message: &Message<'_>| match message {
+        Message::Info(info) => info.object_transport_id.0 == 2,
+        _ => false,
+    };
+    for _ in 0..8 {
+        bus.publish(0, "a", b"heard", Options::default());
+        bus.run(1, &mut unheard);
+    }
+    let numbers: Vec<u64> = bus.topics(1).iter().map(|(_, number)| *number).collect();
+    assert_eq!(numbers, [0, 1, 3, 4, 5, 6, 7]);
+    assert_eq!((bus.nodes[1].0.stats().missed, bus.nodes[0].0.stats().missed), (1, 0));
+}
+
+#[test]
+fn what_was_gone_before_a_subscriber_came_holds_nothing_up_and_is_nothing_missed() {
+    let mut bus = narrow(4, 64);
+    for _ in 0..8 {
+        bus.publish(0, "a", b"before", Options::default());
+        bus.run(1, &mut |_, _, _| true);
+    }
+    bus.publish(0, "a", b"after", Options::default());
+    bus.run(60, &mut none);
+    let numbers: Vec<u64> = bus.topics(1).iter().map(|(_, number)| *number).collect();
+    assert_eq!(numbers, [5, 6, 7, 8]);
+    assert_eq!(bus.nodes[1].0.stats().missed, 0);
+}
+
 #[test]
 fn only_so_much_history_is_handed_over_as_is_wanted() {
     let mut bus = Bus::new(2);

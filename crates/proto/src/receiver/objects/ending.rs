@@ -36,11 +36,23 @@ impl Objects {
         }
         let kept = self.entries.split_off(&floor);
         let gone = core::mem::replace(&mut self.entries, kept);
+        let told = |(object, entry): &(&ObjectIndex, &Entry)| {
+            **object >= self.low && !matches!(entry, Entry::Pending { .. })
+        };
+        let unheard_from = |first: ObjectIndex| {
+            let told = gone.iter().filter(told).filter(|(object, _)| **object >= first).count();
+            floor.0.saturating_sub(first.0) - told as u64
+        };
+        let unheard = unheard_from(self.low.min(floor));
+        let missed = unheard_from(self.low.max(self.first).min(floor));
         for (object, entry) in gone {
             self.close(ctx, object, entry, reason);
         }
         self.floor = floor;
         self.settle();
+        if unheard > 0 {
+            ctx.events.push(Event::ObjectsMissed { oldest: self.key(floor), missed });
+        }
     }
 
     /// Gives `object` up for good, unless it is settled already.
@@ -68,6 +80,7 @@ impl Objects {
         }
         if object >= self.floor && !self.entries.get(&object).is_some_and(Entry::is_settled) {
             self.entries.insert(object, Entry::Skipped);
+            ctx.events.push(Event::ObjectSkipped { key: self.key(object) });
             self.settle();
         }
     }

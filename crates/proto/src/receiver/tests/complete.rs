@@ -178,6 +178,32 @@ fn objects_that_leave_the_window_are_aborted() {
 }
 
 #[test]
+fn objects_that_leave_the_window_unheard_of_are_counted() {
+    let config = ReceiverConfig { objects_max: 4, ..ReceiverConfig::default() };
+    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    rig.hear(&script.data(10, 5, 0, 0));
+    let missed = |rig: &mut Rig| -> Vec<(u16, u64)> {
+        let told = rig.events().into_iter().filter_map(|event| match event {
+            crate::Event::ObjectsMissed { oldest, missed } => Some((oldest.object.0, missed)),
+            _ => None,
+        });
+        told.collect()
+    };
+    assert_eq!(missed(&mut rig), []);
+    for object in [12, 13, 14] {
+        rig.hear(&script.data(object, 5, 0, 0));
+    }
+    // What was before it came is nothing missed.
+    assert_eq!(missed(&mut rig), [(9, 0), (10, 0)]);
+    rig.hear(&script.data(15, 5, 0, 0));
+    assert_eq!(missed(&mut rig), [(12, 1)]);
+    rig.hear(&script.data(17, 5, 0, 0));
+    assert_eq!(missed(&mut rig), []);
+    rig.hear(&script.data(20, 5, 0, 0));
+    assert_eq!(missed(&mut rig), [(17, 1)]);
+}
+
+#[test]
 fn parity_of_the_newest_block_gives_way_when_the_buffer_is_full() {
     let config = ReceiverConfig { buffer_max: 500, ..ReceiverConfig::default() };
     let (mut rig, mut script) = (Rig::new(config), Script::new());
