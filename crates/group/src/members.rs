@@ -27,6 +27,8 @@ const SHARE_MIN: f32 = 0.35;
 /// a publisher that hears nobody, when it is already, if less than this does: over so few messages the share of
 /// one that is half heard often passes below the other, and all that it sends would be passed on for it.
 const SHARE_LEFT: f32 = 0.2;
+/// Who says not to hear such a one is believed after so many of its messages: at first it may have lost all.
+const KNOWN_AFTER: u32 = 8;
 /// Messages in a row that may have been lost; more is another life, or a forgery.
 const SKIPPED_MAX: i32 = 256;
 /// What comes within this time is one word.
@@ -49,6 +51,9 @@ struct Member {
     share: f32,
     /// Enough of them does.
     arrives: bool,
+    /// So many have, and when as many had that whoever hears it half knows of it.
+    messages: u32,
+    known: Option<Time>,
     /// Between two of its words, on average; `None` before the second.
     silence: Option<Duration>,
     /// Whether it said that it hears us; `None` before it spoke of that.
@@ -59,8 +64,8 @@ struct Member {
     names: NodeSet,
     /// It hears more than it has named, as far as one can know.
     hears_more: bool,
-    /// It has said whom it hears.
-    told: bool,
+    /// It has said whom it hears, and when.
+    told: Option<Time>,
     /// It says to hear nobody.
     alone: bool,
 }
@@ -70,13 +75,15 @@ impl Member {
         let (sequence, share, silence) = (None, 1.0, None);
         let (hears_us, hears, names) = (None, NodeSet::default(), NodeSet::default());
         let arrives = true;
-        let (told, alone) = (false, false);
+        let (told, alone) = (None, false);
         Self {
             heard: now,
             words,
             sequence,
             share,
             arrives,
+            messages: 0,
+            known: None,
             silence,
             hears_us,
             hears,
@@ -98,6 +105,10 @@ impl Member {
         }
         if !(-SKIPPED_MAX..=0).contains(&ahead) {
             self.sequence = Some(sequence);
+        }
+        self.messages = self.messages.saturating_add(1);
+        if self.messages >= KNOWN_AFTER {
+            self.known.get_or_insert(self.heard);
         }
     }
     /// Whether it is a word, `words` having been heard before.
@@ -207,12 +218,12 @@ impl Members {
 
     /// Whether it is heard, but not yet of it whom it hears.
     pub(crate) fn has_not_told(&self, node: NodeId) -> bool {
-        self.members.get(&node).is_some_and(|member| !member.told)
+        self.members.get(&node).is_some_and(|member| member.told.is_none())
     }
 
     /// Whether it has announced itself: it reads what group nodes say.
     pub(crate) fn has_told(&self, node: NodeId) -> bool {
-        self.members.get(&node).is_some_and(|member| member.told)
+        self.members.get(&node).is_some_and(|member| member.told.is_some())
     }
 
     /// It named the nodes that it hears; `all` of them, or some. Who is not among all is not heard.
@@ -225,7 +236,7 @@ impl Members {
         let Some(member) = self.members.get_mut(&node) else { return };
         let of = |counts| hearings.iter().filter(move |hearing| hearing.counts == counts);
         let named = of(true).any(|hearing| hearing.node == self.own);
-        (member.told, member.alone) = (true, all && of(true).next().is_none());
+        (member.told, member.alone) = (Some(member.heard), all && of(true).next().is_none());
         let before = member.names.clone();
         let new = hearings.iter().filter(|hearing| !before.contains(hearing.node)).count();
         let many = before.len() + new > HEARD_MAX;
@@ -266,10 +277,17 @@ impl Members {
         self.heard_by.get(&node)
     }
 
-    /// Whether it counts on us, and on none of these.
+    /// Whether it counts on us, and on none of these. On who hears nobody it need not: it may not know that
+    /// yet, and what it has told stands until it speaks again.
     pub(crate) fn is_beyond(&self, node: NodeId, senders: &[NodeId]) -> bool {
+        let half_hears = |member: &Member, sender| {
+            let alone = self.members.get(&sender).filter(|member| member.alone);
+            let share = self.heard_by(sender).map_or(Share::NONE, |by| by.of(node));
+            let early = |sender: &Member| sender.known.is_none_or(|known| member.told < Some(known));
+            alone.is_some_and(|sender| share >= Share::new(SHARE_LEFT) || early(sender))
+        };
         self.members.get(&node).is_some_and(|member| {
-            let hears = |sender| member.hears.contains(sender);
+            let hears = |sender| member.hears.contains(sender) || half_hears(member, sender);
             let known = !member.hears_more && !senders.contains(&node);
             known && hears(self.own) && !senders.iter().any(|sender| hears(*sender))
         })
@@ -521,6 +539,29 @@ mod tests {
         assert_eq!([3, 4, 5].map(beyond), [false, true, false]);
         assert!(world.0.is_unheard(NodeId(2), NodeId(4)), "2 says whom it hears");
         assert!(!world.0.is_unheard(NodeId(5), NodeId(4)), "5 does not");
+    }
+
+    #[test]
+    fn beyond_the_reach_of_who_hears_nobody_is_who_says_so_when_it_could_know() {
+        let mut world = World::new();
+        [2, 3].into_iter().for_each(|node| world.hear(0, node));
+        world.0.on_hears(NodeId(2), (&[], true), &mut world.1);
+        let mut beyond = |heard: core::ops::Range<u16>, at: u64, bits| {
+            for n in heard {
+                world.hear(at, 2);
+                world.0.on_sequence(NodeId(2), Sequence(n));
+            }
+            world.hear(at + 1, 3);
+            let little = Hearing { node: NodeId(2), share: Share::from_bits(bits), counts: false };
+            let hears = [Hearing::all_of(NodeId(1)), little];
+            world.0.on_hears(NodeId(3), (&hears[..if bits > 0 { 2 } else { 1 }], true), &mut world.1);
+            world.0.is_beyond(NodeId(3), &[NodeId(2)])
+        };
+        assert!(!beyond(0..7, 1, 0), "2 has said little yet");
+        assert!(beyond(7..8, 2, 0));
+        assert!(!beyond(8..9, 3, 2), "it hears some");
+        world.0.on_hears(NodeId(2), (&[Hearing::all_of(NodeId(1))], true), &mut world.1);
+        assert!(world.0.is_beyond(NodeId(3), &[NodeId(2)]), "of who hears, some is too little");
     }
 
     #[test]

@@ -207,7 +207,10 @@ impl GroupNode {
         self.told = Some((key, age.max(self.age_of_next(key))));
         self.session.receiver().accept_info(self.now, &rumour, &info, storage);
         self.take_events(storage);
-        self.pass_on_from(from, Some(key), had);
+        // Who lacks what is mended by sums asks for sums: many messages come at once of one.
+        if !self.members.hears_nobody(key.sender) {
+            self.pass_on_from(from, Some(key), had);
+        }
         true
     }
 
