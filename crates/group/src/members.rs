@@ -283,7 +283,8 @@ impl Members {
         let half_hears = |member: &Member, sender| {
             let alone = self.members.get(&sender).filter(|member| member.alone);
             let share = self.heard_by(sender).map_or(Share::NONE, |by| by.of(node));
-            let early = |sender: &Member| sender.known.is_none_or(|known| member.told < Some(known));
+            let early =
+                |sender: &Member| sender.known.is_none_or(|known| member.told < Some(known));
             alone.is_some_and(|sender| share >= Share::new(SHARE_LEFT) || early(sender))
         };
         self.members.get(&node).is_some_and(|member| {
@@ -554,7 +555,11 @@ mod tests {
             world.hear(at + 1, 3);
             let little = Hearing { node: NodeId(2), share: Share::from_bits(bits), counts: false };
             let hears = [Hearing::all_of(NodeId(1)), little];
-            world.0.on_hears(NodeId(3), (&hears[..if bits > 0 { 2 } else { 1 }], true), &mut world.1);
+            world.0.on_hears(
+                NodeId(3),
+                (&hears[..if bits > 0 { 2 } else { 1 }], true),
+                &mut world.1,
+            );
             world.0.is_beyond(NodeId(3), &[NodeId(2)])
         };
         assert!(!beyond(0..7, 1, 0), "2 has said little yet");
