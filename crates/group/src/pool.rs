@@ -40,6 +40,8 @@ const LENT_AGAIN: Duration = Duration::from_secs(20);
 /// as few speak meanwhile, and what serves one serves them.
 const FEW: u16 = 8;
 const PATIENT: u32 = 2;
+/// As long as no more than so many ask, who sends goes on only while it serves all of them.
+const ALL_OF: u32 = 3;
 
 /// Who asked.
 #[derive(Debug)]
@@ -88,6 +90,16 @@ impl Gain {
     /// Of a window, what one lets pass who serves only some.
     fn wait(self, window: Duration) -> Duration {
         window * (self.open - self.served) / self.open.max(1)
+    }
+
+    /// Whether who sends goes on with it. Of many who ask there is nearly always one that it does not serve: leaving
+    /// off for that one, 30 subscribers of a deaf publisher at 50 % loss had all 187 s after its last message, not
+    /// 54, and it took a third more bytes.
+    fn goes_on(self) -> bool {
+        match self.open <= ALL_OF {
+            true => self.served == self.open && self.open > 0,
+            false => self.served * 2 >= self.open,
+        }
     }
 }
 
@@ -301,15 +313,14 @@ impl Pool {
         self.due.into_iter().chain(self.lends.map(|(at, _)| at)).min()
     }
 
-    /// This node has sent one: it goes on as long as its next one serves everybody.
+    /// This node has sent one: it goes on as long as its next one serves all, or of many half.
     pub(crate) fn go_on(
         &mut self,
         now: Time,
         (next, held): (&RunSet, &RunSet),
         chance: (OriginTiming, &mut Rng),
     ) {
-        let gain = self.gain(now, next);
-        match gain.served == gain.open && gain.open > 0 {
+        match self.gain(now, next).goes_on() {
             true => self.due = Some(now),
             false => self.plan((now, now), held, chance),
         }
@@ -518,6 +529,13 @@ mod tests {
         assert!(all >= at(0) + gathering(TIMING));
         assert!(due(&[1]).unwrap() >= at(0) + gathering(TIMING) + TIMING.window() * 3 / 4);
         assert_eq!(due(&[7]), None);
+    }
+
+    #[test]
+    fn who_sends_goes_on_while_it_serves_all_of_few_and_half_of_many() {
+        let goes_on = |served, open| Gain { served, open }.goes_on();
+        assert_eq!([goes_on(3, 3), goes_on(2, 3), goes_on(0, 0)], [true, false, false]);
+        assert_eq!([goes_on(2, 4), goes_on(8, 16), goes_on(7, 16)], [true, true, false]);
     }
 
     #[test]
