@@ -3,20 +3,24 @@
 //!
 //! ```text
 //! per message: how (8) | length of what follows (varint) if 80
-//!              | node id (32) | instance (16) | object (16)
+//!              | node id (32) | instance (16); in a report, if 10, their reference (24)
+//!              | object (16)
 //!              | grtt (8) | backoff (4) gsize (4) if 02 | objects before (8) if 10 and not 20
 //!              | description from its flags on
-//! how: 01 it was asked for; 02 the origin's timing is not that of who speaks;
+//! how: 01 it was asked for; 02 the origin's timing is not that of who speaks, or no command says that;
 //!      0c encoding id: 5, 2 or 129; 10 its topic is that of an object before; 20 of the one before it;
 //!      40 and its number one more; 80 another message follows: the last one goes to the end
 //! ```
 //!
 //! The description is what its NORM_INFO has behind "FG" and the version (see `description`); where the topic is that of the
 //! origin's object so many before, without topic and its length, and without a number that follows from that one's. Who
-//! has not got that one asks for this.
+//! has not got that one asks for this. Who has it knows the origin: in a report its reference names it, 24 bits of a digest
+//! of node id and instance, and its timing is left out. Of 200 origins two have the same in one group of 800; who knows both
+//! names them in full.
 
 use crate::{
     description::{self, PREFIX},
+    slice,
     topic::Topic,
     varint::{array, put, split, take},
 };
@@ -63,10 +67,38 @@ pub(crate) struct Brief {
     info: Vec<u8>,
 }
 
-/// What a frame of them says of its own timing.
-fn timing(speaker: &SenderFields) -> (QuantizedRtt, u8, GroupSize) {
-    (speaker.grtt, speaker.backoff, speaker.gsize)
+/// GRTT, back-off and group size of an origin.
+pub(crate) type Timing = (QuantizedRtt, u8, GroupSize);
+
+/// What a frame of them travels in decides what has to be said of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// A command, which says this of its speaker.
+    Command(Timing),
+    /// A report, which says nothing of it.
+    Report,
 }
+
+impl Carrier {
+    pub(crate) fn command(speaker: &SenderFields) -> Self {
+        Self::Command((speaker.grtt, speaker.backoff, speaker.gsize))
+    }
+}
+
+/// A life of an origin in few bytes, for who knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reference([u8; 3]);
+
+impl Reference {
+    pub(crate) fn of(sender: NodeId, instance: InstanceId) -> Self {
+        let first = ObjectKey { sender, instance, object: ObjectTransportId(0) };
+        let [_, low @ ..] = slice::digest(NodeId::NONE, first, 0).to_be_bytes();
+        Self(low)
+    }
+}
+
+/// The origin that is meant, if it is known here.
+pub(crate) type Known<'a> = &'a mut dyn FnMut(Reference) -> Option<Rumour>;
 
 impl Brief {
     /// `None` when `info` is no description that can be told this way.
@@ -120,46 +152,75 @@ impl Brief {
         LENGTH + 1 + 4 + 2 + 2 + 2 + 1 + self.info.len() - PREFIX.len()
     }
 
+    /// Whether its origin is named by reference.
+    fn is_referred(&self, carrier: Carrier) -> bool {
+        carrier == Carrier::Report && self.like.is_some()
+    }
+
     /// What goes before its length, if any.
-    fn how(&self, speaker: &SenderFields) -> u8 {
+    fn how(&self, carrier: Carrier) -> u8 {
         let code = CODES.iter().position(|id| *id == self.rumour.fec_id).unwrap_or(0) as u8;
         let flag = |set, bit| if set { bit } else { 0 };
         let next = self.like.is_some_and(|like| like.before == 1);
         flag(self.asked, ASKED)
-            | flag(self.is_timed(speaker), TIMING)
+            | flag(self.is_timed(carrier), TIMING)
             | code << CODE_SHIFT
             | flag(self.like.is_some(), LIKE)
             | flag(next, NEXT)
             | flag(self.like.is_some_and(|like| like.counted), COUNTED)
     }
 
-    /// Its origin's timing is not the speaker's.
-    fn is_timed(&self, speaker: &SenderFields) -> bool {
+    /// Its origin's timing has to be told.
+    fn is_timed(&self, carrier: Carrier) -> bool {
         let Rumour { grtt, backoff, gsize, .. } = self.rumour;
-        (grtt, backoff, gsize) != timing(speaker)
+        match carrier {
+            Carrier::Command(speaker) => (grtt, backoff, gsize) != speaker,
+            Carrier::Report => !self.is_referred(carrier),
+        }
     }
 
-    fn append(&self, speaker: &SenderFields, out: &mut Vec<u8>) {
+    fn append(&self, carrier: Carrier, out: &mut Vec<u8>) {
         let Rumour { sender, instance, grtt, backoff, gsize, newest, .. } = self.rumour;
-        out.extend_from_slice(&sender.0.to_be_bytes());
-        out.extend_from_slice(&instance.0.to_be_bytes());
+        if self.is_referred(carrier) {
+            out.extend_from_slice(&Reference::of(sender, instance).0);
+        } else {
+            out.extend_from_slice(&sender.0.to_be_bytes());
+            out.extend_from_slice(&instance.0.to_be_bytes());
+        }
         out.extend_from_slice(&newest.0.to_be_bytes());
-        if self.is_timed(speaker) {
+        if self.is_timed(carrier) {
             out.extend_from_slice(&[grtt.0, backoff << 4 | gsize.0 & 0x0f]);
         }
         out.extend(self.like.map(|like| like.before).filter(|before| *before != 1));
         out.extend_from_slice(&self.info[PREFIX.len()..]);
     }
 
-    fn parse(how: u8, speaker: &SenderFields, mut bytes: &[u8]) -> Option<Self> {
-        let sender = NodeId(u32::from_be_bytes(array(&mut bytes)?));
-        let instance = InstanceId(u16::from_be_bytes(array(&mut bytes)?));
+    /// `None` when it contradicts itself; nothing in it when its origin is not known.
+    fn parse(
+        how: u8,
+        (carrier, known): (Carrier, Known<'_>),
+        mut bytes: &[u8],
+    ) -> Option<Option<Self>> {
+        let referred = carrier == Carrier::Report && how & LIKE != 0;
+        let (origin, timing) = if referred {
+            let rumour = known(Reference(array(&mut bytes)?));
+            let timing = rumour.map(|r| (r.grtt, r.backoff, r.gsize));
+            (rumour.map(|r| (r.sender, r.instance)), timing)
+        } else {
+            let sender = NodeId(u32::from_be_bytes(array(&mut bytes)?));
+            let instance = InstanceId(u16::from_be_bytes(array(&mut bytes)?));
+            let timing = match carrier {
+                Carrier::Command(timing) => Some(timing),
+                Carrier::Report => None,
+            };
+            (Some((sender, instance)), timing)
+        };
         let newest = ObjectTransportId(u16::from_be_bytes(array(&mut bytes)?));
-        let (grtt, backoff, gsize) = match how & TIMING {
-            0 => timing(speaker),
+        let timing = match how & TIMING {
+            0 => timing,
             _ => {
                 let [grtt, nibbles] = array(&mut bytes)?;
-                (QuantizedRtt(grtt), nibbles >> 4, GroupSize(nibbles & 0x0f))
+                Some((QuantizedRtt(grtt), nibbles >> 4, GroupSize(nibbles & 0x0f)))
             }
         };
         let before = match (how & LIKE != 0, how & NEXT != 0) {
@@ -169,39 +230,48 @@ impl Brief {
         };
         let like = before.map(|before| Like { before, counted: how & COUNTED != 0 });
         let fec_id = *CODES.get(usize::from((how & CODE) >> CODE_SHIFT))?;
+        // Without another object nothing is like it.
+        if like.is_none() && how & (LIKE | NEXT | COUNTED) != 0 {
+            return None;
+        }
+        let Some((sender, instance)) = origin else { return Some(None) };
+        let (grtt, backoff, gsize) = timing?;
         let rumour = Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest };
         let info = [&PREFIX, bytes].concat();
-        // Without another object nothing is like it.
-        let sound = like.is_some() || how & (LIKE | NEXT | COUNTED) == 0;
-        sound.then_some(Self { asked: how & ASKED != 0, rumour, like, info })
+        Some(Some(Self { asked: how & ASKED != 0, rumour, like, info }))
     }
 }
 
 /// Appends them, as one frame's content.
-pub(crate) fn append(briefs: &[Brief], speaker: &SenderFields, out: &mut Vec<u8>) {
+pub(crate) fn append(briefs: &[Brief], carrier: Carrier, out: &mut Vec<u8>) {
     let Some((last, others)) = briefs.split_last() else { return };
     for brief in others {
         let mut bytes = Vec::new();
-        brief.append(speaker, &mut bytes);
-        out.push(brief.how(speaker) | FOLLOWED);
+        brief.append(carrier, &mut bytes);
+        out.push(brief.how(carrier) | FOLLOWED);
         put(bytes.len() as u64, out);
         out.extend_from_slice(&bytes);
     }
-    out.push(last.how(speaker));
-    last.append(speaker, out);
+    out.push(last.how(carrier));
+    last.append(carrier, out);
 }
 
-/// Reads a frame's content; `None` when it contradicts itself.
-pub(crate) fn parse(speaker: &SenderFields, mut bytes: &[u8]) -> Option<Vec<Brief>> {
+/// Reads a frame's content; `None` when it contradicts itself, and in its place for one whose origin is not known.
+pub(crate) fn parse(
+    carrier: Carrier,
+    known: Known<'_>,
+    mut bytes: &[u8],
+) -> Option<Vec<Option<Brief>>> {
     let mut briefs = Vec::new();
     loop {
         let [how] = array(&mut bytes)?;
         if how & FOLLOWED == 0 {
-            briefs.push(Brief::parse(how, speaker, bytes)?);
+            briefs.push(Brief::parse(how, (carrier, known), bytes)?);
             return Some(briefs);
         }
         let length = usize::try_from(take(&mut bytes)?).ok()?;
-        briefs.push(Brief::parse(how & !FOLLOWED, speaker, split(&mut bytes, length)?)?);
+        let body = split(&mut bytes, length)?;
+        briefs.push(Brief::parse(how & !FOLLOWED, (carrier, known), body)?);
     }
 }
 
@@ -212,6 +282,9 @@ mod tests {
     use alloc::vec;
     use fanfare_wire::Sequence;
     use proptest::prelude::*;
+
+    /// By the formula in docs/groups.md, from node 0x0a000001 and instance 0x1234.
+    const GOLDEN_REFERENCE: [u8; 3] = [0x8b, 0x32, 0x41];
 
     fn speaker() -> SenderFields {
         SenderFields {
@@ -230,9 +303,25 @@ mod tests {
         Brief::new(false, rumour(5), &info.encode(), None).unwrap()
     }
     fn bytes(briefs: &[Brief]) -> Vec<u8> {
+        carried(briefs, Carrier::command(&speaker()))
+    }
+    fn carried(briefs: &[Brief], carrier: Carrier) -> Vec<u8> {
         let mut out = Vec::new();
-        append(briefs, &speaker(), &mut out);
+        append(briefs, carrier, &mut out);
         out
+    }
+    /// From a command.
+    fn command(bytes: &[u8]) -> Option<Vec<Brief>> {
+        let nobody: Known<'_> = &mut |_| None;
+        let briefs = parse(Carrier::command(&speaker()), nobody, bytes)?;
+        Some(briefs.into_iter().map(|brief| brief.expect("it names its origin")).collect())
+    }
+    /// From a report, to who knows some of the origins.
+    fn read_report(bytes: &[u8], origins: &[Rumour]) -> Option<Vec<Option<Brief>>> {
+        let meant = |r: &&Rumour, reference| Reference::of(r.sender, r.instance) == reference;
+        let known: Known<'_> =
+            &mut |reference| origins.iter().find(|r| meant(r, reference)).copied();
+        parse(Carrier::Report, known, bytes)
     }
 
     #[test]
@@ -246,7 +335,7 @@ mod tests {
             b"a/bz",
         ];
         assert_eq!(bytes(&two), golden.concat());
-        assert_eq!(parse(&speaker(), &bytes(&two)), Some(two.to_vec()));
+        assert_eq!(command(&bytes(&two)), Some(two.to_vec()));
     }
 
     fn like(before: u8, counted: bool) -> (Brief, Vec<u8>) {
@@ -261,13 +350,13 @@ mod tests {
         let (other, info) = like(9, false);
         let golden = [0x10, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 9, 0x20, 0xac, 2, b'x', b'y'];
         assert_eq!(bytes(&[other]), golden);
-        let read = parse(&speaker(), &golden).unwrap().remove(0);
+        let read = command(&golden).unwrap().remove(0);
         assert_eq!(read.info(Some((&topic, 7))), Some(info));
         assert_eq!((read.like.unwrap().before, read.info(None)), (9, None));
         for before in [0, 1] {
             let mut bad = golden;
             bad[9] = before;
-            assert_eq!(parse(&speaker(), &bad), None, "itself, or said in another way");
+            assert_eq!(command(&bad), None, "itself, or said in another way");
         }
     }
 
@@ -277,11 +366,39 @@ mod tests {
         let (next, info) = like(1, true);
         let golden = [0x70, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 0x20, b'x', b'y'];
         assert_eq!(bytes(&[next]), golden);
-        let read = parse(&speaker(), &golden).unwrap().remove(0);
+        let read = command(&golden).unwrap().remove(0);
         assert_eq!(read.info(Some((&topic, 299))), Some(info));
         assert_eq!(read.info(Some((&topic, u64::MAX))), None, "there is no such number");
-        let cut = parse(&speaker(), &golden[..9]).unwrap().remove(0);
+        let cut = command(&golden[..9]).unwrap().remove(0);
         assert_eq!(cut.info(Some((&topic, 299))), None, "it has no flags");
+    }
+
+    #[test]
+    fn golden_bytes_in_a_report_name_an_origin_in_full_or_by_reference_and_then_say_no_timing() {
+        let (next, _) = like(1, true);
+        let (id, origin) = (Reference::of(next.rumour.sender, next.rumour.instance).0, next.rumour);
+        assert_eq!(id, GOLDEN_REFERENCE);
+        let golden = [&[0x70][..], &id, &[0, 5, 0x20, b'x', b'y']].concat();
+        let report = |brief: &Brief| carried(core::slice::from_ref(brief), Carrier::Report);
+        assert_eq!(report(&next), golden);
+        assert_eq!(read_report(&golden, &[origin]), Some(vec![Some(next)]));
+        assert_eq!(read_report(&golden, &[]), Some(vec![None]));
+        assert_eq!(read_report(&golden[..5], &[origin]), None);
+        let full = brief(b"z");
+        let golden =
+            [&[0x02, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 0xa6, 0x42, 0x20, 0xac, 2, 3][..], b"a/bz"]
+                .concat();
+        assert_eq!(report(&full), golden);
+        assert_eq!(read_report(&golden, &[]), Some(vec![Some(full)]));
+        let untimed = [&[0x00][..], &golden[1..9], &golden[11..]].concat();
+        assert_eq!(read_report(&untimed, &[origin]), None, "nothing says its timing");
+    }
+
+    #[test]
+    fn what_is_unknown_in_a_report_does_not_keep_the_others_from_being_read() {
+        let (next, _) = like(1, true);
+        let both = carried(&[next, brief(b"z")], Carrier::Report);
+        assert_eq!(read_report(&both, &[]), Some(vec![None, Some(brief(b"z"))]));
     }
 
     #[test]
@@ -297,11 +414,11 @@ mod tests {
         let good = bytes(&[brief(b"xy"), brief(b"")]);
         // The last one's description may end anywhere: it says itself whether that is right.
         let fixed = good.len() - brief(b"").info.len() + PREFIX.len();
-        assert!((0..fixed).all(|length| parse(&speaker(), &good[..length]).is_none()));
+        assert!((0..fixed).all(|length| command(&good[..length]).is_none()));
         for how in [0x20, 0x40, 0x0c] {
             let mut bad = good.clone();
             bad[0] = 0x80 | how;
-            assert_eq!(parse(&speaker(), &bad), None, "{how}");
+            assert_eq!(command(&bad), None, "{how}");
         }
         assert_eq!(Brief::new(false, rumour(1), b"holiday.jpg", None), None);
     }
@@ -325,12 +442,20 @@ mod tests {
                 let like = like.map(|(before, counted)| Like { before, counted });
                 Brief { asked, rumour, like, info: [&PREFIX[..], &rest].concat() }
             }).collect();
-            prop_assert_eq!(parse(&speaker(), &bytes(&briefs)), Some(briefs));
+            let origins: Vec<Rumour> = briefs.iter().map(|brief| brief.rumour).collect();
+            let report = read_report(&carried(&briefs, Carrier::Report), &origins).unwrap();
+            let same = |(read, sent): (&Option<Brief>, &Brief)| {
+                let read = read.as_ref().unwrap();
+                (read.key(), read.like, &read.info) == (sent.key(), sent.like, &sent.info)
+            };
+            prop_assert!(report.iter().zip(&briefs).all(same));
+            prop_assert_eq!(command(&bytes(&briefs)), Some(briefs));
         }
 
         #[test]
         fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
-            parse(&speaker(), &bytes);
+            command(&bytes);
+            read_report(&bytes, &[rumour(5)]);
         }
     }
 }

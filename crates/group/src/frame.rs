@@ -1,5 +1,6 @@
 //! What group nodes say to each other, in NORM_CMD(APPLICATION): plain NORM nodes hand it to their
-//! application, or to nobody.
+//! application, or to nobody. Where none of these is heard all but announcements is in NORM_REPORT, whose header is
+//! eight bytes shorter and says nothing of its speaker's life and timing; it begins with "F" alone.
 //!
 //! ```text
 //! "FG" | version 2 (4) kind (4) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
@@ -17,11 +18,11 @@
 use crate::mixture::Mixture;
 use alloc::vec::Vec;
 use fanfare_proto::{Combination, RunSet, SUM_SYMBOLS_MAX};
-use fanfare_wire::{Data, Message};
+use fanfare_wire::{Cmd, Data, Message, ext::Extensions};
 
 const MAGIC: [u8; 2] = *b"FG";
 const VERSION: u8 = 2;
-/// Bytes before a frame's content.
+/// Bytes before a frame's content, in a command.
 pub(crate) const HEADER: usize = 3;
 
 /// Kinds of frames.
@@ -73,8 +74,17 @@ impl<'a> Sum<'a> {
 }
 
 impl Kind {
-    /// What a frame of this kind begins with.
+    /// What a frame of this kind begins with, in a command.
     pub(crate) fn header(self) -> [u8; HEADER] {
+        [MAGIC[0], MAGIC[1], self.byte()]
+    }
+
+    /// What it begins with in a report: those are of others hardly ever.
+    pub(crate) fn report_header(self) -> [u8; HEADER - 1] {
+        [MAGIC[0], self.byte()]
+    }
+
+    fn byte(self) -> u8 {
         let kind = match self {
             Self::Repair => 1,
             Self::Brief => 5,
@@ -83,7 +93,7 @@ impl Kind {
             Self::Mixture => 8,
             Self::Nack => 9,
         };
-        [MAGIC[0], MAGIC[1], VERSION << 4 | kind]
+        VERSION << 4 | kind
     }
 }
 
@@ -107,11 +117,30 @@ pub(crate) enum Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
+    /// What a command or a report carries, and the extensions before it; `None` when that is some other
+    /// application's, or the message another one.
+    pub(crate) fn of(message: &Message<'a>) -> Option<(Self, Extensions<'a>)> {
+        match message {
+            Message::Cmd(Cmd::Application(command)) => {
+                Some((Self::parse(command.content)?, command.extensions))
+            }
+            Message::Report(report) => {
+                let frame = report.payload.strip_prefix(&MAGIC[..1])?;
+                Some((Self::read(frame), report.extensions))
+            }
+            _ => None,
+        }
+    }
+
     /// Reads a command's content; `None` when it is some other application's.
     pub(crate) fn parse(content: &'a [u8]) -> Option<Self> {
-        let rest = content.strip_prefix(&MAGIC)?;
-        let &[kind, ref body @ ..] = rest else { return Some(Self::Unknown) };
-        Some(match (kind >> 4, kind & 0x0f) {
+        content.strip_prefix(&MAGIC).map(Self::read)
+    }
+
+    /// Reads what follows the mark of ours.
+    fn read(frame: &'a [u8]) -> Self {
+        let &[kind, ref body @ ..] = frame else { return Self::Unknown };
+        match (kind >> 4, kind & 0x0f) {
             (VERSION, 1) => match Message::parse(body) {
                 Ok(message @ (Message::Info(_) | Message::Data(_))) => Self::Repair(message),
                 _ => Self::Unknown,
@@ -122,7 +151,7 @@ impl<'a> Frame<'a> {
             (VERSION, 8) => Mixture::parse(body).map_or(Self::Unknown, Self::Mixture),
             (VERSION, 9) => Self::Nack(body),
             _ => Self::Unknown,
-        })
+        }
     }
 }
 
@@ -130,6 +159,8 @@ impl<'a> Frame<'a> {
 mod tests {
     use super::*;
     use alloc::vec::Vec;
+    use fanfare_proto::NodeId;
+    use fanfare_wire::{Report, Sequence};
     use proptest::prelude::*;
 
     /// A NORM_DATA of node 1, object 0, block 24, symbol 7: its golden bytes in fanfare-wire.
@@ -146,6 +177,22 @@ mod tests {
             panic!("a repair")
         };
         assert_eq!((data.sender.source_id.0, data.payload), (1, &b"abc"[..]));
+    }
+
+    #[test]
+    fn a_report_of_ours_begins_with_one_byte_and_carries_the_same() {
+        let report = |payload: &[u8]| {
+            let (sequence, source_id) = (Sequence(7), NodeId(9));
+            let extensions = Extensions::default();
+            let mut out = Vec::new();
+            Report { sequence, source_id, extensions, payload }.encode(&mut out);
+            let message = Message::parse(&out).unwrap();
+            Frame::of(&message).map(|(frame, _)| matches!(frame, Frame::Brief(b"abc")))
+        };
+        assert_eq!(Kind::Brief.report_header(), *b"F\x25");
+        assert_eq!(report(b"F\x25abc"), Some(true));
+        assert_eq!((report(b"FG\x25abc"), report(b"F")), (Some(false), Some(false)));
+        assert_eq!((report(b"abc"), report(b"")), (None, None));
     }
 
     #[test]

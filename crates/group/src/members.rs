@@ -41,13 +41,22 @@ const SILENCE_MIN: Duration = Duration::from_secs(10);
 /// some leave it to others to announce.
 const WORDS: u64 = 2;
 
+/// Who counts a message that it numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// It does as a sender (INFO, DATA and CMD).
+    Sender,
+    /// It does as a group node: plain NORM nodes do not count reports, and must not miss them.
+    Reporter,
+}
+
 #[derive(Debug)]
 struct Member {
     heard: Time,
     /// How many words of all will have been heard when it is missed.
     words: u64,
-    /// Its last message's number as a sender, and the share of them that arrives here.
-    sequence: Option<Sequence>,
+    /// The numbers of its last message as a sender and of its last report, and the share of them that arrives here.
+    sequences: [Option<Sequence>; 2],
     share: f32,
     /// Enough of them does.
     arrives: bool,
@@ -64,6 +73,8 @@ struct Member {
     names: NodeSet,
     /// It hears more than it has named, as far as one can know.
     hears_more: bool,
+    /// It has said something that only group nodes say.
+    in_group: bool,
     /// It has said whom it hears, and when.
     told: Option<Time>,
     /// It says to hear nobody.
@@ -72,14 +83,14 @@ struct Member {
 
 impl Member {
     fn new(now: Time, words: u64) -> Self {
-        let (sequence, share, silence) = (None, 1.0, None);
+        let (sequences, share, silence) = ([None; 2], 1.0, None);
         let (hears_us, hears, names) = (None, NodeSet::default(), NodeSet::default());
         let arrives = true;
         let (told, alone) = (None, false);
         Self {
             heard: now,
             words,
-            sequence,
+            sequences,
             share,
             arrives,
             messages: 0,
@@ -89,22 +100,24 @@ impl Member {
             hears,
             names,
             hears_more: false,
+            in_group: false,
             told,
             alone,
         }
     }
-    /// One of its messages as a sender.
-    fn on_sequence(&mut self, sequence: Sequence) {
-        let ahead = self.sequence.map_or(1, |last| last.distance_to(sequence));
+    /// One of its messages, of those that are counted so.
+    fn on_sequence(&mut self, (count, sequence): (Count, Sequence)) {
+        let last = &mut self.sequences[count as usize];
+        let ahead = last.map_or(1, |last| last.distance_to(sequence));
+        if !(-SKIPPED_MAX..=0).contains(&ahead) {
+            *last = Some(sequence);
+        }
         // What comes late was counted as lost; numbers far away are of another life.
         if (1..=SKIPPED_MAX).contains(&ahead) {
             (0..ahead).for_each(|_| self.share -= self.share / SHARE_OVER);
             self.share += 1.0 / SHARE_OVER;
             let left = if self.alone { SHARE_LEFT } else { SHARE_MIN };
             self.arrives = self.share >= if self.arrives { left } else { SHARE_MIN };
-        }
-        if !(-SKIPPED_MAX..=0).contains(&ahead) {
-            self.sequence = Some(sequence);
         }
         self.messages = self.messages.saturating_add(1);
         if self.messages >= KNOWN_AFTER {
@@ -204,10 +217,10 @@ impl Members {
         Heard::First
     }
 
-    /// It sent a message as a sender, with this number.
-    pub(crate) fn on_sequence(&mut self, node: NodeId, sequence: Sequence) {
+    /// It sent a message with this number.
+    pub(crate) fn on_sequence(&mut self, node: NodeId, numbered: (Count, Sequence)) {
         if let Some(member) = self.members.get_mut(&node) {
-            member.on_sequence(sequence);
+            member.on_sequence(numbered);
         }
     }
 
@@ -219,6 +232,18 @@ impl Members {
     /// Whether it is heard, but not yet of it whom it hears.
     pub(crate) fn has_not_told(&self, node: NodeId) -> bool {
         self.members.get(&node).is_some_and(|member| member.told.is_none())
+    }
+
+    /// It sent a frame, or the description of a message.
+    pub(crate) fn on_group_word(&mut self, node: NodeId) {
+        if let Some(member) = self.members.get_mut(&node) {
+            member.in_group = true;
+        }
+    }
+
+    /// Whether there are others, and all are group nodes: frames of any form are read by all.
+    pub(crate) fn are_in_group(&self) -> bool {
+        !self.members.is_empty() && self.members.values().all(|member| member.in_group)
     }
 
     /// Whether it has announced itself: it reads what group nodes say.
@@ -460,7 +485,9 @@ mod tests {
     fn who_is_counted_on_is_said_to_arrive_however_long_it_is_silent() {
         let mut world = World::new();
         (0..4).for_each(|n| world.hear(2 * n, 2));
-        (0..100).step_by(2).for_each(|n| world.0.on_sequence(NodeId(2), Sequence(n)));
+        (0..100)
+            .step_by(2)
+            .for_each(|n| world.0.on_sequence(NodeId(2), (Count::Sender, Sequence(n))));
         let told = [6, 16].map(|s| world.0.name(at(s), 9)[0]);
         assert_eq!(
             told.map(|hearing| (hearing.counts, hearing.share.bits())),
@@ -473,7 +500,9 @@ mod tests {
         let mut world = World::new();
         world.hear(0, 2);
         let mut send = |numbers: core::ops::Range<u16>, step: usize| {
-            numbers.step_by(step).for_each(|n| world.0.on_sequence(NodeId(2), Sequence(n)));
+            numbers
+                .step_by(step)
+                .for_each(|n| world.0.on_sequence(NodeId(2), (Count::Sender, Sequence(n))));
             counted(&mut world.0, 0)
         };
         assert_eq!(send(0..100, 1), 1);
@@ -492,7 +521,9 @@ mod tests {
             world.0.on_hears(NodeId(2), (&[], true), &mut world.1);
         }
         let mut send = |numbers: core::ops::Range<u16>, step: usize| {
-            numbers.step_by(step).for_each(|n| world.0.on_sequence(NodeId(2), Sequence(n)));
+            numbers
+                .step_by(step)
+                .for_each(|n| world.0.on_sequence(NodeId(2), (Count::Sender, Sequence(n))));
             counted(&mut world.0, 0)
         };
         assert_eq!(send(0..100, 2), 1);
@@ -550,7 +581,7 @@ mod tests {
         let mut beyond = |heard: core::ops::Range<u16>, at: u64, bits| {
             for n in heard {
                 world.hear(at, 2);
-                world.0.on_sequence(NodeId(2), Sequence(n));
+                world.0.on_sequence(NodeId(2), (Count::Sender, Sequence(n)));
             }
             world.hear(at + 1, 3);
             let little = Hearing { node: NodeId(2), share: Share::from_bits(bits), counts: false };

@@ -125,7 +125,7 @@ impl Members {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{share::Hearing, stats::GroupStats};
+    use crate::{members::Count, share::Hearing, stats::GroupStats};
     use alloc::collections::VecDeque;
     use fanfare_proto::{Duration, InstanceId, ObjectTransportId};
 
@@ -200,7 +200,7 @@ mod tests {
         let mut members = members(lists);
         assert_eq!(members.prospect(Time::ZERO, &[NodeId(2)], KEY), Some(1), "3 is heard");
         let lost = |n: u16| fanfare_wire::Sequence(n * 50);
-        (0..20).for_each(|n| members.on_sequence(NodeId(3), lost(n)));
+        (0..20).for_each(|n| members.on_sequence(NodeId(3), (Count::Sender, lost(n))));
         assert_eq!(members.prospect(Time::ZERO, &[NodeId(2)], KEY), None);
     }
 

@@ -23,6 +23,10 @@ pub struct GroupStats {
     pub brief_frames_sent: u64,
     /// Their UDP payload bytes.
     pub brief_bytes_sent: u64,
+    /// Requests in few bytes.
+    pub nack_frames_sent: u64,
+    /// Their UDP payload bytes.
+    pub nack_bytes_sent: u64,
     /// Repairs of others heard.
     pub repairs_heard: u64,
     /// Those that brought something new.
@@ -39,7 +43,7 @@ pub struct GroupStats {
     pub demands_dropped: u64,
     /// Frames of ours that make no sense, or of another version.
     pub frames_refused: u64,
-    /// Short messages heard that have the topic of one that is not here.
+    /// Short messages heard that have the topic of one that is not here, or are of an origin that is not known.
     pub topics_unknown: u64,
     /// Objects that gave way in the cache.
     pub evicted: u64,

@@ -109,9 +109,10 @@ impl SenderHandle<'_> {
         self.with(|s, _| s.set_flushes_infos(flushes));
     }
 
-    /// Probes settle at intervals of at most `max` from now on ([`crate::SenderConfig::probe_max`]).
-    pub fn set_probe_max(&mut self, max: Duration) {
-        self.with(|s, _| s.set_probe_max(max));
+    /// After the first few, probes are at least `min` apart from now on, or what was configured, and settle at intervals
+    /// of at most `max` ([`crate::SenderConfig::probe_max`]).
+    pub fn set_probe_range(&mut self, min: Duration, max: Duration) {
+        self.with(|s, _| s.set_probe_range(min, max));
     }
 
     /// Whether data or repairs wait to be sent.

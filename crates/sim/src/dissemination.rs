@@ -130,7 +130,7 @@ impl Report {
     }
 
     /// Packets of each kind that was sent, and their UDP payload bytes. What group nodes say in
-    /// NORM_CMD(APPLICATION) is told apart.
+    /// NORM_CMD(APPLICATION) and NORM_REPORT is told apart.
     fn air_by_kind(&self) -> Vec<(&'static str, u64, u64)> {
         let group = |counter: fn(&GroupStats) -> u64| -> u64 {
             self.hosts.iter().flat_map(|host| &host.group_lives).map(counter).sum()
@@ -139,8 +139,10 @@ impl Report {
             ("repair", group(|s| s.repair_frames_sent), group(|s| s.repair_bytes_sent)),
             ("brief", group(|s| s.brief_frames_sent), group(|s| s.brief_bytes_sent)),
             ("state", group(|s| s.states_sent), group(|s| s.state_bytes_sent)),
+            ("nack-frame", group(|s| s.nack_frames_sent), group(|s| s.nack_bytes_sent)),
         ];
-        let norm = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Application);
+        let of_group = [Kind::Application, Kind::Report];
+        let norm = Kind::ALL.into_iter().filter(|kind| !of_group.contains(kind));
         kinds.extend(norm.map(|kind| {
             let count = self.traffic.of(kind);
             (kind.name(), count.messages, count.bytes)

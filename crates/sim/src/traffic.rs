@@ -29,13 +29,15 @@ pub enum Kind {
     Nack,
     /// NORM_ACK.
     Ack,
+    /// NORM_REPORT.
+    Report,
     /// Anything else.
     Other,
 }
 
 impl Kind {
     /// All of them, in order of declaration.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Info,
         Self::Data,
         Self::Flush,
@@ -47,6 +49,7 @@ impl Kind {
         Self::Application,
         Self::Nack,
         Self::Ack,
+        Self::Report,
         Self::Other,
     ];
 
@@ -65,6 +68,7 @@ impl Kind {
             Self::Application => "application",
             Self::Nack => "nack",
             Self::Ack => "ack",
+            Self::Report => "report",
             Self::Other => "other",
         }
     }
@@ -82,7 +86,7 @@ impl Kind {
             Message::Cmd(Cmd::Application(_)) => Self::Application,
             Message::Nack(_) => Self::Nack,
             Message::Ack(_) => Self::Ack,
-            Message::Report(_) => Self::Other,
+            Message::Report(_) => Self::Report,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What goes with own messages unasked, when nobody can be heard to ask for it.
 
-use super::{GroupNode, mixing::FRAME_MAX, relaying::COMMAND};
+use super::{GroupNode, frames::COMMAND, mixing::FRAME_MAX};
 use crate::{
     age,
     foresight::Lane,

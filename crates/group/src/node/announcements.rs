@@ -1,6 +1,6 @@
 //! What nodes say they hold: this one, and others; what differs there from what is here is asked for, told, or answered.
 
-use super::{GroupNode, outgoing::write_frame, relaying::COMMAND};
+use super::{GroupNode, frames::COMMAND};
 use crate::{
     demand::{Part, Request},
     event::Event,
@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 use fanfare_proto::{NodeId, ObjectKey, Rumour, Storage};
 use fanfare_wire::ObjectTransportId;
+use fanfare_wire::ext::Extensions;
 
 /// Objects heeded that one announcement lacks of one publisher.
 const LACKING_MAX: usize = 32;
@@ -39,13 +40,13 @@ impl GroupNode {
         let short = self.shorts < SHORTS_MAX && !holdings.is_empty();
         self.shorts = if short { self.shorts + 1 } else { 0 };
         let state = State { asks, hears, hears_all, called, holdings, short, ..State::default() };
-        let mut content = Kind::State.header().to_vec();
+        let mut content = Vec::new();
         let spoken = state.append(room, &mut content);
         if let Some(last) = spoken.checked_sub(1).and_then(|last| state.holdings.get(last)) {
             self.spoken_of = last.rumour.sender;
         }
-        let sender = self.next_fields();
-        write_frame(sender, &content, buf);
+        let kind = (Kind::State, Extensions::default());
+        self.write_frame(kind, |_, out| out.extend_from_slice(&content), buf);
         self.stats.states_sent += 1;
         self.stats.state_bytes_sent += buf.len() as u64;
         true

@@ -1,6 +1,6 @@
 //! What others ask of this node's own short messages: sums over them, of which one serves several who ask.
 
-use super::{GroupNode, mixing::FRAME_MAX, relaying::COMMAND};
+use super::{GroupNode, frames::COMMAND, mixing::FRAME_MAX};
 use crate::{
     age,
     foresight::Lane,

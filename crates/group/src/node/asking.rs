@@ -1,6 +1,6 @@
 //! What a node that has sums asks for: what will follow from the rest by these, it leaves out.
 
-use super::{GroupNode, relaying::COMMAND};
+use super::GroupNode;
 use crate::{
     equations::Origin,
     frame::Kind,
@@ -15,7 +15,8 @@ use core::ops::RangeInclusive;
 use fanfare_proto::ObjectKey;
 use fanfare_wire::{
     EncodingSymbolId, FecId, FecPayloadId, FieldSize, Message, Nack, ObjectTransportId, RepairForm,
-    RepairItem, RepairLevel, RepairRequest, SourceBlockNumber, cmd::Application, ext::Extensions,
+    RepairItem, RepairLevel, RepairRequest, SourceBlockNumber,
+    ext::{CcFlags, Extensions},
     nack::RequestWriter,
 };
 
@@ -116,7 +117,10 @@ impl GroupNode {
     /// A NACK of this node's own in fewer bytes, where its publisher would not hear it anyway.
     fn condensed(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
         let (publisher, own) = (nack.feedback.server_id, self.session.node_id());
-        if !self.members.hears_nobody(publisher) && !self.members.is_unheard(publisher, own) {
+        let limiting = nack.extensions.cc().is_some_and(|cc| cc.flags.has(CcFlags::CLR));
+        let all_read = self.reports() && !limiting;
+        let unheard = self.members.is_unheard(publisher, own);
+        if !all_read && !self.members.hears_nobody(publisher) && !unheard {
             return None;
         }
         let coding = self.coding_of(nack)?;
@@ -126,14 +130,16 @@ impl GroupNode {
             Some(Ok(Message::Nack(shortened))) => shortened,
             _ => nack,
         };
-        let mut content = Kind::Nack.header().to_vec();
-        let room = self.config.frame_max.saturating_sub(COMMAND + content.len());
+        let mut content = Vec::new();
+        let room = self.config.frame_max.saturating_sub(self.frame_headers());
         if !nack::append(nack, coding, room, &mut content) {
             return None;
         }
         let mut out = Vec::new();
-        let extensions = Extensions::default();
-        Application { sender: self.next_fields(), extensions, content: &content }.encode(&mut out);
+        let kind = (Kind::Nack, Extensions::default());
+        self.write_frame(kind, |_, out| out.extend_from_slice(&content), &mut out);
+        self.stats.nack_frames_sent += 1;
+        self.stats.nack_bytes_sent += out.len() as u64;
         Some(out)
     }
 

@@ -1,9 +1,13 @@
 //! What a datagram means to which machine.
 
-use super::{GroupNode, announcements::SHORTS_MAX};
+use super::{
+    GroupNode,
+    announcements::SHORTS_MAX,
+    frames::{carrier, is_of_group, numbered},
+};
 use crate::{
     age,
-    brief::{self, Brief},
+    brief::{self, Brief, Carrier},
     demand::{Part, Piece, Wanted},
     frame::{Frame, Sum},
     members::Heard,
@@ -15,7 +19,7 @@ use crate::{
 };
 use fanfare_proto::{Duration, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
 use fanfare_wire::{
-    Cmd, Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, ext::Extensions,
+    Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, ext::Extensions,
     header::SenderFields,
 };
 
@@ -47,14 +51,13 @@ impl GroupNode {
             Heard::Again => self.trickle.on_return(now, &mut self.rng),
             Heard::Still => {}
         }
-        if let Some(sender) = sender_of(&message) {
-            self.members.on_sequence(from, sender.sequence);
+        if let Some((from, numbered)) = numbered(&message) {
+            self.members.on_sequence(from, numbered);
         }
-        let frame = match &message {
-            Message::Cmd(Cmd::Application(command)) => Frame::parse(command.content),
-            _ => None,
-        };
-        match frame {
+        if is_of_group(&message) {
+            self.members.on_group_word(from);
+        }
+        match Frame::of(&message) {
             None => {
                 let key = key_of(&message);
                 let had = key.is_some_and(|key| self.is_short(key));
@@ -67,7 +70,7 @@ impl GroupNode {
                 }
                 self.pass_on_from(from, key, had);
             }
-            Some(frame) => {
+            Some((frame, extensions)) => {
                 // Of a sender in view every message is counted; others are not taken for senders.
                 if self.session.receiver().loss(from).is_some() {
                     self.session.handle_datagram(now, meta, datagram, storage);
@@ -76,9 +79,7 @@ impl GroupNode {
                     self.on_short_nack((from, bytes), meta, storage);
                     return self.take_events(storage);
                 }
-                let Some(speaker) = sender_of(&message) else { return };
-                let extensions = extensions_of(&message);
-                self.on_frame((from, speaker, &extensions), frame, storage);
+                self.on_frame((from, carrier(&message), &extensions), frame, storage);
             }
         }
         self.told = None;
@@ -203,7 +204,7 @@ impl GroupNode {
 
     fn on_frame(
         &mut self,
-        (from, speaker, extensions): (NodeId, &SenderFields, &Extensions<'_>),
+        (from, carrier, extensions): (NodeId, Carrier, &Extensions<'_>),
         frame: Frame<'_>,
         storage: &mut dyn Storage,
     ) {
@@ -215,15 +216,21 @@ impl GroupNode {
                 self.on_repair(&message, storage);
                 self.pass_on_from(from, key, had);
             }
-            Frame::Brief(bytes) => match brief::parse(speaker, bytes) {
-                Some(briefs) => {
-                    for (which, brief) in briefs.iter().enumerate() {
-                        self.told = Some((brief.key(), age::told(extensions, which)));
-                        self.on_brief(from, brief, storage);
-                    }
+            Frame::Brief(bytes) => {
+                let known = &mut |reference| self.referred(reference);
+                let Some(briefs) = brief::parse(carrier, known, bytes) else {
+                    self.stats.frames_refused += 1;
+                    return;
+                };
+                for (which, brief) in briefs.iter().enumerate() {
+                    let Some(brief) = brief else {
+                        self.stats.topics_unknown += 1;
+                        continue;
+                    };
+                    self.told = Some((brief.key(), age::told(extensions, which)));
+                    self.on_brief(from, brief, storage);
                 }
-                None => self.stats.frames_refused += 1,
-            },
+            }
             Frame::State(bytes) => match State::parse(bytes, &mut |origin| self.rumour(origin)) {
                 Some(state) => self.on_state(from, &state, storage),
                 None => self.stats.frames_refused += 1,
@@ -337,14 +344,6 @@ fn piece_of(message: &Message<'_>) -> Option<(Wanted, u16)> {
 fn told_by(message: &Message<'_>) -> Option<(ObjectKey, Duration)> {
     let Message::Info(info) = message else { return None };
     Some((key_of(message)?, age::told(&info.extensions, 0)))
-}
-
-/// What a command that carries a frame says besides.
-fn extensions_of<'a>(message: &Message<'a>) -> Extensions<'a> {
-    match message {
-        Message::Cmd(Cmd::Application(command)) => command.extensions,
-        _ => Extensions::default(),
-    }
 }
 
 /// What a message says of its sender, if it comes from one as such.

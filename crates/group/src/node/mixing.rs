@@ -1,6 +1,6 @@
 //! Sums over several objects: what is asked for of a publisher that hears nobody, and what goes out.
 
-use super::{GroupNode, outgoing::timing_of, relaying::COMMAND};
+use super::{GroupNode, frames::COMMAND, outgoing::timing_of};
 use crate::{
     age, brief,
     demand::{Part, Piece, Request, Wanted},
@@ -16,7 +16,7 @@ use fanfare_fec::combine;
 use fanfare_proto::{
     Duration, NodeId, ObjectKey, ObjectTransportId, Passage, RunSet, SUM_SYMBOLS_MAX, Storage,
 };
-use fanfare_wire::{Message, Nack, cmd::Application, ext::Extensions};
+use fanfare_wire::{Message, Nack, ext::Extensions};
 
 /// Windows that a subscriber leaves to others, whose sums serve one more.
 const OTHERS_FIRST: u32 = 2;
@@ -337,12 +337,9 @@ impl GroupNode {
     fn write_brief(&mut self, key: ObjectKey, buf: &mut Vec<u8>) -> bool {
         let Some(brief) = self.brief(key, true) else { return false };
         let age = self.cache.get(key).map_or(Duration::ZERO, |cached| cached.age().at(self.now));
-        let sender = self.next_fields();
-        let mut content = Kind::Brief.header().to_vec();
-        brief::append(&[brief], &sender, &mut content);
         let area = age::extensions(&[age]);
-        let extensions = Extensions::parse(&area).unwrap_or_default();
-        Application { sender, extensions, content: &content }.encode(buf);
+        let kind = (Kind::Brief, Extensions::parse(&area).unwrap_or_default());
+        self.write_frame(kind, |carrier, out| brief::append(&[brief], carrier, out), buf);
         self.stats.brief_frames_sent += 1;
         self.stats.brief_bytes_sent += buf.len() as u64;
         true
@@ -391,12 +388,9 @@ impl GroupNode {
     }
 
     fn write_mixture(&mut self, mixture: &Mixture<'_>, ages: &[Duration], buf: &mut Vec<u8>) {
-        let mut content = Kind::Mixture.header().to_vec();
-        mixture.append(&mut content);
         let area = age::extensions_of_sum(ages);
-        let sender = self.next_fields();
-        let extensions = Extensions::parse(&area).unwrap_or_default();
-        Application { sender, extensions, content: &content }.encode(buf);
+        let kind = (Kind::Mixture, Extensions::parse(&area).unwrap_or_default());
+        self.write_frame(kind, |_, out| mixture.append(out), buf);
         self.stats.repair_frames_sent += 1;
         self.stats.repair_bytes_sent += buf.len() as u64;
     }

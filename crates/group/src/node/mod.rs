@@ -3,7 +3,7 @@
 //! - `incoming`: what a datagram means to which machine; `requests`: a NACK of others; `announcements`: what
 //!   this node says that it holds, and others;
 //! - `news`: what the session's events mean;
-//! - `outgoing`: who speaks next, and when to wake;
+//! - `outgoing`: who speaks next, and when to wake; `frames`: what its frames travel in;
 //! - `ahead`: what goes with own messages when nobody can be heard to ask for it;
 //! - `answering`: what others ask of own short messages;
 //! - `mixing`, `unmixing`: sums over several objects, sent and heard; `asking`: what who has some asks for;
@@ -15,6 +15,7 @@ mod ahead;
 mod announcements;
 mod answering;
 mod asking;
+mod frames;
 mod incoming;
 mod mixing;
 mod news;
@@ -75,6 +76,8 @@ const FLUSHES: u32 = 1;
 const PROBE_MAX: Duration = Duration::from_secs(120);
 /// For each node known, if that is longer: all of them probe, and each probe costs more answers.
 const PROBE_EACH: Duration = Duration::from_secs(12);
+/// Then intervals begin with a part of that, where they grow from a GRTT on otherwise: half of all probes came before.
+const PROBE_STEPS: u32 = 8;
 /// Ceiling on the GRTT that a repairer reckons with: a forged one must not put it to sleep.
 const GRTT_MAX: Duration = Duration::from_secs(10);
 
@@ -99,6 +102,8 @@ pub struct GroupNode {
     back: u64,
     /// What own frames begin with in a session that does not send; and what its own sender says.
     fields: SenderFields,
+    /// The next report's number.
+    reported: Sequence,
     segment_size: usize,
     fec: FecConfig,
     publisher: Publisher,
@@ -165,6 +170,7 @@ impl GroupNode {
         let policy = Box::new(PriorityThenAge);
         Self {
             fields: own_fields(&session),
+            reported: Sequence(0),
             segment_size: session.sender.as_ref().map_or(0, |s| usize::from(s.segment_size)),
             fec: session.sender.as_ref().map_or_else(FecConfig::default, |s| s.fec),
             probe_max: session.sender.as_ref().map_or(PROBE_MAX, |s| s.probe_max),
@@ -248,9 +254,11 @@ impl GroupNode {
         if self.config.announces {
             let passed_on = self.members.is_passed_on(self.now);
             let probe_max = PROBE_EACH.saturating_mul(self.members.len() as u32);
+            let probe_min =
+                if probe_max > self.probe_max { probe_max / PROBE_STEPS } else { Duration::ZERO };
             let mut sender = self.session.sender();
             sender.set_flushes_infos(!passed_on);
-            sender.set_probe_max(probe_max.max(self.probe_max));
+            sender.set_probe_range(probe_min, probe_max.max(self.probe_max));
         }
     }
 
@@ -375,15 +383,6 @@ impl GroupNode {
     /// A late clock counts as the last one seen.
     fn advance(&mut self, now: Time) {
         self.now = self.now.max(now);
-    }
-
-    /// What a message of this node's own begins with.
-    fn next_fields(&mut self) -> SenderFields {
-        self.session.sender().next_fields().unwrap_or_else(|| {
-            let fields = self.fields;
-            self.fields.sequence = fields.sequence.next();
-            fields
-        })
     }
 
     /// What is told of an origin, this node itself among them.

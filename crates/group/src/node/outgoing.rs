@@ -8,7 +8,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use fanfare_proto::{Destination, Passage, Storage, Time, Timer, Transmit};
-use fanfare_wire::{Message, cmd::Application, ext::Extensions, header::SenderFields};
+use fanfare_wire::{Message, ext::Extensions};
 
 /// Why a node wants to be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -152,7 +152,7 @@ impl GroupNode {
         let Some(cached) = self.cache.get(key) else { return false };
         let has_info = cached.has_info;
         let kind = if matches!(piece, Piece::Sum { .. }) { Kind::Sum } else { Kind::Repair };
-        let mut content = kind.header().to_vec();
+        let mut content = Vec::new();
         let passage = match (part, &cached.info, piece) {
             (Part::Info, Some(content), _) => {
                 Passage::Info { content, age: cached.age().at(self.now) }
@@ -169,8 +169,8 @@ impl GroupNode {
         if !self.session.receiver().pass_on(key, passage, storage, &mut content) {
             return false;
         }
-        let sender = self.next_fields();
-        write_frame(sender, &content, buf);
+        let kind = (kind, Extensions::default());
+        self.write_frame(kind, |_, out| out.extend_from_slice(&content), buf);
         true
     }
 
@@ -201,10 +201,6 @@ impl GroupNode {
         let others = others.into_iter().filter_map(|(at, why)| Some((at?, why)));
         others.chain(session).min()
     }
-}
-
-pub(super) fn write_frame(sender: SenderFields, content: &[u8], buf: &mut Vec<u8>) {
-    Application { sender, extensions: Extensions::default(), content }.encode(buf);
 }
 
 /// Of an origin that is not in view any more nothing is sent; the times do not matter then.

@@ -3,18 +3,15 @@
 use super::{GroupNode, outgoing::timing_of};
 use crate::{
     age,
-    brief::{self, Brief, Like},
+    brief::{self, Brief, Like, Reference},
     cache::Cached,
     demand::{Part, Piece},
-    frame::{HEADER, Kind},
+    frame::Kind,
     topic::Topic,
 };
 use alloc::vec::Vec;
 use fanfare_proto::{Duration, NodeId, ObjectKey, ObjectTransportId, Rumour, Storage};
-use fanfare_wire::{
-    cmd::Application,
-    ext::{ExtAge, Extensions},
-};
+use fanfare_wire::ext::{ExtAge, Extensions};
 
 /// A topic is not told where an object of at most so many before had it, as of who publishes on some by turns (each is
 /// looked up),
@@ -22,9 +19,6 @@ const LIKE_MAX: u8 = 32;
 /// which has been here for so long: two of the shortest intervals of announcements, after which others have it or know
 /// that they lack it.
 const KNOWN_AFTER: Duration = Duration::from_secs(5);
-
-/// What every NORM_CMD(APPLICATION) begins with, bytes.
-pub(super) const COMMAND: usize = 16;
 
 impl GroupNode {
     /// Whether it is a whole message that travels in its description.
@@ -50,9 +44,9 @@ impl GroupNode {
 
     /// Short messages of others that may go now, asked for and not, as many as one datagram takes.
     pub(super) fn poll_brief(&mut self, buf: &mut Vec<u8>) -> bool {
-        let mut room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
+        let mut headers = self.frame_headers();
+        let mut room = self.config.frame_max.saturating_sub(headers);
         let (mut briefs, mut ages, mut aged) = (Vec::new(), Vec::new(), 0);
-        let mut headers = COMMAND + HEADER;
         if !self.repairer.may_send(self.now) {
             return false;
         }
@@ -74,12 +68,9 @@ impl GroupNode {
         if briefs.is_empty() {
             return false;
         }
-        let sender = self.next_fields();
-        let mut content = Kind::Brief.header().to_vec();
-        brief::append(&briefs, &sender, &mut content);
         let area = age::extensions(&ages);
-        let extensions = Extensions::parse(&area).unwrap_or_default();
-        Application { sender, extensions, content: &content }.encode(buf);
+        let kind = (Kind::Brief, Extensions::parse(&area).unwrap_or_default());
+        self.write_frame(kind, |carrier, out| brief::append(&briefs, carrier, out), buf);
         self.stats.brief_frames_sent += 1;
         self.stats.brief_bytes_sent += buf.len() as u64;
         true
@@ -104,14 +95,16 @@ impl GroupNode {
     pub(super) fn brief(&mut self, key: ObjectKey, asked: bool) -> Option<Brief> {
         let rumour = self.session.receiver().rumour(key.sender);
         let rumour = rumour.filter(|rumour| rumour.instance == key.instance)?;
-        let info = self.cache.get(key)?.info.as_ref()?;
         // Who asks may be new here.
         let like = if asked { None } else { self.like(key) };
+        let info = self.cache.get(key)?.info.as_ref()?;
         Brief::new(asked, Rumour { newest: key.object, ..rumour }, info, like)
     }
 
     /// An object of the same topic before it that others have had time to get.
-    fn like(&self, key: ObjectKey) -> Option<Like> {
+    fn like(&mut self, key: ObjectKey) -> Option<Like> {
+        // Who is named for it must not be taken for another.
+        self.referred(Reference::of(key.sender, key.instance))?;
         let (topic, number) = self.described(key)?;
         let like = |before| {
             let (object, (of, last)) = self.described_before(key, before)?;

@@ -1,5 +1,6 @@
 //! What three nodes say when the first publishes and does not hear the others, as steps of an input.
 
+use crate::world::REPORT;
 use fanfare_group::{Filter, GroupConfig, GroupNode, Options, Subscription, Topic};
 use fanfare_proto::{
     Bitrate, Duration, FecConfig, MemoryStorage, NodeId, ReceiverConfig, RecvMeta, SenderConfig,
@@ -13,7 +14,6 @@ const NODES: u8 = 3;
 /// Of an input's time steps those of 30 ms, about what passes here between two datagrams, and of 9 s.
 const STEP: u8 = 3;
 const LONG_STEP: u8 = 6;
-const FIRST_KIND: usize = 2;
 
 fn node(number: u8) -> GroupNode {
     let fec = FecConfig { source: 8, parity: 8, ..FecConfig::default() };
@@ -121,19 +121,24 @@ fn speak(
 }
 
 fn step(speaker: u8, datagram: &[u8]) -> Vec<u8> {
-    let command = match Message::parse(datagram).expect("what nodes say parses") {
-        Message::Cmd(Cmd::Application(command)) => Some(command),
+    // Bytes before extensions, the frame from its kind on, and how it is carried.
+    let frame = match Message::parse(datagram).expect("what nodes say parses") {
+        Message::Cmd(Cmd::Application(command)) => {
+            command.content.strip_prefix(b"FG").map(|frame| (16..datagram.len() - 2, frame, 0))
+        }
+        Message::Report(report) => {
+            report.payload.strip_prefix(b"F").map(|frame| (8..datagram.len() - 1, frame, REPORT))
+        }
         _ => None,
     };
-    let frame = command.filter(|command| command.content.starts_with(b"FG"));
     let (time, how, bytes) = match frame {
-        Some(command) => {
-            let area = &datagram[16..datagram.len() - command.content.len()];
-            let kind = command.content[FIRST_KIND] & 0x0f;
+        Some((span, frame, carried)) => {
+            let area = &datagram[span.start..span.end - frame.len()];
+            let kind = frame[0] & 0x0f;
             // Announcements are far between.
             let time = if kind == 6 { LONG_STEP } else { STEP };
             let words = (area.len() / 4) as u8;
-            (time, kind | words << 4, [area, &command.content[FIRST_KIND + 1..]].concat())
+            (time | carried, kind | words << 4, [area, &frame[1..]].concat())
         }
         None => (STEP, 0, datagram.to_vec()),
     };

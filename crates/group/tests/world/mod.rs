@@ -4,7 +4,7 @@
 //! An input is a row of steps, the last of which may be cut short:
 //!
 //! ```text
-//! time (8): 3 bits, see `STEPS` | how (8) | speaker (8) | length (16) | bytes
+//! time (8): 3 bits, see `STEPS`; 08: a frame is in a report | how (8) | speaker (8) | length (16) | bytes
 //! how: its lower half is the kind of the frame that the bytes are, or 0: they are a whole datagram;
 //!      its upper half, how many words of the bytes are header extensions of the command around the frame
 //! ```
@@ -19,12 +19,14 @@ use fanfare_proto::{
     SessionConfig, Time,
 };
 use fanfare_wire::{
-    GroupSize, InstanceId, NodeId, QuantizedRtt, Sequence, cmd::Application, ext::Extensions,
-    header::SenderFields,
+    GroupSize, InstanceId, NodeId, QuantizedRtt, Report, Sequence, cmd::Application,
+    ext::Extensions, header::SenderFields,
 };
 
 /// Time that passes before a datagram, in milliseconds.
 const STEPS: [u64; 8] = [0, 0, 1, 30, 200, 1_000, 9_000, 70_000];
+/// Of a step's first byte: the frame is in a NORM_REPORT.
+pub(crate) const REPORT: u8 = 0x08;
 /// Bytes of others' messages that are kept.
 const CACHE: u64 = 100_000;
 /// Bytes of an object that is taken.
@@ -108,7 +110,7 @@ impl World {
             let (bytes, behind) = rest.split_at(length);
             input = behind;
             self.pass(Duration::from_millis(STEPS[usize::from(time & 7)]));
-            self.hear(how, speaker, bytes);
+            self.hear((how, time & REPORT != 0), speaker, bytes);
             self.rest();
             self.check();
         }
@@ -120,10 +122,10 @@ impl World {
         self.node.stats()
     }
 
-    fn hear(&mut self, how: u8, speaker: u8, bytes: &[u8]) {
+    fn hear(&mut self, (how, report): (u8, bool), speaker: u8, bytes: &[u8]) {
         let datagram = match how & 0x0f {
             0 => bytes.to_vec(),
-            kind => framed(kind, usize::from(how >> 4) * 4, speaker, bytes),
+            kind => framed((kind, report), usize::from(how >> 4) * 4, speaker, bytes),
         };
         let source = SocketAddr::from(([10, 0, 0, speaker], 6004));
         let meta = RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO };
@@ -171,10 +173,17 @@ impl World {
     }
 }
 
-/// The command of `speaker` that carries a frame.
-fn framed(kind: u8, extensions: usize, speaker: u8, bytes: &[u8]) -> Vec<u8> {
+/// The command or report of `speaker` that carries a frame.
+fn framed((kind, report): (u8, bool), extensions: usize, speaker: u8, bytes: &[u8]) -> Vec<u8> {
     let (area, body) = bytes.split_at(extensions.min(bytes.len()));
     let extensions = Extensions::parse(area).unwrap_or_default();
+    let mut out = Vec::new();
+    if report {
+        let payload = &[&b"F"[..], &[0x20 | kind & 0x0f], body].concat();
+        let (sequence, source_id) = (Sequence(0), NodeId(u32::from(speaker)));
+        Report { sequence, source_id, extensions, payload }.encode(&mut out);
+        return out;
+    }
     let sender = SenderFields {
         sequence: Sequence(0),
         source_id: NodeId(u32::from(speaker)),
@@ -184,7 +193,6 @@ fn framed(kind: u8, extensions: usize, speaker: u8, bytes: &[u8]) -> Vec<u8> {
         gsize: GroupSize(2),
     };
     let content = [&b"FG"[..], &[0x20 | kind & 0x0f], body].concat();
-    let mut out = Vec::new();
     Application { sender, extensions, content: &content }.encode(&mut out);
     out
 }

@@ -409,10 +409,10 @@ impl Sender {
         self.flushes_infos = flushes;
     }
 
-    /// The longest interval of probes.
-    pub(crate) fn set_probe_max(&mut self, max: Duration) {
+    /// The shortest interval of probes after the first few, and the longest.
+    pub(crate) fn set_probe_range(&mut self, min: Duration, max: Duration) {
         self.config.probe_max = max;
-        self.probe.set_max(max);
+        self.probe.set_range(min, max);
     }
 
     /// Whether data or repairs wait to be sent.

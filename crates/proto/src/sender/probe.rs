@@ -29,6 +29,8 @@ pub(super) struct Probe {
     last: Option<Time>,
     sequence: u16,
     bounds: (Duration, Duration),
+    /// The shortest interval that was asked for at first.
+    least: Duration,
 }
 
 impl Probe {
@@ -42,12 +44,14 @@ impl Probe {
             last: None,
             sequence: rng.next_u64() as u16,
             bounds: (min, max.max(min)),
+            least: min,
         }
     }
 
-    /// Settled intervals grow up to `max` from now on.
-    pub(super) fn set_max(&mut self, max: Duration) {
-        self.bounds.1 = max.max(self.bounds.0);
+    /// Settled intervals begin with `min` from now on, if that is more than was said at first, and grow up to `max`.
+    pub(super) fn set_range(&mut self, min: Duration, max: Duration) {
+        let min = min.max(self.least);
+        self.bounds = (min, max.max(min));
     }
 
     /// When the next probe is due; only asked while there is something to do.

@@ -1,6 +1,7 @@
 //! What nodes tell of themselves and of what they hold.
 
 use super::*;
+use crate::frame::Frame;
 
 #[test]
 fn joining_leaving_and_hearing_are_told() {
@@ -94,11 +95,7 @@ fn probes_are_as_seldom_as_a_group_is_large() {
 
 /// An announcement's flags and whether it calls the node with this id.
 fn announced(message: &Message<'_>, id: u32) -> Option<(bool, bool)> {
-    let Message::Cmd(fanfare_wire::Cmd::Application(command)) = message else { return None };
-    let Some(crate::frame::Frame::State(bytes)) = crate::frame::Frame::parse(command.content)
-    else {
-        return None;
-    };
+    let Some((Frame::State(bytes), _)) = Frame::of(message) else { return None };
     let state = crate::state::State::parse(bytes, &mut |_| None)?;
     Some((state.short, state.called.contains(&NodeId(id))))
 }

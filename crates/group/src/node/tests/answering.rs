@@ -4,15 +4,9 @@ use super::*;
 use crate::{frame::Frame, mixture::Class};
 use alloc::rc::Rc;
 use core::cell::Cell;
-use fanfare_wire::Cmd;
 
 fn is_sum(message: &Message<'_>) -> bool {
-    match message {
-        Message::Cmd(Cmd::Application(command)) => {
-            matches!(Frame::parse(command.content), Some(Frame::Mixture(sum)) if sum.class == Class::Info)
-        }
-        _ => false,
-    }
+    matches!(Frame::of(message), Some((Frame::Mixture(sum), _)) if sum.class == Class::Info)
 }
 
 /// So many that others still wait to be sent when some are asked for.

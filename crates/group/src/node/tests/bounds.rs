@@ -24,7 +24,11 @@ fn tell(bus: &mut Bus, publisher: u32, object: u16) {
     let told = Rumour { sender: NodeId(publisher), ..rumour(object) };
     let sender = own_fields(&session(8));
     let mut content = Kind::Brief.header().to_vec();
-    brief::append(&[Brief::new(false, told, &info, None).unwrap()], &sender, &mut content);
+    brief::append(
+        &[Brief::new(false, told, &info, None).unwrap()],
+        brief::Carrier::command(&sender),
+        &mut content,
+    );
     let mut datagram = Vec::new();
     let extensions = Extensions::default();
     Application { sender, extensions, content: &content }.encode(&mut datagram);

@@ -4,13 +4,10 @@ use super::*;
 use crate::{demand::Part, frame::Frame, mixture::Class, nack};
 use alloc::rc::Rc;
 use core::cell::{Cell, RefCell};
-use fanfare_wire::{Cmd, RepairLevel};
+use fanfare_wire::RepairLevel;
 
 fn frame<'a>(message: &Message<'a>) -> Option<Frame<'a>> {
-    match message {
-        Message::Cmd(Cmd::Application(command)) => Frame::parse(command.content),
-        _ => None,
-    }
+    Frame::of(message).map(|(frame, _)| frame)
 }
 
 /// What a NACK frame asks for: names of symbols, and whole blocks.

@@ -1,6 +1,7 @@
 //! A radio that does not reach all: who passes on what to whom.
 
 use super::*;
+use crate::frame::Frame;
 use alloc::rc::Rc;
 use core::cell::RefCell;
 
@@ -67,12 +68,7 @@ fn topics_told(apart: u64, lose_first: bool) -> (Vec<bool>, Bus) {
     for (seconds, loses) in [(apart, lose_first), (30, false)] {
         let seen = told.clone();
         bus.run(seconds, &mut move |from, to, message| {
-            let command = match message {
-                Message::Cmd(fanfare_wire::Cmd::Application(command)) => Some(command.content),
-                _ => None,
-            };
-            let frame = command.and_then(crate::frame::Frame::parse);
-            if let (Some(crate::frame::Frame::Brief(bytes)), (1, 2)) = (frame, (from, to)) {
+            if let (Some((Frame::Brief(bytes), _)), (1, 2)) = (Frame::of(message), (from, to)) {
                 seen.borrow_mut().extend(Some(bytes[0] & 0x10 == 0).filter(|_| bytes[0] & 1 == 0));
             }
             row(from, to, message) || loses && to == 2
@@ -100,10 +96,9 @@ fn who_does_not_know_the_topic_of_what_is_passed_on_asks_for_it() {
 
 /// Whether it is an announcement, or a message alone that is passed on and was not asked for.
 fn is_unasked(message: &Message<'_>) -> bool {
-    let Message::Cmd(fanfare_wire::Cmd::Application(command)) = message else { return false };
-    match crate::frame::Frame::parse(command.content) {
-        Some(crate::frame::Frame::Brief(bytes)) => bytes[0] & 1 == 0,
-        frame => matches!(frame, Some(crate::frame::Frame::State(_))),
+    match Frame::of(message) {
+        Some((Frame::Brief(bytes), _)) => bytes[0] & 1 == 0,
+        frame => matches!(frame, Some((Frame::State(_), _))),
     }
 }
 
