@@ -46,7 +46,11 @@ impl GroupNode {
             self.spoken_of = last.rumour.sender;
         }
         let kind = (Kind::State, Extensions::default());
-        self.write_frame(kind, |_, out| out.extend_from_slice(&content), buf);
+        let content = |_, out: &mut Vec<u8>| out.extend_from_slice(&content);
+        match short {
+            true => self.write_frame(kind, content, buf),
+            false => self.write_command(kind, content, buf),
+        }
         self.stats.states_sent += 1;
         self.stats.state_bytes_sent += buf.len() as u64;
         true

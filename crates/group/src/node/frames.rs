@@ -1,6 +1,6 @@
-//! What this node's frames travel in. Where all that are heard are group nodes all but announcements goes in NORM_REPORT:
-//! eight bytes less of some 190, and to plain NORM nodes, which do not read them, no sender. Announcements stay commands:
-//! of them plain nodes know that there is a group, and group nodes what a report does not say of its speaker.
+//! What this node's frames travel in. Where all that are heard are group nodes all but long announcements goes in
+//! NORM_REPORT: eight bytes less of some 190. Long announcements stay commands: of them others know the life and timing of
+//! who speaks.
 
 use super::GroupNode;
 use crate::{
@@ -38,12 +38,22 @@ impl GroupNode {
         content: impl FnOnce(Carrier, &mut Vec<u8>),
         buf: &mut Vec<u8>,
     ) {
-        if kind != Kind::State && self.reports() {
-            let mut payload = kind.report_header().to_vec();
-            content(Carrier::Report, &mut payload);
-            let (sequence, source_id) = (self.next_report(), self.session.node_id());
-            return Report { sequence, source_id, extensions, payload: &payload }.encode(buf);
+        if !self.reports() {
+            return self.write_command((kind, extensions), content, buf);
         }
+        let mut payload = kind.report_header().to_vec();
+        content(Carrier::Report, &mut payload);
+        let (sequence, source_id) = (self.next_report(), self.session.node_id());
+        Report { sequence, source_id, extensions, payload: &payload }.encode(buf);
+    }
+
+    /// The same, whoever reads it.
+    pub(super) fn write_command(
+        &mut self,
+        (kind, extensions): (Kind, Extensions<'_>),
+        content: impl FnOnce(Carrier, &mut Vec<u8>),
+        buf: &mut Vec<u8>,
+    ) {
         let sender = self.next_fields();
         let mut bytes = kind.header().to_vec();
         content(Carrier::command(&sender), &mut bytes);

@@ -335,7 +335,7 @@ impl GroupNode {
     }
 
     fn write_brief(&mut self, key: ObjectKey, buf: &mut Vec<u8>) -> bool {
-        let Some(brief) = self.brief(key, true) else { return false };
+        let Some(brief) = self.brief(key, true, None) else { return false };
         let age = self.cache.get(key).map_or(Duration::ZERO, |cached| cached.age().at(self.now));
         let area = age::extensions(&[age]);
         let kind = (Kind::Brief, Extensions::parse(&area).unwrap_or_default());

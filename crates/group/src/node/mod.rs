@@ -47,6 +47,7 @@ use crate::{
     members::Members,
     pool::Pools,
     publisher::{PublishError, Publisher},
+    recent::Recent,
     relay::Relay,
     repairer::{OriginTiming, Repairer},
     round::Round,
@@ -78,6 +79,8 @@ const PROBE_MAX: Duration = Duration::from_secs(120);
 const PROBE_EACH: Duration = Duration::from_secs(12);
 /// Then intervals begin with a part of that, where they grow from a GRTT on otherwise: half of all probes came before.
 const PROBE_STEPS: u32 = 8;
+/// Objects answered for without their topic that are remembered: they are asked for again within seconds, if at all.
+const RETOLD_MAX: usize = 1024;
 /// Ceiling on the GRTT that a repairer reckons with: a forged one must not put it to sleep.
 const GRTT_MAX: Duration = Duration::from_secs(10);
 
@@ -117,6 +120,8 @@ pub struct GroupNode {
     equations: Equations,
     kept: Kept,
     relay: Relay,
+    /// Objects told to who asked, without their topic.
+    retold: Recent<ObjectKey, ()>,
     foresight: Foresight,
     round: Round,
     /// Longest time between two probes of a small group.
@@ -188,6 +193,7 @@ impl GroupNode {
             equations: Equations::default(),
             kept: Kept::default(),
             relay: Relay::default(),
+            retold: Recent::new(RETOLD_MAX),
             foresight: Foresight::new(now),
             round: Round::default(),
             asker: Asker::default(),

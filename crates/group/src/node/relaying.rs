@@ -81,10 +81,12 @@ impl GroupNode {
         let asked = self.next_repair().map(|((key, part), ..)| (key, part));
         let asked = asked.filter(|(key, part)| *part == Part::Info && self.is_short(*key));
         if let Some((key, _)) = asked {
-            return self.brief(key, true);
+            let like = self.like(key).filter(|like| self.is_likely_known(key, *like));
+            return self.brief(key, true, like);
         }
         while let Some(key) = self.relay.due(self.now) {
-            match self.brief(key, false) {
+            let like = self.like(key);
+            match self.brief(key, false, like) {
                 Some(brief) => return Some(brief),
                 None => self.relay.forget(key),
             }
@@ -92,13 +94,24 @@ impl GroupNode {
         None
     }
 
-    pub(super) fn brief(&mut self, key: ObjectKey, asked: bool) -> Option<Brief> {
+    pub(super) fn brief(
+        &mut self,
+        key: ObjectKey,
+        asked: bool,
+        like: Option<Like>,
+    ) -> Option<Brief> {
         let rumour = self.session.receiver().rumour(key.sender);
         let rumour = rumour.filter(|rumour| rumour.instance == key.instance)?;
-        // Who asks may be new here.
-        let like = if asked { None } else { self.like(key) };
         let info = self.cache.get(key)?.info.as_ref()?;
         Brief::new(asked, Rumour { newest: key.object, ..rumour }, info, like)
+    }
+
+    /// Whether who asks for an object is likely to have this one before it: nobody asks for that, and it is the first
+    /// answer.
+    fn is_likely_known(&self, key: ObjectKey, like: Like) -> bool {
+        let before = self.described_before(key, like.before);
+        let asked = |before| self.repairer.is_asked((before, Part::Info));
+        self.retold.get(&key).is_none() && before.is_some_and(|(before, _)| !asked(before))
     }
 
     /// An object of the same topic before it that others have had time to get.
@@ -158,6 +171,9 @@ impl GroupNode {
         self.relay.forget(key);
         let chance = (timing, &mut self.rng);
         if brief.asked {
+            if brief.like.is_some() {
+                self.retold.entry(&key, || ());
+            }
             self.stats.repairs_sent += 1;
             self.repairer.on_sent(self.now, (wanted, &Piece::Symbol(0), 1), bytes, chance);
         } else {
