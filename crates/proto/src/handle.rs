@@ -189,6 +189,12 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.on_own_repair(now, bytes));
     }
 
+    /// Another node was heard to repair a block of an object of this sender's, with a symbol or with a sum of several: of
+    /// what was asked for so much less is sent. Whoever does not hear that node asks again, and is then served in full.
+    pub fn on_repaired(&mut self, object: ObjectTransportId, block: u32, symbol: Option<u16>) {
+        self.with(|s, _| s.on_repaired(object, (block, symbol)));
+    }
+
     /// Holds data back (probes and roll calls still go), or lets it go.
     pub fn hold(&mut self, hold: bool) {
         self.with(|s, now| s.hold(now, hold));

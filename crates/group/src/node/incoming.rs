@@ -247,7 +247,7 @@ impl GroupNode {
         let Some(sender) = sender_of(message) else { return };
         let Some((wanted, symbol)) = piece_of(message) else { return };
         if sender.source_id == self.session.node_id() {
-            return;
+            return self.on_own_repaired(wanted, Some(symbol));
         }
         let new = self.session.receiver().accept(self.now, message, storage);
         self.take_events(storage);
@@ -256,12 +256,27 @@ impl GroupNode {
         self.on_term(wanted, symbol, storage);
     }
 
+    /// Somebody answers for this node itself.
+    fn on_own_repaired(&mut self, (key, part): Wanted, symbol: Option<u16>) {
+        let own = self.logs.get(&key.sender).is_some_and(|log| log.instance == key.instance);
+        if let Part::Block(block) = part
+            && own
+        {
+            self.session.sender().on_repaired(key.object, block, symbol);
+        }
+    }
+
     /// Somebody answers for an origin with all that it holds of a block.
     fn on_sum(&mut self, from: NodeId, sum: &Sum<'_>, storage: &mut dyn Storage) {
         self.stats.repairs_heard += 1;
         let sender = &sum.data.sender;
         if sender.source_id == self.session.node_id() {
-            return;
+            let key = ObjectKey {
+                sender: sender.source_id,
+                instance: sender.instance_id,
+                object: sum.data.object_transport_id,
+            };
+            return self.on_own_repaired((key, symbol_of(&sum.data).0), None);
         }
         let told = (&sum.data, &sum.of);
         let new = self.session.receiver().accept_combination(self.now, told, storage);

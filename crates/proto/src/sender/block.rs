@@ -78,12 +78,28 @@ pub(super) struct TransmitBlock {
     named: BTreeSet<u16>,
     /// So many were to be sent by name though there was parity.
     rather_named: u16,
+    helped: Helped,
+}
+
+/// Whether others repair a block in the sender's place. Who asked may not hear them: what they sent in one
+/// round is believed to have arrived, and in the next round nothing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Helped {
+    No,
+    Now,
+    Before,
 }
 
 impl TransmitBlock {
     /// A block whose pass brought `proactive` parity symbols.
     pub(super) fn new(proactive: u16) -> Self {
-        Self { parity_next: proactive, parity_pending: 0, named: BTreeSet::new(), rather_named: 0 }
+        Self {
+            parity_next: proactive,
+            parity_pending: 0,
+            named: BTreeSet::new(),
+            rather_named: 0,
+            helped: Helped::No,
+        }
     }
 
     pub(super) fn has_pending(&self) -> bool {
@@ -93,6 +109,7 @@ impl TransmitBlock {
     /// RFC 5740 5.4.2: fresh parity as long as it suffices for the neediest receiver, then what was
     /// named. Parity still pending serves the new demand, too: the greater counts, never the sum.
     pub(super) fn demand(&mut self, wanted: &BlockDemand, source: u16, parity: u16) {
+        self.helped = if self.helped == Helped::Now { Helped::Before } else { Helped::No };
         if self.parity_pending == 0 && self.takes_names(wanted, source) {
             return;
         }
@@ -120,6 +137,18 @@ impl TransmitBlock {
             self.named.extend(&wanted.named);
         }
         takes
+    }
+
+    /// Another node sent a symbol of it, or a sum: that need not be sent from here, unless it was not believed.
+    pub(super) fn on_repaired(&mut self, symbol: Option<u16>) -> bool {
+        if self.helped == Helped::Before {
+            return false;
+        }
+        self.helped = Helped::Now;
+        if symbol.is_none_or(|symbol| !self.named.remove(&symbol)) {
+            self.parity_pending = self.parity_pending.saturating_sub(1);
+        }
+        true
     }
 
     /// The named symbols once more, whatever parity is left.

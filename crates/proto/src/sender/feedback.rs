@@ -2,7 +2,9 @@
 
 use super::{
     CYCLE_BEYOND_BACKOFF, Sender,
+    cache::Found,
     demand::{Demand, Reading},
+    flight::Underway,
     receivers::{Heard, Report},
 };
 use crate::{
@@ -15,7 +17,9 @@ use crate::{
     time::{Duration, Time},
 };
 use alloc::vec::Vec;
-use fanfare_wire::{Ack, AckKind, Nack, NodeId, ext::Extensions, header::FeedbackFields};
+use fanfare_wire::{
+    Ack, AckKind, Nack, NodeId, ObjectTransportId, ext::Extensions, header::FeedbackFields,
+};
 
 /// Blocks that are asked for again wait when they are more than this part of what has been sent: who was there from the beginning is not held up by more than about 2 % then.
 const HISTORY_PART: u64 = 64;
@@ -195,6 +199,25 @@ impl Sender {
                 self.watermark.on_rewind(*ordinal);
             }
         }
+    }
+
+    /// Another node was heard to send a symbol of a block of ours, or a sum: who asked for that block is likely to have it
+    /// from there.
+    pub(crate) fn on_repaired(
+        &mut self,
+        object: ObjectTransportId,
+        (block, symbol): (u32, Option<u16>),
+    ) {
+        let Found::Cached(ordinal) = self.cache.find(object) else { return };
+        let Some(object) = self.cache.get_mut(ordinal) else { return };
+        if !object.on_repaired(block, symbol, &self.coding) {
+            return;
+        }
+        let source = symbol.filter(|symbol| *symbol < object.block_len(block));
+        let parity = u16::from(source.is_none());
+        let by = Underway { parity, sources: source.into_iter().collect() };
+        self.repair.on_repaired(ordinal, block, &by);
+        self.cache.refresh(ordinal);
     }
 
     /// A receiver acknowledges, reports, or answers the roll.

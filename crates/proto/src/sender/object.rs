@@ -399,6 +399,19 @@ impl TransmitObject {
         }
     }
 
+    /// Another node repairs a block: whether that serves in the place of what was asked for.
+    pub(super) fn on_repaired(&mut self, block: u32, symbol: Option<u16>, coding: &Coding) -> bool {
+        if block >= self.partition.blocks {
+            return false;
+        }
+        let state = self.block(block, coding);
+        let serves = state.on_repaired(symbol);
+        if !state.has_pending() {
+            self.pending.remove(&block);
+        }
+        serves
+    }
+
     fn block(&mut self, block: u32, coding: &Coding) -> &mut TransmitBlock {
         if self.blocks.len() >= BLOCKS_REMEMBERED && !self.blocks.contains_key(&block) {
             let idle = self.blocks.keys().find(|b| !self.pending.contains(b)).copied();

@@ -1,6 +1,6 @@
 //! The sender's repair cycle: collect requests, serve them together, hold off (RFC 5740 5.4.1).
 
-use super::demand::Demand;
+use super::{demand::Demand, flight::Underway};
 use crate::time::{Duration, Time};
 use alloc::vec::Vec;
 use fanfare_wire::NodeId;
@@ -87,6 +87,14 @@ impl RepairCycle {
         self.phase = Phase::Holdoff { until: now + timing.holdoff };
         self.askers.clear();
         Some(core::mem::take(&mut self.collected))
+    }
+
+    /// Another node repairs a block of this object.
+    pub(super) fn on_repaired(&mut self, ordinal: u64, block: u32, by: &Underway) {
+        let object = self.collected.objects.get_mut(&ordinal);
+        if let Some(wanted) = object.and_then(|object| object.symbols.get_mut(&block)) {
+            wanted.deduct(by);
+        }
     }
 
     /// A request of this receiver is among those collected.
