@@ -16,7 +16,7 @@ use fanfare_proto::{NodeId, ObjectKey, Time};
 /// A chance counts as its square: one who surely lacks it is worth more than two who may. A single node that would get it
 /// with a chance of seven in ten is worth a packet, and so is one that always did and is silent for longer than usual. Of 24
 /// vehicles on the move (`company`) 99.3 % have it in time.
-const WORTH: f32 = 0.45;
+const WORTH: f32 = 0.5;
 /// Who has it with this chance may be the one who passes it on.
 const HAS: f32 = 0.3;
 
