@@ -5,7 +5,7 @@
 
 use crate::shortage::{Shortage, count};
 use alloc::{collections::VecDeque, vec::Vec};
-use fanfare_proto::{Duration, ObjectKey, RunSet, Time};
+use fanfare_proto::{Duration, NodeId, ObjectKey, RunSet, Time};
 
 /// Requests by name that are kept apart: who asks besides counts when it lacks more than any of them.
 const ASKERS_MAX: usize = 16;
@@ -42,6 +42,8 @@ pub(crate) type Wanted = (ObjectKey, Part);
 /// What one NACK asks of one block; INFO is one symbol without a name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
+    /// Who asks: what it asked before counts no more.
+    pub(crate) from: Option<NodeId>,
     /// Symbols asked for as parity.
     pub(crate) unnamed: u16,
     /// Source symbols asked for by name.
@@ -132,6 +134,9 @@ impl Demand {
         if request.unnamed > 0 {
             self.unnamed = self.unnamed.max(fresh.saturating_add(request.unnamed));
         }
+        if let Some(from) = request.from {
+            self.on_done(from);
+        }
         if request.named == 0 {
             return;
         }
@@ -159,6 +164,7 @@ impl Demand {
         }
         let enough = parity.saturating_add(named);
         let mut asker = Shortage::new(names, enough);
+        asker.of = request.from.unwrap_or(NodeId::NONE);
         self.sums.iter().for_each(|(_, of)| asker.on_sum(of));
         if self.askers.len() >= ASKERS_MAX {
             let heard = self.parity;
@@ -171,6 +177,25 @@ impl Demand {
         {
             *most = asker;
         }
+    }
+
+    /// What this node asked for by name it no longer asks for.
+    pub(crate) fn on_done(&mut self, node: NodeId) {
+        let before = self.askers.len();
+        self.askers.retain(|asker| asker.of != node);
+        if self.askers.len() < before && before < ASKERS_MAX {
+            self.gather_names();
+        }
+    }
+
+    /// What those lack together who asked by name, and are known all.
+    fn gather_names(&mut self) {
+        self.names = RunSet::default();
+        let open = self.askers.iter().filter(|asker| asker.enough > self.parity);
+        for (first, end) in open.flat_map(|asker| asker.names().iter()) {
+            self.names.insert(first, end);
+        }
+        self.names_left = count(&self.names).saturating_add(self.parity);
     }
 
     /// A symbol of the block (of `len` source symbols) was heard, or sent.
@@ -227,12 +252,7 @@ impl Demand {
             }
         }
         if self.askers.len() < ASKERS_MAX {
-            self.names = RunSet::default();
-            let open = self.askers.iter().filter(|asker| asker.enough > self.parity);
-            for (first, end) in open.flat_map(|asker| asker.names().iter()) {
-                self.names.insert(first, end);
-            }
-            self.names_left = count(&self.names).saturating_add(self.parity);
+            self.gather_names();
         }
     }
 
@@ -321,6 +341,19 @@ mod tests {
         let mut names = RunSet::default();
         symbols.iter().for_each(|&s| names.insert(u64::from(s), u64::from(s) + 1));
         Request { names, named: symbols.len() as u16, ..Request::default() }
+    }
+
+    #[test]
+    fn who_asks_again_is_served_by_what_it_asks_for_now_and_others_as_before() {
+        let from = |node, request| Request { from: Some(NodeId(node)), ..request };
+        let mut demand = Demand::new(at(0));
+        demand.on_request(at(0), &from(1, named(&[0, 1, 2, 3, 4, 5])), GRTT);
+        demand.on_request(at(10), &from(2, named(&[9])), GRTT);
+        demand.on_request(at(5_000), &from(1, named(&[5])), GRTT);
+        let wanted = |demand: &Demand| (0..LEN).filter(|s| demand.is_named(*s)).collect::<Vec<_>>();
+        assert_eq!(wanted(&demand), [5, 9]);
+        demand.on_symbol(at(5_100), LEN, LEN);
+        assert!(!demand.is_open(), "one parity symbol serves both");
     }
 
     #[test]

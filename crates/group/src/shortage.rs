@@ -2,11 +2,13 @@
 
 use crate::rank::Rank;
 use alloc::collections::BTreeSet;
-use fanfare_proto::RunSet;
+use fanfare_proto::{NodeId, RunSet};
 
 /// One request by name.
 #[derive(Debug, Clone)]
 pub(crate) struct Shortage {
+    /// Who asked; [`NodeId::NONE`] where that does not matter.
+    pub(crate) of: NodeId,
     names: RunSet,
     /// It ends when so many parity symbols have been heard; what was named and heard is taken off.
     pub(crate) enough: u16,
@@ -18,7 +20,7 @@ pub(crate) struct Shortage {
 impl Shortage {
     /// Of these names, until `enough` parity symbols have been heard.
     pub(crate) fn new(names: RunSet, enough: u16) -> Self {
-        Self { names, enough, at_first: enough, sums: Rank::default() }
+        Self { of: NodeId::NONE, names, enough, at_first: enough, sums: Rank::default() }
     }
 
     /// It lacks these as well.

@@ -58,7 +58,7 @@ impl GroupNode {
             self.pool_requests(nack, &mut requests, timing);
         }
         for (wanted, request) in requests {
-            let request = Request { unheard, ..request };
+            let request = Request { unheard, from: Some(feedback.source_id), ..request };
             let lacking = match wanted.1 {
                 Part::Info => 0,
                 Part::Block(block) => match self.session.receiver().held(wanted.0, block) {
