@@ -17,7 +17,7 @@ const FADES: Duration = Duration::from_secs(5);
 /// What a node's having been heard just now adds to its share, of what lacks, and its having been silent takes away. More
 /// serves fewer, and leaves the others to requests: tried on `company`, seeds 1 to 15.
 const RISES: f32 = 0.2;
-const FALLS: f32 = 0.35;
+const FALLS: f32 = 0.28;
 
 /// A share as it is told: so many sevenths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

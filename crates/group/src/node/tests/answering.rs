@@ -1,7 +1,7 @@
 //! What others ask of a publisher that hears them: sums over its short messages.
 
 use super::*;
-use crate::{frame::Frame, mixture::Class};
+use crate::{frame::Frame, mixture::Class, nack};
 use alloc::rc::Rc;
 use core::cell::Cell;
 
@@ -115,6 +115,7 @@ fn who_has_some_of_the_sums_asks_only_for_what_does_not_follow() {
         bus.subscribe(node, "#");
     }
     bus.run(10, &mut none);
+    (0..3).for_each(|node| bus.hear_plain(node));
     for n in 0..MANY {
         bus.publish(0, "a", &bytes(400 - n % 40), Options::default());
     }
@@ -122,7 +123,13 @@ fn who_has_some_of_the_sums_asks_only_for_what_does_not_follow() {
     let (asked, count) = (Rc::new(Cell::new(Vec::new())), Rc::new(Cell::new(0)));
     let told = asked.clone();
     bus.run(30, &mut move |from, to, message| {
-        if let (Message::Nack(nack), 1, 0) = (message, from, to) {
+        let nack = match Frame::of(message) {
+            Some((Frame::Nack(bytes), _)) => nack::expand(NodeId(2), bytes),
+            _ => None,
+        };
+        if let (Some(Ok(Message::Nack(nack))), 1, 0) =
+            (nack.as_ref().map(|nack| Message::parse(nack)), from, to)
+        {
             let ranges =
                 nack.requests.iter().flat_map(|request| request.ranges().collect::<Vec<_>>());
             let named = ranges

@@ -135,6 +135,7 @@ fn who_names_the_same_object_again_and_again_has_no_more_of_it_looked_at() {
 #[test]
 fn no_nack_is_longer_than_a_frame_even_of_what_cannot_be_read() {
     let (mut bus, key) = bus_with_object();
+    bus.hear_plain(1);
     let frame_max = bus.nodes[1].0.config.frame_max;
     let stranger = ObjectKey { sender: NodeId(77), ..key };
     for key in [key, stranger] {

@@ -244,10 +244,13 @@ fn who_is_heard_by_somebody_again_sends_no_sums_ahead_any_more() {
 }
 
 /// What one that gets every second symbol of forty messages, and no sum, asks for each time: in frames, and in NACKs.
-fn asked_of_many(lost: impl Fn(&Message<'_>) -> bool) -> [Vec<(usize, usize)>; 2] {
+fn asked_of_many(plain: bool, lost: impl Fn(&Message<'_>) -> bool) -> [Vec<(usize, usize)>; 2] {
     let mut bus = Bus::new(3);
     bus.subscribe(2, "#");
     bus.run(10, &mut |_, to, message| to == 0 || lost(message));
+    if plain {
+        bus.hear_plain(2);
+    }
     publish(&mut bus, 40, 6_000);
     let asks = Rc::new(RefCell::new([Vec::new(), Vec::new()]));
     let (told, mut symbols) = (asks.clone(), 0);
@@ -272,14 +275,15 @@ fn asked_of_many(lost: impl Fn(&Message<'_>) -> bool) -> [Vec<(usize, usize)>; 2
 
 #[test]
 fn who_lacks_more_than_one_nack_can_name_asks_for_all_of_it_in_a_short_frame() {
-    let [frames, _] = asked_of_many(|_| false);
+    let [frames, _] = asked_of_many(false, |_| false);
     let most = frames.iter().max().unwrap();
     assert!(most.0 >= 240 && most.1 <= 400, "{frames:?}");
 }
 
 #[test]
-fn what_is_asked_for_of_who_has_not_told_whom_it_hears_fits_into_a_frame() {
-    let [frames, nacks] = asked_of_many(|message| matches!(frame(message), Some(Frame::State(_))));
+fn beside_a_plain_node_what_is_asked_of_who_has_not_told_whom_it_hears_fits_into_a_frame() {
+    let states = |message: &Message<'_>| matches!(frame(message), Some(Frame::State(_)));
+    let [frames, nacks] = asked_of_many(true, states);
     let most = nacks.iter().max().unwrap();
     assert!(frames.is_empty() && most.0 > 100 && most.1 <= 1400, "{nacks:?}");
 }

@@ -62,6 +62,12 @@ impl Bus {
         Self { now: Time::ZERO, nodes: (0..count).map(node).collect(), events, sent, bytes }
     }
 
+    /// A plain NORM node is heard there, so that frames go in commands, and NACKs as they are.
+    fn hear_plain(&mut self, node: usize) {
+        let (events, stats) = (&mut VecDeque::new(), &mut GroupStats::default());
+        self.nodes[node].0.members.on_heard(self.now, NodeId(77), events, stats);
+    }
+
     fn subscribe(&mut self, node: usize, filter: &str) -> SubscriptionId {
         let subscription = Subscription::new(Filter::new(filter).unwrap());
         self.nodes[node].0.subscribe(self.now, subscription)
