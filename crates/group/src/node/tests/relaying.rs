@@ -94,6 +94,51 @@ fn who_does_not_know_the_topic_of_what_is_passed_on_asks_for_it() {
     assert_eq!(bus.nodes[2].0.stats().topics_unknown, 1);
 }
 
+/// How what is passed on to the third of a row travels: whether in a report. Whether the second has heard a plain node.
+fn in_reports(plain: bool) -> Vec<bool> {
+    let mut bus = row_of(3);
+    if plain {
+        bus.hear_plain(1);
+    }
+    bus.publish(0, "a", b"first", Options::default());
+    let told = Rc::new(RefCell::new(Vec::new()));
+    let seen = told.clone();
+    bus.run(10, &mut move |from, to, message| {
+        if let (Some((Frame::Brief(_), _)), (1, 2)) = (Frame::of(message), (from, to)) {
+            seen.borrow_mut().push(matches!(message, Message::Report(_)));
+        }
+        row(from, to, message)
+    });
+    assert_eq!(bus.topics(2), [("a", 0)]);
+    told.take()
+}
+
+#[test]
+fn frames_are_reports_but_commands_where_a_plain_node_is_heard() {
+    assert_eq!((in_reports(false), in_reports(true)), (vec![true], vec![false]));
+}
+
+#[test]
+fn who_asks_for_one_message_is_told_no_topic_until_it_asks_again() {
+    let mut bus = row_of(3);
+    bus.publish(0, "a", b"first", Options::default());
+    bus.run(20, &mut row);
+    bus.publish(0, "a", b"second", Options::default());
+    let told = Rc::new(RefCell::new(Vec::new()));
+    let seen = told.clone();
+    // What is passed on, and the first two answers, are lost.
+    bus.run(120, &mut move |from, to, message| {
+        let mut lost = false;
+        if let (Some((Frame::Brief(bytes), _)), (1, 2)) = (Frame::of(message), (from, to)) {
+            let asked = bytes[0] & 0x01 != 0;
+            seen.borrow_mut().extend(Some(bytes[0] & 0x10 == 0).filter(|_| asked));
+            lost = !asked || seen.borrow().len() <= 2;
+        }
+        row(from, to, message) || lost
+    });
+    assert_eq!((told.take(), bus.topics(2)), (vec![false, true, true], vec![("a", 0), ("a", 1)]));
+}
+
 /// Whether it is an announcement, or a message alone that is passed on and was not asked for.
 fn is_unasked(message: &Message<'_>) -> bool {
     match Frame::of(message) {

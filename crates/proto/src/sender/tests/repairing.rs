@@ -249,6 +249,25 @@ fn a_receiver_whose_buffer_runs_over_slows_the_sender_whatever_its_rate() {
 }
 
 #[test]
+fn what_others_repair_is_left_out_but_who_asks_again_is_believed() {
+    let mut hand = sent();
+    let object = ObjectTransportId(0);
+    let repaired = |hand: &mut Hand| {
+        hand.sender.on_repaired(object, (0, Some(1)));
+        hand.sender.on_repaired(object, (0, None));
+    };
+    hand.ask(2, 0, 0..3);
+    repaired(&mut hand);
+    assert_eq!(data(&hand.run(ms(1_000))), [(0, 8)]);
+    hand.ask(2, 0, 0..3);
+    repaired(&mut hand);
+    assert_eq!(data(&hand.run(ms(1_000))), [(0, 9), (0, 10), (0, 11)], "it did not hear them");
+    hand.sender.on_repaired(object, (77, Some(1)));
+    hand.sender.on_repaired(ObjectTransportId(9), (0, None));
+    assert_eq!(data(&hand.run(ms(1_000))), []);
+}
+
+#[test]
 fn who_is_evicted_is_neither_heard_nor_waited_for() {
     let mut hand = sent();
     hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
