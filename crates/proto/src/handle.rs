@@ -109,6 +109,11 @@ impl SenderHandle<'_> {
         self.with(|s, _| s.set_flushes_infos(flushes));
     }
 
+    /// Each flush has so many messages from now on, at least one ([`crate::SenderConfig::robust_factor`]).
+    pub fn set_flushes(&mut self, flushes: u32) {
+        self.with(|s, _| s.set_flushes(flushes));
+    }
+
     /// After the first few, probes are at least `min` apart from now on, or what was configured, and settle at intervals
     /// of at most `max` ([`crate::SenderConfig::probe_max`]).
     pub fn set_probe_range(&mut self, min: Duration, max: Duration) {

@@ -31,6 +31,9 @@ struct Shortening {
     blocks: BTreeMap<(u16, u32), usize>,
 }
 
+/// Of so few others each NACK counts that tells its sender the round trip, which one in few bytes does not.
+const FEW: usize = 10;
+
 impl GroupNode {
     /// A NACK of this node's own as it is to be sent; `None` when it is right as it is.
     pub(super) fn own_nack(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
@@ -118,7 +121,7 @@ impl GroupNode {
     fn condensed(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
         let (publisher, own) = (nack.feedback.server_id, self.session.node_id());
         let limiting = nack.extensions.cc().is_some_and(|cc| cc.flags.has(CcFlags::CLR));
-        let all_read = self.reports() && !limiting;
+        let all_read = self.reports() && !limiting && self.members.len() > FEW;
         let unheard = self.members.is_unheard(publisher, own);
         if !all_read && !self.members.hears_nobody(publisher) && !unheard {
             return None;

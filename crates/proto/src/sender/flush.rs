@@ -26,6 +26,11 @@ impl Flush {
         Self { robust: robust.max(1), state: State::Done }
     }
 
+    /// So many messages each from now on.
+    pub(super) fn set_robust(&mut self, robust: u32) {
+        self.robust = robust.max(1);
+    }
+
     /// DATA or INFO went out: the count starts again, once there is nothing more to send.
     pub(super) fn on_sent(&mut self, now: Time) {
         self.state = State::Flushing { left: self.robust, next: now };
@@ -73,7 +78,7 @@ impl Flush {
     /// Flushes since something was sent.
     pub(super) fn sent(&self) -> u32 {
         match self.state {
-            State::Flushing { left, .. } => self.robust - left,
+            State::Flushing { left, .. } => self.robust.saturating_sub(left),
             State::Done | State::Lingering { .. } => self.robust,
         }
     }

@@ -409,6 +409,11 @@ impl Sender {
         self.flushes_infos = flushes;
     }
 
+    /// Messages of each flush.
+    pub(crate) fn set_flushes(&mut self, flushes: u32) {
+        self.flush.set_robust(flushes);
+    }
+
     /// The shortest interval of probes after the first few, and the longest.
     pub(crate) fn set_probe_range(&mut self, min: Duration, max: Duration) {
         self.config.probe_max = max;
