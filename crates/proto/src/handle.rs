@@ -200,6 +200,11 @@ impl SenderHandle<'_> {
         self.with(|s, _| s.on_repaired(object, (block, symbol)));
     }
 
+    /// Another node was heard to say the NORM_INFO of an object of this sender's in its place: the same.
+    pub fn on_info_repaired(&mut self, object: ObjectTransportId) {
+        self.with(|s, _| s.on_info_repaired(object));
+    }
+
     /// Holds data back (probes and roll calls still go), or lets it go.
     pub fn hold(&mut self, hold: bool) {
         self.with(|s, now| s.hold(now, hold));

@@ -51,6 +51,8 @@ impl GroupNode {
             true => self.write_frame(kind, content, buf),
             false => self.write_command(kind, content, buf),
         }
+        // Beyond its rate a sender's link may have no room for it: what queues up there tells a longer round trip.
+        self.session.sender().on_spoken(buf.len());
         self.stats.states_sent += 1;
         self.stats.state_bytes_sent += buf.len() as u64;
         true

@@ -117,13 +117,18 @@ impl GroupNode {
         Some((fec_id, field))
     }
 
-    /// A NACK of this node's own in fewer bytes, where its publisher would not hear it anyway.
+    /// A NACK of this node's own in fewer bytes, where its publisher would not hear it anyway. Where there is nobody but
+    /// the publisher it goes as it is: it is in vain, or the first that tells it the round trip. Who announces nothing says
+    /// nothing that is not NORM.
     fn condensed(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
         let (publisher, own) = (nack.feedback.server_id, self.session.node_id());
         let limiting = nack.extensions.cc().is_some_and(|cc| cc.flags.has(CcFlags::CLR));
         let all_read = self.reports() && !limiting && self.members.len() > FEW;
         let unheard = self.members.is_unheard(publisher, own);
         if !all_read && !self.members.hears_nobody(publisher) && !unheard {
+            return None;
+        }
+        if !self.config.announces || self.members.len() <= 1 {
             return None;
         }
         let coding = self.coding_of(nack)?;

@@ -256,13 +256,15 @@ impl GroupNode {
         self.on_term(wanted, symbol, storage);
     }
 
-    /// Somebody answers for this node itself.
+    /// Somebody answers for this node itself; plain NORM nodes, which may be who asked, read none of it.
     fn on_own_repaired(&mut self, (key, part): Wanted, symbol: Option<u16>) {
         let own = self.logs.get(&key.sender).is_some_and(|log| log.instance == key.instance);
-        if let Part::Block(block) = part
-            && own
-        {
-            self.session.sender().on_repaired(key.object, block, symbol);
+        if !own || !self.members.are_in_group() {
+            return;
+        }
+        match part {
+            Part::Block(block) => self.session.sender().on_repaired(key.object, block, symbol),
+            Part::Info => self.session.sender().on_info_repaired(key.object),
         }
     }
 
@@ -296,10 +298,14 @@ impl GroupNode {
     fn on_brief(&mut self, from: NodeId, brief: &Brief, storage: &mut dyn Storage) {
         self.stats.repairs_heard += 1;
         let rumour = &brief.rumour;
+        let key = brief.key();
         if rumour.sender == self.session.node_id() {
+            // What is passed on unasked is for others than who asks.
+            if brief.asked {
+                self.on_own_repaired((key, Part::Info), None);
+            }
             return;
         }
-        let key = brief.key();
         let had = self.is_short(key);
         let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
         let voice = if brief.asked { Voice::Repairer } else { Voice::Relay };

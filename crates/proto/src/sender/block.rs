@@ -2,6 +2,7 @@
 
 use super::{
     flight::Underway,
+    helped::Helped,
     object::{Part, Piece, Purpose},
 };
 use alloc::collections::BTreeSet;
@@ -81,15 +82,6 @@ pub(super) struct TransmitBlock {
     helped: Helped,
 }
 
-/// Whether others repair a block in the sender's place. Who asked may not hear them: what they sent in one
-/// round is believed to have arrived, and in the next round nothing is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Helped {
-    No,
-    Now,
-    Before,
-}
-
 impl TransmitBlock {
     /// A block whose pass brought `proactive` parity symbols.
     pub(super) fn new(proactive: u16) -> Self {
@@ -98,7 +90,7 @@ impl TransmitBlock {
             parity_pending: 0,
             named: BTreeSet::new(),
             rather_named: 0,
-            helped: Helped::No,
+            helped: Helped::default(),
         }
     }
 
@@ -109,7 +101,7 @@ impl TransmitBlock {
     /// RFC 5740 5.4.2: fresh parity as long as it suffices for the neediest receiver, then what was
     /// named. Parity still pending serves the new demand, too: the greater counts, never the sum.
     pub(super) fn demand(&mut self, wanted: &BlockDemand, source: u16, parity: u16) {
-        self.helped = if self.helped == Helped::Now { Helped::Before } else { Helped::No };
+        self.helped.on_demand();
         if self.parity_pending == 0 && self.takes_names(wanted, source) {
             return;
         }
@@ -141,10 +133,9 @@ impl TransmitBlock {
 
     /// Another node sent a symbol of it, or a sum: that need not be sent from here, unless it was not believed.
     pub(super) fn on_repaired(&mut self, symbol: Option<u16>) -> bool {
-        if self.helped == Helped::Before {
+        if !self.helped.on_repaired() {
             return false;
         }
-        self.helped = Helped::Now;
         if symbol.is_none_or(|symbol| !self.named.remove(&symbol)) {
             self.parity_pending = self.parity_pending.saturating_sub(1);
         }

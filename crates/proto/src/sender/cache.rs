@@ -328,6 +328,19 @@ pub(super) mod tests {
         cache
     }
 
+    /// So many objects that are all INFO.
+    pub(in super::super) fn described(coding: &Coding, count: usize) -> Cache {
+        let mut cache = Cache::new(4, u64::MAX);
+        for _ in 0..count {
+            let object = cache.next_id();
+            let key = ObjectKey { sender: NodeId(1), instance: InstanceId(1), object };
+            let partition = coding.partition(0).unwrap();
+            let info = Some(alloc::vec![1]);
+            cache.push(TransmitObject::new(Time::ZERO, key, ObjectKind::Data, partition, info));
+        }
+        cache
+    }
+
     fn sent(cache: &mut Cache, coding: &Coding, now: Time) {
         while let Some(ordinal) = cache.first_new() {
             let object = cache.get_mut(ordinal).unwrap();

@@ -172,7 +172,10 @@ impl Reading {
         cache: &Cache,
     ) {
         if level.has(RepairLevel::OBJECT) && !level.has(RepairLevel::SEGMENT) {
-            return self.objects(span, cache);
+            return self.objects(span, cache, |wanted| wanted.whole = true);
+        }
+        if level.0 == RepairLevel::INFO && span.objects.0 != span.objects.1 {
+            return self.objects(span, cache, |_| {});
         }
         if span.objects.0 != span.objects.1 {
             self.ignored += 1;
@@ -205,8 +208,9 @@ impl Reading {
         None
     }
 
-    /// A range of objects is met with the cache: it may span half the number space.
-    fn objects(&mut self, span: &Span, cache: &Cache) {
+    /// A range of objects is met with the cache: it may span half the number space. The INFO of each is wanted in any
+    /// case: an object is not whole without it, and one without content is all INFO.
+    fn objects(&mut self, span: &Span, cache: &Cache, want: impl Fn(&mut ObjectDemand)) {
         let (first, last) = span.objects;
         if first != last && !first.precedes(last) {
             self.ignored += 1;
@@ -215,8 +219,7 @@ impl Reading {
         let mut served = 0;
         for (ordinal, object) in cache.range(first, last) {
             let wanted = self.demand.objects.entry(ordinal).or_default();
-            wanted.whole = true;
-            // An object is not whole without its INFO, and one without content is all INFO.
+            want(wanted);
             wanted.info |= object.info.is_some();
             served += 1;
         }
@@ -370,6 +373,19 @@ pub(super) mod tests {
         });
         assert_eq!(reading.demand.objects.len(), 2);
         assert_eq!(reading.gone, [first]);
+    }
+
+    #[test]
+    fn a_range_of_infos_asks_for_each_and_for_nothing_else() {
+        let coding = coding(4, 2, 0);
+        let cache = super::super::cache::tests::described(&coding, 3);
+        let reading = read(&cache, &coding, |w| {
+            let level = RepairLevel(RepairLevel::INFO);
+            w.range(level, (ObjectTransportId(1), ObjectTransportId(2)), id(0, 0), id(0, 0));
+        });
+        assert_eq!(reading.ignored, 0);
+        let wanted: Vec<_> = reading.demand.objects.values().map(|o| (o.info, o.whole)).collect();
+        assert_eq!(wanted, [(true, false); 2]);
     }
 
     #[test]

@@ -220,6 +220,16 @@ impl Sender {
         self.cache.refresh(ordinal);
     }
 
+    /// The same of the NORM_INFO of an object.
+    pub(crate) fn on_info_repaired(&mut self, object: ObjectTransportId) {
+        let Found::Cached(ordinal) = self.cache.find(object) else { return };
+        let gathered = self.repair.has_info(ordinal);
+        if self.cache.get_mut(ordinal).is_some_and(|object| object.on_info_repaired(gathered)) {
+            self.repair.on_info_repaired(ordinal);
+            self.cache.refresh(ordinal);
+        }
+    }
+
     /// A receiver acknowledges, reports, or answers the roll.
     pub(crate) fn on_ack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, ack: &Ack<'_>) {
         if self.hear(ctx, meta, &ack.feedback, &ack.extensions, Heard::Ack).is_none() {

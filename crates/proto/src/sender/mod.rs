@@ -29,6 +29,7 @@ mod feedback;
 mod flight;
 mod flush;
 mod grtt;
+mod helped;
 mod infos;
 mod object;
 mod pace;

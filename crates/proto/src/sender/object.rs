@@ -8,6 +8,7 @@ use super::{
     block_ranges::BlockRanges,
     coding::Coding,
     demand::ObjectDemand,
+    helped::Helped,
     row::Row,
 };
 use crate::{
@@ -98,6 +99,7 @@ pub(super) struct TransmitObject {
     /// The flush after its last transmission ended then.
     pub(super) flushed: Option<Time>,
     info_repair: bool,
+    info_helped: Helped,
     repeats: BlockRanges,
     blocks: BTreeMap<u32, TransmitBlock>,
     pending: BTreeSet<u32>,
@@ -128,6 +130,7 @@ impl TransmitObject {
             active: now,
             flushed: None,
             info_repair: false,
+            info_helped: Helped::default(),
             repeats: BlockRanges::default(),
             blocks: BTreeMap::new(),
             pending: BTreeSet::new(),
@@ -300,6 +303,13 @@ impl TransmitObject {
         self.info_repair |= self.info.is_some() && !self.info_pending;
     }
 
+    /// Another node says it while it waits, or requests for it are gathered: whether it need not be said from here.
+    pub(super) fn on_info_repaired(&mut self, gathered: bool) -> bool {
+        let believed = (gathered || self.info_repair) && self.info_helped.on_repaired();
+        self.info_repair &= !believed;
+        believed
+    }
+
     /// That has gone out, in other words.
     pub(super) fn on_info_said(&mut self, now: Time) {
         self.info_repair = false;
@@ -308,6 +318,7 @@ impl TransmitObject {
 
     /// Takes over what was asked for. Parts that the pass has yet to reach need no repair.
     pub(super) fn demand(&mut self, demand: &ObjectDemand, coding: &Coding) {
+        self.info_helped.on_demand();
         if demand.info {
             self.repair_info();
         }

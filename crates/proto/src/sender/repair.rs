@@ -97,6 +97,18 @@ impl RepairCycle {
         }
     }
 
+    /// Whether its INFO is among what was collected.
+    pub(super) fn has_info(&self, ordinal: u64) -> bool {
+        self.collected.objects.get(&ordinal).is_some_and(|wanted| wanted.info)
+    }
+
+    /// Another node says its INFO.
+    pub(super) fn on_info_repaired(&mut self, ordinal: u64) {
+        if let Some(wanted) = self.collected.objects.get_mut(&ordinal) {
+            wanted.info = false;
+        }
+    }
+
     /// A request of this receiver is among those collected.
     pub(super) fn on_asker(&mut self, node: NodeId) {
         let collecting = matches!(self.phase, Phase::Aggregating { .. });

@@ -68,3 +68,29 @@ fn objects_with_bytes_are_none_of_the_drivers() {
     hand.sender.take_info_repair(hand.now, OBJECT);
     assert_eq!(infos(&hand.run(ms(50))), [0]);
 }
+
+#[test]
+fn what_others_say_in_its_place_is_left_out_but_who_asks_again_is_believed() {
+    let others_say = |hand: &mut Hand, objects: &[u16]| {
+        for object in objects {
+            hand.sender.on_info_repaired(ObjectTransportId(*object));
+        }
+    };
+    let ask = |hand: &mut Hand, object: u16| {
+        hand.nack(2, false, |w| {
+            let level = RepairLevel(RepairLevel::INFO);
+            assert!(w.item(level, ObjectTransportId(object), id(0, 0)));
+        });
+    };
+    let mut hand = asked();
+    others_say(&mut hand, &[0, 1, 77]);
+    assert_eq!(infos(&hand.run(ms(1_000))), [2], "while requests are gathered");
+    ask(&mut hand, 0);
+    others_say(&mut hand, &[0]);
+    assert_eq!(infos(&hand.run(ms(1_000))), [0], "it did not hear them");
+    ask(&mut hand, 1);
+    hand.now = hand.now + hand.sender.gathering();
+    assert_eq!(pending(&mut hand), [1], "what was said when nobody asked helps nobody now");
+    others_say(&mut hand, &[1]);
+    assert_eq!(infos(&hand.run(ms(1_000))), [], "while it waits for its turn");
+}
