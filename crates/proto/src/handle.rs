@@ -132,6 +132,12 @@ impl SenderHandle<'_> {
         self.session.sender.as_ref().is_some_and(Sender::has_new)
     }
 
+    /// Whether a short object that came while nothing waited is to go now, before repairs.
+    #[must_use]
+    pub fn has_prompt(&self) -> bool {
+        self.session.sender.as_ref().is_some_and(Sender::has_prompt)
+    }
+
     /// Keeps at most so many bytes of computed parity from now on, or one symbol.
     pub fn set_parity_cache(&mut self, max: usize) {
         self.with(|s, _| s.set_parity_cache(max));

@@ -94,10 +94,12 @@ impl GroupNode {
         next.into_iter().chain(self.round.due(self.patience())).min()
     }
 
-    /// The next sum for those who asked, within the sender's rate and before what is new.
+    /// The next sum for those who asked, within the sender's rate and before what is new, but for a message that came
+    /// while nothing waited.
     pub(super) fn poll_answer(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
         let until = self.now + self.session.sender().grtt();
         while self.session.next_turn() <= self.now
+            && !self.session.sender().has_prompt()
             && let Some(of) = self.round.poll(until)
         {
             let terms = of.iter().map(|index| (index & 0xffff) as u32);

@@ -47,6 +47,8 @@ pub(super) struct Cache {
     repairs: BTreeSet<u64>,
     /// Those of them of which more than whole blocks is wanted.
     urgent: BTreeSet<u64>,
+    /// The last that came while nothing new waited.
+    prompt: Option<u64>,
     /// An object found no room: purge as soon as one may go.
     wanted: bool,
 }
@@ -64,6 +66,7 @@ impl Cache {
             turns: BTreeSet::new(),
             repairs: BTreeSet::new(),
             urgent: BTreeSet::new(),
+            prompt: None,
             wanted: false,
         }
     }
@@ -76,6 +79,9 @@ impl Cache {
     /// Takes an object in, under [`Self::next_id`]. The caller has made room.
     pub(super) fn push(&mut self, object: TransmitObject) {
         self.bytes = self.bytes.saturating_add(object.size());
+        if self.new.is_empty() {
+            self.prompt = Some(self.next);
+        }
         self.objects.insert(self.next, object);
         self.refresh(self.next);
         self.next += 1;
@@ -175,6 +181,14 @@ impl Cache {
 
     pub(super) fn first_new(&self) -> Option<u64> {
         self.turns.first().map(|(_, ordinal)| *ordinal)
+    }
+
+    /// Whether what waits to be sent first is one message that came while nothing waited: it goes before repairs, however
+    /// many were asked for. Of a sender that always has more to send none is such a one.
+    pub(super) fn is_prompt(&self) -> bool {
+        let first = self.first_new().filter(|first| self.prompt == Some(*first));
+        let object = first.and_then(|first| self.objects.get(&first));
+        object.is_some_and(|object| object.partition.object_size == 0)
     }
 
     pub(super) fn first_repair(&self) -> Option<u64> {

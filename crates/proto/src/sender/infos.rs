@@ -39,6 +39,11 @@ impl Sender {
         !self.held && self.cache.has_new()
     }
 
+    /// Whether a short object is to be sent before repairs.
+    pub(crate) fn has_prompt(&self) -> bool {
+        !self.held && !self.eot.has_begun() && self.cache.is_prompt()
+    }
+
     /// How long requests are gathered.
     pub(crate) fn gathering(&self) -> Duration {
         self.cycle_timing().aggregate

@@ -32,7 +32,7 @@ const FAST: Bitrate = Bitrate::mbps(100);
 impl Sender {
     /// Repairs before new data, as far as their share goes; an object that cannot be read leaves.
     pub(super) fn speak_object(&mut self, ctx: &mut Context<'_>, out: &mut Vec<u8>) -> bool {
-        let new_first = self.share.new_first() && self.cache.has_new();
+        let new_first = self.share.new_first() && self.cache.has_new() || self.cache.is_prompt();
         let repair = self.cache.first_repair().filter(|_| !new_first);
         let Some(ordinal) = repair.or_else(|| self.cache.first_new()) else { return false };
         let Some(object) = self.cache.get_mut(ordinal) else { return false };

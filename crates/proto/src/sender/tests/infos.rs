@@ -94,3 +94,15 @@ fn what_others_say_in_its_place_is_left_out_but_who_asks_again_is_believed() {
     others_say(&mut hand, &[1]);
     assert_eq!(infos(&hand.run(ms(1_000))), [], "while it waits for its turn");
 }
+
+#[test]
+fn a_message_that_comes_while_nothing_waits_goes_before_repairs_and_no_other_does() {
+    let mut hand = asked();
+    hand.now = hand.now + hand.sender.gathering();
+    assert_eq!(pending(&mut hand), [0, 2]);
+    assert!(!hand.sender.has_prompt());
+    hand.enqueue(0, Some(b"i"));
+    hand.enqueue(0, Some(b"i"));
+    assert!(hand.sender.has_prompt());
+    assert_eq!(infos(&hand.run(ms(300))), [3, 0, 2, 4]);
+}
