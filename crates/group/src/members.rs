@@ -31,6 +31,8 @@ const SHARE_LEFT: f32 = 0.2;
 const KNOWN_AFTER: u32 = 8;
 /// Messages in a row that may have been lost; more is another life, or a forgery.
 const SKIPPED_MAX: i32 = 256;
+/// Nodes that went without a word, remembered at once: as soon as one of them is back, so are the others, most likely.
+const LOST_MAX: usize = 64;
 /// What comes within this time is one word.
 const WORD: Duration = Duration::from_secs(1);
 /// Who is silent for so many of its usual silences is not heard at present.
@@ -53,6 +55,8 @@ pub(crate) enum Count {
 #[derive(Debug)]
 struct Member {
     heard: Time,
+    /// When it came: who spoke before may not have heard it by then.
+    since: Time,
     /// How many words of all will have been heard when it is missed.
     words: u64,
     /// The numbers of its last message as a sender and of its last report, and the share of them that arrives here.
@@ -79,6 +83,8 @@ struct Member {
     told: Option<Time>,
     /// It says to hear nobody.
     alone: bool,
+    /// It has said good-bye.
+    leaves: bool,
 }
 
 impl Member {
@@ -89,6 +95,7 @@ impl Member {
         let (told, alone) = (None, false);
         Self {
             heard: now,
+            since: now,
             words,
             sequences,
             share,
@@ -103,6 +110,7 @@ impl Member {
             in_group: false,
             told,
             alone,
+            leaves: false,
         }
     }
     /// One of its messages, of those that are counted so.
@@ -133,7 +141,7 @@ impl Member {
             let mean = self.silence.map_or(silence, |mean| (mean * 3 + silence) / 4);
             self.silence = Some(mean.max(silence));
         }
-        (self.heard, self.words) = (now, words);
+        (self.heard, self.words, self.leaves) = (now, words, false);
         silence >= WORD
     }
     /// How long it is silent as a rule.
@@ -177,6 +185,8 @@ pub(crate) struct Members {
     members: BTreeMap<NodeId, Member>,
     /// When each was last heard.
     heard: Timetable<NodeId, Time>,
+    /// Group nodes that went without good-bye, and when each was last heard.
+    lost: BTreeMap<NodeId, Time>,
     /// Who says to hear a node: their lists the other way round.
     heard_by: BTreeMap<NodeId, Shares>,
     /// The last one named in an announcement: lists that do not fit go round.
@@ -188,8 +198,8 @@ pub(crate) struct Members {
 impl Members {
     /// Nodes of which nothing is heard for `life` have left.
     pub(crate) fn new(own: NodeId, life: Duration) -> Self {
-        let (members, heard, heard_by) = Default::default();
-        Self { own, life, members, heard, heard_by, named: NodeId::NONE, words: 0 }
+        let (members, heard, lost, heard_by) = Default::default();
+        Self { own, life, members, heard, lost, heard_by, named: NodeId::NONE, words: 0 }
     }
 
     /// Something was heard of `node`.
@@ -211,10 +221,23 @@ impl Members {
             stats.members_dropped += u64::from(node != self.own);
             return Heard::Still;
         }
+        self.lost.remove(&node);
         self.members.insert(node, Member::new(now, self.words + patience));
         self.heard.set(node, Some(now));
         events.push_back(Event::Joined { node });
         Heard::First
+    }
+
+    /// It said good-bye.
+    pub(crate) fn on_goodbye(&mut self, node: NodeId) {
+        if let Some(member) = self.members.get_mut(&node) {
+            member.leaves = true;
+        }
+    }
+
+    /// For how long the group node has been missing that went last, of those that may come back.
+    pub(crate) fn absence(&self, now: Time) -> Option<Duration> {
+        self.lost.values().max().map(|heard| now.since(*heard))
     }
 
     /// It sent a message with this number.
@@ -351,10 +374,13 @@ impl Members {
         near.any(|(_, member)| member.hears.without(&served).next().is_some())
     }
 
-    /// Whether one node says whom it hears, and the other is not among them.
+    /// Whether one node says whom it hears, and the other is not among them, though it was here by then.
     pub(crate) fn is_unheard(&self, by: NodeId, node: NodeId) -> bool {
-        let lists = self.members.get(&by).map(|member| &member.hears);
-        lists.is_some_and(|hears| !hears.is_empty() && !hears.contains(node))
+        let since = self.members.get(&node).map(|member| member.since);
+        self.members.get(&by).is_some_and(|by| {
+            let missing = !by.hears.is_empty() && !by.hears.contains(node);
+            missing && since.is_none_or(|since| by.told >= Some(since))
+        })
     }
 
     /// Up to `max` of those near us to name next, and those of whom little arrives.
@@ -388,11 +414,21 @@ impl Members {
         let mut gone: Vec<NodeId> = silent.map(|(_, node)| node).collect();
         gone.sort_unstable();
         for node in gone {
-            let lists = self.members.remove(&node).into_iter();
-            let lists = lists.flat_map(|member| member.names.iter().collect::<Vec<_>>());
-            lists.for_each(|other| unlist(&mut self.heard_by, other, node));
             self.heard.set(node, None);
             events.push_back(Event::Left { node });
+            let Some(member) = self.members.remove(&node) else { continue };
+            member.names.iter().for_each(|other| unlist(&mut self.heard_by, other, node));
+            if member.in_group && !member.leaves {
+                self.miss(node, member.heard);
+            }
+        }
+    }
+    /// It went without a word.
+    fn miss(&mut self, node: NodeId, heard: Time) {
+        self.lost.insert(node, heard);
+        if self.lost.len() > LOST_MAX {
+            let longest = self.lost.iter().min_by_key(|(_, heard)| **heard).map(|(node, _)| *node);
+            longest.map(|node| self.lost.remove(&node));
         }
     }
     pub(crate) fn next_timeout(&self) -> Option<Time> {

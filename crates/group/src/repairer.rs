@@ -287,11 +287,12 @@ impl Repairer {
         }
     }
 
-    /// Of what is due, that of the highest rank, then the first.
+    /// Of what is due, that of the highest rank, then what has been due longest: each repairer drew times of its own, so
+    /// that two that speak at once are at different blocks.
     fn first_due(&self, now: Time, rank: &impl Fn(ObjectKey) -> u8) -> Option<Wanted> {
         let due = self.waiting.iter().take_while(|(due, _)| *due <= now);
-        let due = due.map(|(_, wanted)| wanted);
-        due.max_by_key(|wanted| (rank(wanted.0), Reverse(*wanted)))
+        let first = due.max_by_key(|(due, wanted)| (rank(wanted.0), Reverse((*due, *wanted))));
+        first.map(|(_, wanted)| wanted)
     }
 
     /// What [`Self::poll`] gave has been sent.

@@ -15,6 +15,9 @@ const PROMPT_MAX: u32 = 4;
 const PROMPT_EVERY: u32 = 2;
 /// The others have this part of the longest interval.
 const STEADY: u32 = 8;
+/// While nodes are missing, intervals are at most this part of the time since they went: who was cut off for ten minutes
+/// is met again within about ten seconds of the heal, and who never comes back costs little.
+const ABSENCE_PART: u32 = 64;
 
 /// One Trickle timer.
 #[derive(Debug)]
@@ -77,11 +80,14 @@ impl Trickle {
 
     /// Somebody is within reach again: others are to know before long.
     pub(crate) fn on_return(&mut self, now: Time, rng: &mut Rng) {
-        let steady = (self.max / STEADY).max(self.min);
-        if self.interval > steady {
-            self.interval = steady;
+        if self.interval > self.steady() {
+            self.interval = self.steady();
             self.begin(now, rng);
         }
+    }
+
+    fn steady(&self) -> Duration {
+        (self.max / STEADY).max(self.min)
     }
 
     fn count_prompt(&mut self, now: Time) {
@@ -109,11 +115,12 @@ impl Trickle {
         self.consistent += 1;
     }
     /// Whether to speak now; `insists`: also when others have said the same. Goes on to the next
-    /// interval when this one is over.
+    /// interval when this one is over; `absence` tells for how long nodes have been missing.
     pub(crate) fn poll(
         &mut self,
         now: Time,
         insists: impl FnOnce() -> bool,
+        absence: impl FnOnce() -> Option<Duration>,
         rng: &mut Rng,
     ) -> bool {
         let due = self.due.is_some_and(|due| due <= now);
@@ -128,7 +135,8 @@ impl Trickle {
             (self.called, self.silent, speak) = (None, 0, true);
         }
         if self.end <= now {
-            self.interval = (self.interval * 2).min(self.max);
+            let most = absence().map_or(self.max, |away| away / ABSENCE_PART);
+            self.interval = (self.interval * 2).min(most.max(self.steady())).min(self.max);
             self.begin(now, rng);
         }
         speak
@@ -149,7 +157,7 @@ mod tests {
         let mut now = trickle.next_timeout();
         while now < Time::ZERO + Duration::from_secs(until) {
             (0..heard).for_each(|_| trickle.on_consistent());
-            if trickle.poll(now, || false, rng) {
+            if trickle.poll(now, || false, || None, rng) {
                 spoken.push(now.as_nanos() / 1_000_000_000);
             }
             assert!(trickle.next_timeout() > now);
@@ -189,7 +197,7 @@ mod tests {
         let (mut trickle, mut rng) = timer();
         let (mut spoken, mut now) = (0, Time::ZERO);
         while now < Time::ZERO + Duration::from_secs(640) {
-            spoken += u32::from(trickle.poll(now, || false, &mut rng));
+            spoken += u32::from(trickle.poll(now, || false, || None, &mut rng));
             trickle.on_change(now, &mut rng);
             now = trickle.next_timeout();
         }
@@ -216,6 +224,6 @@ mod tests {
         (0..9).for_each(|_| trickle.on_consistent());
         let soon = trickle.next_timeout();
         assert!(soon <= now + Duration::from_millis(500));
-        assert!(trickle.poll(soon, || false, &mut rng) && !trickle.poll(soon, || false, &mut rng));
+        assert!(trickle.poll(soon, || false, || None, &mut rng) && !trickle.poll(soon, || false, || None, &mut rng));
     }
 }

@@ -4,14 +4,17 @@ use crate::{
     metrics::Metric,
     report::{HostReport, Report},
 };
+use core::ops::Range;
 use fanfare_group::Topic;
+use fanfare_proto::{Duration, Time};
 
 /// Ethernet, IPv4 and UDP headers: what a capture counts with each datagram.
 const FRAME_HEADERS: u64 = 14 + 20 + 8;
 
 impl Report {
-    /// Figures of a run with group nodes; none of any other.
-    pub(crate) fn group_metrics(&self) -> Vec<Metric> {
+    /// Figures of a run with group nodes; none of any other. What was sent is of `window`, and counted from its
+    /// beginning is when the last message was handed over.
+    pub(crate) fn group_metrics(&self, window: &Range<Duration>) -> Vec<Metric> {
         let published: u64 = self.hosts.iter().map(|host| host.published.0).sum();
         if published == 0 {
             return Vec::new();
@@ -23,6 +26,8 @@ impl Report {
         // A publisher hears all but its own.
         let wanted: usize = self.hosts.iter().map(|host| self.wanted_by(host)).sum();
         let each = |bytes: u64| bytes as f64 / published as f64;
+        let last = self.hosts.iter().flat_map(|host| &host.messages).map(|(at, _)| *at).max();
+        let settled = last.map_or(Duration::ZERO, |at| at.since(Time::ZERO + window.start));
         let repairs = peers.iter().flat_map(|host| &host.group_lives).map(|life| life.repairs_sent);
         vec![
             (String::from("messages_published"), published as f64),
@@ -30,6 +35,8 @@ impl Report {
             (String::from("sender_overhead_bytes"), each(frames(&senders).saturating_sub(content))),
             (String::from("peer_overhead_bytes"), each(frames(&peers))),
             (String::from("peer_repairs"), repairs.sum::<u64>() as f64 / published as f64),
+            (String::from("settled_s"), settled.as_secs_f64()),
+            (String::from("sent_bytes"), self.traffic.bytes.sum(window) as f64),
         ]
     }
 }
@@ -74,11 +81,15 @@ mod tests {
             .link(Link::default())
             .at(Duration::ZERO, Change::Publish(Host(0), publication))
             .run();
-        let metrics = report.group_metrics();
+        let metrics = report.group_metrics(&(Duration::from_millis(100)..Duration::from_secs(9)));
         let metric = |name: &str| metrics.iter().find(|(n, _)| n == name).unwrap().1;
         assert_eq!((metric("messages_published"), metric("messages_delivered_share")), (3.0, 1.0));
         // 8 symbols and an INFO with 62 bytes of headers each at least, 10,000 bytes apart.
         let overhead = metric("sender_overhead_bytes");
         assert!(overhead > 9.0 * 62.0 && overhead < 2_000.0, "{overhead}");
+        // From 100 ms to 9 s; the sender was done after 30 ms, and all have announced themselves since.
+        let (sent, all) = (metric("sent_bytes"), report.sum(|stats| stats.bytes_sent) as f64);
+        assert!(sent > 100.0 && sent < all / 10.0, "{sent} of {all}");
+        assert_eq!(metric("settled_s"), 0.0, "the last message came before the window");
     }
 }

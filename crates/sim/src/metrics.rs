@@ -22,7 +22,7 @@ impl Report {
     pub fn metrics(&self, window: &Range<Duration>) -> Vec<Metric> {
         let window = window.start..window.end.min(self.ended.since(Time::ZERO));
         let mut metrics = self.transfer_metrics();
-        metrics.extend(self.group_metrics());
+        metrics.extend(self.group_metrics(&window));
         metrics.extend(self.dissemination_metrics());
         metrics.extend(self.joined_metrics());
         metrics.extend(self.goodput_metrics(&window));

@@ -237,7 +237,7 @@ impl Simulation {
 
     fn transmit(&mut self, from: Host, to: Destination, ecn: Option<Ecn>, bytes: &[u8]) {
         let message = Message::parse(bytes).ok();
-        let kind = self.traffic.count(bytes.len(), message.as_ref());
+        let kind = self.traffic.count(self.now, bytes.len(), message.as_ref());
         match &message {
             Some(Message::Nack(nack)) => self.count_nack(nack.feedback.server_id),
             Some(Message::Data(_)) => {

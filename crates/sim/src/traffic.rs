@@ -1,5 +1,6 @@
 //! What was put on the network, by kind of message.
 
+use crate::series::Series;
 use fanfare_proto::{Duration, NodeId, Time};
 use fanfare_wire::{Cmd, Message};
 use std::collections::BTreeMap;
@@ -106,6 +107,8 @@ pub struct Traffic {
     kinds: [Count; Kind::ALL.len()],
     /// Symbol bytes within NORM_DATA: what efficiency is reckoned by.
     pub data_payload: u64,
+    /// UDP payload of all kinds over time.
+    pub bytes: Series,
     /// NACK cycles: see [`Traffic::loss_events`].
     cycles: BTreeMap<NodeId, (Time, usize)>,
     loss_events: Vec<u32>,
@@ -127,8 +130,9 @@ impl Traffic {
     }
 
     /// Counts a datagram.
-    pub(crate) fn count(&mut self, bytes: usize, message: Option<&Message<'_>>) -> Kind {
+    pub(crate) fn count(&mut self, now: Time, bytes: usize, message: Option<&Message<'_>>) -> Kind {
         let kind = message.map_or(Kind::Other, Kind::of);
+        self.bytes.add(now, bytes as u64);
         let count = &mut self.kinds[kind as usize];
         count.messages += 1;
         count.bytes += bytes as u64;

@@ -25,7 +25,8 @@ impl GroupNode {
     pub(super) fn poll_state(&mut self, buf: &mut Vec<u8>) -> bool {
         let Self { trickle, holders, members, rng, now, .. } = self;
         let unheard = || holders.unheard(members.all().map(|(node, _)| node));
-        if !self.config.announces || !trickle.poll(*now, || !unheard().is_empty(), rng) {
+        let insists = || !unheard().is_empty();
+        if !self.config.announces || !trickle.poll(*now, insists, || members.absence(*now), rng) {
             return false;
         }
         let mut called = unheard();
@@ -188,7 +189,8 @@ impl GroupNode {
         if log.instance != rumour.instance {
             return false;
         }
-        if log.index(rumour.newest) > log.newest() {
+        // Also when its newest is here: what others tell of it does not say that there is something before it.
+        if log.index(rumour.newest) >= log.newest() {
             self.session.receiver().hear_of(self.now, rumour, storage);
         }
         if self.asker.is_silent(self.now, origin) || self.repairer.is_deaf(origin) {

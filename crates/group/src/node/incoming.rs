@@ -19,7 +19,7 @@ use crate::{
 };
 use fanfare_proto::{Duration, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
 use fanfare_wire::{
-    Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, ext::Extensions,
+    Cmd, Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, ext::Extensions,
     header::SenderFields,
 };
 
@@ -116,7 +116,12 @@ impl GroupNode {
                 let heard = (data.object_transport_id, part, symbol);
                 self.on_origin(&data.sender, data.flags, heard);
             }
-            Message::Cmd(cmd) => self.origin_lives(from, cmd.sender()),
+            Message::Cmd(cmd) => {
+                if matches!(cmd, Cmd::Eot(_)) {
+                    self.members.on_goodbye(from);
+                }
+                self.origin_lives(from, cmd.sender());
+            }
             Message::Ack(_) | Message::Report(_) => {}
         }
     }

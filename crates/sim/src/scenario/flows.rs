@@ -126,6 +126,9 @@ pub(super) fn sender_config(fields: &Fields<'_>) -> SenderConfig {
             .count("group_size", 1..=100_000_000)
             .map_or(defaults.group_size, |n| n as u32),
         grtt_initial: fields.read("grtt", units::time).unwrap_or(defaults.grtt_initial),
+        repair_share: fields
+            .count("repair_share", 0..=100)
+            .map_or(defaults.repair_share, |n| n as u8),
         ..defaults
     };
     if source + parity > 255 {
