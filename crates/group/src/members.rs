@@ -336,10 +336,28 @@ impl Members {
             alone.is_some_and(|sender| share >= Share::new(SHARE_LEFT) || early(sender))
         };
         self.members.get(&node).is_some_and(|member| {
-            let hears = |sender| member.hears.contains(sender) || half_hears(member, sender);
+            let hears = |sender| {
+                member.hears.contains(sender)
+                    || half_hears(member, sender)
+                    || self.is_new_to(member, sender)
+            };
             let known = !member.hears_more && !senders.contains(&node);
             known && hears(self.own) && !senders.iter().any(|sender| hears(*sender))
         })
+    }
+
+    /// Whether it has not said whom it hears since that node came.
+    fn is_new_to(&self, member: &Member, node: NodeId) -> bool {
+        let since = self.members.get(&node).map(|sender| sender.since);
+        since.is_some_and(|since| member.told < Some(since))
+    }
+
+    /// Those to whom it is new, which may hear it as this node does.
+    pub(crate) fn new_to(&self, sender: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let new = move |(node, member): &(&NodeId, &Member)| {
+            **node != sender && self.is_new_to(member, sender)
+        };
+        self.members.iter().filter(new).map(|(node, _)| *node)
     }
 
     /// Nodes, by id, and how likely each would be silent for so long, were it within reach; 0 when it is not
@@ -376,10 +394,8 @@ impl Members {
 
     /// Whether one node says whom it hears, and the other is not among them, though it was here by then.
     pub(crate) fn is_unheard(&self, by: NodeId, node: NodeId) -> bool {
-        let since = self.members.get(&node).map(|member| member.since);
         self.members.get(&by).is_some_and(|by| {
-            let missing = !by.hears.is_empty() && !by.hears.contains(node);
-            missing && since.is_none_or(|since| by.told >= Some(since))
+            !by.hears.is_empty() && !by.hears.contains(node) && !self.is_new_to(by, node)
         })
     }
 
@@ -484,6 +500,48 @@ mod tests {
         world.0.on_timeout(at(15), &mut world.1);
         assert_eq!(world.events(), [Event::Left { node: NodeId(2) }]);
         assert_eq!(world.0.next_timeout(), None);
+    }
+
+    #[test]
+    fn who_goes_without_good_bye_is_missed_until_it_is_back() {
+        let mut world = World::new();
+        (2..5).for_each(|node| world.hear(u64::from(node), node));
+        [2, 3].into_iter().for_each(|node| world.0.on_group_word(NodeId(node)));
+        world.0.on_goodbye(NodeId(3));
+        world.0.on_timeout(at(100), &mut world.1);
+        assert_eq!(world.0.absence(at(100)), Some(Duration::from_secs(98)), "4 is a plain node");
+        world.hear(110, 2);
+        assert_eq!(world.0.absence(at(110)), None);
+    }
+
+    #[test]
+    fn who_is_missed_is_remembered_up_to_a_bound_and_first_who_went_last() {
+        let mut world = World::new();
+        for node in 0..200 {
+            world.hear(u64::from(node), 1000 - node);
+            world.0.on_group_word(NodeId(1000 - node));
+            world.0.on_timeout(at(u64::from(node)), &mut world.1);
+        }
+        world.0.on_timeout(at(1000), &mut world.1);
+        assert_eq!(world.0.lost.len(), LOST_MAX);
+        assert_eq!(world.0.absence(at(1000)), Some(Duration::from_secs(801)));
+    }
+
+    #[test]
+    fn who_has_not_spoken_since_a_node_came_may_hear_it() {
+        let mut world = neighbourhood(&[(2, &[1]), (3, &[1])]);
+        world.hear(5, 4);
+        assert!(
+            !world.0.is_unheard(NodeId(2), NodeId(4))
+                && !world.0.is_beyond(NodeId(2), &[NodeId(4)])
+        );
+        assert_eq!(world.0.new_to(NodeId(4)).collect::<Vec<_>>(), [NodeId(2), NodeId(3)]);
+        world.hear(6, 2);
+        world.0.on_hears(NodeId(2), (&[Hearing::all_of(NodeId(1))], true), &mut world.1);
+        assert!(
+            world.0.is_unheard(NodeId(2), NodeId(4)) && world.0.is_beyond(NodeId(2), &[NodeId(4)])
+        );
+        assert_eq!(world.0.new_to(NodeId(4)).collect::<Vec<_>>(), [NodeId(3)]);
     }
 
     #[test]

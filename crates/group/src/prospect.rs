@@ -56,6 +56,12 @@ impl Others {
             }
         }
     }
+    /// It hears who sends it, as far as one can know.
+    fn hears(&mut self, node: NodeId) {
+        if let Some(at) = self.at(node) {
+            self.0[at].lacks = 0.0;
+        }
+    }
     /// What it is worth to `node` when somebody sends it of whom so much arrives there.
     fn worth_to(&self, node: NodeId, share: Share) -> f32 {
         let Some(other) = self.at(node).map(|at| &self.0[at]) else { return 0.0 };
@@ -98,6 +104,7 @@ impl Members {
         );
         for sender in senders {
             others.heard(self.heard_by(*sender).unwrap_or(&nobody), 1.0);
+            self.new_to(*sender).for_each(|node| others.hears(node));
         }
         let worth = others.own_worth(own);
         if worth < WORTH {
@@ -158,6 +165,18 @@ mod tests {
         assert_eq!(prospect(&[(2, &[(1, 7)]), (3, &[(1, 7)])]), Some(0));
         assert_eq!(prospect(&[(2, &[(1, 7)]), (3, &[(1, 7), (2, 7)])]), None, "it hears both");
         assert_eq!(prospect(&[(2, &[(1, 7)]), (3, &[(1, 2)])]), None, "it hardly hears us");
+    }
+
+    #[test]
+    fn what_a_node_says_that_just_came_is_not_passed_on_until_others_could_say_that_they_hear_it() {
+        let mut members = members(&[(3, &[(1, 7), (4, 7)]), (4, &[(1, 7), (3, 7)])]);
+        let (mut events, mut stats) = (VecDeque::new(), GroupStats::default());
+        let at = |s| Time::ZERO + Duration::from_secs(s);
+        members.on_heard(at(5), NodeId(2), &mut events, &mut stats);
+        assert_eq!(members.prospect(at(5), &[NodeId(2)], KEY), None);
+        members.on_heard(at(6), NodeId(3), &mut events, &mut stats);
+        members.on_hears(NodeId(3), (&[Hearing::all_of(OWN)], true), &mut events);
+        assert!(members.prospect(at(6), &[NodeId(2)], KEY).is_some());
     }
 
     #[test]

@@ -181,6 +181,24 @@ mod tests {
     }
 
     #[test]
+    fn while_nodes_are_missing_it_speaks_the_oftener_the_shorter_they_have_been() {
+        let spoken = |absence: u64| {
+            let (mut trickle, mut rng) = timer();
+            let (mut spoken, end) = (0, Time::ZERO + Duration::from_secs(320));
+            while let Some(now) = Some(trickle.next_timeout()).filter(|now| *now < end) {
+                let away = || Some(Duration::from_secs(absence));
+                spoken += u32::from(trickle.poll(now, || false, away, &mut rng));
+            }
+            spoken
+        };
+        // Intervals of 4 s (32 / 8), of 10 and of 32, after the first few.
+        let counts = [10, 640, 64_000].map(spoken);
+        assert!((75..=85).contains(&counts[0]), "{counts:?}");
+        assert!((30..=38).contains(&counts[1]), "{counts:?}");
+        assert!((11..=15).contains(&counts[2]), "{counts:?}");
+    }
+
+    #[test]
     fn a_change_brings_the_shortest_interval_back_once() {
         let (mut trickle, mut rng) = timer();
         run(&mut trickle, &mut rng, 100, 0);
@@ -224,6 +242,9 @@ mod tests {
         (0..9).for_each(|_| trickle.on_consistent());
         let soon = trickle.next_timeout();
         assert!(soon <= now + Duration::from_millis(500));
-        assert!(trickle.poll(soon, || false, || None, &mut rng) && !trickle.poll(soon, || false, || None, &mut rng));
+        assert!(
+            trickle.poll(soon, || false, || None, &mut rng)
+                && !trickle.poll(soon, || false, || None, &mut rng)
+        );
     }
 }

@@ -60,7 +60,7 @@ fn frames(hosts: &[&HostReport]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Change, Host, Hosts, Link, Plan, Publication};
+    use crate::{Change, Host, Hosts, Link, Plan, Publication, Until};
     use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
     use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
 
@@ -80,6 +80,7 @@ mod tests {
             .subscribe(Host(1), &Subscription::new(Filter::new("#").unwrap()))
             .link(Link::default())
             .at(Duration::ZERO, Change::Publish(Host(0), publication))
+            .until(Until::Limit, Duration::from_secs(9))
             .run();
         let metrics = report.group_metrics(&(Duration::from_millis(100)..Duration::from_secs(9)));
         let metric = |name: &str| metrics.iter().find(|(n, _)| n == name).unwrap().1;

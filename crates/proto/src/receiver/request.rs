@@ -95,12 +95,13 @@ pub(crate) fn encode<'a>(
     needs: impl Iterator<Item = Need<'a>>,
 ) -> Vec<u8> {
     let mut writer = RequestWriter::new(coding.fec_id, coding.field, coding.room());
-    let mut writing = Writing { coding, overheard, writer: &mut writer };
+    let mut writing = Writing { coding, overheard, writer: &mut writer, infos: None };
     for need in needs {
         if !writing.need(&need) {
             break;
         }
     }
+    writing.end_infos();
     writer.finish()
 }
 
@@ -108,24 +109,23 @@ struct Writing<'a> {
     coding: Coding,
     overheard: &'a Overheard,
     writer: &'a mut RequestWriter,
+    /// Objects (first, last) of which the INFO alone is missing, not yet written: of many short messages in a row
+    /// one range says it.
+    infos: Option<(ObjectIndex, ObjectIndex)>,
 }
 
 impl Writing<'_> {
     /// False when no more fits.
     fn need(&mut self, need: &Need<'_>) -> bool {
+        if !matches!(need, Need::Info { .. }) && !self.end_infos() {
+            return false;
+        }
         match *need {
             Need::Objects { first, last } => {
                 let overheard = self.overheard;
                 overheard.objects_left(first, last).all(|(first, last)| self.objects(first, last))
             }
-            Need::Info { object } => {
-                self.overheard.has_info(object)
-                    || self.writer.item(
-                        RepairLevel(RepairLevel::INFO),
-                        object.id(),
-                        self.coding.whole(0),
-                    )
-            }
+            Need::Info { object } => self.overheard.has_info(object) || self.info(object),
             Need::Blocks { object, open, first, last } => {
                 let overheard = self.overheard;
                 self.same_coding(open)
@@ -149,8 +149,30 @@ impl Writing<'_> {
         (format.fec_id, format.fti.field) == (self.coding.fec_id, self.coding.field)
     }
 
+    fn info(&mut self, object: ObjectIndex) -> bool {
+        if let Some((first, last)) = self.infos
+            && last.next() == object
+        {
+            self.infos = Some((first, object));
+            return true;
+        }
+        let fits = self.end_infos();
+        self.infos = Some((object, object));
+        fits
+    }
+
+    /// Writes what has been gathered.
+    fn end_infos(&mut self) -> bool {
+        let infos = self.infos.take();
+        infos.is_none_or(|(first, last)| self.whole_objects(RepairLevel::INFO, first, last))
+    }
+
     fn objects(&mut self, first: ObjectIndex, last: ObjectIndex) -> bool {
-        let (level, whole) = (RepairLevel(RepairLevel::OBJECT), self.coding.whole(0));
+        self.whole_objects(RepairLevel::OBJECT, first, last)
+    }
+
+    fn whole_objects(&mut self, level: u8, first: ObjectIndex, last: ObjectIndex) -> bool {
+        let (level, whole) = (RepairLevel(level), self.coding.whole(0));
         if last.0 - first.0 >= 2 {
             return self.writer.range(level, (first.id(), last.id()), whole, whole);
         }
@@ -205,6 +227,38 @@ pub(crate) fn wanted(state: &ReceiveBlock, parity: u16) -> Vec<(u16, u16)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fanfare_wire::RepairRequests;
+
+    #[test]
+    fn infos_of_objects_in_a_row_are_asked_for_as_one_range() {
+        let object = |n| ObjectIndex(0x1_0000 + n);
+        let of = |infos: &[u64], room| {
+            let coding =
+                Coding { segment_size: Some(room), ..Coding::unknown(FecId::ReedSolomon8) };
+            let needs = infos.iter().map(|n| Need::Info { object: object(*n) });
+            encode(coding, &Overheard::default(), needs)
+        };
+        let asked = |bytes: &[u8]| -> Vec<(u16, u16)> {
+            let requests = RepairRequests::parse(bytes).unwrap();
+            let ranges = requests.iter().flat_map(|request| {
+                assert_eq!(request.level.0, RepairLevel::INFO);
+                request.ranges().collect::<Vec<_>>()
+            });
+            ranges.map(|(a, b)| (a.object_transport_id.0, b.object_transport_id.0)).collect()
+        };
+        let many: Vec<u64> = (0..2000).collect();
+        assert_eq!(asked(&of(&many, 400)), [(0, 1999)]);
+        assert_eq!(
+            asked(&of(&[1, 2, 5, 7, 8, 9, 12], 400)),
+            [(1, 1), (2, 2), (5, 5), (7, 9), (12, 12)]
+        );
+        let odd: Vec<u64> = (0..400).map(|n| n * 2).collect();
+        let bytes = of(&odd, 400);
+        assert!(
+            bytes.len() <= 400 && asked(&bytes).len() > 40,
+            "what does not fit is left for later"
+        );
+    }
 
     fn block(len: u16, lost: &[u16]) -> ReceiveBlock {
         let mut block = ReceiveBlock::new(len);

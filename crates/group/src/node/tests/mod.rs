@@ -6,6 +6,7 @@ mod answering;
 mod bounds;
 mod delivering;
 mod mixing;
+mod parting;
 mod relaying;
 mod repairing;
 mod restoring;
