@@ -7,7 +7,7 @@ use crate::frame::Frame;
 /// ten; node 0 publishes `count` short messages meanwhile. Then they meet for half a minute. Bytes sent in that.
 fn meet_again(count: u8) -> (Bus, u64) {
     let mut bus = Bus::new(4);
-    (0..4).for_each(|node| drop(bus.subscribe(node, "#")));
+    (0..4).for_each(|node| _ = bus.subscribe(node, "#"));
     bus.publish(0, "before", &[0; 20], Options::default());
     bus.run(60, &mut |_, _, _| false);
     let apart = &mut |from: usize, to: usize, _: &Message<'_>| (from < 2) != (to < 2);
@@ -35,7 +35,7 @@ fn what_was_missed_in_a_partition_is_there_soon_after_it_and_goes_once() {
 #[test]
 fn what_is_missing_below_a_newest_message_that_others_told_is_asked_for() {
     let mut bus = Bus::new(3);
-    (0..3).for_each(|node| drop(bus.subscribe(node, "#")));
+    (0..3).for_each(|node| _ = bus.subscribe(node, "#"));
     bus.publish(0, "before", &[0; 20], Options::default());
     bus.run(10, &mut |_, _, _| false);
     // Node 2 hears nothing of what node 0 says. Node 1 tells it of the newest, before either announces what there is.
