@@ -3,7 +3,7 @@
 use fanfare_proto::{Bitrate, Duration, Time};
 
 /// Longest burst, as time at the rate: long enough for one answer of a few symbols on a slow link.
-const BURST: Duration = Duration::from_millis(100);
+const BURST: Duration = Duration::from_millis(4);
 /// A burst is at least one full datagram, so that a slow rate still sends.
 const BURST_MIN: u64 = 1500;
 

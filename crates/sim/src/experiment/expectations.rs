@@ -6,7 +6,10 @@ use super::{
     references::Reference,
     results::Results,
 };
-use crate::scenario::{fields::Fields, suggestion::suggest, units};
+use crate::{
+    scenario::{fields::Fields, suggestion::suggest, units},
+    statistics::Summary,
+};
 
 /// A sentence about a figure that is true or not.
 #[derive(Debug, Clone)]
@@ -17,6 +20,8 @@ pub struct Expectation {
     cells: Choice,
     /// The name of the reference whose ratio is meant.
     of: Option<String>,
+    /// It is said of each run, not of their mean.
+    every: bool,
     at_least: f64,
     at_most: f64,
 }
@@ -36,27 +41,28 @@ impl Expectation {
     pub(super) fn verdict(&self, results: &Results<'_>) -> Verdict {
         let mut verdict = Verdict { that: self.that.clone(), held: 0, missed: Vec::new() };
         for cell in results.cells().iter().filter(|cell| self.cells.holds(cell)) {
-            let Some(value) = self.value(results, cell) else { continue };
-            if (self.at_least..=self.at_most).contains(&value) {
-                verdict.held += 1;
-            } else {
-                let labels = results.experiment.labels(cell);
-                verdict.missed.push((labels.join(" "), value));
+            let Some(values) = self.values(results, cell) else { continue };
+            let wrong = |value: &f64| !(self.at_least..=self.at_most).contains(value);
+            match values.into_iter().find(wrong) {
+                None => verdict.held += 1,
+                Some(value) => {
+                    let labels = results.experiment.labels(cell);
+                    verdict.missed.push((labels.join(" "), value));
+                }
             }
         }
         verdict
     }
 
-    fn value(&self, results: &Results<'_>, cell: &Cell) -> Option<f64> {
-        let mean = results.mean(cell, self.figure)?;
-        match &self.of {
-            None => Some(mean),
-            Some(name) => {
-                let references = results.experiment.references.iter();
-                let mut named = references.filter(|r| r.name == *name && r.figure == self.figure);
-                named.find_map(|reference| Some(mean / results.beside(cell, reference)?))
-            }
-        }
+    /// The mean; of every run the two that are farthest from each other.
+    fn values(&self, results: &Results<'_>, cell: &Cell) -> Option<Vec<f64>> {
+        let Summary { mean, least, greatest, .. } = results.summary(cell, self.figure)?;
+        let values = if self.every { vec![*least, *greatest] } else { vec![*mean] };
+        let beside = match &self.of {
+            None => 1.0,
+            Some(name) => results.named(cell, self.figure, name)?,
+        };
+        Some(values.into_iter().map(|value| value / beside).collect())
     }
 }
 
@@ -71,6 +77,7 @@ pub(super) fn read(
     let figure = figures::named(fields, "figure", figures);
     let cells = factors::choice(fields, "where", factors);
     let of = fields.text("of");
+    let every = fields.flag("every").unwrap_or(false);
     let at_least = fields.read("at_least", units::number);
     let at_most = fields.read("at_most", units::number);
     if !fields.has("at_least") && !fields.has("at_most") {
@@ -91,6 +98,7 @@ pub(super) fn read(
         figure,
         cells,
         of: of.map(str::to_owned),
+        every,
         at_least: at_least.unwrap_or(f64::NEG_INFINITY),
         at_most: at_most.unwrap_or(f64::INFINITY),
     })
