@@ -25,6 +25,22 @@ const VERSION: u8 = 2;
 /// Bytes before a frame's content, in a command.
 pub(crate) const HEADER: usize = 3;
 
+/// What a message of a group node's is called: `repair`, `brief`, `state`, `sum`, `mixture`, `nack`; `None` where it is
+/// none. For people who read traces.
+#[must_use]
+pub fn frame_name(message: &Message<'_>) -> Option<&'static str> {
+    let name = match Frame::of(message)?.0 {
+        Frame::Repair(_) => "repair",
+        Frame::Brief(_) => "brief",
+        Frame::State(_) => "state",
+        Frame::Sum(_) => "sum",
+        Frame::Mixture(_) => "mixture",
+        Frame::Nack(_) => "nack",
+        Frame::Unknown => "unknown frame",
+    };
+    Some(name)
+}
+
 /// Kinds of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

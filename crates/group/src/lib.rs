@@ -79,6 +79,7 @@ pub use cache::{CachePolicy, Cached, PriorityThenAge};
 pub use config::GroupConfig;
 pub use description::{Description, Options};
 pub use event::{Delivered, Event};
+pub use frame::frame_name;
 pub use gateway::{Crossing, Gateway, GatewayConfig, GatewayStats, Heard, Route, Side};
 pub use holders::Standing;
 pub use load::{DEADLINES_MAX, Load, OBJECTS_IN_VIEW, PUBLISHERS_MAX, SENDERS_IN_VIEW};

@@ -30,7 +30,10 @@ pub(crate) fn line(
         Some(Message::Cmd(Cmd::Squelch(m))) => write!(line, ": object {}", m.object_transport_id),
         Some(Message::Nack(m)) => write!(line, ":{}", requests(&m.requests)),
         Some(Message::Cmd(Cmd::RepairAdv(m))) => write!(line, ":{}", requests(&m.requests)),
-        _ => Ok(()),
+        _ => match message.and_then(fanfare_group::frame_name) {
+            Some(name) => write!(line, ": {name}"),
+            None => Ok(()),
+        },
     };
     line
 }
