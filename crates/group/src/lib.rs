@@ -70,6 +70,7 @@ mod source_log;
 mod state;
 pub mod stats;
 pub mod subscription;
+mod system;
 mod terms;
 pub mod topic;
 mod trickle;

@@ -47,6 +47,19 @@ impl Class {
             Self::Symbol => u32::MAX,
         }
     }
+
+    /// A term as it is told, from its number.
+    pub(crate) fn told(self, number: u64) -> u32 {
+        number as u32 & self.mask()
+    }
+
+    /// The number of a term, as it is told, whose object has this index.
+    pub(crate) fn number(self, index: u64, told: u32) -> u64 {
+        match self {
+            Self::Info => index,
+            Self::Symbol => index << 16 | u64::from(told & 0xffff),
+        }
+    }
 }
 
 /// Blocks of an object that can be in sums: there are 8 bits for them.

@@ -1,5 +1,6 @@
 //! What has become of each object of one life of a publisher: whole here, settled, or neither.
 
+use crate::load::OBJECTS_IN_VIEW;
 use fanfare_proto::{InstanceId, ObjectTransportId, RunSet};
 
 /// One turn of transport ids is left below the first one heard, for what came earlier.
@@ -73,6 +74,12 @@ impl SourceLog {
     }
     pub(crate) fn whole(&self) -> &RunSet {
         &self.whole
+    }
+    /// The first and the last index that anything can be of now: what is older is out of view, and of what is newer
+    /// something would have been heard.
+    pub(crate) fn view(&self) -> (u64, u64) {
+        let view = u64::from(OBJECTS_IN_VIEW);
+        ((self.newest + 1).saturating_sub(view), self.newest + view)
     }
     /// The lowest that is spoken of to others: what came before is not known here.
     pub(crate) fn floor(&self) -> u64 {

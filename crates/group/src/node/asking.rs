@@ -58,7 +58,10 @@ impl GroupNode {
         let of = |class| (publisher, instance, class);
         let (infos, symbols) = match sums {
             true => {
-                let follow = |class| self.equations.follows(of(class));
+                let told = |class: Class, numbers: BTreeSet<u64>| -> BTreeSet<u32> {
+                    numbers.into_iter().map(|number| class.told(number)).collect()
+                };
+                let follow = |class| told(class, self.equations.follows(of(class)));
                 (follow(Class::Info), follow(Class::Symbol))
             }
             false => (self.infos_that_follow(of(Class::Info), nack), BTreeSet::new()),
@@ -102,9 +105,9 @@ impl GroupNode {
             return BTreeSet::new();
         }
         let asked = self.infos_asked(nack);
-        let asked = asked.iter().flat_map(|(first, end)| first..end);
-        let asked = asked.map(|index| (index & 0xffff) as u32).collect();
-        self.equations.follow_from(origin, &asked)
+        let asked = asked.iter().flat_map(|(first, end)| first..end).collect();
+        let follow = self.equations.follow_from(origin, &asked);
+        follow.into_iter().map(|index| Class::Info.told(index)).collect()
     }
 
     /// How what a NACK asks for first is coded: requests cannot be read without it.

@@ -112,6 +112,10 @@ impl GroupNode {
             self.on_whole(key, size, storage);
         } else {
             self.stats.wrong += 1;
+            // Wrong symbols may have gone into what is known of others.
+            let origin = (key.sender, key.instance, Class::Symbol);
+            self.stats.sums_dropped += self.equations.len(origin) as u64;
+            self.equations.forget(origin);
             let tries = self.cache.on_wrong(key);
             if tries > WRONG_MAX || !self.session.receiver().reject(self.now, key, 0, size) {
                 self.session.receiver().cancel(key, storage);

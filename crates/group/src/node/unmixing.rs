@@ -8,8 +8,9 @@ use crate::{
     equations::{Origin, Taken},
     mixture::{self, BLOCKS_MAX, Class, Mixture, key_of, place_of},
     repairer::{OriginTiming, Voice},
+    system::Solved,
 };
-use alloc::{collections::BTreeMap, vec, vec::Vec};
+use alloc::{vec, vec::Vec};
 use fanfare_fec::combine;
 use fanfare_proto::{Duration, NodeId, ObjectKey, Passage, Rumour, RunSet, Storage};
 use fanfare_wire::{Message, ext::Extensions};
@@ -41,9 +42,13 @@ impl GroupNode {
             }
         }
         self.take_known(origin, storage);
-        let mut factors = BTreeMap::new();
+        let Some((numbers, horizon)) = self.numbered(origin, mixture) else {
+            self.stats.frames_refused += 1;
+            return;
+        };
+        let mut factors = Vec::new();
         let mut rest = mixture.sum.to_vec();
-        for term in &mixture.terms {
+        for (term, number) in mixture.terms.iter().zip(numbers) {
             let factor = mixture::factor(mixture.seed, *term);
             match self.term(origin, *term, storage) {
                 // It cannot be one of these terms, then.
@@ -55,12 +60,10 @@ impl GroupNode {
                     let before = core::mem::replace(&mut rest, vec![0; mixture.sum.len()]);
                     combine(&[1, factor], &[&before, &bytes], &mut [&mut rest]);
                 }
-                None => {
-                    factors.insert(*term, factor);
-                }
+                None => factors.push((number, factor)),
             }
         }
-        let taken = self.equations.take(origin, factors, rest);
+        let taken = self.equations.take(origin, (&factors, rest), horizon);
         self.stats.sums_dropped += self.equations.take_dropped();
         match taken {
             Taken::Known | Taken::Full => {}
@@ -68,7 +71,8 @@ impl GroupNode {
                 self.stats.repairs_useful += 1;
                 let patience = self.awaited(publisher, timing);
                 self.asker.on_progress(self.now, publisher, patience);
-                let ages = |term: u32| {
+                let ages = |number: u64| {
+                    let term = class.told(number);
                     let which = mixture.terms.iter().position(|other| *other == term);
                     let terms = mixture.terms.len();
                     which.map_or(Duration::ZERO, |which| age::told_of_sum(extensions, which, terms))
@@ -121,21 +125,39 @@ impl GroupNode {
         let mut of = RunSet::default();
         let Some(log) = self.logs.get(&origin.0) else { return of };
         for term in &mixture.terms {
-            let key = key_of(origin, *term);
-            let term = match origin.2 {
-                Class::Info => log.index(key.object),
-                Class::Symbol => log.index(key.object) << 16 | u64::from(*term & 0xffff),
-            };
-            of.insert(term, term + 1);
+            let number = origin.2.number(log.index(key_of(origin, *term).object), *term);
+            of.insert(number, number + 1);
         }
         of
     }
 
-    /// Terms that have come otherwise since sums with them did.
+    /// Its terms in their order, numbered so that they do not wrap, and the least number in view. `None` where one is
+    /// of what the publisher can have none of: an object far from all that is known of it, or a symbol that a block
+    /// does not have.
+    fn numbered(&mut self, origin: Origin, mixture: &Mixture<'_>) -> Option<(Vec<u64>, u64)> {
+        let class = origin.2;
+        let (first, last) = self.logs.get(&origin.0)?.view();
+        let mut numbers = Vec::new();
+        for term in &mixture.terms {
+            let key = key_of(origin, *term);
+            let index = self.logs.get(&origin.0)?.index(key.object);
+            if class == Class::Symbol {
+                let (block, symbol) = place_of(*term);
+                let held = self.session.receiver().held(key, block);
+                held.is_none_or(|held| symbol < held.len).then_some(())?;
+            }
+            (index <= last).then_some(())?;
+            numbers.push(class.number(index, *term));
+        }
+        Some((numbers, class.number(first, 0)))
+    }
+
+    /// Terms that may have been decoded since sums with them came.
     fn take_known(&mut self, origin: Origin, storage: &mut dyn Storage) {
-        for term in self.equations.terms(origin) {
-            if let Some(bytes) = self.term(origin, term, storage) {
-                let found = self.equations.on_known(origin, term, &bytes);
+        let recovered = self.session.stats().recovered;
+        for number in self.equations.look(origin, recovered) {
+            if let Some(bytes) = self.term(origin, origin.2.told(number), storage) {
+                let found = self.equations.on_known(origin, number, &bytes);
                 self.take_found(origin.0, (origin, found), &|_| Duration::ZERO, storage);
             }
         }
@@ -151,18 +173,16 @@ impl GroupNode {
             }
             Part::Block(_) => return,
         };
-        let index = self.logs.get(&key.sender).map(|log| log.index(key.object));
-        if let (Some(pool), Some(index)) = (self.pools.get_mut((key.sender, class)), index) {
-            pool.on_term(match class {
-                Class::Info => index,
-                Class::Symbol => index << 16 | u64::from(term & 0xffff),
-            });
+        let Some(log) = self.logs.get(&key.sender) else { return };
+        let number = class.number(log.index(key.object), term);
+        if let Some(pool) = self.pools.get_mut((key.sender, class)) {
+            pool.on_term(number);
         }
         let origin = (key.sender, key.instance, class);
         if self.equations.len(origin) > 0
             && let Some(bytes) = self.term(origin, term, storage)
         {
-            let found = self.equations.on_known(origin, term, &bytes);
+            let found = self.equations.on_known(origin, number, &bytes);
             self.take_found(key.sender, (origin, found), &|_| Duration::ZERO, storage);
         }
     }
@@ -171,13 +191,14 @@ impl GroupNode {
     fn take_found(
         &mut self,
         from: NodeId,
-        (origin, found): (Origin, Vec<(u32, Vec<u8>)>),
-        age: &dyn Fn(u32) -> Duration,
+        (origin, found): (Origin, Solved),
+        age: &dyn Fn(u64) -> Duration,
         storage: &mut dyn Storage,
     ) {
-        for (term, bytes) in found {
+        for (number, bytes) in found {
+            let term = origin.2.told(number);
             let taken = match origin.2 {
-                Class::Info => self.take_info(from, (origin, term, &bytes), age(term), storage),
+                Class::Info => self.take_info(from, (origin, term, &bytes), age(number), storage),
                 Class::Symbol => self.take_symbol((origin, term, &bytes), storage),
             };
             if !taken {
