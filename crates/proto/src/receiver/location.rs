@@ -10,6 +10,12 @@ use super::{
 use crate::{context::Context, event::AbortReason, stats::DropReason};
 use fanfare_wire::ObjectTransportId;
 
+/// A sender that has come on by no more than this part of the window is believed at once: so much one may have missed,
+/// and little gives way for it. A single message that says more could end all that is under way.
+const STEPS: u64 = 8;
+/// And by so many objects in any case, however small the window is.
+const NEAR: u64 = 4;
+
 impl RemoteSender {
     /// The object that `id` names, when it is one that counts. Synchronises, moves the window, and
     /// distrusts jumps.
@@ -28,7 +34,10 @@ impl RemoteSender {
             object.0.saturating_sub(objects.newest().0),
             objects.newest().0.saturating_sub(object.0),
         );
-        if ahead < objects.window() && object >= objects.floor() {
+        if ahead < objects.window()
+            && object >= objects.floor()
+            && (ahead <= (objects.window() / STEPS).max(NEAR) || objects.keeps_all_at(object))
+        {
             self.jump.contradict();
             objects.reached(ctx, object);
             return Some(object);

@@ -24,6 +24,12 @@ impl Objects {
         }
     }
 
+    /// Whether nothing gives way when the sender has reached `object`.
+    pub(crate) fn keeps_all_at(&self, object: ObjectIndex) -> bool {
+        let floor = ObjectIndex(object.next().0.saturating_sub(self.window));
+        floor <= self.floor || self.entries.range(..floor).next().is_none()
+    }
+
     /// Objects before `floor` no longer count; those under way are aborted.
     pub(crate) fn raise_floor(
         &mut self,

@@ -87,6 +87,21 @@ fn a_forged_jump_of_the_object_id_does_not_kill_the_transfer() {
 }
 
 #[test]
+fn a_forged_jump_that_would_end_what_is_under_way_does_not_though_it_is_within_the_window() {
+    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    (0..4).for_each(|symbol| rig.hear(&script.data(30, 95, 0, symbol)));
+    rig.hear(&script.data(40, 10, 0, 0));
+    // 256 objects are in view: of 290, 30 is not.
+    rig.hear(&script.data(290, 10, 0, 0));
+    assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 1);
+    // So is one that nothing gives way for.
+    rig.hear(&script.data(200, 10, 0, 0));
+    assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 1);
+    (0..6).for_each(|n| rig.hear(&script.data(30, 95, 1 + n / 3, (n % 3) as u16)));
+    assert_eq!(rig.bytes(30), Some(&content(30, 95)[..]));
+}
+
+#[test]
 fn a_jump_that_lasts_is_followed() {
     let (mut rig, mut script) = under_way();
     for _ in 0..3 {
