@@ -17,6 +17,8 @@ use fanfare_proto::{Duration, ObjectKey, Time};
 /// What is known of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cached {
+    /// Its number among its publisher's, which does not wrap as ids do.
+    pub(crate) index: u64,
     /// Bytes of its content.
     pub size: u64,
     /// Whether it has NORM_INFO.
@@ -77,6 +79,9 @@ impl CachePolicy for PriorityThenAge {
     }
 }
 
+/// What is kept no longer, and its number among its publisher's.
+pub(crate) type Gone = (ObjectKey, u64);
+
 /// The objects kept.
 #[derive(Debug)]
 pub(crate) struct Cache {
@@ -115,11 +120,12 @@ impl Cache {
     pub(crate) fn on_new(
         &mut self,
         now: Time,
-        key: ObjectKey,
+        (key, index): (ObjectKey, u64),
         (size, has_info): (u64, bool),
         may_go: &dyn Fn(ObjectKey) -> bool,
-    ) -> Vec<ObjectKey> {
+    ) -> Vec<Gone> {
         let object = Cached {
+            index,
             size,
             has_info,
             info: None,
@@ -186,16 +192,16 @@ impl Cache {
 
     /// What is still on its way does not give way: the session would ask for it again. Nor does what
     /// has not been handed over.
-    fn make_room(&mut self, new: ObjectKey, may_go: &dyn Fn(ObjectKey) -> bool) -> Vec<ObjectKey> {
+    fn make_room(&mut self, new: ObjectKey, may_go: &dyn Fn(ObjectKey) -> bool) -> Vec<Gone> {
         let mut gone = Vec::new();
         while self.bytes > self.bytes_max {
             let others = self.objects.iter();
             let others =
                 others.filter(|(key, object)| **key != new && object.whole && may_go(**key));
             let least = others.min_by_key(|(_, object)| self.policy.rank(object));
-            let Some(key) = least.map(|(key, _)| *key) else { break };
+            let Some((key, index)) = least.map(|(key, object)| (*key, object.index)) else { break };
             self.remove(key);
-            gone.push(key);
+            gone.push((key, index));
         }
         gone
     }
@@ -208,13 +214,10 @@ impl Cache {
     }
 
     /// What is too old, or has expired.
-    pub(crate) fn expire(&mut self, now: Time) -> Vec<ObjectKey> {
+    pub(crate) fn expire(&mut self, now: Time) -> Vec<Gone> {
         let over = self.ends.iter().take_while(|(end, _)| *end <= now);
         let over: Vec<ObjectKey> = over.map(|(_, key)| *key).collect();
-        over.iter().for_each(|key| {
-            self.remove(*key);
-        });
-        over
+        over.into_iter().filter_map(|key| Some((key, self.remove(key)?.index))).collect()
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
@@ -242,6 +245,10 @@ mod tests {
         let object = ObjectTransportId(object);
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object }
     }
+    /// An object, and its number.
+    fn new(object: u16) -> Gone {
+        (key(object), u64::from(object))
+    }
     fn at(s: u64) -> Time {
         Time::ZERO + Duration::from_secs(s)
     }
@@ -259,34 +266,34 @@ mod tests {
         let mut cache = cache(320);
         for (object, priority) in [(0, 5), (1, 3), (2, 5)] {
             let time = at(u64::from(object));
-            assert_eq!(cache.on_new(time, key(object), (80, true), &ANY), []);
+            assert_eq!(cache.on_new(time, new(object), (80, true), &ANY), []);
             cache.on_info(time, key(object), (info(priority, None), Duration::ZERO));
             cache.on_whole(time, key(object));
         }
         cache.on_used(at(10), key(0));
-        assert_eq!(cache.on_new(at(11), key(3), (100, false), &ANY), [key(1)]);
-        assert_eq!(cache.on_new(at(12), key(4), (100, false), &ANY), [key(2)]);
+        assert_eq!(cache.on_new(at(11), new(3), (100, false), &ANY), [new(1)]);
+        assert_eq!(cache.on_new(at(12), new(4), (100, false), &ANY), [new(2)]);
     }
 
     #[test]
     fn what_is_not_whole_does_not_give_way() {
         let mut cache = cache(100);
-        cache.on_new(at(0), key(0), (90, false), &ANY);
-        assert_eq!(cache.on_new(at(1), key(1), (90, false), &ANY), []);
+        cache.on_new(at(0), new(0), (90, false), &ANY);
+        assert_eq!(cache.on_new(at(1), new(1), (90, false), &ANY), []);
         cache.on_whole(at(2), key(0));
-        assert_eq!(cache.on_new(at(3), key(2), (1, false), &ANY), [key(0)]);
+        assert_eq!(cache.on_new(at(3), new(2), (1, false), &ANY), [new(0)]);
     }
 
     #[test]
     fn objects_end_by_age_or_by_their_own_expiry() {
         let mut cache = cache(10_000);
-        cache.on_new(at(0), key(0), (10, false), &ANY);
-        cache.on_new(at(0), key(1), (10, true), &ANY);
+        cache.on_new(at(0), new(0), (10, false), &ANY);
+        cache.on_new(at(0), new(1), (10, true), &ANY);
         let about = info(5, Some(Duration::from_secs(60)));
         cache.on_info(at(0), key(1), (about, Duration::ZERO));
         assert_eq!(cache.next_timeout(), Some(at(60)));
-        assert_eq!((cache.expire(at(59)), cache.expire(at(60))), (Vec::new(), Vec::from([key(1)])));
-        assert_eq!(cache.expire(at(3600)), [key(0)]);
+        assert_eq!((cache.expire(at(59)), cache.expire(at(60))), (Vec::new(), Vec::from([new(1)])));
+        assert_eq!(cache.expire(at(3600)), [new(0)]);
         assert_eq!((cache.bytes, cache.ends.len()), (0, 0));
     }
 
@@ -303,9 +310,9 @@ mod tests {
             }
         }
         let mut cache = Cache::new(1000, HOUR, Box::new(Urgent));
-        cache.on_new(at(0), key(0), (10, true), &ANY);
+        cache.on_new(at(0), new(0), (10, true), &ANY);
         cache.on_info(at(0), key(0), (info(5, None), Duration::ZERO));
-        cache.on_new(at(0), key(1), (10, true), &ANY);
+        cache.on_new(at(0), new(1), (10, true), &ANY);
         cache.on_info(at(0), key(1), (info(8, None), Duration::ZERO));
         assert_eq!((cache.keeps(key(0)), cache.keeps(key(1))), (false, true));
     }
@@ -313,8 +320,8 @@ mod tests {
     #[test]
     fn what_has_not_been_handed_over_stays() {
         let mut cache = cache(100);
-        cache.on_new(at(0), key(0), (90, false), &ANY);
+        cache.on_new(at(0), new(0), (90, false), &ANY);
         cache.on_whole(at(0), key(0));
-        assert_eq!(cache.on_new(at(1), key(1), (90, false), &|_| false), []);
+        assert_eq!(cache.on_new(at(1), new(1), (90, false), &|_| false), []);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{GroupNode, release, subscribing::point};
 use crate::{
+    cache::Gone,
     description::Description,
     event::Event,
     frame::Frame,
@@ -59,11 +60,9 @@ impl GroupNode {
             let log = SourceLog::new(key.instance, key.object, self.back);
             self.logs.insert(key.sender, log);
         }
-        if let Some(log) = self.log(key) {
-            log.on_heard(key.object);
-        }
+        let Some(index) = self.log(key).map(|log| log.on_heard(key.object)) else { return };
         let Self { cache, delivery, .. } = self;
-        let gone = cache.on_new(self.now, key, content, &|key| !delivery.holds(key));
+        let gone = cache.on_new(self.now, (key, index), content, &|key| !delivery.holds(key));
         self.on_evicted(gone);
         if let Some(deadline) = self.delivery.deadline(None) {
             self.wait_until(self.now + deadline, key);
@@ -75,9 +74,9 @@ impl GroupNode {
     fn on_described(&mut self, key: ObjectKey, storage: &mut dyn Storage) {
         let Some(cached) = self.cache.get(key) else { return };
         let Some(description) = cached.description.clone() else { return };
-        let (first_heard, age) = (cached.first_heard, cached.age());
+        let (first_heard, index, age) = (cached.first_heard, cached.index, cached.age());
         let Some(log) = self.log(key) else { return };
-        let at = point(log, key, age);
+        let at = point(log, (key, index), age);
         let (wanted, reliable) = self.delivery.wants(&description, key, at);
         if wanted && let Some(deadline) = self.delivery.deadline(Some((&description, at))) {
             self.wait_until(first_heard + deadline, key);
@@ -133,10 +132,12 @@ impl GroupNode {
             log.on_whole(index);
         }
         self.events.push_back(Event::Whole { key, size });
-        let cached = self.cache.get(key);
-        let known = cached.and_then(|cached| Some((cached.description.clone()?, cached.age())));
-        if let (Some((message, age)), Some(log)) = (known, self.log(key)) {
-            let at = point(log, key, age);
+        let known = self
+            .cache
+            .get(key)
+            .and_then(|cached| Some((cached.description.clone()?, cached.index, cached.age())));
+        if let (Some((message, index, age)), Some(log)) = (known, self.log(key)) {
+            let at = point(log, (key, index), age);
             let own = self.is_own(&message);
             let size = message.content.as_ref().map_or(size, |content| content.len() as u64);
             if !own {
@@ -158,14 +159,13 @@ impl GroupNode {
 
     /// Earlier messages of the same publisher, topic and tag are of no use any more.
     fn replace(&mut self, key: ObjectKey, index: u64, storage: &mut dyn Storage) {
-        let Some(log) = self.logs.get(&key.sender) else { return };
         let Some(new) = self.cache.get(key).and_then(|cached| cached.description.as_ref()) else {
             return;
         };
         let mark = Some(new.mark());
-        let old = self.cache.of(key).filter(|(other, cached)| {
+        let old = self.cache.of(key).filter(|(_, cached)| {
             let same = cached.description.as_ref().map(Description::mark);
-            same == mark && log.index(other.object) < index
+            same == mark && cached.index < index
         });
         let old = old.map(|(other, _)| *other).filter(|other| !self.delivery.holds(*other));
         for other in old.collect::<Vec<ObjectKey>>() {
@@ -193,8 +193,15 @@ impl GroupNode {
 
     /// Nothing waits for it any more: it is here, or not wanted.
     pub(super) fn settle(&mut self, key: ObjectKey) {
+        let kept = self.cache.get(key).map(|cached| cached.index);
+        let index = kept.or_else(|| self.log(key).map(|log| log.index(key.object)));
+        if let Some(index) = index {
+            self.settle_at(key, index);
+        }
+    }
+
+    pub(super) fn settle_at(&mut self, key: ObjectKey, index: u64) {
         let Some(log) = self.log(key) else { return };
-        let index = log.index(key.object);
         let first = log.settle(index);
         self.delivery.on_settled((key.sender, key.instance), first);
     }
@@ -210,16 +217,15 @@ impl GroupNode {
         }
     }
 
-    pub(super) fn on_evicted(&mut self, gone: Vec<ObjectKey>) {
+    pub(super) fn on_evicted(&mut self, gone: Vec<Gone>) {
         self.stats.evicted += gone.len() as u64;
-        for key in &gone {
+        for (key, index) in &gone {
             if let Some(log) = self.log(*key) {
-                let index = log.index(key.object);
-                log.on_gone(index);
+                log.on_gone(*index);
             }
             self.repairer.forget(*key);
         }
-        release(&mut self.events, gone);
+        release(&mut self.events, gone.into_iter().map(|(key, _)| key).collect());
     }
 
     /// There are as many publishers as may be: one that the session has no longer in view gives way.

@@ -40,9 +40,14 @@ impl GroupNode {
         let now = self.now;
         self.session.handle_timeout(now, storage);
         let gone = self.cache.expire(now);
-        for key in &gone {
-            self.session.receiver().cancel(*key, storage);
-            self.settle(*key);
+        for (key, index) in &gone {
+            // Of long ago the same id is another object's by now.
+            let named =
+                self.logs.get(&key.sender).is_some_and(|log| log.index(key.object) == *index);
+            if named {
+                self.session.receiver().cancel(*key, storage);
+            }
+            self.settle_at(*key, *index);
         }
         self.on_evicted(gone);
         self.members.on_timeout(now, &mut self.events);

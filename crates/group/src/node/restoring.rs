@@ -79,7 +79,7 @@ impl GroupNode {
         log.on_whole(index);
         log.settle(index);
         if self.config.hears_itself {
-            let at = point(log, key, age);
+            let at = point(log, (key, index), age);
             self.delivery.on_settled(at.source, log.first_unsettled());
         }
         true

@@ -13,8 +13,7 @@ use alloc::collections::BTreeMap;
 use fanfare_proto::{Duration, ObjectKey, Time};
 
 /// Where a message stands among its publisher's.
-pub(super) fn point(log: &SourceLog, key: ObjectKey, age: Age) -> Point {
-    let index = log.index(key.object);
+pub(super) fn point(log: &SourceLog, (key, index): (ObjectKey, u64), age: Age) -> Point {
     Point { source: (key.sender, key.instance), index, back: log.back(index), age }
 }
 
@@ -36,12 +35,14 @@ impl GroupNode {
             let log = logs.get(&key.sender).filter(|log| log.instance == key.instance);
             if let (Some(log), Some(message)) = (log, &cached.description) {
                 let size = message.content.as_ref().map_or(cached.size, |c| c.len() as u64);
-                delivery.recall(id, point(log, *key, cached.age()), (*key, size), message);
+                let at = point(log, (*key, cached.index), cached.age());
+                delivery.recall(id, at, (*key, size), message);
             }
         }
         for (key, own) in publisher.own().filter(|_| config.hears_itself) {
             if let Some(log) = logs.get(&key.sender) {
-                delivery.recall(id, point(log, *key, own.age), (*key, own.size), &own.message);
+                let at = point(log, (*key, log.index(key.object)), own.age);
+                delivery.recall(id, at, (*key, own.size), &own.message);
             }
         }
         for (node, log) in logs {
@@ -65,7 +66,8 @@ impl GroupNode {
     /// A message of this node's own, for its own subscriptions.
     pub(super) fn hear_own(&mut self, key: ObjectKey, size: u64, message: &Description) {
         let Some(log) = self.logs.get(&key.sender) else { return };
-        let at = point(log, key, Age { heard: self.now, then: Duration::ZERO });
+        let index = log.index(key.object);
+        let at = point(log, (key, index), Age { heard: self.now, then: Duration::ZERO });
         self.delivery.on_message(at, (key, size), message);
         self.delivery.on_settled(at.source, log.first_unsettled());
         self.hand_over();

@@ -259,8 +259,8 @@ impl GroupNode {
     fn age_of_next(&self, key: ObjectKey) -> Duration {
         let Some(log) = self.logs.get(&key.sender) else { return Duration::ZERO };
         let index = log.index(key.object);
-        let later = self.cache.of(key).filter(|(other, _)| log.index(other.object) > index);
-        let next = later.min_by_key(|(other, _)| log.index(other.object));
+        let later = self.cache.of(key).filter(|(_, cached)| cached.index > index);
+        let next = later.min_by_key(|(_, cached)| cached.index);
         next.map_or(Duration::ZERO, |(_, cached)| cached.age().at(self.now))
     }
 

@@ -168,3 +168,40 @@ fn only_the_latest_of_each_first_publisher_counts_whoever_carries_it() {
     let texts = bus.messages(2).into_iter().map(|m| m.description.content.clone().unwrap());
     assert!(texts.eq([b"new".to_vec(), b"of somebody else".to_vec()]));
 }
+
+#[test]
+fn where_ids_come_again_while_messages_are_kept_those_to_come_are_still_waited_for() {
+    // 1000 a second, kept for 33.5 s: what expires is more than half the ids behind.
+    let mut bus = Bus::new(2);
+    for (number, (node, _)) in bus.nodes.iter_mut().enumerate() {
+        let mut session = session(number);
+        session.sender = session.sender.map(|sender| SenderConfig {
+            rate: Bitrate::mbps(1000),
+            cache_objects: 4000,
+            ..sender
+        });
+        session.receiver = session.receiver.map(|r| ReceiverConfig { objects_max: 4000, ..r });
+        let cache_age = Duration::from_millis(33_500);
+        let config = GroupConfig { cache_age, ..GroupConfig::default() };
+        *node = GroupNode::new(config, session, 1 + number as u64, Time::ZERO);
+    }
+    let all = Subscription::new(Filter::new("#").unwrap());
+    bus.nodes[1].0.subscribe(bus.now, Subscription { ordering: Ordering::Source, ..all });
+    let mut next = 0_u32;
+    let mut lost = 0;
+    for second in 0..69 {
+        for _ in 0..1000 {
+            bus.publish(0, "a", &next.to_be_bytes(), Options::default());
+            next += 1;
+        }
+        bus.run(1, &mut |_, _, message| {
+            let first = second == 67 && lost == 0 && matches!(message, Message::Info(_));
+            lost += u32::from(first);
+            first
+        });
+    }
+    bus.run(5, &mut none);
+    let numbers: Vec<u64> = bus.topics(1).iter().map(|(_, number)| *number).collect();
+    assert_eq!((numbers.len(), lost), (69_000, 1));
+    assert!(numbers.is_sorted(), "out of order");
+}
