@@ -30,6 +30,12 @@ impl SourceLog {
         Self { instance, newest: first, first, floor, settled, whole }
     }
 
+    /// `newest` is what others said to be the newest before anything was heard: all up to it is from before.
+    pub(crate) fn after(instance: InstanceId, newest: ObjectTransportId, back: u64) -> Self {
+        let log = Self::new(instance, newest, back);
+        Self { first: log.newest + 1, ..log }
+    }
+
     /// The number of `id`, nearest to the newest.
     pub(crate) fn index(&self, id: ObjectTransportId) -> u64 {
         let newest = ObjectTransportId((self.newest & 0xffff) as u16);

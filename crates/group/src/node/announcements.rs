@@ -183,6 +183,7 @@ impl GroupNode {
             return false;
         }
         let Some(log) = self.logs.get(&origin) else {
+            self.foretold.entry(&(origin, rumour.instance), || rumour.newest);
             self.session.receiver().hear_of(self.now, rumour, storage);
             return true;
         };

@@ -43,7 +43,7 @@ use crate::{
     foresight::Foresight,
     holders::Holders,
     kept::Kept,
-    load::Load,
+    load::{Load, PUBLISHERS_MAX},
     members::Members,
     pool::Pools,
     publisher::{PublishError, Publisher},
@@ -63,7 +63,7 @@ use alloc::{
 };
 use fanfare_proto::{
     Duration, FecConfig, FeedbackPath, InstanceId, JoinPolicy, NewObject, NodeId, ObjectKey,
-    ObjectKind, Rumour, Session, SessionConfig, Time, rng::Rng,
+    ObjectKind, ObjectTransportId, Rumour, Session, SessionConfig, Time, rng::Rng,
 };
 use fanfare_wire::{GroupSize, QuantizedRtt, Sequence, header::SenderFields};
 
@@ -125,6 +125,8 @@ pub struct GroupNode {
     relay: Relay,
     /// Objects told to who asked, without their topic.
     retold: Recent<ObjectKey, ()>,
+    /// What others said to be the newest of publishers of which nothing had been heard yet.
+    foretold: Recent<(NodeId, InstanceId), ObjectTransportId>,
     foresight: Foresight,
     round: Round,
     /// Messages of a flush without announcements.
@@ -202,6 +204,7 @@ impl GroupNode {
             kept: Kept::default(),
             relay: Relay::default(),
             retold: Recent::new(RETOLD_MAX),
+            foretold: Recent::new(PUBLISHERS_MAX),
             foresight: Foresight::new(now),
             round: Round::default(),
             asker: Asker::default(),
@@ -412,7 +415,7 @@ impl GroupNode {
         let grtt = self.session.sender().grtt();
         let grtt = QuantizedRtt::from_nanos(grtt.as_nanos() as u64);
         let SenderFields { backoff, gsize, .. } = self.fields;
-        let newest = fanfare_proto::ObjectTransportId(newest);
+        let newest = ObjectTransportId(newest);
         let fec_id = self.fec.id;
         Some(Rumour { sender: origin, instance, grtt, backoff, gsize, fec_id, newest })
     }

@@ -57,7 +57,11 @@ impl GroupNode {
     fn on_new(&mut self, key: ObjectKey, content: (u64, bool)) {
         if self.log(key).is_none() {
             self.make_place(key.sender);
-            let log = SourceLog::new(key.instance, key.object, self.back);
+            let before = self.foretold.get(&(key.sender, key.instance)).copied();
+            let log = match before {
+                Some(newest) => SourceLog::after(key.instance, newest, self.back),
+                None => SourceLog::new(key.instance, key.object, self.back),
+            };
             self.logs.insert(key.sender, log);
         }
         let Some(index) = self.log(key).map(|log| log.on_heard(key.object)) else { return };

@@ -99,6 +99,28 @@ fn only_so_much_history_is_handed_over_as_is_wanted() {
 }
 
 #[test]
+fn to_who_comes_new_all_that_others_announce_first_is_history() {
+    for (history, expected) in [
+        (History::Last(0), &[4_u64][..]),
+        (History::Last(1), &[3, 4]),
+        (History::All, &[0, 1, 2, 3, 4]),
+    ] {
+        let mut bus = Bus::new(3);
+        bus.subscribe(1, "#");
+        (0..4).for_each(|_| _ = bus.publish(0, "a", b"old", Options::default()));
+        bus.run(60, &mut |_, to, _| to == 2);
+        let all = Subscription::new(Filter::new("#").unwrap());
+        bus.nodes[2].0.subscribe(bus.now, Subscription { history, ..all });
+        bus.run(70, &mut none);
+        bus.publish(0, "a", b"new", Options::default());
+        bus.run(10, &mut none);
+        let mut numbers: Vec<u64> = bus.topics(2).iter().map(|(_, number)| *number).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, expected, "{history:?}");
+    }
+}
+
+#[test]
 fn a_newer_message_of_the_same_tag_makes_the_older_one_superfluous() {
     let mut bus = Bus::new(2);
     bus.subscribe(1, "#");
