@@ -228,8 +228,11 @@ impl Cache {
 /// When it has expired, or is too old.
 fn end(object: &Cached, age_max: Duration) -> Time {
     let expiry = object.description.as_ref().and_then(|known| known.options.expiry);
-    let life = expiry.map_or(age_max, |expiry| expiry.min(age_max));
-    object.first_heard + life.saturating_sub(object.before)
+    let kept = age_max.saturating_sub(object.before);
+    // Of use it is for what is left since it was published, as far as that is known.
+    let age = object.told.max(object.before);
+    let life = expiry.map_or(kept, |expiry| expiry.saturating_sub(age).min(kept));
+    object.first_heard + life
 }
 
 #[cfg(test)]

@@ -5,9 +5,12 @@ use crate::{
     description::{Description, Mark, Options},
     topic::Topic,
 };
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 use core::fmt;
-use fanfare_proto::{EnqueueError, ObjectKey};
+use fanfare_proto::{EnqueueError, ObjectKey, Time};
 
 /// Topics that one publisher can have numbers for.
 const TOPICS_MAX: usize = 65_536;
@@ -56,6 +59,16 @@ pub(crate) struct Publisher {
     tagged_count: usize,
     /// What can still be repaired.
     own: BTreeMap<ObjectKey, Own>,
+    /// When of these expire that do.
+    ends: BTreeSet<(Time, ObjectKey)>,
+}
+
+impl Own {
+    /// When it is of no use any more.
+    fn end(&self) -> Option<Time> {
+        let expiry = self.message.options.expiry?;
+        Some(self.age.heard + expiry.saturating_sub(self.age.then))
+    }
 }
 
 impl Publisher {
@@ -81,7 +94,9 @@ impl Publisher {
         (key, size): (ObjectKey, u64),
         age: Age,
     ) -> Vec<ObjectKey> {
-        self.own.insert(key, Own { message: message.clone(), size, age });
+        let own = Own { message: message.clone(), size, age };
+        self.ends.extend(own.end().map(|end| (end, key)));
+        self.own.insert(key, own);
         *self.numbers.entry(message.topic.clone()).or_default() = message.number + 1;
         if message.options.tag.is_none() {
             return Vec::new();
@@ -128,9 +143,22 @@ impl Publisher {
         keys
     }
 
+    /// Those that have expired by now: they are to be withdrawn.
+    pub(crate) fn expire(&mut self, now: Time) -> Vec<ObjectKey> {
+        let over = self.ends.iter().take_while(|(end, _)| *end <= now).count();
+        (0..over).filter_map(|_| Some(self.ends.pop_first()?.1)).collect()
+    }
+
+    /// When the next one expires.
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.ends.first().map(|(end, _)| *end)
+    }
+
     /// It can no longer be withdrawn.
     pub(crate) fn on_purged(&mut self, key: ObjectKey) {
-        self.own.remove(&key);
+        if let Some(end) = self.own.remove(&key).as_ref().and_then(Own::end) {
+            self.ends.remove(&(end, key));
+        }
         let mut count = 0;
         self.tagged.retain(|_, keys| {
             let before = keys.len();
@@ -145,7 +173,7 @@ impl Publisher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_proto::{Duration, InstanceId, NodeId, ObjectTransportId, Time};
+    use fanfare_proto::{Duration, InstanceId, NodeId, ObjectTransportId};
 
     const NOW: Age = Age { heard: Time::ZERO, then: Duration::ZERO };
 

@@ -45,8 +45,10 @@ pub struct GroupStats {
     pub frames_refused: u64,
     /// Short messages heard that have the topic of one that is not here, or are of an origin that is not known.
     pub topics_unknown: u64,
-    /// Objects that gave way in the cache.
+    /// Objects of others that gave way in the cache.
     pub evicted: u64,
+    /// Messages, own ones among them, that had expired or were as old as anything is kept.
+    pub expired: u64,
     /// Messages that were waited for, or never heard of, and will not come: their publisher keeps them no
     /// longer, or it has published so many since that they are out of view ([`crate::OBJECTS_IN_VIEW`]).
     pub missed: u64,

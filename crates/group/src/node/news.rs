@@ -67,7 +67,8 @@ impl GroupNode {
         let Some(index) = self.log(key).map(|log| log.on_heard(key.object)) else { return };
         let Self { cache, delivery, .. } = self;
         let gone = cache.on_new(self.now, (key, index), content, &|key| !delivery.holds(key));
-        self.on_evicted(gone);
+        self.stats.evicted += gone.len() as u64;
+        self.on_gone(gone);
         if let Some(deadline) = self.delivery.deadline(None) {
             self.wait_until(self.now + deadline, key);
         }
@@ -79,6 +80,11 @@ impl GroupNode {
         let Some(cached) = self.cache.get(key) else { return };
         let Some(description) = cached.description.clone() else { return };
         let (first_heard, index, age) = (cached.first_heard, cached.index, cached.age());
+        if description.options.expiry.is_some_and(|expiry| age.at(self.now) >= expiry) {
+            self.stats.expired += 1;
+            self.session.receiver().cancel(key, storage);
+            return self.drop_object(key);
+        }
         let Some(log) = self.log(key) else { return };
         let at = point(log, (key, index), age);
         let (wanted, reliable) = self.delivery.wants(&description, key, at);
@@ -221,8 +227,8 @@ impl GroupNode {
         }
     }
 
-    pub(super) fn on_evicted(&mut self, gone: Vec<Gone>) {
-        self.stats.evicted += gone.len() as u64;
+    /// These are not kept any longer.
+    pub(super) fn on_gone(&mut self, gone: Vec<Gone>) {
         for (key, index) in &gone {
             if let Some(log) = self.log(*key) {
                 log.on_gone(*index);

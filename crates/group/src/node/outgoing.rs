@@ -39,7 +39,12 @@ impl GroupNode {
         self.advance(now);
         let now = self.now;
         self.session.handle_timeout(now, storage);
+        for key in self.publisher.expire(now) {
+            self.stats.expired += 1;
+            self.session.sender().cancel(key.object);
+        }
         let gone = self.cache.expire(now);
+        self.stats.expired += gone.len() as u64;
         for (key, index) in &gone {
             // Of long ago the same id is another object's by now.
             let named =
@@ -49,7 +54,8 @@ impl GroupNode {
             }
             self.settle_at(*key, *index);
         }
-        self.on_evicted(gone);
+        self.on_gone(gone);
+        self.take_events(storage);
         self.members.on_timeout(now, &mut self.events);
         while let Some(&(at, key)) = self.give_ups.first().filter(|(at, _)| *at <= now) {
             self.give_ups.remove(&(at, key));
@@ -200,6 +206,7 @@ impl GroupNode {
             (announce, Wake::Announce),
             (ask, Wake::Ask),
             (self.cache.next_timeout(), Wake::Cache),
+            (self.publisher.next_timeout(), Wake::Cache),
             (self.members.next_timeout(), Wake::Members),
             (deadline, Wake::Deadline),
         ];

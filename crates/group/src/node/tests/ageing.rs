@@ -131,3 +131,39 @@ fn what_is_new_costs_nothing_and_what_is_old_four_bytes() {
     assert_eq!(told[..2], [None, None]);
     assert!(!old.is_empty() && old.iter().all(|age| *age >= 30), "{told:?}");
 }
+
+fn expiring(seconds: u64) -> Options {
+    Options { expiry: Some(Duration::from_secs(seconds)), ..Options::default() }
+}
+
+#[test]
+fn what_has_expired_nobody_gives_any_more_its_publisher_neither() {
+    let mut bus = Bus::new(3);
+    bus.subscribe(1, "#");
+    bus.publish(0, "a", b"short", expiring(20));
+    bus.publish(0, "a", &bytes(3_000), expiring(20));
+    bus.publish(0, "a", b"stays", Options::default());
+    bus.run(25, &mut |_, to, _| to == 2);
+    assert_eq!((bus.messages(1).len(), bus.nodes[0].0.own_count()), (3, 1));
+    assert_eq!((bus.nodes[0].0.stats().expired, bus.nodes[1].0.stats().expired), (2, 2));
+    bus.subscribe(2, "#");
+    bus.run(70, &mut none);
+    assert_eq!(bus.topics(2), [("a", 2)]);
+}
+
+#[test]
+fn what_is_told_to_be_older_than_it_is_of_use_is_not_handed_over() {
+    let mut bus = Bus::new(2);
+    bus.publish(0, "a", b"late", expiring(60));
+    bus.publish(0, "a", b"in time", expiring(200));
+    bus.run(50, &mut |_, _, _| true);
+    bus.subscribe(1, "#");
+    // The publisher goes on telling it: its own clock stands still, as it were.
+    bus.nodes[0].0.publisher.expire(Time::FAR_FUTURE);
+    bus.run(90, &mut |_, _, _| true);
+    bus.run(30, &mut none);
+    assert_eq!(bus.topics(1), [("a", 1)]);
+    assert_eq!(bus.nodes[1].0.stats().expired, 1);
+    bus.run(50, &mut none);
+    assert_eq!(bus.nodes[1].0.stats().expired, 2, "of the other 200 s are over");
+}

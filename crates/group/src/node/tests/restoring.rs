@@ -12,7 +12,7 @@ pub(super) fn restart(bus: &mut Bus, number: usize, kept: &[(ObjectKey, Vec<u8>)
         let stored = if Description::decode(&info).unwrap().content.is_some() { 0 } else { size };
         assert!(node.restore_own(bus.now, key.object, (info, stored, age)));
     }
-    let next = fanfare_proto::ObjectTransportId(40);
+    let next = ObjectTransportId(40);
     node.resume(next, core::iter::once((Topic::new("a").unwrap(), 9)));
     let mut storage = MemoryStorage::new(1 << 20);
     for (key, passage) in kept {
@@ -21,7 +21,7 @@ pub(super) fn restart(bus: &mut Bus, number: usize, kept: &[(ObjectKey, Vec<u8>)
         storage.put(*key, bytes);
     }
     for number in 0..100 {
-        let object = fanfare_proto::ObjectTransportId(number);
+        let object = ObjectTransportId(number);
         let key = ObjectKey { sender: node.session.node_id(), instance: node.instance(), object };
         old.1.take(key).into_iter().for_each(|bytes| storage.put(key, bytes));
     }
