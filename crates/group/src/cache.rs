@@ -42,10 +42,14 @@ pub struct Cached {
 }
 
 impl Cached {
-    /// Bytes that it counts for.
+    /// Bytes of its content and its NORM_INFO.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.size + self.info.as_ref().map_or(0, Vec::len) as u64
+    }
+    /// Bytes that it counts for.
+    fn cost(&self) -> u64 {
+        self.bytes() + OVERHEAD
     }
     /// When it was published.
     pub(crate) fn age(&self) -> Age {
@@ -78,6 +82,12 @@ impl CachePolicy for PriorityThenAge {
         (object.priority(), object.used)
     }
 }
+
+/// Bytes that an object counts for beside its content: what is known of it, here and elsewhere. Without it a cache of 64 MiB
+/// would hold millions of short messages, and gigabytes.
+const OVERHEAD: u64 = 256;
+/// When something has to give way, this part of the room is made besides: all objects are looked at for it.
+const SPARE: u64 = 64;
 
 /// What is kept no longer, and its number among its publisher's.
 pub(crate) type Gone = (ObjectKey, u64);
@@ -122,7 +132,7 @@ impl Cache {
         now: Time,
         (key, index): (ObjectKey, u64),
         (size, has_info): (u64, bool),
-        may_go: &dyn Fn(ObjectKey) -> bool,
+        held: &dyn Fn() -> BTreeSet<ObjectKey>,
     ) -> Vec<Gone> {
         let object = Cached {
             index,
@@ -138,10 +148,10 @@ impl Cache {
             before: Duration::ZERO,
         };
         self.remove(key);
-        self.bytes += object.bytes();
+        self.bytes += object.cost();
         self.objects.insert(key, object);
         self.ends.insert((now + self.age_max, key));
-        self.make_room(key, may_go)
+        self.make_room(key, held)
     }
 
     /// Its INFO has come, and says how old it is.
@@ -190,16 +200,30 @@ impl Cache {
         }
     }
 
-    /// What is still on its way does not give way: the session would ask for it again. Nor does what
-    /// has not been handed over.
-    fn make_room(&mut self, new: ObjectKey, may_go: &dyn Fn(ObjectKey) -> bool) -> Vec<Gone> {
+    /// What is still on its way does not give way: the session would ask for it again. Nor does what is `held`, not
+    /// handed over yet.
+    fn make_room(
+        &mut self,
+        new: ObjectKey,
+        held: &dyn Fn() -> BTreeSet<ObjectKey>,
+    ) -> Vec<Gone> {
+        if self.bytes <= self.bytes_max {
+            return Vec::new();
+        }
+        let held = held();
+        let may_go = |(key, object): &(&ObjectKey, &Cached)| {
+            **key != new && object.whole && !held.contains(*key)
+        };
+        let others = self.objects.iter().filter(may_go);
+        let mut others: Vec<_> =
+            others.map(|(key, object)| (self.policy.rank(object), (*key, object.index))).collect();
+        others.sort_unstable();
+        let enough = self.bytes_max - self.bytes_max / SPARE;
         let mut gone = Vec::new();
-        while self.bytes > self.bytes_max {
-            let others = self.objects.iter();
-            let others =
-                others.filter(|(key, object)| **key != new && object.whole && may_go(**key));
-            let least = others.min_by_key(|(_, object)| self.policy.rank(object));
-            let Some((key, index)) = least.map(|(key, object)| (*key, object.index)) else { break };
+        for (_, (key, index)) in others {
+            if self.bytes <= enough {
+                break;
+            }
             self.remove(key);
             gone.push((key, index));
         }
@@ -208,7 +232,7 @@ impl Cache {
 
     pub(crate) fn remove(&mut self, key: ObjectKey) -> Option<Cached> {
         let object = self.objects.remove(&key)?;
-        self.bytes -= object.bytes();
+        self.bytes -= object.cost();
         self.ends.remove(&(end(&object, self.age_max), key));
         Some(object)
     }
@@ -241,7 +265,7 @@ mod tests {
     use crate::{description::Options, topic::Topic};
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
-    const ANY: fn(ObjectKey) -> bool = |_| true;
+    const NONE: fn() -> BTreeSet<ObjectKey> = BTreeSet::new;
     const HOUR: Duration = Duration::from_secs(3600);
 
     fn key(object: u16) -> ObjectKey {
@@ -260,38 +284,39 @@ mod tests {
         let topic = Topic::new("a").unwrap();
         Description { topic, number: 0, options, content: None }.encode()
     }
-    fn cache(bytes: u64) -> Cache {
-        Cache::new(bytes, HOUR, Box::new(PriorityThenAge))
+    /// Of so many bytes for so many objects.
+    fn cache(bytes: u64, objects: u64) -> Cache {
+        Cache::new(bytes + objects * OVERHEAD, HOUR, Box::new(PriorityThenAge))
     }
 
     #[test]
     fn the_lowest_priority_gives_way_and_of_equals_the_least_lately_used() {
-        let mut cache = cache(320);
+        let mut cache = cache(320, 3);
         for (object, priority) in [(0, 5), (1, 3), (2, 5)] {
             let time = at(u64::from(object));
-            assert_eq!(cache.on_new(time, new(object), (80, true), &ANY), []);
+            assert_eq!(cache.on_new(time, new(object), (80, true), &NONE), []);
             cache.on_info(time, key(object), (info(priority, None), Duration::ZERO));
             cache.on_whole(time, key(object));
         }
         cache.on_used(at(10), key(0));
-        assert_eq!(cache.on_new(at(11), new(3), (100, false), &ANY), [new(1)]);
-        assert_eq!(cache.on_new(at(12), new(4), (100, false), &ANY), [new(2)]);
+        assert_eq!(cache.on_new(at(11), new(3), (100, false), &NONE), [new(1)]);
+        assert_eq!(cache.on_new(at(12), new(4), (100, false), &NONE), [new(2)]);
     }
 
     #[test]
     fn what_is_not_whole_does_not_give_way() {
-        let mut cache = cache(100);
-        cache.on_new(at(0), new(0), (90, false), &ANY);
-        assert_eq!(cache.on_new(at(1), new(1), (90, false), &ANY), []);
+        let mut cache = cache(100, 1);
+        cache.on_new(at(0), new(0), (90, false), &NONE);
+        assert_eq!(cache.on_new(at(1), new(1), (90, false), &NONE), []);
         cache.on_whole(at(2), key(0));
-        assert_eq!(cache.on_new(at(3), new(2), (1, false), &ANY), [new(0)]);
+        assert_eq!(cache.on_new(at(3), new(2), (1, false), &NONE), [new(0)]);
     }
 
     #[test]
     fn objects_end_by_age_or_by_their_own_expiry() {
-        let mut cache = cache(10_000);
-        cache.on_new(at(0), new(0), (10, false), &ANY);
-        cache.on_new(at(0), new(1), (10, true), &ANY);
+        let mut cache = cache(10_000, 2);
+        cache.on_new(at(0), new(0), (10, false), &NONE);
+        cache.on_new(at(0), new(1), (10, true), &NONE);
         let about = info(5, Some(Duration::from_secs(60)));
         cache.on_info(at(0), key(1), (about, Duration::ZERO));
         assert_eq!(cache.next_timeout(), Some(at(60)));
@@ -313,18 +338,19 @@ mod tests {
             }
         }
         let mut cache = Cache::new(1000, HOUR, Box::new(Urgent));
-        cache.on_new(at(0), new(0), (10, true), &ANY);
+        cache.on_new(at(0), new(0), (10, true), &NONE);
         cache.on_info(at(0), key(0), (info(5, None), Duration::ZERO));
-        cache.on_new(at(0), new(1), (10, true), &ANY);
+        cache.on_new(at(0), new(1), (10, true), &NONE);
         cache.on_info(at(0), key(1), (info(8, None), Duration::ZERO));
         assert_eq!((cache.keeps(key(0)), cache.keeps(key(1))), (false, true));
     }
 
     #[test]
     fn what_has_not_been_handed_over_stays() {
-        let mut cache = cache(100);
-        cache.on_new(at(0), new(0), (90, false), &ANY);
+        let mut cache = cache(100, 1);
+        cache.on_new(at(0), new(0), (90, false), &NONE);
         cache.on_whole(at(0), key(0));
-        assert_eq!(cache.on_new(at(1), new(1), (90, false), &|_| false), []);
+        let held = || BTreeSet::from([key(0)]);
+        assert_eq!(cache.on_new(at(1), new(1), (90, false), &held), []);
     }
 }

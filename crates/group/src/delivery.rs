@@ -10,7 +10,11 @@ use crate::{
     subscription::{Ordering, Subscription, SubscriptionId},
     topic::Topic,
 };
-use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 use fanfare_proto::{Duration, ObjectKey, Time};
 
 #[derive(Debug)]
@@ -71,6 +75,9 @@ impl Subscribed {
             }
             self.held.insert(place, (key, size, message.clone()));
             self.order.on_message(place);
+            while let Some(place) = self.order.poll_dropped() {
+                self.held.remove(&place);
+            }
         }
         wanted
     }
@@ -173,10 +180,17 @@ impl Delivery {
         Place { source: at.source, index: at.index, topic, number: message.number }
     }
 
-    /// Whether a message waits to be handed over.
-    pub(crate) fn holds(&self, key: ObjectKey) -> bool {
-        let held = |known: &Subscribed| known.held.values().any(|(other, _, _)| *other == key);
-        self.subscriptions.values().any(held)
+    /// Messages that wait to be handed over.
+    pub(crate) fn held(&self) -> BTreeSet<ObjectKey> {
+        let held = self.subscriptions.values().flat_map(|known| known.held.values());
+        held.map(|(key, ..)| *key).collect()
+    }
+
+    /// These are not kept any longer: they are not handed over.
+    pub(crate) fn forget(&mut self, gone: &BTreeSet<ObjectKey>) {
+        for known in self.subscriptions.values_mut() {
+            known.held.retain(|_, (key, ..)| !gone.contains(key));
+        }
     }
 
     /// All objects of `source` before `index` are settled.

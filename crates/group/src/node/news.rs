@@ -10,7 +10,7 @@ use crate::{
     mixture::Class,
     source_log::SourceLog,
 };
-use alloc::vec::Vec;
+use alloc::{collections::BTreeSet, vec::Vec};
 use fanfare_proto::{Duration, Event as SessionEvent, NodeId, ObjectKey, Storage, Time};
 
 /// So often wrong bytes are asked for again: whoever sends them once may do so always, and the
@@ -66,7 +66,7 @@ impl GroupNode {
         }
         let Some(index) = self.log(key).map(|log| log.on_heard(key.object)) else { return };
         let Self { cache, delivery, .. } = self;
-        let gone = cache.on_new(self.now, (key, index), content, &|key| !delivery.holds(key));
+        let gone = cache.on_new(self.now, (key, index), content, &|| delivery.held());
         self.stats.evicted += gone.len() as u64;
         self.on_gone(gone);
         if let Some(deadline) = self.delivery.deadline(None) {
@@ -177,8 +177,9 @@ impl GroupNode {
             let same = cached.description.as_ref().map(Description::mark);
             same == mark && cached.index < index
         });
-        let old = old.map(|(other, _)| *other).filter(|other| !self.delivery.holds(*other));
-        for other in old.collect::<Vec<ObjectKey>>() {
+        let old: Vec<ObjectKey> = old.map(|(other, _)| *other).collect();
+        let held = if old.is_empty() { BTreeSet::new() } else { self.delivery.held() };
+        for other in old.into_iter().filter(|other| !held.contains(other)) {
             self.session.receiver().cancel(other, storage);
             self.drop_object(other);
         }
@@ -234,6 +235,9 @@ impl GroupNode {
                 log.on_gone(*index);
             }
             self.repairer.forget(*key);
+        }
+        if !gone.is_empty() {
+            self.delivery.forget(&gone.iter().map(|(key, _)| *key).collect());
         }
         release(&mut self.events, gone.into_iter().map(|(key, _)| key).collect());
     }

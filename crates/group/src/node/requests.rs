@@ -4,6 +4,7 @@ use super::{GroupNode, timing};
 use crate::{
     demand::{Part, Request, Wanted},
     nack::NACK_MAX,
+    shortage::count,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{ObjectKey, RunSet};
@@ -119,7 +120,7 @@ impl GroupNode {
                 let Some(held) = receiver.held(key, a.block.0) else { continue };
                 let entry = asked.entry((key, Part::Block(a.block.0))).or_default();
                 match erasures {
-                    true => entry.unnamed = entry.unnamed.max(a.symbol.0),
+                    true => entry.unnamed = entry.unnamed.max(a.symbol.0.min(held.len)),
                     false => add_symbols(entry, (a.symbol.0, b.symbol.0), held.len),
                 }
             } else if all || level.has(RepairLevel::BLOCK) {
@@ -185,8 +186,9 @@ fn add_symbols(request: &mut Request, (first, last): (u16, u16), len: u16) {
     let named_end = end.min(u32::from(len));
     if u32::from(first) < named_end {
         request.names.insert(u64::from(first), u64::from(named_end));
-        request.named = request.named.saturating_add((named_end - u32::from(first)) as u16);
+        request.named = count(&request.names);
     }
-    let parity = end.saturating_sub(u32::from(first.max(len)));
-    request.unnamed = request.unnamed.saturating_add(parity.min(u32::from(u16::MAX)) as u16);
+    // Nobody lacks more than a block has: who asks for the same parity again and again gets no more.
+    let parity = end.saturating_sub(u32::from(first.max(len))).min(u32::from(len)) as u16;
+    request.unnamed = request.unnamed.saturating_add(parity).min(len);
 }

@@ -9,12 +9,14 @@ use alloc::collections::VecDeque;
 pub(super) struct Latest {
     newest: Recent<(Source, u32), u64>,
     ready: VecDeque<Place>,
+    dropped: VecDeque<Place>,
 }
 
 impl Latest {
     /// For at most so many topics of publishers.
     pub(super) fn new(streams: usize) -> Self {
-        Self { newest: Recent::new(streams), ready: VecDeque::new() }
+        let (ready, dropped) = (VecDeque::new(), VecDeque::new());
+        Self { newest: Recent::new(streams), ready, dropped }
     }
 }
 
@@ -22,15 +24,21 @@ impl Order for Latest {
     fn on_message(&mut self, place: Place) {
         let newest = self.newest.entry(&(place.source, place.topic), || place.index);
         *newest = place.index.max(*newest);
-        if *newest == place.index {
-            // What still waits is old news now.
-            self.ready.retain(|old| (old.source, old.topic) != (place.source, place.topic));
-            self.ready.push_back(place);
+        if *newest != place.index {
+            return self.dropped.push_back(place);
         }
+        // What still waits is old news now.
+        let same = |old: &Place| (old.source, old.topic) == (place.source, place.topic);
+        self.dropped.extend(self.ready.iter().copied().filter(same));
+        self.ready.retain(|old| !same(old));
+        self.ready.push_back(place);
     }
     fn on_settled(&mut self, _source: Source, _index: u64) {}
     fn poll(&mut self) -> Option<Place> {
         self.ready.pop_front()
+    }
+    fn poll_dropped(&mut self) -> Option<Place> {
+        self.dropped.pop_front()
     }
 }
 
@@ -38,6 +46,7 @@ impl Order for Latest {
 mod tests {
     use super::*;
     use crate::order::tests::{at, drain};
+    use alloc::vec::Vec;
 
     #[test]
     fn an_older_message_is_never_handed_over_after_a_newer_one() {
@@ -52,7 +61,9 @@ mod tests {
     #[test]
     fn of_several_that_wait_only_the_newest_is_left() {
         let mut order = Latest::new(8);
-        [1, 2, 3].into_iter().for_each(|n| order.on_message(at(n, 0, n)));
+        [1, 2, 3, 0].into_iter().for_each(|n| order.on_message(at(n, 0, n)));
         assert_eq!(drain(&mut order), [3]);
+        let dropped = core::iter::from_fn(|| order.poll_dropped()).map(|place| place.index);
+        assert_eq!(dropped.collect::<Vec<_>>(), [1, 2, 0]);
     }
 }

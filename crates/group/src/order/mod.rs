@@ -42,6 +42,10 @@ pub(crate) trait Order: Debug + Send {
     fn on_settled(&mut self, source: Source, index: u64);
     /// The next message to hand over.
     fn poll(&mut self) -> Option<Place>;
+    /// The next message that never will be.
+    fn poll_dropped(&mut self) -> Option<Place> {
+        None
+    }
 }
 
 /// The rule of this name.

@@ -2,35 +2,44 @@
 
 use super::{Order, Place, Source};
 use crate::recent::Recent;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 
 /// Holds back what has something unsettled before it.
 #[derive(Debug)]
 pub(super) struct SourceOrder {
     held: BTreeMap<(Source, u64), Place>,
     settled: Recent<Source, u64>,
+    ready: VecDeque<Place>,
 }
 
 impl SourceOrder {
     /// For at most so many publishers.
     pub(super) fn new(sources: usize) -> Self {
-        Self { held: BTreeMap::new(), settled: Recent::new(sources) }
+        let (held, ready) = (BTreeMap::new(), VecDeque::new());
+        Self { held, settled: Recent::new(sources), ready }
     }
 }
 
 impl Order for SourceOrder {
     fn on_message(&mut self, place: Place) {
-        self.held.insert((place.source, place.index), place);
+        let settled = self.settled.get(&place.source).copied().unwrap_or(0);
+        match place.index < settled {
+            true => self.ready.push_back(place),
+            false => _ = self.held.insert((place.source, place.index), place),
+        }
     }
     fn on_settled(&mut self, source: Source, index: u64) {
         let settled = self.settled.entry(&source, || 0);
         *settled = index.max(*settled);
+        let before = (source, 0)..(source, *settled);
+        while let Some((key, place)) = self.held.range(before.clone()).next() {
+            self.ready.push_back(*place);
+            let key = *key;
+            self.held.remove(&key);
+        }
     }
     fn poll(&mut self) -> Option<Place> {
-        let settled = |source| self.settled.get(&source).copied().unwrap_or(0);
-        let ready = |(source, index): &&(Source, u64)| *index < settled(*source);
-        let key = *self.held.keys().find(ready)?;
-        self.held.remove(&key)
+        self.ready.pop_front()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Order, Place, Source};
 use crate::recent::Recent;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 
 type Stream = (Source, u32);
 
@@ -11,39 +11,70 @@ type Stream = (Source, u32);
 #[derive(Debug)]
 pub(super) struct SourceTopicOrder {
     held: BTreeMap<(Stream, u64), Place>,
+    /// The same by their objects.
+    by_index: BTreeMap<(Source, u64), (Stream, u64)>,
     /// The number to come next; those of a stream begin at 0.
     next: Recent<Stream, u64>,
     settled: Recent<Source, u64>,
+    ready: VecDeque<Place>,
 }
 
 impl SourceTopicOrder {
     /// For at most so many topics of publishers, and publishers.
     pub(super) fn new(streams: usize) -> Self {
-        Self { held: BTreeMap::new(), next: Recent::new(streams), settled: Recent::new(streams) }
+        let (held, by_index, ready) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
+        let (next, settled) = (Recent::new(streams), Recent::new(streams));
+        Self { held, by_index, next, settled, ready }
     }
 
-    fn is_ready(&self, (stream, number): (Stream, u64), place: &Place) -> bool {
-        let next = self.next.get(&stream).copied().unwrap_or(0);
-        let settled = self.settled.get(&stream.0).copied().unwrap_or(0);
-        number <= next || place.index < settled
+    /// It waits for nothing any more, nor does what follows it on its topic.
+    fn release(&mut self, mut place: Place) {
+        let stream = (place.source, place.topic);
+        loop {
+            let next = self.next.entry(&stream, || 0);
+            *next = place.number.saturating_add(1).max(*next);
+            let next = *next;
+            self.ready.push_back(place);
+            let following = self.held.range((stream, 0)..=(stream, next)).next();
+            let Some(following) = following.map(|(_, place)| *place) else { return };
+            place = following;
+            self.take(place);
+        }
+    }
+
+    fn take(&mut self, place: Place) {
+        self.held.remove(&((place.source, place.topic), place.number));
+        self.by_index.remove(&(place.source, place.index));
     }
 }
 
 impl Order for SourceTopicOrder {
     fn on_message(&mut self, place: Place) {
-        self.held.insert(((place.source, place.topic), place.number), place);
+        let (stream, number) = ((place.source, place.topic), place.number);
+        let next = self.next.get(&stream).copied().unwrap_or(0);
+        let settled = self.settled.get(&place.source).copied().unwrap_or(0);
+        if number <= next || place.index < settled {
+            return self.release(place);
+        }
+        // Who gives two messages one number has no order to keep.
+        if let Some(other) = self.held.insert((stream, number), place) {
+            self.by_index.remove(&(other.source, other.index));
+            self.ready.push_back(other);
+        }
+        self.by_index.insert((place.source, place.index), (stream, number));
     }
     fn on_settled(&mut self, source: Source, index: u64) {
         let settled = self.settled.entry(&source, || 0);
         *settled = index.max(*settled);
+        let before = (source, 0)..(source, *settled);
+        while let Some(key) = self.by_index.range(before.clone()).next().map(|(_, key)| *key) {
+            let Some(place) = self.held.get(&key).copied() else { return };
+            self.take(place);
+            self.release(place);
+        }
     }
     fn poll(&mut self) -> Option<Place> {
-        let mut held = self.held.iter();
-        let key = *held.find(|(key, place)| self.is_ready(**key, place))?.0;
-        let place = self.held.remove(&key)?;
-        let next = self.next.entry(&key.0, || 0);
-        *next = place.number.saturating_add(1).max(*next);
-        Some(place)
+        self.ready.pop_front()
     }
 }
 
@@ -60,6 +91,25 @@ mod tests {
         assert_eq!(drain(&mut order), [2]);
         order.on_message(at(0, 7, 0));
         assert_eq!(drain(&mut order), [0, 1]);
+    }
+
+    #[test]
+    fn of_two_with_one_number_neither_is_held_for_ever() {
+        let mut order = SourceTopicOrder::new(8);
+        order.on_message(at(5, 7, 3));
+        order.on_message(at(6, 7, 3));
+        assert_eq!(drain(&mut order), [5]);
+        order.on_settled(SOURCE, 7);
+        assert_eq!(drain(&mut order), [6]);
+        assert!(order.held.is_empty() && order.by_index.is_empty());
+    }
+
+    #[test]
+    fn what_follows_on_the_topic_goes_with_what_it_waited_for() {
+        let mut order = SourceTopicOrder::new(8);
+        [3, 1, 2].into_iter().for_each(|n| order.on_message(at(n, 7, n)));
+        order.on_message(at(0, 7, 0));
+        assert_eq!(drain(&mut order), [0, 1, 2, 3]);
     }
 
     #[test]
