@@ -15,6 +15,8 @@ const ORIGINS_MAX: usize = 1024;
 struct Origin {
     /// Its own word was heard.
     heard: Time,
+    /// Anything was heard of it, or it was asked for.
+    used: Time,
     /// How long it may be silent without being missed, and what an answer takes.
     patience: Duration,
     interval: Duration,
@@ -33,6 +35,8 @@ impl Origin {
 #[derive(Debug, Default)]
 pub(crate) struct Asker {
     origins: BTreeMap<NodeId, Origin>,
+    /// Origins that gave way to others.
+    dropped: u64,
     /// When each is asked for next; of those that rest nothing.
     timetable: Timetable<NodeId, Time>,
 }
@@ -40,10 +44,9 @@ pub(crate) struct Asker {
 impl Asker {
     /// The origin itself was heard: the session knows when to ask. `patience` is what an answer takes.
     pub(crate) fn on_heard(&mut self, now: Time, origin: NodeId, patience: Duration) {
-        if let Some(known) = self.entry(now, origin, patience) {
-            known.heard = now;
-            known.begin(now);
-        }
+        let known = self.entry(now, origin, patience);
+        known.heard = now;
+        known.begin(now);
         self.note(origin);
     }
 
@@ -53,36 +56,50 @@ impl Asker {
         self.timetable.set(origin, next.filter(|next| *next < Time::FAR_FUTURE));
     }
 
-    fn entry(&mut self, now: Time, origin: NodeId, patience: Duration) -> Option<&mut Origin> {
-        let full = self.origins.len() >= ORIGINS_MAX;
-        if full && !self.origins.contains_key(&origin) {
-            return None;
+    fn entry(&mut self, now: Time, origin: NodeId, patience: Duration) -> &mut Origin {
+        if self.origins.len() >= ORIGINS_MAX && !self.origins.contains_key(&origin) {
+            // The one that was of no use for longest, first of those that rest.
+            let least =
+                self.origins.iter().min_by_key(|(_, o)| (o.next < Time::FAR_FUTURE, o.used));
+            if let Some(gone) = least.map(|(origin, _)| *origin) {
+                self.forget(gone);
+                self.dropped += 1;
+            }
         }
         let interval = patience.max(INTERVAL_MIN);
-        let new = || Origin { heard: Time::ZERO, patience, interval, next: now + interval };
+        let (heard, next) = (Time::ZERO, now + interval);
+        let new = || Origin { heard, used: now, patience, interval, next };
         let known = self.origins.entry(origin).or_insert_with(new);
-        known.patience = patience;
-        Some(known)
+        (known.patience, known.used) = (patience, now);
+        known
+    }
+
+    /// Nothing of it is asked for any more.
+    pub(crate) fn forget(&mut self, origin: NodeId) {
+        self.origins.remove(&origin);
+        self.note(origin);
+    }
+
+    /// Origins that gave way.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// Others brought something that was missing: there is somebody to ask. The next question waits
     /// until nothing more comes.
     pub(crate) fn on_progress(&mut self, now: Time, origin: NodeId, patience: Duration) {
-        if let Some(known) = self.entry(now, origin, patience) {
-            known.begin(now);
-        }
+        self.entry(now, origin, patience).begin(now);
         self.note(origin);
     }
 
     /// Somebody says that it has what is missing here.
     pub(crate) fn on_promise(&mut self, now: Time, origin: NodeId, patience: Duration) {
-        if let Some(known) = self.entry(now, origin, patience) {
-            let soon = known.patience.max(INTERVAL_MIN);
-            // A question that is under way need not be asked twice.
-            if known.interval > soon * 2 {
-                known.interval = soon;
-                known.next = known.next.min(now);
-            }
+        let known = self.entry(now, origin, patience);
+        let soon = known.patience.max(INTERVAL_MIN);
+        // A question that is under way need not be asked twice.
+        if known.interval > soon * 2 {
+            known.interval = soon;
+            known.next = known.next.min(now);
         }
         self.note(origin);
     }
@@ -161,6 +178,21 @@ mod tests {
         questions(&mut asker, 100);
         asker.on_promise(at(100), ORIGIN, PATIENCE);
         assert_eq!(questions(&mut asker, 110), [100, 104]);
+    }
+
+    #[test]
+    fn of_more_origins_than_are_watched_those_give_way_that_were_of_no_use_for_longest() {
+        let mut asker = Asker::default();
+        for n in 0..=ORIGINS_MAX as u32 {
+            asker.on_heard(at(u64::from(n)), NodeId(n), PATIENCE);
+        }
+        assert_eq!((asker.origins.len(), asker.dropped()), (ORIGINS_MAX, 1));
+        assert!(!asker.origins.contains_key(&NodeId(0)));
+        asker.rest(NodeId(900));
+        asker.on_heard(at(5000), NodeId(5000), PATIENCE);
+        assert!(!asker.origins.contains_key(&NodeId(900)), "it rests");
+        asker.forget(NodeId(5000));
+        assert_eq!(asker.origins.len(), ORIGINS_MAX - 1);
     }
 
     #[test]

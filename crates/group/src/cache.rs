@@ -118,6 +118,11 @@ impl Cache {
         self.objects.iter().filter(|(_, object)| object.whole)
     }
 
+    /// Messages of which something is missing.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = (&ObjectKey, &Cached)> {
+        self.objects.iter().filter(|(_, object)| !object.whole && object.description.is_some())
+    }
+
     /// The objects of one life of a sender.
     pub(crate) fn of(&self, example: ObjectKey) -> impl Iterator<Item = (&ObjectKey, &Cached)> {
         let object = fanfare_proto::ObjectTransportId;
@@ -202,11 +207,7 @@ impl Cache {
 
     /// What is still on its way does not give way: the session would ask for it again. Nor does what is `held`, not
     /// handed over yet.
-    fn make_room(
-        &mut self,
-        new: ObjectKey,
-        held: &dyn Fn() -> BTreeSet<ObjectKey>,
-    ) -> Vec<Gone> {
+    fn make_room(&mut self, new: ObjectKey, held: &dyn Fn() -> BTreeSet<ObjectKey>) -> Vec<Gone> {
         if self.bytes <= self.bytes_max {
             return Vec::new();
         }

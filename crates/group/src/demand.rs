@@ -165,7 +165,7 @@ impl Demand {
         let enough = parity.saturating_add(named);
         let mut asker = Shortage::new(names, enough);
         asker.of = request.from.unwrap_or(NodeId::NONE);
-        self.sums.iter().for_each(|(_, of)| asker.on_sum(of));
+        self.sums.iter().for_each(|(_, of)| _ = asker.on_sum(of));
         if self.askers.len() >= ASKERS_MAX {
             let heard = self.parity;
             self.askers.retain(|asker| asker.enough > heard);

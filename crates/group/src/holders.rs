@@ -6,6 +6,8 @@ use fanfare_proto::{NodeId, ObjectKey, RunSet};
 
 /// Messages watched at once; of more than that nothing is told.
 const WATCHED_MAX: usize = 4096;
+/// How nodes stand to them, in all: a thousand nodes to 256 messages.
+const STANDINGS_MAX: usize = 1 << 18;
 
 /// How a node stands to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,14 +27,22 @@ type Watched = (ObjectKey, BTreeMap<NodeId, Standing>);
 #[derive(Debug, Default)]
 pub(crate) struct Holders {
     watched: BTreeMap<u64, Watched>,
+    standings: usize,
+    dropped: u64,
 }
 
 impl Holders {
     /// From now on it is told who holds it.
     pub(crate) fn watch(&mut self, index: u64, key: ObjectKey) {
-        if self.watched.len() < WATCHED_MAX {
-            self.watched.entry(index).or_insert((key, BTreeMap::new()));
+        match self.watched.len() < WATCHED_MAX {
+            true => _ = self.watched.entry(index).or_insert((key, BTreeMap::new())),
+            false => self.dropped += 1,
         }
+    }
+
+    /// Messages, and announcements of nodes, for which there was no room.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// Whether any is watched.
@@ -42,7 +52,15 @@ impl Holders {
 
     /// It has left: nobody needs to know any more.
     pub(crate) fn forget(&mut self, index: u64) {
-        self.watched.remove(&index);
+        let gone = self.watched.remove(&index);
+        self.standings -= gone.map_or(0, |(_, nodes)| nodes.len());
+    }
+
+    /// A node has left.
+    pub(crate) fn on_left(&mut self, node: NodeId) {
+        for (_, nodes) in self.watched.values_mut() {
+            self.standings -= usize::from(nodes.remove(&node).is_some());
+        }
     }
 
     /// `node` announces; if it speaks of ours: from which object on it does, what it holds of these and what it does
@@ -67,7 +85,11 @@ impl Holders {
             };
             // What was held once could be had since; that it gave way again is not waited for.
             if before != Some(standing) && before != Some(Standing::Holds) {
-                nodes.insert(node, standing);
+                if before.is_none() && self.standings >= STANDINGS_MAX {
+                    self.dropped += 1;
+                    break;
+                }
+                self.standings += usize::from(nodes.insert(node, standing).is_none());
                 new.push((*key, standing));
             }
         }
@@ -118,6 +140,20 @@ mod tests {
         assert_eq!(holders.on_state(NodeId(7), true, Some(&other)), [(key(5), holds)]);
         holders.forget(3);
         assert_eq!(holders.on_state(NodeId(9), true, Some(&other)), [(key(5), holds)]);
+    }
+
+    #[test]
+    fn who_has_left_is_forgotten_and_there_are_no_more_standings_than_may_be() {
+        let mut holders = Holders::default();
+        (0..WATCHED_MAX as u64).for_each(|index| holders.watch(index, key(index as u16)));
+        let new: usize = (0..100).map(|n| holders.on_state(NodeId(n), true, None).len()).sum();
+        assert_eq!((new, holders.standings), (STANDINGS_MAX, STANDINGS_MAX));
+        assert_eq!(holders.dropped(), 36, "of 100 nodes 64 have room");
+        (0..99).for_each(|n| holders.on_left(NodeId(n)));
+        assert_eq!(holders.standings, 0);
+        holders.on_state(NodeId(1), true, None);
+        holders.forget(7);
+        assert_eq!(holders.standings, WATCHED_MAX - 1);
     }
 
     #[test]

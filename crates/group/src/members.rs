@@ -33,6 +33,8 @@ const KNOWN_AFTER: u32 = 8;
 const SKIPPED_MAX: i32 = 256;
 /// Nodes that went without a word, remembered at once: as soon as one of them is back, so are the others, most likely.
 const LOST_MAX: usize = 64;
+/// Who said good-bye has left when it has said nothing more for so long: its good-bye is repeated.
+const GOODBYE: Duration = Duration::from_secs(10);
 /// What comes within this time is one word.
 const WORD: Duration = Duration::from_secs(1);
 /// Who is silent for so many of its usual silences is not heard at present.
@@ -183,8 +185,8 @@ pub(crate) struct Members {
     own: NodeId,
     life: Duration,
     members: BTreeMap<NodeId, Member>,
-    /// When each was last heard.
-    heard: Timetable<NodeId, Time>,
+    /// When each has left, if it says nothing until then.
+    ends: Timetable<NodeId, Time>,
     /// Group nodes that went without good-bye, and when each was last heard.
     lost: BTreeMap<NodeId, Time>,
     /// Who says to hear a node: their lists the other way round.
@@ -198,8 +200,8 @@ pub(crate) struct Members {
 impl Members {
     /// Nodes of which nothing is heard for `life` have left.
     pub(crate) fn new(own: NodeId, life: Duration) -> Self {
-        let (members, heard, lost, heard_by) = Default::default();
-        Self { own, life, members, heard, lost, heard_by, named: NodeId::NONE, words: 0 }
+        let (members, ends, lost, heard_by) = Default::default();
+        Self { own, life, members, ends, lost, heard_by, named: NodeId::NONE, words: 0 }
     }
 
     /// Something was heard of `node`.
@@ -214,7 +216,7 @@ impl Members {
         if let Some(member) = self.members.get_mut(&node) {
             let returns = !member.is_near(now, self.life, self.words);
             self.words += u64::from(member.on_heard(now, self.words + patience));
-            self.heard.set(node, Some(now));
+            self.ends.set(node, Some(now + self.life));
             return if returns { Heard::Again } else { Heard::Still };
         }
         if node == self.own || self.members.len() >= MEMBERS_MAX {
@@ -223,15 +225,16 @@ impl Members {
         }
         self.lost.remove(&node);
         self.members.insert(node, Member::new(now, self.words + patience));
-        self.heard.set(node, Some(now));
+        self.ends.set(node, Some(now + self.life));
         events.push_back(Event::Joined { node });
         Heard::First
     }
 
-    /// It said good-bye.
-    pub(crate) fn on_goodbye(&mut self, node: NodeId) {
-        if let Some(member) = self.members.get_mut(&node) {
+    /// It said good-bye: if it says nothing more it has left soon.
+    pub(crate) fn on_goodbye(&mut self, now: Time, node: NodeId) {
+        if let Some(member) = self.members.get_mut(&node).filter(|member| member.in_group) {
             member.leaves = true;
+            self.ends.set(node, Some(now + GOODBYE.min(self.life)));
         }
     }
 
@@ -245,6 +248,11 @@ impl Members {
         if let Some(member) = self.members.get_mut(&node) {
             member.on_sequence(numbered);
         }
+    }
+
+    /// Whether it is one of them.
+    pub(crate) fn knows(&self, node: NodeId) -> bool {
+        self.members.contains_key(&node)
     }
 
     /// Whether it announces that it hears nobody: what is asked of it is for others to answer.
@@ -425,12 +433,13 @@ impl Members {
         self.members.iter().map(|(node, member)| (*node, member.hears_us))
     }
 
-    pub(crate) fn on_timeout(&mut self, now: Time, events: &mut VecDeque<Event>) {
-        let silent = self.heard.iter().take_while(|(heard, _)| now.since(*heard) >= self.life);
+    /// Gives who has left.
+    pub(crate) fn on_timeout(&mut self, now: Time, events: &mut VecDeque<Event>) -> Vec<NodeId> {
+        let silent = self.ends.iter().take_while(|(end, _)| *end <= now);
         let mut gone: Vec<NodeId> = silent.map(|(_, node)| node).collect();
         gone.sort_unstable();
-        for node in gone {
-            self.heard.set(node, None);
+        for &node in &gone {
+            self.ends.set(node, None);
             events.push_back(Event::Left { node });
             let Some(member) = self.members.remove(&node) else { continue };
             member.names.iter().for_each(|other| unlist(&mut self.heard_by, other, node));
@@ -438,6 +447,7 @@ impl Members {
                 self.miss(node, member.heard);
             }
         }
+        gone
     }
     /// It went without a word.
     fn miss(&mut self, node: NodeId, heard: Time) {
@@ -448,7 +458,7 @@ impl Members {
         }
     }
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.heard.first().map(|(heard, _)| heard + self.life)
+        self.ends.first().map(|(end, _)| end)
     }
 }
 
@@ -495,9 +505,9 @@ mod tests {
         [0, 5].into_iter().for_each(|s| world.hear(s, 2));
         world.hear(0, 1);
         assert_eq!(world.events(), [Event::Joined { node: NodeId(2) }]);
-        world.0.on_timeout(at(14), &mut world.1);
+        assert_eq!(world.0.on_timeout(at(14), &mut world.1), []);
         assert_eq!((world.events(), world.0.next_timeout()), (Vec::new(), Some(at(15))));
-        world.0.on_timeout(at(15), &mut world.1);
+        assert_eq!(world.0.on_timeout(at(15), &mut world.1), [NodeId(2)]);
         assert_eq!(world.events(), [Event::Left { node: NodeId(2) }]);
         assert_eq!(world.0.next_timeout(), None);
     }
@@ -507,7 +517,7 @@ mod tests {
         let mut world = World::new();
         (2..5).for_each(|node| world.hear(u64::from(node), node));
         [2, 3].into_iter().for_each(|node| world.0.on_group_word(NodeId(node)));
-        world.0.on_goodbye(NodeId(3));
+        world.0.on_goodbye(at(4), NodeId(3));
         world.0.on_timeout(at(100), &mut world.1);
         assert_eq!(world.0.absence(at(100)), Some(Duration::from_secs(98)), "4 is a plain node");
         world.hear(110, 2);

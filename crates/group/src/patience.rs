@@ -20,6 +20,13 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
+    /// When anything was noted last.
+    pub(crate) fn touched(&self) -> Option<Time> {
+        self.answered.max(self.counted)
+    }
+}
+
+impl Patience {
     /// What an origin that can hear takes at most to begin an answer, asked twice.
     pub(crate) fn grace(grtt: Duration, backoff: u8) -> Duration {
         grtt * (u32::from(backoff) + ROUND) * ROUNDS

@@ -138,7 +138,7 @@ impl Pool {
         let mut lacks = Shortage::new(some, enough);
         // Those may not have reached it when it spoke.
         self.sums.retain(|(at, _)| now.since(*at) < grtt);
-        self.sums.iter().for_each(|(_, of)| lacks.on_sum(of));
+        self.sums.iter().for_each(|(_, of)| _ = lacks.on_sum(of));
         let first = names.first_member(0);
         let before = self.askers.get(&node).filter(|asker| asker.first == first);
         let rounds = before.map_or(0, |asker| asker.rounds).saturating_add(1);
@@ -150,7 +150,11 @@ impl Pool {
     /// is less when it has sums.
     pub(crate) fn on_lacking(&mut self, now: Time, (node, names): (NodeId, &RunSet), horizon: u64) {
         match self.askers.get_mut(&node) {
-            Some(asker) if asker.announced => asker.lacks.extend(names),
+            Some(asker) if asker.announced => {
+                let room = NAMES_MAX.saturating_sub(u64::from(count(asker.lacks.names())));
+                asker.lacks.extend(&first(names, room));
+                (asker.at, asker.horizon) = (now, asker.horizon.max(horizon));
+            }
             Some(asker) if now.since(asker.at) < ASKED_ANEW => {}
             _ => {
                 self.on_request(
@@ -197,8 +201,9 @@ impl Pool {
         }
         let missed = known.wrapping_sub(self.known);
         let missed = if missed <= MISSED_MAX && !self.sums.is_empty() { missed } else { 0 };
-        for _ in 0..=missed {
-            self.askers.values_mut().for_each(|asker| asker.lacks.on_sum(of));
+        for asker in self.askers.values_mut() {
+            // Where one brings nothing, neither does the next.
+            _ = (0..=missed).all(|_| asker.lacks.on_sum(of));
         }
         self.known = known.wrapping_add(1);
         if self.sums.len() >= SUMS_MAX {

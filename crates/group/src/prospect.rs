@@ -110,7 +110,7 @@ impl Members {
         if worth < WORTH {
             return None;
         }
-        let place = |node: NodeId| slice::offset(node, key, 0, usize::MAX);
+        let place = |node: NodeId| slice::place(node, key);
         let own_place = place(self.own());
         // Who has it, and would serve more: one after the other, where they hear each other; who is not
         // heard here does so without this node's knowing.

@@ -57,6 +57,7 @@ pub(crate) struct Publisher {
     numbers: BTreeMap<Topic, u64>,
     tagged: BTreeMap<Mark, Vec<ObjectKey>>,
     tagged_count: usize,
+    tags_dropped: u64,
     /// What can still be repaired.
     own: BTreeMap<ObjectKey, Own>,
     /// When of these expire that do.
@@ -110,8 +111,15 @@ impl Publisher {
         if self.tagged_count < TAGGED_MAX {
             self.tagged.entry(mark).or_default().push(key);
             self.tagged_count += 1;
+        } else {
+            self.tags_dropped += 1;
         }
         replaced
+    }
+
+    /// Messages whose tag was not remembered.
+    pub(crate) fn tags_dropped(&self) -> u64 {
+        self.tags_dropped
     }
 
     /// One of them.

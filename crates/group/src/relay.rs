@@ -26,6 +26,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 pub(crate) struct Relay {
     waiting: BTreeMap<ObjectKey, Waiting>,
+    dropped: u64,
 }
 
 /// Of those who could pass a message on that these were heard to send: how many come before this node;
@@ -41,8 +42,9 @@ impl Relay {
         prospect: Prospect<'_>,
         chance: (OriginTiming, &mut Rng),
     ) {
-        let room = self.waiting.len() < WAITING_MAX;
-        if let Some(before) = prospect(&senders).filter(|_| room) {
+        if self.waiting.len() >= WAITING_MAX {
+            self.dropped += 1;
+        } else if let Some(before) = prospect(&senders) {
             let due = turn(now, before, chance);
             self.waiting.insert(key, Waiting { due, senders });
         }
@@ -80,6 +82,11 @@ impl Relay {
     /// It has been passed on, or is no longer here.
     pub(crate) fn forget(&mut self, key: ObjectKey) {
         self.waiting.remove(&key);
+    }
+
+    /// Messages for which there was no room.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// Messages that wait.

@@ -20,8 +20,11 @@ use fanfare_proto::{
 
 /// Requests kept at once.
 const DEMANDS_MAX: usize = 4096;
-/// Those that have been answered are remembered so long, for what was sent already.
+/// Requests are remembered so long: those that have been answered for what was sent already, others since who still
+/// lacks something asks again.
 const MEMORY: Duration = Duration::from_secs(60);
+/// When all are open, a place is looked for again after so long: each look is at all of them.
+const FULL_FOR: Duration = Duration::from_secs(1);
 /// Nodes that answer in a first round of requests: some may hold nothing of it, and everyone who waits
 /// but misses the answer answers again. Twice as many with every round more.
 const ANSWERING: u64 = 3;
@@ -68,6 +71,8 @@ pub(crate) struct Repairer {
     origins: BTreeMap<NodeId, Patience>,
     /// When this node asked an origin itself.
     own_requests: BTreeMap<NodeId, Time>,
+    /// All places are taken until then: it is not looked for one before.
+    full: Time,
     budget: Budget,
 }
 
@@ -76,7 +81,7 @@ impl Repairer {
         let budget = Budget::new(now, rate);
         let (demands, origins) = (BTreeMap::new(), BTreeMap::new());
         let (waiting, own_requests) = (Timetable::default(), BTreeMap::new());
-        Self { node, demands, waiting, origins, own_requests, budget }
+        Self { node, demands, waiting, origins, own_requests, full: now, budget }
     }
 
     /// Requests kept.
@@ -134,15 +139,24 @@ impl Repairer {
         self.waiting.set(wanted, open.and_then(|demand| demand.due));
     }
 
-    /// Room for one more: what was answered long ago gives way, what is open does not.
+    /// Room for one more: what was asked for or answered long ago gives way, and of what has been answered the oldest.
     fn make_place(&mut self, now: Time) -> bool {
-        if self.demands.len() >= DEMANDS_MAX {
-            self.demands.retain(|_, d| d.is_open() || now.since(d.touched()) < MEMORY);
+        if self.demands.len() < DEMANDS_MAX || now < self.full {
+            return self.demands.len() < DEMANDS_MAX;
         }
-        if self.demands.len() >= DEMANDS_MAX {
+        let old = self.demands.iter().filter(|(_, d)| now.since(d.touched()) >= MEMORY);
+        let old: Vec<Wanted> = old.map(|(wanted, _)| *wanted).collect();
+        let mut gone = old;
+        if gone.is_empty() {
             let answered = self.demands.iter().filter(|(_, demand)| !demand.is_open());
-            let oldest = answered.min_by_key(|(_, demand)| demand.touched()).map(|(w, _)| *w);
-            oldest.map(|wanted| self.demands.remove(&wanted));
+            let mut answered: Vec<(Time, Wanted)> =
+                answered.map(|(wanted, demand)| (demand.touched(), *wanted)).collect();
+            answered.sort_unstable();
+            gone = answered.into_iter().take(DEMANDS_MAX / 16).map(|(_, wanted)| wanted).collect();
+        }
+        gone.into_iter().for_each(|wanted| self.give_up(wanted));
+        if self.demands.len() >= DEMANDS_MAX {
+            self.full = now + FULL_FOR;
         }
         self.demands.len() < DEMANDS_MAX
     }
@@ -211,7 +225,9 @@ impl Repairer {
     fn patience(&mut self, origin: NodeId) -> &mut Patience {
         if !self.origins.contains_key(&origin) && self.origins.len() >= ORIGINS_MAX {
             // It is learned again within two requests.
-            self.origins.pop_first();
+            let oldest = self.origins.iter().min_by_key(|(_, patience)| patience.touched());
+            let oldest = oldest.map(|(origin, _)| *origin);
+            oldest.map(|oldest| self.origins.remove(&oldest));
         }
         self.origins.entry(origin).or_default()
     }
@@ -236,10 +252,14 @@ impl Repairer {
                 self.own_requests.insert(origin, now);
             }
             Some(_) => {}
-            None if self.own_requests.len() < ORIGINS_MAX => {
+            None => {
+                if self.own_requests.len() >= ORIGINS_MAX {
+                    let oldest = self.own_requests.iter().min_by_key(|(_, asked)| **asked);
+                    let oldest = oldest.map(|(origin, _)| *origin);
+                    oldest.map(|oldest| self.own_requests.remove(&oldest));
+                }
                 self.own_requests.insert(origin, now);
             }
-            None => {}
         }
     }
 
@@ -643,5 +663,14 @@ mod tests {
             world.repairer.on_request(at(0), wanted, (&request, 0), TIMING, chance);
         }
         assert_eq!(world.stats.demands_dropped, 1);
+        // Open ones do not stay for ever.
+        let request = Request { unnamed: 1, ..Request::default() };
+        let mut ask = |now, block| {
+            let chance = (&mut world.rng, &mut world.stats);
+            let wanted = (KEY, Part::Block(block));
+            world.repairer.on_request(now, wanted, (&request, 0), TIMING, chance);
+            world.repairer.len()
+        };
+        assert_eq!((ask(at(59_000), 1 << 20), ask(at(60_000), 1 << 20)), (DEMANDS_MAX, 1));
     }
 }

@@ -40,12 +40,14 @@ impl Shortage {
         &self.names
     }
 
-    /// A sum of these symbols brings one symbol, unless as many have come as it lacks of them.
-    pub(crate) fn on_sum(&mut self, of: &RunSet) {
-        if self.sums.add(&self.lacked(of)) {
+    /// A sum of these symbols brings one symbol, unless as many have come as it lacks of them: then it is false.
+    pub(crate) fn on_sum(&mut self, of: &RunSet) -> bool {
+        let new = self.sums.add(&self.lacked(of));
+        if new {
             self.enough = self.enough.saturating_sub(1);
             self.resolve();
         }
+        new
     }
 
     /// One of its names was heard.

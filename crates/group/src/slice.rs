@@ -47,6 +47,11 @@ pub(crate) fn offset(node: NodeId, key: ObjectKey, block: u32, count: usize) -> 
     (mix(node, key, block) % count.max(1) as u64) as usize
 }
 
+/// Where `node` stands among those who may go first.
+pub(crate) fn place(node: NodeId, key: ObjectKey) -> u64 {
+    mix(node, key, 0)
+}
+
 /// The seed of `node`'s sums of parts of a block, before any other was heard.
 pub(crate) fn seed(node: NodeId, key: ObjectKey, block: u32) -> u8 {
     mix(node, key, block) as u8

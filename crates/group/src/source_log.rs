@@ -58,6 +58,10 @@ impl SourceLog {
         self.settled.insert(index, index + 1);
         self.first_unsettled()
     }
+    /// It is waited for after all.
+    pub(crate) fn unsettle(&mut self, index: u64) {
+        self.settled.remove(index, index + 1);
+    }
     /// Nothing waits for what comes before `index`. Gives the first that is not settled.
     pub(crate) fn settle_before(&mut self, index: u64) -> u64 {
         if index > self.floor {

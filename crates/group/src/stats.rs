@@ -58,6 +58,14 @@ pub struct GroupStats {
     pub members_dropped: u64,
     /// Publishers forgotten because too many were heard of.
     pub publishers_dropped: u64,
+    /// Publishers that are not asked for any more when they fall silent, because too many were heard of.
+    pub origins_dropped: u64,
+    /// Short messages not passed on because too many wait.
+    pub relays_dropped: u64,
+    /// Own messages, and announcements of nodes, of which it is not kept how nodes stand to them.
+    pub standings_dropped: u64,
+    /// Own messages that cannot be withdrawn by their tag, because too many have one.
+    pub tags_dropped: u64,
     /// Messages waited for less long than was wanted because too many are.
     pub deadlines_dropped: u64,
 }

@@ -39,7 +39,8 @@ pub(crate) struct Trickle {
 
 impl Trickle {
     pub(crate) fn new(now: Time, min: Duration, max: Duration, rng: &mut Rng) -> Self {
-        let (min, interval) = (min.max(Duration::from_millis(1)), min);
+        let min = min.max(Duration::from_millis(1));
+        let interval = min;
         let mut trickle = Self {
             min,
             max: max.max(min),

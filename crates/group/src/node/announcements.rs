@@ -101,7 +101,8 @@ impl GroupNode {
     /// What it says of this node's own messages, or by saying nothing.
     fn note_standing(&mut self, from: NodeId, state: &State) {
         let own = self.session.node_id();
-        let Some(log) = self.logs.get(&own).filter(|_| self.holders.watches()) else { return };
+        let counts = self.holders.watches() && self.members.knows(from);
+        let Some(log) = self.logs.get(&own).filter(|_| counts) else { return };
         let told = state.holdings.iter().find(|holding| {
             holding.rumour.sender == own && holding.rumour.instance == log.instance
         });

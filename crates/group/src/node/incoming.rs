@@ -118,7 +118,7 @@ impl GroupNode {
             }
             Message::Cmd(cmd) => {
                 if matches!(cmd, Cmd::Eot(_)) {
-                    self.members.on_goodbye(from);
+                    self.members.on_goodbye(self.now, from);
                 }
                 self.origin_lives(from, cmd.sender());
             }

@@ -382,7 +382,13 @@ impl GroupNode {
     /// Counters.
     #[must_use]
     pub fn stats(&self) -> GroupStats {
-        self.stats
+        GroupStats {
+            origins_dropped: self.asker.dropped(),
+            relays_dropped: self.relay.dropped(),
+            standings_dropped: self.holders.dropped(),
+            tags_dropped: self.publisher.tags_dropped(),
+            ..self.stats
+        }
     }
     /// Counters of the session, with what this node sends beside it.
     #[must_use]

@@ -56,7 +56,9 @@ impl GroupNode {
         }
         self.on_gone(gone);
         self.take_events(storage);
-        self.members.on_timeout(now, &mut self.events);
+        for node in self.members.on_timeout(now, &mut self.events) {
+            self.holders.on_left(node);
+        }
         while let Some(&(at, key)) = self.give_ups.first().filter(|(at, _)| *at <= now) {
             self.give_ups.remove(&(at, key));
             self.give_up(key);

@@ -9,7 +9,7 @@ use crate::{
     source_log::SourceLog,
     subscription::{Subscription, SubscriptionId},
 };
-use alloc::collections::BTreeMap;
+use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{Duration, ObjectKey, Time};
 
 /// Where a message stands among its publisher's.
@@ -24,9 +24,29 @@ impl GroupNode {
         let newest = self.logs.iter().map(|(node, log)| ((*node, log.instance), log.newest()));
         let id =
             self.delivery.subscribe(self.now, subscription, newest.collect::<BTreeMap<_, _>>());
+        self.want_unfinished();
         self.recall(id);
         self.set_silence();
         id
+    }
+
+    /// What is here in part, and nobody wanted so far, is asked for if somebody does now.
+    fn want_unfinished(&mut self) {
+        let Self { cache, logs, delivery, .. } = self;
+        let wanted = cache.unfinished().filter(|(key, cached)| {
+            let log = logs.get(&key.sender).filter(|log| log.instance == key.instance);
+            log.zip(cached.description.as_ref()).is_some_and(|(log, message)| {
+                let at = point(log, (**key, cached.index), cached.age());
+                log.is_settled(cached.index) && delivery.wants(message, **key, at).1
+            })
+        });
+        let wanted: Vec<(ObjectKey, u64)> = wanted.map(|(key, c)| (*key, c.index)).collect();
+        for (key, index) in wanted {
+            self.session.receiver().examine(self.now, key, false);
+            if let Some(log) = self.logs.get_mut(&key.sender) {
+                log.unsettle(index);
+            }
+        }
     }
 
     fn recall(&mut self, id: SubscriptionId) {

@@ -15,6 +15,20 @@ fn joining_leaving_and_hearing_are_told() {
 }
 
 #[test]
+fn who_says_good_bye_has_left_within_seconds_and_who_falls_silent_after_minutes() {
+    let mut bus = Bus::new(3);
+    bus.run(30, &mut none);
+    bus.nodes[1].0.leave(bus.now);
+    let mut silent = |from: usize, _: usize, _: &Message<'_>| from == 2;
+    bus.run(2, &mut silent);
+    bus.run(13, &mut |from, _, _| from >= 1);
+    let left = |bus: &Bus, node| bus.events[0].contains(&Event::Left { node: NodeId(node) });
+    assert_eq!((left(&bus, 2), left(&bus, 3)), (true, false));
+    bus.run(200, &mut |from, _, _| from >= 1);
+    assert!(left(&bus, 3));
+}
+
+#[test]
 fn a_publisher_learns_who_holds_its_message() {
     let mut bus = Bus::new(3);
     bus.subscribe(1, "#");

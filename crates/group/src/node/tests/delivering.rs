@@ -149,6 +149,22 @@ fn who_subscribes_late_is_given_what_is_here() {
 }
 
 #[test]
+fn who_subscribes_when_a_message_is_here_in_part_asks_for_the_rest() {
+    let mut bus = Bus::new(2);
+    bus.subscribe(1, "other");
+    bus.publish(0, "a", &bytes(5_000), Options::default());
+    let mut lose = |_: usize, _: usize, message: &Message<'_>| match message {
+        Message::Data(data) => data.payload_id.as_bytes()[3] % 2 == 0,
+        _ => false,
+    };
+    bus.run(20, &mut lose);
+    assert_eq!(bus.nodes[1].0.kept().0, 0);
+    bus.subscribe(1, "a");
+    bus.run(20, &mut none);
+    assert_eq!(bus.topics(1), [("a", 0)]);
+}
+
+#[test]
 fn a_message_that_two_gateways_bring_is_handed_over_once_and_never_to_its_publisher() {
     // 0 and 1 are gateways, and bring what another published elsewhere, and what 2 did; 3 hears all
     // copies.
