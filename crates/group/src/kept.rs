@@ -6,6 +6,8 @@ use alloc::{collections::VecDeque, vec::Vec};
 
 /// Sums kept, of all publishers: a hundred thousand bytes at most.
 const KEPT_MAX: usize = 64;
+/// A longer one would not be passed on: no publisher of this version sends one.
+const SUM_MAX: usize = 1472;
 
 /// The last of them.
 #[derive(Debug, Default)]
@@ -16,6 +18,9 @@ pub(crate) struct Kept {
 impl Kept {
     /// One was heard of its publisher.
     pub(crate) fn keep(&mut self, origin: Origin, mixture: &Mixture<'_>) {
+        if mixture.sum.len() > SUM_MAX {
+            return;
+        }
         if self.sums.len() >= KEPT_MAX {
             self.sums.pop_front();
         }

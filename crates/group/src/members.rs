@@ -428,6 +428,11 @@ impl Members {
         all.map(hearing).filter(|h| h.counts || h.share > Share::NONE).collect()
     }
 
+    /// Those that have said something that only group nodes say.
+    pub(crate) fn in_group(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.members.iter().filter(|(_, member)| member.in_group).map(|(node, _)| *node)
+    }
+
     /// All of them, and whether each says that it hears us.
     pub(crate) fn all(&self) -> impl Iterator<Item = (NodeId, Option<bool>)> {
         self.members.iter().map(|(node, member)| (*node, member.hears_us))

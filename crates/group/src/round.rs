@@ -243,7 +243,9 @@ impl Round {
         }
         let sums = most + most / SPARE;
         let alone: usize = window.iter().map(|one| one.alone).sum();
-        let pays = |bytes: usize| window.len() > 1 && sums * bytes < alone;
+        let waiting: usize = self.answers.iter().map(|answer| answer.left).sum();
+        let room = waiting + sums <= ANSWERS_MAX;
+        let pays = |bytes: usize| room && window.len() > 1 && sums * bytes < alone;
         let of: Vec<u64> = within.into_iter().collect();
         if frame(window).is_some_and(pays) {
             self.answers.push_back(Answer { of, left: sums, serves: lack });

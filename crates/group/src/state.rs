@@ -34,7 +34,7 @@ use fanfare_wire::{FecId, GroupSize, InstanceId, ObjectTransportId, QuantizedRtt
 /// Nodes named as heard, at most; they take turns.
 pub(crate) const HEARD_MAX: usize = 32;
 /// Nodes asked to announce in one announcement, at most: a quarter of a frame.
-const CALLED_MAX: usize = 80;
+pub(crate) const CALLED_MAX: usize = 80;
 /// Objects of each publisher that a short announcement speaks of at least: with a report every ten seconds more than go
 /// by from one long one to the next.
 const NEAR: u64 = 16;

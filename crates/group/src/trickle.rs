@@ -32,6 +32,8 @@ pub(crate) struct Trickle {
     silent: u32,
     /// Somebody asked for an announcement: it goes then, whatever others say.
     called: Option<Time>,
+    /// When it last went for that.
+    answered: Option<Time>,
     /// Changes that may be told at once, and since when they were counted.
     prompt: u32,
     counted: Time,
@@ -50,6 +52,7 @@ impl Trickle {
             consistent: 0,
             silent: 0,
             called: None,
+            answered: None,
             prompt: PROMPT_MAX,
             counted: now,
         };
@@ -104,11 +107,14 @@ impl Trickle {
     pub(crate) fn hurry(&mut self, now: Time) {
         (self.due, self.consistent) = (Some(now), 0);
     }
-    /// Somebody wants to hear it, soon. Being asked again before it is said changes nothing.
+    /// Somebody wants to hear it, soon, but not oftener than each half of the shortest interval. Being asked again before
+    /// it is said changes nothing.
     pub(crate) fn on_call(&mut self, now: Time, rng: &mut Rng) {
         if self.called.is_none() {
-            let within = rng.below((self.min / 2).as_nanos() as u64 + 1);
-            self.called = Some(now + Duration::from_nanos(within));
+            let half = self.min / 2;
+            let within = rng.below(half.as_nanos() as u64 + 1);
+            let soon = now + Duration::from_nanos(within);
+            self.called = Some(self.answered.map_or(soon, |at| soon.max(at + half)));
         }
     }
     /// Somebody said what we would have said.
@@ -134,6 +140,7 @@ impl Trickle {
         }
         if self.called.is_some_and(|at| at <= now) {
             (self.called, self.silent, speak) = (None, 0, true);
+            self.answered = Some(now);
         }
         if self.end <= now {
             let most = absence().map_or(self.max, |away| away / ABSENCE_PART);
@@ -197,6 +204,19 @@ mod tests {
         assert!((75..=85).contains(&counts[0]), "{counts:?}");
         assert!((30..=38).contains(&counts[1]), "{counts:?}");
         assert!((11..=15).contains(&counts[2]), "{counts:?}");
+    }
+
+    #[test]
+    fn who_is_called_again_and_again_speaks_once_in_half_the_shortest_interval() {
+        let (mut trickle, mut rng) = timer();
+        run(&mut trickle, &mut rng, 100, 0);
+        let (mut spoken, begun) = (0, Time::ZERO + Duration::from_secs(100));
+        for ms in 0..10_000 {
+            let now = begun + Duration::from_millis(ms);
+            trickle.on_call(now, &mut rng);
+            spoken += u32::from(trickle.poll(now, || false, || None, &mut rng));
+        }
+        assert!((15..=21).contains(&spoken), "{spoken}");
     }
 
     #[test]

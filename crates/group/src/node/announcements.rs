@@ -6,7 +6,7 @@ use crate::{
     event::Event,
     frame::{HEADER, Kind},
     source_log::SourceLog,
-    state::{HEARD_MAX, Holding, State},
+    state::{CALLED_MAX, HEARD_MAX, Holding, State},
 };
 use alloc::vec::Vec;
 use core::ops::Bound;
@@ -24,12 +24,17 @@ impl GroupNode {
     /// An announcement that is due.
     pub(super) fn poll_state(&mut self, buf: &mut Vec<u8>) -> bool {
         let Self { trickle, holders, members, rng, now, .. } = self;
-        let unheard = || holders.unheard(members.all().map(|(node, _)| node));
+        let unheard = || holders.unheard(members.in_group());
         let insists = || !unheard().is_empty();
         if !self.config.announces || !trickle.poll(*now, insists, || members.absence(*now), rng) {
             return false;
         }
-        let mut called = unheard();
+        let mut called: Vec<NodeId> = unheard();
+        // Those that find no room have it the next time.
+        let turn = called.partition_point(|node| *node <= self.called);
+        called.rotate_left(turn);
+        called.truncate(CALLED_MAX - 1);
+        self.called = called.last().copied().unwrap_or(NodeId::NONE);
         called.extend(self.unread.take());
         let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
         let origins = self.origins_in_turn();

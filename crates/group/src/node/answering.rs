@@ -104,13 +104,16 @@ impl GroupNode {
         {
             let terms = of.iter().map(|index| (index & 0xffff) as u32);
             let terms = terms.map(|term| Some((term, self.own_term(Lane::Short, term, storage)?)));
-            // What cannot be sent any more is left out; of one alone there is no sum.
+            // What cannot be sent any more is left out; one that is left alone goes as it is.
             let (terms, bytes): (Vec<_>, Vec<_>) = terms.flatten().unzip();
             if terms.len() > 1 {
                 self.write_own_sum(Lane::Short, terms, &bytes, buf);
                 self.stats.answers_sent += 1;
                 self.session.sender().on_answered(buf.len());
                 return true;
+            }
+            for object in terms.into_iter().map(|term| ObjectTransportId(term as u16)) {
+                self.session.sender().give_info_repair(object);
             }
         }
         false

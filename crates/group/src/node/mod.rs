@@ -141,6 +141,8 @@ pub struct GroupNode {
     spoken_of: NodeId,
     /// Short announcements since the last long one.
     shorts: u32,
+    /// The last node that was called by its turn.
+    called: NodeId,
     /// Who spoke in a short one of a publisher that is not known here: it is called.
     unread: Option<NodeId>,
     /// What the datagram at hand says of the age of this message.
@@ -213,6 +215,7 @@ impl GroupNode {
             trickle,
             spoken_of: NodeId::NONE,
             shorts: SHORTS_MAX,
+            called: NodeId::NONE,
             unread: None,
             told: None,
             events: VecDeque::new(),

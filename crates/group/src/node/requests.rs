@@ -146,10 +146,13 @@ impl GroupNode {
             |level: RepairLevel| level.has(RepairLevel::INFO) || level.has(RepairLevel::OBJECT);
         let requests = nack.requests.iter().filter(|request| asks(request.level));
         let ranges = requests.flat_map(|request| request.ranges().collect::<Vec<_>>());
+        let mut left = WANTED_MAX as u64;
         for (first, last) in ranges.take(ITEMS_MAX) {
-            let (first, last) = (first.object_transport_id, last.object_transport_id);
-            let first = log.index(first);
-            asked.insert(first, log.index(last).min(first + WANTED_MAX as u64) + 1);
+            let first = log.index(first.object_transport_id);
+            let end = log.index(last.object_transport_id).saturating_add(1);
+            let end = end.min(first.saturating_add(left)).max(first);
+            left -= end - first;
+            asked.insert(first, end);
         }
         asked
     }
