@@ -132,14 +132,19 @@ pub(super) struct Reading {
     pub(super) demand: Demand,
     /// Objects asked for that are gone; of a range the first and the last such.
     pub(super) gone: Vec<ObjectTransportId>,
-    /// Items that made no sense for this sender.
+    /// Items that made no sense for this sender, or were too many.
     pub(super) ignored: u64,
+    /// Objects of ranges that may still be looked at.
+    left: usize,
 }
 
+/// Objects of ranges looked at for one message, beside those that there are: ranges may name them again and again.
+const LOOKED_MAX: usize = 4096;
+
 impl Reading {
-    /// Reads all requests of a message; the message's length bounds the work.
+    /// Reads all requests of a message.
     pub(super) fn new(requests: &RepairRequests<'_>, coding: &Coding, cache: &Cache) -> Self {
-        let mut reading = Self::default();
+        let mut reading = Self { left: cache.len() + LOOKED_MAX, ..Self::default() };
         requests.iter().for_each(|request| reading.request(&request, coding, cache));
         reading.demand.objects.retain(|_, object| {
             object.symbols.retain(|_, wanted| wanted.need > 0);
@@ -217,7 +222,9 @@ impl Reading {
             return;
         }
         let mut served = 0;
-        for (ordinal, object) in cache.range(first, last) {
+        let left = self.left;
+        for (ordinal, object) in cache.range(first, last).take(left) {
+            self.left -= 1;
             let wanted = self.demand.objects.entry(ordinal).or_default();
             want(wanted);
             wanted.info |= object.info.is_some();
@@ -373,6 +380,22 @@ pub(super) mod tests {
         });
         assert_eq!(reading.demand.objects.len(), 2);
         assert_eq!(reading.gone, [first]);
+    }
+
+    #[test]
+    fn the_same_range_again_and_again_is_looked_at_no_more_than_so_often() {
+        let coding = coding(4, 2, 0);
+        let cache = super::super::cache::tests::described(&coding, 3);
+        let bytes = {
+            let mut writer = RequestWriter::new(FecId::ReedSolomon8, FieldSize::M8, 60_000);
+            let level = RepairLevel(RepairLevel::INFO);
+            let ends = (ObjectTransportId(0), ObjectTransportId(2));
+            while writer.range(level, ends, id(0, 0), id(0, 0)) {}
+            writer.finish()
+        };
+        let reading = Reading::new(&RepairRequests::parse(&bytes).unwrap(), &coding, &cache);
+        assert_eq!((reading.left, reading.demand.objects.len()), (0, 3));
+        assert!(reading.ignored > 2000, "{}", reading.ignored);
     }
 
     #[test]
