@@ -3,23 +3,16 @@
 use super::{
     Crossing, GatewayStats, Heard, Route,
     lead::{Lead, Way},
+    waiting::{Queue, Waiting},
 };
 use crate::{
     budget::Budget,
     description::{Description, Options},
     origin::{Identity, Origin},
 };
-use alloc::{
-    collections::{BTreeMap, VecDeque},
-    vec::Vec,
-};
-use core::cmp::Reverse;
+use alloc::collections::{BTreeMap, VecDeque};
 use fanfare_proto::{Duration, NodeId, Time, rng::Rng};
 
-/// Messages that wait in one direction: 17 minutes of one a second.
-const WAITING_MAX: usize = 1024;
-/// Their bytes: what a node keeps for others by default.
-const WAITING_BYTES_MAX: u64 = 64 << 20;
 /// Gateways that a message may pass: more in a row nobody joins, and whatever goes round ends.
 const HOPS_MAX: u8 = 8;
 /// Gateways that bring something here whose ways are told apart.
@@ -29,19 +22,6 @@ const LEADS_MAX: usize = 64;
 const CARRIED_MAX: usize = 1024;
 /// What a message costs beside its content, about: headers of UDP, NORM and its description.
 const OVERHEAD: u64 = 100;
-
-#[derive(Debug)]
-struct Waiting<B> {
-    came: Time,
-    /// How old it was then.
-    age: Duration,
-    description: Description,
-    origin: Origin,
-    size: u64,
-    body: B,
-    entry: Option<NodeId>,
-    order: u64,
-}
 
 /// One direction.
 #[derive(Debug)]
@@ -55,8 +35,7 @@ pub(super) struct Direction<B> {
     budget: Budget,
     /// By who brings it to where it comes from: its publisher, or which gateway.
     leads: BTreeMap<Option<NodeId>, Lead>,
-    waiting: BTreeMap<Identity, Waiting<B>>,
-    bytes: u64,
+    waiting: Queue<B>,
     arrivals: u64,
     /// What it has carried of late, who had brought it, and its hops.
     carried: BTreeMap<Identity, (Option<NodeId>, u8)>,
@@ -78,8 +57,7 @@ impl<B> Direction<B> {
             standby,
             not_before,
             leads: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            bytes: 0,
+            waiting: Queue::new(),
             arrivals: 0,
             carried: BTreeMap::new(),
             carried_order: VecDeque::new(),
@@ -89,7 +67,10 @@ impl<B> Direction<B> {
 
     fn lead(&mut self, entry: Option<NodeId>, hops: u8, rng: &mut Rng) -> &mut Lead {
         if self.leads.len() >= LEADS_MAX && !self.leads.contains_key(&entry) {
-            self.leads.pop_first();
+            // Of whom nothing waits: it is learned again. The direct way, for what no gateway brought, stays.
+            let idle = self.leads.keys().find(|way| way.is_some() && !self.waiting.has(**way));
+            let idle = idle.or_else(|| self.leads.keys().find(|way| way.is_some())).copied();
+            idle.map(|idle| self.leads.remove(&idle));
         }
         let standby = self.standby;
         self.leads.entry(entry).or_insert_with(|| Lead::new(standby, hops, rng))
@@ -128,54 +109,17 @@ impl<B> Direction<B> {
             entry,
             order: self.arrivals,
         };
-        self.replace(&waiting);
-        self.bytes += waiting.size;
-        self.waiting.insert(identity.clone(), waiting);
-        self.make_room();
-    }
-
-    /// Older messages that wait and whose place it takes.
-    fn replace(&mut self, new: &Waiting<B>) {
-        let options = &new.description.options;
-        if !options.replaces || options.tag.is_none() {
-            return;
-        }
-        let of = |waiting: &Waiting<B>| {
-            let Origin { node, instance, .. } = waiting.origin;
-            (node, instance, waiting.description.options.tag, waiting.description.topic.clone())
-        };
-        let (mark, number) = (of(new), new.origin.number);
-        let older = |waiting: &Waiting<B>| waiting.origin.number < number && of(waiting) == mark;
-        let old = self.waiting.iter().filter(|(_, waiting)| older(waiting));
-        let old: Vec<Identity> = old.map(|(identity, _)| identity.clone()).collect();
-        for identity in old {
-            self.take(&identity);
-            self.stats.replaced += 1;
-        }
-    }
-
-    /// The lowest priority gives way first, and of equals the newest.
-    fn make_room(&mut self) {
-        while self.waiting.len() > WAITING_MAX || self.bytes > WAITING_BYTES_MAX {
-            let rank = |waiting: &Waiting<B>| {
-                (waiting.description.options.priority, Reverse(waiting.order))
-            };
-            let least = self.waiting.iter().min_by_key(|(_, waiting)| rank(waiting));
-            let Some(identity) = least.map(|(identity, _)| identity.clone()) else { return };
-            self.take(&identity);
+        self.stats.replaced += self.waiting.replace(&waiting);
+        self.waiting.insert(identity, waiting);
+        while self.waiting.is_full() && self.waiting.drop_least() {
             self.stats.dropped += 1;
         }
     }
 
-    fn take(&mut self, identity: &Identity) -> Option<Waiting<B>> {
-        let waiting = self.waiting.remove(identity)?;
-        self.bytes -= waiting.size;
-        Some(waiting)
-    }
-
     /// A message is where the direction ends; `by`: another gateway brought it by this way.
     pub(super) fn on_there(&mut self, now: Time, identity: &Identity, by: Option<Way>) {
-        let waited = self.take(identity).map(|waiting| (waiting.entry, waiting.origin.hops));
+        let waited =
+            self.waiting.take(identity).map(|waiting| (waiting.entry, waiting.origin.hops));
         self.stats.left += u64::from(waited.is_some());
         let Some(theirs) = by else { return };
         let carried = self.carried.get(identity).copied();
@@ -196,12 +140,10 @@ impl<B> Direction<B> {
     /// What goes now: of what is due the highest priority, and of equals the first.
     pub(super) fn poll(&mut self, now: Time) -> Option<(Identity, Crossing<B>)> {
         while self.budget.allows(now) {
-            let due = self.waiting.iter().filter(|(_, waiting)| self.due(waiting) <= now);
-            let rank = |waiting: &Waiting<B>| {
-                (Reverse(waiting.description.options.priority), waiting.order)
-            };
-            let identity = due.min_by_key(|(_, waiting)| rank(waiting))?.0.clone();
-            let waiting = self.take(&identity)?;
+            let heads = self.waiting.heads();
+            let due = heads.into_iter().find(|(_, waiting)| self.due(waiting) <= now);
+            let identity = due?.0.clone();
+            let waiting = self.waiting.take(&identity)?;
             let age = waiting.age + now.since(waiting.came);
             let expiry = waiting.description.options.expiry;
             if expiry.is_some_and(|expiry| expiry <= age) {
@@ -240,7 +182,8 @@ impl<B> Direction<B> {
 
     /// When something may go.
     pub(super) fn next_timeout(&self) -> Option<Time> {
-        let due = self.waiting.values().map(|waiting| self.due(waiting)).min()?;
+        let heads = self.waiting.heads();
+        let due = heads.into_iter().map(|(_, waiting)| self.due(waiting)).min()?;
         Some(due.max(self.budget.next()))
     }
 

@@ -7,12 +7,14 @@
 //! ([`crate::GroupConfig::hears_itself`]): what they had brought in an earlier life, and what is published
 //! on them for others.
 //!
-//! - `direction`: from one group into another; `lead`: which of several gateways goes first.
+//! - `direction`: from one group into another; `waiting`: what waits there; `lead`: which of several gateways goes
+//!   first.
 
 mod direction;
 mod lead;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use crate::{
     description::{Description, Options},

@@ -33,8 +33,16 @@ fn message(sender: u32, topic: &str, number: u64, options: Options) -> (ObjectKe
 }
 
 fn hear(gateway: &mut Gateway<()>, ms: u64, side: Side, what: &(ObjectKey, Description)) {
+    hear_long(gateway, ms, side, (what, 100));
+}
+fn hear_long(
+    gateway: &mut Gateway<()>,
+    ms: u64,
+    side: Side,
+    (what, size): (&(ObjectKey, Description), u64),
+) {
     let (key, description) = (what.0, &what.1);
-    let heard = Heard { key, size: 100, age: Duration::ZERO, description, body: () };
+    let heard = Heard { key, size, age: Duration::ZERO, description, body: () };
     gateway.on_message(at(ms), side, heard);
 }
 
@@ -173,13 +181,27 @@ fn what_waits_for_the_rate_expires_gives_way_and_is_replaced_and_all_is_counted(
     assert_eq!(stats.carried + stats.expired, 9 + 2);
     // A burst of 1500 bytes, then 200 bytes a second.
     assert!((8..=11).contains(&stats.carried) && left.last().unwrap().1 >= 1_400, "{left:?}");
-    let mut gate = gateway(1, plain);
+    let mut gate = gateway(1, |route| route.rate = Bitrate::mbps(100_000));
     let low = Options { priority: 1, ..Options::default() };
-    (0..1020).for_each(|n| hear(&mut gate, 0, A, &message(1, "low", n, low)));
-    (0..10).for_each(|n| hear(&mut gate, 0, A, &message(1, &format!("high/{n}"), n, urgent())));
+    let mut long = |what: (ObjectKey, Description)| {
+        hear_long(&mut gate, 0, A, (&what, 1 << 20));
+    };
+    (0..60).for_each(|n| long(message(1, "low", n, low)));
+    (0..10).for_each(|n| long(message(1, &format!("high/{n}"), n, urgent())));
     let stats = gate.stats(A, B);
-    assert_eq!((stats.dropped, stats.waiting), (6, 1024));
+    assert_eq!((stats.dropped, stats.waiting), (6, 64), "64 MiB");
     assert_eq!(crosses(&mut gate, 1_500)[..10].iter().map(|(_, n)| *n).sum::<u64>(), 45);
+}
+
+#[test]
+fn a_burst_of_tens_of_thousands_of_short_messages_waits_and_goes() {
+    let mut gate = gateway(1, |route| route.rate = Bitrate::mbps(1000));
+    (0..30_000).for_each(|n| hear(&mut gate, 0, A, &message(1, "a", n, Options::default())));
+    let mut carried = 0;
+    for ms in (0..10_000).step_by(10) {
+        carried += crosses(&mut gate, ms).len();
+    }
+    assert_eq!((carried, gate.stats(A, B).dropped), (30_000, 0));
 }
 
 fn urgent() -> Options {
