@@ -2,14 +2,13 @@
 //! for descriptions and symbols, a [`System`]. Here are its bounds, and which terms are asked for.
 
 use crate::{
-    mixture::{Class, TERMS_MAX},
+    mixture::{Scope, TERMS_MAX},
     system::{Added, Solved, System},
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
 };
-use fanfare_proto::{InstanceId, NodeId};
 
 /// Sums kept of one publisher and class: ten times as many as one has terms, since what nobody has joins them. In the
 /// tactical test at 50 % up to 520 wait for each other; where only 288 were kept, what gave way was asked for again.
@@ -20,9 +19,6 @@ const BYTES_MAX: usize = 4 << 20;
 const IN_VAIN: u32 = 4;
 /// Terms that change places with others at one request; the rest wait for the next, which is soon.
 const SWAPS_MAX: usize = 32;
-
-/// Of whose objects, and what of them.
-pub(crate) type Origin = (NodeId, InstanceId, Class);
 
 /// Of one publisher and class.
 #[derive(Debug, Default)]
@@ -37,7 +33,7 @@ struct Sums {
 /// All that is kept. Terms are numbered as the publisher's objects are: they do not wrap.
 #[derive(Debug, Default)]
 pub(crate) struct Equations {
-    sums: BTreeMap<Origin, Sums>,
+    sums: BTreeMap<Scope, Sums>,
     /// Sums that there was no room for, or that are out of view, until they are told of.
     dropped: u64,
 }
@@ -57,15 +53,15 @@ impl Equations {
     /// A sum of terms that are not here, each with its factor. What has terms before `horizon` is of no use any more.
     pub(crate) fn take(
         &mut self,
-        origin: Origin,
+        scope: Scope,
         (terms, bytes): (&[(u64, u8)], Vec<u8>),
         horizon: u64,
     ) -> Taken {
-        let sums = self.sums.entry(origin).or_default();
+        let sums = self.sums.entry(scope).or_default();
         self.dropped += sums.system.forget_before(horizon) as u64;
         let old = terms.iter().any(|(term, _)| *term < horizon);
         let added = if old { Added::Full } else { sums.system.add(terms, bytes) };
-        self.keep_within(origin);
+        self.keep_within(scope);
         let taken = match added {
             Added::Known => Taken::Known,
             Added::New(solved) => Taken::New(solved),
@@ -74,13 +70,13 @@ impl Equations {
                 Taken::Full
             }
         };
-        self.tidy(origin);
+        self.tidy(scope);
         taken
     }
 
     /// The oldest give way, of all first those of who has most.
-    fn keep_within(&mut self, origin: Origin) {
-        if let Some(sums) = self.sums.get_mut(&origin) {
+    fn keep_within(&mut self, scope: Scope) {
+        if let Some(sums) = self.sums.get_mut(&scope) {
             while sums.system.len() > SUMS_MAX && sums.system.drop_oldest() {
                 self.dropped += 1;
             }
@@ -97,23 +93,23 @@ impl Equations {
         self.sums.values().map(|sums| sums.system.bytes()).sum()
     }
 
-    fn tidy(&mut self, origin: Origin) {
-        if self.len(origin) == 0 {
-            self.sums.remove(&origin);
+    fn tidy(&mut self, scope: Scope) {
+        if self.len(scope) == 0 {
+            self.sums.remove(&scope);
         }
     }
 
     /// A term came by another way. Gives those that follow now.
-    pub(crate) fn on_known(&mut self, origin: Origin, term: u64, bytes: &[u8]) -> Solved {
-        let sums = self.sums.get_mut(&origin);
+    pub(crate) fn on_known(&mut self, scope: Scope, term: u64, bytes: &[u8]) -> Solved {
+        let sums = self.sums.get_mut(&scope);
         let solved = sums.map_or_else(Vec::new, |sums| sums.system.on_known(term, bytes));
-        self.tidy(origin);
+        self.tidy(scope);
         solved
     }
 
     /// Terms to look for, which may have been decoded since that was done last: `recovered` symbols have been so far.
-    pub(crate) fn look(&mut self, origin: Origin, recovered: u64) -> BTreeSet<u64> {
-        let Some(sums) = self.sums.get_mut(&origin).filter(|sums| sums.looked != recovered) else {
+    pub(crate) fn look(&mut self, scope: Scope, recovered: u64) -> BTreeSet<u64> {
+        let Some(sums) = self.sums.get_mut(&scope).filter(|sums| sums.looked != recovered) else {
             return BTreeSet::new();
         };
         sums.looked = recovered;
@@ -121,19 +117,19 @@ impl Equations {
     }
 
     /// Terms that follow when all others are here: one for each sum.
-    pub(crate) fn follows(&self, origin: Origin) -> BTreeSet<u64> {
-        self.sums.get(&origin).map_or_else(BTreeSet::new, |sums| sums.system.pivots())
+    pub(crate) fn follows(&self, scope: Scope) -> BTreeSet<u64> {
+        self.sums.get(&scope).map_or_else(BTreeSet::new, |sums| sums.system.pivots())
     }
 
     /// Of these terms, which are to be asked for, those that follow when the others come.
-    pub(crate) fn follow_from(&self, origin: Origin, asked: &BTreeSet<u64>) -> BTreeSet<u64> {
-        self.sums.get(&origin).map_or_else(BTreeSet::new, |sums| sums.system.pivots_from(asked))
+    pub(crate) fn follow_from(&self, scope: Scope, asked: &BTreeSet<u64>) -> BTreeSet<u64> {
+        self.sums.get(&scope).map_or_else(BTreeSet::new, |sums| sums.system.pivots_from(asked))
     }
 
     /// All but those that follow are asked for now. What was asked for in vain so often nobody may have, but in a
     /// sum: it is to follow, and what would have followed is asked for in its place.
-    pub(crate) fn on_asked(&mut self, origin: Origin) {
-        let Some(Sums { system, asked, .. }) = self.sums.get_mut(&origin) else { return };
+    pub(crate) fn on_asked(&mut self, scope: Scope) {
+        let Some(Sums { system, asked, .. }) = self.sums.get_mut(&scope) else { return };
         let (terms, follows) = (system.unknowns(), system.pivots());
         asked.retain(|term, _| terms.contains(term));
         for term in terms.difference(&follows) {
@@ -155,25 +151,27 @@ impl Equations {
     }
 
     /// Sums kept of it.
-    pub(crate) fn len(&self, origin: Origin) -> usize {
-        self.sums.get(&origin).map_or(0, |sums| sums.system.len())
+    pub(crate) fn len(&self, scope: Scope) -> usize {
+        self.sums.get(&scope).map_or(0, |sums| sums.system.len())
     }
 
     /// They are wrong, or of no use any more.
-    pub(crate) fn forget(&mut self, origin: Origin) {
-        self.sums.remove(&origin);
+    pub(crate) fn forget(&mut self, scope: Scope) {
+        self.sums.remove(&scope);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mixture::Class;
     use crate::{mixture::factor, system::UNKNOWNS_MAX};
     use alloc::vec;
     use fanfare_fec::combine;
+    use fanfare_proto::{InstanceId, NodeId};
     use proptest::prelude::*;
 
-    const ORIGIN: Origin = (NodeId(1), InstanceId(2), Class::Info);
+    const ORIGIN: Scope = ((NodeId(1), InstanceId(2)), Class::Info);
 
     /// Terms 10, 11, … of these bytes.
     fn bytes_of(term: u64) -> Vec<u8> {
@@ -192,8 +190,8 @@ mod tests {
         equations.take(ORIGIN, (&terms, bytes), 0)
     }
     /// Of 1400 bytes.
-    fn take_pair(equations: &mut Equations, origin: Origin, n: u64) -> Taken {
-        equations.take(origin, (&[(2 * n, 1), (2 * n + 1, 1)], vec![0; 1400]), 0)
+    fn take_pair(equations: &mut Equations, scope: Scope, n: u64) -> Taken {
+        equations.take(scope, (&[(2 * n, 1), (2 * n + 1, 1)], vec![0; 1400]), 0)
     }
     fn unknowns(equations: &Equations) -> BTreeSet<u64> {
         equations.sums.get(&ORIGIN).map_or_else(BTreeSet::new, |sums| sums.system.unknowns())
@@ -290,9 +288,9 @@ mod tests {
         let dropped = (equations.take_dropped(), equations.take_dropped());
         assert_eq!((equations.len(ORIGIN), dropped), (SUMS_MAX, (SUMS_MAX as u64, 0)));
         for node in 10..20 {
-            let origin = (NodeId(node), InstanceId(0), Class::Symbol);
-            (0..SUMS_MAX as u64).for_each(|n| _ = take_pair(&mut equations, origin, n));
-            assert!(equations.len(origin) > 100, "who has most gives way");
+            let scope = ((NodeId(node), InstanceId(0)), Class::Symbol);
+            (0..SUMS_MAX as u64).for_each(|n| _ = take_pair(&mut equations, scope, n));
+            assert!(equations.len(scope) > 100, "who has most gives way");
         }
         assert!(equations.bytes() <= BYTES_MAX && equations.take_dropped() > 0);
     }

@@ -1,7 +1,7 @@
 //! Sums that publishers sent ahead, as they came: who is asked in vain for a term that it has in such a
 //! sum alone passes that on. Of those who ask one may have all else of it.
 
-use crate::{equations::Origin, mixture::Mixture};
+use crate::mixture::{Mixture, Scope};
 use alloc::{collections::VecDeque, vec::Vec};
 
 /// Sums kept, of all publishers: a hundred thousand bytes at most.
@@ -12,49 +12,42 @@ const SUM_MAX: usize = 1472;
 /// The last of them.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    sums: VecDeque<(Origin, Mixture<'static>, Vec<u8>)>,
+    sums: VecDeque<(Mixture<'static>, Vec<u8>)>,
 }
 
 impl Kept {
     /// One was heard of its publisher.
-    pub(crate) fn keep(&mut self, origin: Origin, mixture: &Mixture<'_>) {
+    pub(crate) fn keep(&mut self, mixture: &Mixture<'_>) {
         if mixture.sum.len() > SUM_MAX {
             return;
         }
         if self.sums.len() >= KEPT_MAX {
             self.sums.pop_front();
         }
-        let Mixture { publisher, instance, class, fec_id, known, seed, ref terms, sum } = *mixture;
-        let terms = terms.clone();
-        let bare = Mixture { publisher, instance, class, fec_id, known, seed, terms, sum: &[] };
-        self.sums.push_back((origin, bare, sum.to_vec()));
+        let Mixture { scope, fec_id, known, seed, ref terms, sum } = *mixture;
+        let bare = Mixture { scope, fec_id, known, seed, terms: terms.clone(), sum: &[] };
+        self.sums.push_back((bare, sum.to_vec()));
     }
 
     /// Whether one has this term.
-    pub(crate) fn has(&self, origin: Origin, term: u32) -> bool {
-        self.position(origin, term).is_some()
+    pub(crate) fn has(&self, scope: Scope, term: u32) -> bool {
+        self.position(scope, term).is_some()
     }
 
     /// Takes out the first that has this term, and its sum.
-    pub(crate) fn take(
-        &mut self,
-        origin: Origin,
-        term: u32,
-    ) -> Option<(Mixture<'static>, Vec<u8>)> {
-        let at = self.position(origin, term)?;
-        self.sums.remove(at).map(|(_, mixture, sum)| (mixture, sum))
+    pub(crate) fn take(&mut self, scope: Scope, term: u32) -> Option<(Mixture<'static>, Vec<u8>)> {
+        let at = self.position(scope, term)?;
+        self.sums.remove(at)
     }
 
-    fn position(&self, origin: Origin, term: u32) -> Option<usize> {
-        let has = |(of, mixture, _): &(Origin, Mixture<'_>, Vec<u8>)| {
-            *of == origin && mixture.terms.contains(&term)
-        };
-        self.sums.iter().position(has)
+    fn position(&self, scope: Scope, term: u32) -> Option<usize> {
+        let has = |mixture: &Mixture<'_>| mixture.scope == scope && mixture.terms.contains(&term);
+        self.sums.iter().position(|(mixture, _)| has(mixture))
     }
 
     /// They are of no use any more.
-    pub(crate) fn forget(&mut self, origin: Origin) {
-        self.sums.retain(|(of, ..)| *of != origin);
+    pub(crate) fn forget(&mut self, scope: Scope) {
+        self.sums.retain(|(mixture, _)| mixture.scope != scope);
     }
 }
 
@@ -66,26 +59,25 @@ mod tests {
     use fanfare_proto::{InstanceId, NodeId};
     use fanfare_wire::FecId;
 
-    const ORIGIN: Origin = (NodeId(1), InstanceId(2), Class::Symbol);
+    const SCOPE: Scope = ((NodeId(1), InstanceId(2)), Class::Symbol);
 
     fn mixture(seed: u8, terms: &[u32]) -> Mixture<'static> {
-        let (publisher, instance, class) = ORIGIN;
         let (fec_id, terms) = (FecId::ReedSolomon8, terms.to_vec());
-        Mixture { publisher, instance, class, fec_id, known: 0, seed, terms, sum: b"abc" }
+        Mixture { scope: SCOPE, fec_id, known: 0, seed, terms, sum: b"abc" }
     }
 
     #[test]
     fn each_is_passed_on_once_and_the_oldest_gives_way() {
         let mut kept = Kept::default();
-        kept.keep(ORIGIN, &mixture(1, &[5, 6]));
-        kept.keep(ORIGIN, &mixture(2, &[6, 7]));
-        assert!(kept.has(ORIGIN, 5) && !kept.has(ORIGIN, 8));
-        let seeds = [6, 6, 6].map(|term| Some(kept.take(ORIGIN, term)?.0.seed));
+        kept.keep(&mixture(1, &[5, 6]));
+        kept.keep(&mixture(2, &[6, 7]));
+        assert!(kept.has(SCOPE, 5) && !kept.has(SCOPE, 8));
+        let seeds = [6, 6, 6].map(|term| Some(kept.take(SCOPE, term)?.0.seed));
         assert_eq!(seeds, [Some(1), Some(2), None]);
-        (0..=KEPT_MAX as u32).for_each(|n| kept.keep(ORIGIN, &mixture(0, &[n, 1000])));
-        assert!(!kept.has(ORIGIN, 0) && kept.has(ORIGIN, 1));
-        assert_eq!(kept.take(ORIGIN, 1000).map(|(_, sum)| sum), Some(vec![b'a', b'b', b'c']));
-        kept.forget(ORIGIN);
-        assert!(!kept.has(ORIGIN, 1000));
+        (0..=KEPT_MAX as u32).for_each(|n| kept.keep(&mixture(0, &[n, 1000])));
+        assert!(!kept.has(SCOPE, 0) && kept.has(SCOPE, 1));
+        assert_eq!(kept.take(SCOPE, 1000).map(|(_, sum)| sum), Some(vec![b'a', b'b', b'c']));
+        kept.forget(SCOPE);
+        assert!(!kept.has(SCOPE, 1000));
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     varint::{array, split},
 };
 use alloc::vec::Vec;
-use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId};
+use fanfare_proto::{Life, NodeId, ObjectKey, ObjectTransportId};
 use fanfare_wire::{FecId, InstanceId};
 
 const SYMBOLS: u8 = 0x01;
@@ -29,6 +29,9 @@ const KNOWN: u8 = 0x0d;
 /// Terms of one sum: who has them all but one has what it lacks, and the sums that two need of terms
 /// of which they lack many are so many more.
 pub(crate) const TERMS_MAX: usize = 96;
+
+/// Whose objects, and what of them: all terms of one sum are of one.
+pub(crate) type Scope = (Life, Class);
 
 /// What the terms are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,10 +69,7 @@ impl Class {
 pub(crate) const BLOCKS_MAX: u32 = 256;
 
 /// Whose term it is.
-pub(crate) fn key_of(
-    (sender, instance, class): (NodeId, InstanceId, Class),
-    term: u32,
-) -> ObjectKey {
+pub(crate) fn key_of(((sender, instance), class): Scope, term: u32) -> ObjectKey {
     let object = match class {
         Class::Info => term & 0xffff,
         Class::Symbol => term >> 16,
@@ -85,9 +85,7 @@ pub(crate) fn place_of(term: u32) -> (u32, u16) {
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mixture<'a> {
-    pub(crate) publisher: NodeId,
-    pub(crate) instance: InstanceId,
-    pub(crate) class: Class,
+    pub(crate) scope: Scope,
     /// How the publisher codes.
     pub(crate) fec_id: FecId,
     /// Mixtures that its speaker knew of before.
@@ -101,10 +99,11 @@ pub(crate) struct Mixture<'a> {
 impl<'a> Mixture<'a> {
     /// Appends it, as a frame's content.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.publisher.0.to_be_bytes());
-        out.extend_from_slice(&self.instance.0.to_be_bytes());
+        let ((publisher, instance), class) = self.scope;
+        out.extend_from_slice(&publisher.0.to_be_bytes());
+        out.extend_from_slice(&instance.0.to_be_bytes());
         let code = CODES.iter().position(|id| *id == self.fec_id).unwrap_or(0) as u8;
-        let class = if self.class == Class::Symbol { SYMBOLS } else { 0 };
+        let class = if class == Class::Symbol { SYMBOLS } else { 0 };
         out.extend([class | code << CODE_SHIFT, self.known, self.seed]);
         terms::append(&self.terms, out);
         out.extend_from_slice(self.sum);
@@ -122,7 +121,8 @@ impl<'a> Mixture<'a> {
         sorted.sort_unstable();
         let once = sorted.windows(2).all(|pair| pair[0] != pair[1]);
         let fits = how & !KNOWN == 0 && once && terms.len() >= 2 && !bytes.is_empty();
-        let mixture = Self { publisher, instance, class, fec_id, known, seed, terms, sum: bytes };
+        let scope = ((publisher, instance), class);
+        let mixture = Self { scope, fec_id, known, seed, terms, sum: bytes };
         fits.then_some(mixture)
     }
 }
@@ -177,9 +177,7 @@ mod tests {
 
     fn mixture(class: Class, terms: &[u32]) -> Mixture<'static> {
         Mixture {
-            publisher: NodeId(0x0a00_0001),
-            instance: InstanceId(0x1234),
-            class,
+            scope: ((NodeId(0x0a00_0001), InstanceId(0x1234)), class),
             fec_id: FecId::ReedSolomonM,
             known: 3,
             seed: 9,

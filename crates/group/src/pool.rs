@@ -6,7 +6,7 @@
 //! serves all goes on, who serves some waits in proportion.
 
 use crate::{
-    mixture::Class,
+    mixture::Scope,
     repairer::OriginTiming,
     shortage::{Shortage, count},
 };
@@ -351,12 +351,12 @@ pub(crate) fn first(set: &RunSet, count: u64) -> RunSet {
 /// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
-    pools: BTreeMap<(NodeId, Class), Pool>,
+    pools: BTreeMap<Scope, Pool>,
 }
 
 impl Pools {
     /// `None` when there is no room for another.
-    pub(crate) fn entry(&mut self, now: Time, of: (NodeId, Class)) -> Option<&mut Pool> {
+    pub(crate) fn entry(&mut self, now: Time, of: Scope) -> Option<&mut Pool> {
         if self.pools.len() >= POOLS_MAX && !self.pools.contains_key(&of) {
             self.pools.retain(|_, pool| pool.is_open(now) && now.since(pool.asked) < MEMORY);
         }
@@ -366,12 +366,12 @@ impl Pools {
         Some(self.pools.entry(of).or_insert_with(|| Pool::new(now)))
     }
 
-    pub(crate) fn get_mut(&mut self, of: (NodeId, Class)) -> Option<&mut Pool> {
+    pub(crate) fn get_mut(&mut self, of: Scope) -> Option<&mut Pool> {
         self.pools.get_mut(&of)
     }
 
     /// The first that is due.
-    pub(crate) fn due(&self, now: Time) -> Option<(NodeId, Class)> {
+    pub(crate) fn due(&self, now: Time) -> Option<Scope> {
         let due = |pool: &Pool| pool.next().is_some_and(|due| due <= now);
         self.pools.iter().find(|(_, pool)| due(pool)).map(|(of, _)| *of)
     }
@@ -380,23 +380,27 @@ impl Pools {
         self.pools.values().filter_map(Pool::next).min()
     }
 
-    /// The publisher began a new life.
-    pub(crate) fn forget(&mut self, publisher: NodeId) {
-        self.pools.remove(&(publisher, Class::Info));
-        self.pools.remove(&(publisher, Class::Symbol));
+    /// Nothing of it can be had any more.
+    pub(crate) fn forget(&mut self, scope: Scope) {
+        self.pools.remove(&scope);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mixture::Class;
     use alloc::vec::Vec;
+    use fanfare_proto::InstanceId;
 
     const TIMING: OriginTiming =
         OriginTiming { grtt: Duration::from_millis(100), backoff: 4, group: 10, members: 9 };
     /// Behind all terms here.
     const END: u64 = 10_000;
 
+    fn scope(node: u32) -> Scope {
+        ((NodeId(node), InstanceId(1)), Class::Info)
+    }
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
     }
@@ -587,11 +591,11 @@ mod tests {
         assert_eq!(u64::from(count(&pool.names(at(0)))), NAMES_MAX);
         let mut pools = Pools::default();
         for node in 0..100 {
-            if let Some(pool) = pools.entry(at(0), (NodeId(node), Class::Info)) {
+            if let Some(pool) = pools.entry(at(0), scope(node)) {
                 ask(pool, 0, 2, &[1], END);
             }
         }
         assert_eq!(pools.pools.len(), POOLS_MAX);
-        assert!(pools.entry(at(100_000), (NodeId(200), Class::Info)).is_some());
+        assert!(pools.entry(at(100_000), scope(200)).is_some());
     }
 }

@@ -14,8 +14,8 @@ use crate::{
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::cmp::Reverse;
 use fanfare_proto::{
-    Bitrate, Duration, HeldBlock, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX, Time, Timetable,
-    backoff, rng::Rng,
+    Bitrate, Duration, HeldBlock, Life, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX, Time,
+    Timetable, backoff, rng::Rng,
 };
 
 /// Requests kept at once.
@@ -68,9 +68,9 @@ pub(crate) struct Repairer {
     demands: BTreeMap<Wanted, Demand>,
     /// When those of them are to be answered that are open and have a time: few, of many remembered.
     waiting: Timetable<Wanted, Time>,
-    origins: BTreeMap<NodeId, Patience>,
+    origins: BTreeMap<Life, Patience>,
     /// When this node asked an origin itself.
-    own_requests: BTreeMap<NodeId, Time>,
+    own_requests: BTreeMap<Life, Time>,
     /// All places are taken until then: it is not looked for one before.
     full: Time,
     budget: Budget,
@@ -89,7 +89,7 @@ impl Repairer {
         self.demands.len()
     }
 
-    pub(crate) fn is_deaf(&self, origin: NodeId) -> bool {
+    pub(crate) fn is_deaf(&self, origin: Life) -> bool {
         self.origins.get(&origin).is_some_and(Patience::is_deaf)
     }
 
@@ -106,7 +106,7 @@ impl Repairer {
             stats.demands_dropped += 1;
             return;
         }
-        let patience = self.origins.get(&wanted.0.sender).copied().unwrap_or_default();
+        let patience = self.origins.get(&wanted.0.life()).copied().unwrap_or_default();
         let demand = self.demands.entry(wanted).or_insert_with(|| Demand::new(now));
         let was_open = demand.is_open();
         demand.on_request(now, request, timing.grtt);
@@ -170,7 +170,7 @@ impl Repairer {
         timing: OriginTiming,
         rng: &mut Rng,
     ) {
-        let origin = wanted.0.sender;
+        let origin = wanted.0.life();
         let Some(demand) = self.demands.get_mut(&wanted) else {
             // Others heard a request that we did not, and the origin did not answer it.
             if voice == Voice::Repairer {
@@ -222,7 +222,7 @@ impl Repairer {
         }
     }
 
-    fn patience(&mut self, origin: NodeId) -> &mut Patience {
+    fn patience(&mut self, origin: Life) -> &mut Patience {
         if !self.origins.contains_key(&origin) && self.origins.len() >= ORIGINS_MAX {
             // It is learned again within two requests.
             let oldest = self.origins.iter().min_by_key(|(_, patience)| patience.touched());
@@ -238,13 +238,13 @@ impl Repairer {
     }
 
     /// The origin sent something that it had sent before.
-    pub(crate) fn on_answer(&mut self, now: Time, origin: NodeId) {
+    pub(crate) fn on_answer(&mut self, now: Time, origin: Life) {
         self.own_requests.remove(&origin);
         self.patience(origin).on_answer(now);
     }
 
     /// This node asks the origin; it has not answered the last time, when this was long ago enough.
-    pub(crate) fn on_own_request(&mut self, now: Time, origin: NodeId, timing: OriginTiming) {
+    pub(crate) fn on_own_request(&mut self, now: Time, origin: Life, timing: OriginTiming) {
         let answer = timing.grtt * (u32::from(timing.backoff) + 1);
         match self.own_requests.get(&origin).copied() {
             Some(asked) if now.since(asked) >= answer => {
@@ -267,15 +267,15 @@ impl Repairer {
     pub(crate) fn poll(
         &mut self,
         now: Time,
-        timing: impl Fn(NodeId) -> OriginTiming,
+        timing: impl Fn(Life) -> OriginTiming,
         mut held: impl FnMut(ObjectKey, u32) -> Option<HeldBlock>,
         rank: impl Fn(ObjectKey) -> u8,
         rng: &mut Rng,
     ) -> Option<(Wanted, Piece, u16)> {
         loop {
             let wanted = self.first_due(now, &rank)?;
-            let timing = timing(wanted.0.sender);
-            let patience = self.origins.get(&wanted.0.sender).copied().unwrap_or_default();
+            let timing = timing(wanted.0.life());
+            let patience = self.origins.get(&wanted.0.life()).copied().unwrap_or_default();
             let grace = Patience::grace(timing.grtt, timing.backoff);
             let demand = self.demands.get_mut(&wanted)?;
             let until = patience.until(demand.asked, grace);
@@ -333,7 +333,7 @@ impl Repairer {
     }
 
     /// Others answer for an origin what this node has not heard anybody ask.
-    pub(crate) fn on_left_to_others(&mut self, now: Time, origin: NodeId, timing: OriginTiming) {
+    pub(crate) fn on_left_to_others(&mut self, now: Time, origin: Life, timing: OriginTiming) {
         let grace = Patience::grace(timing.grtt, timing.backoff);
         let asked = Time::from_nanos(now.as_nanos().saturating_sub(grace.as_nanos() as u64));
         self.patience(origin).on_unanswered(now, asked);

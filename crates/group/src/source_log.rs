@@ -1,7 +1,7 @@
 //! What has become of each object of one life of a publisher: whole here, settled, or neither.
 
 use crate::load::OBJECTS_IN_VIEW;
-use fanfare_proto::{InstanceId, ObjectTransportId, RunSet};
+use fanfare_proto::{ObjectTransportId, RunSet};
 
 /// One turn of transport ids is left below the first one heard, for what came earlier.
 const FIRST: u64 = 0x1_0000;
@@ -9,7 +9,6 @@ const FIRST: u64 = 0x1_0000;
 /// The objects of one life, counted on where ids wrap.
 #[derive(Debug)]
 pub(crate) struct SourceLog {
-    pub(crate) instance: InstanceId,
     newest: u64,
     /// The first one heard of.
     first: u64,
@@ -22,17 +21,17 @@ pub(crate) struct SourceLog {
 
 impl SourceLog {
     /// `id` is the first heard of; `back` objects before it count as well.
-    pub(crate) fn new(instance: InstanceId, id: ObjectTransportId, back: u64) -> Self {
+    pub(crate) fn new(id: ObjectTransportId, back: u64) -> Self {
         let first = FIRST + u64::from(id.0);
         // Ids do not reach back across 0: a publisher begins there.
         let floor = first - back.min(u64::from(id.0));
         let (settled, whole) = (RunSet::default(), RunSet::default());
-        Self { instance, newest: first, first, floor, settled, whole }
+        Self { newest: first, first, floor, settled, whole }
     }
 
     /// `newest` is what others said to be the newest before anything was heard: all up to it is from before.
-    pub(crate) fn after(instance: InstanceId, newest: ObjectTransportId, back: u64) -> Self {
-        let log = Self::new(instance, newest, back);
+    pub(crate) fn after(newest: ObjectTransportId, back: u64) -> Self {
+        let log = Self::new(newest, back);
         Self { first: log.newest + 1, ..log }
     }
 
@@ -111,7 +110,7 @@ mod tests {
 
     #[test]
     fn ids_are_counted_on_across_the_wrap() {
-        let mut log = SourceLog::new(InstanceId(1), id(0xfffe), 10);
+        let mut log = SourceLog::new(id(0xfffe), 10);
         let before = log.newest();
         assert_eq!(log.on_heard(id(3)), before + 5);
         assert_eq!(log.index(id(0xffff)), before + 1);
@@ -119,7 +118,7 @@ mod tests {
 
     #[test]
     fn settled_objects_are_passed_over_from_the_floor_on() {
-        let mut log = SourceLog::new(InstanceId(1), id(2), 10);
+        let mut log = SourceLog::new(id(2), 10);
         let floor = log.floor();
         assert_eq!(log.back(floor), 2, "none before the publisher's first");
         assert_eq!(log.settle(floor + 1), floor);

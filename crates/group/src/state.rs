@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! flags (8): 01 it asks for what it lacks; 02 it names all nodes that it hears; 04 it is short
-//! | per node, by id: id less the one before (varint)
+//! | per node, by id: id less the one before (varint); 0 of an earlier life of the publisher before
 //! |   how (8): 01 it is heard; 02 it is to announce soon; 04 it publishes;
 //! |            08 its timing and code are those of the publisher before; 10 there are gaps;
 //! |            e0 the share of its messages that arrives, in sevenths; who is heard and has none: all
@@ -292,7 +292,8 @@ pub(crate) struct State {
 #[derive(Debug, Default)]
 struct Line {
     how: u8,
-    holding: Option<Holding>,
+    /// Of each of its lives, the one that it is in first. A short announcement speaks of that alone.
+    holdings: Vec<Holding>,
 }
 
 impl State {
@@ -318,7 +319,7 @@ impl State {
             left -= bytes;
             spoken += 1;
             let node = holding.rumour.sender;
-            lines.entry(node).or_default().holding = Some(holding);
+            lines.entry(node).or_default().holdings.push(holding);
         }
         for Hearing { node, share, .. } in &self.hears {
             // Who is heard little is named where something else is said of it: it costs nothing there.
@@ -334,24 +335,27 @@ impl State {
         sorted.sort_by_key(|holding| holding.rumour.sender);
         let check = short.then(|| check(sorted));
         let (mut last, mut before): (u32, Option<Rumour>) = (0, None);
-        for (node, Line { how, holding }) in lines {
-            put(u64::from(node.0 - last), out);
-            last = node.0;
-            let Some(holding) = holding else {
+        for (node, Line { mut how, holdings }) in lines {
+            if holdings.is_empty() {
+                put(u64::from(node.0 - last), out);
                 out.push(how);
-                continue;
-            };
-            let holding = if short { holding.near() } else { holding };
-            let as_before = before.is_some_and(|before| holding.is_alike(&before)) && !short;
-            let gaps = flag(!holding.gaps.is_empty(), GAPS);
-            out.push(how | PUBLISHES | flag(as_before, AS_BEFORE) | gaps);
-            if short {
-                out.push(holding.rumour.newest.0 as u8);
-                holding.append_gaps(out);
-            } else {
-                holding.append(as_before, out);
+                last = node.0;
             }
-            before = Some(holding.rumour);
+            for holding in holdings {
+                put(u64::from(node.0 - last), out);
+                last = node.0;
+                let holding = if short { holding.near() } else { holding };
+                let as_before = before.is_some_and(|before| holding.is_alike(&before)) && !short;
+                let gaps = flag(!holding.gaps.is_empty(), GAPS);
+                out.push(how | PUBLISHES | flag(as_before, AS_BEFORE) | gaps);
+                if short {
+                    out.push(holding.rumour.newest.0 as u8);
+                    holding.append_gaps(out);
+                } else {
+                    holding.append(as_before, out);
+                }
+                (how, before) = (0, Some(holding.rumour));
+            }
         }
         out.extend(check.into_iter().flatten());
         spoken
@@ -369,14 +373,15 @@ impl State {
         let mut last: Option<u32> = None;
         while !bytes.is_empty() {
             let step = u32::try_from(take(&mut bytes)?).ok()?;
-            // Nobody is spoken of twice.
-            if last.is_some() && step == 0 {
-                return None;
-            }
+            let again = last.is_some() && step == 0;
             let id = last.unwrap_or(0).checked_add(step)?;
             last = Some(id);
             let [how] = array(&mut bytes)?;
             if how & PUBLISHES == 0 && how & (AS_BEFORE | GAPS) != 0 {
+                return None;
+            }
+            // Of a node that was spoken of only another life is.
+            if again && (short || how & !(AS_BEFORE | GAPS) != PUBLISHES) {
                 return None;
             }
             let (counts, told) = (how & HEARD != 0, Share::from_bits(how >> SHARE_SHIFT));
@@ -392,6 +397,14 @@ impl State {
             } else if how & PUBLISHES != 0 {
                 let before = state.holdings.last().map(|holding| &holding.rumour);
                 let holding = Holding::take((NodeId(id), how), before, &mut bytes)?;
+                let before = state.holdings.iter().rev().map(|told| told.rumour);
+                let lives: Vec<InstanceId> = before
+                    .take_while(|told| told.sender == NodeId(id))
+                    .map(|told| told.instance)
+                    .collect();
+                if again == lives.is_empty() || lives.contains(&holding.rumour.instance) {
+                    return None;
+                }
                 state.holdings.push(holding);
             }
         }
@@ -538,6 +551,30 @@ pub(crate) mod tests {
             assert_eq!((read.unread, read.unknown), (true, known.is_none()));
             assert_eq!((read.hears, read.holdings), (heard.hears.clone(), vec![]));
         }
+    }
+
+    #[test]
+    fn several_lives_of_a_publisher_are_told_each_once_and_by_none_that_is_short() {
+        let of = |instance| {
+            let rumour = Rumour { instance: InstanceId(instance), ..rumour(300) };
+            Holding::of(rumour, (280, 300), &runs(&[(280, 301)]), &none())
+        };
+        let other = Rumour { sender: NodeId(7), ..rumour(300) };
+        let other = Holding::of(other, (280, 300), &runs(&[(280, 290)]), &none());
+        // The life that it is in comes first, whatever its number.
+        let state = State {
+            hears: vec![Hearing::all_of(NodeId(0x0a00_0001))],
+            ..speaking_of(vec![other, of(3), of(1)], true)
+        };
+        let mut bytes = Vec::new();
+        assert_eq!(state.append(1400, &mut bytes), 3);
+        assert_eq!(parse(&bytes), Some(state));
+        let mut twice = Vec::new();
+        speaking_of(vec![of(3), of(1), of(3)], true).append(1400, &mut twice);
+        assert_eq!(parse(&twice), None);
+        let mut short = Vec::new();
+        State { short: true, ..speaking_of(vec![of(3), of(1)], true) }.append(1400, &mut short);
+        assert_eq!(State::parse(&short, &mut |_| Some(rumour(300))), None);
     }
 
     #[test]

@@ -18,6 +18,10 @@ use fanfare_wire::{
     QuantizedRtt, ext::ExtAge,
 };
 
+/// A sender, in one of its lives. A node that begins anew without what it had published has a new one; others go on giving
+/// what they have of those before.
+pub type Life = (NodeId, InstanceId);
+
 /// What is said of a sender, so that a receiver that never heard it can ask for its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rumour {
@@ -35,6 +39,14 @@ pub struct Rumour {
     pub fec_id: FecId,
     /// Its newest object.
     pub newest: ObjectTransportId,
+}
+
+impl Rumour {
+    /// Of which sender, in which life.
+    #[must_use]
+    pub fn life(&self) -> Life {
+        (self.sender, self.instance)
+    }
 }
 
 /// How much of a block is here.
@@ -188,27 +200,27 @@ impl ReceiverHandle<'_> {
 
     /// Asks for all that is missing of this sender's objects, although it says nothing that would be
     /// an occasion. False when nothing is missing.
-    pub fn ask(&mut self, now: Time, sender: NodeId) -> bool {
+    pub fn ask(&mut self, now: Time, life: Life) -> bool {
         self.session.advance(now);
         let session = &mut *self.session;
         let (now, rng) = (session.now, &mut session.rng);
-        session.receiver.as_mut().is_some_and(|r| r.ask(now, rng, sender))
+        session.receiver.as_mut().is_some_and(|r| r.ask(now, rng, life))
     }
 
     /// Whether to ask this sender's group for missing source symbols by their names rather than for
     /// parity: those who hold no whole block can answer that, too.
-    pub fn ask_by_name(&mut self, sender: NodeId, by_name: bool) {
+    pub fn ask_by_name(&mut self, life: Life, by_name: bool) {
         if let Some(receiver) = &mut self.session.receiver {
-            receiver.ask_by_name(sender, by_name);
+            receiver.ask_by_name(life, by_name);
         }
     }
 
     /// Whether a NACK to this sender tells all that is missing, also what others have asked for already: who
     /// answers with sums counts what each lacks. It is still suppressed when others have asked for all. Its requests
     /// may be eight times as long as a segment: who has it sent sees to it that what goes fits.
-    pub fn ask_in_full(&mut self, sender: NodeId, in_full: bool) {
+    pub fn ask_in_full(&mut self, life: Life, in_full: bool) {
         if let Some(receiver) = &mut self.session.receiver {
-            receiver.ask_in_full(sender, in_full);
+            receiver.ask_in_full(life, in_full);
         }
     }
 
@@ -219,17 +231,24 @@ impl ReceiverHandle<'_> {
         }
     }
 
-    /// Which life of a sender is in view, and its newest object heard of.
+    /// The life in which a sender was heard last; before it was heard itself, the first that others spoke of.
     #[must_use]
-    pub fn newest(&self, sender: NodeId) -> Option<(InstanceId, ObjectTransportId)> {
-        self.session.receiver.as_ref().and_then(|r| r.newest(sender))
+    pub fn life(&self, sender: NodeId) -> Option<Life> {
+        self.session.receiver.as_ref().and_then(|r| r.life(sender))
     }
 
-    /// What one would tell others of a sender in view. `None` before anything of an object of it was
+    /// Others say that a sender is in this life: that is believed of who was never heard itself.
+    pub fn hear_of_life(&mut self, life: Life) {
+        if let Some(receiver) = &mut self.session.receiver {
+            receiver.hear_of_life(life);
+        }
+    }
+
+    /// What one would tell others of a life of a sender in view. `None` before anything of an object of it was
     /// heard.
     #[must_use]
-    pub fn rumour(&self, sender: NodeId) -> Option<Rumour> {
-        self.session.receiver.as_ref().and_then(|r| r.rumour(sender))
+    pub fn rumour(&self, life: Life) -> Option<Rumour> {
+        self.session.receiver.as_ref().and_then(|r| r.rumour(life))
     }
 
     /// Blocks of an object whose structure is known.

@@ -61,7 +61,9 @@ pub use config::{
     SessionConfig,
 };
 pub use congestion::CongestionControl;
-pub use cooperation::{AGE_TOLD_FROM, Combination, HeldBlock, Passage, Rumour, SUM_SYMBOLS_MAX};
+pub use cooperation::{
+    AGE_TOLD_FROM, Combination, HeldBlock, Life, Passage, Rumour, SUM_SYMBOLS_MAX,
+};
 pub use datagram::{Destination, Ecn, RecvMeta, Transmit};
 pub use enqueue::{EnqueueError, FirstPass, NewObject};
 pub use event::{AbortReason, Event, WatermarkOutcome};

@@ -4,6 +4,7 @@
 //! it with each call, as time is. Nothing here may block for long: a driver with a slow disk puts a
 //! queue behind it.
 
+use crate::cooperation::Life;
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_wire::{InstanceId, NodeId, ObjectTransportId, Row};
 
@@ -16,6 +17,14 @@ pub struct ObjectKey {
     pub instance: InstanceId,
     /// Which object.
     pub object: ObjectTransportId,
+}
+
+impl ObjectKey {
+    /// Whose it is, in which life.
+    #[must_use]
+    pub fn life(&self) -> Life {
+        (self.sender, self.instance)
+    }
 }
 
 impl Ord for ObjectKey {

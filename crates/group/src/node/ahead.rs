@@ -9,9 +9,7 @@ use crate::{
     slice,
 };
 use alloc::vec::Vec;
-use fanfare_proto::{
-    Duration, ObjectKey, ObjectTransportId, SUM_SYMBOLS_MAX, Storage, Time, enqueue::FirstPass,
-};
+use fanfare_proto::{Duration, ObjectKey, SUM_SYMBOLS_MAX, Storage, Time, enqueue::FirstPass};
 use fanfare_wire::FieldSize;
 
 impl GroupNode {
@@ -95,7 +93,7 @@ impl GroupNode {
     }
 
     fn own_key(&self, lane: Lane, term: u32) -> ObjectKey {
-        key_of((self.session.node_id(), self.fields.instance_id, lane.class()), term)
+        key_of((self.own_life(), lane.class()), term)
     }
 
     fn age_of_own(&self, lane: Lane, term: u32) -> Duration {
@@ -147,14 +145,12 @@ impl GroupNode {
         bytes: &[Vec<u8>],
         buf: &mut Vec<u8>,
     ) {
-        let (publisher, instance) = (self.session.node_id(), self.fields.instance_id);
-        let base = ObjectKey { sender: publisher, instance, object: ObjectTransportId(0) };
-        let class = lane.class();
+        let scope @ ((own, _), class) = (self.own_life(), lane.class());
         let known = self.foresight.number();
-        let seed = slice::seed(publisher, base, class as u32).wrapping_add(known);
+        let seed = slice::seed(own, key_of(scope, 0), class as u32).wrapping_add(known);
         let ages: Vec<Duration> = terms.iter().map(|term| self.age_of_own(lane, *term)).collect();
         let fec_id = self.fec.id;
-        let mixture = Mixture { publisher, instance, class, fec_id, known, seed, terms, sum: &[] };
+        let mixture = Mixture { scope, fec_id, known, seed, terms, sum: &[] };
         self.write_combined(mixture, (bytes, &ages), buf);
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::ops::Bound;
-use fanfare_proto::{NodeId, ObjectKey, Rumour, Storage};
+use fanfare_proto::{InstanceId, Life, NodeId, ObjectKey, Rumour, Storage};
 use fanfare_wire::ObjectTransportId;
 use fanfare_wire::ext::Extensions;
 
@@ -37,13 +37,15 @@ impl GroupNode {
         self.called = called.last().copied().unwrap_or(NodeId::NONE);
         called.extend(self.unread.take());
         let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
-        let origins = self.origins_in_turn();
-        let holdings: Vec<_> = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
+        let (short, holdings) = match self.shorts < SHORTS_MAX {
+            true => Some(self.holdings(true)).filter(|current| !current.is_empty()),
+            false => None,
+        }
+        .map_or_else(|| (false, self.holdings(false)), |current| (true, current));
         let asks = self.delivery.asks();
         let hears = self.members.name(self.now, HEARD_MAX);
         let counted = hears.iter().filter(|hearing| hearing.counts).count();
         let hears_all = counted < HEARD_MAX;
-        let short = self.shorts < SHORTS_MAX && !holdings.is_empty();
         self.shorts = if short { self.shorts + 1 } else { 0 };
         let state = State { asks, hears, hears_all, called, holdings, short, ..State::default() };
         let mut content = Vec::new();
@@ -64,17 +66,24 @@ impl GroupNode {
         true
     }
 
-    /// Publishers known, from the one that is next.
-    fn origins_in_turn(&self) -> Vec<NodeId> {
-        let after = self.logs.range((Bound::Excluded(self.spoken_of), Bound::Unbounded));
-        let before = self.logs.range(..=self.spoken_of);
-        after.chain(before).map(|(origin, _)| *origin).collect()
+    /// What is announced of publishers known, from the one that is next, of each the life that it is in first, or that alone.
+    fn holdings(&mut self, current: bool) -> Vec<Holding> {
+        let last = (self.spoken_of, InstanceId(u16::MAX));
+        let after = self.logs.range((Bound::Excluded(last), Bound::Unbounded));
+        let lives = after.chain(self.logs.range(..=last)).map(|(life, _)| *life);
+        let mut lives: Vec<(Life, bool)> =
+            lives.collect::<Vec<_>>().into_iter().map(|life| (life, self.is_past(life))).collect();
+        lives.retain(|(_, past)| !(current && *past));
+        for of_one in lives.chunk_by_mut(|((one, _), _), ((other, _), _)| one == other) {
+            of_one.sort_by_key(|(_, past)| *past);
+        }
+        lives.into_iter().filter_map(|(life, _)| self.holding(life)).collect()
     }
 
-    /// What is announced of a publisher; nothing where its newest object lies before all that concerns us.
-    fn holding(&mut self, origin: NodeId) -> Option<Holding> {
-        let rumour = self.rumour(origin)?;
-        let log = self.logs.get(&origin).filter(|log| log.instance == rumour.instance)?;
+    /// What is announced of a life; nothing where its newest object lies before all that concerns us.
+    fn holding(&mut self, life: Life) -> Option<Holding> {
+        let rumour = self.rumour(life)?;
+        let log = self.logs.get(&life)?;
         let newest = Some(log.index(rumour.newest)).filter(|newest| *newest >= log.floor())?;
         Some(Holding::of(rumour, (log.floor(), newest), log.whole(), log.settled()))
     }
@@ -94,8 +103,14 @@ impl GroupNode {
         }
         self.note_standing(from, state);
         let mut differs = false;
+        let mut before = None;
         for holding in &state.holdings {
             differs |= self.on_holding(from, holding, state.asks, storage);
+            let life = holding.rumour.life();
+            // Of each node the life that it is in comes first.
+            if before.replace(life.0) != Some(life.0) {
+                self.session.receiver().hear_of_life(life);
+            }
         }
         match differs {
             true => self.trickle.on_change(self.now, &mut self.rng),
@@ -105,12 +120,10 @@ impl GroupNode {
 
     /// What it says of this node's own messages, or by saying nothing.
     fn note_standing(&mut self, from: NodeId, state: &State) {
-        let own = self.session.node_id();
+        let own = self.own_life();
         let counts = self.holders.watches() && self.members.knows(from);
         let Some(log) = self.logs.get(&own).filter(|_| counts) else { return };
-        let told = state.holdings.iter().find(|holding| {
-            holding.rumour.sender == own && holding.rumour.instance == log.instance
-        });
+        let told = state.holdings.iter().find(|holding| holding.rumour.life() == own);
         let sets = told.map(|holding| {
             let newest = log.index(holding.rumour.newest);
             let first = if state.short { holding.spoken_of(newest).0 } else { 0 };
@@ -131,21 +144,21 @@ impl GroupNode {
         if lacking.is_empty() {
             return false;
         }
-        let (origin, instance) = (rumour.sender, rumour.instance);
-        let unheard = self.members.is_unheard(origin, node);
+        let life @ (sender, instance) = rumour.life();
+        let unheard = self.does_not_answer(life, node);
         let serves = self.config.repairs && !self.config.silent;
         let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
         let mut others = false;
         for index in lacking {
             let object = ObjectTransportId((index & 0xffff) as u16);
-            let key = ObjectKey { sender: origin, instance, object };
+            let key = ObjectKey { sender, instance, object };
             let short = self.cache.get(key).is_some_and(|cached| cached.whole && cached.size == 0);
             if !short || !serves {
                 others = true;
                 continue;
             }
-            if self.members.hears_nobody(origin) {
-                self.pool_lacking(node, origin, index, timing);
+            if self.members.hears_nobody(sender) && !self.is_past(life) {
+                self.pool_lacking(node, life, index, timing);
                 continue;
             }
             let request = Request { unnamed: 1, info: true, unheard, ..Request::default() };
@@ -165,12 +178,10 @@ impl GroupNode {
         storage: &mut dyn Storage,
     ) -> bool {
         let rumour = &holding.rumour;
-        let origin = rumour.sender;
         let ours = self.delivery.asks() && !self.config.silent;
-        let Some(log) = self.logs.get(&origin) else { return self.hear_of_more(rumour, storage) };
-        if log.instance != rumour.instance {
-            return false;
-        }
+        let Some(log) = self.logs.get(&rumour.life()) else {
+            return self.hear_of_more(rumour, storage);
+        };
         let newest = log.index(rumour.newest);
         let has_more = ours && lacks_of(log, holding, newest);
         let lacking = if asks { beyond(log, holding, newest) } else { Vec::new() };
@@ -183,27 +194,24 @@ impl GroupNode {
 
     /// Somebody near has more of a publisher: whether that is asked for.
     pub(super) fn hear_of_more(&mut self, rumour: &Rumour, storage: &mut dyn Storage) -> bool {
-        let origin = rumour.sender;
+        let life = rumour.life();
         let asks = self.delivery.asks() && !self.config.silent;
-        if !asks || origin == self.session.node_id() {
+        if !asks || life.0 == self.session.node_id() {
             return false;
         }
-        let Some(log) = self.logs.get(&origin) else {
-            self.foretold.entry(&(origin, rumour.instance), || rumour.newest);
+        let Some(log) = self.logs.get(&life) else {
+            self.foretold.entry(&life, || rumour.newest);
             self.session.receiver().hear_of(self.now, rumour, storage);
             return true;
         };
-        if log.instance != rumour.instance {
-            return false;
-        }
         // Also when its newest is here: what others tell of it does not say that there is something before it.
         if log.index(rumour.newest) >= log.newest() {
             self.session.receiver().hear_of(self.now, rumour, storage);
         }
-        if self.asker.is_silent(self.now, origin) || self.repairer.is_deaf(origin) {
+        if self.asker.is_silent(self.now, life) || self.repairer.is_deaf(life) {
             let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
-            let patience = self.awaited(origin, timing);
-            self.asker.on_promise(self.now, origin, patience);
+            let patience = self.awaited(life, timing);
+            self.asker.on_promise(self.now, life, patience);
         }
         true
     }

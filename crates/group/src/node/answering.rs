@@ -50,7 +50,7 @@ impl GroupNode {
             return;
         }
         let repairs = self.session.sender().info_repairs();
-        let Some(log) = self.logs.get(&self.session.node_id()) else { return };
+        let Some(log) = self.logs.get(&self.own_life()) else { return };
         let repairs = repairs.into_iter().map(|object| log.index(object)).collect();
         self.round.on_pending(&repairs);
         let idle = !self.session.sender().has_new();

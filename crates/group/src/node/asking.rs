@@ -1,10 +1,9 @@
 //! What a node that has sums asks for: what will follow from the rest by these, it leaves out.
 
-use super::GroupNode;
+use super::{GroupNode, requests::asked_of};
 use crate::{
-    equations::Origin,
     frame::Kind,
-    mixture::{BLOCKS_MAX, Class},
+    mixture::{BLOCKS_MAX, Class, Scope},
     nack::{self, NACK_MAX},
 };
 use alloc::{
@@ -37,10 +36,10 @@ const FEW: usize = 10;
 impl GroupNode {
     /// A NACK of this node's own as it is to be sent; `None` when it is right as it is.
     pub(super) fn own_nack(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
-        let (publisher, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
-        if self.answers_with_sums(publisher) {
+        let life = asked_of(nack);
+        if self.answers_with_sums(life) {
             for class in [Class::Info, Class::Symbol] {
-                self.equations.on_asked((publisher, instance, class));
+                self.equations.on_asked((life, class));
             }
         }
         // What is not told in few bytes has no room for all.
@@ -53,9 +52,9 @@ impl GroupNode {
     /// Without what follows, in `room` bytes of requests; `None` when it is so as it is. Who is answered with parity
     /// asks for all that it lacks: sums over several objects and parity do not add up.
     fn shortened(&mut self, nack: &Nack<'_>, room: usize) -> Option<Vec<u8>> {
-        let (publisher, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
-        let sums = self.answers_with_sums(publisher);
-        let of = |class| (publisher, instance, class);
+        let life = asked_of(nack);
+        let sums = self.answers_with_sums(life);
+        let of = |class| (life, class);
         let (infos, symbols) = match sums {
             true => {
                 let told = |class: Class, numbers: BTreeSet<u64>| -> BTreeSet<u32> {
@@ -82,15 +81,13 @@ impl GroupNode {
                         shortening.write(request.level, objects, ids);
                     }
                     Asked::Symbols => self.shorten_block(
-                        (publisher, instance, Class::Symbol),
+                        (life, Class::Symbol),
                         (range.0.object_transport_id, range.0.id(field)),
                         &mut shortening,
                     ),
-                    Asked::Blocks => self.shorten_blocks(
-                        (publisher, instance, Class::Symbol),
-                        &range,
-                        &mut shortening,
-                    ),
+                    Asked::Blocks => {
+                        self.shorten_blocks((life, Class::Symbol), &range, &mut shortening)
+                    }
                     Asked::Objects => shortening.objects(request.level, &range),
                 }
             }
@@ -100,20 +97,20 @@ impl GroupNode {
     }
 
     /// Of a publisher that is asked itself: what follows from what else this asks for.
-    fn infos_that_follow(&self, origin: Origin, nack: &Nack<'_>) -> BTreeSet<u32> {
-        if self.equations.len(origin) == 0 {
+    fn infos_that_follow(&self, scope: Scope, nack: &Nack<'_>) -> BTreeSet<u32> {
+        if self.equations.len(scope) == 0 {
             return BTreeSet::new();
         }
         let asked = self.infos_asked(nack);
         let asked = asked.iter().flat_map(|(first, end)| first..end).collect();
-        let follow = self.equations.follow_from(origin, &asked);
+        let follow = self.equations.follow_from(scope, &asked);
         follow.into_iter().map(|index| Class::Info.told(index)).collect()
     }
 
     /// How what a NACK asks for first is coded: requests cannot be read without it.
     fn coding_of(&mut self, nack: &Nack<'_>) -> Option<(FecId, FieldSize)> {
-        let (sender, instance) = (nack.feedback.server_id, nack.feedback.instance_id);
-        let fec_id = self.session.receiver().rumour(sender)?.fec_id;
+        let life @ (sender, instance) = asked_of(nack);
+        let fec_id = self.session.receiver().rumour(life)?.fec_id;
         let first = nack.requests.iter().find_map(|request| request.iter().next())?;
         let key = ObjectKey { sender, instance, object: first.object_transport_id };
         let field = self.session.receiver().field(key).unwrap_or(FieldSize::M8);
@@ -124,11 +121,11 @@ impl GroupNode {
     /// the publisher it goes as it is: it is in vain, or the first that tells it the round trip. Who announces nothing says
     /// nothing that is not NORM.
     fn condensed(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
-        let (publisher, own) = (nack.feedback.server_id, self.session.node_id());
+        let (life, own) = (asked_of(nack), self.session.node_id());
         let limiting = nack.extensions.cc().is_some_and(|cc| cc.flags.has(CcFlags::CLR));
         let all_read = self.reports() && !limiting && self.members.len() > FEW;
-        let unheard = self.members.is_unheard(publisher, own);
-        if !all_read && !self.members.hears_nobody(publisher) && !unheard {
+        let unheard = self.does_not_answer(life, own);
+        if !all_read && !self.members.hears_nobody(life.0) && !unheard {
             return None;
         }
         if !self.config.announces || self.members.len() <= 1 {
@@ -157,7 +154,7 @@ impl GroupNode {
     /// Of whole blocks what does not follow; those of which nothing does are asked for as they were.
     fn shorten_blocks(
         &mut self,
-        origin: Origin,
+        scope: Scope,
         (first, last): &(RepairItem, RepairItem),
         to: &mut Shortening,
     ) {
@@ -166,14 +163,14 @@ impl GroupNode {
         for block in first.block.0..=last.block.0 {
             let id = FecPayloadId { block: SourceBlockNumber(block), ..first };
             let base = u32::from(object.0) << 16 | (block & 0xff) << 8;
-            let key = ObjectKey { sender: origin.0, instance: origin.1, object };
+            let key = ObjectKey { sender: scope.0.0, instance: scope.0.1, object };
             let held = self.session.receiver().held(key, block);
             if block < BLOCKS_MAX
                 && let Some(held) = held
                 && to.symbols.range(base..=base | 0xff).next().is_some()
             {
                 to.blocks.insert((object.0, block), usize::from(held.len));
-                self.shorten_block(origin, (object, id), to);
+                self.shorten_block(scope, (object, id), to);
             } else {
                 to.write(RepairLevel(RepairLevel::BLOCK), (object, object), (id, id));
             }
@@ -184,7 +181,7 @@ impl GroupNode {
     /// parity of it is here, that is fewer than are missing.
     fn shorten_block(
         &mut self,
-        (sender, instance, _): Origin,
+        ((sender, instance), _): Scope,
         (object, id): (ObjectTransportId, FecPayloadId),
         to: &mut Shortening,
     ) {

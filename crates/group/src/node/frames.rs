@@ -77,13 +77,9 @@ impl GroupNode {
 
     /// The origin that is meant, if one is here, and not two.
     pub(super) fn referred(&mut self, reference: Reference) -> Option<Rumour> {
-        let mut meant = self
-            .logs
-            .iter()
-            .filter(|(origin, log)| Reference::of(**origin, log.instance) == reference)
-            .map(|(origin, log)| (*origin, log.instance));
-        let (origin, instance) = meant.next().filter(|_| meant.next().is_none())?;
-        self.rumour(origin).filter(|rumour| rumour.instance == instance)
+        let mut meant = self.logs.keys().filter(|life| Reference::of(life.0, life.1) == reference);
+        let life = *meant.next().filter(|_| meant.next().is_none())?;
+        self.rumour(life)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
     slice,
     state::State,
 };
-use fanfare_proto::{Duration, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
+use fanfare_proto::{Duration, Life, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
 use fanfare_wire::{
     Cmd, Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, ext::Extensions,
     header::SenderFields,
@@ -120,31 +120,32 @@ impl GroupNode {
                 if matches!(cmd, Cmd::Eot(_)) {
                     self.members.on_goodbye(self.now, from);
                 }
-                self.origin_lives(from, cmd.sender());
+                self.origin_lives(cmd.sender());
             }
             Message::Ack(_) | Message::Report(_) => {}
         }
     }
 
-    fn origin_lives(&mut self, origin: NodeId, sender: &SenderFields) {
+    fn origin_lives(&mut self, sender: &SenderFields) {
+        let life = (sender.source_id, sender.instance_id);
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
-        let patience = self.awaited(origin, timing);
-        self.asker.on_heard(self.now, origin, patience);
-        let deaf = self.repairer.is_deaf(origin);
-        self.ask(origin, deaf);
+        let patience = self.awaited(life, timing);
+        self.asker.on_heard(self.now, life, patience);
+        let deaf = self.repairer.is_deaf(life);
+        self.ask(life, deaf);
     }
 
     /// Whether what is asked of an origin is answered with sums across its objects: others have to answer, and
-    /// count what each lacks.
-    pub(super) fn answers_with_sums(&self, origin: NodeId) -> bool {
-        let untold = self.members.has_not_told(origin) && self.repairer.is_deaf(origin);
-        self.members.hears_nobody(origin) || untold
+    /// count what each lacks. Of an earlier life of a publisher nothing is known of who misses what.
+    pub(super) fn answers_with_sums(&mut self, life: Life) -> bool {
+        let untold = self.members.has_not_told(life.0) && self.repairer.is_deaf(life);
+        (self.members.hears_nobody(life.0) || untold) && !self.is_past(life)
     }
 
     /// How long nothing has to come of an origin before it is asked for again. Who is answered with sums asks as often as
     /// while the origin speaks, which is as often as the session lets it: what it lacks may be in none of those that
     /// come, and who answers counts what each has asked for.
-    pub(super) fn awaited(&self, origin: NodeId, timing: OriginTiming) -> Duration {
+    pub(super) fn awaited(&mut self, origin: Life, timing: OriginTiming) -> Duration {
         match self.answers_with_sums(origin) {
             true => timing.window(),
             false => Patience::grace(timing.grtt, timing.backoff),
@@ -152,7 +153,7 @@ impl GroupNode {
     }
 
     /// How an origin is asked from now on: by name when others answer for it, in full when with sums across objects.
-    pub(super) fn ask(&mut self, origin: NodeId, by_name: bool) {
+    pub(super) fn ask(&mut self, origin: Life, by_name: bool) {
         let in_full = by_name && self.answers_with_sums(origin);
         self.session.receiver().ask_by_name(origin, by_name);
         self.session.receiver().ask_in_full(origin, in_full);
@@ -165,19 +166,15 @@ impl GroupNode {
         flags: ObjectFlags,
         (object, part, symbol): (ObjectTransportId, Part, u16),
     ) {
-        let origin = sender.source_id;
-        self.origin_lives(origin, sender);
-        let again = match self.logs.get_mut(&origin) {
-            Some(log) if log.instance == sender.instance_id => {
-                let before = log.newest();
-                log.on_heard(object) < before
-            }
-            _ => false,
-        };
+        self.origin_lives(sender);
+        let key = ObjectKey { sender: sender.source_id, instance: sender.instance_id, object };
+        let again = self.logs.get_mut(&key.life()).is_some_and(|log| {
+            let before = log.newest();
+            log.on_heard(object) < before
+        });
         if again || flags.has(ObjectFlags::REPAIR) {
-            self.repairer.on_answer(self.now, origin);
+            self.repairer.on_answer(self.now, key.life());
         }
-        let key = ObjectKey { sender: origin, instance: sender.instance_id, object };
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
         self.on_piece((key, part), &Piece::Symbol(symbol), timing, Voice::Origin);
     }
@@ -236,7 +233,7 @@ impl GroupNode {
                     self.on_brief(from, brief, storage);
                 }
             }
-            Frame::State(bytes) => match State::parse(bytes, &mut |origin| self.rumour(origin)) {
+            Frame::State(bytes) => match State::parse(bytes, &mut |node| self.rumour_of(node)) {
                 Some(state) => self.on_state(from, &state, storage),
                 None => self.stats.frames_refused += 1,
             },
@@ -263,7 +260,7 @@ impl GroupNode {
 
     /// Somebody answers for this node itself; plain NORM nodes, which may be who asked, read none of it.
     fn on_own_repaired(&mut self, (key, part): Wanted, symbol: Option<u16>) {
-        let own = self.logs.get(&key.sender).is_some_and(|log| log.instance == key.instance);
+        let own = key.life() == self.own_life() && self.logs.contains_key(&key.life());
         if !own || !self.members.are_in_group() {
             return;
         }
@@ -333,7 +330,7 @@ impl GroupNode {
         (timing, voice): (OriginTiming, Voice),
         new: bool,
     ) {
-        let origin = wanted.0.sender;
+        let origin = wanted.0.life();
         self.on_piece(wanted, piece, timing, voice);
         let deaf = self.repairer.is_deaf(origin) || self.asker.is_silent(self.now, origin);
         self.ask(origin, deaf);

@@ -1,12 +1,11 @@
 //! Sums over several objects: what is asked for of a publisher that hears nobody, and what goes out.
 
-use super::{GroupNode, frames::COMMAND, outgoing::timing_of};
+use super::{GroupNode, frames::COMMAND, requests::asked_of};
 use crate::{
     age, brief,
     demand::{Part, Piece, Request, Wanted},
-    equations::Origin,
     frame::{HEADER, Kind},
-    mixture::{self, BLOCKS_MAX, Class, Mixture, TERMS_MAX, key_of, place_of},
+    mixture::{self, BLOCKS_MAX, Class, Mixture, Scope, TERMS_MAX, key_of, place_of},
     pool,
     repairer::OriginTiming,
     shortage, slice,
@@ -14,7 +13,7 @@ use crate::{
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 use fanfare_fec::combine;
 use fanfare_proto::{
-    Duration, NodeId, ObjectKey, ObjectTransportId, Passage, RunSet, SUM_SYMBOLS_MAX, Storage,
+    Duration, Life, NodeId, ObjectKey, ObjectTransportId, Passage, RunSet, SUM_SYMBOLS_MAX, Storage,
 };
 use fanfare_wire::{Message, Nack, ext::Extensions};
 
@@ -31,7 +30,7 @@ impl GroupNode {
         requests: &mut BTreeMap<Wanted, Request>,
         timing: OriginTiming,
     ) {
-        let origin = nack.feedback.server_id;
+        let life = asked_of(nack);
         let infos = self.infos_asked(nack);
         let mut symbols = RunSet::default();
         requests.retain(|(key, part), request| match part {
@@ -42,7 +41,7 @@ impl GroupNode {
                     && *block < BLOCKS_MAX
                     && request.named > 0
                     && request.unnamed == 0;
-                if let Some(log) = self.logs.get(&origin).filter(|_| fits) {
+                if let Some(log) = self.logs.get(&life).filter(|_| fits) {
                     let base = log.index(key.object) << 16 | u64::from(*block) << 8;
                     let names = request.names.iter();
                     names.for_each(|(first, end)| symbols.insert(base + first, base + end));
@@ -51,23 +50,22 @@ impl GroupNode {
             }
         });
         let from = nack.feedback.source_id;
-        self.ask_pool((origin, Class::Info), (from, infos), timing);
-        self.ask_pool((origin, Class::Symbol), (from, symbols), timing);
-        requests.extend(self.stuck(origin, from, timing));
+        self.ask_pool((life, Class::Info), (from, infos), timing);
+        self.ask_pool((life, Class::Symbol), (from, symbols), timing);
+        requests.extend(self.stuck(life, from, timing));
     }
 
     /// A symbol asked for in vain: who has it in a publisher's sum alone will pass that on. Gives it as a
     /// request where parity of its block is here.
     fn stuck(
         &mut self,
-        origin: NodeId,
+        life: Life,
         from: NodeId,
         timing: OriginTiming,
     ) -> Option<(Wanted, Request)> {
-        let pool = self.pools.get_mut((origin, Class::Symbol))?;
+        let of = (life, Class::Symbol);
+        let pool = self.pools.get_mut(of)?;
         let term = pool.stuck(from)?;
-        let instance = self.logs.get(&origin)?.instance;
-        let of = (origin, instance, Class::Symbol);
         if self.kept.has(of, term as u32) {
             pool.lend(self.now + timing.draw(&mut self.rng), term);
         }
@@ -81,12 +79,7 @@ impl GroupNode {
         (!here).then_some(((key, Part::Block(block)), request))
     }
 
-    fn ask_pool(
-        &mut self,
-        of: (NodeId, Class),
-        (from, names): (NodeId, RunSet),
-        timing: OriginTiming,
-    ) {
+    fn ask_pool(&mut self, of: Scope, (from, names): (NodeId, RunSet), timing: OriginTiming) {
         if names.iter().next().is_none() {
             return;
         }
@@ -102,10 +95,10 @@ impl GroupNode {
     }
 
     /// Of the newest object more may be on its way to whoever speaks now.
-    fn horizon(&self, (origin, class): (NodeId, Class), timing: OriginTiming) -> u64 {
-        let Some(log) = self.logs.get(&origin) else { return 0 };
+    fn horizon(&self, (life, class): Scope, timing: OriginTiming) -> u64 {
+        let Some(log) = self.logs.get(&life) else { return 0 };
         let object = ObjectTransportId((log.newest() & 0xffff) as u16);
-        let newest = self.cache.get(ObjectKey { sender: origin, instance: log.instance, object });
+        let newest = self.cache.get(ObjectKey { sender: life.0, instance: life.1, object });
         let begun =
             newest.is_none_or(|cached| self.now.since(cached.first_heard) < timing.window());
         let end = log.newest() + u64::from(!begun);
@@ -119,11 +112,11 @@ impl GroupNode {
     pub(super) fn pool_lacking(
         &mut self,
         node: NodeId,
-        origin: NodeId,
+        life: Life,
         index: u64,
         timing: OriginTiming,
     ) {
-        let of = (origin, Class::Info);
+        let of = (life, Class::Info);
         let horizon = self.horizon(of, timing);
         let Some(pool) = self.pools.entry(self.now, of) else { return };
         let mut names = RunSet::default();
@@ -135,7 +128,7 @@ impl GroupNode {
     }
 
     /// When this node answers, `later` than it would otherwise.
-    pub(super) fn plan(&mut self, of: (NodeId, Class), later: Duration, timing: OriginTiming) {
+    pub(super) fn plan(&mut self, of: Scope, later: Duration, timing: OriginTiming) {
         let held = self.held_of(of);
         let asks = self.delivery.asks();
         if let Some(pool) = self.pools.get_mut(of) {
@@ -145,14 +138,13 @@ impl GroupNode {
     }
 
     /// Of what is asked for, what is here.
-    fn held_of(&mut self, (origin, class): (NodeId, Class)) -> RunSet {
+    fn held_of(&mut self, scope @ ((sender, instance), class): Scope) -> RunSet {
         let mut held = RunSet::default();
-        let Some(pool) = self.pools.get_mut((origin, class)) else { return held };
+        let Some(pool) = self.pools.get_mut(scope) else { return held };
         let names = pool.names(self.now);
-        let Some(instance) = self.logs.get(&origin).map(|log| log.instance) else { return held };
         let key = |index: u64| {
             let object = ObjectTransportId((index & 0xffff) as u16);
-            ObjectKey { sender: origin, instance, object }
+            ObjectKey { sender, instance, object }
         };
         let each = names.iter().flat_map(|(first, end)| first..end);
         if class == Class::Info {
@@ -178,12 +170,12 @@ impl GroupNode {
     /// The bytes of a term, when it is here.
     pub(super) fn term(
         &mut self,
-        (sender, instance, class): Origin,
+        scope: Scope,
         term: u32,
         storage: &mut dyn Storage,
     ) -> Option<Vec<u8>> {
-        let key = key_of((sender, instance, class), term);
-        if class == Class::Info {
+        let key = key_of(scope, term);
+        if scope.1 == Class::Info {
             return self.cache.get(key).and_then(|cached| mixture::wrap(cached.info.as_ref()?));
         }
         let (block, symbol) = place_of(term);
@@ -224,13 +216,11 @@ impl GroupNode {
     }
 
     /// A sum of the publisher's with this term, as it came: of symbols, so that it tells no ages.
-    fn write_kept(&mut self, of: (NodeId, Class), term: u64, buf: &mut Vec<u8>) -> bool {
-        let Some(instance) = self.logs.get(&of.0).map(|log| log.instance) else { return false };
-        let origin = (of.0, instance, of.1);
-        let Some((mixture, sum)) = self.kept.take(origin, term as u32 & of.1.mask()) else {
+    fn write_kept(&mut self, of: Scope, term: u64, buf: &mut Vec<u8>) -> bool {
+        let Some((mixture, sum)) = self.kept.take(of, term as u32 & of.1.mask()) else {
             return false;
         };
-        let terms = self.terms_of_sum(origin, &mixture);
+        let terms = self.terms_of_sum(&mixture);
         let Some(pool) = self.pools.get_mut(of) else { return false };
         let mixture = Mixture { known: pool.known(), sum: &sum, ..mixture };
         pool.on_own_sum(self.now, &terms);
@@ -239,28 +229,21 @@ impl GroupNode {
         true
     }
 
-    fn write_answer(
-        &mut self,
-        of: (NodeId, Class),
-        buf: &mut Vec<u8>,
-        storage: &mut dyn Storage,
-    ) -> bool {
-        let Some(instance) = self.logs.get(&of.0).map(|log| log.instance) else { return false };
-        let origin = (of.0, instance, of.1);
+    fn write_answer(&mut self, of: Scope, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
         let held = self.held_of(of);
-        let windows = self.windows(origin, &held, storage);
+        let windows = self.windows(of, &held, storage);
         let Some(pool) = self.pools.get_mut(of) else { return false };
         let sent = match (pool.alone(&held), pool.best(self.now, &windows)) {
-            (Some(term), _) => self.write_alone(origin, term, (buf, storage)),
+            (Some(term), _) => self.write_alone(of, term, (buf, storage)),
             (None, Some(best)) => match best.first_member(0).zip(best.iter().last()) {
                 Some((first, (_, end))) if end - first == 1 => {
-                    self.write_alone(origin, first, (buf, storage))
+                    self.write_alone(of, first, (buf, storage))
                 }
-                _ => self.write_sum(origin, best, (buf, storage)).then(|| best.clone()),
+                _ => self.write_sum(of, best, (buf, storage)).then(|| best.clone()),
             },
             (None, None) => None,
         };
-        let timing = timing_of(self.session.receiver().rumour(of.0), self.members.len());
+        let timing = self.timing_in(of.0);
         let (Some(sent), Some(pool)) = (sent, self.pools.get_mut(of)) else { return false };
         match sent.iter().next() {
             Some((first, end)) if shortage::count(&sent) == 1 && end > first => pool.on_term(first),
@@ -273,17 +256,17 @@ impl GroupNode {
 
     /// What is held, in parts of as much as one frame can have a sum of. Only what is about as long as each other
     /// shares one, since a sum is as long as the longest.
-    fn windows(&mut self, origin: Origin, held: &RunSet, storage: &mut dyn Storage) -> Vec<RunSet> {
-        let class = origin.2;
+    fn windows(&mut self, scope: Scope, held: &RunSet, storage: &mut dyn Storage) -> Vec<RunSet> {
+        let class = scope.1;
         let (mut windows, mut current): (Vec<RunSet>, Vec<u32>) = (Vec::new(), Vec::new());
         let (mut window, mut longest, mut shortest) = (RunSet::default(), 0, 0);
         let mut oldest = Duration::ZERO;
         for term in held.iter().flat_map(|(first, end)| first..end) {
             let told = term as u32 & class.mask();
-            let Some(bytes) = self.term(origin, told, storage).map(|bytes| bytes.len()) else {
+            let Some(bytes) = self.term(scope, told, storage).map(|bytes| bytes.len()) else {
                 continue;
             };
-            let age = self.age_of(origin, told);
+            let age = self.age_of(scope, told);
             current.push(told);
             let (most, least) =
                 (bytes.max(longest), if longest == 0 { bytes } else { bytes.min(shortest) });
@@ -305,20 +288,20 @@ impl GroupNode {
         windows
     }
 
-    fn age_of(&self, origin: Origin, told: u32) -> Duration {
-        let cached = self.cache.get(key_of(origin, told)).filter(|_| origin.2 == Class::Info);
+    fn age_of(&self, scope: Scope, told: u32) -> Duration {
+        let cached = self.cache.get(key_of(scope, told)).filter(|_| scope.1 == Class::Info);
         cached.map_or(Duration::ZERO, |cached| cached.age().at(self.now))
     }
 
     /// One term as it is.
     fn write_alone(
         &mut self,
-        origin: Origin,
+        scope: Scope,
         term: u64,
         (buf, storage): (&mut Vec<u8>, &mut dyn Storage),
     ) -> Option<RunSet> {
-        let key = key_of(origin, term as u32 & origin.2.mask());
-        let written = match origin.2 {
+        let key = key_of(scope, term as u32 & scope.1.mask());
+        let written = match scope.1 {
             Class::Info => self.write_brief(key, buf),
             Class::Symbol => {
                 let (block, symbol) = place_of(term as u32);
@@ -347,26 +330,24 @@ impl GroupNode {
 
     fn write_sum(
         &mut self,
-        origin: Origin,
+        scope: Scope,
         window: &RunSet,
         (buf, storage): (&mut Vec<u8>, &mut dyn Storage),
     ) -> bool {
-        let (publisher, instance, class) = origin;
+        let (life, class) = scope;
         let terms = window.iter().flat_map(|(first, end)| first..end);
         let terms: Vec<u32> = terms.map(|term| term as u32 & class.mask()).collect();
         let bytes: Option<Vec<_>> =
-            terms.iter().map(|term| self.term(origin, *term, storage)).collect();
-        let Some(fec_id) = self.session.receiver().rumour(publisher).map(|rumour| rumour.fec_id)
-        else {
-            return false;
-        };
+            terms.iter().map(|term| self.term(scope, *term, storage)).collect();
+        let rumour = self.session.receiver().rumour(life);
+        let Some(fec_id) = rumour.map(|rumour| rumour.fec_id) else { return false };
         let Some(bytes) = bytes else { return false };
-        let Some(pool) = self.pools.get_mut((publisher, class)) else { return false };
+        let Some(pool) = self.pools.get_mut(scope) else { return false };
         let known = pool.known();
-        let base = ObjectKey { sender: publisher, instance, object: ObjectTransportId(0) };
+        let base = key_of(scope, 0);
         let seed = slice::seed(self.session.node_id(), base, class as u32).wrapping_add(known);
-        let ages: Vec<Duration> = terms.iter().map(|term| self.age_of(origin, *term)).collect();
-        let mixture = Mixture { publisher, instance, class, fec_id, known, seed, terms, sum: &[] };
+        let ages: Vec<Duration> = terms.iter().map(|term| self.age_of(scope, *term)).collect();
+        let mixture = Mixture { scope, fec_id, known, seed, terms, sum: &[] };
         self.write_combined(mixture, (&bytes, &ages), buf);
         self.stats.sums_sent += 1;
         true

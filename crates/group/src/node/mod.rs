@@ -62,7 +62,7 @@ use alloc::{
     vec::Vec,
 };
 use fanfare_proto::{
-    Duration, FecConfig, FeedbackPath, InstanceId, JoinPolicy, NewObject, NodeId, ObjectKey,
+    Duration, FecConfig, FeedbackPath, InstanceId, JoinPolicy, Life, NewObject, NodeId, ObjectKey,
     ObjectKind, ObjectTransportId, Rumour, Session, SessionConfig, Time, rng::Rng,
 };
 use fanfare_wire::{GroupSize, QuantizedRtt, Sequence, header::SenderFields};
@@ -115,7 +115,8 @@ pub struct GroupNode {
     publisher: Publisher,
     delivery: Delivery,
     cache: Cache,
-    logs: BTreeMap<NodeId, SourceLog>,
+    /// Of each publisher, in each of its lives.
+    logs: BTreeMap<Life, SourceLog>,
     /// When what is not here by then is given up.
     give_ups: BTreeSet<(Time, ObjectKey)>,
     repairer: Repairer,
@@ -126,7 +127,7 @@ pub struct GroupNode {
     /// Objects told to who asked, without their topic.
     retold: Recent<ObjectKey, ()>,
     /// What others said to be the newest of publishers of which nothing had been heard yet.
-    foretold: Recent<(NodeId, InstanceId), ObjectTransportId>,
+    foretold: Recent<Life, ObjectTransportId>,
     foresight: Foresight,
     round: Round,
     /// Messages of a flush without announcements.
@@ -305,8 +306,8 @@ impl GroupNode {
         for replaced in self.publisher.on_published(message, (key, bytes), age) {
             self.session.sender().cancel(replaced.object);
         }
-        let log = self.logs.entry(key.sender);
-        let log = log.or_insert_with(|| SourceLog::new(key.instance, key.object, 0));
+        let log = self.logs.entry(key.life());
+        let log = log.or_insert_with(|| SourceLog::new(key.object, 0));
         let index = log.on_heard(key.object);
         log.on_whole(index);
         log.settle(index);
@@ -320,7 +321,7 @@ impl GroupNode {
     /// Tells from now on how others stand to this message of this node's own
     /// ([`Event::Standing`]).
     pub fn watch(&mut self, key: ObjectKey) {
-        if let Some(log) = self.logs.get(&key.sender) {
+        if let Some(log) = self.logs.get(&key.life()) {
             self.holders.watch(log.index(key.object), key);
             // Whoever waits for word of it is to be told soon.
             self.trickle.on_call(self.now, &mut self.rng);
@@ -414,24 +415,59 @@ impl GroupNode {
         self.now = self.now.max(now);
     }
 
-    /// What is told of an origin, this node itself among them.
-    fn rumour(&mut self, origin: NodeId) -> Option<Rumour> {
-        if origin != self.session.node_id() {
-            return self.session.receiver().rumour(origin);
+    /// This node's own life.
+    fn own_life(&self) -> Life {
+        (self.session.node_id(), self.fields.instance_id)
+    }
+
+    /// The life that a node is in, this one among them.
+    fn life_of(&mut self, node: NodeId) -> Option<Life> {
+        match node == self.session.node_id() {
+            true => Some(self.own_life()),
+            false => self.session.receiver().life(node),
         }
-        let log = self.logs.get(&origin)?;
-        let (instance, newest) = (log.instance, (log.newest() & 0xffff) as u16);
+    }
+
+    /// What is told of the life that a node is in.
+    fn rumour_of(&mut self, node: NodeId) -> Option<Rumour> {
+        let life = self.life_of(node)?;
+        self.rumour(life)
+    }
+
+    /// Whether a publisher is in another life by now: of this one only others have something to give.
+    fn is_past(&mut self, life: Life) -> bool {
+        self.life_of(life.0).is_some_and(|current| current != life)
+    }
+
+    /// What is told of a life of an origin, this node itself among them.
+    fn rumour(&mut self, life: Life) -> Option<Rumour> {
+        let (sender, instance) = life;
+        if sender != self.session.node_id() {
+            return self.session.receiver().rumour(life);
+        }
+        let newest = (self.logs.get(&life)?.newest() & 0xffff) as u16;
         let grtt = self.session.sender().grtt();
         let grtt = QuantizedRtt::from_nanos(grtt.as_nanos() as u64);
         let SenderFields { backoff, gsize, .. } = self.fields;
         let newest = ObjectTransportId(newest);
         let fec_id = self.fec.id;
-        Some(Rumour { sender: origin, instance, grtt, backoff, gsize, fec_id, newest })
+        Some(Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest })
+    }
+
+    /// How a publisher was timed in a life.
+    fn timing_in(&mut self, life: Life) -> OriginTiming {
+        let rumour = self.session.receiver().rumour(life);
+        timing_of(rumour, self.members.len())
     }
 
     fn timing_of(&self, grtt: QuantizedRtt, backoff: u8, gsize: GroupSize) -> OriginTiming {
         timing(self.members.len(), grtt, backoff, gsize)
     }
+}
+
+/// Of a life that is not in view any more nothing is sent; the times do not matter then.
+fn timing_of(rumour: Option<Rumour>, members: usize) -> OriginTiming {
+    rumour.map_or_else(OriginTiming::default, |r| timing(members, r.grtt, r.backoff, r.gsize))
 }
 
 /// At least those heard of may want to speak.

@@ -1,6 +1,6 @@
 //! What the session's events mean: objects become messages, or are of no concern.
 
-use super::{GroupNode, release, subscribing::point};
+use super::{GroupNode, announcements::SHORTS_MAX, release, subscribing::point};
 use crate::{
     cache::Gone,
     description::Description,
@@ -11,7 +11,9 @@ use crate::{
     source_log::SourceLog,
 };
 use alloc::{collections::BTreeSet, vec::Vec};
-use fanfare_proto::{Duration, Event as SessionEvent, NodeId, ObjectKey, Storage, Time};
+use fanfare_proto::{
+    Duration, Event as SessionEvent, InstanceId, Life, NodeId, ObjectKey, Storage, Time,
+};
 
 /// So often wrong bytes are asked for again: whoever sends them once may do so always, and the
 /// others' right ones come in between.
@@ -36,7 +38,11 @@ impl GroupNode {
                 SessionEvent::ObjectAborted { key, .. } => self.on_lost(*key),
                 SessionEvent::ObjectSkipped { key } => self.settle(*key),
                 SessionEvent::ObjectsMissed { oldest, missed } => self.on_missed(*oldest, *missed),
-                SessionEvent::SenderReset { sender, .. } => self.on_reset(*sender),
+                SessionEvent::SenderReset { sender, .. } => {
+                    self.forget_lives(*sender);
+                    // Which life a short announcement speaks of may be known to nobody else.
+                    self.shorts = SHORTS_MAX;
+                }
                 SessionEvent::ObjectSent { key } => self.on_own_sent(*key),
                 SessionEvent::ObjectPurged { key } => self.on_purged(*key),
                 SessionEvent::Command { content, .. } if Frame::parse(content).is_some() => {
@@ -49,20 +55,20 @@ impl GroupNode {
         }
     }
 
-    /// The log of that life, if that is the one in view.
+    /// The log of that life.
     fn log(&mut self, key: ObjectKey) -> Option<&mut SourceLog> {
-        self.logs.get_mut(&key.sender).filter(|log| log.instance == key.instance)
+        self.logs.get_mut(&key.life())
     }
 
     fn on_new(&mut self, key: ObjectKey, content: (u64, bool)) {
         if self.log(key).is_none() {
-            self.make_place(key.sender);
-            let before = self.foretold.get(&(key.sender, key.instance)).copied();
-            let log = match before {
-                Some(newest) => SourceLog::after(key.instance, newest, self.back),
-                None => SourceLog::new(key.instance, key.object, self.back),
+            self.forget_lives(key.sender);
+            self.make_place();
+            let log = match self.foretold.get(&key.life()) {
+                Some(newest) => SourceLog::after(*newest, self.back),
+                None => SourceLog::new(key.object, self.back),
             };
-            self.logs.insert(key.sender, log);
+            self.logs.insert(key.life(), log);
         }
         let Some(index) = self.log(key).map(|log| log.on_heard(key.object)) else { return };
         let Self { cache, delivery, .. } = self;
@@ -122,9 +128,9 @@ impl GroupNode {
         } else {
             self.stats.wrong += 1;
             // Wrong symbols may have gone into what is known of others.
-            let origin = (key.sender, key.instance, Class::Symbol);
-            self.stats.sums_dropped += self.equations.len(origin) as u64;
-            self.equations.forget(origin);
+            let scope = (key.life(), Class::Symbol);
+            self.stats.sums_dropped += self.equations.len(scope) as u64;
+            self.equations.forget(scope);
             let tries = self.cache.on_wrong(key);
             if tries > WRONG_MAX || !self.session.receiver().reject(self.now, key, 0, size) {
                 self.session.receiver().cancel(key, storage);
@@ -163,7 +169,7 @@ impl GroupNode {
 
     /// A gateway brought back what this node itself has published.
     fn is_own(&self, message: &Description) -> bool {
-        let own = (self.session.node_id(), self.fields.instance_id);
+        let own = self.own_life();
         message.options.origin.is_some_and(|origin| (origin.node, origin.instance) == own)
     }
 
@@ -199,7 +205,7 @@ impl GroupNode {
         let Some(log) = self.log(oldest) else { return };
         let index = log.index(oldest.object);
         let first = log.settle_before(index);
-        self.delivery.on_settled((oldest.sender, oldest.instance), first);
+        self.delivery.on_settled(oldest.life(), first);
     }
 
     /// Nothing waits for it any more: it is here, or not wanted.
@@ -214,7 +220,7 @@ impl GroupNode {
     pub(super) fn settle_at(&mut self, key: ObjectKey, index: u64) {
         let Some(log) = self.log(key) else { return };
         let first = log.settle(index);
-        self.delivery.on_settled((key.sender, key.instance), first);
+        self.delivery.on_settled(key.life(), first);
     }
 
     /// It is neither kept nor waited for.
@@ -243,15 +249,15 @@ impl GroupNode {
     }
 
     /// There are as many publishers as may be: one that the session has no longer in view gives way.
-    fn make_place(&mut self, new: NodeId) {
-        if self.logs.len() < PUBLISHERS_MAX || self.logs.contains_key(&new) {
+    fn make_place(&mut self) {
+        if self.logs.len() < PUBLISHERS_MAX {
             return;
         }
-        let (own, receiver) = (self.session.node_id(), self.session.receiver());
-        let gone = |node: &&NodeId| **node != own && receiver.newest(**node).is_none();
+        let (own, receiver) = (self.own_life(), self.session.receiver());
+        let gone = |life: &&Life| **life != own && receiver.rumour(**life).is_none();
         let Some(gone) = self.logs.keys().find(gone).copied() else { return };
         self.stats.publishers_dropped += 1;
-        self.on_reset(gone);
+        self.forget_life(gone);
     }
 
     /// A message is given up then. Where there are too many such, those whose time is next are not
@@ -266,16 +272,28 @@ impl GroupNode {
         }
     }
 
-    /// A publisher began a new life: what it published in the old one can no longer be named.
-    fn on_reset(&mut self, sender: NodeId) {
-        let Some(log) = self.logs.remove(&sender) else { return };
-        self.pools.forget(sender);
+    /// Lives of a publisher that the session has no longer in view.
+    fn forget_lives(&mut self, publisher: NodeId) {
+        let (own, receiver) = (self.own_life(), self.session.receiver());
+        let all = (publisher, InstanceId(0))..=(publisher, InstanceId(u16::MAX));
+        let lives = self.logs.range(all).map(|(life, _)| *life);
+        let gone = |life: &Life| *life != own && receiver.rumour(*life).is_none();
+        let gone: Vec<Life> = lives.filter(gone).collect();
+        gone.into_iter().for_each(|life| self.forget_life(life));
+    }
+
+    /// What was published in it can no longer be had. What waits for its turn has it now: nothing comes before it.
+    fn forget_life(&mut self, life: Life) {
+        let Some(log) = self.logs.remove(&life) else { return };
+        self.delivery.on_settled(life, log.newest() + 1);
+        self.hand_over();
         for class in [Class::Info, Class::Symbol] {
-            self.equations.forget((sender, log.instance, class));
-            self.kept.forget((sender, log.instance, class));
+            self.pools.forget((life, class));
+            self.equations.forget((life, class));
+            self.kept.forget((life, class));
         }
-        let object = fanfare_proto::ObjectTransportId(0);
-        let example = ObjectKey { sender, instance: log.instance, object };
+        let (sender, instance) = life;
+        let example = ObjectKey { sender, instance, object: fanfare_proto::ObjectTransportId(0) };
         let old: Vec<ObjectKey> = self.cache.of(example).map(|(key, _)| *key).collect();
         old.into_iter().for_each(|key| self.drop_object(key));
     }

@@ -1,10 +1,9 @@
 //! Who speaks next, and when to wake.
 
-use super::{GroupNode, timing};
+use super::{GroupNode, requests::asked_of, timing_of};
 use crate::{
     demand::{Part, Piece, Wanted},
     frame::{Kind, Sum},
-    repairer::OriginTiming,
 };
 use alloc::vec::Vec;
 use fanfare_proto::{Destination, Passage, Storage, Time, Timer, Transmit};
@@ -48,7 +47,7 @@ impl GroupNode {
         for (key, index) in &gone {
             // Of long ago the same id is another object's by now.
             let named =
-                self.logs.get(&key.sender).is_some_and(|log| log.index(key.object) == *index);
+                self.logs.get(&key.life()).is_some_and(|log| log.index(key.object) == *index);
             if named {
                 self.session.receiver().cancel(*key, storage);
             }
@@ -64,10 +63,10 @@ impl GroupNode {
             self.give_up(key);
         }
         if self.delivery.asks() && !self.config.silent {
-            while let Some(origin) = self.asker.poll(now) {
-                self.ask(origin, true);
-                if !self.session.receiver().ask(now, origin) {
-                    self.asker.rest(origin);
+            while let Some(life) = self.asker.poll(now) {
+                self.ask(life, true);
+                if !self.session.receiver().ask(now, life) {
+                    self.asker.rest(life);
                 }
             }
         }
@@ -76,9 +75,8 @@ impl GroupNode {
 
     /// It is not here in time: it is taken if it still comes, but not asked for.
     pub(super) fn give_up(&mut self, key: fanfare_proto::ObjectKey) {
-        let late = self.logs.get(&key.sender).is_some_and(|log| {
-            log.instance == key.instance && !log.is_settled(log.index(key.object))
-        });
+        let late =
+            self.logs.get(&key.life()).is_some_and(|log| !log.is_settled(log.index(key.object)));
         if late {
             self.session.receiver().examine(self.now, key, true);
             self.settle(key);
@@ -120,10 +118,9 @@ impl GroupNode {
     /// Gives what is to be sent in its place.
     fn note_own_nack(&mut self, buf: &[u8]) -> Option<Vec<u8>> {
         let Ok(Message::Nack(nack)) = Message::parse(buf) else { return None };
-        let origin = nack.feedback.server_id;
-        let members = self.members.len();
-        let timing = timing_of(self.session.receiver().rumour(origin), members);
-        self.repairer.on_own_request(self.now, origin, timing);
+        let life = asked_of(&nack);
+        let timing = self.timing_in(life);
+        self.repairer.on_own_request(self.now, life, timing);
         self.own_nack(&nack)
     }
 
@@ -136,8 +133,7 @@ impl GroupNode {
                 self.stats.repairs_sent += 1;
                 self.stats.repair_frames_sent += 1;
                 self.stats.repair_bytes_sent += buf.len() as u64;
-                let rumour = self.session.receiver().rumour(wanted.0.sender);
-                let timing = timing_of(rumour, self.members.len());
+                let timing = self.timing_in(wanted.0.life());
                 let sent = (wanted, &piece, len);
                 self.repairer.on_sent(self.now, sent, buf.len(), (timing, &mut self.rng));
                 return true;
@@ -152,7 +148,7 @@ impl GroupNode {
         let Self { session, cache, repairer, members, rng, .. } = self;
         let receiver = session.receiver();
         let rank = |key| cache.get(key).map_or(0, |cached| cached.priority());
-        let timing = |origin| timing_of(receiver.rumour(origin), members.len());
+        let timing = |life| timing_of(receiver.rumour(life), members.len());
         repairer.poll(self.now, timing, |key, block| receiver.held(key, block), rank, rng)
     }
 
@@ -215,9 +211,4 @@ impl GroupNode {
         let others = others.into_iter().filter_map(|(at, why)| Some((at?, why)));
         others.chain(session).min()
     }
-}
-
-/// Of an origin that is not in view any more nothing is sent; the times do not matter then.
-pub(super) fn timing_of(rumour: Option<fanfare_proto::Rumour>, members: usize) -> OriginTiming {
-    rumour.map_or_else(OriginTiming::default, |r| timing(members, r.grtt, r.backoff, r.gsize))
 }

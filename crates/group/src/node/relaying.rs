@@ -1,6 +1,6 @@
 //! Passing on short messages to whom their publisher does not reach.
 
-use super::{GroupNode, outgoing::timing_of};
+use super::GroupNode;
 use crate::{
     age,
     brief::{self, Brief, Like, Reference},
@@ -31,14 +31,16 @@ impl GroupNode {
     pub(super) fn pass_on_from(&mut self, from: NodeId, key: Option<ObjectKey>, had: bool) {
         let relays = self.config.relays && self.config.repairs && !self.config.silent;
         let Some(key) = key.filter(|key| relays && self.is_short(*key)) else { return };
-        let timing = timing_of(self.session.receiver().rumour(key.sender), self.members.len());
+        let timing = self.timing_in(key.life());
+        // Whoever hears a publisher had it from there, unless it has begun another life.
+        let mut senders: Vec<_> =
+            Some(key.sender).filter(|_| !self.is_past(key.life())).into_iter().collect();
+        senders.extend(Some(from).filter(|from| *from != key.sender));
         let Self { relay, members, rng, now, .. } = self;
         let prospect = |senders: &[NodeId]| members.prospect(*now, senders, key);
         if had {
             return relay.on_again(*now, (key, from), &prospect, (timing, rng));
         }
-        let mut senders = Vec::from([key.sender]);
-        senders.extend(Some(from).filter(|from| *from != key.sender));
         relay.on_new(*now, (key, senders), &prospect, (timing, rng));
     }
 
@@ -100,8 +102,7 @@ impl GroupNode {
         asked: bool,
         like: Option<Like>,
     ) -> Option<Brief> {
-        let rumour = self.session.receiver().rumour(key.sender);
-        let rumour = rumour.filter(|rumour| rumour.instance == key.instance)?;
+        let rumour = self.session.receiver().rumour(key.life())?;
         let info = self.cache.get(key)?.info.as_ref()?;
         Brief::new(asked, Rumour { newest: key.object, ..rumour }, info, like)
     }
@@ -138,7 +139,7 @@ impl GroupNode {
     /// begin anew after 65,536.
     fn described_before(&self, key: ObjectKey, before: u8) -> Option<(ObjectKey, (&Topic, u64))> {
         let object = ObjectTransportId(key.object.0.wrapping_sub(u16::from(before)));
-        let log = self.logs.get(&key.sender).filter(|log| log.instance == key.instance)?;
+        let log = self.logs.get(&key.life())?;
         let index = log.index(key.object).checked_sub(u64::from(before))?;
         let here = log.index(object) == index && log.whole().contains(index);
         let key = ObjectKey { object, ..key };
@@ -167,7 +168,7 @@ impl GroupNode {
     fn on_brief_sent(&mut self, brief: &Brief, bytes: usize) {
         let key = brief.key();
         let wanted = (key, Part::Info);
-        let timing = timing_of(self.session.receiver().rumour(key.sender), self.members.len());
+        let timing = self.timing_in(key.life());
         self.relay.forget(key);
         let chance = (timing, &mut self.rng);
         if brief.asked {

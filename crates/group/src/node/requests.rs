@@ -7,7 +7,7 @@ use crate::{
     shortage::count,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_proto::{ObjectKey, RunSet};
+use fanfare_proto::{Life, NodeId, ObjectKey, RunSet};
 use fanfare_wire::{Nack, ObjectTransportId, RepairForm, RepairItem, RepairLevel};
 
 /// Items heeded in one NACK: as many as one that tells all has.
@@ -43,19 +43,19 @@ impl GroupNode {
     /// Somebody asks an origin. If that is another node, this one may answer.
     pub(super) fn on_nack(&mut self, nack: &Nack<'_>) {
         let feedback = &nack.feedback;
-        let origin = feedback.server_id;
-        let life = self.logs.get(&origin).is_some_and(|log| log.instance == feedback.instance_id);
-        if life && origin == self.session.node_id() {
+        let life = asked_of(nack);
+        let known = self.logs.contains_key(&life);
+        if known && life == self.own_life() {
             return self.on_own_request(nack);
         }
-        if !life || !self.config.repairs || self.config.silent {
+        if !known || !self.config.repairs || self.config.silent {
             return;
         }
-        let Some(rumour) = self.rumour(origin) else { return };
+        let Some(rumour) = self.rumour(life) else { return };
         let timing = timing(self.members.len(), rumour.grtt, rumour.backoff, rumour.gsize);
-        let unheard = self.members.is_unheard(origin, feedback.source_id);
+        let unheard = self.does_not_answer(life, feedback.source_id);
         let mut requests = self.requests(nack, &mut Allowance::default());
-        if self.answers_with_sums(origin) {
+        if self.answers_with_sums(life) {
             self.pool_requests(nack, &mut requests, timing);
         }
         for (wanted, request) in requests {
@@ -71,6 +71,11 @@ impl GroupNode {
             let chance = (&mut self.rng, &mut self.stats);
             self.repairer.on_request(self.now, wanted, (&request, lacking), timing, chance);
         }
+    }
+
+    /// Whether it is known that a publisher does not answer this node: it does not hear it, or is in another life.
+    pub(super) fn does_not_answer(&mut self, life: Life, node: NodeId) -> bool {
+        self.is_past(life) || self.members.is_unheard(life.0, node)
     }
 
     /// What a NACK asks for, as far as anything of it is here.
@@ -141,7 +146,7 @@ impl GroupNode {
     /// Objects whose descriptions it asks for, also of those that nothing is known of here.
     pub(super) fn infos_asked(&self, nack: &Nack<'_>) -> RunSet {
         let mut asked = RunSet::default();
-        let Some(log) = self.logs.get(&nack.feedback.server_id) else { return asked };
+        let Some(log) = self.logs.get(&asked_of(nack)) else { return asked };
         let asks =
             |level: RepairLevel| level.has(RepairLevel::INFO) || level.has(RepairLevel::OBJECT);
         let requests = nack.requests.iter().filter(|request| asks(request.level));
@@ -165,10 +170,10 @@ impl GroupNode {
         last: &RepairItem,
         ids: &mut usize,
     ) -> Vec<ObjectKey> {
-        let feedback = &nack.feedback;
-        let Some(log) = self.logs.get(&feedback.server_id) else { return Vec::new() };
+        let life = asked_of(nack);
+        let Some(log) = self.logs.get(&life) else { return Vec::new() };
         let object = first.object_transport_id;
-        let key = ObjectKey { sender: feedback.server_id, instance: feedback.instance_id, object };
+        let key = ObjectKey { sender: life.0, instance: life.1, object };
         if first.object_transport_id == last.object_transport_id {
             return Vec::from([key]);
         }
@@ -181,6 +186,11 @@ impl GroupNode {
         let all = all.map(|object| ObjectKey { object, ..key });
         all.filter(|key| self.cache.get(*key).is_some()).collect()
     }
+}
+
+/// Who is asked, in which life.
+pub(super) fn asked_of(nack: &Nack<'_>) -> Life {
+    (nack.feedback.server_id, nack.feedback.instance_id)
 }
 
 /// Symbols `first..=last` of a block of `len`: source symbols by name, parity by number.

@@ -73,8 +73,8 @@ impl GroupNode {
         let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
         let age = Age { heard: self.now, then: age };
         self.publisher.on_published(&message, (key, bytes), age);
-        let log = self.logs.entry(key.sender);
-        let log = log.or_insert_with(|| SourceLog::new(key.instance, key.object, 0));
+        let log = self.logs.entry(key.life());
+        let log = log.or_insert_with(|| SourceLog::new(key.object, 0));
         let index = log.on_heard(key.object);
         log.on_whole(index);
         log.settle(index);

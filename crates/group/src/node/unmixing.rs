@@ -1,12 +1,12 @@
 //! What others' sums over several objects bring here.
 
-use super::{GroupNode, outgoing::timing_of};
+use super::GroupNode;
 use crate::{
     age,
     demand::{Part, Piece, Wanted},
     description::Description,
-    equations::{Origin, Taken},
-    mixture::{self, BLOCKS_MAX, Class, Mixture, key_of, place_of},
+    equations::Taken,
+    mixture::{self, BLOCKS_MAX, Class, Mixture, Scope, key_of, place_of},
     repairer::{OriginTiming, Voice},
     system::Solved,
 };
@@ -24,25 +24,23 @@ impl GroupNode {
         storage: &mut dyn Storage,
     ) {
         self.stats.repairs_heard += 1;
-        let Mixture { publisher, instance, class, .. } = *mixture;
-        let known = self.logs.get(&publisher).is_some_and(|log| log.instance == instance);
-        if !known || publisher == self.session.node_id() {
+        let scope @ (life, class) = mixture.scope;
+        if !self.logs.contains_key(&life) || life.0 == self.session.node_id() {
             return;
         }
-        let origin = (publisher, instance, class);
-        let timing = timing_of(self.session.receiver().rumour(publisher), self.members.len());
+        let timing = self.timing_in(life);
         // What its publisher sends ahead is no answer, and as likely to be missed by others as all that it says.
-        let own = from == publisher;
-        match (own, self.answers_with_sums(publisher) || class == Class::Symbol) {
-            (true, true) => self.kept.keep(origin, mixture),
-            (true, false) => self.on_own_answer(origin, mixture, timing),
+        let own = from == life.0;
+        match (own, self.answers_with_sums(life) || class == Class::Symbol) {
+            (true, true) => self.kept.keep(mixture),
+            (true, false) => self.on_own_answer(mixture, timing),
             (false, _) => {
-                self.repairer.on_left_to_others(self.now, publisher, timing);
-                self.note_sum(origin, mixture, timing);
+                self.repairer.on_left_to_others(self.now, life, timing);
+                self.note_sum(mixture, timing);
             }
         }
-        self.take_known(origin, storage);
-        let Some((numbers, horizon)) = self.numbered(origin, mixture) else {
+        self.take_known(scope, storage);
+        let Some((numbers, horizon)) = self.numbered(mixture) else {
             self.stats.frames_refused += 1;
             return;
         };
@@ -50,7 +48,7 @@ impl GroupNode {
         let mut rest = mixture.sum.to_vec();
         for (term, number) in mixture.terms.iter().zip(numbers) {
             let factor = mixture::factor(mixture.seed, *term);
-            match self.term(origin, *term, storage) {
+            match self.term(scope, *term, storage) {
                 // It cannot be one of these terms, then.
                 Some(bytes) if bytes.len() > rest.len() => {
                     self.stats.frames_refused += 1;
@@ -63,52 +61,52 @@ impl GroupNode {
                 None => factors.push((number, factor)),
             }
         }
-        let taken = self.equations.take(origin, (&factors, rest), horizon);
+        let taken = self.equations.take(scope, (&factors, rest), horizon);
         self.stats.sums_dropped += self.equations.take_dropped();
         match taken {
             Taken::Known | Taken::Full => {}
             Taken::New(found) => {
                 self.stats.repairs_useful += 1;
-                let patience = self.awaited(publisher, timing);
-                self.asker.on_progress(self.now, publisher, patience);
+                let patience = self.awaited(life, timing);
+                self.asker.on_progress(self.now, life, patience);
                 let ages = |number: u64| {
                     let term = class.told(number);
                     let which = mixture.terms.iter().position(|other| *other == term);
                     let terms = mixture.terms.len();
                     which.map_or(Duration::ZERO, |which| age::told_of_sum(extensions, which, terms))
                 };
-                self.take_found(from, (origin, found), &ages, storage);
+                self.take_found(from, (scope, found), &ages, storage);
             }
         }
-        let deaf = self.repairer.is_deaf(publisher) || self.asker.is_silent(self.now, publisher);
-        self.ask(publisher, deaf);
+        let deaf = self.repairer.is_deaf(life) || self.asker.is_silent(self.now, life);
+        self.ask(life, deaf);
         if !own {
-            self.plan((publisher, class), timing.grtt, timing);
+            self.plan(scope, timing.grtt, timing);
         }
     }
 
     /// A publisher that hears somebody answers: nobody else need for these.
-    fn on_own_answer(&mut self, origin: Origin, mixture: &Mixture<'_>, timing: OriginTiming) {
-        let publisher = origin.0;
-        let patience = self.awaited(publisher, timing);
-        self.asker.on_heard(self.now, publisher, patience);
-        self.repairer.on_answer(self.now, publisher);
+    fn on_own_answer(&mut self, mixture: &Mixture<'_>, timing: OriginTiming) {
+        let (life, _) = mixture.scope;
+        let patience = self.awaited(life, timing);
+        self.asker.on_heard(self.now, life, patience);
+        self.repairer.on_answer(self.now, life);
         for term in &mixture.terms {
-            let wanted = (key_of(origin, *term), Part::Info);
+            let wanted = (key_of(mixture.scope, *term), Part::Info);
             self.on_piece(wanted, &Piece::Symbol(0), timing, Voice::Origin);
         }
     }
 
     /// Who asked for these terms has one of them.
-    fn note_sum(&mut self, origin: Origin, mixture: &Mixture<'_>, timing: OriginTiming) {
-        let (publisher, _, class) = origin;
-        let of = self.terms_of_sum(origin, mixture);
-        if let Some(pool) = self.pools.get_mut((publisher, class)) {
+    fn note_sum(&mut self, mixture: &Mixture<'_>, timing: OriginTiming) {
+        let scope @ (_, class) = mixture.scope;
+        let of = self.terms_of_sum(mixture);
+        if let Some(pool) = self.pools.get_mut(scope) {
             pool.on_sum(self.now, mixture.known, &of);
         }
         // What was asked for before the origin was known to be deaf is being answered.
         for term in &mixture.terms {
-            let key = key_of(origin, *term);
+            let key = key_of(scope, *term);
             let (block, symbol) = place_of(*term);
             let (part, symbol) = match class {
                 Class::Info => (Part::Info, 0),
@@ -121,11 +119,12 @@ impl GroupNode {
     }
 
     /// Its terms, numbered so that they do not wrap.
-    pub(super) fn terms_of_sum(&self, origin: Origin, mixture: &Mixture<'_>) -> RunSet {
+    pub(super) fn terms_of_sum(&self, mixture: &Mixture<'_>) -> RunSet {
         let mut of = RunSet::default();
-        let Some(log) = self.logs.get(&origin.0) else { return of };
+        let scope @ (life, class) = mixture.scope;
+        let Some(log) = self.logs.get(&life) else { return of };
         for term in &mixture.terms {
-            let number = origin.2.number(log.index(key_of(origin, *term).object), *term);
+            let number = class.number(log.index(key_of(scope, *term).object), *term);
             of.insert(number, number + 1);
         }
         of
@@ -134,13 +133,13 @@ impl GroupNode {
     /// Its terms in their order, numbered so that they do not wrap, and the least number in view. `None` where one is
     /// of what the publisher can have none of: an object far from all that is known of it, or a symbol that a block
     /// does not have.
-    fn numbered(&mut self, origin: Origin, mixture: &Mixture<'_>) -> Option<(Vec<u64>, u64)> {
-        let class = origin.2;
-        let (first, last) = self.logs.get(&origin.0)?.view();
+    fn numbered(&mut self, mixture: &Mixture<'_>) -> Option<(Vec<u64>, u64)> {
+        let scope @ (life, class) = mixture.scope;
+        let (first, last) = self.logs.get(&life)?.view();
         let mut numbers = Vec::new();
         for term in &mixture.terms {
-            let key = key_of(origin, *term);
-            let index = self.logs.get(&origin.0)?.index(key.object);
+            let key = key_of(scope, *term);
+            let index = self.logs.get(&life)?.index(key.object);
             if class == Class::Symbol {
                 let (block, symbol) = place_of(*term);
                 let held = self.session.receiver().held(key, block);
@@ -153,12 +152,12 @@ impl GroupNode {
     }
 
     /// Terms that may have been decoded since sums with them came.
-    fn take_known(&mut self, origin: Origin, storage: &mut dyn Storage) {
+    fn take_known(&mut self, scope: Scope, storage: &mut dyn Storage) {
         let recovered = self.session.stats().recovered;
-        for number in self.equations.look(origin, recovered) {
-            if let Some(bytes) = self.term(origin, origin.2.told(number), storage) {
-                let found = self.equations.on_known(origin, number, &bytes);
-                self.take_found(origin.0, (origin, found), &|_| Duration::ZERO, storage);
+        for number in self.equations.look(scope, recovered) {
+            if let Some(bytes) = self.term(scope, scope.1.told(number), storage) {
+                let found = self.equations.on_known(scope, number, &bytes);
+                self.take_found(scope.0.0, (scope, found), &|_| Duration::ZERO, storage);
             }
         }
     }
@@ -173,17 +172,17 @@ impl GroupNode {
             }
             Part::Block(_) => return,
         };
-        let Some(log) = self.logs.get(&key.sender) else { return };
+        let Some(log) = self.logs.get(&key.life()) else { return };
         let number = class.number(log.index(key.object), term);
-        if let Some(pool) = self.pools.get_mut((key.sender, class)) {
+        let scope = (key.life(), class);
+        if let Some(pool) = self.pools.get_mut(scope) {
             pool.on_term(number);
         }
-        let origin = (key.sender, key.instance, class);
-        if self.equations.len(origin) > 0
-            && let Some(bytes) = self.term(origin, term, storage)
+        if self.equations.len(scope) > 0
+            && let Some(bytes) = self.term(scope, term, storage)
         {
-            let found = self.equations.on_known(origin, number, &bytes);
-            self.take_found(key.sender, (origin, found), &|_| Duration::ZERO, storage);
+            let found = self.equations.on_known(scope, number, &bytes);
+            self.take_found(key.sender, (scope, found), &|_| Duration::ZERO, storage);
         }
     }
 
@@ -191,20 +190,21 @@ impl GroupNode {
     fn take_found(
         &mut self,
         from: NodeId,
-        (origin, found): (Origin, Solved),
+        (scope, found): (Scope, Solved),
         age: &dyn Fn(u64) -> Duration,
         storage: &mut dyn Storage,
     ) {
         for (number, bytes) in found {
-            let term = origin.2.told(number);
-            let taken = match origin.2 {
-                Class::Info => self.take_info(from, (origin, term, &bytes), age(number), storage),
-                Class::Symbol => self.take_symbol((origin, term, &bytes), storage),
+            let term = scope.1.told(number);
+            let key = key_of(scope, term);
+            let taken = match scope.1 {
+                Class::Info => self.take_info(from, (key, &bytes), age(number), storage),
+                Class::Symbol => self.take_symbol((key, term, &bytes), storage),
             };
             if !taken {
                 // One of those that it followed from was wrong, and nobody knows which.
-                self.stats.sums_dropped += 1 + self.equations.len(origin) as u64;
-                self.equations.forget(origin);
+                self.stats.sums_dropped += 1 + self.equations.len(scope) as u64;
+                self.equations.forget(scope);
             }
         }
     }
@@ -212,13 +212,12 @@ impl GroupNode {
     fn take_info(
         &mut self,
         from: NodeId,
-        (origin, term, bytes): (Origin, u32, &[u8]),
+        (key, bytes): (ObjectKey, &[u8]),
         age: Duration,
         storage: &mut dyn Storage,
     ) -> bool {
         let Some(info) = mixture::unwrap(bytes) else { return false };
-        let key = key_of(origin, term);
-        let Some(rumour) = self.session.receiver().rumour(origin.0) else { return false };
+        let Some(rumour) = self.session.receiver().rumour(key.life()) else { return false };
         let rumour = Rumour { newest: key.object, ..rumour };
         let Some(description) = Description::decode(&info) else { return false };
         if description.content.is_none() {
@@ -257,7 +256,7 @@ impl GroupNode {
 
     /// How old the publisher's next message is, as far as it is known here: this one is no younger.
     fn age_of_next(&self, key: ObjectKey) -> Duration {
-        let Some(log) = self.logs.get(&key.sender) else { return Duration::ZERO };
+        let Some(log) = self.logs.get(&key.life()) else { return Duration::ZERO };
         let index = log.index(key.object);
         let later = self.cache.of(key).filter(|(_, cached)| cached.index > index);
         let next = later.min_by_key(|(_, cached)| cached.index);
@@ -266,10 +265,9 @@ impl GroupNode {
 
     fn take_symbol(
         &mut self,
-        (origin, term, bytes): (Origin, u32, &[u8]),
+        (key, term, bytes): (ObjectKey, u32, &[u8]),
         storage: &mut dyn Storage,
     ) -> bool {
-        let key = key_of(origin, term);
         let (block, symbol) = place_of(term);
         let has_info = self.cache.get(key).is_some_and(|cached| cached.has_info);
         let mut message = Vec::new();

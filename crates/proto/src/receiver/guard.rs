@@ -71,7 +71,7 @@ pub(crate) enum Verdict {
 }
 
 /// Pins a sender to its identity.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Guard {
     pinned: Identity,
     other: Confirmation<Identity>,

@@ -11,17 +11,14 @@ use super::{
 };
 use crate::{
     context::Context,
-    cooperation::{Combination, Rumour},
+    cooperation::{Combination, Life, Rumour},
     datagram::RecvMeta,
     rng::Rng,
     stats::DropReason,
     time::{Duration, Time},
 };
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use fanfare_wire::{
-    Data, InstanceId, Message, NodeId, ObjectFlags, ObjectTransportId, Sequence,
-    header::SenderFields,
-};
+use fanfare_wire::{Data, Message, NodeId, ObjectFlags, Sequence, header::SenderFields};
 
 /// Where a sender is that was only heard of.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
@@ -164,46 +161,48 @@ impl RemoteSenders {
         }
     }
 
-    /// The sender of that id and life; others speak of no other life than the one in view.
+    /// The sender of that id and life. Others may speak of another life than the one in view.
     fn known(
         &mut self,
         ctx: &mut Context<'_>,
         fields: &SenderFields,
     ) -> Option<(&mut RemoteSender, &Local)> {
-        let id = fields.source_id;
-        if id == self.local.node_id {
+        let life = (fields.source_id, fields.instance_id);
+        if life.0 == self.local.node_id {
             ctx.stats.drop(DropReason::Own);
             return None;
         }
-        if !self.make_place(ctx, id) {
+        let other = self.senders.current(life.0).is_some() && !self.senders.contains(life);
+        if other && !self.local.config.outlive_senders {
+            ctx.stats.drop(DropReason::NotForUs);
+            return None;
+        }
+        if !self.make_place(ctx, life) {
             ctx.stats.drop(DropReason::TooManySenders);
             return None;
         }
         let Self { local, senders, .. } = self;
-        let new = || RemoteSender::of_hearsay(local, ctx.now, fields);
-        let sender = senders.get_or_insert(id, new);
-        if sender.guard.pinned().instance != fields.instance_id {
-            ctx.stats.drop(DropReason::NotForUs);
-            return None;
+        if !senders.contains(life) {
+            senders.insert(life, RemoteSender::of_hearsay(local, ctx.now, fields));
         }
-        Some((sender, local))
+        Some((senders.at_mut(life)?, local))
     }
 
-    pub(crate) fn ask(&mut self, now: Time, rng: &mut Rng, sender: NodeId) -> bool {
+    pub(crate) fn ask(&mut self, now: Time, rng: &mut Rng, life: Life) -> bool {
         let Self { local, senders, .. } = self;
-        senders.get_mut(sender).is_some_and(|sender| sender.ask(now, rng, local))
+        senders.at_mut(life).is_some_and(|sender| sender.ask(now, rng, local))
     }
 
-    pub(crate) fn ask_by_name(&mut self, sender: NodeId, by_name: bool) {
-        let other = self.senders.get(sender).is_some_and(|sender| sender.by_name != by_name);
-        if other && let Some(sender) = self.senders.get_mut(sender) {
+    pub(crate) fn ask_by_name(&mut self, life: Life, by_name: bool) {
+        let other = self.senders.at(life).is_some_and(|sender| sender.by_name != by_name);
+        if other && let Some(sender) = self.senders.at_mut(life) {
             sender.by_name = by_name;
         }
     }
 
-    pub(crate) fn ask_in_full(&mut self, sender: NodeId, in_full: bool) {
-        let other = self.senders.get(sender).is_some_and(|sender| sender.in_full != in_full);
-        if other && let Some(sender) = self.senders.get_mut(sender) {
+    pub(crate) fn ask_in_full(&mut self, life: Life, in_full: bool) {
+        let other = self.senders.at(life).is_some_and(|sender| sender.in_full != in_full);
+        if other && let Some(sender) = self.senders.at_mut(life) {
             sender.in_full = in_full;
         }
     }
@@ -213,17 +212,23 @@ impl RemoteSenders {
         self.senders.touch_all();
     }
 
-    pub(crate) fn newest(&self, sender: NodeId) -> Option<(InstanceId, ObjectTransportId)> {
-        let sender = self.senders.get(sender)?;
-        let newest = sender.objects.as_ref()?.newest();
-        Some((sender.guard.pinned().instance, newest.id()))
+    pub(crate) fn life(&self, sender: NodeId) -> Option<Life> {
+        self.senders.current(sender)
     }
 
-    pub(crate) fn rumour(&self, sender: NodeId) -> Option<Rumour> {
-        let (instance, newest) = self.newest(sender)?;
-        let known = self.senders.get(sender)?;
+    pub(crate) fn hear_of_life(&mut self, life: Life) {
+        let heard = |known: &RemoteSender| !known.guard.is_hearsay();
+        if self.senders.contains(life) && !self.senders.get(life.0).is_some_and(heard) {
+            self.senders.set_current(life);
+        }
+    }
+
+    pub(crate) fn rumour(&self, life: Life) -> Option<Rumour> {
+        let known = self.senders.at(life)?;
+        let newest = known.objects.as_ref()?.newest().id();
         let (grtt, backoff, gsize) = known.timing.advertised();
         let fec_id = known.coding?.fec_id;
+        let (sender, instance) = life;
         Some(Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest })
     }
 }

@@ -1,55 +1,103 @@
-//! Whether a message is this sender's, and when the driver hears of it.
+//! Whether a message is this sender's, in which of its lives, and when the driver hears of it.
 
 use super::{
-    Local,
+    RemoteSenders,
     guard::{Identity, Verdict},
     remote_sender::RemoteSender,
 };
 use crate::{
     context::Context,
+    cooperation::Life,
     datagram::RecvMeta,
     event::{AbortReason, Event},
+    stats::DropReason,
 };
 use fanfare_wire::header::SenderFields;
 
-impl RemoteSender {
-    /// Whether the message is to be believed. Adopts a confirmed new address or life.
+impl RemoteSenders {
+    /// Whose message it is, in which life, if it is to be believed. A confirmed new address is adopted, a confirmed new life
+    /// begun.
     pub(super) fn admit(
         &mut self,
         ctx: &mut Context<'_>,
-        local: &Local,
         meta: &RecvMeta,
         sender: &SenderFields,
-    ) -> bool {
+    ) -> Option<Life> {
+        let said = (sender.source_id, sender.instance_id);
+        let in_view = self.senders.contains(said).then_some(said);
+        let Some(life) = in_view.or_else(|| self.senders.current(said.0)) else {
+            if !self.make_place(ctx, said) {
+                ctx.stats.drop(DropReason::TooManySenders);
+                return None;
+            }
+            self.senders.insert(said, RemoteSender::new(&self.local, ctx.now, meta, sender));
+            return Some(said);
+        };
         let identity = Identity { source: meta.source, instance: sender.instance_id };
-        match self.guard.check(ctx.now, identity, self.timing.grtt) {
+        let known = self.senders.at_mut(life)?;
+        let guard = known.guard.clone();
+        match known.guard.check(ctx.now, identity, known.timing.grtt) {
             Verdict::Known | Verdict::Moved => {}
             Verdict::Refused(reason) => {
                 ctx.stats.drop(reason);
-                return false;
+                return None;
             }
-            Verdict::Restarted => self.restart(ctx, local, meta, sender),
+            Verdict::Restarted => {
+                let announced = known.announced;
+                known.guard = guard;
+                self.begin_life(ctx, (life, said), (meta, sender));
+                if announced {
+                    let (sender, instance) = said;
+                    ctx.events.push(Event::SenderReset { sender, instance });
+                }
+            }
         }
-        true
+        self.senders.set_current(said);
+        Some(said)
     }
 
-    pub(super) fn restart(
+    /// A node has begun a new life. What it had published before others may still have: where that is so, and
+    /// something of it is here whole, its earlier life stays in view.
+    fn begin_life(
         &mut self,
         ctx: &mut Context<'_>,
-        local: &Local,
-        meta: &RecvMeta,
-        sender: &SenderFields,
+        (before, life): (Life, Life),
+        (meta, sender): (&RecvMeta, &SenderFields),
     ) {
+        let mut new = RemoteSender::new(&self.local, ctx.now, meta, sender);
+        let stays = self.local.config.outlive_senders && self.make_place(ctx, life);
+        if let Some(old) = self.senders.at_mut(before) {
+            new.follow(old);
+            if !stays || !old.has_whole() {
+                self.let_go(ctx, before);
+            }
+        }
+        self.senders.insert(life, new);
+    }
+}
+
+impl RemoteSender {
+    /// It is the next life of this one.
+    pub(super) fn follow(&mut self, before: &Self) {
+        self.ack_content.clone_from(&before.ack_content);
+        self.announced = before.announced;
+    }
+
+    /// Nothing of it will come any more.
+    pub(super) fn abandon(&mut self, ctx: &mut Context<'_>) {
         if let Some(objects) = &mut self.objects {
             objects.abort_all(ctx, AbortReason::SenderGone);
         }
-        let ack_content = core::mem::take(&mut self.ack_content);
-        let announced = self.announced;
-        *self = Self { ack_content, announced, ..Self::new(local, ctx.now, meta, sender) };
-        if announced {
-            let instance = sender.instance_id;
-            ctx.events.push(Event::SenderReset { sender: self.id, instance });
-        }
+    }
+
+    /// Objects of it that are here whole.
+    pub(super) fn whole_objects(&self) -> usize {
+        self.objects.as_ref().map_or(0, |objects| objects.whole().count())
+    }
+
+    /// Whether there are any.
+    pub(super) fn has_whole(&self) -> bool {
+        self.objects.as_ref().is_some_and(|objects| objects.whole().next().is_some())
     }
 
     /// Tells the driver of the sender, once it is more than one stray datagram.

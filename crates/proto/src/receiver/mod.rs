@@ -57,6 +57,7 @@ mod watermark;
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
     context::Context,
+    cooperation::Life,
     datagram::{Destination, RecvMeta},
     event::AbortReason,
     rng::Rng,
@@ -66,7 +67,7 @@ use crate::{
     timer::Timer,
 };
 use alloc::vec::Vec;
-use fanfare_wire::{Ack, Data, InstanceId, Message, Nack, NodeId, Row, header::SenderFields};
+use fanfare_wire::{Ack, Data, InstanceId, Message, Nack, NodeId, Row};
 use objects::Entry;
 #[cfg(test)]
 pub(crate) use path::PathMeter;
@@ -134,14 +135,11 @@ impl RemoteSenders {
             Message::Cmd(cmd) => cmd.sender(),
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return,
         };
-        if !self.make_place(ctx, sender.source_id) {
-            return ctx.stats.drop(DropReason::TooManySenders);
-        }
+        let Some(life) = self.admit(ctx, meta, sender) else { return };
         let Self { local, senders, .. } = self;
-        let SenderFields { source_id, .. } = *sender;
-        senders
-            .get_or_insert(source_id, || RemoteSender::new(local, ctx.now, meta, sender))
-            .on_message(ctx, local, meta, message, bytes);
+        if let Some(sender) = senders.at_mut(life) {
+            sender.on_message(ctx, local, meta, message, bytes);
+        }
     }
 
     /// What follows `head`, which was heard, in a row. Returns how much of it is done with.
@@ -153,31 +151,44 @@ impl RemoteSenders {
         row: Row<'_>,
     ) -> usize {
         let Self { local, senders, .. } = self;
-        let sender = senders.get_mut(head.sender.source_id).filter(|_| !row.is_empty());
+        let life = (head.sender.source_id, head.sender.instance_id);
+        let sender = senders.at_mut(life).filter(|_| !row.is_empty());
         sender.map_or(0, |sender| sender.on_row(ctx, local, meta, head, row))
     }
 
-    /// Whether there is room for `sender`: the stray one heard longest ago gives way.
-    fn make_place(&mut self, ctx: &mut Context<'_>, sender: NodeId) -> bool {
-        let full = self.senders.len() >= self.local.config.senders_max.max(1);
-        if !full || self.senders.contains(sender) {
+    /// Whether there is room for `life`: the stray one heard longest ago gives way, and of a node with too many lives
+    /// that which has least.
+    fn make_place(&mut self, ctx: &mut Context<'_>, life: Life) -> bool {
+        if self.senders.contains(life) {
             return true;
         }
-        let stray = self.senders.values().filter(|known| !known.guard.is_established());
-        let Some(stray) = stray.min_by_key(|known| known.heard).map(|known| known.id) else {
-            return false;
-        };
-        if let Some(mut gone) = self.senders.remove(stray)
-            && let Some(objects) = &mut gone.objects
-        {
-            objects.abort_all(ctx, AbortReason::SenderGone);
+        if let Some(least) = self.senders.least_life(life.0) {
+            self.let_go(ctx, least);
         }
+        if self.has_room() {
+            return true;
+        }
+        // First who has given nothing yet.
+        let stray = self.senders.values().filter(|known| !known.guard.is_established());
+        let stray = stray.min_by_key(|known| (known.has_whole(), known.heard));
+        let Some(stray) = stray.map(RemoteSender::life) else { return false };
+        self.let_go(ctx, stray);
         true
+    }
+
+    fn has_room(&self) -> bool {
+        self.senders.len() < self.local.config.senders_max.max(1)
+    }
+
+    fn let_go(&mut self, ctx: &mut Context<'_>, life: Life) {
+        if let Some(mut gone) = self.senders.remove(life) {
+            gone.abandon(ctx);
+        }
     }
 
     /// The sender that feedback speaks to, if it is in view and in that life.
     fn addressed(&mut self, sender: NodeId, instance: InstanceId) -> Option<&mut RemoteSender> {
-        self.senders.get_mut(sender).filter(|s| s.guard.pinned().instance == instance)
+        self.senders.at_mut((sender, instance))
     }
 
     pub(crate) fn on_overheard_nack(&mut self, ctx: &mut Context<'_>, nack: &Nack<'_>) {
@@ -201,8 +212,8 @@ impl RemoteSenders {
 
     pub(crate) fn on_timeout(&mut self, ctx: &mut Context<'_>) {
         let Self { local, senders, .. } = self;
-        for id in senders.due(ctx.now, local.config.silent) {
-            if let Some(sender) = senders.get_mut(id) {
+        for life in senders.due(ctx.now, local.config.silent) {
+            if let Some(sender) = senders.at_mut(life) {
                 sender.on_timeout(ctx, local);
             }
         }
@@ -219,7 +230,7 @@ impl RemoteSenders {
         }
         let Self { local, senders, status } = self;
         let due = senders.due(ctx.now, local.config.silent);
-        due.into_iter().find_map(|id| senders.get_mut(id)?.poll_message(ctx, local, status, out))
+        due.into_iter().find_map(|life| senders.at_mut(life)?.poll_message(ctx, local, status, out))
     }
 
     pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
@@ -227,7 +238,7 @@ impl RemoteSenders {
     }
 
     fn find(&mut self, key: ObjectKey) -> Option<(&Local, &mut RemoteSender, ObjectIndex)> {
-        let sender = self.senders.get_mut(key.sender)?;
+        let sender = self.senders.at_mut((key.sender, key.instance))?;
         let object = sender.objects.as_ref()?.find(key)?;
         Some((&self.local, sender, object))
     }
@@ -304,7 +315,7 @@ impl RemoteSenders {
     }
 
     fn entry(&self, key: ObjectKey) -> Option<&Entry> {
-        let objects = self.senders.get(key.sender)?.objects.as_ref()?;
+        let objects = self.senders.at((key.sender, key.instance))?.objects.as_ref()?;
         objects.entry(objects.find(key)?)
     }
 

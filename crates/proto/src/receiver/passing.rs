@@ -104,7 +104,7 @@ impl RemoteSenders {
         if let Passage::Sum { block, seed, has_info } = passage {
             return self.pass_sum_on(key, (block, seed, has_info), storage, out);
         }
-        let Some(sender) = self.senders.get_mut(key.sender) else { return false };
+        let Some(sender) = self.senders.at_mut((key.sender, key.instance)) else { return false };
         let fields = sender.own_fields();
         match passage {
             Passage::Sum { .. } => false,
@@ -155,7 +155,7 @@ impl RemoteSenders {
         storage: &mut dyn Storage,
         out: &mut Vec<u8>,
     ) -> bool {
-        let Some(sender) = self.senders.get_mut(key.sender) else { return false };
+        let Some(sender) = self.senders.at_mut((key.sender, key.instance)) else { return false };
         let fields = sender.own_fields();
         let RemoteSender { objects: Some(objects), decoder, .. } = sender else { return false };
         let open = objects.find(key).and_then(|object| objects.open(object));

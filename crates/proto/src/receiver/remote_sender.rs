@@ -25,6 +25,7 @@ use crate::{
     config::FeedbackPath,
     congestion::Mode,
     context::Context,
+    cooperation::Life,
     datagram::{Ecn, RecvMeta},
     event::Event,
     rng::Rng,
@@ -118,6 +119,11 @@ impl RemoteSender {
         }
     }
 
+    /// Who it is, in which life.
+    pub(super) fn life(&self) -> Life {
+        (self.id, self.guard.pinned().instance)
+    }
+
     /// A message of this sender.
     pub(super) fn on_message(
         &mut self,
@@ -133,9 +139,6 @@ impl RemoteSender {
             Message::Cmd(cmd) => cmd.sender(),
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return,
         };
-        if !self.admit(ctx, local, meta, sender) {
-            return;
-        }
         self.timing.on_message(sender);
         self.measure(ctx, meta, (message, bytes), sender.sequence);
         if !matches!(message, Message::Cmd(Cmd::Eot(_))) {

@@ -6,7 +6,7 @@ use alloc::rc::Rc;
 use core::cell::Cell;
 
 fn is_sum(message: &Message<'_>) -> bool {
-    matches!(Frame::of(message), Some((Frame::Mixture(sum), _)) if sum.class == Class::Info)
+    matches!(Frame::of(message), Some((Frame::Mixture(sum), _)) if sum.scope.1 == Class::Info)
 }
 
 /// So many that others still wait to be sent when some are asked for.

@@ -141,7 +141,7 @@ fn what_nobody_has_comes_from_who_has_parity_of_it() {
 
 /// Whether it is a sum of this class.
 fn is_sum(message: &Message<'_>, class: Class) -> bool {
-    matches!(frame(message), Some(Frame::Mixture(mixture)) if mixture.class == class)
+    matches!(frame(message), Some(Frame::Mixture(mixture)) if mixture.scope.1 == class)
 }
 
 /// Object and symbol of a message of its publisher; the description is symbol 99.
@@ -294,8 +294,9 @@ fn of_who_cannot_hear_it_a_node_waits_no_longer_than_others_back_off() {
     publish(&mut bus, 1, 200);
     bus.run(10, &mut |_, to, _| to == 0);
     let timing = timing(2, QuantizedRtt::from_nanos(100_000_000), 4, GroupSize::from_receivers(10));
-    let awaited = |bus: &Bus| bus.nodes[2].0.awaited(NodeId(1), timing);
-    assert_eq!(awaited(&bus), timing.window());
+    let life = bus.nodes[0].0.own_life();
+    let awaited = |bus: &mut Bus| bus.nodes[2].0.awaited(life, timing);
+    assert_eq!(awaited(&mut bus), timing.window());
     bus.run(30, &mut none);
-    assert_eq!(awaited(&bus), crate::patience::Patience::grace(timing.grtt, timing.backoff));
+    assert_eq!(awaited(&mut bus), crate::patience::Patience::grace(timing.grtt, timing.backoff));
 }

@@ -5,6 +5,7 @@ mod announcing;
 mod answering;
 mod bounds;
 mod delivering;
+mod lives;
 mod mixing;
 mod parting;
 mod relaying;

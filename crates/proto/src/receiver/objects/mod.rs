@@ -98,6 +98,11 @@ impl Objects {
         }
     }
 
+    /// Objects that are here whole.
+    pub(crate) fn whole(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values().filter(|entry| matches!(entry, Entry::Complete { .. }))
+    }
+
     /// Whether only INFO is asked of objects that nothing was heard of.
     pub(crate) fn asks_info_first(&self) -> bool {
         self.info_tries > 0

@@ -3,6 +3,7 @@
 mod complete;
 mod confirm;
 mod hearsay;
+mod lives;
 mod repair;
 mod row;
 mod status;
@@ -223,6 +224,12 @@ impl Rig {
             stats: &mut self.stats,
         };
         run(&mut self.senders, &mut ctx)
+    }
+
+    /// What is here of the first block of an object of the sender's, in this life of it.
+    pub(super) fn held(&self, instance: u16, object: u16) -> Option<crate::HeldBlock> {
+        let (instance, object) = (InstanceId(instance), ObjectTransportId(object));
+        self.senders.held(ObjectKey { sender: SENDER, instance, object }, 0)
     }
 
     /// A datagram arrives; what is due is said.
