@@ -1,5 +1,5 @@
 //! What group nodes say to each other, in NORM_CMD(APPLICATION): plain NORM nodes hand it to their
-//! application, or to nobody. Where none of these is heard all but announcements is in NORM_REPORT, whose header is
+//! application, or to nobody. Where none of these is heard all but long announcements is in NORM_REPORT, whose header is
 //! eight bytes shorter and says nothing of its speaker's life and timing; it begins with "F" alone.
 //!
 //! ```text

@@ -19,7 +19,7 @@
 //! - `state`, `trickle`, `members`, `share`: saying what one holds, and who hears whom; `holders`: who else
 //!   holds what one has published.
 //! - `load`: how full is what has bounds.
-//! - [`node`]: all of it together. It holds no rule.
+//! - [`node`]: all of it together: it dispatches, and has the few rules that concern several machines at once.
 //! - `origin`: by what a message is known in every group; [`gateway`]: what crosses between groups.
 //!
 //! # The guide

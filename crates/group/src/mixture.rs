@@ -16,6 +16,7 @@
 use crate::{
     brief::CODES,
     description::PREFIX,
+    source_log::id_of,
     terms,
     varint::{array, split},
 };
@@ -71,10 +72,15 @@ pub(crate) const BLOCKS_MAX: u32 = 256;
 /// Whose term it is.
 pub(crate) fn key_of(((sender, instance), class): Scope, term: u32) -> ObjectKey {
     let object = match class {
-        Class::Info => term & 0xffff,
-        Class::Symbol => term >> 16,
+        Class::Info => id_of(term.into()),
+        Class::Symbol => id_of((term >> 16).into()),
     };
-    ObjectKey { sender, instance, object: ObjectTransportId(object as u16) }
+    ObjectKey { sender, instance, object }
+}
+
+/// The term of a symbol.
+pub(crate) fn term_of(object: ObjectTransportId, block: u32, symbol: u16) -> u32 {
+    u32::from(object.0) << 16 | (block & 0xff) << 8 | u32::from(symbol & 0xff)
 }
 
 /// Block and symbol of a symbol's term.

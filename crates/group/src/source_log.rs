@@ -6,6 +6,11 @@ use fanfare_proto::{ObjectTransportId, RunSet};
 /// One turn of transport ids is left below the first one heard, for what came earlier.
 const FIRST: u64 = 0x1_0000;
 
+/// The id of the object with this number.
+pub(crate) fn id_of(index: u64) -> ObjectTransportId {
+    ObjectTransportId((index & 0xffff) as u16)
+}
+
 /// The objects of one life, counted on where ids wrap.
 #[derive(Debug)]
 pub(crate) struct SourceLog {
@@ -37,8 +42,7 @@ impl SourceLog {
 
     /// The number of `id`, nearest to the newest.
     pub(crate) fn index(&self, id: ObjectTransportId) -> u64 {
-        let newest = ObjectTransportId((self.newest & 0xffff) as u16);
-        self.newest.saturating_add_signed(i64::from(newest.distance_to(id)))
+        self.newest.saturating_add_signed(i64::from(id_of(self.newest).distance_to(id)))
     }
     pub(crate) fn on_heard(&mut self, id: ObjectTransportId) -> u64 {
         let index = self.index(id);

@@ -15,7 +15,7 @@ pub struct GroupStats {
     pub sums_dropped: u64,
     /// Short messages of others passed on unasked.
     pub relays_sent: u64,
-    /// Datagrams with one symbol, or one long description.
+    /// Datagrams of repairs, but for short messages: a symbol, a description, or a sum, those of own messages among them.
     pub repair_frames_sent: u64,
     /// Their UDP payload bytes.
     pub repair_bytes_sent: u64,

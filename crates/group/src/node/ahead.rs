@@ -5,7 +5,7 @@ use crate::{
     age,
     foresight::Lane,
     frame::HEADER,
-    mixture::{self, Class, Mixture, key_of, place_of},
+    mixture::{self, Class, Mixture, key_of, place_of, term_of},
     slice,
 };
 use alloc::vec::Vec;
@@ -44,14 +44,17 @@ impl GroupNode {
     /// One of this node's own has been sent.
     pub(super) fn on_own_sent(&mut self, key: ObjectKey) {
         let Some(own) = self.publisher.get(key).filter(|_| self.is_alone()) else { return };
-        let object = u32::from(key.object.0);
         let described = mixture::wrap(&own.message.encode()).map_or(0, |bytes| bytes.len());
         let (size, stored) = (own.size, own.message.content.is_none());
         let lane = if stored { Lane::Described } else { Lane::Short };
-        self.foresight.on_sent(self.now, lane, core::iter::once((object, described)));
+        self.foresight.on_sent(
+            self.now,
+            lane,
+            core::iter::once((u32::from(key.object.0), described)),
+        );
         if let Some(symbols) = self.terms_of(size).filter(|_| stored) {
             let segment = self.segment_size;
-            let terms = (0..symbols).map(|symbol| (object << 16 | symbol, segment));
+            let terms = (0..symbols).map(|symbol| (term_of(key.object, 0, symbol as u16), segment));
             self.foresight.on_sent(self.now, Lane::Symbols, terms);
         }
     }

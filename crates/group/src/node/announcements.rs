@@ -5,13 +5,12 @@ use crate::{
     demand::{Part, Request},
     event::Event,
     frame::{HEADER, Kind},
-    source_log::SourceLog,
+    source_log::{SourceLog, id_of},
     state::{CALLED_MAX, HEARD_MAX, Holding, State},
 };
 use alloc::vec::Vec;
 use core::ops::Bound;
 use fanfare_proto::{InstanceId, Life, NodeId, ObjectKey, Rumour, Storage};
-use fanfare_wire::ObjectTransportId;
 use fanfare_wire::ext::Extensions;
 
 /// Objects heeded that one announcement lacks of one publisher.
@@ -150,7 +149,7 @@ impl GroupNode {
         let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
         let mut others = false;
         for index in lacking {
-            let object = ObjectTransportId((index & 0xffff) as u16);
+            let object = id_of(index);
             let key = ObjectKey { sender, instance, object };
             let short = self.cache.get(key).is_some_and(|cached| cached.whole && cached.size == 0);
             if !short || !serves {

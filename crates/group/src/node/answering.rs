@@ -5,8 +5,9 @@ use crate::{
     age,
     foresight::Lane,
     frame::HEADER,
-    mixture::{self, TERMS_MAX},
+    mixture::{self, Class, TERMS_MAX},
     round::{Closing, Pending},
+    source_log::id_of,
 };
 use alloc::{collections::BTreeSet, vec::Vec};
 use fanfare_proto::{Duration, ObjectKey, ObjectTransportId, Storage, Time};
@@ -37,8 +38,8 @@ impl GroupNode {
     }
 
     fn own_object(&self, index: u64) -> ObjectKey {
-        let object = ObjectTransportId((index & 0xffff) as u16);
-        ObjectKey { sender: self.session.node_id(), instance: self.fields.instance_id, object }
+        let (sender, instance) = self.own_life();
+        ObjectKey { sender, instance, object: id_of(index) }
     }
 
     /// The sender has gathered, or what one alone lacks has waited: what sums serve is taken from it.
@@ -66,9 +67,8 @@ impl GroupNode {
         let closing = Closing { now: self.now, patience, holdoff };
         let Self { round, members, publisher, session, fields, now, .. } = self;
         let (sender, instance) = (session.node_id(), fields.instance_id);
-        let object = |index: u64| ObjectTransportId((index & 0xffff) as u16);
         let pending = |index: u64| {
-            let own = publisher.get(ObjectKey { sender, instance, object: object(index) })?;
+            let own = publisher.get(ObjectKey { sender, instance, object: id_of(index) })?;
             own.message.content.as_ref()?;
             let info = own.message.encode();
             let (bytes, alone) = (mixture::wrap(&info)?.len(), INFO + info.len());
@@ -76,10 +76,10 @@ impl GroupNode {
         };
         let closed = round.close(closing, repairs, |node| members.has_told(node), pending, frame);
         for index in closed.taken {
-            session.sender().take_info_repair(object(index));
+            session.sender().take_info_repair(id_of(index));
         }
         for index in closed.given {
-            session.sender().give_info_repair(object(index));
+            session.sender().give_info_repair(id_of(index));
         }
     }
 
@@ -102,7 +102,7 @@ impl GroupNode {
             && !self.session.sender().has_prompt()
             && let Some(of) = self.round.poll(until)
         {
-            let terms = of.iter().map(|index| (index & 0xffff) as u32);
+            let terms = of.iter().map(|index| Class::Info.told(*index));
             let terms = terms.map(|term| Some((term, self.own_term(Lane::Short, term, storage)?)));
             // What cannot be sent any more is left out; one that is left alone goes as it is.
             let (terms, bytes): (Vec<_>, Vec<_>) = terms.flatten().unzip();
@@ -122,7 +122,7 @@ impl GroupNode {
 
 /// Bytes of a sum of these, if one frame holds it.
 fn frame(of: &[Pending]) -> Option<usize> {
-    let terms: Vec<u32> = of.iter().map(|one| (one.index & 0xffff) as u32).collect();
+    let terms: Vec<u32> = of.iter().map(|one| Class::Info.told(one.index)).collect();
     let longest = of.iter().map(|one| one.bytes).max()?;
     let (oldest, newest) = (of.first()?.age, of.last()?.age);
     let ages = age::room_of_sum(oldest, newest);

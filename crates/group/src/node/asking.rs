@@ -3,7 +3,7 @@
 use super::{GroupNode, requests::asked_of};
 use crate::{
     frame::Kind,
-    mixture::{BLOCKS_MAX, Class, Scope},
+    mixture::{BLOCKS_MAX, Class, Scope, term_of},
     nack::{self, NACK_MAX},
 };
 use alloc::{
@@ -162,7 +162,7 @@ impl GroupNode {
         let (first, last) = (first.id(to.field), last.id(to.field));
         for block in first.block.0..=last.block.0 {
             let id = FecPayloadId { block: SourceBlockNumber(block), ..first };
-            let base = u32::from(object.0) << 16 | (block & 0xff) << 8;
+            let base = term_of(object, block, 0);
             let key = ObjectKey { sender: scope.0.0, instance: scope.0.1, object };
             let held = self.session.receiver().held(key, block);
             if block < BLOCKS_MAX
@@ -188,9 +188,9 @@ impl GroupNode {
         let Some(count) = to.blocks.remove(&(object.0, id.block.0)) else { return };
         let key = ObjectKey { sender, instance, object };
         let Some(held) = self.session.receiver().held(key, id.block.0) else { return };
-        let base = u32::from(object.0) << 16 | (id.block.0 & 0xff) << 8;
         let missing = (0..held.len).filter(|symbol| held.sources.binary_search(symbol).is_err());
-        let free = missing.filter(|symbol| !to.symbols.contains(&(base | u32::from(*symbol))));
+        let free =
+            missing.filter(|symbol| !to.symbols.contains(&term_of(object, id.block.0, *symbol)));
         let free: Vec<u16> = free.take(count).collect();
         for run in free.chunk_by(|a, b| a + 1 == *b) {
             let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };

@@ -5,16 +5,15 @@ use crate::{
     age, brief,
     demand::{Part, Piece, Request, Wanted},
     frame::{HEADER, Kind},
-    mixture::{self, BLOCKS_MAX, Class, Mixture, Scope, TERMS_MAX, key_of, place_of},
+    mixture::{self, BLOCKS_MAX, Class, Mixture, Scope, TERMS_MAX, key_of, place_of, term_of},
     pool,
     repairer::OriginTiming,
     shortage, slice,
+    source_log::id_of,
 };
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 use fanfare_fec::combine;
-use fanfare_proto::{
-    Duration, Life, NodeId, ObjectKey, ObjectTransportId, Passage, RunSet, SUM_SYMBOLS_MAX, Storage,
-};
+use fanfare_proto::{Duration, Life, NodeId, ObjectKey, Passage, RunSet, SUM_SYMBOLS_MAX, Storage};
 use fanfare_wire::{Message, Nack, ext::Extensions};
 
 /// Windows that a subscriber leaves to others, whose sums serve one more.
@@ -42,7 +41,8 @@ impl GroupNode {
                     && request.named > 0
                     && request.unnamed == 0;
                 if let Some(log) = self.logs.get(&life).filter(|_| fits) {
-                    let base = log.index(key.object) << 16 | u64::from(*block) << 8;
+                    let first = term_of(key.object, *block, 0);
+                    let base = Class::Symbol.number(log.index(key.object), first);
                     let names = request.names.iter();
                     names.for_each(|(first, end)| symbols.insert(base + first, base + end));
                 }
@@ -97,15 +97,12 @@ impl GroupNode {
     /// Of the newest object more may be on its way to whoever speaks now.
     fn horizon(&self, (life, class): Scope, timing: OriginTiming) -> u64 {
         let Some(log) = self.logs.get(&life) else { return 0 };
-        let object = ObjectTransportId((log.newest() & 0xffff) as u16);
+        let object = id_of(log.newest());
         let newest = self.cache.get(ObjectKey { sender: life.0, instance: life.1, object });
         let begun =
             newest.is_none_or(|cached| self.now.since(cached.first_heard) < timing.window());
         let end = log.newest() + u64::from(!begun);
-        match class {
-            Class::Info => end,
-            Class::Symbol => end << 16,
-        }
+        class.number(end, 0)
     }
 
     /// Somebody announces that it lacks this short message, of an origin that does not answer.
@@ -142,10 +139,7 @@ impl GroupNode {
         let mut held = RunSet::default();
         let Some(pool) = self.pools.get_mut(scope) else { return held };
         let names = pool.names(self.now);
-        let key = |index: u64| {
-            let object = ObjectTransportId((index & 0xffff) as u16);
-            ObjectKey { sender, instance, object }
-        };
+        let key = |index: u64| ObjectKey { sender, instance, object: id_of(index) };
         let each = names.iter().flat_map(|(first, end)| first..end);
         if class == Class::Info {
             each.filter(|index| self.is_short(key(*index))).for_each(|i| held.insert(i, i + 1));

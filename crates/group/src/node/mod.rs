@@ -1,4 +1,5 @@
-//! A node of a group: a session, and the machines around it. It dispatches and holds no rule.
+//! A node of a group: a session, and the machines around it. It dispatches; what rules there are here concern several
+//! machines at once.
 //!
 //! - `incoming`: what a datagram means to which machine; `requests`: a NACK of others; `announcements`: what
 //!   this node says that it holds, and others;
@@ -51,7 +52,7 @@ use crate::{
     relay::Relay,
     repairer::{OriginTiming, Repairer},
     round::Round,
-    source_log::SourceLog,
+    source_log::{SourceLog, id_of},
     stats::GroupStats,
     topic::Topic,
     trickle::Trickle,
@@ -445,11 +446,10 @@ impl GroupNode {
         if sender != self.session.node_id() {
             return self.session.receiver().rumour(life);
         }
-        let newest = (self.logs.get(&life)?.newest() & 0xffff) as u16;
+        let newest = id_of(self.logs.get(&life)?.newest());
         let grtt = self.session.sender().grtt();
         let grtt = QuantizedRtt::from_nanos(grtt.as_nanos() as u64);
         let SenderFields { backoff, gsize, .. } = self.fields;
-        let newest = ObjectTransportId(newest);
         let fec_id = self.fec.id;
         Some(Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest })
     }

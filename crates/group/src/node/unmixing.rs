@@ -6,7 +6,7 @@ use crate::{
     demand::{Part, Piece, Wanted},
     description::Description,
     equations::Taken,
-    mixture::{self, BLOCKS_MAX, Class, Mixture, Scope, key_of, place_of},
+    mixture::{self, BLOCKS_MAX, Class, Mixture, Scope, key_of, place_of, term_of},
     repairer::{OriginTiming, Voice},
     system::Solved,
 };
@@ -164,11 +164,10 @@ impl GroupNode {
 
     /// A term was heard by itself: of sums with it others may follow.
     pub(super) fn on_term(&mut self, (key, part): Wanted, symbol: u16, storage: &mut dyn Storage) {
-        let object = u32::from(key.object.0);
         let (class, term) = match part {
-            Part::Info => (Class::Info, object),
+            Part::Info => (Class::Info, u32::from(key.object.0)),
             Part::Block(block) if block < BLOCKS_MAX && symbol <= 0xff => {
-                (Class::Symbol, object << 16 | block << 8 | u32::from(symbol))
+                (Class::Symbol, term_of(key.object, block, symbol))
             }
             Part::Block(_) => return,
         };
