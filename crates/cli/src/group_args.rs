@@ -1,11 +1,11 @@
 //! What `pub`, `sub` and `node` have in common: the group and its limits.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use clap::Args;
 use fanfare_node::{
     NodeBuilder,
-    group::{BodyError, Group, GroupError, GroupEvent, GroupOptions},
+    group::{BodyError, Damage, Group, GroupError, GroupEvent, GroupOptions},
     messaging::{Filter, Topic, TopicError, description::PRIORITY_MAX},
     proto::{NodeId, SenderConfig, StorageError},
 };
@@ -113,13 +113,23 @@ impl From<GroupError> for Failure {
         let code = match &error {
             GroupError::Publish(_) => "message.refused",
             GroupError::TooLarge { .. } => "message.too_large",
-            GroupError::NotDurable(_) | GroupError::Cache(..) => {
-                return Self::new(Exit::Resource, "cache.unwritten", error.to_string());
+            GroupError::NotDurable(why) => return unwritten(why),
+            GroupError::Cache(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
+                return unwritten("the disk is full");
             }
+            GroupError::Cache(_, why) => return unwritten(why),
             GroupError::Ended => return Self::new(Exit::Failed, "group.ended", error.to_string()),
         };
         Self::usage(code, error.to_string())
     }
+}
+
+fn unwritten(why: &str) -> Failure {
+    let text = format!(
+        "cache ({why}): the message could not be written to the cache directory, and was not published. \
+         Make room there, and publish it again"
+    );
+    Failure::new(Exit::Resource, "cache.unwritten", text)
 }
 
 impl From<BodyError> for Failure {
@@ -175,15 +185,8 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
             "cache.unwritten",
             format!("cache directory: {why}; what comes now would not outlive a restart"),
         ),
-        GroupEvent::Damaged { messages, aside } => {
-            let aside = aside.as_ref().map_or_else(String::new, |path| {
-                format!("; its database could not be read and is now {}", path.display())
-            });
-            output.warn(
-                "cache.damaged",
-                format!("cache directory: {messages} messages are damaged and gone{aside}"),
-            );
-        }
+        GroupEvent::Durable { unkept } => output.warn("cache.written", durable(*unkept)),
+        GroupEvent::Damaged(damage) => output.warn("cache.damaged", damaged(damage)),
         GroupEvent::NodeIdTaken { id, own, other } => {
             output.warn("node_id.taken", id_taken(*id, *own, *other, None));
         }
@@ -200,4 +203,72 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
         }
     }
     true
+}
+
+fn durable(unkept: u64) -> String {
+    let meanwhile = match unkept {
+        0 => String::new(),
+        unkept => format!("; {unkept} messages that came meanwhile would not"),
+    };
+    format!("cache directory: what comes would outlive a restart again{meanwhile}")
+}
+
+/// What is gone, as far as it is known.
+fn damaged(damage: &Damage) -> String {
+    let Damage { database, aside, saved, lost, own, is_partial } = damage;
+    let mut gone = Vec::new();
+    if *lost > 0 || *own == 0 {
+        gone.push(format!("{lost} messages of others"));
+    }
+    if *own > 0 {
+        gone.push(format!("{own} of this node's own"));
+    }
+    let least = if *is_partial { "at least " } else { "" };
+    let mut text = match database {
+        Some(why) => format!("cache directory: its database is damaged ({why})"),
+        None => String::from("cache directory: messages in it are damaged"),
+    };
+    text += &match lost + own {
+        0 if *is_partial => String::from("; what is gone is not known"),
+        _ => format!("; {least}{} are gone", gone.join(" and ")),
+    };
+    if let Some(aside) = aside {
+        text += &format!(
+            ", {saved} of others are saved; this node begins a new life, and the damaged database is now {}",
+            aside.display()
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_is_said_with_what_is_not_known() {
+        let some = Damage { lost: 2, ..Damage::default() };
+        let own = Damage { own: 1, ..Damage::default() };
+        assert_eq!(
+            [damaged(&some), damaged(&own)],
+            [
+                "cache directory: messages in it are damaged; 2 messages of others are gone",
+                "cache directory: messages in it are damaged; 1 of this node's own are gone"
+            ]
+        );
+        let all = Damage {
+            database: Some("its checksums are wrong".into()),
+            aside: Some("/c/messages.redb.broken-1".into()),
+            saved: 999,
+            lost: 1,
+            own: 1,
+            is_partial: true,
+        };
+        assert_eq!(
+            damaged(&all),
+            "cache directory: its database is damaged (its checksums are wrong); at least 1 messages of \
+             others and 1 of this node's own are gone, 999 of others are saved; this node begins a new \
+             life, and the damaged database is now /c/messages.redb.broken-1"
+        );
+    }
 }

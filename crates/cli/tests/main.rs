@@ -5,6 +5,7 @@ mod config;
 mod delete;
 mod demo;
 mod doctor;
+mod durability;
 mod endings;
 mod gateway;
 mod groups;

@@ -10,12 +10,12 @@ use std::{
 use crate::support::{Running, Stage};
 use serde_json::Value;
 
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
 /// A node with a durable cache that keeps everything.
-fn node(stage: &Stage) -> (Running, Value) {
+pub(crate) fn node(stage: &Stage) -> (Running, Value) {
     let (socket, cache) = (text(&stage.path("socket")), text(&stage.path("cache")));
     let args = ["--socket", &socket, "--cache-dir", &cache, "--topic", "#"];
     let mut node = stage.start("node", &args);
@@ -24,12 +24,12 @@ fn node(stage: &Stage) -> (Running, Value) {
     (node, start)
 }
 
-fn run(args: &[&str]) -> Running {
+pub(crate) fn run(args: &[&str]) -> Running {
     let args: Vec<&std::ffi::OsStr> = args.iter().map(std::ffi::OsStr::new).collect();
     Running::start(&[&args[..], &["--json".as_ref()]].concat(), None)
 }
 
-fn texts(values: &[&Value]) -> Vec<String> {
+pub(crate) fn texts(values: &[&Value]) -> Vec<String> {
     let mut texts: Vec<String> =
         values.iter().map(|value| value["text"].as_str().unwrap().to_owned()).collect();
     texts.sort();
@@ -170,9 +170,7 @@ fn a_cache_that_cannot_be_read_is_put_aside_and_the_node_goes_on() {
     std::fs::create_dir_all(stage.path("cache")).unwrap();
     stage.file("cache/messages.redb", 100_000);
     let (mut broken, _) = node(&stage);
-    let warning = broken.wait_for("warning");
-    assert_eq!(warning["code"], "cache.damaged");
-    assert!(warning["message"].as_str().unwrap().contains("messages.redb.broken-"));
+    assert!(broken.wait_for_warning("cache.damaged").contains("messages.redb.broken-"));
     let socket = text(&stage.path("socket"));
     run(&["pub", "a", "--message", "x", "--via", &socket]).end().expect(0);
 }
