@@ -6,6 +6,7 @@ use fanfare_node::{ReceiveEvent, proto::ObjectKey, receipt::Reason};
 
 use crate::{
     json::{Deleted, Deletion, Line},
+    printable::Printable,
     progress::Output,
 };
 
@@ -63,7 +64,7 @@ fn summary(
             .then(|| format!("removed {names} beneath {beneath} not at the sender"));
     };
     // It may name what has never been checked.
-    let why: String = why.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let why = Printable(why);
     Some(match extra {
         None => format!("warning: nothing is removed: {why}"),
         Some(extra) if deleted > 0 => {

@@ -6,9 +6,10 @@
 //!   NATS; `gateway`: what gateways between groups have in common
 //! - `streams`, `streams_args`: several `send` at once, of one process
 //! - `config`: their options from a file, and again on SIGHUP
-//! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show
+//! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show;
+//!   `printable`: what others wrote
 //! - `plain_receivers`, `skipped`: what `send` warns of once; `overruns`: what `recv` does; `deletion`: what `recv` says it removed
-//! - `exit`, `interrupt`: how they end
+//! - `exit`, `interrupt`: how they end; `usage`: what clap refuses
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -35,6 +36,7 @@ mod member;
 mod net_args;
 mod overruns;
 mod plain_receivers;
+mod printable;
 mod progress;
 mod publish;
 mod recv;

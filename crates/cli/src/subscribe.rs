@@ -14,11 +14,12 @@ use fanfare_node::{
 
 use crate::{
     exit::{Exit, Failure, directory_failure},
-    group_args::{self, GROUP, MemberArgs},
+    group_args::{self, GROUP, MemberArgs, NOTATION},
     interrupt,
-    json::{Line, MessageLine, hex},
+    json::{Line, MessageLine, hex, tag_text},
     local::{Request, client::Client},
     net_args::NetArgs,
+    printable::Printable,
     progress::{Output, OutputArgs},
     units,
 };
@@ -307,7 +308,7 @@ impl Taking<'_> {
             (None, Some(text)) => format!("{} {text}", line.topic),
             (None, None) => format!("{} ({})", line.topic, units::size(line.size)),
         };
-        self.output.data(&shown);
+        self.output.data(&Printable(&shown).to_string());
         self.output.event(&Line::Message(line));
     }
 
