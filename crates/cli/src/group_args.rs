@@ -157,16 +157,24 @@ pub(crate) fn show_start(group: &Group, what: &str, output: &Output) {
     output.text(&format!("{what} {}{on} as {}", group.address(), group.id()));
 }
 
+/// What an event says of another member.
+pub(crate) fn member_line(event: &GroupEvent) -> Option<Line> {
+    let (node, state) = match event {
+        GroupEvent::Joined { node } => (node, "joined"),
+        GroupEvent::Left { node } => (node, "left"),
+        GroupEvent::HearsUs { node, hears: true } => (node, "hears-us"),
+        GroupEvent::HearsUs { node, hears: false } => (node, "deaf-to-us"),
+        _ => return None,
+    };
+    Some(Line::Member(Member { id: node.0, state: state.to_owned() }))
+}
+
 /// What concerns everybody in a group; false for what does not.
 pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
-    let member = |node: &NodeId, state: &str| {
-        output.event(&Line::Member(Member { id: node.0, state: state.to_owned() }));
-    };
     match event {
-        GroupEvent::Joined { node } => member(node, "joined"),
-        GroupEvent::Left { node } => member(node, "left"),
-        GroupEvent::HearsUs { node, hears: true } => member(node, "hears-us"),
-        GroupEvent::HearsUs { node, hears: false } => member(node, "deaf-to-us"),
+        GroupEvent::Joined { .. } | GroupEvent::Left { .. } | GroupEvent::HearsUs { .. } => {
+            member_line(event).iter().for_each(|line| output.event(line));
+        }
         GroupEvent::Lost { key, reason } => {
             let reason = match reason {
                 StorageError::Refused => "refused",

@@ -367,6 +367,7 @@ pub(crate) fn message_line(message: &Message, max: u64, path: Option<String>) ->
         size: message.body.len(),
         priority: options.priority,
         tag: options.tag,
+        tag_text: options.tag.and_then(tag_text),
         text: text.filter(|_| shown),
         hex: hex.filter(|_| shown),
         path,

@@ -20,6 +20,7 @@ mod pack;
 mod resume;
 mod senders;
 mod sim;
+mod socket;
 mod sparse;
 mod streams;
 mod support;

@@ -203,11 +203,31 @@ fn what_a_client_asks_wrongly_is_told_and_the_connection_stands() {
     let (_node, _) = node(&stage);
     let mut client = connect(&stage);
     for (request, expected) in [
-        ("nonsense", "error: request: expected"),
-        (r#"{"do":"fly"}"#, "error: request: unknown variant `fly`"),
+        ("nonsense", "error: request (nonsense): expected"),
+        (r#"{"do":"fly"}"#, "error: request ({\"do\":\"fly\"}): unknown variant `fly`"),
         (r#"{"do":"publish","topic":"a/+","text":"x"}"#, "error: topic (a/+): has a wildcard"),
-        (r#"{"do":"publish","topic":"a"}"#, "error: message: has not one of text and hex"),
-        (r#"{"do":"publish","topic":"a","hex":"0"}"#, "error: hex: has no even number"),
+        (
+            r#"{"do":"publish","topic":"a"}"#,
+            "error: message (neither text nor hex): has not one content",
+        ),
+        (
+            r#"{"do":"publish","topic":"a","text":"x","hex":"00"}"#,
+            "error: message (text and hex): has",
+        ),
+        (
+            r#"{"do":"publish","topic":"a","text":"x","replace":true}"#,
+            "error: replace (true): there is no tag by which it replaces. Give a tag, too",
+        ),
+        (
+            r#"{"do":"publish","topic":"a","text":"x","expiry_ms":0}"#,
+            "error: expiry (0 ms): nobody would be given the message",
+        ),
+        (r#"{"do":"unsubscribe","subscription":7}"#, "error: subscription (7): is none of this"),
+        (
+            r#"{"do":"cancel","tag":"x"}"#,
+            "error: request ({\"do\":\"cancel\",\"tag\":\"x\"}): tag 'x'",
+        ),
+        (r#"{"do":"publish","topic":"a","hex":"0"}"#, "error: hex (0): has no even number"),
         (
             r#"{"do":"publish","topic":"a","text":"","priority":11}"#,
             "error: priority (11): is above 10",

@@ -20,7 +20,7 @@ use std::{
 
 use fanfare_node::{
     gateway::Ear,
-    group::{Body, GroupError, GroupHandle, Message},
+    group::{Body, GroupError, GroupEvent, GroupHandle, Message},
     messaging::{Options, Subscription, SubscriptionId, description::PRIORITY_DEFAULT},
 };
 
@@ -28,14 +28,21 @@ use super::{LINE_MAX, MESSAGE_MAX, Request, unhex};
 use crate::{
     exit::{Exit, Failure},
     group_args,
-    json::{GatewayLine, Line, Published, StreamLine, Subscribed},
+    json::{
+        Cancelled, GatewayLine, Line, Published, StreamLine, Subscribed, Unsubscribed, tag_text,
+    },
     subscribe::{self, message_line},
+    units,
 };
 
 /// Clients at once.
 const CLIENTS_MAX: usize = 256;
 /// Lines that wait for a client; one that is slower is let go.
 const LINES_MAX: usize = 1024;
+/// Subscriptions of a client: each is asked of every message.
+const SUBSCRIPTIONS_MAX: usize = 1024;
+/// Of a request that is wrong, as much is told again.
+const QUOTED_MAX: usize = 60;
 /// Its user and its group may speak to the node.
 const MODE: u32 = 0o660;
 
@@ -82,6 +89,8 @@ pub(crate) struct Server {
     groups: Vec<Served>,
     /// Held while one is added: its first messages may come before its number is known.
     subscribers: Mutex<Subscribers>,
+    /// Who wants to know who comes and goes in a group, each once.
+    watchers: Mutex<Vec<(usize, Arc<Client>)>>,
     /// What the node's gateways have carried, as far as they have said.
     gateways: Mutex<Vec<GatewayLine>>,
     clients: AtomicUsize,
@@ -94,6 +103,7 @@ impl Server {
         let server = Arc::new(Self {
             groups,
             subscribers: Mutex::default(),
+            watchers: Mutex::default(),
             gateways: Mutex::default(),
             clients: AtomicUsize::new(0),
         });
@@ -152,6 +162,7 @@ impl Server {
             // When the node has ended, so have its subscriptions.
             let _ = self.groups[place].group.unsubscribe(id);
         }
+        self.watchers().retain(|(_, watcher)| !Arc::ptr_eq(watcher, &client));
         drop(client);
         let _ = writer.join();
     }
@@ -167,13 +178,16 @@ impl Server {
         subscriptions: &mut Vec<Key>,
     ) -> Result<Option<String>, Failure> {
         let request = serde_json::from_str(request).map_err(|error| {
-            let text = format!("request: {error}. See docs/node.md");
+            let text = format!("request ({}): {error}. See docs/node.md", quoted(request));
             Failure::usage("request.invalid", text)
         })?;
         match request {
             Request::Publish { .. } => self.publish(request).map(Some),
             Request::Subscribe { ref within, .. } => {
                 let place = self.place(within.as_deref())?;
+                if subscriptions.len() >= SUBSCRIPTIONS_MAX {
+                    return Err(too_many_subscriptions());
+                }
                 let (filter, subscription) = subscribe::subscription_of(request)?;
                 let mut subscribers = self.subscribers();
                 let id = self.taken(place, self.groups[place].group.subscribe(subscription))?;
@@ -182,6 +196,17 @@ impl Server {
                 // Before its first message: that waits for the lock.
                 let told = Line::Subscribed(Subscribed { filter, subscription: id.0 });
                 client.tell(self.text(place, &told));
+                Ok(None)
+            }
+            Request::Unsubscribe { subscription, within } => {
+                let key = (self.place(within.as_deref())?, SubscriptionId(subscription));
+                self.unsubscribe(key, subscriptions).map(Some)
+            }
+            Request::Cancel { tag, within } => {
+                self.cancel(self.place(within.as_deref())?, tag).map(Some)
+            }
+            Request::Members { within } => {
+                self.watch(self.place(within.as_deref())?, client)?;
                 Ok(None)
             }
             Request::Status { within } => self.status(self.place(within.as_deref())?).map(Some),
@@ -232,6 +257,55 @@ impl Server {
         ))
     }
 
+    fn unsubscribe(&self, key: Key, subscriptions: &mut Vec<Key>) -> Result<String, Failure> {
+        let (place, id) = key;
+        let Some(at) = subscriptions.iter().position(|own| *own == key) else {
+            let text = format!(
+                "subscription ({}): is none of this connection. Give the number that the answer had",
+                id.0
+            );
+            return Err(Failure::usage("request.invalid", text));
+        };
+        subscriptions.swap_remove(at);
+        self.subscribers().remove(&key);
+        self.taken(place, self.groups[place].group.unsubscribe(id))?;
+        Ok(self.text(place, &Line::Unsubscribed(Unsubscribed { subscription: id.0 })))
+    }
+
+    fn cancel(&self, place: usize, tag: u64) -> Result<String, Failure> {
+        let messages = self.taken(place, self.groups[place].group.cancel(tag))? as u64;
+        let line = Line::Cancelled(Cancelled { tag, tag_text: tag_text(tag), messages });
+        Ok(self.text(place, &line))
+    }
+
+    fn watchers(&self) -> MutexGuard<'_, Vec<(usize, Arc<Client>)>> {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells a client who is in a group, and from now on who comes and goes.
+    fn watch(&self, place: usize, client: &Arc<Client>) -> Result<(), Failure> {
+        // Held until it is told: what changes meanwhile comes after it.
+        let mut watchers = self.watchers();
+        let status = self.taken(place, self.groups[place].group.status())?;
+        client.tell(self.text(place, &Line::members(&status)));
+        let is_there = |(other, watcher): &(usize, Arc<Client>)| {
+            *other == place && Arc::ptr_eq(watcher, client)
+        };
+        if !watchers.iter().any(is_there) {
+            watchers.push((place, client.clone()));
+        }
+        Ok(())
+    }
+
+    /// What an event says of another member of a group, for who wants to know.
+    pub(crate) fn tell_members(&self, place: usize, event: &GroupEvent) {
+        let Some(line) = group_args::member_line(event) else { return };
+        let line = self.text(place, &line);
+        let watchers = self.watchers();
+        let watchers = watchers.iter().filter(|(watched, _)| *watched == place);
+        watchers.for_each(|(_, client)| client.tell(line.clone()));
+    }
+
     /// What one of the node's gateways has carried by now.
     pub(crate) fn set_gateway(&self, line: &GatewayLine) {
         let mut gateways = self.gateways.lock().unwrap_or_else(PoisonError::into_inner);
@@ -264,16 +338,25 @@ impl Server {
         let bytes = match (text, hex) {
             (Some(text), None) => text.into_bytes(),
             (None, Some(hex)) => unhex(&hex).ok_or_else(|| {
-                Failure::usage(
-                    "request.invalid",
-                    "hex: has no even number of hexadecimal digits. Write two for each byte",
-                )
+                let text = format!(
+                    "hex ({}): has no even number of hexadecimal digits. Write two for each byte",
+                    quoted(&hex)
+                );
+                Failure::usage("request.invalid", text)
             })?,
-            _ => {
-                let text = "message: has not one of text and hex. Give one";
+            (text, _) => {
+                let given = if text.is_some() { "text and hex" } else { "neither text nor hex" };
+                let text = format!("message ({given}): has not one content. Give one of the two");
                 return Err(Failure::usage("request.invalid", text));
             }
         };
+        if expiry_ms == Some(0) {
+            return Err(units::no_expiry("0 ms"));
+        }
+        if replace && tag.is_none() {
+            let text = "replace (true): there is no tag by which it replaces. Give a tag, too";
+            return Err(Failure::usage("request.invalid", text));
+        }
         let options = Options {
             priority: group_args::priority(priority.unwrap_or(PRIORITY_DEFAULT))?,
             expiry: expiry_ms.map(Duration::from_millis),
@@ -351,6 +434,22 @@ fn write_lines(mut stream: UnixStream, lines: &Receiver<String>) {
         if writeln!(stream, "{line}").is_err() {
             return;
         }
+    }
+}
+
+fn too_many_subscriptions() -> Failure {
+    let text = format!(
+        "subscriptions ({SUBSCRIPTIONS_MAX}): a connection has no more. End some, or use patterns that match \
+         more"
+    );
+    Failure::new(Exit::Resource, "subscriptions.full", text)
+}
+
+/// The beginning of what a client wrote.
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
