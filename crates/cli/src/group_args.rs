@@ -25,24 +25,29 @@ pub(crate) const GROUP: &str = "239.255.42.2:6004";
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Group")]
 pub(crate) struct MemberArgs {
-    /// Most that is sent, bits per second
+    /// Most that this node sends, of its own and of others' messages together
     #[arg(long, default_value = "10M", value_name = "RATE")]
     rate: String,
-    /// Most of it for repairing what others have published
+    /// Most of that with which it repairs what others have published
     #[arg(long, default_value = "250k", value_name = "RATE")]
     repair_rate: String,
-    /// Others' messages kept for repair, bytes
+    /// How much of others' messages it keeps, to repair it for who has lost it
     #[arg(long, default_value = "64MiB", value_name = "SIZE")]
     cache: String,
-    /// How long they are kept
+    /// How long it keeps them
     #[arg(long, default_value = "1h", value_name = "TIME")]
     keep: String,
-    /// Keep messages, this node's id and its numbers in this directory, over restarts and crashes
+    /// Keep them in this directory, with own messages and this node's id, over restarts and crashes
+    /// [default: in memory]
     #[arg(long, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
-    /// Longest message, bytes
+    /// Longest message that is published, or taken from others
     #[arg(long, default_value = "1GiB", value_name = "SIZE")]
     message_max: String,
+    /// Bytes of a message that one packet carries [default: 1400, less where the interface's packets are
+    /// shorter]
+    #[arg(long, value_name = "BYTES")]
+    segment: Option<String>,
 }
 
 impl MemberArgs {
@@ -80,8 +85,13 @@ impl MemberArgs {
         options.config.cache_bytes = units::bytes("cache", &self.cache)?;
         options.config.cache_age = units::time("keep", &self.keep)?;
         options.cache_dir.clone_from(&self.cache_dir);
-        let sender = SenderConfig { rate: units::rate(&self.rate)?, ..SenderConfig::default() };
-        Ok((net.builder()?.sender_config(sender), options))
+        let mut sender = SenderConfig { rate: units::rate(&self.rate)?, ..SenderConfig::default() };
+        let mut builder = net.builder()?;
+        match self.segment.as_deref().map(units::segment).transpose()? {
+            Some(given) => sender.segment_size = given,
+            None => builder = builder.shorten_segment(),
+        }
+        Ok((builder.sender_config(sender), options))
     }
 }
 

@@ -15,8 +15,6 @@ use crate::{
 
 /// The most that a controller may try without being told: the fastest network that this is for.
 const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
-/// Shortest that holds the announcement of a file with a short name.
-const SEGMENT_MIN: u16 = 128;
 /// Repetitions of the last flush when nobody is asked: the GRTT is not known then, and the cautious
 /// first guess of it makes twenty of them take ten seconds.
 const ONE_WAY_FLUSHES: u32 = 5;
@@ -276,17 +274,8 @@ impl SendArgs {
     }
 
     fn segment_size(&self) -> Result<u16, Failure> {
-        let Some(given) = &self.segment else { return Ok(SenderConfig::default().segment_size) };
-        match given.parse() {
-            // Whether it is too long, the link decides.
-            Ok(size) if size >= SEGMENT_MIN => Ok(size),
-            _ => {
-                let text = format!(
-                    "segment ({given}): not a size of at least {SEGMENT_MIN} bytes. Use 1400"
-                );
-                Err(Failure::usage("segment.invalid", text))
-            }
-        }
+        let given = self.segment.as_deref().map(units::segment).transpose()?;
+        Ok(given.unwrap_or(SenderConfig::default().segment_size))
     }
 
     fn fec_config(&self) -> Result<FecConfig, Failure> {

@@ -72,8 +72,10 @@ impl NodeBuilder {
     /// # Errors
     /// What this machine refuses: interface, sockets, threads.
     pub fn join(mut self, options: GroupOptions) -> Result<Group, BuildError> {
+        self.beside = REPAIR_HEADER;
         self.check()?;
         let endpoint = self.open_endpoint(true)?;
+        self.choose_segment(&endpoint);
         let seed = self.seed.unwrap_or_else(random);
         let (clock, waker) = (Clock::start(), Waker::new()?);
         let opened = self.open_cache(&options, &waker)?;
