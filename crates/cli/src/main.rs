@@ -49,6 +49,7 @@ mod streams;
 mod streams_args;
 mod subscribe;
 mod units;
+mod usage;
 
 use config::Refusal;
 use exit::{Exit, Failure};
@@ -124,17 +125,21 @@ fn main() -> ExitCode {
     .into()
 }
 
-/// Help and version are no errors; everything else is, in JSON too when it was asked for.
+/// Help and version are no errors; everything else is a line, in JSON too when it was asked for.
 fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
-    let _ = error.print();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _ = error.print();
         return Exit::Done.into();
     }
+    let failure = Failure::from(error);
+    match error.kind() {
+        // All that is missing is what there is.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => drop(error.print()),
+        _ => eprintln!("{failure}"),
+    }
     if args.iter().any(|arg| arg == "--json") {
-        // What is wrong, which may go on in a second line, and not how to use it.
-        let text = error.to_string();
-        let what: Vec<&str> = text.lines().map(str::trim).take_while(|l| !l.is_empty()).collect();
-        progress::print_line(&Line::Error(Line::message("usage", what.join(" "))).to_text());
+        let told = Line::message(failure.code, failure.to_string());
+        progress::print_line(&Line::Error(told).to_text());
         progress::print_line(&Line::early_result(Exit::Usage as u8).to_text());
     }
     Exit::Usage.into()
