@@ -96,15 +96,15 @@ mod tests {
         let refused = (Reason::DeleteUnsafe, "'a\x1b' is here".to_owned());
         assert_eq!(
             summary(&roots[..1], Some(1), 0, Some(&refused)).unwrap(),
-            "warning: 1 name beneath 'photos' not at the sender stays: 'a?' is here"
+            "warning: 1 name beneath 'photos' not at the sender stays: 'a\\u{1b}' is here"
         );
         assert_eq!(
             summary(&roots[..1], Some(9), 2, Some(&refused)).unwrap(),
-            "warning: 2 of 9 names beneath 'photos' removed: 'a?' is here"
+            "warning: 2 of 9 names beneath 'photos' removed: 'a\\u{1b}' is here"
         );
         assert_eq!(
             summary(&[], None, 0, Some(&refused)).unwrap(),
-            "warning: nothing is removed: 'a?' is here"
+            "warning: nothing is removed: 'a\\u{1b}' is here"
         );
     }
 }

@@ -7,7 +7,7 @@ use fanfare_node::{
     NodeBuilder,
     group::{BodyError, Damage, Group, GroupError, GroupEvent, GroupOptions},
     messaging::{Filter, Topic, TopicError, description::PRIORITY_MAX},
-    proto::{NodeId, SenderConfig, StorageError},
+    proto::{SenderConfig, StorageError},
 };
 
 use crate::{
@@ -20,6 +20,10 @@ use crate::{
 
 /// Groups for messages by default: next to those for files, which would take messages for files.
 pub(crate) const GROUP: &str = "239.255.42.2:6004";
+
+/// How values are written, at the end of the help.
+pub(crate) const NOTATION: &str = "RATE is in bits per second, such as 64k, 10M or 1G; SIZE in bytes, such as 1400, 64KiB or 1GiB; TIME \
+     such as 500ms, 30s, 2m, 1h or 7d.";
 
 /// Options of a member of a group.
 #[derive(Debug, Args)]
@@ -128,7 +132,10 @@ impl From<GroupError> for Failure {
                 return unwritten("the disk is full");
             }
             GroupError::Cache(_, why) => return unwritten(why),
-            GroupError::Ended => return Self::new(Exit::Failed, "group.ended", error.to_string()),
+            GroupError::Ended => {
+                let text = "group (left): this member has ended. Start it again";
+                return Self::new(Exit::Failed, "group.ended", text);
+            }
         };
         Self::usage(code, error.to_string())
     }
@@ -144,11 +151,19 @@ fn unwritten(why: &str) -> Failure {
 
 impl From<BodyError> for Failure {
     fn from(error: BodyError) -> Self {
-        let text = error.to_string();
         match error {
-            BodyError::TooLarge { .. } => Self::usage("message.too_large", text),
-            BodyError::Unreadable(_) => Self::usage("message.unreadable", text),
-            BodyError::Spool(_) => Self::new(Exit::Resource, "message.spool", text),
+            BodyError::TooLarge { .. } => Self::usage("message.too_large", error.to_string()),
+            BodyError::Unreadable(why) => {
+                let text = format!("message ({why}): cannot be read. Give another file");
+                Self::usage("message.unreadable", text)
+            }
+            BodyError::Spool(why) => {
+                let text = format!(
+                    "message ({why}): cannot be kept in the directory for temporary files. Make room \
+                     there, or set TMPDIR"
+                );
+                Self::new(Exit::Resource, "message.spool", text)
+            }
         }
     }
 }

@@ -78,6 +78,11 @@ impl Output {
         self.args.json
     }
 
+    /// Nothing but errors is wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.args.quiet
+    }
+
     /// Prints `line` with `--json`, and shows the event with `-v`.
     pub(crate) fn event(&self, line: &Line) {
         if self.args.json {

@@ -18,7 +18,7 @@ use fanfare_node::{
 
 use crate::{
     exit::{Exit, Failure},
-    group_args::{self, GROUP, MemberArgs},
+    group_args::{self, GROUP, MemberArgs, NOTATION},
     interrupt,
     json::{Held, Line, Published, Sent, hex},
     local::{MESSAGE_MAX, Request, client::Client},
@@ -70,7 +70,7 @@ pub(crate) struct PubArgs {
     /// It takes the place of this node's earlier messages of the same topic and tag
     #[arg(long, requires = "tag")]
     replace: bool,
-    /// How long to wait, once all is sent, for all who want it to hold it
+    /// How long to wait, once all is sent, until all who want it say that they hold it
     #[arg(long, default_value = "10s", value_name = "TIME")]
     wait: String,
     /// End when all is sent: nobody needs to answer
@@ -122,13 +122,13 @@ impl PubArgs {
         };
         let options = Options {
             priority: self.priority,
-            expiry: time("expiry", &self.expiry)?,
+            expiry: self.expiry.as_deref().map(units::expiry).transpose()?,
             tag: self.tag,
             replaces: self.replace,
             ..Options::default()
         };
         Ok(Plan {
-            topic: group_args::topic(&self.topic)?,
+            topic: group_args::topic(self.topic.as_deref().unwrap_or_default())?,
             options,
             wait: units::time("wait", &self.wait)?,
             stay: time("stay", &self.stay)?.unwrap_or_default(),
@@ -144,7 +144,7 @@ impl PubArgs {
             (None, Some(path)) => open(path),
             (None, None) => Err(Failure::usage(
                 "message.missing",
-                "message (): there is none. Give a file, - or --message",
+                "message (none): is missing. Give a file, - or --message",
             )),
         }
     }

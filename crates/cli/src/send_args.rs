@@ -9,8 +9,13 @@ use fanfare_node::{
 };
 
 use crate::{
-    config::FileArgs, exit::Failure, layers_args::LayersArgs, net_args::NetArgs,
-    progress::OutputArgs, streams_args::StreamsArgs, units,
+    config::FileArgs,
+    exit::Failure,
+    layers_args::LayersArgs,
+    net_args::{NameArgs, NetArgs},
+    progress::OutputArgs,
+    streams_args::StreamsArgs,
+    units,
 };
 
 /// The most that a controller may try without being told: the fastest network that this is for.
@@ -100,6 +105,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     pub(crate) net: NetArgs,
     #[command(flatten)]
+    pub(crate) name: NameArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -121,6 +128,10 @@ enum Cc {
 }
 
 impl Cc {
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
     /// What a sender without layers goes by.
     fn control(self) -> CongestionControl {
         match self {
@@ -184,7 +195,7 @@ impl SendArgs {
             carousel: self.carousel,
             sync: self.sync,
             slow: self.slow(rate)?,
-            name: self.net.name(),
+            name: self.name.get(),
         };
         Ok(SendPlan { options, congestion, rate, builder, layered })
     }
@@ -194,15 +205,21 @@ impl SendArgs {
         let rate = self.given_rate()?.or(self.streams.total()?);
         let cc = match self.cc {
             Some(cc) if (cc == Cc::Era) != over_layers => {
-                let text = "cc: era decides over layers, and nothing else does. Use --layers auto \
-                            and --cc era, or neither";
+                let text = format!(
+                    "cc ({}): era decides over layers, and nothing else does. Use --layers auto and \
+                     --cc era, or neither",
+                    cc.name()
+                );
                 return Err(Failure::usage("cc.invalid", text));
             }
             Some(Cc::Era) => Cc::Era,
             None if over_layers => Cc::Era,
             Some(cc) if self.one_way && cc != Cc::Fixed => {
-                let text = "cc: whatever decides the rate needs answers, and with --one-way there \
-                            are none. Use --cc fixed and --rate";
+                let text = format!(
+                    "cc ({}): what decides the rate needs answers, and with --one-way there are none. \
+                     Use --cc fixed and --rate",
+                    cc.name()
+                );
                 return Err(Failure::usage("cc.invalid", text));
             }
             Some(cc) => cc,
@@ -261,8 +278,9 @@ impl SendArgs {
                 let why = format!("nobody gets as much at a rate of {rate}. Give a lower one");
                 Err(wrong(&value, &why))
             }
-            (SlowPolicy::Evict | SlowPolicy::Tail, _) if self.one_way => {
-                Err(wrong("slow", "nobody is heard with --one-way. Leave one of them out"))
+            (policy @ (SlowPolicy::Evict | SlowPolicy::Tail), _) if self.one_way => {
+                let value = if policy == SlowPolicy::Tail { "slow (tail)" } else { "slow (evict)" };
+                Err(wrong(value, "nobody is heard with --one-way. Leave one of them out"))
             }
             (SlowPolicy::Keep, None) => Ok(Slow::Keep),
             (SlowPolicy::Tail, min_rate) => Ok(Slow::Tail { min_rate }),

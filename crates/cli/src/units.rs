@@ -36,10 +36,10 @@ pub(crate) fn rate_of(what: &str, text: &str) -> Result<Bitrate, Failure> {
     }
 }
 
-/// Reads `500ms`, `30s`, `2m`, `1h` or plain seconds.
-pub(crate) fn time(what: &'static str, text: &str) -> Result<Duration, Failure> {
+/// Reads `500ms`, `30s`, `2m`, `1h`, `7d` or plain seconds.
+pub(crate) fn time(what: &str, text: &str) -> Result<Duration, Failure> {
     let wrong = || {
-        let text = format!("{what} ({text}): not a time. Write it as 500ms, 30s, 2m or 1h");
+        let text = format!("{what} ({text}): not a time. Write it as 500ms, 30s, 2m, 1h or 7d");
         Failure::usage("time.invalid", text)
     };
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -48,6 +48,7 @@ pub(crate) fn time(what: &'static str, text: &str) -> Result<Duration, Failure> 
         "" | "s" => 1.0,
         "m" => 60.0,
         "h" => 3600.0,
+        "d" => 86_400.0,
         _ => return Err(wrong()),
     };
     let seconds = decimal(&text[..split]).ok_or_else(wrong)? * factor;
@@ -154,7 +155,8 @@ mod tests {
         assert_eq!(time("wait", "500ms").unwrap(), Duration::from_millis(500));
         assert_eq!(time("wait", "2m").unwrap(), Duration::from_secs(120));
         assert_eq!(time("wait", "1.5").unwrap(), Duration::from_millis(1500));
-        for text in ["", "-1s", "5 s", "3d", "s", "1,5s", "99999999999999h"] {
+        assert_eq!(time("keep", "10d").unwrap(), Duration::from_secs(864_000));
+        for text in ["", "-1s", "5 s", "3w", "s", "1,5s", "99999999999999h"] {
             assert!(time("wait", text).is_err(), "{text}");
         }
     }

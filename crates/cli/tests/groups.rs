@@ -1,5 +1,7 @@
 //! Messages from one process to others over loopback multicast.
 
+use std::process::{Command, Stdio};
+
 use crate::support::{Running, Stage, assert_same};
 
 fn sub(stage: &Stage, args: &[&str]) -> Running {

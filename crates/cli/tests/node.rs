@@ -146,7 +146,7 @@ fn nothing_that_was_said_to_be_published_is_lost_by_kills_between_writes() {
     assert!(numbers.is_sorted() && numbers.len() == count, "a number stands for one message");
 }
 
-fn connect(stage: &Stage) -> BufReader<UnixStream> {
+pub(crate) fn connect(stage: &Stage) -> BufReader<UnixStream> {
     let path = stage.path("socket");
     let begun = std::time::Instant::now();
     loop {
@@ -158,7 +158,7 @@ fn connect(stage: &Stage) -> BufReader<UnixStream> {
     }
 }
 
-fn answer(client: &mut BufReader<UnixStream>) -> Value {
+pub(crate) fn answer(client: &mut BufReader<UnixStream>) -> Value {
     let mut line = String::new();
     client.read_line(&mut line).unwrap();
     serde_json::from_str(&line).expect(&line)

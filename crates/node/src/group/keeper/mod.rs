@@ -92,7 +92,8 @@ impl fmt::Display for CacheError {
             ),
             Self::OtherNode { path, node } => write!(
                 f,
-                "node id: the cache in {} is of node {node}. Use that id, none, or another directory",
+                "cache directory ({}): is that of node {node}. Give that --node-id, none, or another \
+                 directory",
                 path.display()
             ),
         }
