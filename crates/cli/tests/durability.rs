@@ -72,6 +72,28 @@ fn a_full_disk_that_is_given_room_takes_everything_again_and_each_is_told_once()
 }
 
 #[test]
+fn a_node_starts_on_a_full_disk_with_all_that_it_had() {
+    let stage = Stage::new();
+    let Some(_mount) = stage.file_system("cache", "size=8m") else { return };
+    let (first, start) = node(&stage);
+    let socket = text(&stage.path("socket"));
+    let publish = || run(&["pub", "own", "--message", "x", "--via", &socket]).end();
+    publish().expect(0);
+    first.kill();
+    fill(&stage.path("cache/filler"));
+    for _ in 0..2 {
+        let (second, again) = node(&stage);
+        assert_eq!(start["node_id"], again["node_id"]);
+        assert_eq!(status(&socket)["own"], 1);
+        assert_eq!(warnings(second), []);
+    }
+    std::fs::remove_file(stage.path("cache/filler")).unwrap();
+    let (_third, _) = node(&stage);
+    publish().expect(0);
+    assert_eq!(status(&socket)["own"], 2);
+}
+
+#[test]
 fn one_changed_byte_in_a_killed_nodes_cache_costs_that_message_and_is_told() {
     let stage = Stage::new();
     let (first, _) = node(&stage);

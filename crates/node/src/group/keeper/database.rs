@@ -18,7 +18,7 @@ use redb::{
 };
 
 use super::{
-    fault::Fault,
+    fault::{Fault, is_full},
     record::{self, Record},
     salvage::{self, Salvage},
 };
@@ -143,6 +143,24 @@ pub(crate) enum OpenFailure {
     Broken(Fault, Salvage),
 }
 
+fn contradiction() -> redb::DatabaseError {
+    redb::StorageError::Corrupted(CONTRADICTION.into()).into()
+}
+
+/// Whether it may not be touched, or is broken.
+fn why_not(error: redb::DatabaseError) -> OpenFailure {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    match error {
+        redb::DatabaseError::DatabaseAlreadyOpen => OpenFailure::InUse,
+        redb::DatabaseError::Storage(redb::StorageError::Io(error))
+            if is_full(&error) || matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem) =>
+        {
+            OpenFailure::Unusable(error)
+        }
+        error => OpenFailure::Broken(Fault::Other(error.to_string()), Salvage::default()),
+    }
+}
+
 impl From<io::Error> for OpenFailure {
     fn from(error: io::Error) -> Self {
         Self::Unusable(error)
@@ -172,34 +190,20 @@ impl Tables {
             let backend = FileBackend::new(file)?;
             builder.create_with_backend(backend)
         });
-        match opened {
-            Some(Ok(database)) => Ok(Self { database: Some(database) }),
-            Some(Err(redb::DatabaseError::DatabaseAlreadyOpen)) => Err(OpenFailure::InUse),
-            Some(Err(redb::DatabaseError::Storage(redb::StorageError::Io(error))))
-                if error.kind() != io::ErrorKind::InvalidData
-                    && error.kind() != io::ErrorKind::UnexpectedEof =>
-            {
-                Err(OpenFailure::Unusable(error))
-            }
-            Some(Err(error)) => {
-                Err(OpenFailure::Broken(Fault::Other(error.to_string()), Salvage::default()))
-            }
-            None => {
-                let why = Fault::Other(CONTRADICTION.into());
-                Err(OpenFailure::Broken(why, Salvage::default()))
-            }
-        }
+        let database = opened.unwrap_or_else(|| Err(contradiction()));
+        Ok(Self { database: Some(database.map_err(why_not)?) })
     }
 
     /// If all its pages are what they should be: a database that was closed is not looked at when
     /// it is opened.
     fn examined(mut self, file: &Path) -> Result<Self, OpenFailure> {
-        let database = self.database.as_mut();
-        let whole = guarded(|| Ok(database.is_some_and(|d| d.check_integrity().is_ok_and(|w| w))));
-        let why = match whole {
+        let Some(database) = &mut self.database else { return Ok(self) };
+        let checked = caught(|| database.check_integrity());
+        let why = match checked.unwrap_or_else(|| Err(contradiction())).map_err(why_not) {
             Ok(true) => return Ok(self),
             Ok(false) => Fault::Other("its checksums are wrong".into()),
-            Err(why) => why,
+            Err(OpenFailure::Broken(why, _)) => why,
+            Err(refused) => return Err(refused),
         };
         // Before it is closed: closing writes.
         let salvage = self.salvage().map_or_else(|| salvage::carve(file), Ok)?;

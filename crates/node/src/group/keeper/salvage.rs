@@ -75,11 +75,14 @@ pub(crate) fn carve(path: &Path) -> io::Result<Salvage> {
     while at < length {
         let left = usize::try_from(length - at).unwrap_or(usize::MAX);
         bytes.resize(PAGE.min(left), 0);
-        file.read_exact_at(&mut bytes, at)?;
+        // A page that the disk does not give hides none behind it.
+        let read = file.read_exact_at(&mut bytes, at);
+        let size = read.ok().and_then(|()| leaf_size(&bytes)).filter(|size| *size <= left);
         let found = salvage.others.len() as u64 + salvage.own;
-        if let Some(size) = leaf_size(&bytes).filter(|size| *size <= left) {
+        if let Some(size) = size {
             bytes.resize(size, 0);
-            file.read_exact_at(&mut bytes, at)?;
+            let read = file.read_exact_at(&mut bytes, at);
+            bytes.truncate(if read.is_ok() { size } else { 0 });
             rows(&bytes).for_each(|(number, value)| salvage.take(number, value));
         }
         // What only looks like a leaf hides none behind it; a leaf is not looked into.
