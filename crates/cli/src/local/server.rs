@@ -1,4 +1,8 @@
 //! The socket at the node: a thread for each client, one that hands out what comes.
+//!
+//! `members`: who is told who comes and goes
+
+mod members;
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +24,7 @@ use std::{
 
 use fanfare_node::{
     gateway::Ear,
-    group::{Body, GroupError, GroupEvent, GroupHandle, Message},
+    group::{Body, GroupError, GroupHandle, Message},
     messaging::{Options, Subscription, SubscriptionId, description::PRIORITY_DEFAULT},
 };
 
@@ -162,7 +166,7 @@ impl Server {
             // When the node has ended, so have its subscriptions.
             let _ = self.groups[place].group.unsubscribe(id);
         }
-        self.watchers().retain(|(_, watcher)| !Arc::ptr_eq(watcher, &client));
+        self.stop_watching(&client);
         drop(client);
         let _ = writer.join();
     }
@@ -276,34 +280,6 @@ impl Server {
         let messages = self.taken(place, self.groups[place].group.cancel(tag))? as u64;
         let line = Line::Cancelled(Cancelled { tag, tag_text: tag_text(tag), messages });
         Ok(self.text(place, &line))
-    }
-
-    fn watchers(&self) -> MutexGuard<'_, Vec<(usize, Arc<Client>)>> {
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells a client who is in a group, and from now on who comes and goes.
-    fn watch(&self, place: usize, client: &Arc<Client>) -> Result<(), Failure> {
-        // Held until it is told: what changes meanwhile comes after it.
-        let mut watchers = self.watchers();
-        let status = self.taken(place, self.groups[place].group.status())?;
-        client.tell(self.text(place, &Line::members(&status)));
-        let is_there = |(other, watcher): &(usize, Arc<Client>)| {
-            *other == place && Arc::ptr_eq(watcher, client)
-        };
-        if !watchers.iter().any(is_there) {
-            watchers.push((place, client.clone()));
-        }
-        Ok(())
-    }
-
-    /// What an event says of another member of a group, for who wants to know.
-    pub(crate) fn tell_members(&self, place: usize, event: &GroupEvent) {
-        let Some(line) = group_args::member_line(event) else { return };
-        let line = self.text(place, &line);
-        let watchers = self.watchers();
-        let watchers = watchers.iter().filter(|(watched, _)| *watched == place);
-        watchers.for_each(|(_, client)| client.tell(line.clone()));
     }
 
     /// What one of the node's gateways has carried by now.
