@@ -37,10 +37,10 @@ enum BridgeCommand {
 /// What bridges that may meet others have in common.
 #[derive(Debug, Args)]
 struct Times {
-    /// How long what has crossed is known again
+    /// How long it is remembered what has crossed, so that it does not cross again
     #[arg(long, default_value = "5s", value_name = "TIME")]
     window: String,
-    /// How long to leave to another bridge what it may carry
+    /// Where two bridges join the same: how long to leave a message to the other one first
     #[arg(long, default_value = "0s", value_name = "TIME")]
     standby: String,
 }

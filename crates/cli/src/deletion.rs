@@ -6,6 +6,7 @@ use fanfare_node::{ReceiveEvent, proto::ObjectKey, receipt::Reason};
 
 use crate::{
     json::{Deleted, Deletion, Line},
+    printable::Printable,
     progress::Output,
 };
 
@@ -63,7 +64,7 @@ fn summary(
             .then(|| format!("removed {names} beneath {beneath} not at the sender"));
     };
     // It may name what has never been checked.
-    let why: String = why.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let why = Printable(why);
     Some(match extra {
         None => format!("warning: nothing is removed: {why}"),
         Some(extra) if deleted > 0 => {
@@ -95,15 +96,15 @@ mod tests {
         let refused = (Reason::DeleteUnsafe, "'a\x1b' is here".to_owned());
         assert_eq!(
             summary(&roots[..1], Some(1), 0, Some(&refused)).unwrap(),
-            "warning: 1 name beneath 'photos' not at the sender stays: 'a?' is here"
+            "warning: 1 name beneath 'photos' not at the sender stays: 'a\\u{1b}' is here"
         );
         assert_eq!(
             summary(&roots[..1], Some(9), 2, Some(&refused)).unwrap(),
-            "warning: 2 of 9 names beneath 'photos' removed: 'a?' is here"
+            "warning: 2 of 9 names beneath 'photos' removed: 'a\\u{1b}' is here"
         );
         assert_eq!(
             summary(&[], None, 0, Some(&refused)).unwrap(),
-            "warning: nothing is removed: 'a?' is here"
+            "warning: nothing is removed: 'a\\u{1b}' is here"
         );
     }
 }

@@ -109,7 +109,7 @@ fn write_file(stage: &Path) -> std::io::Result<PathBuf> {
 /// Multicast stays on the loopback interface, on a port that nobody has.
 fn free_group() -> Result<GroupSpec, Failure> {
     let no_port = |error: std::io::Error| {
-        let text = format!("port: the system gave none ({error}). Close some programs");
+        let text = format!("port ({error}): the system gave none. Close some programs");
         Failure::new(Exit::Resource, "socket.bind", text)
     };
     let port = UdpSocket::bind("127.0.0.1:0").and_then(|s| s.local_addr()).map_err(no_port)?.port();

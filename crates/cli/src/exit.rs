@@ -7,6 +7,8 @@ use fanfare_node::{
     proto::NodeId,
 };
 
+use crate::printable::Printable;
+
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -104,9 +106,7 @@ pub(crate) fn id_taken(
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // One line, whatever a path or the system's text contains.
-        let text: String =
-            self.text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-        write!(f, "error: {text}")
+        write!(f, "error: {}", Printable(&self.text))
     }
 }
 

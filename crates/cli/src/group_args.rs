@@ -1,13 +1,13 @@
 //! What `pub`, `sub` and `node` have in common: the group and its limits.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use clap::Args;
 use fanfare_node::{
     NodeBuilder,
-    group::{BodyError, Group, GroupError, GroupEvent, GroupOptions},
+    group::{BodyError, Damage, Group, GroupError, GroupEvent, GroupOptions},
     messaging::{Filter, Topic, TopicError, description::PRIORITY_MAX},
-    proto::{NodeId, SenderConfig, StorageError},
+    proto::{SenderConfig, StorageError},
 };
 
 use crate::{
@@ -21,28 +21,37 @@ use crate::{
 /// Groups for messages by default: next to those for files, which would take messages for files.
 pub(crate) const GROUP: &str = "239.255.42.2:6004";
 
+/// How values are written, at the end of the help.
+pub(crate) const NOTATION: &str = "RATE is in bits per second, such as 64k, 10M or 1G; SIZE in bytes, such as 1400, 64KiB or 1GiB; TIME \
+     such as 500ms, 30s, 2m, 1h or 7d.";
+
 /// Options of a member of a group.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Group")]
 pub(crate) struct MemberArgs {
-    /// Most that is sent, bits per second
+    /// Most that this node sends, of its own and of others' messages together
     #[arg(long, default_value = "10M", value_name = "RATE")]
     rate: String,
-    /// Most of it for repairing what others have published
+    /// Most of that with which it repairs what others have published
     #[arg(long, default_value = "250k", value_name = "RATE")]
     repair_rate: String,
-    /// Others' messages kept for repair, bytes
+    /// How much of others' messages it keeps, to repair it for who has lost it
     #[arg(long, default_value = "64MiB", value_name = "SIZE")]
     cache: String,
-    /// How long they are kept
+    /// How long it keeps them
     #[arg(long, default_value = "1h", value_name = "TIME")]
     keep: String,
-    /// Keep messages, this node's id and its numbers in this directory, over restarts and crashes
+    /// Keep them in this directory, with own messages and this node's id, over restarts and crashes
+    /// [default: in memory]
     #[arg(long, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
-    /// Longest message, bytes
+    /// Longest message that is published, or taken from others
     #[arg(long, default_value = "1GiB", value_name = "SIZE")]
     message_max: String,
+    /// Bytes of a message that one packet carries [default: 1400, less where the interface's packets are
+    /// shorter]
+    #[arg(long, value_name = "BYTES")]
+    segment: Option<String>,
 }
 
 impl MemberArgs {
@@ -80,8 +89,13 @@ impl MemberArgs {
         options.config.cache_bytes = units::bytes("cache", &self.cache)?;
         options.config.cache_age = units::time("keep", &self.keep)?;
         options.cache_dir.clone_from(&self.cache_dir);
-        let sender = SenderConfig { rate: units::rate(&self.rate)?, ..SenderConfig::default() };
-        Ok((net.builder()?.sender_config(sender), options))
+        let mut sender = SenderConfig { rate: units::rate(&self.rate)?, ..SenderConfig::default() };
+        let mut builder = net.builder()?;
+        match self.segment.as_deref().map(units::segment).transpose()? {
+            Some(given) => sender.segment_size = given,
+            None => builder = builder.shorten_segment(),
+        }
+        Ok((builder.sender_config(sender), options))
     }
 }
 
@@ -113,22 +127,43 @@ impl From<GroupError> for Failure {
         let code = match &error {
             GroupError::Publish(_) => "message.refused",
             GroupError::TooLarge { .. } => "message.too_large",
-            GroupError::NotDurable(_) | GroupError::Cache(..) => {
-                return Self::new(Exit::Resource, "cache.unwritten", error.to_string());
+            GroupError::NotDurable(why) => return unwritten(why),
+            GroupError::Cache(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
+                return unwritten("the disk is full");
             }
-            GroupError::Ended => return Self::new(Exit::Failed, "group.ended", error.to_string()),
+            GroupError::Cache(_, why) => return unwritten(why),
+            GroupError::Ended => {
+                let text = "group (left): this member has ended. Start it again";
+                return Self::new(Exit::Failed, "group.ended", text);
+            }
         };
         Self::usage(code, error.to_string())
     }
 }
 
+fn unwritten(why: &str) -> Failure {
+    let text = format!(
+        "cache ({why}): the message could not be written to the cache directory, and was not published. \
+         Make room there, and publish it again"
+    );
+    Failure::new(Exit::Resource, "cache.unwritten", text)
+}
+
 impl From<BodyError> for Failure {
     fn from(error: BodyError) -> Self {
-        let text = error.to_string();
         match error {
-            BodyError::TooLarge { .. } => Self::usage("message.too_large", text),
-            BodyError::Unreadable(_) => Self::usage("message.unreadable", text),
-            BodyError::Spool(_) => Self::new(Exit::Resource, "message.spool", text),
+            BodyError::TooLarge { .. } => Self::usage("message.too_large", error.to_string()),
+            BodyError::Unreadable(why) => {
+                let text = format!("message ({why}): cannot be read. Give another file");
+                Self::usage("message.unreadable", text)
+            }
+            BodyError::Spool(why) => {
+                let text = format!(
+                    "message ({why}): cannot be kept in the directory for temporary files. Make room \
+                     there, or set TMPDIR"
+                );
+                Self::new(Exit::Resource, "message.spool", text)
+            }
         }
     }
 }
@@ -147,16 +182,24 @@ pub(crate) fn show_start(group: &Group, what: &str, output: &Output) {
     output.text(&format!("{what} {}{on} as {}", group.address(), group.id()));
 }
 
+/// What an event says of another member.
+pub(crate) fn member_line(event: &GroupEvent) -> Option<Line> {
+    let (node, state) = match event {
+        GroupEvent::Joined { node } => (node, "joined"),
+        GroupEvent::Left { node } => (node, "left"),
+        GroupEvent::HearsUs { node, hears: true } => (node, "hears-us"),
+        GroupEvent::HearsUs { node, hears: false } => (node, "deaf-to-us"),
+        _ => return None,
+    };
+    Some(Line::Member(Member { id: node.0, state: state.to_owned() }))
+}
+
 /// What concerns everybody in a group; false for what does not.
 pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
-    let member = |node: &NodeId, state: &str| {
-        output.event(&Line::Member(Member { id: node.0, state: state.to_owned() }));
-    };
     match event {
-        GroupEvent::Joined { node } => member(node, "joined"),
-        GroupEvent::Left { node } => member(node, "left"),
-        GroupEvent::HearsUs { node, hears: true } => member(node, "hears-us"),
-        GroupEvent::HearsUs { node, hears: false } => member(node, "deaf-to-us"),
+        GroupEvent::Joined { .. } | GroupEvent::Left { .. } | GroupEvent::HearsUs { .. } => {
+            member_line(event).iter().for_each(|line| output.event(line));
+        }
         GroupEvent::Lost { key, reason } => {
             let reason = match reason {
                 StorageError::Refused => "refused",
@@ -175,15 +218,8 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
             "cache.unwritten",
             format!("cache directory: {why}; what comes now would not outlive a restart"),
         ),
-        GroupEvent::Damaged { messages, aside } => {
-            let aside = aside.as_ref().map_or_else(String::new, |path| {
-                format!("; its database could not be read and is now {}", path.display())
-            });
-            output.warn(
-                "cache.damaged",
-                format!("cache directory: {messages} messages are damaged and gone{aside}"),
-            );
-        }
+        GroupEvent::Durable { unkept } => output.warn("cache.written", durable(*unkept)),
+        GroupEvent::Damaged(damage) => output.warn("cache.damaged", damaged(damage)),
         GroupEvent::NodeIdTaken { id, own, other } => {
             output.warn("node_id.taken", id_taken(*id, *own, *other, None));
         }
@@ -200,4 +236,72 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
         }
     }
     true
+}
+
+fn durable(unkept: u64) -> String {
+    let meanwhile = match unkept {
+        0 => String::new(),
+        unkept => format!("; {unkept} messages that came meanwhile would not"),
+    };
+    format!("cache directory: what comes would outlive a restart again{meanwhile}")
+}
+
+/// What is gone, as far as it is known.
+fn damaged(damage: &Damage) -> String {
+    let Damage { database, aside, saved, lost, own, is_partial } = damage;
+    let mut gone = Vec::new();
+    if *lost > 0 || *own == 0 {
+        gone.push(format!("{lost} messages of others"));
+    }
+    if *own > 0 {
+        gone.push(format!("{own} of this node's own"));
+    }
+    let least = if *is_partial { "at least " } else { "" };
+    let mut text = match database {
+        Some(why) => format!("cache directory: its database is damaged ({why})"),
+        None => String::from("cache directory: messages in it are damaged"),
+    };
+    text += &match lost + own {
+        0 if *is_partial => String::from("; what is gone is not known"),
+        _ => format!("; {least}{} are gone", gone.join(" and ")),
+    };
+    if let Some(aside) = aside {
+        text += &format!(
+            ", {saved} of others are saved; this node begins a new life, and the damaged database is now {}",
+            aside.display()
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_is_said_with_what_is_not_known() {
+        let some = Damage { lost: 2, ..Damage::default() };
+        let own = Damage { own: 1, ..Damage::default() };
+        assert_eq!(
+            [damaged(&some), damaged(&own)],
+            [
+                "cache directory: messages in it are damaged; 2 messages of others are gone",
+                "cache directory: messages in it are damaged; 1 of this node's own are gone"
+            ]
+        );
+        let all = Damage {
+            database: Some("its checksums are wrong".into()),
+            aside: Some("/c/messages.redb.broken-1".into()),
+            saved: 999,
+            lost: 1,
+            own: 1,
+            is_partial: true,
+        };
+        assert_eq!(
+            damaged(&all),
+            "cache directory: its database is damaged (its checksums are wrong); at least 1 messages of \
+             others and 1 of this node's own are gone, 999 of others are saved; this node begins a new \
+             life, and the damaged database is now /c/messages.redb.broken-1"
+        );
+    }
 }

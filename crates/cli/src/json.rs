@@ -10,8 +10,8 @@ mod sending;
 
 pub(crate) use filling::hex;
 pub(crate) use messages::{
-    Broker, GatewayLine, Held, Lost, Member, MemberLine, MessageLine, Published, Sent, StatusLine,
-    Subscribed, Way, WayLine,
+    Broker, Cancelled, GatewayLine, Held, Lost, Member, MemberLine, Members, MessageLine,
+    Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine, tag_text,
 };
 pub(crate) use receiving::{
     Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object, Resumed, Sender,
@@ -55,6 +55,9 @@ pub(crate) enum Line {
     Broker(Broker),
     Gateway(GatewayLine),
     Subscribed(Subscribed),
+    Unsubscribed(Unsubscribed),
+    Cancelled(Cancelled),
+    Members(Members),
     Status(Box<StatusLine>),
     Reloaded(Reloaded),
     Warning(Message),
@@ -278,7 +281,8 @@ mod tests {
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion layers \
-                   published sent held message member lost broker gateway subscribed status";
+                   published sent held message member lost broker gateway subscribed unsubscribed cancelled \
+                   members status";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

@@ -6,7 +6,7 @@
 pub(crate) mod client;
 pub(crate) mod server;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 /// Longest message that passes through the socket: twice that in hexadecimal is one line.
 pub(crate) const MESSAGE_MAX: u64 = 16 << 20;
@@ -28,7 +28,7 @@ pub(crate) enum Request {
         priority: Option<u8>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expiry_ms: Option<u64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_tag")]
         tag: Option<u64>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         replace: bool,
@@ -55,12 +55,53 @@ pub(crate) enum Request {
         #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
         within: Option<String>,
     },
+    /// Ends a subscription of this connection.
+    Unsubscribe {
+        subscription: u32,
+        /// As above.
+        #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
+    },
+    /// Withdraws the node's own messages with this tag.
+    Cancel {
+        #[serde(deserialize_with = "tag")]
+        tag: u64,
+        /// As above.
+        #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
+    },
+    /// Who is in a group, and from now on who comes and goes.
+    Members {
+        /// As above.
+        #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
+    },
     /// How the node stands in a group.
     Status {
         /// As above.
         #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
         within: Option<String>,
     },
+}
+
+/// A tag: a number, or its digits where numbers have fewer bits than it.
+fn tag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a tag is a number below 2^64, or its digits as text")]
+    enum Tag {
+        Number(u64),
+        Digits(String),
+    }
+    let digits = match Tag::deserialize(deserializer)? {
+        Tag::Number(number) => return Ok(number),
+        Tag::Digits(digits) => digits,
+    };
+    let number = digits.parse().ok().filter(|_| digits.starts_with(|c: char| c.is_ascii_digit()));
+    number.ok_or_else(|| D::Error::custom(format!("tag '{digits}' has not the digits of a number")))
+}
+
+fn some_tag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    tag(deserializer).map(Some)
 }
 
 /// Bytes of hexadecimal digits.
@@ -83,10 +124,27 @@ mod tests {
         let document = include_str!("../../../docs/node.md");
         let examples: Vec<&str> =
             document.lines().filter(|line| line.starts_with("{\"do\":")).collect();
-        assert!(examples.len() >= 4);
+        assert!(examples.len() >= 9);
         for example in examples {
             let request: Request = serde_json::from_str(example).expect(example);
             assert_eq!(serde_json::to_string(&request).unwrap(), example);
+        }
+    }
+
+    #[test]
+    fn a_tag_is_a_number_or_its_digits() {
+        let tag = |value: &str| {
+            let request = format!(r#"{{"do":"cancel","tag":{value}}}"#);
+            match serde_json::from_str(&request) {
+                Ok(Request::Cancel { tag, .. }) => Some(tag),
+                _ => None,
+            }
+        };
+        let most = u64::MAX.to_string();
+        assert_eq!([tag("7"), tag("\"7\"")], [Some(7); 2]);
+        assert_eq!([tag(&most), tag(&format!("\"{most}\""))], [Some(u64::MAX); 2]);
+        for wrong in ["-1", "1.5", "\"\"", "\"+7\"", "\"x\"", "null", "18446744073709551616"] {
+            assert_eq!(tag(wrong), None, "{wrong}");
         }
     }
 

@@ -6,9 +6,10 @@
 //!   NATS; `gateway`: what gateways between groups have in common
 //! - `streams`, `streams_args`: several `send` at once, of one process
 //! - `config`: their options from a file, and again on SIGHUP
-//! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show
+//! - `net_args`, `layers_args`, `units`: what they read; `progress`, `json`: what they show;
+//!   `printable`: what others wrote
 //! - `plain_receivers`, `skipped`: what `send` warns of once; `overruns`: what `recv` does; `deletion`: what `recv` says it removed
-//! - `exit`, `interrupt`: how they end
+//! - `exit`, `interrupt`: how they end; `usage`: what clap refuses
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -35,6 +36,7 @@ mod member;
 mod net_args;
 mod overruns;
 mod plain_receivers;
+mod printable;
 mod progress;
 mod publish;
 mod recv;
@@ -47,6 +49,7 @@ mod streams;
 mod streams_args;
 mod subscribe;
 mod units;
+mod usage;
 
 use config::Refusal;
 use exit::{Exit, Failure};
@@ -122,17 +125,21 @@ fn main() -> ExitCode {
     .into()
 }
 
-/// Help and version are no errors; everything else is, in JSON too when it was asked for.
+/// Help and version are no errors; everything else is a line, in JSON too when it was asked for.
 fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
-    let _ = error.print();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _ = error.print();
         return Exit::Done.into();
     }
+    let failure = Failure::from(error);
+    match error.kind() {
+        // All that is missing is what there is.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => drop(error.print()),
+        _ => eprintln!("{failure}"),
+    }
     if args.iter().any(|arg| arg == "--json") {
-        // What is wrong, which may go on in a second line, and not how to use it.
-        let text = error.to_string();
-        let what: Vec<&str> = text.lines().map(str::trim).take_while(|l| !l.is_empty()).collect();
-        progress::print_line(&Line::Error(Line::message("usage", what.join(" "))).to_text());
+        let told = Line::message(failure.code, failure.to_string());
+        progress::print_line(&Line::Error(told).to_text());
         progress::print_line(&Line::early_result(Exit::Usage as u8).to_text());
     }
     Exit::Usage.into()

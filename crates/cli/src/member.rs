@@ -12,7 +12,7 @@ use fanfare_node::{GroupSpec, NodeBuilder, group::GroupOptions, messaging::Filte
 use crate::{
     config::{FileArgs, GatewaySettings, GroupSettings},
     exit::{Exit, Failure},
-    group_args::{self, GROUP, MemberArgs},
+    group_args::{self, GROUP, MemberArgs, NOTATION},
     json::{GatewayLine, Line, MemberLine, StatusLine, WayLine},
     local::{Request, client::Client},
     net_args::NetArgs,
@@ -24,17 +24,23 @@ const SOCKET: &str = "/run/fanfare/node.sock";
 
 /// Take part in a group for programs on this machine
 ///
-/// They publish and subscribe through a local socket: 'fanfare pub --via', 'fanfare sub --via', or a
-/// line of JSON for each request. Several groups, and gateways between them, are set in a file.
+/// It is there also while they are not: keeps and repairs what it hears. They publish and subscribe
+/// through a local socket, with 'fanfare pub --via', 'fanfare sub --via', or a line of JSON for each
+/// request. Several groups, and gateways between them, are set in a file (--config).
 #[derive(Debug, Args)]
-#[command(mut_arg("group", |group| group.default_value(GROUP).alias("address")), args_conflicts_with_subcommands = true)]
+#[command(
+    mut_arg("group", |group| group.default_value(GROUP).alias("address")),
+    mut_arg("config", |config| config.help("Take options from this file, too: what is given here wins")),
+    args_conflicts_with_subcommands = true,
+    after_long_help = NOTATION
+)]
 pub(crate) struct NodeArgs {
     #[command(subcommand)]
     command: Option<NodeCommand>,
-    /// The local socket
+    /// Where programs find it: a local socket, which it makes
     #[arg(long, default_value = SOCKET, value_name = "PATH")]
     socket: PathBuf,
-    /// Ask for messages of these topics, and keep them, also while no program wants them
+    /// Ask for what is lost of these topics, also while no program wants them; may be given several times
     #[arg(long = "topic", value_name = "PATTERN")]
     topics: Vec<String>,
     #[command(flatten)]
@@ -59,9 +65,11 @@ enum NodeCommand {
 }
 
 /// Show how a running node stands
+///
+/// Ends with 0 when it answers.
 #[derive(Debug, Args)]
 struct StatusArgs {
-    /// Its local socket
+    /// The node's local socket
     #[arg(long, default_value = SOCKET, value_name = "PATH")]
     socket: PathBuf,
     #[command(flatten)]
@@ -143,7 +151,7 @@ fn status(path: &Path, output: &Output) -> Result<Exit, Failure> {
             left.extend(status.groups.iter().skip(1).rev().cloned().map(Some));
         }
         if let Some(name) = &name {
-            output.data(&format!("group    {name}"));
+            show(output, &format!("group    {name}"));
         }
         show_status(status, output);
         for gateway in status.gateways.iter().filter(|gateway| !shown.contains(&gateway.groups)) {
@@ -161,17 +169,27 @@ fn status(path: &Path, output: &Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// A line for people, unless they want to know only whether it answers.
+fn show(output: &Output, text: &str) {
+    if !output.is_quiet() {
+        output.data(text);
+    }
+}
+
 fn show_gateway(gateway: &GatewayLine, output: &Output) {
-    output.data(&format!("gateway  {}; {} refused", gateway.groups.join(", "), gateway.refused));
+    show(output, &format!("gateway  {}; {} refused", gateway.groups.join(", "), gateway.refused));
     for line in &gateway.ways {
         let WayLine { from, to, way } = line;
-        output.data(&format!(
-            "         {from} to {to}: {} carried ({}), {} left to others, {} wait",
-            way.carried,
-            crate::units::size(way.bytes),
-            way.left,
-            way.waiting
-        ));
+        show(
+            output,
+            &format!(
+                "         {from} to {to}: {} carried ({}), {} left to others, {} wait",
+                way.carried,
+                crate::units::size(way.bytes),
+                way.left,
+                way.waiting
+            ),
+        );
     }
 }
 
@@ -181,22 +199,28 @@ fn show_status(status: &StatusLine, output: &Output) {
         _ => format!("{:08x}", member.id),
     };
     let members: Vec<String> = status.members.iter().map(names).collect();
-    output.data(&format!("node     {:08x}", status.node));
-    output.data(&format!("members  {}  {}", members.len(), members.join(" ")));
-    output.data(&format!("own      {} messages that it can repair", status.own));
+    show(output, &format!("node     {:08x}", status.node));
+    show(output, &format!("members  {}  {}", members.len(), members.join(" ")));
+    show(output, &format!("own      {} messages that it can repair", status.own));
     let kept = crate::units::size(status.kept_bytes);
-    output.data(&format!("kept     {} messages of others, {kept}", status.kept));
-    output.data(&format!(
-        "repairs  {} sent for others ({} sums), {} own sums ahead, {} asked for, {} heard, {} of use",
-        status.repairs_sent,
-        status.sums_sent,
-        status.ahead_sent,
-        status.answers_sent,
-        status.repairs_heard,
-        status.repairs_useful
-    ));
-    output.data(&format!(
-        "refused  {} frames, {} messages whose bytes were wrong, {} evicted, {} missed",
-        status.frames_refused, status.wrong, status.evicted, status.missed
-    ));
+    show(output, &format!("kept     {} messages of others, {kept}", status.kept));
+    show(
+        output,
+        &format!(
+            "repairs  {} sent for others ({} sums), {} own sums ahead, {} asked for, {} heard, {} of use",
+            status.repairs_sent,
+            status.sums_sent,
+            status.ahead_sent,
+            status.answers_sent,
+            status.repairs_heard,
+            status.repairs_useful
+        ),
+    );
+    show(
+        output,
+        &format!(
+            "refused  {} frames, {} messages whose bytes were wrong, {} evicted, {} missed",
+            status.frames_refused, status.wrong, status.evicted, status.missed
+        ),
+    );
 }

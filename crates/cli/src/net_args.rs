@@ -26,10 +26,10 @@ pub(crate) struct NetArgs {
     /// Hear this sender's address only (source-specific multicast)
     #[arg(long, value_name = "IP")]
     source: Option<String>,
-    /// Routers to pass, plus one
+    /// How far packets go: the routers that they may pass, plus one
     #[arg(long, default_value = "1", value_name = "N")]
     ttl: String,
-    /// Whether programs on this machine hear it
+    /// Whether programs on this machine hear what it sends
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     loopback: bool,
     /// Send each datagram with a call of its own
@@ -38,9 +38,6 @@ pub(crate) struct NetArgs {
     /// Number of this node in the session, 1 to 4294967294 [default: random]
     #[arg(long, value_name = "ID")]
     node_id: Option<String>,
-    /// Name of this node for people [default: the machine's]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
     /// Lose received datagrams with this probability
     #[arg(long, value_name = "P", hide = true)]
     test_drop: Option<f64>,
@@ -53,6 +50,21 @@ pub(crate) struct NetArgs {
     /// Instance id of the sender
     #[arg(long, value_name = "ID", hide = true)]
     instance_id: Option<u16>,
+}
+
+/// What a node is called in sessions of files; members of groups do not tell each other.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Network")]
+pub(crate) struct NameArgs {
+    /// Name of this node for people [default: the machine's]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+impl NameArgs {
+    pub(crate) fn get(&self) -> String {
+        self.name.clone().unwrap_or_else(machine_name)
+    }
 }
 
 impl NetArgs {
@@ -133,11 +145,6 @@ impl NetArgs {
                 format!("ttl ({}): not from 0 to 255. Give 1 for the link", self.ttl),
             )
         })
-    }
-
-    /// What this node is called.
-    pub(crate) fn name(&self) -> String {
-        self.name.clone().unwrap_or_else(machine_name)
     }
 
     pub(crate) fn matrix(&self) -> Matrix {

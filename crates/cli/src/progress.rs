@@ -11,6 +11,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::{
     exit::Failure,
     json::{Line, StreamLine},
+    printable::Printable,
 };
 
 /// Options of what is shown.
@@ -77,13 +78,18 @@ impl Output {
         self.args.json
     }
 
+    /// Nothing but errors is wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.args.quiet
+    }
+
     /// Prints `line` with `--json`, and shows the event with `-v`.
     pub(crate) fn event(&self, line: &Line) {
         if self.args.json {
             print_line(&self.line_text(line));
         }
         if self.verbose.load(Ordering::Relaxed) && !self.args.json {
-            self.bar.suspend(|| eprintln!("{}", self.line_text(line)));
+            self.bar.suspend(|| eprintln!("{}", Printable(&self.line_text(line))));
         }
     }
 
@@ -107,7 +113,7 @@ impl Output {
     pub(crate) fn text(&self, text: &str) {
         if !self.args.quiet {
             let stream = self.stream.as_ref().map_or_else(String::new, |name| format!("{name}: "));
-            self.bar.suspend(|| eprintln!("{stream}{text}"));
+            self.bar.suspend(|| eprintln!("{stream}{}", Printable(text)));
         }
     }
 
@@ -144,12 +150,12 @@ impl Output {
         }
         self.bar.set_length(total);
         self.bar.set_position(done);
-        self.bar.set_message(message);
+        self.bar.set_message(Printable(&message).to_string());
     }
 
     /// A bar whose end is not known yet.
     pub(crate) fn spin(&self, message: String) {
-        self.bar.set_message(message);
+        self.bar.set_message(Printable(&message).to_string());
         self.bar.tick();
     }
 

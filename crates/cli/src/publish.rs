@@ -18,7 +18,7 @@ use fanfare_node::{
 
 use crate::{
     exit::{Exit, Failure},
-    group_args::{self, GROUP, MemberArgs},
+    group_args::{self, GROUP, MemberArgs, NOTATION},
     interrupt,
     json::{Held, Line, Published, Sent, hex},
     local::{MESSAGE_MAX, Request, client::Client},
@@ -35,14 +35,21 @@ const ROLL: Duration = Duration::from_secs(2);
 
 /// Publish messages to a group
 ///
-/// It ends when all nodes that are heard and want them say that they hold them.
+/// It ends when all nodes that are heard and want them say that they hold them, after 2 s at the earliest.
 #[derive(Debug, Args)]
-#[command(mut_arg("group", |group| group.default_value(GROUP)))]
+#[command(
+    mut_arg("group", |group| group.default_value(GROUP)),
+    override_usage = "fanfare pub [OPTIONS] <TOPIC> <FILE>\n       \
+                      fanfare pub [OPTIONS] <TOPIC> --message <TEXT>\n       \
+                      fanfare pub --cancel <TAG> --via <SOCKET>",
+    after_long_help = NOTATION
+)]
 pub(crate) struct PubArgs {
-    /// What the message is about: levels parted by '/'
-    topic: String,
-    /// The message; '-' is standard input
-    #[arg(value_name = "FILE", required_unless_present = "message")]
+    /// What the message is about: levels parted by '/', such as convoy/2/position
+    #[arg(required_unless_present = "cancel")]
+    topic: Option<String>,
+    /// File with the message; '-' is standard input
+    #[arg(value_name = "FILE", required_unless_present_any = ["message", "cancel"])]
     file: Option<PathBuf>,
     /// This text instead of a file
     #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]
@@ -50,31 +57,37 @@ pub(crate) struct PubArgs {
     /// Each line is a message of its own
     #[arg(long, conflicts_with = "message")]
     lines: bool,
-    /// 0 to 10: the higher goes first and is kept longer
+    /// How much it matters, 0 to 10: the higher goes first and is kept longer
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(PRIORITY_MAX)))]
     priority: u8,
-    /// How long it is of use, from when a node first hears of it
+    /// After so long nobody is given it any more; each node counts from when it first hears of it
+    /// [default: it is of use for ever]
     #[arg(long, value_name = "TIME")]
     expiry: Option<String>,
-    /// A mark by which a later message can replace it
+    /// A number by which a later message can replace it (--replace), or it can be withdrawn (--cancel)
     #[arg(long, value_name = "N")]
     tag: Option<u64>,
     /// It takes the place of this node's earlier messages of the same topic and tag
     #[arg(long, requires = "tag")]
     replace: bool,
-    /// How long to wait, once all is sent, for all who want it to hold it
+    /// How long to wait, once all is sent, until all who want it say that they hold it
     #[arg(long, default_value = "10s", value_name = "TIME")]
     wait: String,
     /// End when all is sent: nobody needs to answer
     #[arg(long, conflicts_with = "wait")]
     one_way: bool,
-    /// Through the node at this socket, which keeps it, instead of taking part
+    /// Hand it to the 'fanfare node' on this machine whose --socket this is: it publishes and keeps it,
+    /// and this command ends at once
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["wait", "one_way", "stay", "lines", "group", "cache_dir"])]
     via: Option<PathBuf>,
-    /// In this group of that node, by its name [default: its first]
+    /// Which group of that node, by its name in the node's file [default: its first]
     #[arg(long, value_name = "NAME", requires = "via")]
     via_group: Option<String>,
-    /// Stay so long afterwards and repair what is asked for
+    /// Publish nothing, but withdraw all messages of that node with this tag: they are sent and
+    /// repaired no more; who has them keeps them
+    #[arg(long, value_name = "TAG", requires = "via", conflicts_with_all = ["topic", "file", "message", "tag", "replace", "expiry"])]
+    cancel: Option<u64>,
+    /// Stay for so long after that, and repair what is asked for
     #[arg(long, value_name = "TIME")]
     stay: Option<String>,
     #[command(flatten)]
@@ -109,13 +122,13 @@ impl PubArgs {
         };
         let options = Options {
             priority: self.priority,
-            expiry: time("expiry", &self.expiry)?,
+            expiry: self.expiry.as_deref().map(units::expiry).transpose()?,
             tag: self.tag,
             replaces: self.replace,
             ..Options::default()
         };
         Ok(Plan {
-            topic: group_args::topic(&self.topic)?,
+            topic: group_args::topic(self.topic.as_deref().unwrap_or_default())?,
             options,
             wait: units::time("wait", &self.wait)?,
             stay: time("stay", &self.stay)?.unwrap_or_default(),
@@ -131,7 +144,7 @@ impl PubArgs {
             (None, Some(path)) => open(path),
             (None, None) => Err(Failure::usage(
                 "message.missing",
-                "message (): there is none. Give a file, - or --message",
+                "message (none): is missing. Give a file, - or --message",
             )),
         }
     }
@@ -155,6 +168,9 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
 }
 
 fn publish(args: &PubArgs, output: &Output) -> Result<Exit, Failure> {
+    if let (Some(tag), Some(path)) = (args.cancel, &args.via) {
+        return cancel(tag, (path.as_path(), args.via_group.clone()), output);
+    }
     let plan = args.plan()?;
     let mut source = args.source()?;
     if let Some(path) = &args.via {
@@ -208,6 +224,22 @@ fn publish_via(
     output.event(&Client::connect(path)?.ask(&request)?);
     if output.is_json() {
         output.event(&Line::publish_result(Exit::Done as u8, (1, 0), body.len(), (0, Vec::new())));
+    }
+    Ok(Exit::Done)
+}
+
+fn cancel(
+    tag: u64,
+    (path, within): (&Path, Option<String>),
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let line = Client::connect(path)?.ask(&Request::Cancel { tag, within })?;
+    if let Line::Cancelled(cancelled) = &line {
+        output.text(&format!("{} messages with tag {tag} are withdrawn", cancelled.messages));
+    }
+    output.event(&line);
+    if output.is_json() {
+        output.event(&Line::early_result(Exit::Done as u8));
     }
     Ok(Exit::Done)
 }

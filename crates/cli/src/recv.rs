@@ -20,7 +20,7 @@ use crate::{
     exit::{Exit, Failure, id_taken, rejoined},
     interrupt,
     json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
-    net_args::{NetArgs, parse_node_id},
+    net_args::{NameArgs, NetArgs, parse_node_id},
     overruns::{self, Overruns},
     progress::{Output, OutputArgs},
     units,
@@ -82,6 +82,8 @@ pub(crate) struct RecvArgs {
     #[command(flatten)]
     net: NetArgs,
     #[command(flatten)]
+    name: NameArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -123,7 +125,7 @@ fn receive(args: &RecvArgs, output: &Output) -> Result<Exit, Failure> {
         dir: Some(args.dir.display().to_string()),
     }));
     let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
-    let (dir, name) = (args.dir.display(), args.net.name());
+    let (dir, name) = (args.dir.display(), args.name.get());
     output.text(&format!("receiving from {}{on} into {dir} as {name}", node.group()));
     watch(&node, &args.dir, output, Reload::new(&args.file));
     output.clear();
@@ -154,7 +156,7 @@ impl RecvArgs {
             self.timeout.as_deref().map(|text| units::time("timeout", text)).transpose()?;
         let from = self.from.as_deref().map(|id| parse_node_id("from", id)).transpose()?;
         Ok(ReceiveOptions {
-            name: self.net.name(),
+            name: self.name.get(),
             conflict: self.conflict(),
             create_dirs: self.create_dirs,
             discard_parts: self.discard_parts,

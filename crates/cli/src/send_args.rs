@@ -9,14 +9,17 @@ use fanfare_node::{
 };
 
 use crate::{
-    config::FileArgs, exit::Failure, layers_args::LayersArgs, net_args::NetArgs,
-    progress::OutputArgs, streams_args::StreamsArgs, units,
+    config::FileArgs,
+    exit::Failure,
+    layers_args::LayersArgs,
+    net_args::{NameArgs, NetArgs},
+    progress::OutputArgs,
+    streams_args::StreamsArgs,
+    units,
 };
 
 /// The most that a controller may try without being told: the fastest network that this is for.
 const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
-/// Shortest that holds the announcement of a file with a short name.
-const SEGMENT_MIN: u16 = 128;
 /// Repetitions of the last flush when nobody is asked: the GRTT is not known then, and the cautious
 /// first guess of it makes twenty of them take ten seconds.
 const ONE_WAY_FLUSHES: u32 = 5;
@@ -102,6 +105,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     pub(crate) net: NetArgs,
     #[command(flatten)]
+    pub(crate) name: NameArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -123,6 +128,10 @@ enum Cc {
 }
 
 impl Cc {
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
     /// What a sender without layers goes by.
     fn control(self) -> CongestionControl {
         match self {
@@ -186,7 +195,7 @@ impl SendArgs {
             carousel: self.carousel,
             sync: self.sync,
             slow: self.slow(rate)?,
-            name: self.net.name(),
+            name: self.name.get(),
         };
         Ok(SendPlan { options, congestion, rate, builder, layered })
     }
@@ -196,15 +205,21 @@ impl SendArgs {
         let rate = self.given_rate()?.or(self.streams.total()?);
         let cc = match self.cc {
             Some(cc) if (cc == Cc::Era) != over_layers => {
-                let text = "cc: era decides over layers, and nothing else does. Use --layers auto \
-                            and --cc era, or neither";
+                let text = format!(
+                    "cc ({}): era decides over layers, and nothing else does. Use --layers auto and \
+                     --cc era, or neither",
+                    cc.name()
+                );
                 return Err(Failure::usage("cc.invalid", text));
             }
             Some(Cc::Era) => Cc::Era,
             None if over_layers => Cc::Era,
             Some(cc) if self.one_way && cc != Cc::Fixed => {
-                let text = "cc: whatever decides the rate needs answers, and with --one-way there \
-                            are none. Use --cc fixed and --rate";
+                let text = format!(
+                    "cc ({}): what decides the rate needs answers, and with --one-way there are none. \
+                     Use --cc fixed and --rate",
+                    cc.name()
+                );
                 return Err(Failure::usage("cc.invalid", text));
             }
             Some(cc) => cc,
@@ -263,8 +278,9 @@ impl SendArgs {
                 let why = format!("nobody gets as much at a rate of {rate}. Give a lower one");
                 Err(wrong(&value, &why))
             }
-            (SlowPolicy::Evict | SlowPolicy::Tail, _) if self.one_way => {
-                Err(wrong("slow", "nobody is heard with --one-way. Leave one of them out"))
+            (policy @ (SlowPolicy::Evict | SlowPolicy::Tail), _) if self.one_way => {
+                let value = if policy == SlowPolicy::Tail { "slow (tail)" } else { "slow (evict)" };
+                Err(wrong(value, "nobody is heard with --one-way. Leave one of them out"))
             }
             (SlowPolicy::Keep, None) => Ok(Slow::Keep),
             (SlowPolicy::Tail, min_rate) => Ok(Slow::Tail { min_rate }),
@@ -276,17 +292,8 @@ impl SendArgs {
     }
 
     fn segment_size(&self) -> Result<u16, Failure> {
-        let Some(given) = &self.segment else { return Ok(SenderConfig::default().segment_size) };
-        match given.parse() {
-            // Whether it is too long, the link decides.
-            Ok(size) if size >= SEGMENT_MIN => Ok(size),
-            _ => {
-                let text = format!(
-                    "segment ({given}): not a size of at least {SEGMENT_MIN} bytes. Use 1400"
-                );
-                Err(Failure::usage("segment.invalid", text))
-            }
-        }
+        let given = self.segment.as_deref().map(units::segment).transpose()?;
+        Ok(given.unwrap_or(SenderConfig::default().segment_size))
     }
 
     fn fec_config(&self) -> Result<FecConfig, Failure> {

@@ -38,19 +38,16 @@ impl StreamsArgs {
     /// Refuses what is for streams where there are none, and what cannot be.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let (total, _) = (self.total()?, self.memory()?);
-        let alone = match (total, &self.memory) {
+        let (what, instead) = match (total, &self.memory) {
             _ if self.is_given() => return Ok(()),
-            (Some(_), _) => {
-                "total-rate: is shared by streams, and there are none. Use --rate, or \
-                             add --streams FILE"
-            }
-            (_, Some(_)) => {
-                "memory: is shared by streams, and there are none. Leave it out, or \
-                             add --streams FILE"
-            }
+            (Some(total), _) => (format!("total-rate ({total})"), "Use --rate"),
+            (_, Some(memory)) => (format!("memory ({memory})"), "Leave it out"),
             (None, None) => return Ok(()),
         };
-        Err(Failure::usage("streams.invalid", alone))
+        let text = format!(
+            "{what}: is shared by streams, and there are none. {instead}, or add --streams FILE"
+        );
+        Err(Failure::usage("streams.invalid", text))
     }
 
     /// What all send together.

@@ -14,11 +14,12 @@ use fanfare_node::{
 
 use crate::{
     exit::{Exit, Failure, directory_failure},
-    group_args::{self, GROUP, MemberArgs},
+    group_args::{self, GROUP, MemberArgs, NOTATION},
     interrupt,
-    json::{Line, MessageLine, hex},
+    json::{Line, MessageLine, hex, tag_text},
     local::{Request, client::Client},
     net_args::NetArgs,
+    printable::Printable,
     progress::{Output, OutputArgs},
     units,
 };
@@ -30,11 +31,17 @@ const SHOWN_MAX: u64 = 64 << 10;
 
 /// Subscribe to topics of a group
 ///
-/// Also without a matching message it keeps what it hears, and repairs it for others.
+/// Shows each message as a line, TOPIC CONTENT. While it runs it keeps what it hears, also what does not
+/// match, and repairs it for others.
 #[derive(Debug, Args)]
-#[command(mut_arg("group", |group| group.default_value(GROUP)))]
+#[command(
+    mut_arg("group", |group| group.default_value(GROUP)),
+    mut_arg("quiet", |quiet| quiet.help("Print nothing but messages and errors")),
+    after_long_help = NOTATION
+)]
 pub(crate) struct SubArgs {
-    /// Topics: '+' stands for one level, '#' for the rest
+    /// Topics: '+' stands for one level, '#' for the rest, so 'convoy/+/position', 'convoy/#', or '#'
+    /// for all
     #[arg(required = true, value_name = "PATTERN")]
     patterns: Vec<String>,
     /// Write each message to a file below this directory: TOPIC/PUBLISHER-INSTANCE-NUMBER
@@ -47,23 +54,23 @@ pub(crate) struct SubArgs {
     /// the latest of each publisher and topic
     #[arg(long, value_enum, default_value = "arrival")]
     order: Order,
-    /// Do not ask for what is lost
+    /// Do not ask for what is lost: take what comes
     #[arg(long)]
     unreliable: bool,
-    /// Neither ask nor wait for what has not come so long after it was first heard of
+    /// Give up a message that has not come whole so long after it was first heard of
     #[arg(long, value_name = "TIME")]
     deadline: Option<String>,
     /// Only messages of at least this priority, 0 to 10
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(PRIORITY_MAX)))]
     priority: u8,
-    /// Which earlier messages: so many of each publisher, those of the last 10m, 'none', or 'all' that
-    /// anybody still has
+    /// Which earlier messages are wanted: so many of each publisher (10), those of a time (10m), 'none',
+    /// or 'all' that anybody still has
     #[arg(long, default_value = "all", value_name = "N|TIME")]
     history: String,
-    /// Through the node at this socket instead of taking part
+    /// Ask the 'fanfare node' on this machine whose --socket this is, instead of taking part
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["out", "group", "cache_dir"])]
     via: Option<PathBuf>,
-    /// In this group of that node, by its name [default: its first]
+    /// Which group of that node, by its name in the node's file [default: its first]
     #[arg(long, value_name = "NAME", requires = "via")]
     via_group: Option<String>,
     /// End after so many messages
@@ -93,7 +100,8 @@ pub(crate) fn subscription_of(request: Request) -> Result<(String, Subscription)
     let Request::Subscribe { filter, order, history, priority, deadline_ms, unreliable, .. } =
         request
     else {
-        return Err(Failure::usage("request.invalid", "request: is no subscription"));
+        let text = "request (another): is no subscription. Write \"do\":\"subscribe\"";
+        return Err(Failure::usage("request.invalid", text));
     };
     let order = order.unwrap_or_else(|| "arrival".to_owned());
     let ordering = Order::from_str(&order, false).map_err(|_| {
@@ -179,7 +187,8 @@ impl SubArgs {
 
 fn history(text: &str) -> Result<History, Failure> {
     // A number alone counts messages; a time has its unit.
-    let time = || units::time("history", text).ok().filter(|_| text.ends_with(['s', 'm', 'h']));
+    let time =
+        || units::time("history", text).ok().filter(|_| text.ends_with(['s', 'm', 'h', 'd']));
     match (text, text.parse()) {
         ("all", _) => Ok(History::All),
         ("none", _) => Ok(History::Last(0)),
@@ -307,7 +316,7 @@ impl Taking<'_> {
             (None, Some(text)) => format!("{} {text}", line.topic),
             (None, None) => format!("{} ({})", line.topic, units::size(line.size)),
         };
-        self.output.data(&shown);
+        self.output.data(&Printable(&shown).to_string());
         self.output.event(&Line::Message(line));
     }
 
@@ -366,6 +375,7 @@ pub(crate) fn message_line(message: &Message, max: u64, path: Option<String>) ->
         size: message.body.len(),
         priority: options.priority,
         tag: options.tag,
+        tag_text: options.tag.and_then(tag_text),
         text: text.filter(|_| shown),
         hex: hex.filter(|_| shown),
         path,
@@ -382,10 +392,10 @@ mod tests {
         assert_eq!(read("10"), Some(History::Last(10)));
         assert_eq!(read("none"), Some(History::Last(0)));
         assert_eq!(read("all"), Some(History::All));
-        for (text, seconds) in [("10s", 10), ("10m", 600), ("1.5h", 5400)] {
+        for (text, seconds) in [("10s", 10), ("10m", 600), ("1.5h", 5400), ("10d", 864_000)] {
             assert_eq!(read(text), Some(History::Since(Duration::from_secs(seconds))), "{text}");
         }
-        for text in ["", "-1", "65536", "1.5", "10d", "-10m", "m", "some"] {
+        for text in ["", "-1", "65536", "1.5", "10w", "-10m", "m", "some"] {
             let failure = history(text).expect_err(text);
             assert!(failure.text.contains("a time such as 10m"), "{failure}");
         }

@@ -6,6 +6,9 @@ use fanfare_node::proto::Bitrate;
 
 use crate::exit::Failure;
 
+/// Shortest that holds the announcement of a file with a short name.
+const SEGMENT_MIN: u16 = 128;
+
 /// Reads `64k`, `10M`, `1.5G` or plain bits per second.
 pub(crate) fn rate(text: &str) -> Result<Bitrate, Failure> {
     rate_of("rate", text)
@@ -33,10 +36,10 @@ pub(crate) fn rate_of(what: &str, text: &str) -> Result<Bitrate, Failure> {
     }
 }
 
-/// Reads `500ms`, `30s`, `2m`, `1h` or plain seconds.
-pub(crate) fn time(what: &'static str, text: &str) -> Result<Duration, Failure> {
+/// Reads `500ms`, `30s`, `2m`, `1h`, `7d` or plain seconds.
+pub(crate) fn time(what: &str, text: &str) -> Result<Duration, Failure> {
     let wrong = || {
-        let text = format!("{what} ({text}): not a time. Write it as 500ms, 30s, 2m or 1h");
+        let text = format!("{what} ({text}): not a time. Write it as 500ms, 30s, 2m, 1h or 7d");
         Failure::usage("time.invalid", text)
     };
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -45,10 +48,37 @@ pub(crate) fn time(what: &'static str, text: &str) -> Result<Duration, Failure> 
         "" | "s" => 1.0,
         "m" => 60.0,
         "h" => 3600.0,
+        "d" => 86_400.0,
         _ => return Err(wrong()),
     };
     let seconds = decimal(&text[..split]).ok_or_else(wrong)? * factor;
     Duration::try_from_secs_f64(seconds).ok().filter(|d| d.as_secs() < 1 << 32).ok_or_else(wrong)
+}
+
+/// How long a message is of use: some time at least.
+pub(crate) fn expiry(text: &str) -> Result<Duration, Failure> {
+    let expiry = time("expiry", text)?;
+    if expiry.as_millis() == 0 {
+        return Err(no_expiry(text));
+    }
+    Ok(expiry)
+}
+
+/// Of a message that would be of no use to anybody.
+pub(crate) fn no_expiry(given: &str) -> Failure {
+    let text = format!(
+        "expiry ({given}): nobody would be given the message. Leave it out, or give some time"
+    );
+    Failure::usage("time.invalid", text)
+}
+
+/// Reads a size of segments; whether it is too long, the link decides.
+pub(crate) fn segment(text: &str) -> Result<u16, Failure> {
+    text.parse().ok().filter(|size| *size >= SEGMENT_MIN).ok_or_else(|| {
+        let text =
+            format!("segment ({text}): not a size of at least {SEGMENT_MIN} bytes. Use 1400");
+        Failure::usage("segment.invalid", text)
+    })
 }
 
 /// Reads `1400`, `64KiB`, `1.5MiB`, `1GiB`.
@@ -125,8 +155,27 @@ mod tests {
         assert_eq!(time("wait", "500ms").unwrap(), Duration::from_millis(500));
         assert_eq!(time("wait", "2m").unwrap(), Duration::from_secs(120));
         assert_eq!(time("wait", "1.5").unwrap(), Duration::from_millis(1500));
-        for text in ["", "-1s", "5 s", "3d", "s", "1,5s", "99999999999999h"] {
+        assert_eq!(time("keep", "10d").unwrap(), Duration::from_secs(864_000));
+        for text in ["", "-1s", "5 s", "3w", "s", "1,5s", "99999999999999h"] {
             assert!(time("wait", text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_of_use_for_some_time() {
+        assert_eq!(expiry("1d").unwrap(), Duration::from_secs(86_400));
+        for text in ["0", "0s", "0.0h", "0.5ms"] {
+            assert!(
+                expiry(text).unwrap_err().text.starts_with(&format!("expiry ({text}): nobody"))
+            );
+        }
+    }
+
+    #[test]
+    fn segments_have_room_for_a_name() {
+        assert_eq!(segment("1400").unwrap(), 1400);
+        for text in ["127", "0", "-1", "1KiB", "65536", ""] {
+            assert!(segment(text).unwrap_err().text.contains("at least 128"), "{text}");
         }
     }
 

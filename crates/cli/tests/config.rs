@@ -79,17 +79,15 @@ fn all_mistakes_of_a_file_are_told_at_once_with_their_lines() {
         "error: unknown key 'min_rte' at F:7, did you mean 'min-rate'?",
         "error: min-rate (20M) at F:10: nobody gets as much at a rate of 10.0 Mbit/s. Give a lower one",
         "error: key (min_rate) at F:11: means 'min-rate', as one above does. Leave one out",
-        "error: wait (-5s) at F:12: not a time. Write it as 500ms, 30s, 2m or 1h",
+        "error: wait (-5s) at F:12: not a time. Write it as 500ms, 30s, 2m, 1h or 7d",
         "error: fec (200:100) at F:13: k+parity = 300 > 255 for GF(2^8). Use --fec-id 2 or at most \
          255",
-        "error: carousel (-1) at F:14: not a value that it takes (-1 is not in 0..=4294967295). See \
-         --help",
+        "error: carousel (-1) at F:14: is not from 0 to 4294967295. Give such a number",
         "error: key (timeout) at F:15: is an option of recv. Put it below [recv]",
         "error: cc (nrom) at F:16: not known. Use one of: auto, norm, ecn, loss-tolerant, fixed, era",
-        "error: count (many) at F:19: not a value that it takes (invalid digit found in string). \
-         See --help",
+        "error: count (many) at F:19: is no number. Give one",
         "error: timeout (array) at F:20: must be text or a number. Put text in quotes",
-        "error: keep at F:21: cannot be beside overwrite. Leave one of them out",
+        "error: keep (beside overwrite) at F:21: the two exclude each other. Leave one out",
         "error: node id (0) at F:23: not a number from 1 to 4294967294. Give one, or none",
         "error: loopback (1) at F:24: must be true or false",
     ];

@@ -154,12 +154,12 @@ fn mistakes_are_told_before_a_gateway_joins() {
         (&["--to", &to, "--to", &to], "is given twice", "group.same"),
         (
             &["--to", &to, "--to", other, "--to-ttl=1", "--to-ttl=2", "--to-ttl=3"],
-            "to-ttl: is given 3 times, --to 2",
+            "to-ttl (3 times): --to is given 2 times",
             "to.unpaired",
         ),
         (
             &["--to", &to, "--to", other, "--cache-dir=/tmp/x", "--to-cache-dir=/tmp/y"],
-            "1 of 2 are there",
+            "to cache dir (1): --cache-dir is for one group, and there are 2 others",
             "cache.one_sided",
         ),
     ];

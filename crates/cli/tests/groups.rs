@@ -1,5 +1,7 @@
 //! Messages from one process to others over loopback multicast.
 
+use std::process::{Command, Stdio};
+
 use crate::support::{Running, Stage, assert_same};
 
 fn sub(stage: &Stage, args: &[&str]) -> Running {
@@ -161,13 +163,67 @@ fn mistakes_are_told_before_anything_is_sent() {
         assert!(ended.error().contains(expected), "{}", ended.error());
         assert!(ended.all("start").is_empty());
     }
+    let no_time = stage.start("pub", &["a", "-m", "x", "--expiry", "0s"]).end().expect(2);
+    assert!(no_time.error().starts_with("error: expiry (0s): nobody would be given"));
     // What clap itself refuses.
-    for args in [
-        &["pub", "a"][..],
-        &["sub", "a", "--priority", "11"],
-        &["pub", "a", "-m", "x", "--replace"],
+    for (args, expected) in [
+        (&["pub", "a"][..], "error: arguments (<FILE>): are missing. See fanfare pub --help"),
+        (
+            &["sub", "a", "--priority", "11"],
+            "error: priority (11): is not from 0 to 10. Give such a number",
+        ),
+        (
+            &["pub", "a", "-m", "x", "--replace"],
+            "error: arguments (--tag <N>): are missing. See fanfare pub --help",
+        ),
+        (
+            &["sub", "a", "--name", "x"],
+            "error: option (--name): is not known. See fanfare sub --help",
+        ),
     ] {
-        stage.start(args[0], &args[1..]).end().expect(2);
+        let ended = stage.start(args[0], &args[1..]).end().expect(2);
+        assert_eq!((ended.error().as_str(), ended.stderr.lines().count()), (expected, 1));
+    }
+}
+
+#[test]
+fn a_message_moves_no_cursor_and_takes_no_second_line_on_a_terminal() {
+    let stage = Stage::new();
+    let net = ["--group", &stage.group, "--interface", "127.0.0.1"];
+    let args = [&["sub", "a/#", "--count", "1", "--quiet"][..], &net].concat();
+    let terminal = Command::new(env!("CARGO_BIN_EXE_fanfare"))
+        .args(&args)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let text = "hello\nbank/transfer 1000000\u{1b}]0;owned\u{7}";
+    let mut program = sub(&stage, &["a/#", "--count", "1"]);
+    stage.start("pub", &["a/b", "--message", text, "--stay", "1s"]).end().expect(0);
+    assert_eq!(program.wait_for("message")["text"], text, "as it is for programs");
+    let shown = terminal.wait_with_output().unwrap();
+    assert_eq!(
+        String::from_utf8(shown.stdout).unwrap(),
+        "a/b hello\\nbank/transfer 1000000\\u{1b}]0;owned\\u{7}\n"
+    );
+}
+
+#[test]
+fn a_segment_may_be_given_as_far_as_the_links_packets_take_it() {
+    let stage = Stage::new();
+    let short = sub(&stage, &["a", "--count", "1", "--segment", "500"]);
+    let file = text(&stage.file("f", 20_000));
+    stage.start("pub", &["a", &file, "--segment", "300"]).end().expect(0);
+    short.end().expect(0);
+    for (size, why) in [
+        ("127", "error: segment (127): not a size of at least 128 bytes"),
+        (
+            "65500",
+            "error: segment (65500): with its headers longer than the link's packets of 65536",
+        ),
+        ("9000", "error: segment (9000): receivers take at most 8192 bytes"),
+    ] {
+        let refused = stage.start("sub", &["a", "--segment", size]).end().expect(2);
+        assert!(refused.error().starts_with(why), "{}", refused.error());
     }
 }
 

@@ -10,12 +10,12 @@ use std::{
 use crate::support::{Running, Stage};
 use serde_json::Value;
 
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
 /// A node with a durable cache that keeps everything.
-fn node(stage: &Stage) -> (Running, Value) {
+pub(crate) fn node(stage: &Stage) -> (Running, Value) {
     let (socket, cache) = (text(&stage.path("socket")), text(&stage.path("cache")));
     let args = ["--socket", &socket, "--cache-dir", &cache, "--topic", "#"];
     let mut node = stage.start("node", &args);
@@ -24,12 +24,12 @@ fn node(stage: &Stage) -> (Running, Value) {
     (node, start)
 }
 
-fn run(args: &[&str]) -> Running {
+pub(crate) fn run(args: &[&str]) -> Running {
     let args: Vec<&std::ffi::OsStr> = args.iter().map(std::ffi::OsStr::new).collect();
     Running::start(&[&args[..], &["--json".as_ref()]].concat(), None)
 }
 
-fn texts(values: &[&Value]) -> Vec<String> {
+pub(crate) fn texts(values: &[&Value]) -> Vec<String> {
     let mut texts: Vec<String> =
         values.iter().map(|value| value["text"].as_str().unwrap().to_owned()).collect();
     texts.sort();
@@ -146,7 +146,7 @@ fn nothing_that_was_said_to_be_published_is_lost_by_kills_between_writes() {
     assert!(numbers.is_sorted() && numbers.len() == count, "a number stands for one message");
 }
 
-fn connect(stage: &Stage) -> BufReader<UnixStream> {
+pub(crate) fn connect(stage: &Stage) -> BufReader<UnixStream> {
     let path = stage.path("socket");
     let begun = std::time::Instant::now();
     loop {
@@ -158,7 +158,7 @@ fn connect(stage: &Stage) -> BufReader<UnixStream> {
     }
 }
 
-fn answer(client: &mut BufReader<UnixStream>) -> Value {
+pub(crate) fn answer(client: &mut BufReader<UnixStream>) -> Value {
     let mut line = String::new();
     client.read_line(&mut line).unwrap();
     serde_json::from_str(&line).expect(&line)
@@ -170,9 +170,7 @@ fn a_cache_that_cannot_be_read_is_put_aside_and_the_node_goes_on() {
     std::fs::create_dir_all(stage.path("cache")).unwrap();
     stage.file("cache/messages.redb", 100_000);
     let (mut broken, _) = node(&stage);
-    let warning = broken.wait_for("warning");
-    assert_eq!(warning["code"], "cache.damaged");
-    assert!(warning["message"].as_str().unwrap().contains("messages.redb.broken-"));
+    assert!(broken.wait_for_warning("cache.damaged").contains("messages.redb.broken-"));
     let socket = text(&stage.path("socket"));
     run(&["pub", "a", "--message", "x", "--via", &socket]).end().expect(0);
 }
@@ -205,11 +203,31 @@ fn what_a_client_asks_wrongly_is_told_and_the_connection_stands() {
     let (_node, _) = node(&stage);
     let mut client = connect(&stage);
     for (request, expected) in [
-        ("nonsense", "error: request: expected"),
-        (r#"{"do":"fly"}"#, "error: request: unknown variant `fly`"),
+        ("nonsense", "error: request (nonsense): expected"),
+        (r#"{"do":"fly"}"#, "error: request ({\"do\":\"fly\"}): unknown variant `fly`"),
         (r#"{"do":"publish","topic":"a/+","text":"x"}"#, "error: topic (a/+): has a wildcard"),
-        (r#"{"do":"publish","topic":"a"}"#, "error: message: has not one of text and hex"),
-        (r#"{"do":"publish","topic":"a","hex":"0"}"#, "error: hex: has no even number"),
+        (
+            r#"{"do":"publish","topic":"a"}"#,
+            "error: message (neither text nor hex): has not one content",
+        ),
+        (
+            r#"{"do":"publish","topic":"a","text":"x","hex":"00"}"#,
+            "error: message (text and hex): has",
+        ),
+        (
+            r#"{"do":"publish","topic":"a","text":"x","replace":true}"#,
+            "error: replace (true): there is no tag by which it replaces. Give a tag, too",
+        ),
+        (
+            r#"{"do":"publish","topic":"a","text":"x","expiry_ms":0}"#,
+            "error: expiry (0 ms): nobody would be given the message",
+        ),
+        (r#"{"do":"unsubscribe","subscription":7}"#, "error: subscription (7): is none of this"),
+        (
+            r#"{"do":"cancel","tag":"x"}"#,
+            "error: request ({\"do\":\"cancel\",\"tag\":\"x\"}): tag 'x'",
+        ),
+        (r#"{"do":"publish","topic":"a","hex":"0"}"#, "error: hex (0): has no even number"),
         (
             r#"{"do":"publish","topic":"a","text":"","priority":11}"#,
             "error: priority (11): is above 10",

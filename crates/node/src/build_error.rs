@@ -46,7 +46,9 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NothingToDo => write!(f, "node: neither sends nor receives. Ask for one"),
+            Self::NothingToDo => {
+                write!(f, "node (nothing to do): neither sends nor receives. Ask for one")
+            }
             Self::Open(error) => error.fmt(f),
             Self::Directory(error) => error.fmt(f),
             Self::Enqueue(error) => error.fmt(f),
@@ -62,7 +64,7 @@ impl fmt::Display for BuildError {
             }
             Self::System(error) => write!(
                 f,
-                "system: gave no thread or descriptor ({error}). Check the limits of this user"
+                "system ({error}): gave no thread or descriptor. Check the limits of this user"
             ),
         }
     }

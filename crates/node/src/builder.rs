@@ -41,6 +41,17 @@ pub(crate) const EVENTS: usize = 4096;
 /// Shortest segment that is worth having; it holds the announcement of a file.
 const SEGMENT_MIN: u32 = 128;
 
+/// Whether a segment follows the link's packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// It is as configured, or refused.
+    Given,
+    /// It may be shorter.
+    Shorter,
+    /// It may be longer, too.
+    Any,
+}
+
 /// Says what a [`Node`] is to do and where. Begin with [`Node::builder`].
 #[derive(Debug)]
 pub struct NodeBuilder {
@@ -55,7 +66,9 @@ pub struct NodeBuilder {
     receive: Option<(PathBuf, ReceiveOptions)>,
     pub(crate) test_drop: f64,
     pub(crate) seed: Option<u64>,
-    fit_segment: bool,
+    fit: Fit,
+    /// Bytes of other headers beside those of a message.
+    pub(crate) beside: u16,
     /// It is one of several that share.
     stream: Option<Stream>,
 }
@@ -74,7 +87,8 @@ impl NodeBuilder {
             receive: None,
             test_drop: 0.0,
             seed: None,
-            fit_segment: false,
+            fit: Fit::Given,
+            beside: 0,
             stream: None,
         }
     }
@@ -165,7 +179,15 @@ impl NodeBuilder {
     /// to be passed.
     #[must_use]
     pub fn fit_segment(mut self) -> Self {
-        self.fit_segment = true;
+        self.fit = Fit::Any;
+        self
+    }
+
+    /// Take a shorter segment than configured where the link's packets ask for it, instead of refusing:
+    /// for groups, whose other members may be on links with shorter packets than this one's.
+    #[must_use]
+    pub fn shorten_segment(mut self) -> Self {
+        self.fit = Fit::Shorter;
         self
     }
 
@@ -214,9 +236,9 @@ impl NodeBuilder {
     #[must_use]
     pub fn memory_least(&self) -> usize {
         let config = &self.sender;
-        let longest = match self.fit_segment {
-            true => config.segment_size.max(ReceiverConfig::default().segment_size_max),
-            false => config.segment_size,
+        let longest = match self.fit {
+            Fit::Any => config.segment_size.max(ReceiverConfig::default().segment_size_max),
+            Fit::Given | Fit::Shorter => config.segment_size,
         };
         WINDOW + block_bytes(longest, config.fec.source)
     }
@@ -265,20 +287,23 @@ impl NodeBuilder {
         }
         let interface = choose_interface(group, self.interface.as_deref())?;
         let segment = self.sender.segment_size;
-        let max = segment::longest(&interface, group);
-        if u32::from(segment) > max && !(self.fit_segment && max >= SEGMENT_MIN) {
+        let max = segment::longest(&interface, group).saturating_sub(u32::from(self.beside));
+        if u32::from(segment) > max && !(self.fit != Fit::Given && max >= SEGMENT_MIN) {
             return Err(BuildError::SegmentTooLong { segment, mtu: interface.mtu, max });
         }
         let max = ReceiverConfig::default().segment_size_max;
         if segment > max { Err(BuildError::SegmentRefused { segment, max }) } else { Ok(()) }
     }
 
-    fn choose_segment(&mut self, endpoint: &Endpoint) {
-        if let Some(interface) = endpoint.interface().filter(|_| self.fit_segment) {
-            let (wanted, ttl) = (self.sender.segment_size, self.endpoint.ttl);
-            let group = endpoint.group().ip();
-            self.sender.segment_size = segment::fitting(wanted, interface, group, ttl);
-        }
+    pub(crate) fn choose_segment(&mut self, endpoint: &Endpoint) {
+        let Some(interface) = endpoint.interface() else { return };
+        let (wanted, ttl) = (self.sender.segment_size, self.endpoint.ttl);
+        let group = endpoint.group().ip();
+        self.sender.segment_size = match self.fit {
+            Fit::Given => wanted,
+            Fit::Shorter => segment::shortened(wanted, interface, group, self.beside),
+            Fit::Any => segment::fitting(wanted, interface, group, ttl),
+        };
     }
 
     pub(crate) fn session_config(&mut self) -> SessionConfig {

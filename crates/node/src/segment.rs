@@ -20,15 +20,22 @@ pub(crate) fn longest(interface: &Interface, group: IpAddr) -> u32 {
     interface.mtu.saturating_sub(ip_header + udp_header + HEADER_MAX as u32)
 }
 
+/// The segment to take instead of `wanted` where the link's packets are too short for that, with `beside`
+/// bytes of other headers.
+pub(crate) fn shortened(wanted: u16, interface: &Interface, group: IpAddr, beside: u16) -> u16 {
+    let most = longest(interface, group).saturating_sub(u32::from(beside));
+    wanted.min(u16::try_from(most).unwrap_or(u16::MAX))
+}
+
 /// The segment to take instead of `wanted`: shorter where the link's packets are, and where they are
 /// longer as long as they and all receivers take it. Beyond a router (`ttl` above 1) packets may be
 /// shorter again, and on the loopback interface there is nothing to be saved.
 pub(crate) fn fitting(wanted: u16, interface: &Interface, group: IpAddr, ttl: u8) -> u16 {
-    let most = u16::try_from(longest(interface, group)).unwrap_or(u16::MAX);
     let is_jumbo = interface.mtu > ETHERNET_MTU && !interface.loopback && ttl <= 1;
     if !is_jumbo {
-        return wanted.min(most);
+        return shortened(wanted, interface, group, 0);
     }
+    let most = u16::try_from(longest(interface, group)).unwrap_or(u16::MAX);
     let most = most.min(ReceiverConfig::default().segment_size_max);
     wanted.max(most / ALIGNMENT * ALIGNMENT).min(most)
 }
@@ -49,5 +56,12 @@ mod tests {
         assert_eq!((fit(1500, false, 1), fit(1280, false, 1)), (1400, 1212));
         assert_eq!((fit(9000, false, 1), fit(4000, false, 0)), (8192, 3904));
         assert_eq!((fit(9000, false, 2), fit(65_536, true, 1)), (1400, 1400));
+    }
+
+    #[test]
+    fn in_groups_a_segment_is_never_longer_than_asked_for_and_leaves_room_for_what_passes_it_on() {
+        let group = IpAddr::from([239, 255, 42, 2]);
+        let fit = |mtu| shortened(1400, &interface(mtu, false), group, 22);
+        assert_eq!([1280, 1420, 1500, 9000].map(fit), [1190, 1330, 1400, 1400]);
     }
 }

@@ -14,7 +14,7 @@ use super::POLL;
 use crate::{
     exit::{Exit, Failure},
     gateway,
-    group_args::{self, GROUP, MemberArgs},
+    group_args::{self, GROUP, MemberArgs, NOTATION},
     interrupt,
     json::{Line, Way},
     net_args::NetArgs,
@@ -28,12 +28,12 @@ const OTHERS_MAX: usize = 15;
 
 /// Between groups: what is published in one comes to the others, once
 ///
-/// Several gateways may join the same groups, and groups may be in a ring: a message says where it was
-/// published first, and goes to no group that has it. Of several gateways one carries, the others stand
-/// by. What was published before the gateway came, and is still held, crosses too. With several --to,
+/// It takes part in --group and in each --to. Several such gateways may join the same groups, and groups
+/// may be in a ring: a message says where it was published first, and goes to no group that has it. Of
+/// several gateways one carries, the others stand by. What was published before the gateway came, and is still held, crosses too. With several --to,
 /// options that begin with to- or back- are given once for all, or as often as --to, in its order.
 #[derive(Debug, Args)]
-#[command(mut_arg("group", |group| group.default_value(GROUP)))]
+#[command(mut_arg("group", |group| group.default_value(GROUP)), after_long_help = NOTATION)]
 pub(crate) struct GroupArgs {
     /// Another group and its port; may be given several times
     #[arg(long, required = true, value_name = "GROUP:PORT")]
@@ -47,26 +47,27 @@ pub(crate) struct GroupArgs {
     /// What --cache-dir is for the other group, one for each --to
     #[arg(long, value_name = "DIR", requires = "cache_dir")]
     to_cache_dir: Vec<PathBuf>,
-    /// Topics that go to the other groups; without --back also those that come from there; all without it
+    /// Topics that go from --group to the other groups, and without --back come from there, too
+    /// [default: all]
     #[arg(long = "topic", value_name = "PATTERN")]
     topics: Vec<String>,
-    /// Topics that come from the other groups, and go from one of them to another
+    /// Topics that come from the other groups, and go from one of them to another [default: as --topic]
     #[arg(long = "back", value_name = "PATTERN", conflicts_with = "one_way")]
     back: Vec<String>,
     /// Nothing comes from the other groups
     #[arg(long)]
     one_way: bool,
-    /// Most that goes to the other group, bits per second
+    /// Most that goes to the other group
     #[arg(long, default_value = gateway::RATE, value_name = "RATE")]
     to_rate: Vec<String>,
-    /// Most that comes from the other group, bits per second
+    /// Most that comes from the other group
     #[arg(long, default_value = gateway::RATE, value_name = "RATE")]
     back_rate: Vec<String>,
-    /// How long to leave a message to another gateway, while that carries; longer than a message takes
-    /// through a group
+    /// Where several gateways join the same groups: how long to leave a message to another one; longer
+    /// than a message takes through a group
     #[arg(long, default_value = gateway::STANDBY, value_name = "TIME")]
     standby: String,
-    /// How long to learn first what the groups already have
+    /// How long to listen at first, so that nothing crosses that the groups already have
     #[arg(long, default_value = gateway::LEARN, value_name = "TIME")]
     learn: String,
     #[command(flatten)]
@@ -81,8 +82,10 @@ impl GroupArgs {
     /// The other groups' networks.
     fn there(&self) -> Result<Vec<NetArgs>, Failure> {
         if self.to.len() > OTHERS_MAX {
-            let text =
-                format!("to: more than {OTHERS_MAX} groups. Join some of them by another gateway");
+            let text = format!(
+                "to ({} groups): more than {OTHERS_MAX}. Join some of them by another gateway",
+                self.to.len()
+            );
             return Err(Failure::usage("group.many", text));
         }
         let mut all = vec![self.net.clone()];
@@ -119,7 +122,7 @@ impl GroupArgs {
             count => {
                 let groups = self.to.len();
                 let text = format!(
-                    "{option}: is given {count} times, --to {groups}. Give it once, or as often as --to"
+                    "{option} ({count} times): --to is given {groups} times. Give it once, or as often"
                 );
                 Err(Failure::usage("to.unpaired", text))
             }
@@ -161,8 +164,8 @@ impl GroupArgs {
         let given = others.len();
         if own.is_some() && given != self.to.len() {
             let text = format!(
-                "cache dir: is that of one group. Give --to-cache-dir for each --to, too; {given} of {} \
-                 are there",
+                "to cache dir ({given}): --cache-dir is for one group, and there are {} others. Give \
+                 --to-cache-dir for each --to",
                 self.to.len()
             );
             return Err(Failure::usage("cache.one_sided", text));

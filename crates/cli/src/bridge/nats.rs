@@ -12,7 +12,7 @@ use fanfare_node::{group::GroupEvent, messaging::Filter};
 use super::{POLL, Times, nats_login::LoginArgs};
 use crate::{
     exit::{Exit, Failure},
-    group_args::{self, GROUP, MemberArgs},
+    group_args::{self, GROUP, MemberArgs, NOTATION},
     interrupt,
     json::{Broker, Line},
     net_args::NetArgs,
@@ -30,7 +30,7 @@ const DURABLE_MAX: usize = 200;
 /// also not by other bridges. Where two bridges join the same group and the same NATS, give one of
 /// them --standby, or both the same --stream.
 #[derive(Debug, Args)]
-#[command(mut_arg("group", |group| group.default_value(GROUP)))]
+#[command(mut_arg("group", |group| group.default_value(GROUP)), after_long_help = NOTATION)]
 pub(crate) struct NatsArgs {
     /// Topics that go to NATS; without --subject their subjects come from there, too
     #[arg(long = "topic", value_name = "PATTERN", required_unless_present = "subjects")]
@@ -56,7 +56,7 @@ pub(crate) struct NatsArgs {
     /// Name of this NATS in the group; bridges to one NATS must agree
     #[arg(long, default_value = "nats", value_name = "NAME")]
     system: String,
-    /// How long what comes from NATS is of use in the group
+    /// After so long nobody in the group is given what came from NATS any more
     #[arg(long, default_value = "1h", value_name = "TIME")]
     expiry: String,
     /// Messages that may wait for NATS; then the oldest give way
@@ -96,7 +96,7 @@ impl NatsArgs {
             stream: self.stream_options(&site)?,
             site,
             system: name("system", &self.system)?,
-            expiry: units::time("expiry", &self.expiry)?,
+            expiry: units::expiry(&self.expiry)?,
             window,
             standby,
             queue: (self.queue, usize::try_from(queue_bytes).unwrap_or(usize::MAX)),
@@ -111,7 +111,8 @@ impl NatsArgs {
         let mut patterns =
             patterns.collect::<Result<Vec<_>, _>>().map_err(|error| subject_failure(&error))?;
         if self.one_way && !filters.is_empty() && !patterns.is_empty() {
-            let text = "one way: --topic goes to NATS, and --subject comes from it. Leave one out";
+            let text = "one-way (with --topic and --subject): the one goes to NATS, the other comes \
+                        from it. Leave one out";
             return Err(Failure::usage("subject.invalid", text));
         }
         if patterns.is_empty() && !self.one_way {

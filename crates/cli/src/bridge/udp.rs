@@ -11,7 +11,7 @@ use fanfare_node::{
 use super::{POLL, Times};
 use crate::{
     exit::{Exit, Failure},
-    group_args::{self, GROUP, MemberArgs},
+    group_args::{self, GROUP, MemberArgs, NOTATION},
     interrupt,
     json::Line,
     net_args::NetArgs,
@@ -27,7 +27,7 @@ const DATAGRAM_MAX: u64 = 65_507;
 /// Each content crosses once within --window. Where two bridges join the same networks, give one of
 /// them --standby: it carries only what the other does not.
 #[derive(Debug, Args)]
-#[command(mut_arg("group", |group| group.default_value(GROUP)))]
+#[command(mut_arg("group", |group| group.default_value(GROUP)), after_long_help = NOTATION)]
 pub(crate) struct UdpArgs {
     /// The plain multicast group
     #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "preset")]
@@ -44,7 +44,7 @@ pub(crate) struct UdpArgs {
     /// Routers that datagrams may pass on the plain side, plus one
     #[arg(long, default_value_t = 1, value_name = "N")]
     udp_ttl: u8,
-    /// How long a datagram is of use in the group
+    /// After so long nobody in the group is given a datagram any more
     #[arg(long, default_value = "60s", value_name = "TIME")]
     expiry: String,
     /// Longest datagram that crosses, bytes
@@ -103,7 +103,7 @@ impl UdpArgs {
             interface: self.udp_interface.clone().or_else(|| self.net.interface()),
             ttl: self.udp_ttl,
             topic: group_args::topic(&topic)?,
-            expiry: units::time("expiry", &self.expiry)?,
+            expiry: units::expiry(&self.expiry)?,
             datagram_max: datagram_max as usize,
             window,
             standby,

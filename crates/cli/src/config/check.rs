@@ -11,7 +11,7 @@ use crate::{
     progress::{Output, OutputArgs},
 };
 
-/// Configuration files of send and recv
+/// Configuration files of send, recv and node
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]

@@ -164,6 +164,8 @@ fn tables_of<'t, 'd>(
 fn note_strangers(own: &DeTable<'_>, reader: &Reader<'_>, page: &Page<'_>) {
     for (key, _) in in_order(own) {
         match find(&reader.command, key.get_ref()) {
+            // The group's own.
+            None if key.get_ref() == "name" => {}
             None => note_unknown(key, options_of(&reader.command).map(key_of), page),
             Some(arg) if OF_ALL.contains(&arg.get_id().as_str()) => {
                 let what = format!("key ({})", key.get_ref());

@@ -110,7 +110,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Cli, Refusal> {
 pub(crate) fn node_groups(file: &Path) -> Result<Vec<(Option<String>, NodeArgs)>, Vec<Failure>> {
     let words = ["fanfare", "node"].map(OsString::from).to_vec();
     let line = CommandLine { words, table: Table::Node, file: file.to_owned(), given: Vec::new() };
-    let refused = |error: &clap::Error| vec![Failure::usage("config.invalid", error.to_string())];
+    let refused = |error: &clap::Error| vec![Failure::from(error)];
     let Contents { settings, tables } = line.read_file().map_err(|(failures, _)| failures)?;
     let (groups, _) = tables.complete(&line).map_err(|refusal| match refusal {
         Refusal::Line(error) => refused(&error),

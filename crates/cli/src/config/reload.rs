@@ -147,10 +147,8 @@ impl CommandLine {
     /// The options of the command line and of these settings.
     fn args<A: Live>(&self, settings: &[Setting]) -> Result<A, Failure> {
         let refused = |why: &str| Failure::usage("config.invalid", why.to_owned());
-        let cli = Cli::try_parse_from(self.with(settings)).map_err(|error| {
-            let text = error.to_string();
-            refused(text.lines().next().unwrap_or_default().trim_start_matches("error: "))
-        })?;
+        let cli = Cli::try_parse_from(self.with(settings))
+            .map_err(|error| refused(&Failure::from(&error).text))?;
         A::of(cli.command).ok_or_else(|| refused("another command"))
     }
 }

@@ -39,7 +39,8 @@ struct StreamTable {
 /// The command that the command line and its file of streams make together.
 pub(super) fn parse(line: &CommandLine, output: OutputArgs) -> Result<Cli, Refusal> {
     if line.given.iter().any(|id| id == "paths") {
-        let text = "paths: each stream has its own in the file. Leave them out on the command line";
+        let text =
+            "paths (on the command line): each stream has its own in the file. Leave them out";
         let failure = Failure::usage("streams.invalid", text);
         return Err(Refusal::File(vec![failure], output));
     }

@@ -6,10 +6,7 @@
 
 use std::ffi::OsString;
 
-use clap::{
-    Parser,
-    error::{ContextKind, ContextValue, ErrorKind},
-};
+use clap::Parser;
 
 use super::{
     options::{Table, options_of},
@@ -50,7 +47,7 @@ fn attempt(table: Table, settings: &[&Setting]) -> Result<(), Failure> {
         places.push("-".into());
     }
     let words = words.chain(options).chain(["--".into()]).chain(places);
-    match Cli::try_parse_from(words).map_err(|error| failure_of(&error))?.command {
+    match Cli::try_parse_from(words).map_err(|error| Failure::from(&error))?.command {
         Command::Send(args) => args.plan().map(drop),
         Command::Recv(args) => args.plan().map(drop),
         Command::Node(args) => args.plan().map(drop),
@@ -100,39 +97,4 @@ pub(super) fn note_at(at: usize, value: &str, failure: &Failure, page: &Page<'_>
         None => text.split_at(text.find(':').unwrap_or(text.len())),
     };
     page.note(at, what, why);
-}
-
-/// What clap refuses, in our words.
-fn failure_of(error: &clap::Error) -> Failure {
-    let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => text.clone(),
-        Some(ContextValue::Strings(list)) => list.join(", "),
-        _ => String::new(),
-    };
-    // `--slow <SLOW>`.
-    let option = |text: String| {
-        let name = text.trim_start_matches('-');
-        name.split([' ', '=']).next().unwrap_or_default().to_owned()
-    };
-    let (what, value) =
-        (option(context(ContextKind::InvalidArg)), context(ContextKind::InvalidValue));
-    let text = match error.kind() {
-        ErrorKind::ArgumentConflict => {
-            let other = option(context(ContextKind::PriorArg));
-            format!("{what}: cannot be beside {other}. Leave one of them out")
-        }
-        ErrorKind::InvalidValue if !value.is_empty() => {
-            let known = context(ContextKind::ValidValue);
-            format!("{what} ({value}): not known. Use one of: {known}")
-        }
-        ErrorKind::ValueValidation => {
-            let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-            format!("{what} ({value}): not a value that it takes ({why}). See --help")
-        }
-        _ => {
-            let text = error.to_string();
-            text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
-        }
-    };
-    Failure::usage("usage", text)
 }

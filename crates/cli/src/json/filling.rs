@@ -10,8 +10,8 @@ use fanfare_node::{
 };
 
 use super::{
-    File, GatewayLine, Line, MemberLine, Message, OutcomeLine, Progress, ReceiptLine, Receiver,
-    Reported, ResultLine, SlowLine, StatusLine, Way, WayLine,
+    File, GatewayLine, Line, MemberLine, Members, Message, OutcomeLine, Progress, ReceiptLine,
+    Receiver, Reported, ResultLine, SlowLine, StatusLine, Way, WayLine,
 };
 
 impl Line {
@@ -209,11 +209,9 @@ impl Line {
         status: &GroupStatus,
         (groups, gateways): (Vec<String>, Vec<GatewayLine>),
     ) -> Self {
-        let member =
-            |(id, hears_us): &(NodeId, Option<bool>)| MemberLine { id: id.0, hears_us: *hears_us };
         Self::Status(Box::new(StatusLine {
             node: status.node.0,
-            members: status.members.iter().map(member).collect(),
+            members: members(status),
             own: status.own,
             kept: status.kept.0,
             kept_bytes: status.kept.1,
@@ -234,6 +232,10 @@ impl Line {
         }))
     }
 
+    pub(crate) fn members(status: &GroupStatus) -> Self {
+        Self::Members(Members { members: members(status) })
+    }
+
     pub(crate) fn early_result(exit: u8) -> Self {
         Self::Result(Box::new(ResultLine::Early { ok: exit == 0, exit }))
     }
@@ -243,6 +245,13 @@ impl Line {
         // Plain data with string keys: it always can be written.
         serde_json::to_string(self).unwrap_or_default()
     }
+}
+
+/// Those whom a node has heard of late.
+fn members(status: &GroupStatus) -> Vec<MemberLine> {
+    let line =
+        |(id, hears_us): &(NodeId, Option<bool>)| MemberLine { id: id.0, hears_us: *hears_us };
+    status.members.iter().map(line).collect()
 }
 
 fn outcomes(report: &SendReport) -> Vec<OutcomeLine> {

@@ -43,6 +43,9 @@ pub(crate) struct MessageLine {
     pub(crate) priority: u8,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tag: Option<u64>,
+    /// The same in digits, where not every reader's numbers are exact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tag_text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,6 +138,35 @@ pub(crate) struct Broker {
 pub(crate) struct Subscribed {
     pub(crate) filter: String,
     pub(crate) subscription: u32,
+}
+
+/// It has ended a subscription.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Unsubscribed {
+    pub(crate) subscription: u32,
+}
+
+/// Messages of the node were withdrawn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cancelled {
+    pub(crate) tag: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tag_text: Option<String>,
+    pub(crate) messages: u64,
+}
+
+/// Those who are there; who comes and goes is told from now on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Members {
+    pub(crate) members: Vec<MemberLine>,
+}
+
+/// Digits of a tag that a double does not hold exactly, as JavaScript reads numbers (IEEE 754: 53 bits).
+pub(crate) fn tag_text(tag: u64) -> Option<String> {
+    (tag >> 53 > 0).then(|| tag.to_string())
 }
 
 /// How a node stands.

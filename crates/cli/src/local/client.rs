@@ -87,8 +87,8 @@ impl Client {
         match self.lines.recv_timeout(ANSWER) {
             Ok(Line::Error(error)) => {
                 let text = error.message.trim_start_matches("error: ").to_owned();
-                let disk = error.code.starts_with("cache.") || error.code == "socket.full";
-                let exit = if disk { Exit::Resource } else { Exit::Usage };
+                let full = error.code.starts_with("cache.") || error.code.ends_with(".full");
+                let exit = if full { Exit::Resource } else { Exit::Usage };
                 Err(Failure::new(exit, "node.refused", text))
             }
             Ok(line) => Ok(line),

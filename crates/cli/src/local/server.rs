@@ -1,4 +1,8 @@
 //! The socket at the node: a thread for each client, one that hands out what comes.
+//!
+//! `members`: who is told who comes and goes
+
+mod members;
 
 use std::{
     collections::BTreeMap,
@@ -28,14 +32,21 @@ use super::{LINE_MAX, MESSAGE_MAX, Request, unhex};
 use crate::{
     exit::{Exit, Failure},
     group_args,
-    json::{GatewayLine, Line, Published, StreamLine, Subscribed},
+    json::{
+        Cancelled, GatewayLine, Line, Published, StreamLine, Subscribed, Unsubscribed, tag_text,
+    },
     subscribe::{self, message_line},
+    units,
 };
 
 /// Clients at once.
 const CLIENTS_MAX: usize = 256;
 /// Lines that wait for a client; one that is slower is let go.
 const LINES_MAX: usize = 1024;
+/// Subscriptions of a client: each is asked of every message.
+const SUBSCRIPTIONS_MAX: usize = 1024;
+/// Of a request that is wrong, as much is told again.
+const QUOTED_MAX: usize = 60;
 /// Its user and its group may speak to the node.
 const MODE: u32 = 0o660;
 
@@ -82,6 +93,8 @@ pub(crate) struct Server {
     groups: Vec<Served>,
     /// Held while one is added: its first messages may come before its number is known.
     subscribers: Mutex<Subscribers>,
+    /// Who wants to know who comes and goes in a group, each once.
+    watchers: Mutex<Vec<(usize, Arc<Client>)>>,
     /// What the node's gateways have carried, as far as they have said.
     gateways: Mutex<Vec<GatewayLine>>,
     clients: AtomicUsize,
@@ -94,6 +107,7 @@ impl Server {
         let server = Arc::new(Self {
             groups,
             subscribers: Mutex::default(),
+            watchers: Mutex::default(),
             gateways: Mutex::default(),
             clients: AtomicUsize::new(0),
         });
@@ -152,6 +166,7 @@ impl Server {
             // When the node has ended, so have its subscriptions.
             let _ = self.groups[place].group.unsubscribe(id);
         }
+        self.stop_watching(&client);
         drop(client);
         let _ = writer.join();
     }
@@ -167,13 +182,16 @@ impl Server {
         subscriptions: &mut Vec<Key>,
     ) -> Result<Option<String>, Failure> {
         let request = serde_json::from_str(request).map_err(|error| {
-            let text = format!("request: {error}. See docs/node.md");
+            let text = format!("request ({}): {error}. See docs/node.md", quoted(request));
             Failure::usage("request.invalid", text)
         })?;
         match request {
             Request::Publish { .. } => self.publish(request).map(Some),
             Request::Subscribe { ref within, .. } => {
                 let place = self.place(within.as_deref())?;
+                if subscriptions.len() >= SUBSCRIPTIONS_MAX {
+                    return Err(too_many_subscriptions());
+                }
                 let (filter, subscription) = subscribe::subscription_of(request)?;
                 let mut subscribers = self.subscribers();
                 let id = self.taken(place, self.groups[place].group.subscribe(subscription))?;
@@ -182,6 +200,17 @@ impl Server {
                 // Before its first message: that waits for the lock.
                 let told = Line::Subscribed(Subscribed { filter, subscription: id.0 });
                 client.tell(self.text(place, &told));
+                Ok(None)
+            }
+            Request::Unsubscribe { subscription, within } => {
+                let key = (self.place(within.as_deref())?, SubscriptionId(subscription));
+                self.unsubscribe(key, subscriptions).map(Some)
+            }
+            Request::Cancel { tag, within } => {
+                self.cancel(self.place(within.as_deref())?, tag).map(Some)
+            }
+            Request::Members { within } => {
+                self.watch(self.place(within.as_deref())?, client)?;
                 Ok(None)
             }
             Request::Status { within } => self.status(self.place(within.as_deref())?).map(Some),
@@ -232,6 +261,27 @@ impl Server {
         ))
     }
 
+    fn unsubscribe(&self, key: Key, subscriptions: &mut Vec<Key>) -> Result<String, Failure> {
+        let (place, id) = key;
+        let Some(at) = subscriptions.iter().position(|own| *own == key) else {
+            let text = format!(
+                "subscription ({}): is none of this connection. Give the number that the answer had",
+                id.0
+            );
+            return Err(Failure::usage("request.invalid", text));
+        };
+        subscriptions.swap_remove(at);
+        self.subscribers().remove(&key);
+        self.taken(place, self.groups[place].group.unsubscribe(id))?;
+        Ok(self.text(place, &Line::Unsubscribed(Unsubscribed { subscription: id.0 })))
+    }
+
+    fn cancel(&self, place: usize, tag: u64) -> Result<String, Failure> {
+        let messages = self.taken(place, self.groups[place].group.cancel(tag))? as u64;
+        let line = Line::Cancelled(Cancelled { tag, tag_text: tag_text(tag), messages });
+        Ok(self.text(place, &line))
+    }
+
     /// What one of the node's gateways has carried by now.
     pub(crate) fn set_gateway(&self, line: &GatewayLine) {
         let mut gateways = self.gateways.lock().unwrap_or_else(PoisonError::into_inner);
@@ -264,16 +314,25 @@ impl Server {
         let bytes = match (text, hex) {
             (Some(text), None) => text.into_bytes(),
             (None, Some(hex)) => unhex(&hex).ok_or_else(|| {
-                Failure::usage(
-                    "request.invalid",
-                    "hex: has no even number of hexadecimal digits. Write two for each byte",
-                )
+                let text = format!(
+                    "hex ({}): has no even number of hexadecimal digits. Write two for each byte",
+                    quoted(&hex)
+                );
+                Failure::usage("request.invalid", text)
             })?,
-            _ => {
-                let text = "message: has not one of text and hex. Give one";
+            (text, _) => {
+                let given = if text.is_some() { "text and hex" } else { "neither text nor hex" };
+                let text = format!("message ({given}): has not one content. Give one of the two");
                 return Err(Failure::usage("request.invalid", text));
             }
         };
+        if expiry_ms == Some(0) {
+            return Err(units::no_expiry("0 ms"));
+        }
+        if replace && tag.is_none() {
+            let text = "replace (true): there is no tag by which it replaces. Give a tag, too";
+            return Err(Failure::usage("request.invalid", text));
+        }
         let options = Options {
             priority: group_args::priority(priority.unwrap_or(PRIORITY_DEFAULT))?,
             expiry: expiry_ms.map(Duration::from_millis),
@@ -351,6 +410,22 @@ fn write_lines(mut stream: UnixStream, lines: &Receiver<String>) {
         if writeln!(stream, "{line}").is_err() {
             return;
         }
+    }
+}
+
+fn too_many_subscriptions() -> Failure {
+    let text = format!(
+        "subscriptions ({SUBSCRIPTIONS_MAX}): a connection has no more. End some, or use patterns that match \
+         more"
+    );
+    Failure::new(Exit::Resource, "subscriptions.full", text)
+}
+
+/// The beginning of what a client wrote.
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

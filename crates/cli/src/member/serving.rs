@@ -80,7 +80,7 @@ pub(super) fn serve(args: &NodeArgs, output: &Output) -> Result<Exit, Failure> {
     result?;
     drop(members);
     if !interrupt::is_asked() {
-        let text = "node: all its groups have ended. Start it again";
+        let text = "node (all groups): have ended. Start it again";
         return Err(Failure::new(Exit::Failed, "group.ended", text));
     }
     if output.is_json() {
@@ -188,6 +188,7 @@ fn follow(place: usize, events: &Receiver<GroupEvent>, server: &Server, output: 
             // What says that there is room for more: to clients only what they asked for is said.
             GroupEvent::Sent { key } => output.event(&Line::Sent(Sent { id: key.object.0 })),
             event => {
+                server.tell_members(place, &event);
                 group_args::show(&event, output);
             }
         }

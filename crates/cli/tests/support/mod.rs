@@ -239,6 +239,17 @@ impl Running {
         }
     }
 
+    /// What the first warning of this code says; it may have come before what was waited for.
+    pub(crate) fn wait_for_warning(&mut self, code: &str) -> String {
+        let is_meant = |value: &Value| value["event"] == "warning" && value["code"] == code;
+        loop {
+            if let Some(warning) = self.seen.iter().find(|value| is_meant(value)) {
+                return warning["message"].as_str().unwrap().to_owned();
+            }
+            self.wait_for("warning");
+        }
+    }
+
     /// The next progress that says at least `bytes` of `field`.
     pub(crate) fn wait_for_progress(&mut self, field: &str, bytes: u64) {
         while self.wait_for("progress")[field].as_u64().unwrap() < bytes {}

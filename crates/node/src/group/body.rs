@@ -114,7 +114,7 @@ impl Body {
 
     /// The same in a file of the durable cache, if it is long, and that file's name.
     pub(crate) fn kept_in(self, files: &Files) -> io::Result<(Self, Option<String>)> {
-        if self.bytes().is_some() {
+        if self.size <= MEMORY_MAX {
             return Ok((self, None));
         }
         let (mut file, name) = files.create()?;

@@ -61,10 +61,8 @@ type Parted = (Option<Durable>, Option<(Identity, Kept)>, Vec<GroupEvent>);
 /// What writes, what was there, and what the application should know of that.
 fn parted(opened: Option<Opened>) -> Parted {
     let Some(opened) = opened else { return (None, None, Vec::new()) };
-    let Opened { keeper, files, identity, kept, quarantined: aside } = opened;
-    let messages = kept.damaged;
-    let damaged = messages > 0 || aside.is_some();
-    let news = damaged.then_some(GroupEvent::Damaged { messages, aside });
+    let Opened { keeper, files, identity, kept, damage } = opened;
+    let news = damage.map(GroupEvent::Damaged);
     (Some(Durable { keeper, files }), Some((identity, kept)), news.into_iter().collect())
 }
 
@@ -74,8 +72,10 @@ impl NodeBuilder {
     /// # Errors
     /// What this machine refuses: interface, sockets, threads.
     pub fn join(mut self, options: GroupOptions) -> Result<Group, BuildError> {
+        self.beside = REPAIR_HEADER;
         self.check()?;
         let endpoint = self.open_endpoint(true)?;
+        self.choose_segment(&endpoint);
         let seed = self.seed.unwrap_or_else(random);
         let (clock, waker) = (Clock::start(), Waker::new()?);
         let opened = self.open_cache(&options, &waker)?;

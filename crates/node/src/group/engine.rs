@@ -150,6 +150,14 @@ impl GroupEngine {
         }
     }
 
+    /// Whether another's message has the bytes that it should have.
+    fn on_verdict(&mut self, now: Time, key: ObjectKey, right: bool) {
+        if !right {
+            self.store.on_wrong(key);
+        }
+        self.node.verdict(now, key, right, &mut self.store);
+    }
+
     fn on_event(
         &mut self,
         now: Time,
@@ -168,7 +176,7 @@ impl GroupEngine {
                 let verdict = content
                     .map_or(Some(false), |content| self.checker.check(key, (content, size), hash));
                 if let Some(right) = verdict {
-                    self.node.verdict(now, key, right, &mut self.store);
+                    self.on_verdict(now, key, right);
                 }
             }
             Event::Whole { key, size } => self.on_whole(key, size),
@@ -284,15 +292,15 @@ impl Engine for GroupEngine {
 
     fn react(&mut self, now: Time, endpoint: &mut Endpoint, outbox: &mut Outbox<GroupEvent>) {
         while let Some((key, right)) = self.checker.poll() {
-            self.node.verdict(now, key, right, &mut self.store);
+            self.on_verdict(now, key, right);
         }
         while let Some(event) = self.node.poll_event() {
             self.on_event(now, event, endpoint, outbox);
         }
         self.publish_waiting(now);
         outbox.push_all(self.news.drain(..));
-        while let Some(why) = self.store.trouble() {
-            outbox.push(GroupEvent::NotDurable { why });
+        while let Some(event) = self.store.poll_news() {
+            outbox.push(event);
         }
     }
 

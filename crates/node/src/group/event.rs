@@ -1,11 +1,11 @@
 //! What a member of a group tells its application, and what it has come to.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::net::SocketAddr;
 
 use fanfare_group::{Description, GroupStats, Standing, SubscriptionId};
 use fanfare_proto::{Duration, NodeId, ObjectKey, Stats, StorageError};
 
-use super::body::Body;
+use super::{body::Body, keeper::Damage};
 use crate::driver::Trouble;
 
 /// A message for a subscription.
@@ -38,9 +38,10 @@ pub enum GroupEvent {
     Lost { key: ObjectKey, reason: StorageError },
     /// What is kept does not outlive the process, and why.
     NotDurable { why: String },
-    /// Of what an earlier life had kept, so many messages are not what they were, and are gone; a
-    /// database that could not be read at all is now in this file.
-    Damaged { messages: u64, aside: Option<PathBuf> },
+    /// It outlives the process again; so many messages that came meanwhile do not.
+    Durable { unkept: u64 },
+    /// Of what an earlier life had kept, something is not what it was.
+    Damaged(Damage),
     /// A node of the group was heard.
     Joined { node: NodeId },
     /// It was not heard for long.

@@ -34,7 +34,7 @@ use fanfare_group::{Options, PublishError, Subscription, SubscriptionId, Topic};
 use fanfare_proto::{NodeId, ObjectKey};
 use fanfare_udp::Interface;
 pub use inbox::Inbox;
-pub use keeper::CacheError;
+pub use keeper::{CacheError, Damage};
 
 use crate::node::Stopper;
 use engine::{Command, Publication};

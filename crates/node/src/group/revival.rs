@@ -45,6 +45,7 @@ fn revive_own(
             record.size == 0 || content.hash().is_ok_and(|hash| hash == record.hash)
         });
         let Some(content) = content else {
+            store.on_own_damaged();
             store.remove(key);
             continue;
         };

@@ -6,13 +6,17 @@ use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Storage, StorageError};
 
 use super::{
     body::{Content, MEMORY_MAX},
-    keeper::{Files, Keeper, Record, now},
+    event::GroupEvent,
+    keeper::{Damage, Files, Keeper, News, Record, is_full, now},
 };
 use crate::source::unnamed_file;
 
 /// Objects under way at once besides what the cache keeps, in the largest message's size: each may
 /// take its whole size before it is whole and can give way.
 const UNDER_WAY: u64 = 4;
+/// Bytes of long messages in memory, where the disk has no room for their files: as much as a cache
+/// holds by default.
+const RESERVE: u64 = 64 << 20;
 
 #[derive(Debug)]
 struct Stored {
@@ -21,6 +25,16 @@ struct Stored {
     counted: u64,
     /// Of its file in the durable cache.
     file: Option<String>,
+    /// It is long, and in memory.
+    is_spare: bool,
+    /// It was whole in an earlier life.
+    is_left: bool,
+}
+
+impl Stored {
+    fn new(content: Content, counted: u64, file: Option<String>) -> Self {
+        Self { content, counted, file, is_spare: false, is_left: false }
+    }
 }
 
 /// A durable cache behind the store.
@@ -37,7 +51,11 @@ pub(crate) struct MessageStore {
     objects: BTreeMap<ObjectKey, Stored>,
     bytes: u64,
     bytes_max: u64,
+    /// Of the reserve.
+    spare: u64,
     durable: Option<Durable>,
+    /// Found and not told yet.
+    damage: Damage,
     /// What an earlier life has left of the object that is opened next.
     left: Option<(ObjectKey, Content, Option<String>)>,
 }
@@ -46,12 +64,13 @@ impl MessageStore {
     /// Keeps others' messages within `cache` bytes and some of `message_max` that are under way.
     pub(crate) fn new(own: NodeId, cache: u64, message_max: u64, durable: Option<Durable>) -> Self {
         let bytes_max = cache.saturating_add(message_max.saturating_mul(UNDER_WAY));
-        Self { own, objects: BTreeMap::new(), bytes: 0, bytes_max, durable, left: None }
+        let (objects, damage) = (BTreeMap::new(), Damage::default());
+        Self { own, objects, bytes: 0, bytes_max, spare: RESERVE, durable, damage, left: None }
     }
 
     /// A message of this node's own; `file`: where its bytes are in the durable cache.
     pub(crate) fn put(&mut self, key: ObjectKey, content: Content, file: Option<String>) {
-        self.objects.insert(key, Stored { content, counted: 0, file });
+        self.objects.insert(key, Stored::new(content, 0, file));
     }
 
     /// The object that is opened next was whole in an earlier life, and this is it.
@@ -75,6 +94,9 @@ impl MessageStore {
     fn forget(&mut self, key: ObjectKey) -> Option<Stored> {
         let stored = self.objects.remove(&key)?;
         self.bytes -= stored.counted;
+        if stored.is_spare {
+            self.spare += stored.counted;
+        }
         Some(stored)
     }
 
@@ -118,24 +140,70 @@ impl MessageStore {
     ) -> Result<(), String> {
         let record = self.record(key, about, description);
         let Some(durable) = &mut self.durable else { return Ok(()) };
-        durable.keeper.put_own(key, record, number)
+        durable.keeper.put_own(key, record, number).map_err(|fault| fault.to_string())
     }
 
-    /// What the durable cache has to complain of.
-    pub(crate) fn trouble(&mut self) -> Option<String> {
-        self.durable.as_mut().and_then(|durable| durable.keeper.trouble())
-    }
-
-    fn create(&self, size: u64) -> io::Result<(Content, Option<String>)> {
-        if size <= MEMORY_MAX {
-            // Grown on write, not here: a header's promise allocates nothing.
-            return Ok((Content::Memory(Arc::new(Vec::new())), None));
+    /// What the application should know of the durable cache.
+    pub(crate) fn poll_news(&mut self) -> Option<GroupEvent> {
+        if self.damage != Damage::default() {
+            return Some(GroupEvent::Damaged(std::mem::take(&mut self.damage)));
         }
-        let (file, name) = match &self.durable {
-            Some(durable) => durable.files.create().map(|(file, name)| (file, Some(name)))?,
-            None => (unnamed_file()?, None),
+        Some(match self.durable.as_mut()?.keeper.news()? {
+            News::NotDurable(why) => GroupEvent::NotDurable { why },
+            News::Durable { unkept } => GroupEvent::Durable { unkept },
+        })
+    }
+
+    /// The bytes of an object have not the hash that its publisher announced.
+    pub(crate) fn on_wrong(&mut self, key: ObjectKey) {
+        // What came wrongly is of no concern to anybody: it is asked for again.
+        let stored = self.objects.get_mut(&key);
+        if stored.is_some_and(|stored| std::mem::take(&mut stored.is_left)) {
+            self.damage.lost += 1;
+        }
+    }
+
+    /// An own message that an earlier life had kept is not what it was.
+    pub(crate) fn on_own_damaged(&mut self) {
+        self.damage.own += 1;
+    }
+
+    /// A place for so many bytes, grown on write: a header's promise allocates nothing.
+    fn create(&self, size: u64) -> io::Result<Stored> {
+        let in_memory = || Content::Memory(Arc::new(Vec::new()));
+        if size <= MEMORY_MAX {
+            return Ok(Stored::new(in_memory(), size, None));
+        }
+        let created = match &self.durable {
+            Some(durable) => durable.files.create().map(|(file, name)| (file, Some(name))),
+            None => unnamed_file().map(|file| (file, None)),
         };
-        Ok((Content::File(Arc::new(file)), name))
+        match created {
+            Ok((file, name)) => Ok(Stored::new(Content::File(Arc::new(file)), size, name)),
+            Err(error) if is_full(&error) && size <= self.spare => {
+                Ok(Stored { is_spare: true, ..Stored::new(in_memory(), size, None) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Its file has no room for the rest: goes on in memory, if there is room.
+    fn move_to_memory(&mut self, key: ObjectKey) -> Result<(), StorageError> {
+        let stored = self.objects.get_mut(&key).ok_or(StorageError::Failed)?;
+        let Content::File(file) = &stored.content else { return Err(StorageError::Full) };
+        if stored.counted > self.spare {
+            return Err(StorageError::Full);
+        }
+        let length = file.metadata().map_err(|error| reason(&error))?.len().min(stored.counted);
+        let mut bytes = vec![0; usize::try_from(length).map_err(|_| StorageError::Full)?];
+        read_file(file, 0, &mut bytes)?;
+        self.spare -= stored.counted;
+        stored.is_spare = true;
+        stored.content = Content::Memory(Arc::new(bytes));
+        if let (Some(name), Some(durable)) = (stored.file.take(), &self.durable) {
+            durable.files.remove(&name);
+        }
+        Ok(())
     }
 
     fn file_of(&self, key: ObjectKey) -> Result<&Content, StorageError> {
@@ -145,10 +213,7 @@ impl MessageStore {
 
 /// No room is another matter than a disk that fails.
 fn reason(error: &io::Error) -> StorageError {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StorageError::Full,
-        _ => StorageError::Failed,
-    }
+    if is_full(error) { StorageError::Full } else { StorageError::Failed }
 }
 
 impl Storage for MessageStore {
@@ -157,18 +222,29 @@ impl Storage for MessageStore {
         if self.bytes.saturating_add(size) > self.bytes_max {
             return Err(StorageError::Full);
         }
-        let (content, file) = match self.left.take() {
-            Some((left, content, file)) if left == key => (content, file),
+        let stored = match self.left.take() {
+            Some((left, content, file)) if left == key => {
+                Stored { is_left: true, ..Stored::new(content, size, file) }
+            }
             _ => self.create(size).map_err(|error| reason(&error))?,
         };
-        self.objects.insert(key, Stored { content, counted: size, file });
+        if stored.is_spare {
+            self.spare -= size;
+        }
+        self.objects.insert(key, stored);
         self.bytes += size;
         Ok(())
     }
 
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
         match &mut self.objects.get_mut(&key).ok_or(StorageError::Failed)?.content {
-            Content::File(file) => file.write_all_at(bytes, offset).map_err(|e| reason(&e)),
+            Content::File(file) => match file.write_all_at(bytes, offset) {
+                Err(error) if is_full(&error) => {
+                    self.move_to_memory(key)?;
+                    self.write(key, offset, bytes)
+                }
+                written => written.map_err(|error| reason(&error)),
+            },
             Content::Memory(memory) => {
                 let start = usize::try_from(offset).map_err(|_| StorageError::Full)?;
                 let end = start.checked_add(bytes.len()).ok_or(StorageError::Full)?;
@@ -240,6 +316,25 @@ mod tests {
         assert_eq!(store.open(key(2, 5), ObjectKind::Data, 1), Err(StorageError::Full));
         store.close(key(2, 0), false);
         store.open(key(2, 5), ObjectKind::Data, 1).unwrap();
+    }
+
+    #[test]
+    fn a_long_message_goes_on_in_memory_where_its_file_has_no_room_as_long_as_that_has() {
+        let mut store = MessageStore::new(NodeId(1), 1 << 30, 1 << 30, None);
+        let bytes: Vec<u8> = (0..200_000).map(|n: u32| (n % 251) as u8).collect();
+        for object in 0..2 {
+            let key = key(2, object);
+            let size = [200_000, RESERVE][usize::from(object)];
+            store.open(key, ObjectKind::Data, size).unwrap();
+            store.write(key, 100_000, &bytes[100_000..]).unwrap();
+        }
+        store.move_to_memory(key(2, 0)).unwrap();
+        assert_eq!(store.move_to_memory(key(2, 1)), Err(StorageError::Full));
+        store.write(key(2, 0), 0, &bytes[..100_000]).unwrap();
+        assert!(matches!(store.get(key(2, 0)), Some(Content::Memory(there)) if **there == bytes));
+        store.remove(key(2, 0));
+        store.move_to_memory(key(2, 1)).unwrap();
+        assert_eq!(store.spare, 0);
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use std::{
     cell::Cell,
     collections::BTreeMap,
+    fs::{File, OpenOptions, Permissions},
+    io,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     panic::{self, AssertUnwindSafe},
     path::Path,
     sync::Once,
@@ -10,10 +13,15 @@ use std::{
 
 use fanfare_proto::{InstanceId, NodeId, ObjectKey};
 use redb::{
-    Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction,
+    Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
+    TableDefinition, WriteTransaction, backends::FileBackend,
 };
 
-use super::record::{self, Record};
+use super::{
+    fault::{Fault, is_full},
+    record::{self, Record},
+    salvage::{self, Salvage},
+};
 
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
 /// What this node's next message on a topic is numbered.
@@ -24,6 +32,8 @@ const NODE: &str = "node";
 const INSTANCE: &str = "instance";
 /// The next object's id.
 const NEXT: &str = "next";
+/// Nobody else reads what others have said to each other.
+const FILE_MODE: u32 = 0o600;
 
 /// Who this node is, whatever process it runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +48,28 @@ pub(crate) enum Change {
     Put(ObjectKey, Box<Record>),
     /// A message of this node's own: with it, its topic, and that topic's next number.
     PutOwn(ObjectKey, Box<Record>, (String, u64)),
-    Remove(ObjectKey),
+    /// And then its file.
+    Remove(ObjectKey, Option<String>),
+}
+
+impl Change {
+    pub(crate) fn key(&self) -> ObjectKey {
+        match self {
+            Self::Put(key, _) | Self::PutOwn(key, ..) | Self::Remove(key, _) => *key,
+        }
+    }
+
+    /// What is to be kept by it.
+    pub(crate) fn record(&self) -> Option<&Record> {
+        match self {
+            Self::Put(_, record) | Self::PutOwn(_, record, _) => Some(record),
+            Self::Remove(..) => None,
+        }
+    }
+
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, Self::PutOwn(..))
+    }
 }
 
 /// What an earlier life has left.
@@ -59,18 +90,15 @@ pub(crate) struct Tables {
     database: Option<Database>,
 }
 
-/// Why it failed, in the database's words.
-pub(crate) type Why = String;
-
 /// Of a database that was not built for such pages, and panics.
 const CONTRADICTION: &str = "its pages contradict each other";
 
 /// What comes from the network is in its pages: whatever it makes of damaged ones, the process goes
 /// on.
-fn guarded<T>(run: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Why> {
+fn guarded<T>(run: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Fault> {
     match caught(run) {
-        Some(result) => result.map_err(|error| error.to_string()),
-        None => Err(CONTRADICTION.into()),
+        Some(result) => result.map_err(Fault::from),
+        None => Err(Fault::Other(CONTRADICTION.into())),
     }
 }
 
@@ -109,88 +137,138 @@ impl Drop for Tables {
 pub(crate) enum OpenFailure {
     /// Another process has it.
     InUse,
-    /// It may not be touched.
-    Denied(std::io::Error),
+    /// It may not be touched, or has no room for what opening writes.
+    Unusable(io::Error),
     /// It is none any more; what of it is certainly right, since each record has a check.
-    Broken(Why, Vec<(ObjectKey, Record)>),
+    Broken(Fault, Salvage),
+}
+
+fn contradiction() -> redb::DatabaseError {
+    redb::StorageError::Corrupted(CONTRADICTION.into()).into()
+}
+
+/// Whether it may not be touched, or is broken.
+fn why_not(error: redb::DatabaseError) -> OpenFailure {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    match error {
+        redb::DatabaseError::DatabaseAlreadyOpen => OpenFailure::InUse,
+        redb::DatabaseError::Storage(redb::StorageError::Io(error))
+            if is_full(&error) || matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem) =>
+        {
+            OpenFailure::Unusable(error)
+        }
+        error => OpenFailure::Broken(Fault::Other(error.to_string()), Salvage::default()),
+    }
+}
+
+impl From<io::Error> for OpenFailure {
+    fn from(error: io::Error) -> Self {
+        Self::Unusable(error)
+    }
 }
 
 impl Tables {
-    /// The database in `file`, which is made when it is not there.
+    /// The database in `file`, which is made when it is not there, or empty.
     pub(crate) fn open(file: &Path, pages: usize) -> Result<Self, OpenFailure> {
+        match Self::reopen(file, pages) {
+            Ok(tables) => tables.examined(file),
+            Err(OpenFailure::Broken(why, _)) => {
+                Err(OpenFailure::Broken(why, salvage::carve(file)?))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The same of one that was examined in this process: after an error of the disk the database
+    /// takes nothing more until it is opened anew. Opening writes its header and waits until that
+    /// is on disk, so that nothing is built on a write that failed.
+    pub(crate) fn reopen(file: &Path, pages: usize) -> Result<Self, OpenFailure> {
         let mut builder = redb::Builder::new();
         builder.set_cache_size(pages);
-        match caught(|| builder.create(file)) {
-            Some(Ok(database)) => Self { database: Some(database) }.examined(),
-            Some(Err(redb::DatabaseError::DatabaseAlreadyOpen)) => Err(OpenFailure::InUse),
-            Some(Err(redb::DatabaseError::Storage(redb::StorageError::Io(error))))
-                if error.kind() == std::io::ErrorKind::PermissionDenied =>
-            {
-                Err(OpenFailure::Denied(error))
-            }
-            Some(Err(error)) => Err(OpenFailure::Broken(error.to_string(), Vec::new())),
-            None => Err(OpenFailure::Broken(CONTRADICTION.into(), Vec::new())),
-        }
+        let file = private(file)?;
+        let opened = caught(|| {
+            let backend = FileBackend::new(file)?;
+            builder.create_with_backend(backend)
+        });
+        let database = opened.unwrap_or_else(|| Err(contradiction()));
+        Ok(Self { database: Some(database.map_err(why_not)?) })
     }
 
     /// If all its pages are what they should be: a database that was closed is not looked at when
     /// it is opened.
-    fn examined(mut self) -> Result<Self, OpenFailure> {
-        let database = self.database.as_mut();
-        let whole = guarded(|| Ok(database.is_some_and(|d| d.check_integrity().is_ok_and(|w| w))));
-        let why = match whole {
+    fn examined(mut self, file: &Path) -> Result<Self, OpenFailure> {
+        let Some(database) = &mut self.database else { return Ok(self) };
+        let checked = caught(|| database.check_integrity());
+        let why = match checked.unwrap_or_else(|| Err(contradiction())).map_err(why_not) {
             Ok(true) => return Ok(self),
-            Ok(false) => String::from("its checksums are wrong"),
-            Err(why) => why,
+            Ok(false) => Fault::Other("its checksums are wrong".into()),
+            Err(OpenFailure::Broken(why, _)) => why,
+            Err(refused) => return Err(refused),
         };
-        Err(OpenFailure::Broken(why, self.salvage()))
+        // Before it is closed: closing writes.
+        let salvage = self.salvage().map_or_else(|| salvage::carve(file), Ok)?;
+        Err(OpenFailure::Broken(why, salvage))
     }
 
     #[cfg(test)]
     pub(crate) fn over(
         open: impl FnOnce() -> Result<Database, redb::DatabaseError>,
-    ) -> Result<Self, Why> {
+    ) -> Result<Self, Fault> {
         let database = guarded(|| Ok(open()?))?;
         Ok(Self { database: Some(database) })
     }
 
     /// A transaction that is whole on disk, or not there at all: two phases, since values come from
-    /// the network, and a checksum alone could be forged (redb's design document).
+    /// the network, and a checksum alone could be forged (redb's design document). With quick repair a
+    /// database that was not closed is opened without a look at its pages, so that one damaged page
+    /// does not hide all others.
     fn write(
         &self,
         run: impl FnOnce(&WriteTransaction) -> Result<(), redb::Error>,
-    ) -> Result<(), Why> {
+    ) -> Result<(), Fault> {
         guarded(|| {
             let Some(database) = &self.database else { return Ok(()) };
             let mut transaction = database.begin_write()?;
             transaction.set_two_phase_commit(true);
+            transaction.set_quick_repair(true);
             run(&transaction)?;
             Ok(transaction.commit()?)
         })
     }
 
-    /// Who this node is: as it was, or as `new` says when there was none.
-    pub(crate) fn identity(&self, new: Identity) -> Result<Identity, Why> {
-        let mut identity = new;
+    /// Who this node is: as it was, or as `new` says when there was none. Writes only then: on a full
+    /// disk what is there can still be read.
+    pub(crate) fn identity(&self, new: Identity) -> Result<Identity, Fault> {
+        let mut known = None;
+        self.read(|transaction| {
+            let own = match transaction.open_table(SELF) {
+                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(()),
+                own => own?,
+            };
+            let get = |name| Ok::<_, redb::Error>(own.get(name)?.map(|value| value.value()));
+            if let (Some(node), Some(instance)) = (get(NODE)?, get(INSTANCE)?) {
+                let (node, instance) = (NodeId(node as u32), InstanceId(instance as u16));
+                known = Some(Identity { node, instance });
+            }
+            Ok(())
+        })?;
+        if let Some(identity) = known {
+            return Ok(identity);
+        }
         self.write(|transaction| {
             // A reader finds only tables that are there.
             transaction.open_table(RECORDS)?;
             transaction.open_table(NUMBERS)?;
             let mut own = transaction.open_table(SELF)?;
-            let get = |name| Ok::<_, redb::Error>(own.get(name)?.map(|value| value.value()));
-            if let (Some(node), Some(instance)) = (get(NODE)?, get(INSTANCE)?) {
-                identity =
-                    Identity { node: NodeId(node as u32), instance: InstanceId(instance as u16) };
-            }
-            own.insert(NODE, u64::from(identity.node.0))?;
-            own.insert(INSTANCE, u64::from(identity.instance.0))?;
+            own.insert(NODE, u64::from(new.node.0))?;
+            own.insert(INSTANCE, u64::from(new.instance.0))?;
             Ok(())
         })?;
-        Ok(identity)
+        Ok(new)
     }
 
     /// Everything that is there; damaged records are left out.
-    pub(crate) fn load(&self) -> Result<Kept, Why> {
+    pub(crate) fn load(&self) -> Result<Kept, Fault> {
         let mut kept = Kept::default();
         self.read(|transaction| {
             for row in transaction.open_table(RECORDS)?.iter()? {
@@ -211,25 +289,27 @@ impl Tables {
         Ok(kept)
     }
 
-    /// Records that are right, as far as they can be reached.
-    fn salvage(&self) -> Vec<(ObjectKey, Record)> {
-        let mut records = Vec::new();
-        // Where it breaks off, what was found before stays.
-        let _ = self.read(|transaction| {
-            for row in transaction.open_table(RECORDS)?.iter()? {
+    /// Records that are right, when all of them can be reached.
+    fn salvage(&self) -> Option<Salvage> {
+        let mut salvage = Salvage::default();
+        let read = self.read(|transaction| {
+            let records = transaction.open_table(RECORDS)?;
+            let mut left = records.len()?;
+            for row in records.iter()? {
                 let (number, bytes) = row?;
-                let record = Record::decode(bytes.value());
-                records.extend(record.map(|record| (record::key(number.value()), record)));
+                salvage.take(number.value(), bytes.value());
+                left = left.saturating_sub(1);
             }
+            salvage.lost += left;
             Ok(())
         });
-        records
+        read.is_ok().then_some(salvage)
     }
 
     fn read(
         &self,
         run: impl FnOnce(&ReadTransaction) -> Result<(), redb::Error>,
-    ) -> Result<(), Why> {
+    ) -> Result<(), Fault> {
         guarded(|| {
             let Some(database) = &self.database else { return Ok(()) };
             run(&database.begin_read()?)
@@ -237,7 +317,7 @@ impl Tables {
     }
 
     /// Makes all changes, for good.
-    pub(crate) fn apply(&self, changes: &[Change]) -> Result<(), Why> {
+    pub(crate) fn apply(&self, changes: &[Change]) -> Result<(), Fault> {
         self.write(|transaction| {
             let mut records = transaction.open_table(RECORDS)?;
             let mut numbers = transaction.open_table(NUMBERS)?;
@@ -252,7 +332,7 @@ impl Tables {
                         numbers.insert(&topic[..], next)?;
                         own.insert(NEXT, u64::from(key.object.0.wrapping_add(1)))?;
                     }
-                    Change::Remove(key) => {
+                    Change::Remove(key, _) => {
                         records.remove(record::number(*key))?;
                     }
                 }
@@ -260,4 +340,14 @@ impl Tables {
             Ok(())
         })
     }
+}
+
+/// Opens the file of a database, for its user alone.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
+    let file = options.open(path)?;
+    // Earlier versions made it readable. Who is not its owner leaves it as it is.
+    let _ = file.set_permissions(Permissions::from_mode(FILE_MODE));
+    Ok(file)
 }

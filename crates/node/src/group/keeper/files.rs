@@ -9,10 +9,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use super::{
-    database::{Change, Kept, Why},
-    record::Record,
-};
+use super::{database::Kept, fault::Fault, record::Record};
 use crate::builder::random;
 
 /// The directory of the files in that of the cache.
@@ -61,28 +58,22 @@ impl Files {
         let _ = std::fs::remove_file(self.directory.join(name));
     }
 
-    /// Makes the files durable that new records name.
-    pub(super) fn sync<'a>(&self, changes: impl Iterator<Item = &'a Change>) -> Result<(), Why> {
-        let records = changes.filter_map(|change| match change {
-            Change::Put(_, record) | Change::PutOwn(_, record, _) => Some(record),
-            Change::Remove(_) => None,
-        });
-        let mut any = false;
-        for name in records.filter_map(|record| record.file.as_ref()) {
-            let synced = self.reopen(name).and_then(|file| file.sync_all());
-            synced.map_err(|error| error.to_string())?;
-            any = true;
-        }
-        if any {
-            let directory = File::open(&self.directory).and_then(|directory| directory.sync_all());
-            directory.map_err(|error| error.to_string())?;
-        }
-        Ok(())
+    /// Makes a file durable that a new record names. An error is the last word on it: the system
+    /// calls clean what it could not write.
+    pub(super) fn sync(&self, name: &str) -> Result<(), Fault> {
+        let synced = self.reopen(name).and_then(|file| file.sync_all());
+        synced.map_err(|error| Fault::from(&error))
+    }
+
+    /// Makes the names of new files durable.
+    pub(super) fn sync_names(&self) -> Result<(), Fault> {
+        let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
+        synced.map_err(|error| Fault::from(&error))
     }
 
     /// Leaves out records whose files are not there, and removes files that no record names: of
     /// messages that were under way.
-    pub(crate) fn keep_only(&self, mut kept: Kept) -> io::Result<Kept> {
+    pub(super) fn keep_only(&self, mut kept: Kept) -> io::Result<Checked> {
         let before = kept.records.len();
         let is_there = |record: &Record| match &record.file {
             Some(name) => !name.contains(['/', '.']) && self.has(name, record.size),
@@ -92,12 +83,22 @@ impl Files {
         kept.damaged += (before - kept.records.len()) as u64;
         let named: BTreeSet<&str> =
             kept.records.iter().filter_map(|(_, record)| record.file.as_deref()).collect();
+        let mut strays = 0;
         for entry in std::fs::read_dir(&self.directory)? {
             let name = entry?.file_name();
             if name.to_str().is_some_and(|name| !named.contains(name)) {
+                strays += 1;
                 let _ = std::fs::remove_file(self.directory.join(name));
             }
         }
-        Ok(kept)
+        Ok(Checked { kept, strays })
     }
+}
+
+/// Records and files that belong together.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) kept: Kept,
+    /// Files that no record named.
+    pub(super) strays: u64,
 }

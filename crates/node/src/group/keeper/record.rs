@@ -4,6 +4,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
+use fanfare_wire::Message;
 use minicbor::{Decode, Encode};
 
 /// Bytes of the BLAKE3 hash behind a record: 128 bits, as in manifests.
@@ -52,6 +53,13 @@ impl Record {
         let (record, check) = bytes.split_at_checked(bytes.len().checked_sub(CHECK)?)?;
         let right = blake3::hash(record).as_bytes()[..CHECK] == *check;
         right.then(|| minicbor::decode(record).ok()).flatten()
+    }
+
+    /// Whether it belongs to this key, which has no check: what its publisher sends names it.
+    pub(crate) fn is_of(&self, key: ObjectKey) -> bool {
+        let Ok(Message::Info(info)) = Message::parse(&self.description) else { return false };
+        let (sender, instance) = (info.sender.source_id, info.sender.instance_id);
+        key == ObjectKey { sender, instance, object: info.object_transport_id }
     }
 
     /// How long ago it was heard of; nothing when the clock has gone back since.

@@ -1,4 +1,7 @@
-//! A durable cache on disks that lose power, fill up, and rot.
+//! A durable cache on disks that lose power; `full`: that fill up, `damage`: that rot.
+
+mod damage;
+mod full;
 
 use std::{
     collections::BTreeMap,
@@ -7,9 +10,13 @@ use std::{
 };
 
 use fanfare_proto::{InstanceId, NodeId, ObjectTransportId, rng::Rng};
+use fanfare_wire::{
+    FecId, GroupSize, Info, ObjectFlags, QuantizedRtt, Sequence, ext::Extensions,
+    header::SenderFields,
+};
 use redb::StorageBackend;
 
-use super::*;
+use super::{database::OpenFailure, *};
 use crate::scratch::Scratch;
 
 const SELF: Identity = Identity { node: NodeId(7), instance: InstanceId(3) };
@@ -128,7 +135,7 @@ impl StorageBackend for Disk {
     }
 }
 
-fn tables(disk: &Disk) -> Result<Tables, Why> {
+fn tables(disk: &Disk) -> Result<Tables, Fault> {
     Tables::over(|| redb::Builder::new().create_with_backend(disk.clone()))
 }
 
@@ -136,7 +143,9 @@ fn tables(disk: &Disk) -> Result<Tables, Why> {
 fn publish_until_it_fails(disk: &Disk, from: u16) -> u16 {
     let Ok(tables) = tables(disk) else { return from };
     let mut taken = from;
-    while taken < from + 12 && tables.apply(&[own(taken), Change::Remove(key(taken / 2))]).is_ok() {
+    while taken < from + 12
+        && tables.apply(&[own(taken), Change::Remove(key(taken / 2), None)]).is_ok()
+    {
         taken += 1;
     }
     taken
@@ -177,35 +186,46 @@ fn a_loss_of_power_at_any_write_costs_nothing_that_was_acknowledged() {
     assert!(left > 50, "there was something to interrupt: {left}");
 }
 
-#[test]
-fn a_full_disk_refuses_what_comes_and_keeps_what_is_there() {
-    let disk = Disk::default();
-    let tables = tables(&disk).unwrap();
-    tables.identity(SELF).unwrap();
-    tables.apply(&[own(0)]).unwrap();
-    {
-        let mut platter = disk.0.lock().unwrap();
-        (platter.left, platter.full) = (Some(0), true);
-    }
-    assert!(tables.apply(&[own(1)]).is_err());
-    drop(tables);
-    disk.0.lock().unwrap().left = None;
-    let again = self::tables(&disk).unwrap();
-    assert_eq!(again.load().unwrap().next, 1);
-    again.apply(&[own(1)]).unwrap();
-    assert_eq!(again.load().unwrap().records.len(), 2);
+/// Another's message, under the key that it names itself.
+fn others(object: u16) -> (ObjectKey, Record) {
+    let key = ObjectKey { sender: NodeId(8), ..key(object) };
+    let sender = SenderFields {
+        sequence: Sequence(0),
+        source_id: key.sender,
+        instance_id: key.instance,
+        grtt: QuantizedRtt(0),
+        backoff: 4,
+        gsize: GroupSize::from_receivers(10),
+    };
+    let info = Info {
+        sender,
+        flags: ObjectFlags(ObjectFlags::INFO),
+        fec_id: FecId::ReedSolomon8,
+        object_transport_id: key.object,
+        extensions: Extensions::default(),
+        payload: b"about",
+    };
+    let mut description = Vec::new();
+    info.encode(None, &mut description);
+    (key, Record { own: false, description, ..record(object) })
 }
 
-/// A cache with ten messages, closed.
-fn prepare(scratch: &Scratch) -> PathBuf {
-    let path = scratch.path().join("cache");
-    let mut opened = Keeper::open(&path, SELF, Waker::new().unwrap()).unwrap();
+/// A cache with ten messages of its own and ten of others, open.
+fn filled(path: &Path) -> Opened {
+    let mut opened = Keeper::open(path, SELF, Waker::new().unwrap()).unwrap();
     for object in 0..10 {
         let number = ("topic".to_owned(), u64::from(object) + 1);
+        let (key_of_others, of_others) = others(object);
+        opened.keeper.put(key_of_others, of_others);
         opened.keeper.put_own(key(object), record(object), number).unwrap();
-        let others = ObjectKey { sender: NodeId(8), ..key(object) };
-        opened.keeper.put(others, Record { own: false, ..record(object) });
     }
+    opened
+}
+
+/// The same, closed.
+fn prepare(scratch: &Scratch) -> PathBuf {
+    let path = scratch.path().join("cache");
+    drop(filled(&path));
     path
 }
 
@@ -220,62 +240,4 @@ fn a_node_is_the_same_when_it_comes_back_and_goes_on_with_its_numbers() {
     assert_eq!(opened.kept.records.len(), 20);
     let second = Keeper::open(&path, other, Waker::new().unwrap());
     assert!(matches!(second, Err(CacheError::InUse(_))));
-}
-
-#[test]
-fn a_damaged_cache_is_put_aside_or_read_as_far_as_it_is_right_and_never_wrong() {
-    let scratch = Scratch::new();
-    let path = prepare(&scratch);
-    let (file, good) = (path.join(DATABASE), std::fs::read(path.join(DATABASE)).unwrap());
-    let mut rng = Rng::new(2);
-    let (mut aside, mut saved) = (0, 0);
-    for round in 0..60 {
-        let mut bytes = good.clone();
-        if round % 3 == 0 {
-            bytes.truncate(rng.below(good.len() as u64) as usize);
-        } else {
-            for _ in 0..1 + round {
-                let at = rng.below(bytes.len() as u64) as usize;
-                bytes[at] ^= 1 << rng.below(8);
-            }
-        }
-        std::fs::write(&file, bytes).unwrap();
-        let mut opened = Keeper::open(&path, SELF, Waker::new().unwrap()).unwrap();
-        for (key, kept) in &opened.kept.records {
-            assert_eq!(kept.content, record(key.object.0).content, "round {round}");
-        }
-        if opened.quarantined.is_some() {
-            aside += 1;
-            saved += usize::from(!opened.kept.records.is_empty());
-            assert_eq!(opened.kept.next, 0);
-        }
-        opened.keeper.put(key(50), record(50));
-        drop(opened);
-    }
-    assert!(aside > 10 && saved > 5, "{aside}, {saved}");
-}
-
-#[test]
-fn a_file_that_no_record_names_goes_and_a_record_without_its_file_counts_as_damaged() {
-    let scratch = Scratch::new();
-    let path = scratch.path().join("cache");
-    let mut opened = Keeper::open(&path, SELF, Waker::new().unwrap()).unwrap();
-    let mut names = Vec::new();
-    for object in 0..3 {
-        let (file, name) = opened.files.create().unwrap();
-        file.set_len(700).unwrap();
-        let long = Record { content: Vec::new(), file: Some(name.clone()), ..record(object) };
-        // The last one is under way.
-        if object < 2 {
-            opened.keeper.put(key(object), long);
-        }
-        names.push(name);
-    }
-    drop(opened);
-    std::fs::remove_file(path.join("content").join(&names[1])).unwrap();
-    let opened = Keeper::open(&path, SELF, Waker::new().unwrap()).unwrap();
-    assert_eq!((opened.kept.records.len(), opened.kept.damaged), (1, 1));
-    let left = std::fs::read_dir(path.join("content")).unwrap();
-    let left: Vec<String> = left.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    assert_eq!(left, names[..1]);
 }
