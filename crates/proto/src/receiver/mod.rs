@@ -135,7 +135,14 @@ impl RemoteSenders {
             Message::Cmd(cmd) => cmd.sender(),
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return,
         };
-        let Some(life) = self.admit(ctx, meta, sender) else { return };
+        let said = (sender.source_id, sender.instance_id);
+        let Some(life) = self.admit(ctx, meta, sender) else {
+            // Where others may speak for a sender, a word of it that may be another's counts as one of theirs.
+            if self.local.config.outlive_senders && self.senders.contains(said) {
+                self.on_passed_on(ctx, message);
+            }
+            return;
+        };
         let Self { local, senders, .. } = self;
         if let Some(sender) = senders.at_mut(life) {
             sender.on_message(ctx, local, meta, message, bytes);

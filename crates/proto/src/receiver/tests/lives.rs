@@ -41,6 +41,18 @@ fn what_is_here_of_the_life_before_is_still_given_and_what_is_missing_still_take
 }
 
 #[test]
+fn what_a_sender_says_from_another_address_is_taken_at_once_as_if_others_said_it() {
+    let (mut rig, mut script) = rig();
+    rig.source = SocketAddr::from(([10, 0, 0, 9], 6003));
+    (1..4).for_each(|symbol| rig.hear(&script.data(1, 95, 0, symbol)));
+    assert_eq!(rig.held(1, 1).map(|held| held.is_whole()), Some(true));
+    assert_eq!(rig.stats.dropped(DropReason::ForeignSource), 3);
+    rig.pass(GRTT * 2);
+    rig.hear(&script.data(2, 95, 0, 0));
+    assert_eq!(rig.stats.dropped(DropReason::ForeignSource), 3, "it is there");
+}
+
+#[test]
 fn one_life_of_which_nothing_is_here_gives_way_to_the_next() {
     let config = ReceiverConfig { outlive_senders: true, ..ReceiverConfig::default() };
     let (mut rig, mut script) = (Rig::new(config), Script::new());
