@@ -14,7 +14,7 @@ use fanfare_proto::{Duration, NodeId, Time, Timetable};
 use fanfare_wire::Sequence;
 
 /// Nodes known at once.
-const MEMBERS_MAX: usize = 4096;
+pub(crate) const MEMBERS_MAX: usize = 4096;
 
 /// Of the nodes that one says to hear, so many are remembered.
 const HEARD_MAX: usize = 128;

@@ -5,6 +5,7 @@ mod announcing;
 mod answering;
 mod bounds;
 mod delivering;
+mod lies;
 mod lives;
 mod mixing;
 mod parting;
