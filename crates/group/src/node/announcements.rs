@@ -31,6 +31,10 @@ impl GroupNode {
         }
         let mut called = unheard();
         called.extend(self.unread.take());
+        if let Some(left) = self.rolls.checked_sub(1) {
+            self.rolls = left;
+            called.insert(0, NodeId::ANY);
+        }
         let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
         let origins = self.origins_in_turn();
         let holdings: Vec<_> = origins.iter().filter_map(|origin| self.holding(*origin)).collect();
@@ -79,7 +83,10 @@ impl GroupNode {
     pub(super) fn on_state(&mut self, from: NodeId, state: &State, storage: &mut dyn Storage) {
         self.stats.states_heard += 1;
         self.members.on_hears(from, (&state.hears, state.hears_all), &mut self.events);
-        if state.called.contains(&self.session.node_id()) {
+        let is_called = |node: NodeId| state.called.contains(&node);
+        let own = self.session.node_id();
+        let is_heard = state.hears.iter().any(|hearing| hearing.node == own);
+        if is_called(own) || is_called(NodeId::ANY) && !is_heard {
             self.shorts = SHORTS_MAX;
             self.trickle.on_call(self.now, &mut self.rng);
         }
