@@ -199,4 +199,7 @@ fn show_status(status: &StatusLine, output: &Output) {
         "refused  {} frames, {} messages whose bytes were wrong, {} evicted, {} missed",
         status.frames_refused, status.wrong, status.evicted, status.missed
     ));
+    if let Some(drops) = status.drops.to_words() {
+        output.data(&format!("dropped  {drops}"));
+    }
 }
