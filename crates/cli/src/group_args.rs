@@ -5,14 +5,14 @@ use std::{io, path::PathBuf};
 use clap::Args;
 use fanfare_node::{
     NodeBuilder,
-    group::{BodyError, Damage, Group, GroupError, GroupEvent, GroupOptions},
+    group::{BodyError, Damage, Gap, Group, GroupError, GroupEvent, GroupOptions, TooLong},
     messaging::{Filter, Topic, TopicError, description::PRIORITY_MAX},
-    proto::{SenderConfig, StorageError},
+    proto::{ObjectKey, SenderConfig, StorageError},
 };
 
 use crate::{
     exit::{Exit, Failure, id_taken, rejoined},
-    json::{Line, Lost, Member, Start},
+    json::{Dropped, Line, Lost, Member, Start},
     net_args::NetArgs,
     progress::Output,
     units,
@@ -60,6 +60,11 @@ impl MemberArgs {
         units::bytes("message max", &self.message_max)
     }
 
+    /// What of others' messages, and of own ones beyond the last thousand, is kept.
+    pub(crate) fn cache_bytes(&self) -> Result<u64, Failure> {
+        units::bytes("cache", &self.cache)
+    }
+
     /// Whether it outlives the process.
     pub(crate) fn is_durable(&self) -> bool {
         self.cache_dir.is_some()
@@ -86,7 +91,7 @@ impl MemberArgs {
         let mut options =
             GroupOptions { message_max: self.message_max()?, ..GroupOptions::default() };
         options.config.repair_rate = units::rate_of("repair rate", &self.repair_rate)?;
-        options.config.cache_bytes = units::bytes("cache", &self.cache)?;
+        options.config.cache_bytes = self.cache_bytes()?;
         options.config.cache_age = units::time("keep", &self.keep)?;
         options.cache_dir.clone_from(&self.cache_dir);
         let mut sender = SenderConfig { rate: units::rate(&self.rate)?, ..SenderConfig::default() };
@@ -183,7 +188,7 @@ pub(crate) fn show_start(group: &Group, what: &str, output: &Output) {
 }
 
 /// What an event says of another member.
-pub(crate) fn member_line(event: &GroupEvent) -> Option<Line> {
+pub(crate) fn member(event: &GroupEvent) -> Option<Member> {
     let (node, state) = match event {
         GroupEvent::Joined { node } => (node, "joined"),
         GroupEvent::Left { node } => (node, "left"),
@@ -191,29 +196,19 @@ pub(crate) fn member_line(event: &GroupEvent) -> Option<Line> {
         GroupEvent::HearsUs { node, hears: false } => (node, "deaf-to-us"),
         _ => return None,
     };
-    Some(Line::Member(Member { id: node.0, state: state.to_owned() }))
+    Some(Member { id: node.0, state: state.to_owned() })
 }
 
 /// What concerns everybody in a group; false for what does not.
 pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
     match event {
         GroupEvent::Joined { .. } | GroupEvent::Left { .. } | GroupEvent::HearsUs { .. } => {
-            member_line(event).iter().for_each(|line| output.event(line));
+            member(event).into_iter().for_each(|member| output.event(&Line::Member(member)));
         }
-        GroupEvent::Lost { key, reason } => {
-            let reason = match reason {
-                StorageError::Refused => "refused",
-                StorageError::Full => "disk-full",
-                StorageError::Failed => "disk-error",
-            };
-            output
-                .text(&format!("warning: a message of {} could not be kept: {reason}", key.sender));
-            output.event(&Line::Lost(Lost {
-                publisher: key.sender.0,
-                id: key.object.0,
-                reason: reason.to_owned(),
-            }));
+        GroupEvent::Lost { key, reason, too_long } => {
+            show_lost(*key, *reason, too_long.as_ref(), output);
         }
+        GroupEvent::Dropped(gap) => show_gap(gap, output),
         GroupEvent::NotDurable { why } => output.warn(
             "cache.unwritten",
             format!("cache directory: {why}; what comes now would not outlive a restart"),
@@ -231,11 +226,52 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
             output.warn("receive.failed", format!("nothing can be received: {why}"));
         }
         GroupEvent::Rejoined { interface } => output.warn("interface.back", rejoined(interface)),
-        GroupEvent::Message(_) | GroupEvent::Sent { .. } | GroupEvent::Standing { .. } => {
-            return false;
-        }
+        GroupEvent::Message(_) | GroupEvent::Sent { .. } => return false,
     }
     true
+}
+
+/// A message that could not be kept, and what helps.
+fn show_lost(key: ObjectKey, reason: StorageError, too_long: Option<&TooLong>, output: &Output) {
+    let reason = match reason {
+        StorageError::Refused => "refused",
+        StorageError::Full => "disk-full",
+        StorageError::Failed => "disk-error",
+    };
+    output.text(&match too_long {
+        Some(TooLong { topic, size, max }) => {
+            let topic = topic.as_ref().map_or("its topic was not heard", |topic| topic.as_str());
+            format!(
+                "warning: a message of {} ({topic}; {size} bytes) is longer than messages may be here \
+                 ({max} bytes), and is not kept. Raise --message-max",
+                key.sender
+            )
+        }
+        None => format!("warning: a message of {} could not be kept: {reason}", key.sender),
+    });
+    output.event(&Line::Lost(Lost {
+        publisher: key.sender.0,
+        id: key.object.0,
+        reason: reason.to_owned(),
+        topic: too_long.and_then(|known| Some(known.topic.as_ref()?.as_str().to_owned())),
+        size: too_long.map(|known| known.size),
+        max: too_long.map(|known| known.max),
+    }));
+}
+
+/// Messages that were to come, and were gone before there was time for them.
+fn show_gap(gap: &Gap, output: &Output) {
+    show_dropped(&Dropped { subscription: gap.subscription.0, messages: gap.messages }, output);
+}
+
+/// The same of a subscription at a node.
+pub(crate) fn show_dropped(line: &Dropped, output: &Output) {
+    output.text(&format!(
+        "warning: {} messages were gone from the cache before they could be taken. Take them quicker, or \
+         raise --cache and --keep",
+        line.messages
+    ));
+    output.event(&Line::Dropped(line.clone()));
 }
 
 fn durable(unkept: u64) -> String {

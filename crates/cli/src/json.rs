@@ -8,10 +8,10 @@ mod messages;
 mod receiving;
 mod sending;
 
-pub(crate) use filling::hex;
+pub(crate) use filling::{Taken, hex};
 pub(crate) use messages::{
-    Broker, Cancelled, GatewayLine, Held, Lost, Member, MemberLine, Members, MessageLine,
-    Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine, tag_text,
+    Broker, Cancelled, Dropped, Drops, GatewayLine, Held, Lost, Member, MemberLine, Members,
+    MessageLine, Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine, tag_text,
 };
 pub(crate) use receiving::{
     Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object, Resumed, Sender,
@@ -50,6 +50,7 @@ pub(crate) enum Line {
     Sent(Sent),
     Held(Held),
     Message(MessageLine),
+    Dropped(Dropped),
     Member(Member),
     Lost(Lost),
     Broker(Broker),
@@ -194,8 +195,12 @@ pub(crate) enum ResultLine {
         held: u64,
         bytes: u64,
         holders: u64,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        replaced: u64,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         lacking: Vec<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drops: Option<Drops>,
     },
     Streams {
         ok: bool,
@@ -241,7 +246,15 @@ pub(crate) enum ResultLine {
         exit: u8,
         messages: u64,
         unwritten: u64,
+        /// Before they could be handed over.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        dropped: u64,
+        /// Could not be kept.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        lost: u64,
         bytes: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drops: Option<Drops>,
     },
     Early {
         ok: bool,
@@ -281,8 +294,8 @@ mod tests {
         let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion layers \
-                   published sent held message member lost broker gateway subscribed unsubscribed cancelled \
-                   members status";
+                   published sent held message dropped member lost broker gateway subscribed unsubscribed \
+                   cancelled members status";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

@@ -1,15 +1,20 @@
 //! The local socket of `fanfare node`: requests and answers, a line of JSON each; docs/node.md is its
 //! description.
 //!
-//! `server`: at the node; `client`: of `pub`, `sub` and `node status` with `--via`
+//! `server`: at the node, `requests`: what it hears of a client, `mailbox`: what it has for one;
+//! `client`: of `pub`, `sub` and `node status` with `--via`
 
 pub(crate) mod client;
+mod mailbox;
+mod requests;
 pub(crate) mod server;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
-/// Longest message that passes through the socket: twice that in hexadecimal is one line.
+/// Longest message that is in a line; twice that in hexadecimal.
 pub(crate) const MESSAGE_MAX: u64 = 16 << 20;
+/// Longer ones follow their line for who can take them so.
+pub(crate) const INLINE_MAX: u64 = 64 << 10;
 /// Longest line: a message, and as much as all else can be.
 pub(crate) const LINE_MAX: u64 = 2 * MESSAGE_MAX + 4096;
 
@@ -17,13 +22,15 @@ pub(crate) const LINE_MAX: u64 = 2 * MESSAGE_MAX + 4096;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Request {
-    /// Publishes `text`, or the bytes of `hex`.
+    /// Publishes `text`, the bytes of `hex`, or the `bytes` that follow the line.
     Publish {
         topic: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hex: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bytes: Option<u64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         priority: Option<u8>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,6 +58,9 @@ pub(crate) enum Request {
         deadline_ms: Option<u64>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unreliable: bool,
+        /// Content longer than a line should be follows its line.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        raw: bool,
         /// In which group of the node, by its name; default the first.
         #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
         within: Option<String>,

@@ -105,7 +105,11 @@ fn main() -> ExitCode {
         }
     };
     interrupt::install(cli.command.has_file());
-    match cli.command {
+    progress::end(run(cli.command)).into()
+}
+
+fn run(command: Command) -> Exit {
+    match command {
         Command::Send(args) => send::run(&args),
         Command::Recv(args) => recv::run(&args),
         Command::Pub(args) => publish::run(&args),
@@ -122,7 +126,6 @@ fn main() -> ExitCode {
         Command::Config(args) => config::run(&args),
         Command::Generate(args) => generate::run(&args),
     }
-    .into()
 }
 
 /// Help and version are no errors; everything else is a line, in JSON too when it was asked for.

@@ -219,8 +219,11 @@ fn show_status(status: &StatusLine, output: &Output) {
     show(
         output,
         &format!(
-            "refused  {} frames, {} messages whose bytes were wrong, {} evicted, {} missed",
-            status.frames_refused, status.wrong, status.evicted, status.missed
+            "refused  {} frames, {} messages whose bytes were wrong, {} evicted, {} expired, {} missed",
+            status.frames_refused, status.wrong, status.evicted, status.expired, status.missed
         ),
     );
+    if let Some(drops) = status.drops.to_words() {
+        show(output, &format!("dropped  {drops}"));
+    }
 }

@@ -1,18 +1,25 @@
 //! What people see while it runs: text and a bar on standard error, JSON on standard output.
 
 use std::{
-    io::Write,
-    sync::atomic::{AtomicBool, Ordering},
+    io::{self, ErrorKind, Write},
+    sync::atomic::{AtomicBool, AtomicI32, Ordering},
 };
 
 use clap::Args;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
 
 use crate::{
-    exit::Failure,
+    exit::{Exit, Failure},
     json::{Line, StreamLine},
     printable::Printable,
 };
+
+/// The system's number for why standard output took nothing; 0 while it takes all.
+static REFUSED: AtomicI32 = AtomicI32::new(0);
 
 /// Options of what is shown.
 #[derive(Debug, Clone, Copy, Args)]
@@ -174,9 +181,60 @@ fn target(args: OutputArgs) -> ProgressDrawTarget {
     }
 }
 
-/// A reader that has gone away is no reason to fail; it is no reason to send less either.
+/// A reader that has gone away is no reason to fail; it is no reason to send less either. Whose work is
+/// what it prints asks [`printed`].
 pub(crate) fn print_line(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = writeln!(stdout, "{text}");
-    let _ = stdout.flush();
+    let mut stdout = io::stdout().lock();
+    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    if let Err(number) =
+        written.map_err(|error| error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()))
+    {
+        // The first one is the cause.
+        let _ = REFUSED.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+/// What has become of what was printed.
+pub(crate) enum Printed {
+    Taken,
+    /// Its reader has gone away.
+    Unread,
+    Refused(Failure),
+}
+
+/// Whether standard output takes what is printed, and somebody is there to read it.
+pub(crate) fn printed() -> Printed {
+    let refused = REFUSED.load(Ordering::Relaxed);
+    let error = io::Error::from_raw_os_error(refused);
+    match refused {
+        0 if !is_read() => Printed::Unread,
+        0 => Printed::Taken,
+        _ if error.kind() == ErrorKind::BrokenPipe => Printed::Unread,
+        _ => Printed::Refused(Failure::new(
+            Exit::Resource,
+            "output.unwritable",
+            format!(
+                "output (standard output): cannot be written ({error}). Make room, or write elsewhere"
+            ),
+        )),
+    }
+}
+
+/// A pipe tells that nobody has its other end any more, before anything is written to it.
+fn is_read() -> bool {
+    let (stdout, at_once) = (io::stdout(), Timespec { tv_sec: 0, tv_nsec: 0 });
+    let mut pipe = [PollFd::new(&stdout, PollFlags::empty())];
+    let polled = poll(&mut pipe, Some(&at_once));
+    polled.is_err() || !pipe[0].revents().contains(PollFlags::ERR)
+}
+
+/// How a command ends whose work was done, or not, and whose output may be lost.
+pub(crate) fn end(exit: Exit) -> Exit {
+    match printed() {
+        Printed::Refused(failure) if exit == Exit::Done => {
+            eprintln!("{failure}");
+            failure.exit
+        }
+        _ => exit,
+    }
 }

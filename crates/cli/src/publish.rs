@@ -1,41 +1,40 @@
 //! `fanfare pub`.
+//!
+//! Here: its options; `sending`: messages on their way, `tally`: what is known of them, `conclusion`: what it came to.
+
+mod conclusion;
+mod sending;
+mod tally;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
     fs::File,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, Read},
     path::{Path, PathBuf},
-    sync::mpsc::RecvTimeoutError,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use clap::Args;
 use fanfare_node::{
-    group::{Body, BodyError, Group, GroupEvent},
-    messaging::{Options, Standing, Topic, description::PRIORITY_MAX},
-    proto::{NodeId, ObjectKey},
+    group::{Body, BodyError, Watch},
+    messaging::{Options, Topic, description::PRIORITY_MAX},
 };
 
 use crate::{
     exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs, NOTATION},
     interrupt,
-    json::{Held, Line, Published, Sent, hex},
-    local::{MESSAGE_MAX, Request, client::Client},
+    json::{Line, hex},
+    local::{INLINE_MAX, Request, client::Client},
     net_args::NetArgs,
     progress::{Output, OutputArgs},
     units,
 };
-
-/// How often to look at the time while nothing happens.
-const POLL: Duration = Duration::from_millis(100);
-/// Until then all who hear of a message may say for the first time that they are there: the shortest
-/// interval of announcements.
-const ROLL: Duration = Duration::from_secs(2);
+use conclusion::conclude;
+use sending::{End, Sending};
 
 /// Publish messages to a group
 ///
-/// It ends when all nodes that are heard and want them say that they hold them, after 2 s at the earliest.
+/// It ends when all nodes that are heard and want them say that they hold them, after 2.5 s at the earliest.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP)),
@@ -113,6 +112,16 @@ struct Plan {
     wait: Duration,
     stay: Duration,
     message_max: u64,
+    cache_bytes: u64,
+    /// What is to be known of the messages.
+    watch: Watch,
+}
+
+impl Plan {
+    /// How long after all is sent somebody may say that it holds it: no longer than it is of use.
+    fn patience(&self) -> Duration {
+        self.options.expiry.map_or(self.wait, |expiry| expiry.min(self.wait))
+    }
 }
 
 impl PubArgs {
@@ -133,6 +142,8 @@ impl PubArgs {
             wait: units::time("wait", &self.wait)?,
             stay: time("stay", &self.stay)?.unwrap_or_default(),
             message_max: self.member.message_max()?,
+            cache_bytes: self.member.cache_bytes()?,
+            watch: if self.one_way { Watch::Sending } else { Watch::Holders },
         })
     }
 
@@ -185,17 +196,20 @@ fn publish(args: &PubArgs, output: &Output) -> Result<Exit, Failure> {
     let group = args.member.join(&args.net, |_| {})?;
     interrupt::stop_on_interrupt(group.stopper());
     group_args::show_start(&group, "publishing to", output);
-    let mut sent = Sending::new(&group, output, !args.one_way);
-    match whole {
-        Some(body) => sent.publish(&plan, body)?,
-        None => sent.publish_lines(&plan, source)?,
-    }
-    let end = sent.wait(&plan);
-    if end == End::Interrupted {
-        return Ok(sent.conclude(end, &plan));
-    }
-    let end = if sent.stay(plan.stay) { end } else { End::Interrupted };
-    Ok(sent.conclude(end, &plan))
+    let mut sending = Sending::new(&group, output, &plan);
+    let published = match whole {
+        Some(body) => sending.publish(body),
+        None => sending.publish_lines(source),
+    };
+    let end = match published {
+        Err(_) if interrupt::is_asked() => End::Interrupted,
+        published => published.map(|()| sending.wait())?,
+    };
+    let stayed = end == End::Interrupted || sending.stay(plan.stay);
+    let tally = sending.into_tally();
+    let report = group.leave();
+    let end = if stayed { end } else { End::Interrupted };
+    Ok(conclude(&tally, end, &plan, &report, output))
 }
 
 fn publish_via(
@@ -204,26 +218,35 @@ fn publish_via(
     source: &mut dyn Read,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let body = Body::read_from(source, plan.message_max.min(MESSAGE_MAX))?;
-    let mut content = Vec::new();
-    body.copy_to(&mut content).map_err(BodyError::Unreadable)?;
-    let (text, hex) = match String::from_utf8(content) {
-        Ok(text) => (Some(text), None),
-        Err(error) => (None, Some(hex(error.as_bytes()))),
-    };
+    let body = Body::read_from(source, plan.message_max)?;
+    let (mut text, mut digits, mut bytes) = (None, None, None);
+    if body.len() > INLINE_MAX {
+        bytes = Some(body.len());
+    } else {
+        let mut content = Vec::new();
+        body.copy_to(&mut content).map_err(BodyError::Unreadable)?;
+        match String::from_utf8(content) {
+            Ok(content) => text = Some(content),
+            Err(error) => digits = Some(hex(error.as_bytes())),
+        }
+    }
     let request = Request::Publish {
         topic: plan.topic.as_str().to_owned(),
         text,
-        hex,
+        hex: digits,
+        bytes,
         priority: Some(plan.options.priority),
         expiry_ms: plan.options.expiry.map(|expiry| expiry.as_millis() as u64),
         tag: plan.options.tag,
         replace: plan.options.replaces,
         within,
     };
-    output.event(&Client::connect(path)?.ask(&request)?);
+    let follows = bytes.is_some().then_some(&body);
+    output.event(&Client::connect(path)?.ask_with(&request, follows)?);
     if output.is_json() {
-        output.event(&Line::publish_result(Exit::Done as u8, (1, 0), body.len(), (0, Vec::new())));
+        let (counts, nodes) = ((1, 0, 0), (0, Vec::new()));
+        let line = Line::publish_result(Exit::Done as u8, counts, body.len(), nodes, None);
+        output.event(&line);
     }
     Ok(Exit::Done)
 }
@@ -242,223 +265,4 @@ fn cancel(
         output.event(&Line::early_result(Exit::Done as u8));
     }
     Ok(Exit::Done)
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Done,
-    TimedOut,
-    Interrupted,
-}
-
-/// What has become of one message.
-#[derive(Debug)]
-struct Fate {
-    published: Instant,
-    sent: bool,
-    standings: BTreeMap<NodeId, Standing>,
-}
-
-impl Fate {
-    fn new() -> Self {
-        Self { published: Instant::now(), sent: false, standings: BTreeMap::new() }
-    }
-    fn is_held(&self) -> bool {
-        self.standings.values().any(|standing| *standing == Standing::Holds)
-    }
-    /// Those who have said that they want it and lack something of it.
-    fn lacking(&self) -> impl Iterator<Item = NodeId> {
-        let lacks = |(node, standing): (&NodeId, &Standing)| {
-            (*standing == Standing::Lacks).then_some(*node)
-        };
-        self.standings.iter().filter_map(lacks)
-    }
-    fn is_everywhere(&self) -> bool {
-        self.is_held() && self.lacking().next().is_none() && self.published.elapsed() >= ROLL
-    }
-}
-
-/// Messages on their way.
-struct Sending<'a> {
-    group: &'a Group,
-    output: &'a Output,
-    watched: bool,
-    fates: BTreeMap<ObjectKey, Fate>,
-    bytes: u64,
-}
-
-impl<'a> Sending<'a> {
-    fn new(group: &'a Group, output: &'a Output, watched: bool) -> Self {
-        Self { group, output, watched, fates: BTreeMap::new(), bytes: 0 }
-    }
-
-    fn publish(&mut self, plan: &Plan, body: Body) -> Result<(), Failure> {
-        let size = body.len();
-        let key = self.group.publish(plan.topic.clone(), body, plan.options, self.watched)?;
-        self.fates.insert(key, Fate::new());
-        self.bytes += size;
-        let topic = plan.topic.as_str().to_owned();
-        self.output.event(&Line::Published(Published { topic, id: key.object.0, size }));
-        Ok(())
-    }
-
-    fn publish_lines(&mut self, plan: &Plan, source: Box<dyn Read>) -> Result<(), Failure> {
-        let mut lines = BufReader::new(source);
-        loop {
-            let mut line = Vec::new();
-            let limit = plan.message_max.saturating_add(2);
-            let read = (&mut lines).take(limit).read_until(b'\n', &mut line);
-            if read.map_err(BodyError::Unreadable)? == 0 {
-                return Ok(());
-            }
-            if line.last() == Some(&b'\n') {
-                line.pop();
-            }
-            if line.len() as u64 > plan.message_max {
-                return Err(BodyError::TooLarge { max: plan.message_max }.into());
-            }
-            self.publish(plan, Body::new(line))?;
-            // Whoever feeds line by line wants to see what becomes of them.
-            while let Ok(event) = self.group.next_event(Duration::ZERO) {
-                self.on_event(&event);
-            }
-        }
-    }
-
-    fn on_event(&mut self, event: &GroupEvent) {
-        match event {
-            GroupEvent::Sent { key } => {
-                if let Some(fate) = self.fates.get_mut(key) {
-                    fate.sent = true;
-                }
-                self.output.event(&Line::Sent(Sent { id: key.object.0 }));
-            }
-            GroupEvent::Standing { key, node, standing } => {
-                if let Some(fate) = self.fates.get_mut(key) {
-                    fate.standings.insert(*node, *standing);
-                    if *standing == Standing::Holds {
-                        self.output.event(&Line::Held(Held { id: key.object.0, node: node.0 }));
-                    }
-                }
-            }
-            event => {
-                if let GroupEvent::Left { node } = event {
-                    // Nobody waits for who is gone; what it held it may hold still.
-                    let lacks = |fate: &Fate| fate.lacking().any(|lacking| lacking == *node);
-                    for fate in self.fates.values_mut().filter(|fate| lacks(fate)) {
-                        fate.standings.remove(node);
-                    }
-                }
-                group_args::show(event, self.output);
-            }
-        }
-    }
-
-    /// Until all is held by all who want it (or sent, when nobody needs to answer), or time is up.
-    fn wait(&mut self, plan: &Plan) -> End {
-        let mut deadline = None;
-        loop {
-            let enough = |fate: &Fate| if self.watched { fate.is_everywhere() } else { fate.sent };
-            if self.fates.values().all(enough) {
-                return End::Done;
-            }
-            if self.fates.values().all(|fate| fate.sent || fate.is_held()) {
-                deadline.get_or_insert_with(|| Instant::now() + plan.wait);
-            }
-            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                return End::TimedOut;
-            }
-            match self.group.next_event(POLL) {
-                Ok(event) => self.on_event(&event),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return End::Interrupted,
-            }
-        }
-    }
-
-    /// Answers requests for so long; false when it is stopped.
-    fn stay(&mut self, time: Duration) -> bool {
-        let end = Instant::now() + time;
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return true;
-            }
-            match self.group.next_event(left) {
-                Ok(event) => self.on_event(&event),
-                Err(RecvTimeoutError::Timeout) => return true,
-                Err(RecvTimeoutError::Disconnected) => return false,
-            }
-        }
-    }
-
-    /// Who holds anything.
-    fn holders(&self) -> BTreeSet<NodeId> {
-        let all = self.fates.values().flat_map(|fate| &fate.standings);
-        all.filter(|(_, standing)| **standing == Standing::Holds).map(|(node, _)| *node).collect()
-    }
-
-    /// Who wants something and lacks it.
-    fn lacking(&self) -> BTreeSet<NodeId> {
-        self.fates.values().flat_map(Fate::lacking).collect()
-    }
-
-    fn conclude(&self, end: End, plan: &Plan) -> Exit {
-        let all = self.fates.len() as u64;
-        let held = self.fates.values().filter(|fate| fate.is_held()).count() as u64;
-        let lacking = self.lacking();
-        let failure = match end {
-            End::Done => None,
-            End::Interrupted => Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted")),
-            End::TimedOut if held == 0 => Some(Failure::new(
-                Exit::Nobody,
-                "nobody",
-                format!(
-                    "holders (0): no node said within {} that it holds the message. Check that one \
-                     is on this group and interface, or use --one-way",
-                    units::seconds(plan.wait)
-                ),
-            )),
-            End::TimedOut if lacking.is_empty() => Some(Failure::new(
-                Exit::Partial,
-                "partial",
-                format!(
-                    "messages ({held} of {all}): no node said that it holds the others. Publish \
-                     them again, or wait longer with --wait"
-                ),
-            )),
-            End::TimedOut => Some(Failure::new(
-                Exit::Partial,
-                "partial",
-                format!(
-                    "nodes ({}): did not say within {} that they hold all that they want. Wait \
-                     longer with --wait, or stay and repair with --stay",
-                    names(&lacking),
-                    units::seconds(plan.wait)
-                ),
-            )),
-        };
-        let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
-        if let Some(failure) = failure.filter(|failure| failure.exit != Exit::Interrupted) {
-            self.output.failure(&failure);
-        }
-        if self.output.is_json() {
-            let holders = self.holders().len() as u64;
-            let nodes = (holders, lacking.iter().map(|node| node.0).collect());
-            let line = Line::publish_result(exit as u8, (all, held), self.bytes, nodes);
-            self.output.event(&line);
-        }
-        exit
-    }
-}
-
-/// Some of them by id, and how many there are besides.
-fn names(nodes: &BTreeSet<NodeId>) -> String {
-    /// More do not help who reads it.
-    const NAMED_MAX: usize = 8;
-    let named: Vec<String> = nodes.iter().take(NAMED_MAX).map(|n| format!("{:08x}", n.0)).collect();
-    match nodes.len().saturating_sub(NAMED_MAX) {
-        0 => named.join(", "),
-        others => format!("{} and {others} others", named.join(", ")),
-    }
 }

@@ -1,33 +1,31 @@
 //! `fanfare sub`.
+//!
+//! Here: its options; `taking`: messages as they come.
+
+mod taking;
 
 use std::{
     path::{Path, PathBuf},
-    sync::mpsc::RecvTimeoutError,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use clap::{Args, ValueEnum};
 use fanfare_node::{
-    group::{Group, GroupEvent, Inbox, Message},
+    group::Message,
     messaging::{History, Ordering, Subscription, description::PRIORITY_MAX},
 };
 
 use crate::{
-    exit::{Exit, Failure, directory_failure},
+    exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs, NOTATION},
     interrupt,
-    json::{Line, MessageLine, hex, tag_text},
+    json::{MessageLine, hex, tag_text},
     local::{Request, client::Client},
     net_args::NetArgs,
-    printable::Printable,
     progress::{Output, OutputArgs},
     units,
 };
-
-/// How often to look at the time while nothing happens.
-const POLL: Duration = Duration::from_millis(200);
-/// Bytes of a message that are shown where there is no directory for it: a terminal is no file.
-const SHOWN_MAX: u64 = 64 << 10;
+use taking::Taking;
 
 /// Subscribe to topics of a group
 ///
@@ -68,7 +66,7 @@ pub(crate) struct SubArgs {
     #[arg(long, default_value = "all", value_name = "N|TIME")]
     history: String,
     /// Ask the 'fanfare node' on this machine whose --socket this is, instead of taking part
-    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["out", "group", "cache_dir"])]
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["group", "cache_dir"])]
     via: Option<PathBuf>,
     /// Which group of that node, by its name in the node's file [default: its first]
     #[arg(long, value_name = "NAME", requires = "via")]
@@ -157,12 +155,17 @@ impl SubArgs {
 }
 
 impl SubArgs {
-    fn subscribe_via(
-        &self,
-        path: &Path,
-        timeout: Option<Duration>,
-        output: &Output,
-    ) -> Result<Exit, Failure> {
+    fn taking<'a>(&self, output: &'a Output) -> Result<Taking<'a>, Failure> {
+        let time = |text: &String| Ok((text.clone(), units::time("timeout", text)?));
+        let timeout: Option<Result<_, Failure>> = self.timeout.as_ref().map(time);
+        let mut taking = Taking::new(output, (self.count, timeout.transpose()?));
+        if let Some(path) = &self.out {
+            taking.write_into(path, self.create_dirs)?;
+        }
+        Ok(taking)
+    }
+
+    fn subscribe_via(&self, path: &Path, mut taking: Taking<'_>) -> Result<Exit, Failure> {
         let mut client = Client::connect(path)?;
         interrupt::call_on_interrupt(client.closer());
         for filter in &self.patterns {
@@ -174,14 +177,13 @@ impl SubArgs {
                 priority: Some(self.priority),
                 deadline_ms: self.deadline.as_deref().map(millis).transpose()?,
                 unreliable: self.unreliable,
+                raw: self.out.is_some(),
                 within: self.via_group.clone(),
             };
-            output.event(&client.ask(&request)?);
+            taking.show_subscribed(&client.ask(&request)?);
         }
-        let mut taking =
-            Taking { output, inbox: None, out: None, messages: 0, bytes: 0, failed: 0 };
-        let end = taking.take_via(&client, self.count, timeout)?;
-        Ok(taking.conclude(end, self.timeout.as_deref().unwrap_or_default()))
+        let end = taking.take_via(&mut client);
+        Ok(taking.conclude(end, None))
     }
 }
 
@@ -205,152 +207,21 @@ fn history(text: &str) -> Result<History, Failure> {
 
 fn subscribe(args: &SubArgs, output: &Output) -> Result<Exit, Failure> {
     let subscriptions = args.subscriptions()?;
-    let timeout = args.timeout.as_deref().map(|text| units::time("timeout", text)).transpose()?;
+    let mut taking = args.taking(output)?;
     if let Some(path) = &args.via {
-        return args.subscribe_via(path, timeout, output);
+        return args.subscribe_via(path, taking);
     }
-    let inbox = args.out.as_deref().map(|path| Inbox::open(path, args.create_dirs));
-    let inbox = inbox.transpose().map_err(|error| directory_failure(&error))?;
     let group = args.member.join(&args.net, |options| options.publishes = false)?;
     interrupt::stop_on_interrupt(group.stopper());
+    // They come to one place, and share the room there.
+    let gate = group.gate();
     for subscription in subscriptions {
-        group.subscribe(subscription)?;
+        group.subscribe_through(subscription, &gate)?;
     }
     group_args::show_start(&group, "listening to", output);
-    let mut taking =
-        Taking { output, inbox, out: args.out.clone(), messages: 0, bytes: 0, failed: 0 };
-    let end = taking.take(&group, args.count, timeout);
-    drop(group);
-    Ok(taking.conclude(end, args.timeout.as_deref().unwrap_or_default()))
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Done,
-    TimedOut,
-    Interrupted,
-}
-
-/// Messages as they come.
-struct Taking<'a> {
-    output: &'a Output,
-    inbox: Option<Inbox>,
-    out: Option<PathBuf>,
-    messages: u64,
-    bytes: u64,
-    failed: u64,
-}
-
-impl Taking<'_> {
-    fn take(&mut self, group: &Group, count: Option<u64>, timeout: Option<Duration>) -> End {
-        let mut heard = Instant::now();
-        while count.is_none_or(|count| self.messages < count) {
-            match group.next_event(timeout.map_or(POLL, |timeout| timeout.min(POLL))) {
-                Ok(GroupEvent::Message(message)) => {
-                    heard = Instant::now();
-                    self.on_message(&message);
-                }
-                Ok(event) => {
-                    group_args::show(&event, self.output);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return End::Interrupted,
-            }
-            if timeout.is_some_and(|timeout| heard.elapsed() >= timeout) {
-                return End::TimedOut;
-            }
-        }
-        End::Done
-    }
-
-    fn take_via(
-        &mut self,
-        client: &Client,
-        count: Option<u64>,
-        timeout: Option<Duration>,
-    ) -> Result<End, Failure> {
-        let mut heard = Instant::now();
-        while count.is_none_or(|count| self.messages < count) {
-            match client.next(timeout.map_or(POLL, |timeout| timeout.min(POLL))) {
-                Ok(Line::Message(message)) => {
-                    heard = Instant::now();
-                    self.messages += 1;
-                    self.bytes += message.size;
-                    self.show(message);
-                }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if client.is_closed() => {
-                    return Ok(End::Interrupted);
-                }
-                Err(RecvTimeoutError::Disconnected) => return Err(client.gone()),
-            }
-            if timeout.is_some_and(|timeout| heard.elapsed() >= timeout) {
-                return Ok(End::TimedOut);
-            }
-        }
-        Ok(End::Done)
-    }
-
-    fn on_message(&mut self, message: &Message) {
-        let mut path = None;
-        if let (Some(inbox), Some(out)) = (&self.inbox, &self.out) {
-            match inbox.place(message) {
-                Ok(name) => path = Some(out.join(name).display().to_string()),
-                Err(error) => {
-                    self.failed += 1;
-                    let topic = &message.description.topic;
-                    let text = format!("message ({topic}): could not be written: {error}");
-                    return self.output.warn("message.unwritten", text);
-                }
-            }
-        }
-        self.messages += 1;
-        self.bytes += message.body.len();
-        self.show(message_line(message, SHOWN_MAX, path));
-    }
-
-    /// For people `TOPIC CONTENT`, where the content is text, or its file.
-    fn show(&self, line: MessageLine) {
-        let shown = match (&line.path, &line.text) {
-            (Some(path), _) => path.clone(),
-            (None, Some(text)) => format!("{} {text}", line.topic),
-            (None, None) => format!("{} ({})", line.topic, units::size(line.size)),
-        };
-        self.output.data(&Printable(&shown).to_string());
-        self.output.event(&Line::Message(line));
-    }
-
-    fn conclude(&self, end: End, timeout: &str) -> Exit {
-        let failure = match end {
-            End::Interrupted => Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted")),
-            End::TimedOut => Some(Failure::new(
-                Exit::Nobody,
-                "timeout",
-                format!(
-                    "timeout ({timeout}): no message came for so long. Check that a publisher, or a \
-                     node that holds its messages, is on this group and interface"
-                ),
-            )),
-            End::Done if self.failed > 0 => Some(Failure::new(
-                Exit::Resource,
-                "message.unwritten",
-                format!(
-                    "messages ({}): could not be written. Make room, and have them published again",
-                    self.failed
-                ),
-            )),
-            End::Done => None,
-        };
-        let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
-        if let Some(failure) = failure.filter(|failure| failure.exit != Exit::Interrupted) {
-            self.output.failure(&failure);
-        }
-        if self.output.is_json() {
-            let counted = (self.messages, self.failed);
-            self.output.event(&Line::subscribe_result(exit as u8, counted, self.bytes));
-        }
-        exit
-    }
+    let end = taking.take(&group);
+    let report = group.leave();
+    Ok(taking.conclude(end, Some(&report)))
 }
 
 /// A message as JSON, with its content up to `max` bytes, unless that is in the file at `path`.
@@ -369,6 +240,7 @@ pub(crate) fn message_line(message: &Message, max: u64, path: Option<String>) ->
     MessageLine {
         topic: message.description.topic.as_str().to_owned(),
         publisher: identity.node.0,
+        instance: Some(identity.instance.0),
         number: identity.number,
         gateway: options.origin.map(|_| message.key.sender.0),
         hops: options.origin.map(|origin| origin.hops),
@@ -379,6 +251,7 @@ pub(crate) fn message_line(message: &Message, max: u64, path: Option<String>) ->
         text: text.filter(|_| shown),
         hex: hex.filter(|_| shown),
         path,
+        bytes: None,
     }
 }
 

@@ -3,6 +3,7 @@
 mod bridge;
 mod config;
 mod delete;
+mod delivery;
 mod demo;
 mod doctor;
 mod durability;

@@ -118,14 +118,14 @@ fn a_client_has_a_bounded_number_of_subscriptions_and_is_told_so() {
     let mut client = connect(&stage);
     let request = |number| format!(r#"{{"do":"subscribe","filter":"a/{number}"}}"#);
     let first = ask(&mut client, &request(0))["subscription"].clone();
-    for number in 1..1024 {
+    for number in 1..256 {
         assert_eq!(ask(&mut client, &request(number))["event"], "subscribed");
     }
-    let refused = ask(&mut client, &request(1024));
+    let refused = ask(&mut client, &request(256));
     assert_eq!(refused["code"], "subscriptions.full");
-    assert!(refused["message"].as_str().unwrap().starts_with("error: subscriptions (1024): "));
+    assert!(refused["message"].as_str().unwrap().starts_with("error: subscriptions (256): "));
     ask(&mut client, &format!(r#"{{"do":"unsubscribe","subscription":{first}}}"#));
-    assert_eq!(ask(&mut client, &request(1024))["event"], "subscribed");
+    assert_eq!(ask(&mut client, &request(256))["event"], "subscribed");
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! How others stand to what this node has published, as far as they announce it: the publisher then
 //! knows that the message outlives it, and who still waits for it.
 
+use crate::load::OBJECTS_IN_VIEW;
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{NodeId, ObjectKey, RunSet};
 
-/// Messages watched at once; of more than that nothing is told.
-const WATCHED_MAX: usize = 4096;
-/// How nodes stand to them, in all: a thousand nodes to 256 messages.
-const STANDINGS_MAX: usize = 1 << 18;
+/// Messages watched at once: all that can be repaired, and those that have gone and of which that is not told yet.
+const WATCHED_MAX: usize = 2 * OBJECTS_IN_VIEW as usize;
+/// How nodes stand to them, in all: a thousand nodes to a thousand messages.
+const STANDINGS_MAX: usize = 1 << 20;
 
 /// How a node stands to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

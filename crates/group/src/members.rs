@@ -428,9 +428,9 @@ impl Members {
         all.map(hearing).filter(|h| h.counts || h.share > Share::NONE).collect()
     }
 
-    /// Those that have said something that only group nodes say.
-    pub(crate) fn in_group(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.members.iter().filter(|(_, member)| member.in_group).map(|(node, _)| *node)
+    /// Whether it has said something that only group nodes say.
+    pub(crate) fn is_in_group(&self, node: NodeId) -> bool {
+        self.members.get(&node).is_some_and(|member| member.in_group)
     }
 
     /// All of them, and whether each says that it hears us.

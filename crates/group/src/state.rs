@@ -4,7 +4,7 @@
 //! ```text
 //! flags (8): 01 it asks for what it lacks; 02 it names all nodes that it hears; 04 it is short
 //! | per node, by id: id less the one before (varint); 0 of an earlier life of the publisher before
-//! |   how (8): 01 it is heard; 02 it is to announce soon; 04 it publishes;
+//! |   how (8): 01 it is heard; 02 it is to announce soon (node ffffffff: all not heard are); 04 it publishes;
 //! |            08 its timing and code are those of the publisher before; 10 there are gaps;
 //! |            e0 the share of its messages that arrives, in sevenths; who is heard and has none: all
 //! |   if 04: instance (16) | grtt (8) | backoff (4) gsize (4) | fec id (8), unless 08

@@ -11,7 +11,7 @@ use std::{
 };
 
 use fanfare_node::{
-    group::{Body, Group, GroupError, GroupEvent, GroupHandle, Message},
+    group::{Body, Group, GroupError, GroupEvent, GroupHandle, Message, Watch},
     messaging::{Filter, History, Options, Subscription, SubscriptionId, Topic},
     proto::Time,
 };
@@ -325,7 +325,7 @@ impl Bridge {
             Item::In { topic, body, tag, expiry, receipt } => {
                 let options =
                     Options { expiry: Some(expiry), tag: Some(tag), ..Options::default() };
-                let published = self.group.publish(topic, body, options, false);
+                let published = self.group.publish(topic, body, options, Watch::Nothing);
                 // What the group does not take it will not take the next time.
                 self.acknowledge(receipt);
                 match published {

@@ -26,7 +26,7 @@ use fanfare_proto::NodeId;
 use crate::{
     build_error::BuildError,
     clock::Clock,
-    group::{Body, Group, GroupError, GroupEvent, GroupHandle, Message},
+    group::{Body, Group, GroupError, GroupEvent, GroupHandle, Message, Watch},
 };
 
 pub use fanfare_group::GatewayStats;
@@ -294,7 +294,7 @@ fn publish_all(
     news: &SyncSender<News>,
 ) {
     while let Ok(Crossing { topic, options, body, .. }) = crossings.recv() {
-        let published = member.publish(topic, body, options, false).map(|_| ());
+        let published = member.publish(topic, body, options, Watch::Nothing).map(|_| ());
         on_their_way.fetch_sub(1, Ordering::AcqRel);
         if news.send(News::Published(side, published)).is_err() {
             return;

@@ -17,6 +17,7 @@ pub(crate) struct Outbox<E = NodeEvent> {
     waiting: VecDeque<E>,
     max: usize,
     lost: u64,
+    lost_before: u64,
 }
 
 impl<E: From<Trouble>> Outbox<E> {
@@ -26,7 +27,7 @@ impl<E: From<Trouble>> Outbox<E> {
 
     /// As [`Self::new`], for so many events that wait: where each holds much.
     pub(crate) fn with_room(channel: SyncSender<E>, max: usize) -> Self {
-        Self { channel, waiting: VecDeque::new(), max, lost: 0 }
+        Self { channel, waiting: VecDeque::new(), max, lost: 0, lost_before: 0 }
     }
 
     /// Sends `event` as soon as there is room.
@@ -55,6 +56,7 @@ impl<E: From<Trouble>> Outbox<E> {
         }
         if self.lost > 0 {
             let lost = std::mem::take(&mut self.lost);
+            self.lost_before += lost;
             self.waiting.push_back(Trouble::Overrun(lost).into());
         }
     }
@@ -62,6 +64,11 @@ impl<E: From<Trouble>> Outbox<E> {
     /// Whether more can wait without getting near what is lost.
     pub(crate) fn has_room(&self) -> bool {
         self.waiting.len() < self.max / 2
+    }
+
+    /// Events lost so far.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost_before + self.lost
     }
 
     /// Whether events wait for room.

@@ -26,6 +26,9 @@ pub enum Event {
     ObjectInfo { key: ObjectKey, info: Vec<u8> },
     /// Receiving: all bytes (and INFO, when it has one) are in storage.
     ObjectCompleted { key: ObjectKey, size: u64 },
+    /// Receiving: an object has more bytes than this receiver takes; `info` is its NORM_INFO where that
+    /// said so. Told a few times before it is aborted as refused.
+    ObjectTooLong { key: ObjectKey, size: u64, info: Option<Vec<u8>> },
     /// Receiving: it will not be completed.
     ObjectAborted { key: ObjectKey, reason: AbortReason },
     /// Receiving: it is from before this receiver's time, and no longer to be had.

@@ -4,15 +4,26 @@ use fanfare_node::{
     MemoryUse, Placed, SlowVerdict,
     bridge::Crossed,
     event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
-    group::GroupStatus,
-    proto::{Bitrate, NodeId, ObjectKey, congestion::Reason as RateReason},
+    group::{GroupReport, GroupStatus, Losses},
+    messaging::GroupStats,
+    proto::{Bitrate, DropReason, NodeId, ObjectKey, Stats, congestion::Reason as RateReason},
     receipt::Reason,
 };
 
 use super::{
-    File, GatewayLine, Line, MemberLine, Members, Message, OutcomeLine, Progress, ReceiptLine,
-    Receiver, Reported, ResultLine, SlowLine, StatusLine, Way, WayLine,
+    Drops, File, GatewayLine, Line, MemberLine, Members, Message, OutcomeLine, Progress,
+    ReceiptLine, Receiver, Reported, ResultLine, SlowLine, StatusLine, Way, WayLine,
 };
+
+/// What a subscriber was given, and what not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Taken {
+    pub(crate) messages: u64,
+    pub(crate) unwritten: u64,
+    pub(crate) dropped: u64,
+    pub(crate) lost: u64,
+    pub(crate) bytes: u64,
+}
 
 impl Line {
     pub(crate) fn receiver(view: &ReceiverView) -> Self {
@@ -137,12 +148,13 @@ impl Line {
         }))
     }
 
-    /// `held` of `messages` are held by others.
+    /// `held` of `messages` are held by others, and newer ones took the place of those `replaced`.
     pub(crate) fn publish_result(
         exit: u8,
-        (messages, held): (u64, u64),
+        (messages, held, replaced): (u64, u64, u64),
         bytes: u64,
         (holders, lacking): (u64, Vec<u32>),
+        drops: Option<Drops>,
     ) -> Self {
         let ok = exit == 0;
         Self::Result(Box::new(ResultLine::Publish {
@@ -152,7 +164,9 @@ impl Line {
             held,
             bytes,
             holders,
+            replaced,
             lacking,
+            drops,
         }))
     }
 
@@ -195,13 +209,18 @@ impl Line {
         }))
     }
 
-    pub(crate) fn subscribe_result(
-        exit: u8,
-        (messages, unwritten): (u64, u64),
-        bytes: u64,
-    ) -> Self {
-        let ok = exit == 0;
-        Self::Result(Box::new(ResultLine::Subscribe { ok, exit, messages, unwritten, bytes }))
+    pub(crate) fn subscribe_result(exit: u8, taken: &Taken, drops: Option<Drops>) -> Self {
+        let (ok, &Taken { messages, unwritten, dropped, lost, bytes }) = (exit == 0, taken);
+        Self::Result(Box::new(ResultLine::Subscribe {
+            ok,
+            exit,
+            messages,
+            unwritten,
+            dropped,
+            lost,
+            bytes,
+            drops,
+        }))
     }
 
     /// `groups`: of a node of several, all of them; and the gateways that this one is in.
@@ -226,7 +245,9 @@ impl Line {
             frames_refused: status.group.frames_refused,
             wrong: status.group.wrong,
             evicted: status.group.evicted,
+            expired: status.group.expired,
             missed: status.group.missed,
+            drops: Drops::of(&status.group, &status.session, &status.losses),
             groups,
             gateways,
         }))
@@ -252,6 +273,59 @@ fn members(status: &GroupStatus) -> Vec<MemberLine> {
     let line =
         |(id, hears_us): &(NodeId, Option<bool>)| MemberLine { id: id.0, hears_us: *hears_us };
     status.members.iter().map(line).collect()
+}
+
+impl Drops {
+    fn of(group: &GroupStats, session: &Stats, losses: &Losses) -> Self {
+        let datagrams = DropReason::ALL.iter();
+        let datagrams = datagrams.map(|why| (why.name().to_owned(), session.dropped(*why)));
+        Self {
+            messages: losses.dropped,
+            unkept: losses.unkept,
+            events: losses.events,
+            sums: group.sums_dropped,
+            demands: group.demands_dropped,
+            members: group.members_dropped,
+            publishers: group.publishers_dropped,
+            origins: group.origins_dropped,
+            relays: group.relays_dropped,
+            standings: group.standings_dropped,
+            tags: group.tags_dropped,
+            deadlines: group.deadlines_dropped,
+            datagrams: datagrams.collect(),
+        }
+    }
+
+    /// Those that there are, for people.
+    pub(crate) fn to_words(&self) -> Option<String> {
+        let named = [
+            ("messages", self.messages),
+            ("unkept", self.unkept),
+            ("events", self.events),
+            ("sums", self.sums),
+            ("demands", self.demands),
+            ("members", self.members),
+            ("publishers", self.publishers),
+            ("origins", self.origins),
+            ("relays", self.relays),
+            ("standings", self.standings),
+            ("tags", self.tags),
+            ("deadlines", self.deadlines),
+        ];
+        let shown = |(name, count): (&str, u64)| (count > 0).then(|| format!("{count} {name}"));
+        let datagrams = self.datagrams.iter().map(|(name, count)| (name.as_str(), *count));
+        let datagrams: Vec<String> = datagrams.filter_map(shown).collect();
+        let datagrams =
+            (!datagrams.is_empty()).then(|| format!("of datagrams {}", datagrams.join(", ")));
+        let words: Vec<String> = named.into_iter().filter_map(shown).chain(datagrams).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}
+
+impl From<&GroupReport> for Drops {
+    fn from(report: &GroupReport) -> Self {
+        Self::of(&report.group, &report.session, &report.losses)
+    }
 }
 
 fn outcomes(report: &SendReport) -> Vec<OutcomeLine> {

@@ -1,5 +1,7 @@
 //! What members of a group of messages tell.
 
+use std::collections::BTreeMap;
+
 use fanfare_node::gateway::GatewayStats;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,9 @@ pub(crate) struct Held {
 pub(crate) struct MessageLine {
     pub(crate) topic: String,
     pub(crate) publisher: u32,
+    /// Which life of the publisher; a node of an earlier version does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) instance: Option<u16>,
     pub(crate) number: u64,
     /// Who brought it, and how many gateways it has passed, where it was not its publisher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +57,36 @@ pub(crate) struct MessageLine {
     pub(crate) hex: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
+    /// So many bytes of content follow the line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) bytes: Option<u64>,
+}
+
+/// Messages of a subscription were gone before they could be handed over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Dropped {
+    pub(crate) subscription: u32,
+    pub(crate) messages: u64,
+}
+
+/// What was not done, or not obeyed, and why: each with its count.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Drops {
+    pub(crate) messages: u64,
+    pub(crate) unkept: u64,
+    pub(crate) events: u64,
+    pub(crate) sums: u64,
+    pub(crate) demands: u64,
+    pub(crate) members: u64,
+    pub(crate) publishers: u64,
+    pub(crate) origins: u64,
+    pub(crate) relays: u64,
+    pub(crate) standings: u64,
+    pub(crate) tags: u64,
+    pub(crate) deadlines: u64,
+    pub(crate) datagrams: BTreeMap<String, u64>,
 }
 
 /// What a gateway has carried one way.
@@ -122,6 +157,13 @@ pub(crate) struct Lost {
     pub(crate) publisher: u32,
     pub(crate) id: u16,
     pub(crate) reason: String,
+    /// Of one that is too long, what is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) topic: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) size: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max: Option<u64>,
 }
 
 /// A bridge's broker is there, or is lost.
@@ -194,7 +236,11 @@ pub(crate) struct StatusLine {
     pub(crate) frames_refused: u64,
     pub(crate) wrong: u64,
     pub(crate) evicted: u64,
+    #[serde(default)]
+    pub(crate) expired: u64,
     pub(crate) missed: u64,
+    #[serde(default)]
+    pub(crate) drops: Drops,
     /// Of a node of several groups: all of them, and the gateways that this one is in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) groups: Vec<String>,

@@ -1,4 +1,4 @@
-//! The socket at the node: a thread for each client, one that hands out what comes.
+//! The socket at the node: two threads for each client, one that hands out what comes.
 //!
 //! `members`: who is told who comes and goes
 
@@ -7,8 +7,7 @@ mod members;
 use std::{
     collections::BTreeMap,
     fs, io,
-    io::{BufRead, BufReader, Read, Write},
-    net::Shutdown,
+    io::{BufRead, BufReader, Write},
     os::unix::{
         fs::{FileTypeExt, PermissionsExt},
         net::{UnixListener, UnixStream},
@@ -17,60 +16,40 @@ use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
-        mpsc::{Receiver, SyncSender, sync_channel},
     },
     time::Duration,
 };
 
 use fanfare_node::{
     gateway::Ear,
-    group::{Body, GroupError, GroupHandle, Message},
+    group::{Gap, Gate, GroupError, GroupHandle, Message, Watch},
     messaging::{Options, Subscription, SubscriptionId, description::PRIORITY_DEFAULT},
 };
 
-use super::{LINE_MAX, MESSAGE_MAX, Request, unhex};
+use super::{
+    LINE_MAX, Request,
+    mailbox::{self, Delivery, Mailbox, mailbox},
+    requests::{self, Content, End, Requests, quoted},
+};
 use crate::{
     exit::{Exit, Failure},
     group_args,
-    json::{
-        Cancelled, GatewayLine, Line, Published, StreamLine, Subscribed, Unsubscribed, tag_text,
-    },
-    subscribe::{self, message_line},
-    units,
+    json::{Cancelled, GatewayLine, Line, Published, Subscribed, Unsubscribed, tag_text},
+    subscribe, units,
 };
 
 /// Clients at once.
 const CLIENTS_MAX: usize = 256;
-/// Lines that wait for a client; one that is slower is let go.
-const LINES_MAX: usize = 1024;
-/// Subscriptions of a client: each is asked of every message.
-const SUBSCRIPTIONS_MAX: usize = 1024;
-/// Of a request that is wrong, as much is told again.
-const QUOTED_MAX: usize = 60;
+/// Subscriptions of a client: each is asked of every message, and some of each may wait.
+const SUBSCRIPTIONS_MAX: usize = 256;
 /// Its user and its group may speak to the node.
 const MODE: u32 = 0o660;
-
-/// One client's connection.
-#[derive(Debug)]
-struct Client {
-    lines: SyncSender<String>,
-    stream: UnixStream,
-}
-
-impl Client {
-    /// Gives it a line, or lets it go: who reads too slowly must not hold up others.
-    fn tell(&self, line: String) {
-        if self.lines.try_send(line).is_err() {
-            // Its thread sees the end, and cleans up.
-            let _ = self.stream.shutdown(Shutdown::Both);
-        }
-    }
-}
 
 /// Who wants what comes by a subscription.
 #[derive(Debug, Clone)]
 enum Subscriber {
-    Client(Arc<Client>),
+    /// Whose messages go there; long content follows its line where that is so.
+    Client(Mailbox, bool),
     /// A gateway of this node.
     Gateway(Ear),
 }
@@ -78,6 +57,14 @@ enum Subscriber {
 /// A subscription: the place of its group among the node's, and its number there.
 type Key = (usize, SubscriptionId);
 type Subscribers = BTreeMap<Key, Subscriber>;
+
+/// What its thread knows of a client.
+struct Client {
+    mailbox: Mailbox,
+    /// For each group of the node: how many of its messages are in the mailbox at once.
+    gates: BTreeMap<usize, Gate>,
+    subscriptions: Vec<Key>,
+}
 
 /// A group of the node, for clients.
 #[derive(Debug)]
@@ -94,7 +81,7 @@ pub(crate) struct Server {
     /// Held while one is added: its first messages may come before its number is known.
     subscribers: Mutex<Subscribers>,
     /// Who wants to know who comes and goes in a group, each once.
-    watchers: Mutex<Vec<(usize, Arc<Client>)>>,
+    watchers: Mutex<Vec<(usize, Mailbox)>>,
     /// What the node's gateways have carried, as far as they have said.
     gateways: Mutex<Vec<GatewayLine>>,
     clients: AtomicUsize,
@@ -150,23 +137,36 @@ impl Server {
 
     fn serve(&self, stream: UnixStream) {
         let (Ok(reading), Ok(writing)) = (stream.try_clone(), stream.try_clone()) else { return };
-        let (lines, waiting) = sync_channel(LINES_MAX);
-        let writer = std::thread::spawn(move || write_lines(writing, &waiting));
-        let client = Arc::new(Client { lines, stream });
-        let mut subscriptions = Vec::new();
-        let mut requests = BufReader::new(reading);
-        while let Some(request) = next_line(&mut requests) {
-            match self.answer(&request, &client, &mut subscriptions) {
-                Ok(answer) => answer.into_iter().for_each(|line| client.tell(line)),
-                Err(failure) => client.tell(error_line(&failure)),
+        let (mailbox, letters) = mailbox();
+        let writer = std::thread::spawn(move || letters.write_to(&writing));
+        let mut client = Client { mailbox, gates: BTreeMap::new(), subscriptions: Vec::new() };
+        let mut requests = Requests::of(BufReader::new(reading));
+        while client.mailbox.reserve() {
+            match requests.next() {
+                Ok(line) => {
+                    let request = read(&line);
+                    let content = self.content(&request, &mut requests);
+                    let Ok(content) = content else { break };
+                    match request.and_then(|request| self.answer(request, content, &mut client)) {
+                        Ok(answer) => {
+                            answer.into_iter().for_each(|line| client.mailbox.answer(line));
+                        }
+                        Err(failure) => client.mailbox.answer(error_line(&failure)),
+                    }
+                }
+                Err(End::TooLong) => {
+                    client.mailbox.answer(error_line(&too_long()));
+                    break;
+                }
+                Err(End::Gone) => break,
             }
         }
-        for (place, id) in subscriptions {
+        for (place, id) in std::mem::take(&mut client.subscriptions) {
             self.subscribers().remove(&(place, id));
             // When the node has ended, so have its subscriptions.
             let _ = self.groups[place].group.unsubscribe(id);
         }
-        self.stop_watching(&client);
+        self.stop_watching(&client.mailbox);
         drop(client);
         let _ = writer.join();
     }
@@ -175,42 +175,57 @@ impl Server {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The bytes that follow a request, where some do.
+    fn content(
+        &self,
+        request: &Result<Request, Failure>,
+        requests: &mut Requests<impl BufRead>,
+    ) -> Result<Option<Content>, End> {
+        let Ok(Request::Publish { bytes: Some(bytes), within, .. }) = request else {
+            return Ok(None);
+        };
+        // Of what will be refused for its group nothing is taken.
+        let place = self.place(within.as_deref()).ok();
+        let max = place.map_or(0, |place| self.groups[place].group.message_max());
+        requests.content(*bytes, max).map(Some)
+    }
+
+    /// What is said to a request; `None` when that is said already.
     fn answer(
         &self,
-        request: &str,
-        client: &Arc<Client>,
-        subscriptions: &mut Vec<Key>,
+        request: Request,
+        content: Option<Content>,
+        client: &mut Client,
     ) -> Result<Option<String>, Failure> {
-        let request = serde_json::from_str(request).map_err(|error| {
-            let text = format!("request ({}): {error}. See docs/node.md", quoted(request));
-            Failure::usage("request.invalid", text)
-        })?;
         match request {
-            Request::Publish { .. } => self.publish(request).map(Some),
-            Request::Subscribe { ref within, .. } => {
+            Request::Publish { .. } => self.publish(request, content).map(Some),
+            Request::Subscribe { ref within, raw, .. } => {
                 let place = self.place(within.as_deref())?;
-                if subscriptions.len() >= SUBSCRIPTIONS_MAX {
+                let (filter, subscription) = subscribe::subscription_of(request)?;
+                if client.subscriptions.len() >= SUBSCRIPTIONS_MAX {
                     return Err(too_many_subscriptions());
                 }
-                let (filter, subscription) = subscribe::subscription_of(request)?;
+                let group = &self.groups[place].group;
+                let gate = client.gates.entry(place).or_insert_with(|| group.gate());
                 let mut subscribers = self.subscribers();
-                let id = self.taken(place, self.groups[place].group.subscribe(subscription))?;
-                subscribers.insert((place, id), Subscriber::Client(client.clone()));
-                subscriptions.push((place, id));
+                let id = self.taken(place, group.subscribe_through(subscription, gate))?;
+                let subscriber = Subscriber::Client(client.mailbox.clone(), raw);
+                subscribers.insert((place, id), subscriber);
+                client.subscriptions.push((place, id));
                 // Before its first message: that waits for the lock.
                 let told = Line::Subscribed(Subscribed { filter, subscription: id.0 });
-                client.tell(self.text(place, &told));
+                client.mailbox.answer(self.text(place, &told));
                 Ok(None)
             }
             Request::Unsubscribe { subscription, within } => {
                 let key = (self.place(within.as_deref())?, SubscriptionId(subscription));
-                self.unsubscribe(key, subscriptions).map(Some)
+                self.unsubscribe(key, &mut client.subscriptions).map(Some)
             }
             Request::Cancel { tag, within } => {
                 self.cancel(self.place(within.as_deref())?, tag).map(Some)
             }
             Request::Members { within } => {
-                self.watch(self.place(within.as_deref())?, client)?;
+                self.watch(self.place(within.as_deref())?, &client.mailbox)?;
                 Ok(None)
             }
             Request::Status { within } => self.status(self.place(within.as_deref())?).map(Some),
@@ -234,10 +249,7 @@ impl Server {
 
     /// A line about one of the groups, with its name where it has one.
     fn text(&self, place: usize, line: &Line) -> String {
-        match &self.groups[place].name {
-            Some(name) => StreamLine::within(line, name).to_text(),
-            None => line.to_text(),
-        }
+        mailbox::text(self.groups[place].name.as_deref(), line)
     }
 
     /// What a group says, or why not, with its name.
@@ -304,28 +316,14 @@ impl Server {
         Ok(())
     }
 
-    fn publish(&self, request: Request) -> Result<String, Failure> {
-        let Request::Publish { topic, text, hex, priority, expiry_ms, tag, replace, within } =
-            request
+    fn publish(&self, request: Request, content: Option<Content>) -> Result<String, Failure> {
+        let Request::Publish {
+            topic, text, hex, priority, expiry_ms, tag, replace, within, ..
+        } = request
         else {
             return Ok(String::new());
         };
         let place = self.place(within.as_deref())?;
-        let bytes = match (text, hex) {
-            (Some(text), None) => text.into_bytes(),
-            (None, Some(hex)) => unhex(&hex).ok_or_else(|| {
-                let text = format!(
-                    "hex ({}): has no even number of hexadecimal digits. Write two for each byte",
-                    quoted(&hex)
-                );
-                Failure::usage("request.invalid", text)
-            })?,
-            (text, _) => {
-                let given = if text.is_some() { "text and hex" } else { "neither text nor hex" };
-                let text = format!("message ({given}): has not one content. Give one of the two");
-                return Err(Failure::usage("request.invalid", text));
-            }
-        };
         if expiry_ms == Some(0) {
             return Err(units::no_expiry("0 ms"));
         }
@@ -340,24 +338,37 @@ impl Server {
             replaces: replace,
             ..Options::default()
         };
-        let size = bytes.len() as u64;
-        let (parsed, body) = (group_args::topic(&topic)?, Body::new(bytes));
-        let published = self.groups[place].group.publish(parsed, body, options, false);
+        let parsed = group_args::topic(&topic)?;
+        let body = requests::body_of(text, hex, content)?;
+        let size = body.len();
+        let published = self.groups[place].group.publish(parsed, body, options, Watch::Nothing);
         let key = self.taken(place, published)?;
         Ok(self.text(place, &Line::Published(Published { topic, id: key.object.0, size })))
     }
 
     /// A message of a group, for whoever subscribed so.
     pub(crate) fn hand_out(&self, place: usize, message: Box<Message>) {
-        let subscriber = self.subscribers().get(&(place, message.subscription)).cloned();
-        match subscriber {
-            Some(Subscriber::Client(client)) => {
-                let line = Line::Message(message_line(&message, MESSAGE_MAX, None));
-                client.tell(self.text(place, &line));
+        let within = self.groups[place].name.clone();
+        match self.subscriber(place, message.subscription) {
+            Some(Subscriber::Client(mailbox, raw)) => {
+                mailbox.deliver(Delivery { within, raw, message });
             }
             Some(Subscriber::Gateway(ear)) => ear.hear(message),
             None => {}
         }
+    }
+
+    /// Messages of a group were gone before their turn: told to who subscribed so. False when that is no
+    /// client.
+    pub(crate) fn tell_gap(&self, place: usize, gap: &Gap) -> bool {
+        let subscriber = self.subscriber(place, gap.subscription);
+        let Some(Subscriber::Client(mailbox, _)) = subscriber else { return false };
+        mailbox.tell_gap(self.groups[place].name.clone(), gap.clone());
+        true
+    }
+
+    fn subscriber(&self, place: usize, id: SubscriptionId) -> Option<Subscriber> {
+        self.subscribers().get(&(place, id)).cloned()
     }
 }
 
@@ -397,20 +408,19 @@ fn refused(path: &Path, error: &io::Error) -> Failure {
     Failure::new(exit, "socket.refused", text)
 }
 
-/// The next request; `None` at the end, or when a line is longer than any request.
-fn next_line(requests: &mut BufReader<UnixStream>) -> Option<String> {
-    let mut line = Vec::new();
-    let read = requests.by_ref().take(LINE_MAX).read_until(b'\n', &mut line).ok()?;
-    let whole = line.pop() == Some(b'\n');
-    (read > 0 && whole).then(|| String::from_utf8_lossy(&line).into_owned())
+fn read(line: &str) -> Result<Request, Failure> {
+    serde_json::from_str(line).map_err(|error| {
+        let text = format!("request ({}): {error}. See docs/node.md", quoted(line));
+        Failure::usage("request.invalid", text)
+    })
 }
 
-fn write_lines(mut stream: UnixStream, lines: &Receiver<String>) {
-    for line in lines {
-        if writeln!(stream, "{line}").is_err() {
-            return;
-        }
-    }
+fn too_long() -> Failure {
+    let text = format!(
+        "request (more than {LINE_MAX} bytes): is longer than a line may be, and the connection ends. \
+         Let long content follow its line, with \"bytes\""
+    );
+    Failure::usage("request.too_long", text)
 }
 
 fn too_many_subscriptions() -> Failure {
@@ -419,14 +429,6 @@ fn too_many_subscriptions() -> Failure {
          more"
     );
     Failure::new(Exit::Resource, "subscriptions.full", text)
-}
-
-/// The beginning of what a client wrote.
-fn quoted(text: &str) -> String {
-    match text.char_indices().nth(QUOTED_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 fn error_line(failure: &Failure) -> String {

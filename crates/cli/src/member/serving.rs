@@ -127,7 +127,7 @@ fn join(args: &NodeArgs) -> Result<Group, Failure> {
     let group = builder.join(options)?;
     // Before there is a socket: who asks for the history is given it whole.
     for filter in filters {
-        group.subscribe(Subscription::new(filter))?;
+        group.keep(Subscription::new(filter))?;
     }
     Ok(group)
 }
@@ -185,6 +185,7 @@ fn follow(place: usize, events: &Receiver<GroupEvent>, server: &Server, output: 
     while let Ok(event) = events.recv() {
         match event {
             GroupEvent::Message(message) => server.hand_out(place, message),
+            GroupEvent::Dropped(gap) if server.tell_gap(place, &gap) => {}
             // What says that there is room for more: to clients only what they asked for is said.
             GroupEvent::Sent { key } => output.event(&Line::Sent(Sent { id: key.object.0 })),
             event => {

@@ -22,8 +22,11 @@ pub(super) const SHORTS_MAX: u32 = 7;
 impl GroupNode {
     /// An announcement that is due.
     pub(super) fn poll_state(&mut self, buf: &mut Vec<u8>) -> bool {
-        let Self { trickle, holders, members, rng, now, .. } = self;
-        let unheard = || holders.unheard(members.in_group());
+        let Self { trickle, holders, members, rng, now, rolls, .. } = self;
+        // Who is named as heard is not called with all others, even if it said only what plain nodes say, too.
+        let is_asked = |node: &NodeId| *rolls > 0 || members.is_in_group(*node);
+        let asked = || members.all().map(|(node, _)| node).filter(is_asked);
+        let unheard = || holders.unheard(asked());
         let insists = || !unheard().is_empty();
         if !self.config.announces || !trickle.poll(*now, insists, || members.absence(*now), rng) {
             return false;
@@ -32,9 +35,13 @@ impl GroupNode {
         // Those that find no room have it the next time.
         let turn = called.partition_point(|node| *node <= self.called);
         called.rotate_left(turn);
-        called.truncate(CALLED_MAX - 1);
+        called.truncate(CALLED_MAX - 2);
         self.called = called.last().copied().unwrap_or(NodeId::NONE);
         called.extend(self.unread.take());
+        if let Some(left) = self.rolls.checked_sub(1) {
+            self.rolls = left;
+            called.insert(0, NodeId::ANY);
+        }
         let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
         let (short, holdings) = match self.shorts < SHORTS_MAX {
             true => Some(self.holdings(true)).filter(|current| !current.is_empty()),
@@ -92,7 +99,10 @@ impl GroupNode {
     pub(super) fn on_state(&mut self, from: NodeId, state: &State, storage: &mut dyn Storage) {
         self.stats.states_heard += 1;
         self.members.on_hears(from, (&state.hears, state.hears_all), &mut self.events);
-        if state.called.contains(&self.session.node_id()) {
+        let is_called = |node: NodeId| state.called.contains(&node);
+        let own = self.session.node_id();
+        let is_heard = state.hears.iter().any(|hearing| hearing.node == own);
+        if is_called(own) || is_called(NodeId::ANY) && !is_heard {
             self.shorts = SHORTS_MAX;
             self.trickle.on_call(self.now, &mut self.rng);
         }

@@ -85,6 +85,11 @@ const PROBE_EACH: Duration = Duration::from_secs(12);
 const PROBE_STEPS: u32 = 8;
 /// Objects answered for without their topic that are remembered: they are asked for again within seconds, if at all.
 const RETOLD_MAX: usize = 1024;
+/// Announcements, from the first message that is watched on, that call on whoever is there and not heard yet: one of
+/// them may be lost.
+const ROLLS: u32 = 2;
+/// Room for events that is kept while there are none.
+const EVENTS_ROOM: usize = 4096;
 /// Ceiling on the GRTT that a repairer reckons with: a forged one must not put it to sleep.
 const GRTT_MAX: Duration = Duration::from_secs(10);
 
@@ -138,6 +143,8 @@ pub struct GroupNode {
     asker: Asker,
     members: Members,
     holders: Holders,
+    /// Announcements to come that call on everybody.
+    rolls: u32,
     trickle: Trickle,
     /// The publisher after which the next announcement goes on.
     spoken_of: NodeId,
@@ -214,6 +221,7 @@ impl GroupNode {
             asker: Asker::default(),
             members: Members::new(node, config.announce_max * LIVES),
             holders: Holders::default(),
+            rolls: 0,
             trickle,
             spoken_of: NodeId::NONE,
             shorts: SHORTS_MAX,
@@ -323,8 +331,18 @@ impl GroupNode {
     /// ([`Event::Standing`]).
     pub fn watch(&mut self, key: ObjectKey) {
         if let Some(log) = self.logs.get(&key.life()) {
+            self.rolls = if self.holders.watches() { self.rolls } else { ROLLS };
             self.holders.watch(log.index(key.object), key);
             // Whoever waits for word of it is to be told soon.
+            self.trickle.on_call(self.now, &mut self.rng);
+        }
+    }
+
+    /// Asks others soon to say how they stand to what is watched: also where it has announced itself so often that the
+    /// next time is far off.
+    pub fn ask_standings(&mut self, now: Time) {
+        self.advance(now);
+        if self.holders.watches() {
             self.trickle.on_call(self.now, &mut self.rng);
         }
     }
@@ -365,6 +383,12 @@ impl GroupNode {
     #[must_use]
     pub fn own_count(&self) -> u64 {
         self.publisher.own().count() as u64
+    }
+    /// What a message that is kept here, or one of this node's own, says of itself.
+    #[must_use]
+    pub fn message(&self, key: ObjectKey) -> Option<&Description> {
+        let cached = self.cache.get(key).and_then(|cached| cached.description.as_ref());
+        cached.or_else(|| self.own(key))
     }
     /// How long ago it was first heard of a message of another's.
     #[must_use]
@@ -408,7 +432,12 @@ impl GroupNode {
     }
     /// The next thing the driver should know.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        // A history of everything is rare, and its room is not kept for the next.
+        if event.is_none() && self.events.capacity() > EVENTS_ROOM {
+            self.events = VecDeque::new();
+        }
+        event
     }
 
     /// A late clock counts as the last one seen.

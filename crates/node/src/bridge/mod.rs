@@ -25,7 +25,7 @@ use fanfare_udp::{Endpoint, EndpointConfig, Role, choose_interface};
 use crate::{
     build_error::BuildError,
     clock::Clock,
-    group::{Body, Group, GroupError, GroupEvent, GroupHandle},
+    group::{Body, Group, GroupError, GroupEvent, GroupHandle, Watch},
 };
 
 /// Datagrams and events that wait to be looked at.
@@ -228,7 +228,7 @@ impl Bridge {
             Side::Group => {
                 let options = Options { expiry: Some(self.options.expiry), ..Options::default() };
                 let topic = self.options.topic.clone();
-                match self.group.publish(topic, Body::new(content), options, false) {
+                match self.group.publish(topic, Body::new(content), options, Watch::Nothing) {
                     Ok(_) => crossed.to_group += 1,
                     Err(error) => {
                         crossed.dropped += 1;

@@ -30,7 +30,7 @@ use crate::{
     waker::Waker,
 };
 
-/// Events that the channel to the application holds; each may hold a message of 64 KiB.
+/// Events that the channel to the application holds; how many messages are among them, gates say.
 const EVENTS: usize = 256;
 /// A repair is so much longer than the message that it passes on: header of the command, and of ours.
 const REPAIR_HEADER: u16 = 22;
@@ -95,7 +95,8 @@ impl NodeBuilder {
             revive(now, &mut node, &mut store, files, left);
         }
         let checker = Checker::start(waker.clone())?;
-        let mut engine = GroupEngine::new(node, store, checker, segment_size);
+        let mut engine =
+            GroupEngine::new(node, store, checker, (segment_size, options.message_max));
         engine.news = news;
         let (commands, to_obey) = sync_channel(16);
         let (to_application, events) = sync_channel(EVENTS);

@@ -3,7 +3,8 @@
 use std::{collections::VecDeque, net::SocketAddr, sync::mpsc::SyncSender, time::Duration};
 
 use fanfare_group::{
-    Delivered, Event, GroupNode, Options, PublishError, Subscription, SubscriptionId, Topic,
+    Delivered, Event, GroupNode, Options, Ordering, PublishError, Subscription, SubscriptionId,
+    Topic,
 };
 use fanfare_proto::{
     AbortReason, EnqueueError, Event as SessionEvent, ObjectKey, RecvMeta, Time, Transmit,
@@ -14,7 +15,11 @@ use super::{
     GroupError,
     body::Body,
     checker::Checker,
-    event::{GroupEvent, GroupReport, GroupStatus, Message},
+    event::{Gap, GroupEvent, GroupReport, GroupStatus, Losses, Message},
+    fates::{Fate, Fates, Watch},
+    gate::{Gate, Permit},
+    handover::{Handover, Next},
+    refusals::Refusals,
     store::MessageStore,
 };
 use crate::{
@@ -33,8 +38,7 @@ pub(crate) struct Publication {
     pub(crate) topic: Topic,
     pub(crate) body: Body,
     pub(crate) options: Options,
-    /// It is to be told who holds it.
-    pub(crate) watched: bool,
+    pub(crate) watch: Watch,
     /// Where its bytes are in the durable cache.
     pub(crate) file: Option<String>,
     pub(crate) reply: SyncSender<Result<ObjectKey, GroupError>>,
@@ -44,9 +48,12 @@ pub(crate) struct Publication {
 #[derive(Debug)]
 pub(crate) enum Command {
     Publish(Box<Publication>),
-    Subscribe(Subscription, SyncSender<SubscriptionId>),
+    /// Without a gate nobody listens.
+    Subscribe(Subscription, Option<Gate>, SyncSender<SubscriptionId>),
     Unsubscribe(SubscriptionId, SyncSender<bool>),
     Cancel(u64, SyncSender<usize>),
+    Fates(SyncSender<Vec<Fate>>),
+    AskStandings,
     Status(SyncSender<GroupStatus>),
 }
 
@@ -59,6 +66,11 @@ pub(crate) struct GroupEngine {
     pub(crate) segment_size: u64,
     /// From before it ran.
     pub(crate) news: Vec<GroupEvent>,
+    handover: Handover,
+    fates: Fates,
+    refusals: Refusals,
+    /// As of the last turn.
+    losses: Losses,
     waiting: VecDeque<Publication>,
     ending: Option<Time>,
     done: bool,
@@ -69,19 +81,29 @@ impl GroupEngine {
         node: GroupNode,
         store: MessageStore,
         checker: Checker,
-        segment_size: u16,
+        (segment_size, message_max): (u16, u64),
     ) -> Self {
-        let segment_size = u64::from(segment_size);
-        let (waiting, ending, done) = (VecDeque::new(), None, false);
-        let news = Vec::new();
-        Self { node, store, checker, segment_size, news, waiting, ending, done }
+        Self {
+            node,
+            store,
+            checker,
+            segment_size: u64::from(segment_size),
+            news: Vec::new(),
+            handover: Handover::default(),
+            fates: Fates::default(),
+            refusals: Refusals::new(message_max),
+            losses: Losses::default(),
+            waiting: VecDeque::new(),
+            ending: None,
+            done: false,
+        }
     }
 
     fn status(&mut self) -> GroupStatus {
         let node = self.node.session().node_id();
         let (members, own, kept) = (self.node.members(), self.node.own_count(), self.node.kept());
         let (group, session) = (self.node.stats(), self.node.session_stats());
-        GroupStatus { node, members, own, kept, group, session }
+        GroupStatus { node, members, own, kept, losses: self.losses, group, session }
     }
 
     fn publish_waiting(&mut self, now: Time) {
@@ -99,7 +121,7 @@ impl GroupEngine {
     }
 
     fn publish(&mut self, now: Time, publication: &Publication) -> Result<ObjectKey, GroupError> {
-        let Publication { topic, body, options, watched, file, .. } = publication;
+        let Publication { topic, body, options, watch, file, .. } = publication;
         let options = Options { hash: Some(body.hash()), ..*options };
         let short = body.bytes().filter(|bytes| bytes.len() as u64 <= self.segment_size);
         let (key, inline) = match short {
@@ -117,7 +139,10 @@ impl GroupEngine {
             self.store.put(key, body.content.clone(), file.clone());
         }
         self.keep_own(key, if inline { 0 } else { body.len() }, body.hash())?;
-        if *watched {
+        if *watch != Watch::Nothing {
+            self.fates.begin(key);
+        }
+        if *watch == Watch::Holders {
             self.node.watch(key);
         }
         Ok(key)
@@ -167,10 +192,14 @@ impl GroupEngine {
     ) {
         match event {
             Event::Message(delivered) => {
-                let message = self.message(delivered);
-                outbox.push_all(message.map(|message| GroupEvent::Message(Box::new(message))));
+                if let Some(permit) = self.handover.on_message(&delivered, outbox.has_room()) {
+                    self.give(delivered, permit, outbox);
+                }
             }
-            Event::Released { key } => self.store.remove(key),
+            Event::Released { key } => {
+                self.store.remove(key);
+                self.handover.on_gone(key);
+            }
             Event::Verify { key, size, hash } => {
                 let content = self.store.get(key);
                 let verdict = content
@@ -180,9 +209,7 @@ impl GroupEngine {
                 }
             }
             Event::Whole { key, size } => self.on_whole(key, size),
-            Event::Standing { key, node, standing } => {
-                outbox.push(GroupEvent::Standing { key, node, standing });
-            }
+            Event::Standing { key, node, standing } => self.fates.on_standing(key, node, standing),
             Event::Joined { node } => outbox.push(GroupEvent::Joined { node }),
             Event::Left { node } => outbox.push(GroupEvent::Left { node }),
             Event::HearsUs { node, hears } => outbox.push(GroupEvent::HearsUs { node, hears }),
@@ -197,9 +224,19 @@ impl GroupEngine {
         outbox: &mut Outbox<GroupEvent>,
     ) {
         match event {
+            SessionEvent::ObjectSent { key } if self.fates.on_sent(key) => {}
             SessionEvent::ObjectSent { key } => outbox.push(GroupEvent::Sent { key }),
+            SessionEvent::ObjectPurged { key } => {
+                self.fates.on_gone(key);
+                self.handover.on_gone(key);
+            }
+            SessionEvent::ObjectTooLong { key, size, info } => {
+                self.refusals.on_too_long(key, size, info.as_deref());
+            }
             SessionEvent::ObjectAborted { key, reason: AbortReason::Storage(reason) } => {
-                outbox.push(GroupEvent::Lost { key, reason });
+                self.losses.unkept += 1;
+                let too_long = self.refusals.take(key);
+                outbox.push(GroupEvent::Lost { key, reason, too_long });
             }
             SessionEvent::NodeIdTaken { source: other, .. } => {
                 let id = self.node.session().node_id();
@@ -211,8 +248,38 @@ impl GroupEngine {
         }
     }
 
+    /// Gives applications what has waited for them, as far as there is room.
+    fn hand_over(&mut self, outbox: &mut Outbox<GroupEvent>) {
+        while outbox.has_room()
+            && let Some(next) = self.handover.poll()
+        {
+            match next {
+                Next::Dropped { subscription, messages, permit } => {
+                    outbox.push(GroupEvent::Dropped(Gap { subscription, messages, permit }));
+                }
+                Next::Message { subscription, key, size, permit } => {
+                    match self.node.message(key).cloned() {
+                        Some(description) => {
+                            let delivered = Delivered { subscription, key, size, description };
+                            self.give(delivered, permit, outbox);
+                        }
+                        None => self.handover.on_unreadable(subscription),
+                    }
+                }
+            }
+        }
+    }
+
+    fn give(&mut self, delivered: Delivered, permit: Permit, outbox: &mut Outbox<GroupEvent>) {
+        let subscription = delivered.subscription;
+        match self.message(delivered, permit) {
+            Some(message) => outbox.push(GroupEvent::Message(Box::new(message))),
+            None => self.handover.on_unreadable(subscription),
+        }
+    }
+
     /// With its bytes; `None` when they are gone.
-    fn message(&self, delivered: Delivered) -> Option<Message> {
+    fn message(&self, delivered: Delivered, permit: Permit) -> Option<Message> {
         let Delivered { subscription, key, size, mut description } = delivered;
         let body = match description.content.take() {
             Some(bytes) => Body::new(bytes),
@@ -224,7 +291,7 @@ impl GroupEngine {
             }
         };
         let age = self.node.age(key);
-        Some(Message { subscription, key, description, body, age })
+        Some(Message { subscription, key, description, body, age, permit })
     }
 }
 
@@ -264,12 +331,20 @@ impl Engine for GroupEngine {
                 self.waiting.push_back(*publication);
                 self.publish_waiting(now);
             }
-            Command::Subscribe(subscription, reply) => {
-                let _ = reply.try_send(self.node.subscribe(now, subscription));
+            Command::Subscribe(subscription, gate, reply) => {
+                let latest = subscription.ordering == Ordering::Latest;
+                let id = self.node.subscribe(now, subscription);
+                gate.into_iter().for_each(|gate| self.handover.begin(id, gate, latest));
+                let _ = reply.try_send(id);
             }
             Command::Unsubscribe(id, reply) => {
+                self.handover.end(id);
                 let _ = reply.try_send(self.node.unsubscribe(id));
             }
+            Command::Fates(reply) => {
+                let _ = reply.try_send(self.fates.poll());
+            }
+            Command::AskStandings => self.node.ask_standings(now),
             Command::Cancel(tag, reply) => {
                 let _ = reply.try_send(self.node.cancel(tag));
             }
@@ -298,6 +373,10 @@ impl Engine for GroupEngine {
             self.on_event(now, event, endpoint, outbox);
         }
         self.publish_waiting(now);
+        self.hand_over(outbox);
+        self.losses.dropped = self.handover.dropped();
+        let session = self.node.session_stats();
+        self.losses.events = outbox.lost() + self.fates.dropped() + session.events_dropped;
         outbox.push_all(self.news.drain(..));
         while let Some(event) = self.store.poll_news() {
             outbox.push(event);
@@ -318,6 +397,6 @@ impl Engine for GroupEngine {
 
     fn report(self, sockets: SocketReport) -> GroupReport {
         let (group, session) = (self.node.stats(), self.node.session_stats());
-        GroupReport { group, session, overruns: sockets.overruns }
+        GroupReport { group, session, losses: self.losses, overruns: sockets.overruns }
     }
 }

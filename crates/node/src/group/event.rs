@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use fanfare_group::{Description, GroupStats, Standing, SubscriptionId};
+use fanfare_group::{Description, GroupStats, SubscriptionId};
 use fanfare_proto::{Duration, NodeId, ObjectKey, Stats, StorageError};
 
-use super::{body::Body, keeper::Damage};
+use super::{body::Body, gate::Permit, keeper::Damage, refusals::TooLong};
 use crate::driver::Trouble;
 
 /// A message for a subscription.
@@ -22,6 +22,20 @@ pub struct Message {
     pub body: Body,
     /// How long before this it was first heard of.
     pub age: Duration,
+    #[expect(dead_code, reason = "what counts is when it is dropped")]
+    pub(crate) permit: Permit,
+}
+
+/// Messages that a subscription was to be given, and that are not kept any more: before what comes next
+/// of it.
+#[derive(Debug, Clone)]
+pub struct Gap {
+    /// Of which subscription.
+    pub subscription: SubscriptionId,
+    /// How many.
+    pub messages: u64,
+    #[expect(dead_code, reason = "what counts is when it is dropped")]
+    pub(crate) permit: Permit,
 }
 
 /// Something an application may want to know.
@@ -30,12 +44,12 @@ pub struct Message {
 pub enum GroupEvent {
     /// A message has come.
     Message(Box<Message>),
-    /// A message of this node's own has been sent once.
+    /// Messages gave way, expired or were replaced while those before them were held by the application.
+    Dropped(Gap),
+    /// A message of this node's own that is not followed ([`super::Watch`]) has been sent once.
     Sent { key: ObjectKey },
-    /// How another node stands to it, as it says. Told when it changes, of messages that were watched.
-    Standing { key: ObjectKey, node: NodeId, standing: Standing },
     /// A message could not be kept here.
-    Lost { key: ObjectKey, reason: StorageError },
+    Lost { key: ObjectKey, reason: StorageError, too_long: Option<TooLong> },
     /// What is kept does not outlive the process, and why.
     NotDurable { why: String },
     /// It outlives the process again; so many messages that came meanwhile do not.
@@ -71,6 +85,17 @@ impl From<Trouble> for GroupEvent {
     }
 }
 
+/// What its application was not given, so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Losses {
+    /// Messages that were gone before a subscription could take them ([`GroupEvent::Dropped`]).
+    pub dropped: u64,
+    /// Messages that could not be kept ([`GroupEvent::Lost`]).
+    pub unkept: u64,
+    /// Events other than messages ([`GroupEvent::Overrun`]).
+    pub events: u64,
+}
+
 /// What a member came to, once it has ended.
 #[derive(Debug, Clone, Default)]
 pub struct GroupReport {
@@ -78,6 +103,8 @@ pub struct GroupReport {
     pub group: GroupStats,
     /// Counters of its session.
     pub session: Stats,
+    /// What its application was not given.
+    pub losses: Losses,
     /// Datagrams that the system dropped because they were not read in time.
     pub overruns: u64,
 }
@@ -93,6 +120,8 @@ pub struct GroupStatus {
     pub own: u64,
     /// Others' objects that are whole here, and their bytes.
     pub kept: (u64, u64),
+    /// What its application was not given.
+    pub losses: Losses,
     /// Counters of the group's machines.
     pub group: GroupStats,
     /// Counters of its session.

@@ -2,7 +2,10 @@
 
 use std::{fmt::Write as _, io, io::Write, path::Path};
 
-use super::event::Message;
+use fanfare_group::Identity;
+use fanfare_proto::{ObjectKey, ObjectTransportId};
+
+use super::body::Body;
 use crate::{
     directory::{Directory, DirectoryError},
     disk::OwnFile,
@@ -30,24 +33,25 @@ impl Inbox {
     ///
     /// # Errors
     /// The disk is full, or fails.
-    pub fn place(&self, message: &Message) -> io::Result<String> {
-        let part = self.directory.own_name(message.key, ".message");
+    pub fn place(&self, message: &Identity, body: &Body) -> io::Result<String> {
+        let object = ObjectTransportId(message.number as u16);
+        let key = ObjectKey { sender: message.node, instance: message.instance, object };
+        let part = self.directory.own_name(key, ".message");
         let file = self.directory.create_own(&part)?;
-        let placed = self.write(message, &file).and_then(|()| {
-            let (size, hash) = (message.body.len(), message.body.hash());
-            self.directory.place(&part, &name_of(message), Conflict::KeepBoth, (size, &hash))
+        let placed = write(body, &file).and_then(|()| {
+            let about = (body.len(), &body.hash());
+            self.directory.place(&part, &name_of(message), Conflict::KeepBoth, about)
         });
         if !matches!(placed, Ok(Some((_, false)))) {
             self.directory.remove(&part);
         }
         placed.map(|placed| placed.map(|(name, _)| name.to_string()).unwrap_or_default())
     }
+}
 
-    fn write(&self, message: &Message, file: &OwnFile) -> io::Result<()> {
-        let mut out = At { file, offset: 0 };
-        message.body.copy_to(&mut out)?;
-        Ok(file.sync()?)
-    }
+fn write(body: &Body, file: &OwnFile) -> io::Result<()> {
+    body.copy_to(&mut At { file, offset: 0 })?;
+    Ok(file.sync()?)
 }
 
 /// Writes one after the other.
@@ -69,10 +73,9 @@ impl Write for At<'_> {
 
 /// A topic whose levels are no safe names is replaced by its hash: a name is never repaired, since two
 /// different ones must not become one.
-fn name_of(message: &Message) -> SafeName {
-    let topic = message.description.topic.as_str();
-    let identity = message.description.identity(message.key);
-    let file = format!("{:08x}-{:04x}-{}", identity.node.0, identity.instance.0, identity.number);
+fn name_of(message: &Identity) -> SafeName {
+    let topic = message.topic.as_str();
+    let file = format!("{:08x}-{:04x}-{}", message.node.0, message.instance.0, message.number);
     let safe = SafeName::parse(format!("{topic}/{file}").as_bytes());
     safe.unwrap_or_else(|_| {
         let mut name = String::from("topic-");
@@ -85,24 +88,15 @@ fn name_of(message: &Message) -> SafeName {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_group::{Description, Options, SubscriptionId, Topic};
-    use fanfare_proto::{Duration, InstanceId, NodeId, ObjectKey, ObjectTransportId};
+    use fanfare_group::Topic;
+    use fanfare_proto::{InstanceId, NodeId};
 
     use super::*;
-    use crate::{group::Body, scratch::Scratch};
+    use crate::scratch::Scratch;
 
-    fn message(topic: &str, number: u64, body: Vec<u8>) -> Message {
-        let (sender, instance) = (NodeId(0xab), InstanceId(7));
-        let object = ObjectTransportId(number as u16);
+    fn message(topic: &str, number: u64) -> Identity {
         let topic = Topic::new(topic).unwrap();
-        let options = Options::default();
-        Message {
-            subscription: SubscriptionId(0),
-            key: ObjectKey { sender, instance, object },
-            description: Description { topic, number, options, content: None },
-            body: Body::new(body),
-            age: Duration::ZERO,
-        }
+        Identity { node: NodeId(0xab), instance: InstanceId(7), topic, number }
     }
 
     #[test]
@@ -110,7 +104,7 @@ mod tests {
         let scratch = Scratch::new();
         let inbox = Inbox::open(scratch.path(), false).unwrap();
         for body in [b"one", b"one", b"two"] {
-            let name = inbox.place(&message("a/b", 3, body.to_vec())).unwrap();
+            let name = inbox.place(&message("a/b", 3), &Body::new(body.to_vec())).unwrap();
             assert_eq!(std::fs::read(scratch.path().join(name)).unwrap(), body);
         }
         let names = std::fs::read_dir(scratch.path().join("a/b")).unwrap();
@@ -127,7 +121,7 @@ mod tests {
         let inbox = Inbox::open(&scratch.path().join("in"), true).unwrap();
         let mut names = Vec::new();
         for topic in ["../../etc/passwd", "/a", "a//b", "a/./b", "c:/x"] {
-            let name = inbox.place(&message(topic, 0, vec![1])).unwrap();
+            let name = inbox.place(&message(topic, 0), &Body::new(vec![1])).unwrap();
             assert!(name.starts_with("topic-"), "{topic}: {name}");
             names.push(name);
         }

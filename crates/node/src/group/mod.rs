@@ -3,6 +3,8 @@
 //! - [`Group`]: a member that runs; `builder`: how it is made
 //! - [`body`]: what a message holds; [`event`]: what a member tells; [`inbox`]: messages as files
 //! - `engine`: its node in the driver's hands; `store`: the bytes there; `checker`: are they right?
+//! - `handover`: what subscriptions are still to be given; `gate`: how much of it at once
+//! - `fates`: what has become of own messages; `refusals`: of others' that are too long
 //! - `keeper`: messages that outlive the process; `revival`: putting them back
 
 pub mod body;
@@ -10,8 +12,12 @@ mod builder;
 mod checker;
 mod engine;
 pub mod event;
+mod fates;
+mod gate;
+mod handover;
 pub mod inbox;
 mod keeper;
+mod refusals;
 mod revival;
 mod store;
 
@@ -29,12 +35,15 @@ use std::{
 
 pub use body::{Body, BodyError};
 pub use builder::GroupOptions;
-pub use event::{GroupEvent, GroupReport, GroupStatus, Message};
+pub use event::{Gap, GroupEvent, GroupReport, GroupStatus, Losses, Message};
 use fanfare_group::{Options, PublishError, Subscription, SubscriptionId, Topic};
 use fanfare_proto::{NodeId, ObjectKey};
 use fanfare_udp::Interface;
+pub use fates::{Fate, Watch};
+pub use gate::Gate;
 pub use inbox::Inbox;
 pub use keeper::{CacheError, Damage};
+pub use refusals::TooLong;
 
 use crate::node::Stopper;
 use engine::{Command, Publication};
@@ -122,14 +131,20 @@ impl GroupHandle {
         self.address
     }
 
+    /// Bytes that a message may have here.
+    #[must_use]
+    pub fn message_max(&self) -> u64 {
+        self.message_max
+    }
+
     /// Something that stops it, for another thread.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Publishes a message; waits while too many are in transit. `watched`: it is told who holds it
-    /// ([`GroupEvent::Standing`]). Its hash is added to `options` where it travels as data.
+    /// Publishes a message; waits while too many are in transit. `watch`: what of it [`Self::fates`] tells. Its
+    /// hash is added to `options` where it travels as data.
     ///
     /// # Errors
     /// It is too large, or there are too many topics, or the member has ended.
@@ -138,7 +153,7 @@ impl GroupHandle {
         topic: Topic,
         body: Body,
         options: Options,
-        watched: bool,
+        watch: Watch,
     ) -> Result<ObjectKey, GroupError> {
         let (size, max) = (body.len(), self.message_max);
         if size > max {
@@ -152,7 +167,7 @@ impl GroupHandle {
         };
         let name = file.clone();
         let published = self.ask(|reply| {
-            Command::Publish(Box::new(Publication { topic, body, options, watched, file, reply }))
+            Command::Publish(Box::new(Publication { topic, body, options, watch, file, reply }))
         })?;
         if let (Err(_), Some(files), Some(name)) = (&published, &self.files, name) {
             files.remove(&name);
@@ -160,12 +175,60 @@ impl GroupHandle {
         published
     }
 
-    /// Subscribes from now on; what is wanted of what is here already comes at once.
+    /// What is new of own messages that are followed, since this was asked last.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn fates(&self) -> Result<Vec<Fate>, GroupError> {
+        self.ask(Command::Fates)
+    }
+
+    /// Asks others soon how they stand to messages that are watched. It costs an announcement of this node,
+    /// and one of each that has not said yet that it holds all.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn ask_standings(&self) -> Result<(), GroupError> {
+        self.commands.send(Command::AskStandings).map_err(|_| GroupError::Ended)?;
+        self.stopper.waker.wake();
+        Ok(())
+    }
+
+    /// Subscribes from now on; what is wanted of what is here already comes at once. Some hundred messages
+    /// are handed over before one of them is dropped; what follows waits where it is kept, and comes as
+    /// they go.
     ///
     /// # Errors
     /// The member has ended.
     pub fn subscribe(&self, subscription: Subscription) -> Result<SubscriptionId, GroupError> {
-        self.ask(|reply| Command::Subscribe(subscription, reply))
+        self.subscribe_through(subscription, &self.gate())
+    }
+
+    /// The same for subscriptions whose messages come to one place, and share the room there: of this
+    /// member's only.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn subscribe_through(
+        &self,
+        subscription: Subscription,
+        gate: &Gate,
+    ) -> Result<SubscriptionId, GroupError> {
+        self.ask(|reply| Command::Subscribe(subscription, Some(gate.clone()), reply))
+    }
+
+    /// Asks for what such a subscription wants, and keeps it: nobody is given any of it.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn keep(&self, subscription: Subscription) -> Result<SubscriptionId, GroupError> {
+        self.ask(|reply| Command::Subscribe(subscription, None, reply))
+    }
+
+    /// By which several subscriptions can share their room.
+    #[must_use]
+    pub fn gate(&self) -> Gate {
+        Gate::new(self.stopper.waker.clone())
     }
 
     /// Ends a subscription; false when there is none of that id.

@@ -41,7 +41,8 @@ impl RemoteSender {
         let heard = Heard::of(info.flags, true);
         let object = self.locate(ctx, local, info.object_transport_id, heard)?;
         let fti = info.extensions.fti(info.fec_id);
-        let format = self.format(ctx, local, object, (info.fec_id, fti, info.flags)).ok()?;
+        let told = (info.fec_id, fti, info.flags);
+        let format = self.format(ctx, local, object, told, Some(info.payload)).ok()?;
         self.note_coding(info.fec_id);
         self.heed(ctx, word, object, format.is_some());
         let new = self.open_with_info(ctx, local, (object, format), info.payload)?;
@@ -100,7 +101,7 @@ impl RemoteSender {
         let id = data.payload_id.unpack(field);
         let heard = Heard::of(data.flags, id.block.0 == 0);
         let object = self.locate(ctx, local, data.object_transport_id, heard)?;
-        let format = self.format(ctx, local, object, (fec_id, fti, data.flags)).ok()?;
+        let format = self.format(ctx, local, object, (fec_id, fti, data.flags), None).ok()?;
         self.note_coding(fec_id);
         self.heed(ctx, word, object, format.is_some());
         let has_info = data.flags.has(ObjectFlags::INFO);
@@ -120,13 +121,15 @@ impl RemoteSender {
         }
     }
 
-    /// EXT_FTI of a message within our limits; what is beyond is refused and counted.
+    /// EXT_FTI of a message within our limits; what is beyond is refused and counted, with the INFO that
+    /// said it.
     fn format(
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,
         object: ObjectIndex,
         (fec_id, fti, flags): (FecId, Option<Fti>, ObjectFlags),
+        info: Option<&[u8]>,
     ) -> Result<Option<Format>, ()> {
         let Some(fti) = fti else { return Ok(None) };
         match Format::new(fec_id, fti, flags, &local.config) {
@@ -136,7 +139,8 @@ impl RemoteSender {
             }
             None => {
                 if let Some(objects) = &mut self.objects {
-                    objects.refuse(ctx, object);
+                    let too_long = fti.object_size > local.config.object_size_max;
+                    objects.refuse(ctx, object, too_long.then_some((fti.object_size, info)));
                 }
                 Err(())
             }

@@ -64,6 +64,23 @@ fn in_a_group_where_most_may_be_silent_all_say_within_seconds_how_they_stand() {
     assert_eq!(bus.standings(0, key), all);
 }
 
+#[test]
+fn whoever_is_there_tells_a_newcomer_within_two_seconds_how_it_stands_to_its_message() {
+    for seconds in 0..30 {
+        let mut bus = Bus::new(3);
+        (1..3).for_each(|node| {
+            bus.subscribe(node, "#");
+        });
+        bus.run(seconds, &mut none);
+        let newcomer = bus.join();
+        let key = bus.publish(newcomer, "a", b"short", Options::default()).key;
+        bus.nodes[newcomer].0.watch(key);
+        bus.run(2, &mut none);
+        let all = [1, 2, 3].map(|node| (node, Standing::Holds));
+        assert_eq!(bus.standings(newcomer, key), all, "after {seconds} s");
+    }
+}
+
 /// Flushes that node 0 sends behind a message, in a row of three of which the first hears only the next.
 fn flushes_in_a_row(ends_meet: bool, content: &[u8]) -> usize {
     let mut bus = Bus::new(3);

@@ -65,6 +65,18 @@ impl Bus {
         Self { now: Time::ZERO, nodes: (0..count).map(node).collect(), events, sent, bytes }
     }
 
+    /// One more comes, of whom nobody knows; gives its number.
+    fn join(&mut self) -> usize {
+        let number = self.nodes.len();
+        let config = GroupConfig { repair_rate: Bitrate::mbps(1), ..GroupConfig::default() };
+        let node = GroupNode::new(config, session(number), 1 + number as u64, self.now);
+        self.nodes.push((node, MemoryStorage::new(1 << 20)));
+        self.events.push(Vec::new());
+        self.sent.push(0);
+        self.bytes.push(0);
+        number
+    }
+
     /// A plain NORM node is heard there, so that frames go in commands, and NACKs as they are.
     fn hear_plain(&mut self, node: usize) {
         let (events, stats) = (&mut VecDeque::new(), &mut GroupStats::default());

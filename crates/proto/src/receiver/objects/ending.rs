@@ -129,12 +129,22 @@ impl Objects {
         }
     }
 
-    /// EXT_FTI of `object` was refused.
-    pub(crate) fn refuse(&mut self, ctx: &mut Context<'_>, object: ObjectIndex) {
+    /// EXT_FTI of `object` was refused; where it is too long, its bytes, and the INFO that said so.
+    pub(crate) fn refuse(
+        &mut self,
+        ctx: &mut Context<'_>,
+        object: ObjectIndex,
+        too_long: Option<(u64, Option<&[u8]>)>,
+    ) {
         ctx.stats.drop(DropReason::ObjectInfo);
-        let unknown = Entry::Pending { info_only: false, refusals: 0 };
+        let (unknown, key) = (Entry::Pending { info_only: false, refusals: 0 }, self.key(object));
         if let Entry::Pending { refusals, .. } = self.entries.entry(object).or_insert(unknown) {
             *refusals += 1;
+            let event = too_long.map(|(size, info)| {
+                let info = info.map(<[u8]>::to_vec);
+                Event::ObjectTooLong { key, size, info }
+            });
+            event.into_iter().for_each(|event| ctx.events.push(event));
             if *refusals >= REFUSALS_MAX {
                 self.abort(ctx, object, AbortReason::Storage(StorageError::Refused));
             }

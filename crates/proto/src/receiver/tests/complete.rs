@@ -3,8 +3,9 @@
 use super::{RECEIVER, Rig, SENDER, Script, content, key, raw};
 use crate::{
     config::{JoinPolicy, ReceiverConfig},
+    event::{AbortReason, Event},
     stats::DropReason,
-    storage::MemoryStorage,
+    storage::{MemoryStorage, StorageError},
     time::Duration,
 };
 use alloc::{vec, vec::Vec};
@@ -102,6 +103,19 @@ fn an_object_that_is_never_acceptable_is_not_asked_for_ever() {
 }
 
 #[test]
+fn what_is_too_long_is_told_with_its_size_and_its_info_until_it_is_given_up() {
+    let config = ReceiverConfig { object_size_max: 90, ..ReceiverConfig::default() };
+    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    rig.hear(&script.info(0, 95, b"about"));
+    (0..5).for_each(|symbol| rig.hear(&script.data(0, 95, symbol / 4, (symbol % 4) as u16)));
+    let too_long = |info| Event::ObjectTooLong { key: key(0), size: 95, info };
+    let aborted = AbortReason::Storage(StorageError::Refused);
+    let aborted = Event::ObjectAborted { key: key(0), reason: aborted };
+    let expected = [too_long(Some(b"about".to_vec())), too_long(None), too_long(None), aborted];
+    assert_eq!(rig.events()[..4], expected);
+}
+
+#[test]
 fn an_fti_that_changes_within_an_object_is_dropped() {
     let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(0, 95, 0, 0));
@@ -184,7 +198,7 @@ fn objects_that_leave_the_window_unheard_of_are_counted() {
     rig.hear(&script.data(10, 5, 0, 0));
     let missed = |rig: &mut Rig| -> Vec<(u16, u64)> {
         let told = rig.events().into_iter().filter_map(|event| match event {
-            crate::Event::ObjectsMissed { oldest, missed } => Some((oldest.object.0, missed)),
+            Event::ObjectsMissed { oldest, missed } => Some((oldest.object.0, missed)),
             _ => None,
         });
         told.collect()

@@ -1,0 +1,252 @@
+//! Messages of `pub` on their way: published as there is room, then waited for.
+
+use std::{
+    collections::BTreeSet,
+    io::{BufRead, BufReader, Read},
+    sync::mpsc::RecvTimeoutError,
+    time::{Duration, Instant},
+};
+
+use fanfare_node::{
+    group::{Body, BodyError, Group, GroupError, Watch},
+    proto::NodeId,
+};
+
+use super::{
+    Plan,
+    tally::{News, Tally},
+};
+use crate::{
+    exit::Failure,
+    group_args,
+    json::{Held, Line, Published, Sent},
+    progress::Output,
+};
+
+/// How often to ask what has become of the messages.
+const POLL: Duration = Duration::from_millis(100);
+/// Messages since the oldest of which more is to be heard: fewer than can be repaired, so that none is gone
+/// before others could say that they hold it.
+const WINDOW: u64 = 6000;
+/// So many can be repaired whatever their length.
+const WINDOW_FEW: u64 = 1000;
+/// How often others are asked to say what they hold, at first, and in the end while that does not help.
+const ASK_MIN: Duration = Duration::from_secs(2);
+const ASK_MAX: Duration = Duration::from_secs(16);
+/// Nothing at all has been sent for so long: that will not change by waiting. A segment at 100 bit/s takes
+/// as long.
+pub(super) const STALL: Duration = Duration::from_secs(120);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Done,
+    TimedOut,
+    /// Nothing is sent any more.
+    Stalled,
+    Interrupted,
+}
+
+/// When something was sent, or became known, last.
+struct Progress {
+    at: Instant,
+    seen: u64,
+}
+
+impl Progress {
+    /// So much has been `seen` by now. Whether it has been no more for so long.
+    fn has_stopped(&mut self, now: Instant, seen: u64, limit: Duration) -> bool {
+        if seen != self.seen {
+            (self.at, self.seen) = (now, seen);
+        }
+        now.saturating_duration_since(self.at) >= limit
+    }
+}
+
+/// Messages on their way.
+pub(super) struct Sending<'a> {
+    group: &'a Group,
+    output: &'a Output,
+    plan: &'a Plan,
+    tally: Tally,
+    looked: Instant,
+    /// When to ask others next to say what they hold, and how long after that again.
+    ask: (Instant, Duration),
+    /// It still waits where others are slow to say what they hold.
+    patient: bool,
+}
+
+impl<'a> Sending<'a> {
+    pub(super) fn new(group: &'a Group, output: &'a Output, plan: &'a Plan) -> Self {
+        let tally = Tally::new(plan.options.expiry, plan.options.replaces);
+        let (looked, ask) = (Instant::now(), (Instant::now() + ASK_MIN, ASK_MIN));
+        Self { group, output, plan, tally, looked, ask, patient: true }
+    }
+
+    fn is_watched(&self) -> bool {
+        self.plan.watch == Watch::Holders
+    }
+
+    pub(super) fn publish(&mut self, body: Body) -> Result<(), Failure> {
+        let (size, topic) = (body.len(), self.plan.topic.clone());
+        let key = self.group.publish(topic, body, self.plan.options, self.plan.watch)?;
+        self.tally.on_published(Instant::now(), key, size);
+        let topic = self.plan.topic.as_str().to_owned();
+        self.output.event(&Line::Published(Published { topic, id: key.object.0, size }));
+        Ok(())
+    }
+
+    pub(super) fn publish_lines(&mut self, source: Box<dyn Read>) -> Result<(), Failure> {
+        let (mut lines, max) = (BufReader::new(source), self.plan.message_max);
+        loop {
+            let mut line = Vec::new();
+            let limit = max.saturating_add(2);
+            let read = (&mut lines).take(limit).read_until(b'\n', &mut line);
+            if read.map_err(BodyError::Unreadable)? == 0 {
+                return Ok(());
+            }
+            if line.last() == Some(&b'\n') {
+                line.pop();
+            }
+            if line.len() as u64 > max {
+                return Err(BodyError::TooLarge { max }.into());
+            }
+            self.await_room()?;
+            self.publish(Body::new(line))?;
+            // Whoever feeds line by line wants to see what becomes of them.
+            if self.looked.elapsed() >= POLL {
+                self.look()?;
+                self.show_events(Duration::ZERO)?;
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let (messages, bytes) = self.tally.window();
+        messages < WINDOW_FEW || messages < WINDOW && bytes < self.plan.cache_bytes / 2
+    }
+
+    /// Waits until others have said of enough messages that they hold them: of what can no longer be
+    /// repaired nothing would be known. Once in vain is enough.
+    fn await_room(&mut self) -> Result<(), GroupError> {
+        let (mut since, mut seen) = (Instant::now(), self.tally.changes());
+        while self.is_watched() && self.patient && !self.has_room() {
+            self.show_events(POLL)?;
+            let members = self.look()?;
+            self.tally.on_members(Instant::now(), &members);
+            if self.tally.changes() != seen {
+                (since, seen) = (Instant::now(), self.tally.changes());
+            }
+            self.patient = since.elapsed() < self.plan.wait;
+        }
+        Ok(())
+    }
+
+    /// Asks what has become of the messages, and gives who is there.
+    fn look(&mut self) -> Result<BTreeSet<NodeId>, GroupError> {
+        self.looked = Instant::now();
+        let seen = self.tally.changes();
+        for fate in self.group.fates()? {
+            for news in self.tally.on_fate(self.looked, &fate) {
+                self.output.event(&match news {
+                    News::Sent(key) => Line::Sent(Sent { id: key.object.0 }),
+                    News::Held(key, node) => Line::Held(Held { id: key.object.0, node: node.0 }),
+                });
+            }
+        }
+        if self.tally.changes() != seen {
+            self.ask.1 = ASK_MIN;
+        }
+        if self.is_watched() && self.tally.is_for_others_to_say() && self.ask.0 <= self.looked {
+            self.group.ask_standings()?;
+            self.ask = (self.looked + self.ask.1, ASK_MAX.min(self.ask.1 * 2));
+        }
+        Ok(self.group.status()?.members.into_iter().map(|(node, _)| node).collect())
+    }
+
+    /// Shows what happens for so long, and all that has.
+    fn show_events(&self, time: Duration) -> Result<(), GroupError> {
+        let end = Instant::now() + time;
+        loop {
+            match self.group.next_event(end.saturating_duration_since(Instant::now())) {
+                Ok(event) => {
+                    group_args::show(&event, self.output);
+                }
+                Err(RecvTimeoutError::Timeout) => return Ok(()),
+                Err(RecvTimeoutError::Disconnected) => return Err(GroupError::Ended),
+            }
+        }
+    }
+
+    /// Until all is held by all who want it (or sent, when nobody needs to answer), or time is up.
+    pub(super) fn wait(&mut self) -> End {
+        let (mut deadline, mut progress) = (None, Progress { at: Instant::now(), seen: 0 });
+        loop {
+            let Ok(members) = self.look() else { return End::Interrupted };
+            let now = Instant::now();
+            self.tally.on_members(now, &members);
+            let done = match self.is_watched() {
+                true => self.tally.is_settled(now, &members),
+                false => self.tally.is_sent(),
+            };
+            if done {
+                return End::Done;
+            }
+            if self.tally.is_sent() {
+                deadline.get_or_insert_with(|| now + self.plan.wait);
+            }
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return End::TimedOut;
+            }
+            if self.is_stalled(now, &mut progress) {
+                return End::Stalled;
+            }
+            if self.show_events(POLL).is_err() {
+                return End::Interrupted;
+            }
+        }
+    }
+
+    fn is_stalled(&self, now: Instant, progress: &mut Progress) -> bool {
+        let Ok(status) = self.group.status() else { return false };
+        let session = &status.session;
+        let repairs = session.parity_repair_sent + session.explicit_repair_sent;
+        let sent = session.source_sent + session.proactive_sent + repairs;
+        let seen = sent + self.tally.changes();
+        progress.has_stopped(now, seen, STALL.max(self.plan.wait))
+    }
+
+    /// Answers requests for so long; false when it is stopped.
+    pub(super) fn stay(&mut self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            if self.show_events(left.min(POLL)).is_err() || self.look().is_err() {
+                return false;
+            }
+        }
+    }
+
+    /// What is known of the messages.
+    pub(super) fn into_tally(self) -> Tally {
+        self.tally
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_has_an_end_only_where_nothing_goes_on() {
+        let begun = Instant::now();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        let mut progress = Progress { at: begun, seen: 0 };
+        assert!(!progress.has_stopped(at(119), 0, STALL));
+        assert!(!progress.has_stopped(at(119), 1, STALL), "a segment at a slow rate");
+        assert!(!progress.has_stopped(at(238), 1, STALL));
+        assert!(progress.has_stopped(at(239), 1, STALL));
+    }
+}

@@ -1,0 +1,316 @@
+//! What is known of the messages of one `pub`: sent, held by whom, lacked by whom, or of no use any more.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+
+use fanfare_node::{
+    group::Fate,
+    messaging::Standing,
+    proto::{NodeId, ObjectKey},
+};
+
+/// Until then all who are there have been called on and have answered: each takes up to a second, and
+/// there is a way there and back.
+const ROLL: Duration = Duration::from_millis(2500);
+
+/// What is known of one message, as long as it can be repaired.
+#[derive(Debug)]
+struct Course {
+    /// Messages, and their bytes, that were published before it.
+    before: (u64, u64),
+    /// Then nobody needs it any more.
+    expires: Option<Instant>,
+    sent: bool,
+    standings: BTreeMap<NodeId, Standing>,
+}
+
+impl Course {
+    fn is_held(&self) -> bool {
+        self.standings.values().any(|standing| *standing == Standing::Holds)
+    }
+
+    /// Those who have said that they want it and lack something of it.
+    fn lacking(&self) -> impl Iterator<Item = NodeId> {
+        let lacks = |(node, standing): (&NodeId, &Standing)| {
+            (*standing == Standing::Lacks).then_some(*node)
+        };
+        self.standings.iter().filter_map(lacks)
+    }
+
+    fn is_awaited(&self, now: Instant) -> bool {
+        let of_use = self.expires.is_none_or(|end| now < end);
+        of_use && (!self.is_held() || self.lacking().next().is_some())
+    }
+}
+
+/// What a change was, for who wants to see it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum News {
+    Sent(ObjectKey),
+    Held(ObjectKey, NodeId),
+}
+
+/// All messages.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// How long each is of use.
+    expiry: Option<Duration>,
+    /// A message takes the place of all before it.
+    replaces: bool,
+    courses: BTreeMap<ObjectKey, Course>,
+    /// Of which more is to be heard, the oldest first.
+    awaited: BTreeSet<(u64, ObjectKey)>,
+    newest: Option<(ObjectKey, Instant)>,
+    holders: BTreeSet<NodeId>,
+    /// Lacked what can no longer be repaired.
+    deprived: BTreeSet<NodeId>,
+    messages: u64,
+    bytes: u64,
+    /// Of those that can no longer be repaired.
+    held: u64,
+    replaced: u64,
+    changes: u64,
+}
+
+impl Tally {
+    pub(super) fn new(expiry: Option<Duration>, replaces: bool) -> Self {
+        Self { expiry, replaces, ..Self::default() }
+    }
+
+    pub(super) fn on_published(&mut self, now: Instant, key: ObjectKey, size: u64) {
+        let expires = self.expiry.map(|expiry| now + expiry);
+        let (before, standings) = ((self.messages, self.bytes), BTreeMap::new());
+        self.courses.insert(key, Course { before, expires, sent: false, standings });
+        self.awaited.insert((self.messages, key));
+        self.newest = Some((key, now));
+        self.messages += 1;
+        self.bytes += size;
+        self.changes += 1;
+    }
+
+    /// Something is new of a message. Gives what there is to see of it.
+    pub(super) fn on_fate(&mut self, now: Instant, fate: &Fate) -> Vec<News> {
+        let Some(course) = self.courses.get_mut(&fate.key) else { return Vec::new() };
+        let mut news = Vec::new();
+        if fate.sent && !course.sent {
+            course.sent = true;
+            news.push(News::Sent(fate.key));
+        }
+        for (node, standing) in &fate.standings {
+            course.standings.insert(*node, *standing);
+            if *standing == Standing::Holds {
+                self.holders.insert(*node);
+                news.push(News::Held(fate.key, *node));
+            }
+        }
+        self.changes += 1;
+        self.settle(now, fate.key);
+        if fate.gone {
+            self.on_gone(fate.key);
+        }
+        news
+    }
+
+    fn settle(&mut self, now: Instant, key: ObjectKey) {
+        let Some(course) = self.courses.get(&key) else { return };
+        let place = (course.before.0, key);
+        match course.is_awaited(now) {
+            true => self.awaited.insert(place),
+            false => self.awaited.remove(&place),
+        };
+    }
+
+    fn on_gone(&mut self, key: ObjectKey) {
+        let Some(course) = self.courses.remove(&key) else { return };
+        self.awaited.remove(&(course.before.0, key));
+        let is_newest = self.newest.is_some_and(|(newest, _)| newest == key);
+        if course.is_held() {
+            self.held += 1;
+        } else if self.replaces && !is_newest {
+            self.replaced += 1;
+        }
+        if !self.replaces {
+            self.deprived.extend(course.lacking());
+        }
+    }
+
+    /// Time has passed, and these nodes are known: nobody waits for who is gone, nor for what is of no
+    /// use any more.
+    pub(super) fn on_members(&mut self, now: Instant, members: &BTreeSet<NodeId>) {
+        let concerned: Vec<ObjectKey> = self.awaited.iter().map(|(_, key)| *key).collect();
+        for key in concerned {
+            if let Some(course) = self.courses.get_mut(&key) {
+                // What it held it may hold still.
+                let lacks = |standing: &Standing| *standing == Standing::Lacks;
+                course.standings.retain(|node, what| members.contains(node) || !lacks(what));
+            }
+            self.settle(now, key);
+        }
+    }
+
+    /// Messages since the oldest of which more is to be heard, and their bytes: so much more, and that one
+    /// may be gone.
+    pub(super) fn window(&self) -> (u64, u64) {
+        let oldest = self.awaited.first().and_then(|(_, key)| self.courses.get(key));
+        let before = oldest.map_or((self.messages, self.bytes), |course| course.before);
+        (self.messages - before.0, self.bytes - before.1)
+    }
+
+    /// Whether the oldest of which more is to be heard has been sent: then that is for others to say.
+    pub(super) fn is_for_others_to_say(&self) -> bool {
+        let oldest = self.awaited.first().and_then(|(_, key)| self.courses.get(key));
+        oldest.is_some_and(|course| course.sent)
+    }
+
+    /// Changes so far.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether each has been sent once, or is held, or of no use any more.
+    pub(super) fn is_sent(&self) -> bool {
+        let is_awaited = |key, course: &Course| self.awaited.contains(&(course.before.0, key));
+        let is_out = |course: &Course| course.sent || course.is_held();
+        self.courses.iter().all(|(key, course)| is_out(course) || !is_awaited(*key, course))
+    }
+
+    /// Whether all who are known have said that they hold, or do not want, all that can be had: not before
+    /// who is there had time to say so for the first time.
+    pub(super) fn is_settled(&self, now: Instant, members: &BTreeSet<NodeId>) -> bool {
+        let early = self.newest.is_some_and(|(_, at)| now.saturating_duration_since(at) < ROLL);
+        let expired = |course: &Course| course.expires.is_some_and(|end| end <= now);
+        let told = |course: &Course| members.iter().all(|node| course.standings.contains_key(node));
+        self.awaited.is_empty()
+            && !early
+            && self.courses.values().all(|course| expired(course) || told(course))
+    }
+
+    /// Messages, those of them that are held, and those whose place a newer one took before that.
+    pub(super) fn counts(&self) -> (u64, u64, u64) {
+        let held = self.courses.values().filter(|course| course.is_held()).count() as u64;
+        (self.messages, self.held + held, self.replaced)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many nodes hold anything.
+    pub(super) fn holders(&self) -> u64 {
+        self.holders.len() as u64
+    }
+
+    /// Who wants something and lacks it.
+    pub(super) fn lacking(&self) -> BTreeSet<NodeId> {
+        let lacking = self.courses.values().flat_map(Course::lacking);
+        lacking.chain(self.deprived.iter().copied()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_node::proto::{InstanceId, ObjectTransportId};
+
+    use super::*;
+
+    fn key(object: u16) -> ObjectKey {
+        let object = ObjectTransportId(object);
+        ObjectKey { sender: NodeId(1), instance: InstanceId(1), object }
+    }
+    fn fate(object: u16, standings: &[(u32, Standing)]) -> Fate {
+        let standings = standings.iter().map(|(node, standing)| (NodeId(*node), *standing));
+        Fate { key: key(object), sent: true, gone: false, standings: standings.collect() }
+    }
+    fn members(nodes: &[u32]) -> BTreeSet<NodeId> {
+        nodes.iter().copied().map(NodeId).collect()
+    }
+    /// So many messages, published and sent.
+    fn tally(count: u16, expiry: Option<Duration>, replaces: bool) -> (Tally, Instant) {
+        let (mut tally, now) = (Tally::new(expiry, replaces), Instant::now());
+        (0..count).for_each(|object| tally.on_published(now, key(object), 10));
+        (tally, now)
+    }
+
+    #[test]
+    fn it_is_not_settled_before_each_who_is_known_has_spoken_of_every_message() {
+        let (mut tally, now) = tally(2, None, false);
+        for object in [0, 1] {
+            tally.on_fate(now, &fate(object, &[(7, Standing::Holds)]));
+        }
+        assert!(!tally.is_settled(now, &members(&[7])), "others may speak yet");
+        let later = now + ROLL;
+        assert!(tally.is_settled(later, &members(&[7])));
+        assert!(!tally.is_settled(later, &members(&[7, 8])));
+        tally.on_fate(later, &fate(0, &[(8, Standing::Holds)]));
+        tally.on_fate(later, &fate(1, &[(8, Standing::Lacks)]));
+        assert!(!tally.is_settled(later, &members(&[7, 8])));
+        assert_eq!(tally.lacking(), members(&[8]));
+        tally.on_fate(later, &fate(1, &[(8, Standing::Holds)]));
+        assert!(tally.is_settled(later, &members(&[7, 8])));
+        assert_eq!((tally.counts(), tally.holders()), ((2, 2, 0), 2));
+    }
+
+    #[test]
+    fn the_window_reaches_back_to_the_oldest_message_that_is_awaited() {
+        let (mut tally, now) = tally(5, None, false);
+        for object in [0, 2, 3, 4] {
+            tally.on_fate(now, &fate(object, &[(7, Standing::Holds)]));
+        }
+        assert_eq!(tally.window(), (4, 40));
+        tally.on_fate(now, &fate(3, &[(8, Standing::Lacks)]));
+        tally.on_fate(now, &fate(1, &[(7, Standing::Holds)]));
+        assert_eq!(tally.window(), (2, 20));
+        tally.on_fate(now, &fate(3, &[(8, Standing::Holds)]));
+        assert_eq!(tally.window(), (0, 0));
+    }
+
+    #[test]
+    fn nobody_waits_for_who_has_left() {
+        let (mut tally, now) = tally(1, None, false);
+        tally.on_fate(now, &fate(0, &[(7, Standing::Holds), (8, Standing::Lacks)]));
+        tally.on_members(now, &members(&[7]));
+        assert!(tally.is_settled(now + ROLL, &members(&[7])) && tally.lacking().is_empty());
+        let mut gone = members(&[]);
+        tally.on_members(now, &gone);
+        gone.insert(NodeId(9));
+        assert_eq!(tally.counts(), (1, 1, 0), "what it held it may hold still");
+    }
+
+    #[test]
+    fn what_a_newer_message_replaces_is_waited_for_no_longer() {
+        let (mut tally, now) = tally(3, None, true);
+        for object in [0, 1] {
+            let gone = Fate { sent: false, gone: true, ..fate(object, &[]) };
+            assert_eq!(tally.on_fate(now, &gone), []);
+        }
+        assert!(!tally.is_sent());
+        let news = tally.on_fate(now, &fate(2, &[(7, Standing::Holds)]));
+        assert_eq!(news, [News::Sent(key(2)), News::Held(key(2), NodeId(7))]);
+        assert!(tally.is_sent() && tally.is_settled(now + ROLL, &members(&[7])));
+        assert_eq!((tally.counts(), tally.window()), ((3, 1, 2), (0, 0)));
+    }
+
+    #[test]
+    fn what_has_expired_is_waited_for_no_longer_and_does_not_count_as_held() {
+        let (mut tally, now) = tally(1, Some(Duration::from_secs(5)), false);
+        tally.on_fate(now, &fate(0, &[(7, Standing::Lacks)]));
+        let later = now + Duration::from_secs(5);
+        tally.on_members(later, &members(&[7, 8]));
+        assert!(tally.is_settled(later, &members(&[7, 8])));
+        assert_eq!(tally.counts(), (1, 0, 0));
+    }
+
+    #[test]
+    fn what_is_long_past_is_counted_and_forgotten_also_when_numbers_wrap() {
+        let (mut tally, now) = (Tally::new(None, false), Instant::now());
+        for number in 0..70_000_u32 {
+            let object = number as u16;
+            tally.on_published(now, key(object), 1);
+            tally.on_fate(now, &fate(object, &[(7, Standing::Holds)]));
+            tally.on_fate(now, &Fate { gone: true, ..fate(object, &[]) });
+        }
+        assert_eq!((tally.counts(), tally.courses.len()), ((70_000, 70_000, 0), 0));
+    }
+}
