@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Experiments whose runs take minutes of a core.
-const LONG: [&str; 3] = ["companies", "jamming", "pscbt-companies"];
+const LONG: [&str; 5] = ["companies", "crowd", "jamming", "orphans", "pscbt-companies"];
 
 fn sim(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fanfare"));
