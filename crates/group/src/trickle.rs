@@ -15,9 +15,25 @@ const PROMPT_MAX: u32 = 4;
 const PROMPT_EVERY: u32 = 2;
 /// The others have this part of the longest interval.
 const STEADY: u32 = 8;
-/// While nodes are missing, intervals are at most this part of the time since they went: who was cut off for ten minutes
-/// is met again within about ten seconds of the heal, and who never comes back costs little.
+/// While nodes are missing, intervals are at most this part of the time since they went, however slow the network is: who
+/// was cut off for ten minutes is met again within about ten seconds of the heal, and who never comes back costs little.
 const ABSENCE_PART: u32 = 64;
+/// Where the network bears it, those that are there speak, together, each of these parts of that time: each 0.3 s after ten
+/// minutes. What a node costs that never comes back grows as the logarithm of time.
+const TOGETHER_PART: u32 = 2048;
+/// But not oftener; nor does one alone than each half of the shortest interval.
+const TOGETHER_MIN: Duration = Duration::from_millis(250);
+
+/// Nodes are missing that may come back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Absence {
+    /// For how long, at least.
+    pub(crate) away: Duration,
+    /// How many announce themselves here.
+    pub(crate) here: u32,
+    /// How long the network is to be spared after an announcement.
+    pub(crate) spared: Duration,
+}
 
 /// One Trickle timer.
 #[derive(Debug)]
@@ -94,6 +110,14 @@ impl Trickle {
         (self.max / STEADY).max(self.min)
     }
 
+    /// The longest interval.
+    fn longest(&self, absence: Option<Absence>) -> Duration {
+        let Some(Absence { away, here, spared }) = absence else { return self.max };
+        let alone = (away / ABSENCE_PART).max(self.steady());
+        let together = spared.max(away / TOGETHER_PART).max(TOGETHER_MIN).saturating_mul(here);
+        alone.min(together.max(self.min / 2)).min(self.max)
+    }
+
     fn count_prompt(&mut self, now: Time) {
         let each = self.max * PROMPT_EVERY;
         while self.prompt < PROMPT_MAX && now.since(self.counted) >= each {
@@ -122,12 +146,12 @@ impl Trickle {
         self.consistent += 1;
     }
     /// Whether to speak now; `insists`: also when others have said the same. Goes on to the next
-    /// interval when this one is over; `absence` tells for how long nodes have been missing.
+    /// interval when this one is over; `absence` tells whether nodes are missing.
     pub(crate) fn poll(
         &mut self,
         now: Time,
         insists: impl FnOnce() -> bool,
-        absence: impl FnOnce() -> Option<Duration>,
+        absence: impl FnOnce() -> Option<Absence>,
         rng: &mut Rng,
     ) -> bool {
         let due = self.due.is_some_and(|due| due <= now);
@@ -143,8 +167,7 @@ impl Trickle {
             self.answered = Some(now);
         }
         if self.end <= now {
-            let most = absence().map_or(self.max, |away| away / ABSENCE_PART);
-            self.interval = (self.interval * 2).min(most.max(self.steady())).min(self.max);
+            self.interval = (self.interval * 2).min(self.longest(absence()));
             self.begin(now, rng);
         }
         speak
@@ -190,20 +213,29 @@ mod tests {
 
     #[test]
     fn while_nodes_are_missing_it_speaks_the_oftener_the_shorter_they_have_been() {
-        let spoken = |absence: u64| {
+        let spoken = |away: u64, (here, spared): (u32, u64)| {
             let (mut trickle, mut rng) = timer();
+            let (away, spared) = (Duration::from_secs(away), Duration::from_secs(spared));
             let (mut spoken, end) = (0, Time::ZERO + Duration::from_secs(320));
             while let Some(now) = Some(trickle.next_timeout()).filter(|now| *now < end) {
-                let away = || Some(Duration::from_secs(absence));
-                spoken += u32::from(trickle.poll(now, || false, away, &mut rng));
+                let absence = || Some(Absence { away, here, spared });
+                spoken += u32::from(trickle.poll(now, || false, absence, &mut rng));
             }
             spoken
         };
         // Intervals of 4 s (32 / 8), of 10 and of 32, after the first few.
-        let counts = [10, 640, 64_000].map(spoken);
+        let counts = [10, 640, 64_000].map(|away| spoken(away, (3, 60)));
         assert!((75..=85).contains(&counts[0]), "{counts:?}");
         assert!((30..=38).contains(&counts[1]), "{counts:?}");
         assert!((11..=15).contains(&counts[2]), "{counts:?}");
+        // Where the network bears it four speak each 0.25 s, then each 0.3125 s, 60 each 10 s, as one would; after 20 hours
+        // four take 32 s again.
+        let counts =
+            [(10, 4), (640, 4), (640, 60), (72_000, 4)].map(|(away, here)| spoken(away, (here, 0)));
+        assert!((310..=325).contains(&counts[0]), "{counts:?}");
+        assert!((240..=260).contains(&counts[1]), "{counts:?}");
+        assert!((30..=38).contains(&counts[2]), "{counts:?}");
+        assert!((11..=15).contains(&counts[3]), "{counts:?}");
     }
 
     #[test]
