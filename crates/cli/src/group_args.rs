@@ -95,6 +95,7 @@ impl MemberArgs {
         options.config.cache_age = units::time("keep", &self.keep)?;
         options.cache_dir.clone_from(&self.cache_dir);
         let mut sender = SenderConfig { rate: units::rate(&self.rate)?, ..SenderConfig::default() };
+        net.require_multicast()?;
         let mut builder = net.builder()?;
         match self.segment.as_deref().map(units::segment).transpose()? {
             Some(given) => sender.segment_size = given,

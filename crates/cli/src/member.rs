@@ -30,6 +30,7 @@ const SOCKET: &str = "/run/fanfare/node.sock";
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP).alias("address")),
+    mut_arg("unicast", |unicast| unicast.hide(true)),
     mut_arg("config", |config| config.help("Take options from this file, too: what is given here wins")),
     args_conflicts_with_subcommands = true,
     after_long_help = NOTATION

@@ -8,7 +8,7 @@ use fanfare_node::{
     proto::{InstanceId, Matrix, NodeId},
 };
 
-use crate::exit::Failure;
+use crate::{exit::Failure, group_args::GROUP};
 
 /// Options of the network.
 #[derive(Debug, Clone, Args)]
@@ -138,6 +138,24 @@ impl NetArgs {
         Ok(spec)
     }
 
+    /// Members of a group answer each other: its address is not one node's.
+    pub(crate) fn require_multicast(&self) -> Result<(), Failure> {
+        let refused = |what: &str| {
+            let text = format!(
+                "{what}: members of a group hear each other by multicast. Give a --group such as {GROUP}, \
+                 without --unicast"
+            );
+            Err(Failure::usage("group.not_multicast", text))
+        };
+        match GroupSpec::parse_unicast_too(&self.group) {
+            Ok(spec) if !spec.group.ip().is_multicast() => {
+                refused(&format!("group ({})", self.group))
+            }
+            _ if self.unicast => refused("unicast (true)"),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn ttl(&self) -> Result<u8, Failure> {
         self.ttl.parse().map_err(|_| {
             Failure::usage(
@@ -217,6 +235,17 @@ mod tests {
              For one receiver use --unicast."
         );
         assert!(net(&["--group", "10.0.0.1:6003", "--unicast"]).group().is_ok());
+    }
+
+    #[test]
+    fn members_of_a_group_have_no_address_of_one_node() {
+        let refused = |args| net(args).require_multicast().unwrap_err().text;
+        let why = "members of a group hear each other by multicast. Give a --group such as \
+                   239.255.42.2:6004, without --unicast";
+        assert_eq!(refused(&["--unicast"]), format!("unicast (true): {why}"));
+        let alone = refused(&["--group", "10.0.0.1:6003", "--unicast"]);
+        assert_eq!(alone, format!("group (10.0.0.1:6003): {why}"));
+        assert!(net(&["--group", "239.1.2.3:6003"]).require_multicast().is_ok());
     }
 
     #[test]

@@ -38,6 +38,7 @@ use sending::{End, Sending};
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP)),
+    mut_arg("unicast", |unicast| unicast.hide(true)),
     override_usage = "fanfare pub [OPTIONS] <TOPIC> <FILE>\n       \
                       fanfare pub [OPTIONS] <TOPIC> --message <TEXT>\n       \
                       fanfare pub --cancel <TAG> --via <SOCKET>",

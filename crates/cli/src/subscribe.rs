@@ -34,6 +34,7 @@ use taking::Taking;
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP)),
+    mut_arg("unicast", |unicast| unicast.hide(true)),
     mut_arg("quiet", |quiet| quiet.help("Print nothing but messages and errors")),
     after_long_help = NOTATION
 )]

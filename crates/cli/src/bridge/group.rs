@@ -33,7 +33,11 @@ const OTHERS_MAX: usize = 15;
 /// several gateways one carries, the others stand by. What was published before the gateway came, and is still held, crosses too. With several --to,
 /// options that begin with to- or back- are given once for all, or as often as --to, in its order.
 #[derive(Debug, Args)]
-#[command(mut_arg("group", |group| group.default_value(GROUP)), after_long_help = NOTATION)]
+#[command(
+    mut_arg("group", |group| group.default_value(GROUP)),
+    mut_arg("unicast", |unicast| unicast.hide(true)),
+    after_long_help = NOTATION
+)]
 pub(crate) struct GroupArgs {
     /// Another group and its port; may be given several times
     #[arg(long, required = true, value_name = "GROUP:PORT")]

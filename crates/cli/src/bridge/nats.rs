@@ -30,7 +30,11 @@ const DURABLE_MAX: usize = 200;
 /// also not by other bridges. Where two bridges join the same group and the same NATS, give one of
 /// them --standby, or both the same --stream.
 #[derive(Debug, Args)]
-#[command(mut_arg("group", |group| group.default_value(GROUP)), after_long_help = NOTATION)]
+#[command(
+    mut_arg("group", |group| group.default_value(GROUP)),
+    mut_arg("unicast", |unicast| unicast.hide(true)),
+    after_long_help = NOTATION
+)]
 pub(crate) struct NatsArgs {
     /// Topics that go to NATS; without --subject their subjects come from there, too
     #[arg(long = "topic", value_name = "PATTERN", required_unless_present = "subjects")]

@@ -27,7 +27,11 @@ const DATAGRAM_MAX: u64 = 65_507;
 /// Each content crosses once within --window. Where two bridges join the same networks, give one of
 /// them --standby: it carries only what the other does not.
 #[derive(Debug, Args)]
-#[command(mut_arg("group", |group| group.default_value(GROUP)), after_long_help = NOTATION)]
+#[command(
+    mut_arg("group", |group| group.default_value(GROUP)),
+    mut_arg("unicast", |unicast| unicast.hide(true)),
+    after_long_help = NOTATION
+)]
 pub(crate) struct UdpArgs {
     /// The plain multicast group
     #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "preset")]

@@ -313,7 +313,9 @@ impl Drops {
             ("deadlines", self.deadlines),
         ];
         let shown = |(name, count): (&str, u64)| (count > 0).then(|| format!("{count} {name}"));
-        let datagrams = self.datagrams.iter().map(|(name, count)| (name.as_str(), *count));
+        // All that it sends comes back to it: that is no news.
+        let datagrams = self.datagrams.iter().filter(|(name, _)| *name != DropReason::Own.name());
+        let datagrams = datagrams.map(|(name, count)| (name.as_str(), *count));
         let datagrams: Vec<String> = datagrams.filter_map(shown).collect();
         let datagrams =
             (!datagrams.is_empty()).then(|| format!("of datagrams {}", datagrams.join(", ")));
