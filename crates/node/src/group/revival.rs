@@ -67,16 +67,18 @@ fn revive_others(
     files: &Files,
     mut others: Vec<(ObjectKey, Record)>,
 ) {
-    // Of each publisher only one life can be in view: the last.
-    let mut lives: BTreeMap<NodeId, (u64, InstanceId)> = BTreeMap::new();
+    // A publisher is in the life that is told of last.
+    let mut lives: BTreeMap<(NodeId, InstanceId), u64> = BTreeMap::new();
     for (key, record) in &others {
-        let life = lives.entry(key.sender).or_insert((record.heard, key.instance));
-        *life = (*life).max((record.heard, key.instance));
+        let life = lives.entry((key.sender, key.instance)).or_default();
+        *life = (*life).max(record.heard);
     }
-    others.sort_by_key(|(key, record)| (record.heard, key.object.0));
+    let last = |key: &ObjectKey| lives.get(&(key.sender, key.instance)).copied();
+    others.sort_by_key(|(key, record)| {
+        (last(key), key.sender, key.instance, record.heard, key.object.0)
+    });
     for (key, record) in others {
-        let current = lives.get(&key.sender).is_some_and(|(_, life)| *life == key.instance);
-        let content = content_of(&record, files).filter(|_| current);
+        let content = content_of(&record, files);
         let age = record.age();
         let taken = content.is_some_and(|content| {
             store.expect(key, content, record.file.clone());

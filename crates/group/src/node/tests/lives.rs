@@ -66,6 +66,21 @@ fn also_when_the_publisher_is_gone_and_only_others_tell_of_both_lives() {
 }
 
 #[test]
+fn a_restarted_node_gives_what_it_kept_of_each_life() {
+    let mut bus = begun_anew();
+    let (node, storage) = &mut bus.nodes[1];
+    let mut keys: Vec<_> = node.cache.whole().map(|(key, _)| *key).collect();
+    keys.sort_unstable_by_key(|key| (key.instance, key.object.0));
+    let kept: Vec<_> =
+        keys.iter().map(|key| (*key, node.passage(*key, storage).unwrap())).collect();
+    assert_eq!(kept.len(), 3);
+    super::restoring::restart(&mut bus, 1, &kept, Duration::from_secs(100));
+    bus.run(120, &mut |from, to, _| [from, to].iter().any(|end| [0, 2].contains(end)));
+    assert_eq!(sorted(&bus, 3), ALL);
+    assert_eq!(bus.nodes[1].0.kept().0, 3);
+}
+
+#[test]
 fn who_forges_another_life_of_a_publisher_takes_nothing_from_those_who_hold_its_messages() {
     let mut bus = Bus::new(4);
     (1..4).for_each(|node| anew(&mut bus, node, 1));
