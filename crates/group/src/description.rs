@@ -1,8 +1,8 @@
 //! What a message says of itself, in the NORM_INFO of its object.
 //!
 //! ```text
-//! "FG" | version 1 (8) | flags (8) | number (varint)
-//! | priority (8) if 01 | expiry ms (varint) if 02 | tag (varint) if 04 | hash (32 bytes) if 10
+//! "FG" | version 2 (8) | flags (8) | number (varint)
+//! | priority (8) if 01 | expiry ms (varint) if 02 | tag (varint) if 04 | hash (16 bytes) if 10
 //! | origin if 40: node (32) | instance (16) | number (varint) | hops (8)
 //! | topic length (8) | topic | content if 20
 //! ```
@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use fanfare_proto::{Duration, InstanceId, NodeId, ObjectKey};
 
 const MAGIC: [u8; 2] = *b"FG";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// What each description of this version begins with.
 pub(crate) const PREFIX: [u8; 3] = [MAGIC[0], MAGIC[1], VERSION];
 /// Flags.
@@ -39,6 +39,10 @@ pub const PRIORITY_DEFAULT: u8 = 5;
 /// Highest priority.
 pub const PRIORITY_MAX: u8 = 10;
 
+/// Of a content: 128 bits, since nobody finds another with the same as one that is there. Whoever could make two with the
+/// same in the first place (2^64 of work) publishes them itself.
+pub type ContentHash = [u8; 16];
+
 /// What a publisher says with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
@@ -52,7 +56,7 @@ pub struct Options {
     pub replaces: bool,
     /// Hash of the content, of whatever kind the application uses: it decides whether the bytes are
     /// right.
-    pub hash: Option<[u8; 32]>,
+    pub hash: Option<ContentHash>,
     /// Where it was published first, when a gateway carried it here; `None`: by who sends it.
     pub origin: Option<Origin>,
 }
@@ -192,7 +196,7 @@ mod tests {
 
     #[test]
     fn golden_bytes_of_a_message_that_says_little() {
-        let bytes = b"FG\x01\x00\xac\x02\x03a/b";
+        let bytes = b"FG\x02\x00\xac\x02\x03a/b";
         assert_eq!(plain("a/b", 300).encode(), bytes);
         assert_eq!(Description::decode(bytes), Some(plain("a/b", 300)));
     }
@@ -204,7 +208,7 @@ mod tests {
             expiry: Some(Duration::from_secs(2)),
             tag: Some(7),
             replaces: true,
-            hash: Some([0xaa; 32]),
+            hash: Some([0xaa; 16]),
             origin: Some(Origin {
                 node: NodeId(0x0102_0304),
                 instance: InstanceId(0x0506),
@@ -213,8 +217,8 @@ mod tests {
             }),
         };
         let all = Description { options, content: Some(b"hello".to_vec()), ..plain("p", 1) };
-        let mut bytes = b"FG\x01\x7f\x01\x09\xd0\x0f\x07".to_vec();
-        bytes.extend_from_slice(&[0xaa; 32]);
+        let mut bytes = b"FG\x02\x7f\x01\x09\xd0\x0f\x07".to_vec();
+        bytes.extend_from_slice(&[0xaa; 16]);
         bytes.extend_from_slice(b"\x01\x02\x03\x04\x05\x06\xac\x02\x02\x01phello");
         assert_eq!(all.encode(), bytes);
         assert_eq!(Description::decode(&bytes), Some(all));
@@ -224,7 +228,7 @@ mod tests {
     fn what_is_no_description_of_this_version_is_none() {
         let good = plain("a/b", 3).encode();
         assert_eq!(Description::decode(b"holiday.jpg"), None);
-        for (at, byte) in [(2, 2), (3, 0x80), (5, 99)] {
+        for (at, byte) in [(2, 1), (3, 0x80), (5, 99)] {
             let mut bad = good.clone();
             bad[at] = byte;
             assert_eq!(Description::decode(&bad), None, "{at}");
@@ -240,7 +244,7 @@ mod tests {
         fn any_description_comes_back(
             topic in "[a-z/]{1,40}", number: u64, priority in 0..=PRIORITY_MAX,
             expiry in proptest::option::of(0..1u64 << 40), tag: Option<u64>, replaces: bool,
-            hash: Option<[u8; 32]>, content: Option<Vec<u8>>,
+            hash: Option<ContentHash>, content: Option<Vec<u8>>,
             origin: Option<(u32, u16, u64, u8)>,
         ) {
             let origin = origin.map(|(node, instance, number, hops)| {
@@ -257,7 +261,7 @@ mod tests {
         fn any_bytes_are_read_without_panic_and_what_is_read_is_written_the_same_way(
             bytes: Vec<u8>, flags in 0..=KNOWN,
         ) {
-            let info = [&b"FG\x01"[..], &[flags], &bytes].concat();
+            let info = [&b"FG\x02"[..], &[flags], &bytes].concat();
             if let Some(read) = Description::decode(&info) {
                 prop_assert_eq!(Description::decode(&read.encode()), Some(read));
             }

@@ -1,6 +1,10 @@
 //! What a group node tells its driver.
 
-use crate::{description::Description, holders::Standing, subscription::SubscriptionId};
+use crate::{
+    description::{ContentHash, Description},
+    holders::Standing,
+    subscription::SubscriptionId,
+};
 use fanfare_proto::{NodeId, ObjectKey};
 
 /// A message for a subscription.
@@ -29,7 +33,7 @@ pub enum Event {
     Whole { key: ObjectKey, size: u64 },
     /// All bytes are in storage. Whether they have this hash is to be told by
     /// [`crate::GroupNode::verdict`].
-    Verify { key: ObjectKey, size: u64, hash: [u8; 32] },
+    Verify { key: ObjectKey, size: u64, hash: ContentHash },
     /// How another node stands to this message of ours, which was watched
     /// ([`crate::GroupNode::watch`]), as it says, or as it follows from what it says. Told when it
     /// changes.

@@ -78,7 +78,7 @@ mod varint;
 
 pub use cache::{CachePolicy, Cached, PriorityThenAge};
 pub use config::GroupConfig;
-pub use description::{Description, Options};
+pub use description::{ContentHash, Description, Options};
 pub use event::{Delivered, Event};
 pub use frame::frame_name;
 pub use gateway::{Crossing, Gateway, GatewayConfig, GatewayStats, Heard, Route, Side};

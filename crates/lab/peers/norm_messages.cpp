@@ -1,12 +1,12 @@
 /* Sends lines and prints those that come, each an object of data over NORM (libnorm): the system beside which
  * groups are measured in the tactical test.
  *
- *   norm_messages send INTERFACE GROUP PORT ID RATE GRTT PARITY
+ *   norm_messages send INTERFACE GROUP PORT ID RATE GRTT PARITY SEGMENT
  *   norm_messages recv INTERFACE GROUP PORT ID
  *
  * The sender reads "TOPIC TEXT" lines, sends the texts and prints "sent @NUMBER@", with what stands between the
  * text's first two marks, when all of one has been sent once. RATE in bits per second, GRTT in seconds; PARITY
- * packets follow each block unasked. normApi.h has C++ default arguments, so this is C++. */
+ * packets follow each block unasked; SEGMENT bytes at most are in each. normApi.h has C++ default arguments, so this is C++. */
 #include <normApi.h>
 
 #include <cstdio>
@@ -16,9 +16,9 @@
 #include <string>
 #include <unistd.h>
 
-/* Segments as ours; as much parity as a block has can be asked for: of less, a block that has lost more falls
+/* As much parity as a block has can be asked for: of less, a block that has lost more falls
  * back to explicit symbols. Nothing is given up because of a bound: messages and buffers are kept. */
-enum { SEGMENT = 1400, BLOCK = 64, PARITY_MAX = 64, OBJECTS_MAX = 8192, BUFFER = 64 << 20 };
+enum { BLOCK = 64, PARITY_MAX = 64, OBJECTS_MAX = 8192, BUFFER = 64 << 20 };
 
 static NormSessionHandle open_session(NormInstanceHandle instance, char **arguments) {
     unsigned id = (unsigned)strtoul(arguments[5], nullptr, 10);
@@ -63,7 +63,7 @@ static int send_lines(NormInstanceHandle instance, NormSessionHandle session, ch
     NormSetCongestionControl(session, false);
     NormSetAutoParity(session, (unsigned char)atoi(arguments[8]));
     NormSetTxCacheBounds(session, NormSize(1) << 32, 8, OBJECTS_MAX);
-    if (!NormStartSender(session, 1, BUFFER, SEGMENT, BLOCK, PARITY_MAX)) {
+    if (!NormStartSender(session, 1, BUFFER, (UINT16)atoi(arguments[9]), BLOCK, PARITY_MAX)) {
         fprintf(stderr, "norm_messages: cannot start the sender\n");
         return 1;
     }
@@ -112,9 +112,9 @@ static int receive_lines(NormInstanceHandle instance, NormSessionHandle session)
 }
 
 int main(int count, char **arguments) {
-    bool sends = count == 9 && strcmp(arguments[1], "send") == 0;
+    bool sends = count == 10 && strcmp(arguments[1], "send") == 0;
     if (!sends && (count != 6 || strcmp(arguments[1], "recv") != 0)) {
-        fprintf(stderr, "usage: norm_messages send INTERFACE GROUP PORT ID RATE GRTT PARITY\n"
+        fprintf(stderr, "usage: norm_messages send INTERFACE GROUP PORT ID RATE GRTT PARITY SEGMENT\n"
                         "       norm_messages recv INTERFACE GROUP PORT ID\n");
         return 2;
     }

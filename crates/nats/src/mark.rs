@@ -5,7 +5,7 @@
 //! of which NATS, 39 are of its topic and content, so that it shows that the tag is a bridge's.
 
 use fanfare_node::{
-    messaging::{Description, Topic},
+    messaging::{ContentHash, Description, Topic},
     proto::ObjectKey,
 };
 
@@ -66,7 +66,7 @@ impl System {
 }
 
 /// Of a topic and the hash of a content.
-pub(crate) fn content(topic: &Topic, hash: &[u8; 32]) -> u64 {
+pub(crate) fn content(topic: &Topic, hash: &ContentHash) -> u64 {
     let mut hasher = blake3::Hasher::new_derive_key("fanfare bridge to NATS, topic and content");
     hasher.update(hash).update(topic.as_str().as_bytes());
     bits(&hasher.finalize())
@@ -92,11 +92,11 @@ mod tests {
     fn a_tag_tells_which_nats_a_message_came_from_and_no_other_tag_does() {
         let (here, there) = (System::new("hq"), System::new("elsewhere"));
         let topic = Topic::new("a/b").unwrap();
-        let content = content(&topic, &[7; 32]);
+        let content = content(&topic, &[7; 16]);
         let tag = Some(here.tag(content));
         assert_eq!(here.brought(tag, content), Brought::FromHere);
         assert_eq!(there.brought(tag, content), Brought::FromElsewhere);
-        let other = self::content(&Topic::new("a/c").unwrap(), &[7; 32]);
+        let other = self::content(&Topic::new("a/c").unwrap(), &[7; 16]);
         for tag in [None, Some(7), Some(u64::MAX), tag.map(|tag| tag ^ 1), Some(here.tag(other))] {
             assert_eq!(here.brought(tag, content), Brought::No, "{tag:?}");
         }

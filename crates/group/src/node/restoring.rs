@@ -4,7 +4,7 @@
 use super::{GroupNode, subscribing::point};
 use crate::{
     age::{Age, told},
-    description::Description,
+    description::{ContentHash, Description},
     source_log::SourceLog,
     topic::Topic,
 };
@@ -106,7 +106,7 @@ impl GroupNode {
 
     /// The hash that another's message says that its bytes have.
     #[must_use]
-    pub fn hash(&self, key: ObjectKey) -> Option<[u8; 32]> {
+    pub fn hash(&self, key: ObjectKey) -> Option<ContentHash> {
         self.cache.get(key)?.description.as_ref()?.options.hash
     }
 }

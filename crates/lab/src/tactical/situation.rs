@@ -1,6 +1,9 @@
 //! What is varied: whether the sender hears, how much of what it sends arrives, how long messages are.
 
-use crate::error::{LabError, Refusal};
+use crate::{
+    error::{LabError, Refusal},
+    peer::SEGMENT,
+};
 use fanfare_sim::Scenario;
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -70,11 +73,21 @@ impl Situation {
 
     /// Packets of parity that the paper's NORM sent unasked behind each message when the sender was deaf:
     /// a third of the message's, which is none for one packet and the two that it tells of for 7168 bytes.
-    pub(super) fn parity(&self, segment: usize) -> u64 {
-        match self.deaf {
-            true => (self.size.div_ceil(segment) / 3) as u64,
-            false => 0,
+    pub(super) fn parity(&self) -> u64 {
+        if self.deaf { self.segments() / 3 } else { 0 }
+    }
+
+    /// Bytes of a segment, for both systems: as many segments as of the longest, and those about as long as each other. A
+    /// repair is as long as the longest, and 7168 bytes are six of 1195, or five of 1400 and one of 168.
+    pub(super) fn segment(&self) -> u64 {
+        match self.segments() {
+            1 => SEGMENT,
+            segments => (self.size as u64).div_ceil(segments),
         }
+    }
+
+    fn segments(&self) -> u64 {
+        (self.size as u64).div_ceil(SEGMENT)
     }
 }
 
@@ -114,8 +127,14 @@ mod tests {
 
     #[test]
     fn a_deaf_sender_adds_the_papers_third_of_parity() {
-        let parity = |deaf, size| Situation { deaf, reliability: 50, size }.parity(1400);
+        let parity = |deaf, size| Situation { deaf, reliability: 50, size }.parity();
         assert_eq!([1024, 7168, 15_360, 35_840].map(|size| parity(true, size)), [0, 2, 3, 8]);
         assert_eq!(parity(false, 35_840), 0);
+    }
+
+    #[test]
+    fn segments_of_a_message_are_as_long_as_each_other() {
+        let segment = |size| Situation { deaf: false, reliability: 50, size }.segment();
+        assert_eq!([1024, 7168, 15_360, 35_840].map(segment), [1400, 1195, 1397, 1379]);
     }
 }

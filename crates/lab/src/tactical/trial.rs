@@ -5,13 +5,10 @@ use crate::{
     error::{LabError, Refusal},
     host::Host,
     lab::Lab,
-    peer::{
-        SEGMENT,
-        carrier::{
-            fanfare,
-            norm::Pace,
-            voice::{self, Arrival, Hearing, Voice},
-        },
+    peer::carrier::{
+        fanfare,
+        norm::Pace,
+        voice::{self, Arrival, Hearing, Voice},
     },
     reproduce::Campaign,
     snapshot::{Amount, Snapshot},
@@ -135,13 +132,16 @@ impl Trial<'_> {
             let subscribes = (1..=SUBSCRIBERS).contains(&number);
             let voice = match (self.relay, &prepared.norm) {
                 (Relay::Norm, Some(norm)) if number == 0 => {
-                    let parity = self.situation.parity(SEGMENT as usize);
-                    norm.send(place, Pace { rate: RATE, round_trip: ROUND_TRIP, parity }, hearing)?
+                    let (parity, segment) = (self.situation.parity(), self.situation.segment());
+                    let (rate, round_trip) = (RATE, ROUND_TRIP);
+                    norm.send(place, Pace { rate, round_trip, parity, segment }, hearing)?
                 }
                 (Relay::Norm, Some(norm)) if subscribes => norm.receive(place, hearing)?,
                 (Relay::Norm, _) => continue,
                 (Relay::Fanfare, _) => {
-                    let rates = if number == 0 { &SENDER_RATES[..] } else { &PEER_RATES[..] };
+                    let segment = self.situation.segment().to_string();
+                    let sender = [&SENDER_RATES[..], &["--segment", &segment]].concat();
+                    let rates = if number == 0 { &sender[..] } else { &PEER_RATES[..] };
                     let filters = if subscribes { vec![TOPIC.to_owned()] } else { Vec::new() };
                     fanfare::node(&prepared.tools, place, rates, &filters, hearing)?
                 }

@@ -8,6 +8,8 @@ use std::{
     sync::Arc,
 };
 
+use fanfare_group::ContentHash;
+
 use super::keeper::Files;
 use crate::source::unnamed_file;
 
@@ -21,7 +23,7 @@ const COPY_BYTES: usize = 256 << 10;
 pub struct Body {
     pub(crate) content: Content,
     size: u64,
-    hash: [u8; 32],
+    hash: ContentHash,
 }
 
 #[derive(Debug, Clone)]
@@ -70,7 +72,7 @@ impl Body {
     /// Of bytes in memory.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
-        let (size, hash) = (bytes.len() as u64, blake3::hash(&bytes).into());
+        let (size, hash) = (bytes.len() as u64, begin(blake3::hash(&bytes)));
         Self { content: Content::Memory(Arc::new(bytes)), size, hash }
     }
 
@@ -108,7 +110,7 @@ impl Body {
             bytes.clear();
             rest.take(COPY_BYTES as u64).read_to_end(&mut bytes).map_err(BodyError::Unreadable)?;
         }
-        let hash = hasher.finalize().into();
+        let hash = begin(hasher.finalize());
         Ok(Self { content: Content::File(Arc::new(file)), size, hash })
     }
 
@@ -126,7 +128,7 @@ impl Body {
     }
 
     /// Of bytes that are known to have this hash.
-    pub(crate) fn known(content: Content, size: u64, hash: [u8; 32]) -> Self {
+    pub(crate) fn known(content: Content, size: u64, hash: ContentHash) -> Self {
         Self { content, size, hash }
     }
 
@@ -142,9 +144,9 @@ impl Body {
         self.size == 0
     }
 
-    /// Their BLAKE3 hash.
+    /// The first 128 bits of their BLAKE3 hash.
     #[must_use]
-    pub fn hash(&self) -> [u8; 32] {
+    pub fn hash(&self) -> ContentHash {
         self.hash
     }
 
@@ -178,18 +180,25 @@ impl Body {
 }
 
 impl Content {
-    /// BLAKE3 of all that is there.
-    pub(crate) fn hash(&self) -> io::Result<[u8; 32]> {
+    /// The first 128 bits of BLAKE3 of all that is there.
+    pub(crate) fn hash(&self) -> io::Result<ContentHash> {
         match self {
-            Self::Memory(bytes) => Ok(blake3::hash(bytes).into()),
+            Self::Memory(bytes) => Ok(begin(blake3::hash(bytes))),
             Self::File(file) => {
                 // Another handle has another place in the file.
                 let mut file = file.try_clone()?;
                 file.seek(SeekFrom::Start(0))?;
-                Ok(blake3::Hasher::new().update_reader(&mut file)?.finalize().into())
+                Ok(begin(blake3::Hasher::new().update_reader(&mut file)?.finalize()))
             }
         }
     }
+}
+
+/// As much of a hash as messages tell.
+fn begin(hash: blake3::Hash) -> ContentHash {
+    let mut begin = ContentHash::default();
+    begin.copy_from_slice(&hash.as_bytes()[..size_of::<ContentHash>()]);
+    begin
 }
 
 #[cfg(test)]
@@ -198,7 +207,7 @@ mod tests {
 
     fn taken(bytes: &[u8], max: u64) -> Result<Vec<u8>, BodyError> {
         let body = Body::read_from(&mut &bytes[..], max)?;
-        assert_eq!(body.hash(), <[u8; 32]>::from(blake3::hash(bytes)));
+        assert_eq!(body.hash(), blake3::hash(bytes).as_bytes()[..16]);
         assert_eq!(body.content.hash().unwrap(), body.hash());
         let mut out = Vec::new();
         body.copy_to(&mut out).unwrap();

@@ -6,6 +6,7 @@ use std::{
     sync::mpsc::{Receiver, Sender, channel},
 };
 
+use fanfare_group::ContentHash;
 use fanfare_proto::ObjectKey;
 
 use super::body::Content;
@@ -18,7 +19,7 @@ const AT_ONCE_MAX: u64 = 1 << 20;
 struct Check {
     key: ObjectKey,
     content: Content,
-    hash: [u8; 32],
+    hash: ContentHash,
 }
 
 /// The thread and what goes to and fro.
@@ -49,7 +50,7 @@ impl Checker {
         &self,
         key: ObjectKey,
         (content, size): (&Content, u64),
-        hash: [u8; 32],
+        hash: ContentHash,
     ) -> Option<bool> {
         if size > AT_ONCE_MAX {
             let check = Check { key, content: content.clone(), hash };
@@ -66,6 +67,6 @@ impl Checker {
     }
 }
 
-fn is_right(content: &Content, hash: [u8; 32]) -> bool {
+fn is_right(content: &Content, hash: ContentHash) -> bool {
     content.hash().is_ok_and(|found| found == hash)
 }

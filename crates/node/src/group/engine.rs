@@ -3,8 +3,8 @@
 use std::{collections::VecDeque, net::SocketAddr, sync::mpsc::SyncSender, time::Duration};
 
 use fanfare_group::{
-    Delivered, Event, GroupNode, Options, Ordering, PublishError, Subscription, SubscriptionId,
-    Topic,
+    ContentHash, Delivered, Event, GroupNode, Options, Ordering, PublishError, Subscription,
+    SubscriptionId, Topic,
 };
 use fanfare_proto::{
     AbortReason, EnqueueError, Event as SessionEvent, ObjectKey, RecvMeta, Time, Transmit,
@@ -150,7 +150,7 @@ impl GroupEngine {
 
     /// Before anything of it is sent it is on disk: its number must not stand for another message
     /// in the next life.
-    fn keep_own(&mut self, key: ObjectKey, size: u64, hash: [u8; 32]) -> Result<(), GroupError> {
+    fn keep_own(&mut self, key: ObjectKey, size: u64, hash: ContentHash) -> Result<(), GroupError> {
         if !self.store.is_durable() {
             return Ok(());
         }

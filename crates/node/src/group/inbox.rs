@@ -38,8 +38,8 @@ impl Inbox {
         let key = ObjectKey { sender: message.node, instance: message.instance, object };
         let part = self.directory.own_name(key, ".message");
         let file = self.directory.create_own(&part)?;
-        let placed = write(body, &file).and_then(|()| {
-            let about = (body.len(), &body.hash());
+        let placed = write(body, &file).and_then(|hash| {
+            let about = (body.len(), hash.as_bytes());
             self.directory.place(&part, &name_of(message), Conflict::KeepBoth, about)
         });
         if !matches!(placed, Ok(Some((_, false)))) {
@@ -49,21 +49,26 @@ impl Inbox {
     }
 }
 
-fn write(body: &Body, file: &OwnFile) -> io::Result<()> {
-    body.copy_to(&mut At { file, offset: 0 })?;
-    Ok(file.sync()?)
+/// Gives the hash of what is written.
+fn write(body: &Body, file: &OwnFile) -> io::Result<blake3::Hash> {
+    let mut at = At { file, offset: 0, hasher: blake3::Hasher::new() };
+    body.copy_to(&mut at)?;
+    file.sync()?;
+    Ok(at.hasher.finalize())
 }
 
 /// Writes one after the other.
 struct At<'a> {
     file: &'a OwnFile,
     offset: u64,
+    hasher: blake3::Hasher,
 }
 
 impl Write for At<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.handle().write_all_at(bytes, self.offset)?;
         self.offset += bytes.len() as u64;
+        self.hasher.update(bytes);
         Ok(bytes.len())
     }
     fn flush(&mut self) -> io::Result<()> {

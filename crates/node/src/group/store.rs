@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs::File, io, os::unix::fs::FileExt, sync::Arc};
 
+use fanfare_group::ContentHash;
 use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Storage, StorageError};
 
 use super::{
@@ -108,7 +109,7 @@ impl MessageStore {
     fn record(
         &self,
         key: ObjectKey,
-        (size, hash): (u64, [u8; 32]),
+        (size, hash): (u64, ContentHash),
         description: Vec<u8>,
     ) -> Record {
         let own = key.sender == self.own;
@@ -118,11 +119,11 @@ impl MessageStore {
             Some(Content::Memory(bytes)) if file.is_none() => bytes.to_vec(),
             _ => Vec::new(),
         };
-        Record { heard: now(), own, size, hash, description, content, file }
+        Record { heard: now(), own, size, hash: hash.to_vec(), description, content, file }
     }
 
     /// Another's message is whole, and is to outlive the process.
-    pub(crate) fn keep(&mut self, key: ObjectKey, about: (u64, [u8; 32]), passage: Vec<u8>) {
+    pub(crate) fn keep(&mut self, key: ObjectKey, about: (u64, ContentHash), passage: Vec<u8>) {
         let record = self.record(key, about, passage);
         if let Some(durable) = &mut self.durable {
             durable.keeper.put(key, record);
@@ -134,7 +135,7 @@ impl MessageStore {
     pub(crate) fn keep_own(
         &mut self,
         key: ObjectKey,
-        about: (u64, [u8; 32]),
+        about: (u64, ContentHash),
         description: Vec<u8>,
         number: (String, u64),
     ) -> Result<(), String> {

@@ -42,7 +42,7 @@ fn half_heard() -> Bus {
     bus.run(10, &mut |_, to, _| to == 0);
     for n in 0..20 {
         bus.publish(0, "short", &[n; 300], Options::default());
-        let hash = Some([n; 32]);
+        let hash = Some([n; 16]);
         bus.publish(0, "long", &bytes(2_000), Options { hash, ..Options::default() });
     }
     bus.run(4, &mut |from, to, message| {

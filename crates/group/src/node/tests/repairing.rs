@@ -178,7 +178,7 @@ fn sums_that_lie_are_found_out_by_the_hash_and_those_that_cannot_be_are_counted(
     let mut bus = Bus::new(2);
     bus.nodes[1].0.config.verifies = true;
     bus.subscribe(1, "#");
-    let options = Options { hash: Some([7; 32]), ..Options::default() };
+    let options = Options { hash: Some([7; 16]), ..Options::default() };
     let key = bus.publish(0, "a", &bytes(3_000), options).key;
     // The second half of its six symbols is lost.
     let mut heard = 0;
@@ -211,7 +211,7 @@ fn sums_that_lie_are_found_out_by_the_hash_and_those_that_cannot_be_are_counted(
     let stats = node.stats();
     assert_eq!((stats.repairs_heard, stats.repairs_useful), (sums, 3), "{stats:?}");
     bus.run(1, &mut |_, _, _| true);
-    assert!(bus.events[1].contains(&Event::Verify { key, size: 3_000, hash: [7; 32] }));
+    assert!(bus.events[1].contains(&Event::Verify { key, size: 3_000, hash: [7; 16] }));
     assert!(bus.nodes[1].1.get(key).is_some_and(|got| got != bytes(3_000)));
     let (node, storage) = &mut bus.nodes[1];
     node.verdict(bus.now, key, false, storage);
@@ -225,9 +225,9 @@ fn wrong_bytes_are_asked_for_again_before_they_are_handed_over() {
     let mut bus = Bus::new(2);
     bus.nodes[1].0.config.verifies = true;
     bus.subscribe(1, "#");
-    let options = Options { hash: Some([7; 32]), ..Options::default() };
+    let options = Options { hash: Some([7; 16]), ..Options::default() };
     let key = bus.publish(0, "a", &bytes(3_000), options).key;
-    let verify = Event::Verify { key, size: 3_000, hash: [7; 32] };
+    let verify = Event::Verify { key, size: 3_000, hash: [7; 16] };
     let asked = |bus: &Bus| bus.events[1].iter().filter(|event| **event == verify).count();
     for round in 0..2 {
         bus.run(5, &mut none);
@@ -245,7 +245,7 @@ fn a_message_that_is_always_wrong_is_given_up() {
     let mut bus = Bus::new(2);
     bus.nodes[1].0.config.verifies = true;
     bus.subscribe(1, "#");
-    let options = Options { hash: Some([7; 32]), ..Options::default() };
+    let options = Options { hash: Some([7; 16]), ..Options::default() };
     let key = bus.publish(0, "a", &bytes(3_000), options).key;
     for _ in 0..4 {
         bus.run(5, &mut none);

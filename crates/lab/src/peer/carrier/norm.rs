@@ -57,8 +57,9 @@ impl Objects {
     ) -> Result<Voice, LabError> {
         let mut command = host.command(&self.program);
         command.args(["send", INTERFACE]).args(GROUP).arg((hearing.host + 1).to_string());
-        let Pace { rate, round_trip, parity } = pace;
+        let Pace { rate, round_trip, parity, segment } = pace;
         command.args([rate.to_string(), format!("{round_trip:.3}"), parity.to_string()]);
+        command.arg(segment.to_string());
         Voice::of_program(command, &station(directory, host, "log"), hearing)
     }
 
@@ -86,4 +87,6 @@ pub(crate) struct Pace {
     pub(crate) round_trip: f64,
     /// Packets behind each block, unasked.
     pub(crate) parity: u64,
+    /// Bytes of a segment.
+    pub(crate) segment: u64,
 }

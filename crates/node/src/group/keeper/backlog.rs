@@ -77,7 +77,7 @@ mod tests {
             heard: 0,
             own: false,
             size: bytes as u64,
-            hash: [0; 32],
+            hash: vec![0; 16],
             description: Vec::new(),
             content: vec![0; bytes],
             file: None,

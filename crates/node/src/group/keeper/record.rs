@@ -23,9 +23,9 @@ pub(crate) struct Record {
     /// Bytes of its object; none where the message is in its description.
     #[n(2)]
     pub(crate) size: u64,
-    /// BLAKE3 of them.
+    /// The beginning of their BLAKE3 hash; nodes of earlier versions wrote all of it.
     #[cbor(n(3), with = "minicbor::bytes")]
-    pub(crate) hash: [u8; 32],
+    pub(crate) hash: Vec<u8>,
     /// Of another publisher's the NORM_INFO message as it would send it, of an own one the
     /// description.
     #[cbor(n(4), with = "minicbor::bytes")]
@@ -98,7 +98,7 @@ mod tests {
             heard: now(),
             own: false,
             size: 3,
-            hash: [7; 32],
+            hash: vec![7; 16],
             description: vec![1, 2],
             content: vec![3, 4, 5],
             file: None,

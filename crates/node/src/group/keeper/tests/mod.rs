@@ -31,7 +31,7 @@ fn record(object: u16) -> Record {
         heard: now(),
         own: true,
         size: 700,
-        hash: blake3::hash(&content).into(),
+        hash: blake3::hash(&content).as_bytes().to_vec(),
         description: vec![9; 40],
         content,
         file: None,
