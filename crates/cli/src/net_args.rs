@@ -140,18 +140,18 @@ impl NetArgs {
 
     /// Members of a group answer each other: its address is not one node's.
     pub(crate) fn require_multicast(&self) -> Result<(), Failure> {
-        let refused = |what: &str| {
+        let refused = |what: String| {
             let text = format!(
-                "{what}: members of a group hear each other by multicast. Give a --group such as {GROUP}, \
+                "{what} members of a group hear each other by multicast. Give a group such as {GROUP}, \
                  without --unicast"
             );
             Err(Failure::usage("group.not_multicast", text))
         };
-        match GroupSpec::parse_unicast_too(&self.group) {
-            Ok(spec) if !spec.group.ip().is_multicast() => {
-                refused(&format!("group ({})", self.group))
+        match GroupSpec::parse_unicast_too(&self.group).map(|spec| spec.group.ip()) {
+            Ok(ip) if !ip.is_multicast() => {
+                refused(format!("group ({}): {ip} is not a multicast address;", self.group))
             }
-            _ if self.unicast => refused("unicast (true)"),
+            _ if self.unicast => refused("unicast (true):".to_owned()),
             _ => Ok(()),
         }
     }
@@ -240,11 +240,14 @@ mod tests {
     #[test]
     fn members_of_a_group_have_no_address_of_one_node() {
         let refused = |args| net(args).require_multicast().unwrap_err().text;
-        let why = "members of a group hear each other by multicast. Give a --group such as \
+        let why = "members of a group hear each other by multicast. Give a group such as \
                    239.255.42.2:6004, without --unicast";
         assert_eq!(refused(&["--unicast"]), format!("unicast (true): {why}"));
         let alone = refused(&["--group", "10.0.0.1:6003", "--unicast"]);
-        assert_eq!(alone, format!("group (10.0.0.1:6003): {why}"));
+        assert_eq!(
+            alone,
+            format!("group (10.0.0.1:6003): 10.0.0.1 is not a multicast address; {why}")
+        );
         assert!(net(&["--group", "239.1.2.3:6003"]).require_multicast().is_ok());
     }
 

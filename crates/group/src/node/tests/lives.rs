@@ -74,7 +74,7 @@ fn a_restarted_node_gives_what_it_kept_of_each_life() {
     let kept: Vec<_> =
         keys.iter().map(|key| (*key, node.passage(*key, storage).unwrap())).collect();
     assert_eq!(kept.len(), 3);
-    super::restoring::restart(&mut bus, 1, &kept, Duration::from_secs(100));
+    restoring::restart(&mut bus, 1, &kept, Duration::from_secs(100));
     bus.run(120, &mut |from, to, _| [from, to].iter().any(|end| [0, 2].contains(end)));
     assert_eq!(sorted(&bus, 3), ALL);
     assert_eq!(bus.nodes[1].0.kept().0, 3);
