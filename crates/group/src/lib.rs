@@ -16,7 +16,7 @@
 //!   `nack`: asking for it in few bytes; `terms`: sets of numbers in few bytes.
 //! - `round`: who asks for which of a node's own short messages, and the sums that answer;
 //!   `foresight`: what who hears nobody sends ahead of requests; `kept`: that of others, to be passed on.
-//! - `state`, `trickle`, `members`, `share`: saying what one holds, and who hears whom; `holders`: who else
+//! - `state`, `trickle`, `members`, `member`, `lost`, `share`: saying what one holds, and who hears whom; `holders`: who else
 //!   holds what one has published.
 //! - `load`: how full is what has bounds.
 //! - [`node`]: all of it together: it dispatches, and has the few rules that concern several machines at once.
@@ -47,6 +47,8 @@ pub mod gateway;
 mod holders;
 mod kept;
 mod load;
+mod lost;
+mod member;
 mod members;
 mod mixture;
 mod nack;

@@ -2,6 +2,8 @@
 
 use crate::{
     event::Event,
+    lost::Lost,
+    member::{Count, Member, SHARE_LEFT},
     node_set::NodeSet,
     share::{self, Hearing, Share, Shares},
     stats::GroupStats,
@@ -20,154 +22,11 @@ pub(crate) const MEMBERS_MAX: usize = 4096;
 const HEARD_MAX: usize = 128;
 /// Who names some of those that it hears, and no more than one in so many that are new, has named about all.
 const NEW_FEW: usize = 4;
-/// The share of a node's messages that arrive is a mean over about so many of them.
-const SHARE_OVER: f32 = 16.0;
-/// A node of which less arrives is not counted on,
-const SHARE_MIN: f32 = 0.35;
-/// a publisher that hears nobody, when it is already, if less than this does: over so few messages the share of
-/// one that is half heard often passes below the other, and all that it sends would be passed on for it.
-const SHARE_LEFT: f32 = 0.2;
-/// Who says not to hear such a one is believed after so many of its messages: at first it may have lost all.
-const KNOWN_AFTER: u32 = 8;
-/// Messages in a row that may have been lost; more is another life, or a forgery.
-const SKIPPED_MAX: i32 = 256;
-/// Nodes that went without a word, remembered at once: as soon as one of them is back, so are the others, most likely.
-const LOST_MAX: usize = 64;
 /// Who said good-bye has left when it has said nothing more for so long: its good-bye is repeated.
 const GOODBYE: Duration = Duration::from_secs(10);
-/// What comes within this time is one word.
-const WORD: Duration = Duration::from_secs(1);
-/// Who is silent for so many of its usual silences is not heard at present.
-const SILENCES: u32 = 3;
-/// But not before this: chance alone makes gaps.
-const SILENCE_MIN: Duration = Duration::from_secs(10);
-/// And not before so many words of each node known were heard: in a quiet group silences grow, and
+/// Who is silent is not missed before so many words of each node known were heard: in a quiet group silences grow, and
 /// some leave it to others to announce.
 const WORDS: u64 = 2;
-
-/// Who counts a message that it numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Count {
-    /// It does as a sender (INFO, DATA and CMD).
-    Sender,
-    /// It does as a group node: plain NORM nodes do not count reports, and must not miss them.
-    Reporter,
-}
-
-#[derive(Debug)]
-struct Member {
-    heard: Time,
-    /// When it came: who spoke before may not have heard it by then.
-    since: Time,
-    /// How many words of all will have been heard when it is missed.
-    words: u64,
-    /// The numbers of its last message as a sender and of its last report, and the share of them that arrives here.
-    sequences: [Option<Sequence>; 2],
-    share: f32,
-    /// Enough of them does.
-    arrives: bool,
-    /// So many have, and when as many had that whoever hears it half knows of it.
-    messages: u32,
-    known: Option<Time>,
-    /// Between two of its words, on average; `None` before the second.
-    silence: Option<Duration>,
-    /// Whether it said that it hears us; `None` before it spoke of that.
-    hears_us: Option<bool>,
-    /// Whom it says to hear.
-    hears: NodeSet,
-    /// Whom it names, those of whom it hears little among them.
-    names: NodeSet,
-    /// It hears more than it has named, as far as one can know.
-    hears_more: bool,
-    /// It has said something that only group nodes say.
-    in_group: bool,
-    /// It has said whom it hears, and when.
-    told: Option<Time>,
-    /// It says to hear nobody.
-    alone: bool,
-    /// It has said good-bye.
-    leaves: bool,
-}
-
-impl Member {
-    fn new(now: Time, words: u64) -> Self {
-        let (sequences, share, silence) = ([None; 2], 1.0, None);
-        let (hears_us, hears, names) = (None, NodeSet::default(), NodeSet::default());
-        let arrives = true;
-        let (told, alone) = (None, false);
-        Self {
-            heard: now,
-            since: now,
-            words,
-            sequences,
-            share,
-            arrives,
-            messages: 0,
-            known: None,
-            silence,
-            hears_us,
-            hears,
-            names,
-            hears_more: false,
-            in_group: false,
-            told,
-            alone,
-            leaves: false,
-        }
-    }
-    /// One of its messages, of those that are counted so.
-    fn on_sequence(&mut self, (count, sequence): (Count, Sequence)) {
-        let last = &mut self.sequences[count as usize];
-        let ahead = last.map_or(1, |last| last.distance_to(sequence));
-        if !(-SKIPPED_MAX..=0).contains(&ahead) {
-            *last = Some(sequence);
-        }
-        // What comes late was counted as lost; numbers far away are of another life.
-        if (1..=SKIPPED_MAX).contains(&ahead) {
-            (0..ahead).for_each(|_| self.share -= self.share / SHARE_OVER);
-            self.share += 1.0 / SHARE_OVER;
-            let left = if self.alone { SHARE_LEFT } else { SHARE_MIN };
-            self.arrives = self.share >= if self.arrives { left } else { SHARE_MIN };
-        }
-        self.messages = self.messages.saturating_add(1);
-        if self.messages >= KNOWN_AFTER {
-            self.known.get_or_insert(self.heard);
-        }
-    }
-    /// Whether it is a word, `words` having been heard before.
-    fn on_heard(&mut self, now: Time, words: u64) -> bool {
-        let silence = now.since(self.heard);
-        if silence >= WORD {
-            // A mean over about four words: those who move are soon out of reach. In a quiet group
-            // each silence is twice as long as the one before.
-            let mean = self.silence.map_or(silence, |mean| (mean * 3 + silence) / 4);
-            self.silence = Some(mean.max(silence));
-        }
-        (self.heard, self.words, self.leaves) = (now, words, false);
-        silence >= WORD
-    }
-    /// How long it is silent as a rule.
-    fn usual(&self, life: Duration) -> Duration {
-        self.silence.unwrap_or(life).max(SILENCE_MIN / SILENCES)
-    }
-    /// How likely it would be silent for so long, were it within reach.
-    fn still(&self, now: Time, life: Duration) -> f32 {
-        share::still(now.since(self.heard), self.usual(life))
-    }
-    /// The share of its messages that arrives, now that it has been silent for so long.
-    fn share(&self, now: Time, life: Duration) -> f32 {
-        share::there(self.share, self.still(now, life))
-    }
-    /// Whether it still speaks, as far as one can know.
-    fn speaks(&self, now: Time, life: Duration, words: u64) -> bool {
-        let usual = self.silence.map_or(life, |silence| silence * SILENCES);
-        now.since(self.heard) <= usual.max(SILENCE_MIN) || words < self.words
-    }
-    /// Whether it is within reach now, as far as one can know.
-    fn is_near(&self, now: Time, life: Duration, words: u64) -> bool {
-        self.arrives && self.speaks(now, life, words)
-    }
-}
 
 /// What a word of a node means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,8 +46,8 @@ pub(crate) struct Members {
     members: BTreeMap<NodeId, Member>,
     /// When each has left, if it says nothing until then.
     ends: Timetable<NodeId, Time>,
-    /// Group nodes that went without good-bye, and when each was last heard.
-    lost: BTreeMap<NodeId, Time>,
+    /// Group nodes that went without good-bye.
+    lost: Lost,
     /// Who says to hear a node: their lists the other way round.
     heard_by: BTreeMap<NodeId, Shares>,
     /// The last one named in an announcement: lists that do not fit go round.
@@ -223,7 +82,7 @@ impl Members {
             stats.members_dropped += u64::from(node != self.own);
             return Heard::Still;
         }
-        self.lost.remove(&node);
+        self.lost.on_back(node);
         self.members.insert(node, Member::new(now, self.words + patience));
         self.ends.set(node, Some(now + self.life));
         events.push_back(Event::Joined { node });
@@ -240,7 +99,7 @@ impl Members {
 
     /// For how long the group node has been missing that went last, of those that may come back.
     pub(crate) fn absence(&self, now: Time) -> Option<Duration> {
-        self.lost.values().max().map(|heard| now.since(*heard))
+        self.lost.absence(now)
     }
 
     /// It sent a message with this number.
@@ -449,18 +308,10 @@ impl Members {
             let Some(member) = self.members.remove(&node) else { continue };
             member.names.iter().for_each(|other| unlist(&mut self.heard_by, other, node));
             if member.in_group && !member.leaves {
-                self.miss(node, member.heard);
+                self.lost.on_gone(node, member.heard);
             }
         }
         gone
-    }
-    /// It went without a word.
-    fn miss(&mut self, node: NodeId, heard: Time) {
-        self.lost.insert(node, heard);
-        if self.lost.len() > LOST_MAX {
-            let longest = self.lost.iter().min_by_key(|(_, heard)| **heard).map(|(node, _)| *node);
-            longest.map(|node| self.lost.remove(&node));
-        }
     }
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         self.ends.first().map(|(end, _)| end)
@@ -527,19 +378,6 @@ mod tests {
         assert_eq!(world.0.absence(at(100)), Some(Duration::from_secs(98)), "4 is a plain node");
         world.hear(110, 2);
         assert_eq!(world.0.absence(at(110)), None);
-    }
-
-    #[test]
-    fn who_is_missed_is_remembered_up_to_a_bound_and_first_who_went_last() {
-        let mut world = World::new();
-        for node in 0..200 {
-            world.hear(u64::from(node), 1000 - node);
-            world.0.on_group_word(NodeId(1000 - node));
-            world.0.on_timeout(at(u64::from(node)), &mut world.1);
-        }
-        world.0.on_timeout(at(1000), &mut world.1);
-        assert_eq!(world.0.lost.len(), LOST_MAX);
-        assert_eq!(world.0.absence(at(1000)), Some(Duration::from_secs(801)));
     }
 
     #[test]

@@ -133,7 +133,7 @@ impl Members {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{members::Count, share::Hearing, stats::GroupStats};
+    use crate::{member::Count, share::Hearing, stats::GroupStats};
     use alloc::collections::VecDeque;
     use fanfare_proto::{Duration, InstanceId, ObjectTransportId};
 

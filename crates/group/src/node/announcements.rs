@@ -5,6 +5,8 @@ use crate::{
     demand::{Part, Request},
     event::Event,
     frame::{HEADER, Kind},
+    holders::Holders,
+    members::Members,
     source_log::{SourceLog, id_of},
     state::{CALLED_MAX, HEARD_MAX, Holding, State},
     trickle::Absence,
@@ -28,32 +30,10 @@ pub(super) const SHORTS_MAX: u32 = 7;
 impl GroupNode {
     /// An announcement that is due.
     pub(super) fn poll_state(&mut self, buf: &mut Vec<u8>) -> bool {
-        let Self { trickle, holders, members, rng, now, rolls, stats, config, .. } = self;
-        // Who is named as heard is not called with all others, even if it said only what plain nodes say, too.
-        let is_asked = |node: &NodeId| *rolls > 0 || members.is_in_group(*node);
-        let asked = || members.all().map(|(node, _)| node).filter(is_asked);
-        let unheard = || holders.unheard(asked());
-        let insists = || !unheard().is_empty();
-        let absence = || {
-            let here = u32::try_from(members.len() + 1).unwrap_or(u32::MAX);
-            let bytes = HEADERS + (stats.state_bytes_sent / stats.states_sent.max(1)) as usize;
-            let spared = config.repair_rate.time_for(bytes) * ABSENCE_SHARE;
-            members.absence(*now).map(|away| Absence { away, here, spared })
-        };
-        if !config.announces || !trickle.poll(*now, insists, absence, rng) {
+        if !self.config.announces || !self.is_announcement_due() {
             return false;
         }
-        let mut called: Vec<NodeId> = unheard();
-        // Those that find no room have it the next time.
-        let turn = called.partition_point(|node| *node <= self.called);
-        called.rotate_left(turn);
-        called.truncate(CALLED_MAX - 2);
-        self.called = called.last().copied().unwrap_or(NodeId::NONE);
-        called.extend(self.unread.take());
-        if let Some(left) = self.rolls.checked_sub(1) {
-            self.rolls = left;
-            called.insert(0, NodeId::ANY);
-        }
+        let called = self.call();
         let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
         let (short, holdings) = match self.shorts < SHORTS_MAX {
             true => Some(self.holdings(true)).filter(|current| !current.is_empty()),
@@ -82,6 +62,34 @@ impl GroupNode {
         self.stats.states_sent += 1;
         self.stats.state_bytes_sent += buf.len() as u64;
         true
+    }
+
+    fn is_announcement_due(&mut self) -> bool {
+        let here = u32::try_from(self.members.len() + 1).unwrap_or(u32::MAX);
+        let Self { trickle, holders, members, rng, now, rolls, stats, config, .. } = self;
+        let insists = || !unheard(holders, members, *rolls).is_empty();
+        let absence = || {
+            let bytes = HEADERS + (stats.state_bytes_sent / stats.states_sent.max(1)) as usize;
+            let spared = config.repair_rate.time_for(bytes) * ABSENCE_SHARE;
+            members.absence(*now).map(|away| Absence { away, here, spared })
+        };
+        trickle.poll(*now, insists, absence, rng)
+    }
+
+    /// Who is to announce soon.
+    fn call(&mut self) -> Vec<NodeId> {
+        let mut called = unheard(&self.holders, &self.members, self.rolls);
+        // Those that find no room have it the next time.
+        let turn = called.partition_point(|node| *node <= self.called);
+        called.rotate_left(turn);
+        called.truncate(CALLED_MAX - 2);
+        self.called = called.last().copied().unwrap_or(NodeId::NONE);
+        called.extend(self.unread.take());
+        if let Some(left) = self.rolls.checked_sub(1) {
+            self.rolls = left;
+            called.insert(0, NodeId::ANY);
+        }
+        called
     }
 
     /// What is announced of publishers known, from the one that is next, of each the life that it is in first, or that alone.
@@ -252,4 +260,11 @@ fn beyond(log: &SourceLog, holding: &Holding, newest: u64) -> Vec<u64> {
     let lacking = holding.lacking(newest);
     let here = lacking.flat_map(|(first, end)| log.whole().within(first.max(told), end));
     here.flat_map(|(first, end)| (first..end).rev()).take(LACKING_MAX).collect()
+}
+
+/// Those that have not said how they stand to what is watched: while all are called, also who is heard, and so is not
+/// called with the others, but has said only what plain nodes say, too.
+fn unheard(holders: &Holders, members: &Members, rolls: u32) -> Vec<NodeId> {
+    let is_asked = |node: &NodeId| rolls > 0 || members.is_in_group(*node);
+    holders.unheard(members.all().map(|(node, _)| node).filter(is_asked))
 }

@@ -7,7 +7,7 @@ use crate::{
     brief::{Carrier, Reference},
     description::PREFIX,
     frame::{Frame, HEADER, Kind},
-    members::Count,
+    member::Count,
 };
 use alloc::vec::Vec;
 use fanfare_proto::{NodeId, Rumour};
