@@ -24,6 +24,7 @@ use crate::{
     moderation::Moderation,
     node::{Node, Stopper},
     outbox::Outbox,
+    reading::Reading,
     pack,
     receipt::About,
     receive::{ReceiveJob, ReceiveOptions},
@@ -396,6 +397,7 @@ impl NodeBuilder {
             endpoint,
             // Another sequence than the session's, from the same seed.
             test_drop: TestDrop::new(self.test_drop, !seed),
+            reading: Reading::new(now),
             next_overruns: now,
             next_look: group.ip().is_multicast().then_some(now),
         };

@@ -18,7 +18,9 @@ use std::{
 use fanfare_proto::{Destination, Ecn, RecvMeta, Time, Transmit, rng::Rng};
 use fanfare_udp::{Endpoint, Ready, Via};
 
-use crate::{clock::Clock, moderation::Moderation, outbox::Outbox, waker::Waker};
+use crate::{
+    clock::Clock, moderation::Moderation, outbox::Outbox, reading::Reading, waker::Waker,
+};
 
 /// Batches sent before looking at what arrived.
 const BATCHES_PER_TURN: usize = 16;
@@ -57,6 +59,8 @@ pub(crate) trait Engine {
     fn on_heard(&mut self, now: Time) -> bool;
     /// So many runs of datagrams has the system dropped so far.
     fn set_overruns(&mut self, overruns: u64);
+    /// This machine is so far behind with its reading.
+    fn set_behind(&mut self, behind: Duration);
     /// What it sends goes out from another address now.
     fn set_address(&mut self, address: SocketAddr);
     /// The application asks for something.
@@ -113,6 +117,7 @@ pub(crate) struct Driver<E: Engine> {
     pub(crate) moderation: Moderation,
     pub(crate) outgoing: Outgoing,
     pub(crate) test_drop: TestDrop,
+    pub(crate) reading: Reading,
     /// When to look next what the system has dropped.
     pub(crate) next_overruns: Time,
     /// When to look next for the interface; `None` where there is none to follow.
@@ -186,9 +191,10 @@ impl<E: Engine> Driver<E> {
     /// Runs until its engine is done, or it is stopped.
     pub(crate) fn run(mut self) -> E::Report {
         loop {
-            let now = self.clock.now();
             if self.ready.readable() {
-                self.receive_datagrams(now);
+                self.receive_datagrams();
+            } else {
+                self.reading.on_empty(self.clock.now());
             }
             let now = self.clock.now();
             if self.ready.woken {
@@ -196,7 +202,7 @@ impl<E: Engine> Driver<E> {
             }
             self.engine.handle_timeout(now);
             self.engine.react(now, &mut self.endpoint, &mut self.outbox);
-            self.transmit(now);
+            self.transmit();
             self.engine.react(now, &mut self.endpoint, &mut self.outbox);
             self.outbox.flush();
             if self.engine.is_done() {
@@ -231,16 +237,20 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    fn receive_datagrams(&mut self, now: Time) {
-        let Self { endpoint, engine, test_drop, ready, .. } = self;
-        let (mut heard, mut bytes_read) = (false, 0);
-        let epoch = self.clock.epoch();
+    fn receive_datagrams(&mut self) {
+        let Self { clock, endpoint, engine, test_drop, ready, reading, .. } = self;
+        let (mut heard, mut bytes_read, mut newest) = (false, 0, Duration::ZERO);
+        let epoch = clock.epoch();
         let received = endpoint.receive_runs(*ready, |told, run, stride| {
+            // What is done with a run takes time: the next one is heard later than this.
+            let now = clock.now();
+            let waited = reading.waited(now, told.waited);
+            newest = waited;
             let meta = RecvMeta {
                 source: told.source,
                 ecn: told.ecn.map(ecn_of),
                 unicast: told.via == Via::Unicast,
-                waited: told.waited,
+                waited,
             };
             bytes_read += run.len();
             test_drop.leave(run, stride, |bytes| {
@@ -252,8 +262,14 @@ impl<E: Engine> Driver<E> {
                 engine.handle_datagrams(now, meta, bytes, stride);
             });
         });
-        if let Err(error) = received {
-            self.complain(&error, Trouble::ReceiveFailed);
+        let now = self.clock.now();
+        match received {
+            Ok(datagrams) if datagrams < fanfare_udp::TURN => self.reading.on_empty(now),
+            Ok(_) => self.reading.on_more(now, newest),
+            Err(error) => self.complain(&error, Trouble::ReceiveFailed),
+        }
+        if let Some(behind) = self.reading.take_news() {
+            self.engine.set_behind(behind);
         }
         self.moderation.on_read(now, bytes_read);
         if heard && self.engine.on_heard(now) && now >= self.next_overruns {
@@ -272,9 +288,11 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    fn transmit(&mut self, now: Time) {
+    fn transmit(&mut self) {
         for _ in 0..BATCHES_PER_TURN {
             if self.outgoing.unsent.is_none() {
+                // Messages are stamped with it: each batch has its own, as a call takes time.
+                let now = self.clock.now();
                 let Outgoing { segments, buffer, .. } = &mut self.outgoing;
                 let polled = self.engine.poll_transmit(now, *segments, buffer);
                 let Some(transmit) = polled else { return };

@@ -72,6 +72,7 @@ mod outbox;
 mod pack;
 mod placement;
 mod read_at;
+mod reading;
 pub mod receipt;
 mod receive;
 mod root_set;

@@ -95,6 +95,10 @@ impl Engine for Transfer {
         self.session.receiver().set_overruns(overruns);
     }
 
+    fn set_behind(&mut self, behind: Duration) {
+        self.session.receiver().set_behind(behind);
+    }
+
     fn set_address(&mut self, address: SocketAddr) {
         self.session.set_address(address);
     }

@@ -280,6 +280,16 @@ impl ReceiverHandle<'_> {
         }
     }
 
+    /// How far this machine is behind with its reading: the time that the datagram read last had waited.
+    /// Zero for a machine that empties its sockets now and then, however late it was scheduled. Senders that
+    /// measure paths (`auto`) take it for a queue, and so send no more than this machine can read.
+    pub fn set_behind(&mut self, behind: Duration) {
+        let session = &mut *self.session;
+        if let Some(receiver) = session.receiver.as_mut() {
+            receiver.set_behind(session.now, behind);
+        }
+    }
+
     /// What this sender is told instead, for as long as it lives: a status speaks of one sender's
     /// objects. False when it is not in view.
     pub fn set_status_to(&mut self, sender: NodeId, status: Vec<u8>, announce: bool) -> bool {

@@ -39,6 +39,6 @@ pub use ecn::Ecn;
 pub use endpoint::{Endpoint, EndpointConfig, Role};
 pub use error::OpenError;
 pub use interface::{Interface, interfaces};
-pub use receive::{RecvMeta, Via};
+pub use receive::{RecvMeta, TURN, Via};
 pub use transmit::MAX_GSO_SEGMENTS;
 pub use wait::Ready;

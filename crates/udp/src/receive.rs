@@ -16,9 +16,10 @@ const BUFFER_LEN: usize = 64 * 1024;
 /// Buffers per call where each can hold a whole run of datagrams: enough to amortise the call, few
 /// enough to stay in a second-level cache.
 const COALESCED_BUFFERS: usize = 8;
-/// Datagrams after which one socket lets the others have their turn. A batch is not cut short, so
+/// Datagrams after which one socket lets the others have their turn: who got fewer from a read has
+/// emptied it. A batch is not cut short, so
 /// one call may pass it by up to 8 runs of 64.
-const TURN: usize = 512;
+pub const TURN: usize = 512;
 
 /// Nothing waits longer in a socket of ours that is read at all: more is a clock that has been set.
 const WAITED_MAX: Duration = Duration::from_secs(1);
@@ -129,10 +130,11 @@ impl Buffers {
                 Err(_) if datagrams > 0 => break,
                 Err(error) => return Err(error),
             };
-            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let buffers = self.memory.chunks_exact(BUFFER_LEN);
             for (meta, buffer) in metas[..filled].iter().zip(buffers) {
-                datagrams += run(meta, (via, now), buffer, each);
+                // What is done with each takes time: the clock is read for each.
+                let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+                datagrams += run(meta, (via, now.unwrap_or_default()), buffer, each);
             }
             if filled < self.count {
                 break;

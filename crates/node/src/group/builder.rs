@@ -26,6 +26,7 @@ use crate::{
     moderation::Moderation,
     node::Stopper,
     outbox::Outbox,
+    reading::Reading,
     segment,
     waker::Waker,
 };
@@ -115,6 +116,7 @@ impl NodeBuilder {
             outgoing: Outgoing::new(&endpoint, longest),
             endpoint,
             test_drop: TestDrop::new(self.test_drop, !seed),
+            reading: Reading::new(now),
             next_overruns: now,
             next_look: address.ip().is_multicast().then_some(now),
         };

@@ -315,6 +315,10 @@ impl Engine for GroupEngine {
         self.node.session().receiver().set_overruns(overruns);
     }
 
+    fn set_behind(&mut self, behind: Duration) {
+        self.node.session().receiver().set_behind(behind);
+    }
+
     fn set_address(&mut self, address: SocketAddr) {
         self.node.session().set_address(address);
     }

@@ -63,7 +63,7 @@ use crate::{
     rng::Rng,
     stats::DropReason,
     storage::ObjectKey,
-    time::Time,
+    time::{Duration, Time},
     timer::Timer,
 };
 use alloc::vec::Vec;
@@ -311,6 +311,11 @@ impl RemoteSenders {
     pub(crate) fn set_overruns(&mut self, now: Time, overruns: u32) {
         self.local.overruns = overruns;
         self.senders.values_mut().for_each(|sender| sender.reception.on_overruns(now, overruns));
+    }
+
+    /// This machine has been so long behind with its reading.
+    pub(crate) fn set_behind(&mut self, now: Time, behind: Duration) {
+        self.senders.values_mut().for_each(|sender| sender.on_behind(now, behind));
     }
 
     pub(crate) fn cancel(&mut self, ctx: &mut Context<'_>, key: ObjectKey) {

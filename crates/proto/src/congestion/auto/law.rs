@@ -3,6 +3,7 @@
 //! Flows that share a queue see the same delay. The delay that a flow wants falls with its rate, so
 //! the one that has more slows down while the one that has less does not: they meet.
 
+use crate::time::Duration;
 use libm::{log, pow};
 
 /// Messages of its own that a flow keeps in the queue: half of Copa's default, so that ten flows
@@ -15,6 +16,26 @@ const FAST: f64 = 70.0;
 const POWER: f64 = 0.75;
 /// Where that nears the round trip, it is shortened: never more than the round trip over this.
 const SHORT: f64 = 1.0;
+/// The controller reckons with no shorter round trip than this. In less time a process may not have
+/// had its processor: Linux gives others 3 ms at a time and more, so what a shorter span shows is
+/// scheduling. A person does not notice ten milliseconds.
+pub(crate) const REACTION: Duration = Duration::from_millis(10);
+/// On paths so short the queue may be this much longer: below a millisecond the delay that is
+/// measured is noise of interrupts, timers and batches (Swift, TIMELY and CoDel have such floors).
+pub(crate) const NOISE: f64 = 1e-3;
+/// From this round trip on nothing is added: there a queue is long against the noise.
+const LONG: f64 = 20e-3;
+
+/// The round trip to reckon with.
+pub(crate) fn reckoned(rtt: Duration) -> Duration {
+    rtt.max(REACTION)
+}
+
+/// Whether a path of this round trip, as [`reckoned`], is one whose noise is longer than its delays.
+pub(crate) fn is_short(rtt: f64) -> bool {
+    rtt < LONG
+}
+
 /// How much of the excess delay one round trip takes away. A report is one and a half round trips
 /// old when it counts: with a gain of 0.3 the loop comes to rest without swinging.
 const GAIN: f64 = 0.3;
@@ -28,7 +49,8 @@ const LEAST: f64 = 0.5;
 pub(crate) fn wanted_delay(rate: f64, rtt: f64) -> f64 {
     let rate = rate.max(1e-3);
     let wanted = OWN / rate.min(FAST) * pow(FAST / rate.max(FAST), POWER);
-    wanted / (1.0 + SHORT * wanted / rtt.max(1e-6))
+    let noise = NOISE * ((LONG - rtt) / (LONG - REACTION.as_secs_f64())).clamp(0.0, 1.0);
+    noise + wanted / (1.0 + SHORT * wanted / rtt.max(1e-6))
 }
 
 /// By which factor the rate should change when messages queue for `queue` seconds, and did for

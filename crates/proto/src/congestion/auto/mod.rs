@@ -170,7 +170,7 @@ impl Auto {
 
     fn set(&mut self, now: Time, rate: f64) {
         self.probes.on_rate(now, self.rate());
-        let rtt = self.candidates.first().map_or(self.limits.rtt, |clr| clr.rtt);
+        let rtt = self.candidates.first().map_or(self.limits.rtt, |clr| law::reckoned(clr.rtt));
         let rate = rate.max(LEAST_MESSAGES * self.size / rtt.as_secs_f64().max(1e-6));
         self.rate = self.limits.clamp(Bitrate::from_bytes_per_second(rate)).as_bytes_per_second();
     }
@@ -334,7 +334,7 @@ impl Auto {
         let Some(clr) = self.candidates.first() else {
             return rate.time_for(FIRST_INTERVAL * self.limits.segment);
         };
-        let rtt = clr.rtt.min(self.grtt);
+        let rtt = law::reckoned(clr.rtt.min(self.grtt));
         (rtt / 2).max(rate.time_for(INTERVAL * self.limits.segment).min(rtt))
     }
 
@@ -437,7 +437,7 @@ impl RateController for Auto {
 
     fn on_timeout(&mut self, now: Time) {
         self.probes.on_rate(now, self.rate());
-        let rtt = self.candidates.first().map_or(self.grtt, |clr| clr.rtt);
+        let rtt = law::reckoned(self.candidates.first().map_or(self.grtt, |clr| clr.rtt));
         if self.drain.on_timeout(now, self.standing, rtt) {
             // What was tried beyond what passes is not gone back to.
             self.rate = self.rate.min(self.passed.max(self.rate / 2.0));

@@ -1,5 +1,6 @@
 //! What the limiting receiver's path does, in numbers to reckon with.
 
+use super::law::{is_short, reckoned};
 use crate::time::Duration;
 use fanfare_wire::{QuantizedRate, ext::ExtPath};
 
@@ -11,14 +12,15 @@ pub(super) struct View {
     /// Queueing delay that stands, and its mean, seconds.
     pub(super) standing: f64,
     pub(super) queue: f64,
-    /// Round trip, seconds.
+    /// Round trip to reckon with, seconds.
     pub(super) rtt: f64,
     /// Shares of messages.
     pub(super) lost: f64,
     pub(super) marked: f64,
     /// Least delay of late, as it travels.
     pub(super) base: u16,
-    /// What the narrowest link passes, bytes a second.
+    /// What the narrowest link passes, bytes a second; unknown on a short path, where the distance of
+    /// two messages tells of interrupts and batches instead.
     pub(super) bottleneck: Option<f64>,
 }
 
@@ -29,11 +31,11 @@ impl View {
             pace: path.to_pace(),
             standing: f64::from(path.standing_micros) / 1e6,
             queue: f64::from(path.queue_micros) / 1e6,
-            rtt: rtt.as_secs_f64().max(1e-6),
+            rtt: reckoned(rtt).as_secs_f64(),
             lost: path.loss(),
             marked: path.marks(),
             base: path.base,
-            bottleneck: (bottleneck != QuantizedRate::ZERO)
+            bottleneck: (bottleneck != QuantizedRate::ZERO && !is_short(rtt.as_secs_f64()))
                 .then(|| bottleneck.to_bytes_per_second()),
         }
     }

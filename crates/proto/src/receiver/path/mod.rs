@@ -2,7 +2,7 @@
 //! marked, and how far it spreads pairs of them (EXT_PATH). Only measured when the sender asks.
 
 use crate::{
-    congestion::auto::law::{change, wanted_delay},
+    congestion::auto::law::{change, reckoned, wanted_delay},
     time::{Duration, Time},
 };
 use base::Base;
@@ -10,7 +10,7 @@ use fanfare_wire::{
     QuantizedRate,
     ext::{ExtPath, ExtTime},
 };
-use slices::Slices;
+use slices::{Seen, Slices};
 
 mod base;
 mod pairs;
@@ -39,6 +39,8 @@ pub(crate) struct PathMeter {
     /// Queueing delay that the sender was last told of, seconds.
     told: f64,
     jumped: bool,
+    /// How long this machine has been behind with its reading, seconds: a queue like any other.
+    behind: f64,
 }
 
 impl PathMeter {
@@ -52,8 +54,8 @@ impl PathMeter {
         rtt: Duration,
     ) {
         self.message = (bytes, lost);
-        self.rtt = rtt;
-        self.slices.on_message(now, (bytes, lost, marked), rtt);
+        self.rtt = reckoned(rtt);
+        self.slices.on_message(now, (bytes, lost, marked), self.rtt);
         self.pairs.on_message(lost);
     }
 
@@ -72,6 +74,21 @@ impl PathMeter {
         {
             (self.told, self.jumped) = (least, true);
         }
+    }
+
+    /// This machine has been so long behind with its reading.
+    pub(crate) fn on_behind(&mut self, behind: Duration) {
+        self.behind = behind.as_secs_f64();
+        let jump = JUMP_MIN.max(self.rtt.mul_f64(JUMP)).as_secs_f64();
+        if self.behind > self.told + jump {
+            (self.told, self.jumped) = (self.behind, true);
+        }
+    }
+
+    fn seen(&self) -> Option<Seen> {
+        let seen = self.slices.seen(self.rtt)?;
+        let (queue, standing) = (seen.queue + self.behind, seen.standing + self.behind);
+        Some(Seen { queue, standing, ..seen })
     }
 
     /// The stamp's clock wraps every 16.8 s: what is nearest to the time passed since the last one
@@ -93,7 +110,7 @@ impl PathMeter {
 
     /// By which factor this path would have a sender of `rate` messages a second change that.
     pub(crate) fn outlook(&self, rate: f64) -> Option<f64> {
-        let seen = self.slices.seen(self.rtt)?;
+        let seen = self.seen()?;
         let rtt = self.rtt.as_secs_f64();
         let wanted = wanted_delay(rate, rtt);
         Some(seen.pace.min(1.0) * change(seen.standing, wanted, wanted, rtt))
@@ -101,7 +118,7 @@ impl PathMeter {
 
     /// What about the last round trip tells; `None` at first.
     pub(crate) fn report(&mut self) -> Option<ExtPath> {
-        let seen = self.slices.seen(self.rtt)?;
+        let seen = self.seen()?;
         self.told = seen.standing;
         let micros = |seconds: f64| (seconds * 1e6).clamp(0.0, f64::from(u32::MAX)) as u32;
         Some(ExtPath {

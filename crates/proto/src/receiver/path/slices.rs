@@ -1,6 +1,9 @@
 //! Arrivals in slices of a round trip, so that a report can cover the last one at any time.
 
-use crate::time::{Duration, Time};
+use crate::{
+    congestion::auto::law::{NOISE, is_short},
+    time::{Duration, Time},
+};
 
 /// Slices kept, and in a round trip.
 const SLICES: usize = 12;
@@ -24,6 +27,8 @@ struct Slice {
     stamped: u64,
     standing: f64,
     groups: u64,
+    /// Least queueing delay of any message, if one was stamped.
+    least: Option<f64>,
     /// Sums of arrival time (since the end of what is summed), its square, and its product with
     /// the queueing delay: for the trend.
     time: f64,
@@ -89,6 +94,7 @@ impl Slices {
         let time = slice.ended.since(slice.begun).as_secs_f64();
         slice.queued += queue;
         slice.stamped += 1;
+        slice.least = Some(slice.least.map_or(queue, |least| least.min(queue)));
         slice.time += time;
         slice.square += time * time;
         slice.product += time * queue;
@@ -110,15 +116,48 @@ impl Slices {
 
     /// The last round trip, or more where that is too few messages.
     pub(super) fn seen(&self, rtt: Duration) -> Option<Seen> {
-        let end = self.slices[0].ended;
-        let mut sum = Slice::default();
-        for slice in self.slices.iter().filter(|slice| slice.messages > 0) {
+        let (sum, used) = self.sum(0, rtt);
+        let seen = sum.seen()?;
+        if !is_short(rtt.as_secs_f64()) {
+            return Some(seen);
+        }
+        let standing = sum.least.unwrap_or(seen.standing);
+        let (before, _) = self.sum(used, rtt);
+        let pace = match before.least {
+            Some(older) => 1.0 - rise(standing - older, sum.ended.since(before.ended)),
+            None => 1.0,
+        };
+        Some(Seen { standing, pace, ..seen })
+    }
+
+    /// What came in a round trip, or more where that is too few messages, in slices from the `first` on;
+    /// and the slice behind them.
+    fn sum(&self, first: usize, rtt: Duration) -> (Slice, usize) {
+        let end = self.slices[first.min(SLICES - 1)].ended;
+        let mut sum = Slice { ended: end, ..Slice::default() };
+        let mut used = first;
+        for slice in self.slices.iter().skip(first).take_while(|slice| slice.messages > 0) {
             let enough = sum.messages >= MESSAGES_MIN && sum.groups > 0;
             if enough && end.since(sum.begun) >= rtt {
                 break;
             }
             sum.add(slice, end);
+            used += 1;
         }
+        (sum, used)
+    }
+}
+
+/// Seconds of queue that a second adds where the least delay has risen by `risen` in `time`. Less than
+/// the noise of a short path is nothing.
+fn rise(risen: f64, time: Duration) -> f64 {
+    let sure = if risen < 0.0 { (risen + NOISE).min(0.0) } else { (risen - NOISE).max(0.0) };
+    (sure / time.as_secs_f64().max(1e-6)).clamp(-3.0, 0.95)
+}
+
+impl Slice {
+    fn seen(&self) -> Option<Seen> {
+        let (sum, end) = (self, self.ended);
         let span = end.since(sum.begun).as_secs_f64();
         if sum.messages < 2 || span <= 0.0 || sum.stamped == 0 {
             return None;
@@ -134,9 +173,7 @@ impl Slices {
             marked: sum.marked as f64 / sum.messages as f64,
         })
     }
-}
 
-impl Slice {
     /// Takes in an older slice; times count from `end`.
     fn add(&mut self, older: &Self, end: Time) {
         self.begun = older.begun;
@@ -148,6 +185,10 @@ impl Slice {
         self.stamped += older.stamped;
         self.standing += older.standing;
         self.groups += older.groups;
+        self.least = match (self.least, older.least) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
         let (count, shift) = (older.stamped as f64, -end.since(older.begun).as_secs_f64());
         self.time += older.time + count * shift;
         self.square += older.square + 2.0 * shift * older.time + count * shift * shift;
