@@ -49,8 +49,12 @@ const LEAST: f64 = 0.5;
 pub(crate) fn wanted_delay(rate: f64, rtt: f64) -> f64 {
     let rate = rate.max(1e-3);
     let wanted = OWN / rate.min(FAST) * pow(FAST / rate.max(FAST), POWER);
-    let noise = NOISE * ((LONG - rtt) / (LONG - REACTION.as_secs_f64())).clamp(0.0, 1.0);
-    noise + wanted / (1.0 + SHORT * wanted / rtt.max(1e-6))
+    allowance(rtt) + wanted / (1.0 + SHORT * wanted / rtt.max(1e-6))
+}
+
+/// What [`NOISE`] adds to the wanted delay on a path of this round trip, seconds.
+pub(super) fn allowance(rtt: f64) -> f64 {
+    NOISE * ((LONG - rtt) / (LONG - REACTION.as_secs_f64())).clamp(0.0, 1.0)
 }
 
 /// By which factor the rate should change when messages queue for `queue` seconds, and did for
@@ -69,6 +73,14 @@ mod tests {
         let delays = [1.0, 8.5, 85.0, 850.0, 8500.0, 85_000.0].map(|rate| wanted_delay(rate, 0.1));
         assert!(delays.is_sorted_by(|a, b| a > b), "{delays:?}");
         assert!(delays[0] < 0.1 && delays[5] > 60e-6, "{delays:?}");
+    }
+
+    #[test]
+    fn on_a_short_path_a_millisecond_of_noise_is_no_queue_and_on_a_long_one_it_is() {
+        let short = reckoned(Duration::from_micros(200)).as_secs_f64();
+        assert!(wanted_delay(85_000.0, short) > 1e-3 && change(1e-3, 1e-3, 1.07e-3, short) > 1.0);
+        assert_eq!(allowance(0.02), 0.0);
+        assert!(wanted_delay(85_000.0, 0.02) < 0.1e-3);
     }
 
     #[test]

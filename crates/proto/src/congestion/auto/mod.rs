@@ -38,6 +38,13 @@ use view::View;
 
 /// RFC 6928's initial window, in the first round trip.
 const FIRST_MESSAGES: f64 = 10.0;
+/// So many of them may go at the pace of a short round trip before anything is heard of them: the link
+/// may be a slow one.
+const FIRST_FLIGHT: u32 = 20;
+/// On a short path loss together with a queue of this part of the noise tells how much the queue holds.
+const ROOM_MIN: f64 = 0.25;
+/// What of that room is wanted at most.
+const ROOM_USED: f64 = 0.5;
 /// No less than this in a round trip, as TCP: with less, what is reported is too old to be of use.
 const LEAST_MESSAGES: f64 = 1.0;
 /// Messages to the first probes: they tell the round trip.
@@ -108,6 +115,11 @@ pub struct Auto {
     /// Bytes a second, but for a drain.
     rate: f64,
     starting: bool,
+    /// Full messages that may go yet at the pace of a short round trip, once that is known.
+    flight: Option<u32>,
+    /// How long messages queued when too many were lost on a short path, seconds: the queue holds no
+    /// more than that.
+    room: f64,
     candidates: Candidates,
     limiting: Option<NodeId>,
     probes: Probes,
@@ -150,6 +162,8 @@ impl Auto {
             size,
             rate: 0.0,
             starting: true,
+            flight: None,
+            room: f64::INFINITY,
             candidates: Candidates::default(),
             limiting: None,
             probes: Probes::new(now),
@@ -164,8 +178,23 @@ impl Auto {
             reason: Reason::NoFeedback,
             limits,
         };
-        auto.set(now, FIRST_MESSAGES * size / limits.rtt.as_secs_f64().max(1e-3));
+        auto.set(now, auto.first_rate(limits.rtt));
         auto
+    }
+
+    /// Bytes a second of the first messages on a path of this round trip.
+    fn first_rate(&self, rtt: Duration) -> f64 {
+        FIRST_MESSAGES * self.size / rtt.as_secs_f64().max(1e-3)
+    }
+
+    /// Nothing is known of the path yet but its round trip: who is near is sent the first messages in
+    /// that time.
+    fn begin_near(&mut self, now: Time, rtt: Duration) {
+        let near = law::reckoned(rtt);
+        if self.starting && self.flight.is_none() && law::is_short(near.as_secs_f64()) {
+            self.flight = Some(FIRST_FLIGHT);
+            self.set(now, self.first_rate(near).max(self.rate));
+        }
     }
 
     fn set(&mut self, now: Time, rate: f64) {
@@ -176,7 +205,17 @@ impl Auto {
     }
 
     fn wanted(&self, rate: f64, rtt: f64) -> f64 {
-        law::wanted_delay(rate / self.size, rtt)
+        let wanted = law::wanted_delay(rate / self.size, rtt);
+        let least = wanted - law::allowance(rtt);
+        wanted.min((self.room * ROOM_USED).max(least))
+    }
+
+    /// Too much was lost while messages queued: the queue may hold no more. On a short path the noise is
+    /// allowed for with a time that a small buffer does not have.
+    fn learn_room(&mut self, view: &View) {
+        if law::is_short(view.rtt) && view.queue > ROOM_MIN * law::NOISE {
+            self.room = self.room.min(view.queue);
+        }
     }
 
     /// The limiting receiver reported.
@@ -236,6 +275,7 @@ impl Auto {
         let surprised = self.random.on_report(messages, seen.view.lost, lowered);
         if surprised {
             self.lowered = now;
+            self.learn_room(&seen.view);
         }
         surprised
     }
@@ -381,6 +421,7 @@ impl Auto {
     /// Another receiver limits now: what was learned of the last one's path is not about its.
     fn on_limiting(&mut self, node: NodeId) {
         if self.limiting.replace(node) != Some(node) {
+            self.room = f64::INFINITY;
             self.drain.on_other_path();
             self.growth.on_other_path();
         }
@@ -399,6 +440,9 @@ impl RateController for Auto {
             return;
         }
         self.on_limiting(clr.node);
+        if let Some(rtt) = feedback.rtt {
+            self.begin_near(now, rtt);
+        }
         match feedback.path {
             Some(path) => {
                 self.steer(now, clr.node, feedback.cc_sequence, View::of(&path, clr.rtt));
@@ -421,8 +465,15 @@ impl RateController for Auto {
         }
     }
 
-    fn on_sent(&mut self, _now: Time, bytes: usize) {
+    fn on_sent(&mut self, now: Time, bytes: usize) {
         self.probes.on_sent(bytes);
+        if let Some(flight) = self.flight.filter(|_| bytes >= self.limits.segment) {
+            self.flight = Some(flight.saturating_sub(1));
+            // As long as nothing is heard it goes on as if nothing were known.
+            if flight == 1 && self.passed == 0.0 {
+                self.set(now, self.first_rate(self.limits.rtt));
+            }
+        }
         self.size += SIZE_WEIGHT * (bytes as f64 - self.size);
     }
 
