@@ -309,7 +309,7 @@ fn a_receiver_below_the_least_rate_is_given_up_told_and_named() {
     assert_eq!(verdicts[0]["name"], "slow");
     assert!(verdicts[0]["rate_bps"].as_u64().unwrap() < 4_000_000);
     assert!(sent.error().contains("slow evicted"), "{}", sent.error());
-    assert!(sent.all("progress").iter().any(|progress| progress["limiting"] == "slow"));
+    assert!(sent.all("progress").iter().any(|progress| progress["lossiest"] == "slow"));
     fast.end().expect(0);
     let slow = slow.end();
     assert_ne!(slow.code, Some(0));

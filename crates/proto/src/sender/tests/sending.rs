@@ -135,6 +135,7 @@ fn below_a_ceiling_less_goes_out_and_the_grtt_stays_what_the_rate_makes_it() {
     hand.sender.set_ceiling(Some(Bitrate::kbps(80)));
     let slow = data(&hand.run(ms(500))).len();
     assert_eq!(hand.sender.grtt(), grtt);
+    assert_eq!(hand.sender.reason(), Reason::Set);
     hand.sender.set_ceiling(None);
     let fast = data(&hand.run(ms(500))).len();
     assert!(slow <= 50 && fast >= 30 * slow, "{slow}, then {fast}");
