@@ -356,7 +356,8 @@ mod tests {
         let mut peers = Peers::default();
         let label = |peers: &Peers, id| peers.view(NodeId(id)).label();
         let mut say = |id, name: &str| {
-            let status = Status { name: name.to_owned(), ..status(0, &[]) };
+            let mut status = status(0, &[]);
+            name.clone_into(&mut status.name);
             peers.on_status(Time::ZERO, NodeId(id), &status, about(), 3);
             (label(&peers, 7), label(&peers, 8))
         };
