@@ -98,7 +98,7 @@ fn all_mistakes_of_a_file_are_told_at_once_with_their_lines() {
 fn what_lacks_only_a_wrong_option_is_not_told_too() {
     let told = mistakes("[send]\nslow = \"evict\"\nmin-rate = \"fast\"\n");
     assert_eq!(told.len(), 1, "{told:#?}");
-    assert!(told[0].starts_with("error: min-rate (fast) at F:3: it is not a number."), "{told:#?}");
+    assert!(told[0].starts_with("error: min-rate (fast) at F:3: not a rate."), "{told:#?}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn read_rate(text: &str) -> Result<Bitrate, String> {
     }
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    let value = decimal(number).ok_or_else(|| wrong("it is not a number"))?;
+    let value = decimal(number).ok_or_else(|| wrong("not a rate"))?;
     let factor = match unit {
         "" => 1.0,
         "k" | "K" => 1e3,
@@ -122,12 +122,12 @@ mod tests {
             ("9999G", "it is more than 1000G"),
             ("18446744073709551616", "it is more than 1000G"),
             (huge.as_str(), "it is more than 1000G"),
-            ("M", "it is not a number"),
-            ("1.2.3", "it is not a number"),
-            (".", "it is not a number"),
-            ("inf", "it is not a number"),
-            ("NaN", "it is not a number"),
-            ("½M", "it is not a number"),
+            ("M", "not a rate"),
+            ("1.2.3", "not a rate"),
+            (".", "not a rate"),
+            ("inf", "not a rate"),
+            ("NaN", "not a rate"),
+            ("½M", "not a rate"),
             ("1,000", "',000' is not a unit"),
             ("10X", "'X' is not a unit"),
             ("9999GB", "'GB' is not a unit"),
