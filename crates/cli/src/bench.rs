@@ -52,7 +52,13 @@ struct ThroughputArgs {
     #[arg(long, default_value = "fanfare", value_name = "NAMES")]
     systems: String,
     /// Rates that each is told, with commas; of IP packets
-    #[arg(long, default_value = "2G", value_delimiter = ',', value_name = "RATES")]
+    #[arg(
+        long,
+        default_value = "2G",
+        value_delimiter = ',',
+        value_name = "RATES",
+        allow_hyphen_values = true
+    )]
     rates: Vec<String>,
     /// Bytes of the file
     #[arg(long, default_value_t = 300_000_000, value_parser = clap::value_parser!(u64).range(1_000_000..))]

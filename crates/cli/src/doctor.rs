@@ -39,7 +39,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, default_value = "1", value_name = "N")]
     ttl: String,
     /// Rate at which receive buffers should last for 100 ms
-    #[arg(long, default_value = "100M", value_name = "RATE")]
+    #[arg(long, default_value = "100M", value_name = "RATE", allow_hyphen_values = true)]
     rate: String,
     /// Name of this machine for the others [default: the machine's]
     #[arg(long, value_name = "NAME")]

@@ -30,10 +30,10 @@ pub(crate) const NOTATION: &str = "RATE is in bits per second, such as 64k, 10M 
 #[command(next_help_heading = "Group")]
 pub(crate) struct MemberArgs {
     /// Most that this node sends, of its own and of others' messages together
-    #[arg(long, default_value = "10M", value_name = "RATE")]
+    #[arg(long, default_value = "10M", value_name = "RATE", allow_hyphen_values = true)]
     rate: String,
     /// Most of that with which it repairs what others have published
-    #[arg(long, default_value = "250k", value_name = "RATE")]
+    #[arg(long, default_value = "250k", value_name = "RATE", allow_hyphen_values = true)]
     repair_rate: String,
     /// How much of others' messages it keeps, to repair it for who has lost it
     #[arg(long, default_value = "64MiB", value_name = "SIZE")]

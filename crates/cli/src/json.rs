@@ -17,7 +17,7 @@ pub(crate) use receiving::{
     Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object, Resumed, Sender,
 };
 pub(crate) use sending::{
-    OutcomeLine, ReceiptLine, Receiver, Reported, Resuming, Sending, SlowLine, Waiting,
+    LimitLine, OutcomeLine, ReceiptLine, Receiver, Reported, Resuming, Sending, SlowLine, Waiting,
 };
 
 use serde::{Deserialize, Serialize};
@@ -128,8 +128,9 @@ pub(crate) enum Progress {
         wire_bytes: u64,
         complete: u64,
         receivers: u64,
-        limiting: Option<String>,
-        limiting_loss: Option<f64>,
+        limiting: LimitLine,
+        lossiest: Option<String>,
+        lossiest_loss: Option<f64>,
         rate_reason: String,
         rate_limited_by: Option<String>,
     },
@@ -174,6 +175,9 @@ pub(crate) enum ResultLine {
         repair_bytes: u64,
         seconds: f64,
         goodput_bps: u64,
+        limiting: Option<LimitLine>,
+        rate_reason: Option<String>,
+        rate_limited_by: Option<String>,
     },
     Receive {
         ok: bool,

@@ -48,7 +48,7 @@ pub(crate) struct LayersArgs {
     /// Send one file over layers, a group each, behind the session's own: each receiver chooses how
     /// many it takes, and so its own rate. Their rates from the lowest on, such as 256k,256k,512k, or
     /// auto: from 128k on, up to --rate [default: 10M] together. Nobody is waited for or asked
-    #[arg(long, value_name = "auto|RATES", conflicts_with_all = [
+    #[arg(long, value_name = "auto|RATES", allow_hyphen_values = true, conflicts_with_all = [
         "expect", "wait", "accept_plain", "carousel", "slow", "min_rate", "sync", "delete",
         "receipts", "fec", "fec_id", "parity", "segment", "no_pack",
     ])]

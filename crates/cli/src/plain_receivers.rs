@@ -62,6 +62,7 @@ mod tests {
         SendEvent::Receiver(ReceiverView {
             id: NodeId(7),
             name: None,
+            shared: false,
             state,
             source: None,
             free: None,

@@ -27,14 +27,14 @@ impl Roster {
 
     /// Once for each receiver that has told its name.
     fn introduce(&mut self, view: &ReceiverView) -> Option<String> {
-        let name = view.name.as_ref()?;
+        view.name.as_ref()?;
         if !self.told.insert(view.id) {
             return None;
         }
         let at = view.source.map_or_else(String::new, |source| format!(" at {}", source.ip()));
         let free =
             view.free.map_or_else(String::new, |free| format!(", {} free", units::size(free)));
-        Some(format!("receiver {name}{at}{free}"))
+        Some(format!("receiver {}{at}{free}", view.label()))
     }
 
     /// Once for each name that several bear.
@@ -60,6 +60,7 @@ mod tests {
         ReceiverView {
             id: NodeId(id),
             name: name.map(str::to_owned),
+            shared: false,
             state: None,
             source: Some(([10, 0, 0, 7], 4000).into()),
             free: Some(3 << 30),

@@ -10,8 +10,8 @@ use std::{
 use fanfare_node::{
     BuildError, Expect, Gathering, LayeredError, Node, NodeEvent, Packing, SendEvent, SlowVerdict,
     Sources,
-    event::{Finished, Outcome, ReceiverView, SendEnd, SendProgress, SendReport},
-    proto::{CongestionControl, congestion::Reason as RateReason},
+    event::{Finished, Outcome, SendEnd, SendProgress, SendReport},
+    proto::CongestionControl,
 };
 
 use crate::{
@@ -177,8 +177,9 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
             receipts.write(&output.line_text(&line));
         }
         SendEvent::Reported { receiver, name, reason } => {
-            output.event(&Line::reported(*receiver, name, *reason));
-            output.text(&format!("receiver {receiver}: '{name}': {}", reason.name()));
+            output.event(&Line::reported(receiver, name, *reason));
+            let label = receiver.label();
+            output.text(&format!("receiver {label}: '{name}': {}", reason.name()));
         }
         SendEvent::SourceChanged(_) => {}
     }
@@ -193,32 +194,12 @@ fn consequence(verdict: SlowVerdict) -> &'static str {
 }
 
 fn describe(p: &SendProgress) -> String {
-    let limiting = p.limiting.as_ref().map_or_else(String::new, |(view, loss)| {
+    let lossiest = p.lossiest.as_ref().map_or_else(String::new, |(view, loss)| {
         format!(", {} loses {:.1} %", view.label(), loss * 100.0)
     });
     let repair = (p.repair_bytes * 100).checked_div(p.wire_bytes).unwrap_or(0);
-    let rate = limit(p).map_or_else(String::new, |why| format!(", {} {why}", p.rate));
-    format!("{} done of {}, repair {repair} %{limiting}{rate}", p.complete, p.receivers)
-}
-
-/// What holds the rate down, when something does.
-fn limit(p: &SendProgress) -> Option<String> {
-    let (reason, receiver) = &p.reason;
-    let who = receiver.as_ref().map(ReceiverView::label).unwrap_or_default();
-    Some(match reason {
-        RateReason::Set => return None,
-        RateReason::NoFeedback => "while nobody answers".to_owned(),
-        RateReason::Start => "and growing".to_owned(),
-        RateReason::Loss(_, share) => format!("limited by {who}: loss {:.1} %", share * 100.0),
-        RateReason::Marks(_, share) => {
-            format!("limited by {who}: {:.1} % marked by routers", share * 100.0)
-        }
-        RateReason::Queue(_, delay) => {
-            format!("limited by {who}: queue delay {} ms", delay.as_millis())
-        }
-        RateReason::Path(_) => format!("limited by {who}: no more arrives there"),
-        RateReason::Overrun(_) => format!("limited by {who}: its receive buffer ran over"),
-    })
+    let (done, of, rate, limit) = (p.complete, p.receivers, p.rate, &p.limit);
+    format!("{done} done of {of}, repair {repair} %{lossiest}, {rate}: {limit}")
 }
 
 /// The last words, and the exit code.
@@ -300,6 +281,9 @@ fn table(output: &Output, report: &SendReport) {
                 output.text(&format!("    '{name}': {}", reason.name()));
             }
         }
+    }
+    if let Some(limit) = &report.limit {
+        output.text(&format!("what limited the rate longest: {limit}"));
     }
 }
 

@@ -1,40 +1,15 @@
-//! Rates, times and sizes as people write and read them.
+//! Rates, times and sizes as people write and read them; `rate`: rates.
+
+mod rate;
 
 use std::time::Duration;
 
-use fanfare_node::proto::Bitrate;
+pub(crate) use rate::{rate, rate_of};
 
 use crate::exit::Failure;
 
 /// Shortest that holds the announcement of a file with a short name.
 const SEGMENT_MIN: u16 = 128;
-
-/// Reads `64k`, `10M`, `1.5G` or plain bits per second.
-pub(crate) fn rate(text: &str) -> Result<Bitrate, Failure> {
-    rate_of("rate", text)
-}
-
-/// The same for the option `what`.
-pub(crate) fn rate_of(what: &str, text: &str) -> Result<Bitrate, Failure> {
-    let wrong = |why: &str| {
-        let text =
-            format!("{what} ({text}): {why}. Write bits per second as 64k, 10M, 1G or 64000");
-        Failure::usage("rate.invalid", text)
-    };
-    let (number, factor) = match text.char_indices().next_back() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
-        Some((at, 'M')) => (&text[..at], 1e6),
-        Some((at, 'G')) => (&text[..at], 1e9),
-        _ => (text, 1.0),
-    };
-    let value = decimal(number).ok_or_else(|| wrong("not a rate"))? * factor;
-    match value {
-        _ if value < 1.0 => Err(wrong("nothing would ever be sent")),
-        // More than any link; keeps arithmetic on it exact.
-        _ if value > 1e12 => Err(wrong("more than 1000G")),
-        _ => Ok(Bitrate::bps(value as u64)),
-    }
-}
 
 /// Reads `500ms`, `30s`, `2m`, `1h`, `7d` or plain seconds.
 pub(crate) fn time(what: &str, text: &str) -> Result<Duration, Failure> {
@@ -131,24 +106,6 @@ pub(crate) fn seconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_are_bits_per_second_in_thousands() {
-        assert_eq!(rate("10M").unwrap(), Bitrate::mbps(10));
-        assert_eq!(rate("64k").unwrap(), Bitrate::kbps(64));
-        assert_eq!(rate("1.5G").unwrap(), Bitrate::mbps(1500));
-        assert_eq!(rate("64000").unwrap(), Bitrate::kbps(64));
-    }
-
-    #[test]
-    fn what_is_no_rate_is_told_the_accepted_forms() {
-        for text in
-            ["10Gb", "0", "-1", "1,000", "", "M", "1e9", "inf", "NaN", "10 M", "9999G", "½M"]
-        {
-            let failure = rate(text).expect_err(text);
-            assert!(failure.text.contains("64k, 10M, 1G"), "{failure}");
-        }
-    }
 
     #[test]
     fn times_have_units() {

@@ -277,7 +277,7 @@ fn every_mistake_in_a_nodes_file_is_told_with_its_line() {
     let errors = String::from_utf8(output.stderr).unwrap();
     let at = |line: u32| format!("{}:{line}", file.display());
     assert!(
-        errors.contains(&format!("error: rate (10Gb) at {}: not a rate. Write", at(2))),
+        errors.contains(&format!("error: rate (10Gb) at {}: 'Gb' is not a unit. Write", at(2))),
         "{errors}"
     );
     assert!(

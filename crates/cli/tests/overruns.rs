@@ -23,6 +23,9 @@ fn a_receiver_whose_buffer_runs_over_slows_the_sender_and_is_not_taken_for_a_los
         }
     };
     assert_eq!(braked["rate_limited_by"], "behind");
+    let limiting = &braked["limiting"];
+    assert_eq!((&limiting["code"], &limiting["receiver"]), (&"overrun".into(), &"behind".into()));
+    assert!(limiting["text"].as_str().unwrap().starts_with("behind is behind"), "{limiting}");
     // A cut leaves 0.7, of which a tenth of the rate comes back in a second.
     assert!(braked["rate_bps"].as_u64().unwrap() < 17_000_000, "{braked}");
     let sent = sending.end().expect(0);

@@ -1,7 +1,8 @@
 //! What a node tells its application, as it happens and at the end.
 //!
-//! - `sending`, `receiving`: each side's own
+//! - `sending`, `receiving`: each side's own; `limit`: what limits a sender's rate
 
+mod limit;
 mod receiving;
 mod sending;
 
@@ -11,6 +12,7 @@ use fanfare_proto::{NodeId, Stats};
 
 use crate::driver::Trouble;
 pub use crate::listing::Deleted;
+pub use limit::Limit;
 pub use receiving::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport};
 pub use sending::{
     Outcome, Receipt, ReceiverResult, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport,

@@ -62,10 +62,10 @@ pub(crate) struct GroupArgs {
     #[arg(long)]
     one_way: bool,
     /// Most that goes to the other group
-    #[arg(long, default_value = gateway::RATE, value_name = "RATE")]
+    #[arg(long, default_value = gateway::RATE, value_name = "RATE", allow_hyphen_values = true)]
     to_rate: Vec<String>,
     /// Most that comes from the other group
-    #[arg(long, default_value = gateway::RATE, value_name = "RATE")]
+    #[arg(long, default_value = gateway::RATE, value_name = "RATE", allow_hyphen_values = true)]
     back_rate: Vec<String>,
     /// Where several gateways join the same groups: how long to leave a message to another one; longer
     /// than a message takes through a group

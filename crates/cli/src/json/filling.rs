@@ -3,15 +3,17 @@
 use fanfare_node::{
     MemoryUse, Placed, SlowVerdict,
     bridge::Crossed,
-    event::{Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport},
+    event::{
+        Limit, Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport,
+    },
     group::{GroupReport, GroupStatus, Losses},
     messaging::GroupStats,
-    proto::{Bitrate, DropReason, NodeId, ObjectKey, Stats, congestion::Reason as RateReason},
+    proto::{Bitrate, DropReason, NodeId, ObjectKey, Stats},
     receipt::Reason,
 };
 
 use super::{
-    Drops, File, GatewayLine, Line, MemberLine, Members, Message, OutcomeLine, Progress,
+    Drops, File, GatewayLine, LimitLine, Line, MemberLine, Members, Message, OutcomeLine, Progress,
     ReceiptLine, Receiver, Reported, ResultLine, SlowLine, StatusLine, Way, WayLine,
 };
 
@@ -51,10 +53,11 @@ impl Line {
             wire_bytes: p.wire_bytes,
             complete: p.complete as u64,
             receivers: p.receivers as u64,
-            limiting: p.limiting.as_ref().map(|(view, _)| view.label()),
-            limiting_loss: p.limiting.as_ref().map(|(_, loss)| rounded(*loss)),
-            rate_reason: reason_name(p.reason.0).to_owned(),
-            rate_limited_by: p.reason.1.as_ref().map(ReceiverView::label),
+            limiting: limit_line(&p.limit),
+            lossiest: p.lossiest.as_ref().map(|(view, _)| view.label()),
+            lossiest_loss: p.lossiest.as_ref().map(|(_, loss)| rounded(*loss)),
+            rate_reason: p.limit.code().to_owned(),
+            rate_limited_by: p.limit.receiver_label(),
         })
     }
 
@@ -76,9 +79,10 @@ impl Line {
         })
     }
 
-    pub(crate) fn reported(id: NodeId, file: &str, reason: Reason) -> Self {
+    pub(crate) fn reported(view: &ReceiverView, file: &str, reason: Reason) -> Self {
         Self::Reported(Reported {
-            id: id.0,
+            id: view.id.0,
+            name: view.name.clone(),
             file: file.to_owned(),
             reason: reason.name().to_owned(),
         })
@@ -119,6 +123,9 @@ impl Line {
             repair_bytes: report.repair_bytes,
             seconds: rounded(seconds),
             goodput_bps: goodput as u64,
+            limiting: report.limit.as_ref().map(limit_line),
+            rate_reason: report.limit.as_ref().map(|limit| limit.code().to_owned()),
+            rate_limited_by: report.limit.as_ref().and_then(Limit::receiver_label),
         }))
     }
 
@@ -330,6 +337,15 @@ impl From<&GroupReport> for Drops {
     }
 }
 
+fn limit_line(limit: &Limit) -> LimitLine {
+    LimitLine {
+        code: limit.code().to_owned(),
+        receiver: limit.receiver_label(),
+        id: limit.receiver.as_ref().map(|view| view.id.0),
+        text: limit.to_string(),
+    }
+}
+
 fn outcomes(report: &SendReport) -> Vec<OutcomeLine> {
     let line = |result: &fanfare_node::event::ReceiverResult| OutcomeLine {
         id: result.view.id.0,
@@ -350,18 +366,4 @@ fn rounded(value: f64) -> f64 {
 /// 64 hexadecimal digits.
 pub(crate) fn hex(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Why the rate is what it is, in one word.
-fn reason_name(reason: RateReason) -> &'static str {
-    match reason {
-        RateReason::Set => "set",
-        RateReason::NoFeedback => "no-feedback",
-        RateReason::Start => "start",
-        RateReason::Loss(..) => "loss",
-        RateReason::Marks(..) => "marks",
-        RateReason::Queue(..) => "queue",
-        RateReason::Path(_) => "path",
-        RateReason::Overrun(_) => "overrun",
-    }
 }

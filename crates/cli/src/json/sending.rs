@@ -18,6 +18,16 @@ pub(crate) struct Sending {
     pub(crate) receivers: u64,
 }
 
+/// What limits the rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitLine {
+    pub(crate) code: String,
+    pub(crate) receiver: Option<String>,
+    pub(crate) id: Option<u32>,
+    pub(crate) text: String,
+}
+
 /// Every receiver has a part of this file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,6 +79,7 @@ pub(crate) struct ReceiptLine {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reported {
     pub(crate) id: u32,
+    pub(crate) name: Option<String>,
     pub(crate) file: String,
     pub(crate) reason: String,
 }

@@ -1,10 +1,11 @@
 //! What a sender tells, of itself and of each receiver.
 
+use super::Limit;
 use crate::{
     receipt::{Reason, State},
     send::SlowVerdict,
 };
-use fanfare_proto::{Bitrate, NodeId, congestion::Reason as RateReason};
+use fanfare_proto::{Bitrate, NodeId};
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 /// What happens while sending.
@@ -49,7 +50,7 @@ pub enum SendEvent {
     /// A receiver reports something about an object.
     Reported {
         /// Which receiver.
-        receiver: NodeId,
+        receiver: ReceiverView,
         /// The object's name.
         name: String,
         /// What.
@@ -66,6 +67,8 @@ pub struct ReceiverView {
     pub id: NodeId,
     /// Its name; `None` for plain NORM receivers, which have none.
     pub name: Option<String>,
+    /// Another receiver says the same name.
+    pub shared: bool,
     /// What it is doing; `None` for plain NORM receivers.
     pub state: Option<State>,
     /// Where its feedback comes from.
@@ -75,10 +78,14 @@ pub struct ReceiverView {
 }
 
 impl ReceiverView {
-    /// Its name, or its id when it has none.
+    /// Its name; with its id where another says the same name; its id when it has no name.
     #[must_use]
     pub fn label(&self) -> String {
-        self.name.clone().unwrap_or_else(|| self.id.to_string())
+        match &self.name {
+            Some(name) if self.shared => format!("{name} ({})", self.id),
+            Some(name) => name.clone(),
+            None => self.id.to_string(),
+        }
     }
 }
 
@@ -97,9 +104,9 @@ pub struct SendProgress {
     pub wire_bytes: u64,
     /// Of the receivers that are still to be served, the one that lately lost most, and that loss as
     /// a fraction.
-    pub limiting: Option<(ReceiverView, f64)>,
-    /// Why the rate is what it is, and on whose account.
-    pub reason: (RateReason, Option<ReceiverView>),
+    pub lossiest: Option<(ReceiverView, f64)>,
+    /// What limits the rate now.
+    pub limit: Limit,
     /// Receivers that hold everything.
     pub complete: usize,
     /// Receivers heard.
@@ -215,6 +222,8 @@ pub struct SendReport {
     pub bytes: u64,
     /// Bytes of repair sent.
     pub repair_bytes: u64,
+    /// What limited the rate longest; `None` when no data flowed.
+    pub limit: Option<Limit>,
     /// From the first data to the end.
     pub elapsed: Duration,
 }

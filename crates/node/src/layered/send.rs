@@ -13,10 +13,7 @@ use std::{
 use fanfare_fec::fountain::Shape;
 use fanfare_proto::{
     Bitrate, InstanceId, NodeId, Time,
-    congestion::{
-        Reason as RateReason,
-        layered::{Description, Header, LayeredSource, Outgoing, Question, SourceConfig},
-    },
+    congestion::layered::{Description, Header, LayeredSource, Outgoing, Question, SourceConfig},
 };
 use fanfare_udp::{Endpoint, Ready};
 use fanfare_wire::{
@@ -29,7 +26,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    event::{Finished, NodeEvent, SendEnd, SendEvent, SendProgress, SendReport},
+    event::{Finished, Limit, NodeEvent, SendEnd, SendEvent, SendProgress, SendReport},
     outbox::Outbox,
     read_at::ReadAt,
     waker::Waker,
@@ -295,8 +292,8 @@ impl LayeredSender {
             rate: Bitrate::bps(rate as u64),
             repair_bytes: self.payload.saturating_sub(size),
             wire_bytes: self.wire,
-            limiting: None,
-            reason: (RateReason::Set, None),
+            lossiest: None,
+            limit: Limit::set(),
             complete: 0,
             receivers: 0,
         })));
@@ -313,6 +310,7 @@ impl LayeredSender {
             objects: 1,
             bytes: size,
             repair_bytes: self.payload.saturating_sub(size),
+            limit: Some(Limit::set()),
             elapsed: self.clock.now().since(self.started),
         };
         let mut finished = Finished { sent: Some(report), ..Finished::default() };

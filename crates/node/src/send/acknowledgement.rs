@@ -40,7 +40,8 @@ impl SendJob {
     fn tell(&self, session: &mut Session, node: NodeId, news: &News, out: &mut Outbox) {
         for (object, reason) in &news.reported {
             let name = self.queue.name_of(*object);
-            let reported = SendEvent::Reported { receiver: node, name, reason: *reason };
+            let receiver = self.peers.view(node);
+            let reported = SendEvent::Reported { receiver, name, reason: *reason };
             out.push(NodeEvent::Send(reported));
         }
         if news.settled {

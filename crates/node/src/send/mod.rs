@@ -6,13 +6,14 @@
 //! - `queue`: objects with the core and to come; `carousel`: once more
 //! - `acknowledgement`: what they say, and the receipts
 //! - `slow`: who gets less than the others, and what is done about it
-//! - `report`: what is told of it
+//! - `report`: what is told of it; `limits`: what limited the rate
 //!
 //! A [`SendJob`] lives in the driver's thread and has no clock and no socket of its own.
 
 mod acknowledgement;
 mod carousel;
 mod gathering;
+mod limits;
 mod options;
 mod peers;
 mod queue;
@@ -26,6 +27,7 @@ use std::time::Duration;
 use fanfare_proto::{Event, NodeId, RollCalls, Session, Time};
 pub use gathering::Expect;
 use gathering::{Decision, Gathering};
+use limits::Limits;
 use options::check_announcements;
 pub use options::{EnqueueFailed, SendOptions};
 use peers::Peers;
@@ -74,6 +76,7 @@ pub(crate) struct SendJob {
     started: Time,
     ended: Option<Time>,
     next_progress: Time,
+    limits: Limits,
     slow: SlowReceivers,
     /// Not leaving before.
     stay: Time,
@@ -102,6 +105,7 @@ impl SendJob {
             started: now,
             ended: None,
             next_progress: now,
+            limits: Limits::default(),
             slow: SlowReceivers::new(options.slow),
             stay: now,
             segment_size: u64::from(segment_size),
@@ -186,7 +190,9 @@ impl SendJob {
         if now >= self.next_progress && matches!(self.phase, Phase::Sending) {
             self.next_progress = now + PROGRESS;
             self.judge(now, session, out);
-            out.push(NodeEvent::Send(SendEvent::Progress(self.progress(now, session))));
+            let progress = self.progress(now, session);
+            self.limits.on_limit(&progress.limit);
+            out.push(NodeEvent::Send(SendEvent::Progress(progress)));
         }
     }
 

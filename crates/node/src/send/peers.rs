@@ -37,6 +37,8 @@ pub(super) struct Peer {
 #[derive(Debug, Default)]
 pub(super) struct Peers {
     peers: BTreeMap<NodeId, Peer>,
+    /// How many say each name.
+    named: BTreeMap<String, usize>,
 }
 
 /// What a status brought.
@@ -68,10 +70,9 @@ impl Peers {
         objects: u64,
     ) -> News {
         let mut news = News::default();
+        self.rename(node, &status.name);
         let peer = self.peers.entry(node).or_default();
-        peer.changed |=
-            peer.name.as_ref() != Some(&status.name) || peer.state != Some(status.state);
-        peer.name = Some(status.name.clone());
+        peer.changed |= peer.state != Some(status.state);
         peer.state = Some(status.state);
         peer.free = Some(status.free);
         peer.status = Some(status.clone());
@@ -96,6 +97,21 @@ impl Peers {
             peer.outcome = outcome.map(|outcome| (outcome, now));
         }
         news
+    }
+
+    /// A receiver says its name.
+    fn rename(&mut self, node: NodeId, name: &str) {
+        let peer = self.peers.entry(node).or_default();
+        if peer.name.as_deref() == Some(name) {
+            return;
+        }
+        peer.changed = true;
+        if let Some(count) =
+            peer.name.replace(name.to_owned()).and_then(|old| self.named.get_mut(&old))
+        {
+            *count -= 1;
+        }
+        *self.named.entry(name.to_owned()).or_default() += 1;
     }
 
     /// The same in a carousel that enqueues anew: what it lacks is what it said last, of objects
@@ -206,9 +222,11 @@ impl Peers {
 
     pub(super) fn view(&self, node: NodeId) -> ReceiverView {
         let peer = self.peers.get(&node);
+        let name = peer.and_then(|p| p.name.as_ref());
         ReceiverView {
             id: node,
             name: peer.and_then(|p| p.name.clone()),
+            shared: name.and_then(|name| self.named.get(name)).is_some_and(|count| *count > 1),
             state: peer.and_then(|p| p.state),
             source: peer.and_then(|p| p.source),
             free: peer.and_then(|p| p.free),
@@ -331,6 +349,21 @@ mod tests {
         assert!(ends(Outcome::Complete) && ends(Outcome::Left) && ends(Outcome::Unanswered));
         assert!(!ends(Outcome::Evicted));
         assert!(!ends(Outcome::Partial { held: 1, failures: BTreeMap::new() }));
+    }
+
+    #[test]
+    fn two_receivers_that_say_one_name_are_told_apart() {
+        let mut peers = Peers::default();
+        let label = |peers: &Peers, id| peers.view(NodeId(id)).label();
+        let mut say = |id, name: &str| {
+            let mut status = status(0, &[]);
+            name.clone_into(&mut status.name);
+            peers.on_status(Time::ZERO, NodeId(id), &status, about(), 3);
+            (label(&peers, 7), label(&peers, 8))
+        };
+        assert_eq!(say(7, "a").0, "a");
+        assert_eq!(say(8, "a"), ("a (00000007)".to_owned(), "a (00000008)".to_owned()));
+        assert_eq!(say(8, "b"), ("a".to_owned(), "b".to_owned()));
     }
 
     #[test]

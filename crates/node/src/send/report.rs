@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use fanfare_proto::{ReceiverReport, Session, Stats, Time, congestion::Reason as RateReason};
+use fanfare_proto::{ReceiverReport, Session, Stats, Time};
 
 use super::{Expect, Phase, SendJob, slow::loss_of};
 use crate::{
-    event::{NodeEvent, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport},
+    event::{Limit, NodeEvent, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport},
     outbox::Outbox,
 };
 
-/// A report of loss limits so long, and twenty GRTT: who loses nothing any more says nothing.
-const LIMITING: Duration = Duration::from_secs(5);
-const LIMITING_GRTT: u32 = 20;
+/// A report of loss counts so long, and twenty GRTT: who loses nothing any more says nothing.
+const FRESH: Duration = Duration::from_secs(5);
+const FRESH_GRTT: u32 = 20;
 
 impl SendJob {
     /// Who is still waited for.
@@ -45,8 +45,8 @@ impl SendJob {
     }
 
     /// Of those still to be served, who loses most, by what it said lately.
-    fn limiting(&self, now: Time, session: &mut Session) -> Option<(ReceiverView, f64)> {
-        let fresh = LIMITING + session.sender().grtt() * LIMITING_GRTT;
+    fn lossiest(&self, now: Time, session: &mut Session) -> Option<(ReceiverView, f64)> {
+        let fresh = FRESH + session.sender().grtt() * FRESH_GRTT;
         let losses = self.open_reports(session).into_iter().filter_map(|report| {
             let said = report.reception.map_or(report.heard, |reception| reception.until);
             let loss = loss_of(&report);
@@ -56,21 +56,22 @@ impl SendJob {
         Some((self.peers.view(node), loss))
     }
 
-    fn reason(&self, session: &mut Session) -> (RateReason, Option<ReceiverView>) {
-        let why = session.sender().rate_reason();
-        (why, why.node().map(|node| self.peers.view(node)))
+    fn limit(&self, session: &mut Session) -> Limit {
+        let reason = session.sender().rate_reason();
+        let receiver = reason.node().map(|node| self.peers.view(node));
+        Limit { reason, receiver, answered: self.peers.len() > 0 }
     }
 
     pub(super) fn progress(&self, now: Time, session: &mut Session) -> SendProgress {
-        let limiting = self.limiting(now, session);
+        let lossiest = self.lossiest(now, session);
         SendProgress {
             sent_bytes: session.sender().progress(),
             total_bytes: self.queue.bytes_to_send(),
             rate: session.sender().rate(),
             repair_bytes: self.repair_bytes(&session.stats()),
             wire_bytes: session.stats().bytes_sent,
-            limiting,
-            reason: self.reason(session),
+            lossiest,
+            limit: self.limit(session),
             complete: self.peers.complete(),
             receivers: self.peers.len(),
         }
@@ -96,6 +97,7 @@ impl SendJob {
             objects: self.queue.files,
             bytes: self.queue.bytes,
             repair_bytes: self.repair_bytes(&session.stats()),
+            limit: self.limits.longest(),
             elapsed: ended.since(self.started),
         }
     }

@@ -380,13 +380,24 @@ impl Sender {
     /// Sets the rate, or the cap of it.
     pub(crate) fn set_rate(&mut self, now: Time, rate: Bitrate) {
         self.now = self.now.max(now);
+        self.config.rate = rate;
         self.controller.on_rate_set(self.now, rate);
         self.advertise_grtt();
     }
 
     /// Why the rate is what it is.
     pub(crate) fn reason(&self) -> Reason {
-        self.brake.node(self.now).map_or_else(|| self.controller.reason(), Reason::Overrun)
+        match self.brake.node(self.now) {
+            Some(node) => Reason::Overrun(node),
+            None if self.is_capped() => Reason::Set,
+            None => self.controller.reason(),
+        }
+    }
+
+    /// The controller would send no less than what was set allows.
+    fn is_capped(&self) -> bool {
+        let most = self.ceiling.map_or(self.config.rate, |most| most.min(self.config.rate));
+        self.controller.rate() >= most
     }
 
     /// How messages are to be marked.

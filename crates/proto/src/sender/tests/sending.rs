@@ -126,6 +126,21 @@ fn a_paused_sender_does_not_spin_and_resumes() {
 }
 
 #[test]
+fn a_rate_that_its_cap_holds_down_says_so_and_not_that_a_receiver_does() {
+    let cap = Bitrate::mbps(1000);
+    let auto = SenderConfig { congestion: CongestionControl::Auto, rate: cap, ..config() };
+    let mut hand = Hand::new(auto);
+    assert_ne!(hand.sender.reason(), Reason::Set);
+    let now = hand.sender.rate();
+    hand.sender.set_ceiling(Some(now));
+    assert_eq!(hand.sender.reason(), Reason::Set);
+    hand.sender.set_ceiling(None);
+    assert_ne!(hand.sender.reason(), Reason::Set);
+    hand.sender.set_rate(hand.now, now);
+    assert_eq!((hand.sender.rate(), hand.sender.reason()), (now, Reason::Set));
+}
+
+#[test]
 fn below_a_ceiling_less_goes_out_and_the_grtt_stays_what_the_rate_makes_it() {
     let mut hand = Hand::new(config());
     assert!(!hand.sender.has_data());
@@ -135,6 +150,7 @@ fn below_a_ceiling_less_goes_out_and_the_grtt_stays_what_the_rate_makes_it() {
     hand.sender.set_ceiling(Some(Bitrate::kbps(80)));
     let slow = data(&hand.run(ms(500))).len();
     assert_eq!(hand.sender.grtt(), grtt);
+    assert_eq!(hand.sender.reason(), Reason::Set);
     hand.sender.set_ceiling(None);
     let fast = data(&hand.run(ms(500))).len();
     assert!(slow <= 50 && fast >= 30 * slow, "{slow}, then {fast}");
