@@ -35,6 +35,7 @@ mod short_transfer;
 mod silent_receiver;
 mod slow_receiver;
 mod transfer;
+mod unicast;
 mod unicast_nack;
 mod watermark;
 mod wrong_bytes;

@@ -182,6 +182,8 @@ pub(crate) struct HostPlan {
     pub(crate) drift_ppm: i32,
     /// It is a group node.
     pub(crate) group_plan: Option<GroupPlan>,
+    /// The one receiver of its unicast session: what it sends to the group goes there alone.
+    pub(crate) receiver: Option<Host>,
 }
 
 impl Plan {
@@ -237,8 +239,14 @@ impl Plan {
     pub fn host(mut self, config: SessionConfig) -> Self {
         let node_id = Self::node_id(Host(self.hosts.len() as u16));
         let config = SessionConfig { node_id, ..config };
-        let (start, group_plan) = (Duration::ZERO, None);
-        self.hosts.push(HostPlan { config, group: 0, start, drift_ppm: 0, group_plan });
+        self.hosts.push(HostPlan {
+            config,
+            group: 0,
+            start: Duration::ZERO,
+            drift_ppm: 0,
+            group_plan: None,
+            receiver: None,
+        });
         self
     }
     /// The node id of a host.
@@ -266,6 +274,17 @@ impl Plan {
     pub fn group(mut self, hosts: impl Into<Hosts>, group: u8) -> Self {
         self.choose(hosts.into()).for_each(|host| host.group = group);
         self
+    }
+    /// Makes a unicast session of two hosts added so far: what `from` sends goes to `to` alone, and
+    /// `to` answers by unicast.
+    #[must_use]
+    pub fn unicast(mut self, from: Host, to: Host) -> Self {
+        self.choose(from.into()).for_each(|host| host.receiver = Some(to));
+        self.adjust(from, |config| config.unicast = true).adjust(to, |config| config.unicast = true)
+    }
+    /// Whether a host added so far receives.
+    pub(crate) fn has_receiver(&self, host: Host) -> bool {
+        self.hosts.get(usize::from(host.0)).is_some_and(|host| host.config.receiver.is_some())
     }
     /// Lets hosts added so far join later than at time zero.
     #[must_use]

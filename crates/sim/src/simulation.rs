@@ -236,6 +236,10 @@ impl Simulation {
     }
 
     fn transmit(&mut self, from: Host, to: Destination, ecn: Option<Ecn>, bytes: &[u8]) {
+        let to = match (to, self.plan.hosts[usize::from(from.0)].receiver) {
+            (Destination::Group, Some(receiver)) => Destination::Peer(receiver.address()),
+            (to, _) => to,
+        };
         let message = Message::parse(bytes).ok();
         let kind = self.traffic.count(self.now, bytes.len(), message.as_ref());
         match &message {
@@ -392,6 +396,10 @@ impl Simulation {
                     || offered
                         .iter()
                         .filter(|(from, _)| from.0 != number && group(from.0) == group(number))
+                        .filter(|(from, _)| {
+                            let only = self.plan.hosts[usize::from(from.0)].receiver;
+                            only.is_none_or(|receiver| receiver.0 == number)
+                        })
                         .all(|(_, key)| node.has(*key))
             })
     }
@@ -467,6 +475,15 @@ mod tests {
             .run();
         assert!(!report.complete && report.ended == Time::ZERO + ms(5_000), "{report}");
         assert!(report.to_string().contains("again: FANFARE_SEED=1 cargo test"));
+    }
+
+    #[test]
+    fn a_unicast_session_reaches_its_receiver_alone_and_is_complete_with_it() {
+        let report = pair().receivers(1).unicast(Host(0), Host(2)).send(Object::data(10_000)).run();
+        report.check_complete();
+        assert_eq!(report.hosts[2].completions.len(), 1);
+        assert_eq!(report.hosts[1].sum(|s| s.datagrams_received), 0);
+        assert!(report.hosts[0].sum(|s| s.datagrams_received) > 0, "the receiver answers");
     }
 
     #[test]

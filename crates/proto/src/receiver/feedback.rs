@@ -123,7 +123,10 @@ impl Feedback {
         let (Some(_), false) = (self.due, self.limiting || self.unicast) else { return };
         let confirmed = self.rtt.is_some() || !cc.flags.has(CcFlags::RTT);
         let others = cc.rate.to_bytes_per_second();
-        if !cc.flags.has(CcFlags::CLR) && confirmed && self.rate(m, timing).0 > 0.9 * others {
+        let ours = self.rate(m, timing).0;
+        // Who has measured nothing yet says nothing to those who have.
+        let tells = others > 0.0 || ours <= 0.0;
+        if !cc.flags.has(CcFlags::CLR) && confirmed && tells && ours >= 0.9 * others {
             self.due = None;
             self.holdoff = now + timing.grtt * timing.backoff.max(4);
         }
@@ -186,8 +189,12 @@ impl Feedback {
 
     /// What the path would bear, bytes a second, and the flags that say how it was found.
     fn rate(&self, measured: Measured, timing: &Timing) -> (f64, u8) {
-        if let Some(outlook) = measured.outlook {
-            return (outlook * self.sending, 0);
+        match (measured.outlook, self.mode) {
+            (Some(outlook), _) => return (outlook * self.sending, 0),
+            // Nothing of the path is measured yet: calls and the first message of an object tell how
+            // little was sent, not what the path bears. A sender in this mode disregards a rate of 0.
+            (None, Mode::Path) => return (0.0, CcFlags::START),
+            (None, _) => {}
         }
         let twice = 2.0 * measured.rate;
         if measured.loss <= 0.0 {
@@ -286,6 +293,24 @@ mod tests {
         let ratio =
             |outlook| feedback.ratio(Measured { outlook: Some(outlook), ..STEADY }, 1e5, &timing());
         assert!(ratio(0.7) == 0.0 && ratio(0.95) < ratio(1.0) && ratio(1.3) == 1.0);
+    }
+
+    #[test]
+    fn who_has_not_measured_the_path_yet_reports_no_rate_when_asked_for_it() {
+        let feedback = Feedback { mode: Mode::Path, sending: 1e5, ..waiting() };
+        let early = feedback.report(STEADY, &timing());
+        assert!(early.rate.to_bytes_per_second() == 0.0 && early.flags.has(CcFlags::START));
+    }
+
+    #[test]
+    fn feedback_without_a_measure_silences_only_those_without_one() {
+        let asked = || Feedback { mode: Mode::Path, sending: 1e5, ..waiting() };
+        let (mut new, mut old) = (asked(), asked());
+        new.on_overheard(Time::ZERO, &others(0.0, 0), STEADY, &timing());
+        assert_eq!(new.next_timeout(), None);
+        let measured = Measured { outlook: Some(1.0), ..STEADY };
+        old.on_overheard(Time::ZERO, &others(0.0, 0), measured, &timing());
+        assert!(old.next_timeout().is_some());
     }
 
     #[test]

@@ -122,7 +122,7 @@ pub(super) fn build(
         };
         mistakes.note(sections.scenario.as_ref().map_or(0, |fields| fields.at), what);
     }
-    refuse_layers(purpose, &roles, mistakes);
+    refuse_simulated(purpose, &roles, mistakes);
     let (of_layers, of_flows): (Vec<_>, Vec<_>) =
         sections.reactions.iter().partition(|fields| !fields.has("from"));
     let read = |fields| reactions::read(fields, &nodes, &plan.hops);
@@ -261,7 +261,18 @@ fn with_links(
 fn with_flows(mut plan: Plan, nodes: &Nodes, roles: Vec<Role>, mistakes: &Mistakes<'_>) -> Plan {
     for role in roles {
         match role {
-            Role::Send { nodes: on, objects, at, stagger, .. } => {
+            Role::Send { nodes: on, to, described, objects, at, stagger, .. } => {
+                for (from, to) in on.iter().zip(&to) {
+                    let receiver = nodes.host(*to).filter(|to| plan.has_receiver(*to));
+                    match (nodes.host(*from), receiver) {
+                        (Some(from), Some(to)) => plan = plan.unicast(from, to),
+                        _ => {
+                            let name = &nodes.list[*to].name;
+                            let why = "does not receive. Give it a fanfare-recv flow";
+                            mistakes.note(described, format!("flow.to ({name}): {why}"));
+                        }
+                    }
+                }
                 for (host, n) in on.iter().filter_map(|node| nodes.host(*node)).zip(0..) {
                     let send = |object| Change::Send(host, object);
                     let sends = objects.iter().cloned().map(send);
@@ -337,11 +348,20 @@ fn with_sessions(
     plan
 }
 
-fn refuse_layers(purpose: Purpose, roles: &[Role], mistakes: &Mistakes<'_>) {
+/// What the laboratory cannot do.
+fn refuse_simulated(purpose: Purpose, roles: &[Role], mistakes: &Mistakes<'_>) {
+    if purpose != Purpose::Laboratory {
+        return;
+    }
     for role in roles {
-        if let (Purpose::Laboratory, Role::Layered(_, at)) = (purpose, role) {
-            let why = "runs in the simulator only. Leave it out for the laboratory";
-            mistakes.note(*at, format!("flow.kind (layered): {why}"));
+        let why = "runs in the simulator only. Leave it out for the laboratory";
+        match role {
+            Role::Layered(_, at) => mistakes.note(*at, format!("flow.kind (layered): {why}")),
+            Role::Send { to, described, .. } if !to.is_empty() => {
+                let why = "is for the simulator only. Write a [[program]] with --unicast";
+                mistakes.note(*described, format!("flow.to: {why}"));
+            }
+            _ => {}
         }
     }
 }

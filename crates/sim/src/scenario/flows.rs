@@ -26,6 +26,10 @@ const ENDLESS: u64 = 1 << 36;
 pub(super) enum Role {
     Send {
         nodes: Vec<usize>,
+        /// The one receiver of each, when sessions are unicast; else empty.
+        to: Vec<usize>,
+        /// Where the file describes it.
+        described: usize,
         sender: Box<SenderConfig>,
         objects: Vec<Object>,
         at: Duration,
@@ -148,8 +152,18 @@ fn send(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
     let objects = (0..count).map(|_| Object::data(size.unwrap_or(0))).collect();
     let at = fields.read("at", units::time).unwrap_or_default();
     let stagger = fields.read("stagger", units::time).unwrap_or_default();
+    let to = if fields.has("to") { nodes.of(fields, "to", "\"name\"") } else { Vec::new() };
     let nodes = nodes.of(fields, "node", "\"name\"");
-    Some(Role::Send { nodes, sender: Box::new(sender), objects, at, stagger })
+    if fields.has("to") && to.len() != nodes.len() {
+        let text = format!(
+            "flow.to ({} nodes): must be as many as flow.node ({}). Name one receiver for each",
+            to.len(),
+            nodes.len()
+        );
+        fields.mistakes.note(fields.at, text);
+    }
+    let (sender, described) = (Box::new(sender), fields.at);
+    Some(Role::Send { nodes, to, described, sender, objects, at, stagger })
 }
 
 fn receive(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
