@@ -26,6 +26,9 @@ pub(super) struct RateArgs {
     /// Names of networks, with commas [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     cells: Vec<String>,
+    /// Send files of so many bytes instead of those that the networks have
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=100_000_000_000))]
+    size: Option<u64>,
     /// How often each is measured
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: u32,
@@ -67,12 +70,15 @@ pub(super) fn run(args: &RateArgs) -> Exit {
 impl RateArgs {
     fn bench(&self) -> Result<RateBench, Failure> {
         let memory = Path::new(MEMORY).is_dir().then(|| PathBuf::from(MEMORY));
-        let cells = match self.quick {
+        let mut cells = match self.quick {
             true => RateCell::quick(),
             false => {
                 RateCell::chosen(&self.cells).map_err(|text| Failure::usage("bench.cell", text))?
             }
         };
+        if let Some(size) = self.size {
+            cells.iter_mut().for_each(|cell| cell.size = size);
+        }
         Ok(RateBench {
             cells,
             repetitions: if self.quick { 1 } else { self.repetitions },

@@ -20,12 +20,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where nothing limits a link, a sender that is not given up has at least this, bit/s to one receiver.
-const SLOWEST: u64 = 200_000_000;
-/// So many times what a link takes to bring the file to one receiver after another.
-const PATIENCE: f64 = 4.0;
+/// So many times what a fast sender takes, and so many for each receiver, since TCP sends to each on
+/// its own.
+const PATIENCE: f64 = 10.0;
+const PATIENCE_EACH: f64 = 4.0;
 /// Beside that, for gathering receivers and for the end.
-const BESIDE: Duration = Duration::from_secs(30);
+const BESIDE: Duration = Duration::from_secs(20);
 
 /// In the last line of `fanfare send --json` (docs/json-events.md).
 const RESULT: &str = "\"event\":\"result\"";
@@ -136,7 +136,7 @@ impl Range<'_> {
         Ok(Task {
             source,
             receivers: self.star.receivers().iter().map(Host::address).collect(),
-            capacity: self.of.rate_bps.unwrap_or(SLOWEST),
+            capacity: fastest(self.of),
             round_trip: Duration::ZERO,
             limit: longest(self.of),
             parity: None,
@@ -154,6 +154,9 @@ impl Range<'_> {
         let mut why = delivery.wait(&mut program)?;
         if why.is_empty() {
             why = delivery.wait_for_sender(&mut program)?;
+        }
+        if !why.is_empty() {
+            why += &so_far(&program.last_line(), self.of.size as f64).unwrap_or_default();
         }
         let result = program.line_with(RESULT).unwrap_or_default();
         delivery.end(&mut program);
@@ -176,11 +179,23 @@ fn wire_bytes(result: &str) -> Option<f64> {
     result["wire_bytes"].as_f64()
 }
 
+/// How much of the file a sender has sent that was given up, for people.
+fn so_far(progress: &str, size: f64) -> Option<String> {
+    let progress: serde_json::Value = serde_json::from_str(progress).ok()?;
+    let sent = progress["sent_bytes"].as_f64()?;
+    Some(format!(", {:.0} % was sent once", sent / size * 100.0))
+}
+
+/// The link's rate, or the highest that is told, bit/s.
+fn fastest(cell: &RateCell) -> u64 {
+    cell.rate_bps.or(cell.told.last().copied()).unwrap_or(1)
+}
+
 /// After so long a transfer is given up.
 fn longest(cell: &RateCell) -> Duration {
-    let rate = cell.rate_bps.unwrap_or(SLOWEST);
-    let bits = (cell.size * 8 * cell.receivers as u64) as f64;
-    Duration::from_secs_f64(bits / rate as f64 * PATIENCE) + BESIDE
+    let fast = (cell.size * 8) as f64 / fastest(cell) as f64;
+    let patience = PATIENCE.max(PATIENCE_EACH * cell.receivers as f64);
+    Duration::from_secs_f64(fast * patience) + BESIDE
 }
 
 /// Where the file of a cell is.
@@ -201,8 +216,15 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_link_has_time_for_one_receiver_after_another() {
+    fn a_sender_is_given_up_long_after_one_receiver_after_another_had_the_file() {
         let cell = RateCell::chosen(&["56k-3".to_owned()]).unwrap()[0];
-        assert_eq!(longest(&cell), Duration::from_secs(60 + 30));
+        assert_eq!(longest(&cell), Duration::from_secs(5 * 12 + 20));
+    }
+
+    #[test]
+    fn a_sender_that_was_given_up_tells_how_far_it_came() {
+        let line = r#"{"event":"progress","sent_bytes":250,"total_bytes":1000}"#;
+        assert_eq!(so_far(line, 1000.0).as_deref(), Some(", 25 % was sent once"));
+        assert_eq!(so_far("killed", 1000.0), None);
     }
 }
