@@ -1,6 +1,7 @@
 //! `fanfare bench`: how fast this machine is.
 
 mod packets;
+mod rate;
 mod streams;
 
 use std::path::{Path, PathBuf};
@@ -34,6 +35,7 @@ pub(crate) struct BenchArgs {
 enum What {
     Throughput(ThroughputArgs),
     Packets(packets::PacketsArgs),
+    Rate(rate::RateArgs),
 }
 
 /// Measure how fast a file comes to all receivers, beside what the kernel moves without a protocol
@@ -92,6 +94,7 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
     match &args.what {
         What::Throughput(args) => throughput(args),
         What::Packets(args) => packets::run(args),
+        What::Rate(args) => rate::run(args),
     }
 }
 

@@ -8,8 +8,10 @@
 //! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all;
 //!   `beginning`: when its data began to flow; `work`: what a byte costs any receiver;
 //!   `streams`: several streams of one process
+//! - `rate`: the rate that `fanfare send` finds by itself, beside told rates and TCP
 
 mod beginning;
+mod rate;
 mod raw;
 mod star;
 mod streams;
@@ -25,6 +27,7 @@ use crate::{
     stop::Stop,
     trials,
 };
+pub use rate::{RATE_CELLS, RateBench, RateCell, RateRow, RateSender, RateShot, Spread};
 use serde::Serialize;
 use star::Star;
 use std::path::PathBuf;

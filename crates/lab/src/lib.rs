@@ -68,7 +68,10 @@ mod transfers;
 mod trials;
 mod wait;
 
-pub use bench::{Bench, Speed, Together, Told, Transfer};
+pub use bench::{
+    Bench, RATE_CELLS, RateBench, RateCell, RateRow, RateSender, RateShot, Speed, Spread, Together,
+    Told, Transfer,
+};
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};
 pub use control::{HostStatus, RunningLab, Status};

@@ -23,7 +23,8 @@ mod workshop;
 
 use crate::{error::LabError, host::Host, name};
 pub(crate) use fanfare::{
-    parity as fanfare_parity, rate as fanfare_rate, version as fanfare_version,
+    GROUP as FANFARE_GROUP, parity as fanfare_parity, rate as fanfare_rate,
+    version as fanfare_version,
 };
 use std::{
     fmt,

@@ -18,9 +18,7 @@ use std::{
 use fanfare_proto::{Destination, Ecn, RecvMeta, Time, Transmit, rng::Rng};
 use fanfare_udp::{Endpoint, Ready, Via};
 
-use crate::{
-    clock::Clock, moderation::Moderation, outbox::Outbox, reading::Reading, waker::Waker,
-};
+use crate::{clock::Clock, moderation::Moderation, outbox::Outbox, reading::Reading, waker::Waker};
 
 /// Batches sent before looking at what arrived.
 const BATCHES_PER_TURN: usize = 16;

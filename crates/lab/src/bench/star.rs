@@ -1,7 +1,12 @@
 //! A bridge, and a host for the sender and for each receiver: the kernel's own switch, by which
 //! super-packets travel whole.
 
-use crate::{error::LabError, host::Host, namespace::Namespace};
+use crate::{
+    error::LabError,
+    host::{Host, INTERFACE},
+    namespace::Namespace,
+    tool,
+};
 use std::fs;
 
 /// Packet filters that look at what a bridge carries (br_netfilter); per network namespace.
@@ -41,6 +46,15 @@ impl Star {
         let make = |number| Host::plug(&stem, number, receivers + 1, &hub, mtu);
         let hosts = (0..=receivers).map(make).collect::<Result<_, _>>()?;
         Ok(Self { hosts, hub })
+    }
+    /// Lets the sender's cable carry no more than `rate` bit/s of Ethernet frames. At most `queue` bytes
+    /// wait before it; `burst` bytes may go at once.
+    pub(super) fn limit_sender(&self, rate: u64, burst: u64, queue: u64) -> Result<(), LabError> {
+        let inside = self.sender().namespace();
+        let (rate, burst, queue) = (format!("{rate}bit"), format!("{burst}b"), format!("{queue}b"));
+        let at = ["-n", inside, "qdisc", "add", "dev", INTERFACE, "root"];
+        let how = ["tbf", "rate", &rate, "burst", &burst, "limit", &queue];
+        tool::tc(&[&at[..], &how[..]].concat())
     }
     pub(super) fn sender(&self) -> &Host {
         &self.hosts[0]

@@ -183,6 +183,26 @@ impl<'a> Delivery<'a> {
         }
     }
 
+    /// Until the sender's program has ended, too. Says why it failed.
+    pub(crate) fn wait_for_sender(&self, sender: &mut Program) -> Result<String, LabError> {
+        let began = Instant::now();
+        loop {
+            notice(self.order.system, sender)?;
+            match sender.code().filter(|_| sender.has_closed()) {
+                Some(0) => return Ok(String::new()),
+                Some(_) => return Ok(format!("its sender failed: {}", sender.last_line())),
+                None => self.check_stop()?,
+            }
+            if began.elapsed() > self.order.task.limit {
+                return Ok(format!(
+                    "its sender did not end within {} s",
+                    self.order.task.limit.as_secs()
+                ));
+            }
+            self.sleep(&[&*sender], LOOK);
+        }
+    }
+
     /// Until one of them says something or ends, or it is to stop; at most for so long.
     fn sleep(&self, programs: &[&Program], longest: Duration) {
         let mut waited = vec![self.bell.as_fd(), self.order.stop.as_fd()];

@@ -11,7 +11,8 @@ use std::{
     process::Command,
 };
 
-const GROUP: &str = "239.255.42.1:6003";
+/// Where all of these programs meet.
+pub(crate) const GROUP: &str = "239.255.42.1:6003";
 /// NORM_DATA before its segment (RFC 5740 4.2.1); few carry EXT_FTI, 12 bytes more. `--rate` counts
 /// them; it does not count IP and UDP.
 const DATA_HEADER: u64 = 20;

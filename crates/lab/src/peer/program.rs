@@ -71,6 +71,11 @@ impl Program {
             Sign::Ending => said.closed.filter(|_| self.code == Some(0)),
         }
     }
+    /// The first line that has this in it.
+    pub(crate) fn line_with(&self, part: &str) -> Option<String> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.lines.iter().find(|(_, line)| line.contains(part)).map(|(_, line)| line.clone())
+    }
     /// Whether its last output has been closed: it has ended, or is about to.
     pub(crate) fn has_closed(&self) -> bool {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).closed.is_some()
@@ -188,6 +193,7 @@ mod tests {
         until(&mut good, &bell, |program| program.saw(Sign::Ending).is_some());
         assert!(good.saw(Sign::Line("one")).is_some() && good.saw(Sign::Line("ready")).is_some());
         assert!(good.saw(Sign::Line("three")).is_none());
+        assert_eq!(good.line_with("read").as_deref(), Some("ready"));
         let mut bad = shell("echo why >&2; exit 7", &bell);
         until(&mut bad, &bell, |program| program.code() == Some(7));
         assert_eq!(bad.saw(Sign::Ending), None);

@@ -128,7 +128,7 @@ fn a_paused_sender_does_not_spin_and_resumes() {
 #[test]
 fn a_rate_that_its_cap_holds_down_says_so_and_not_that_a_receiver_does() {
     let cap = Bitrate::mbps(1000);
-    let auto = SenderConfig { congestion: CongestionControl::Auto, rate: cap, ..config() };
+    let auto = SenderConfig { congestion: crate::CongestionControl::Auto, rate: cap, ..config() };
     let mut hand = Hand::new(auto);
     assert_ne!(hand.sender.reason(), Reason::Set);
     let now = hand.sender.rate();
