@@ -124,9 +124,12 @@ impl Feedback {
         let confirmed = self.rtt.is_some() || !cc.flags.has(CcFlags::RTT);
         let others = cc.rate.to_bytes_per_second();
         let ours = self.rate(m, timing).0;
-        // Who has measured nothing yet says nothing to those who have.
-        let tells = others > 0.0 || ours <= 0.0;
-        if !cc.flags.has(CcFlags::CLR) && confirmed && tells && ours >= 0.9 * others {
+        let limits_less = match self.mode {
+            // Who has measured nothing yet says nothing to those who have.
+            Mode::Path => (others > 0.0 || ours <= 0.0) && ours >= 0.9 * others,
+            Mode::Norm | Mode::Ecn | Mode::LossTolerant => ours > 0.9 * others,
+        };
+        if !cc.flags.has(CcFlags::CLR) && confirmed && limits_less {
             self.due = None;
             self.holdoff = now + timing.grtt * timing.backoff.max(4);
         }
