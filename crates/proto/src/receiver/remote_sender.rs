@@ -29,7 +29,7 @@ use crate::{
     datagram::{Ecn, RecvMeta},
     event::Event,
     rng::Rng,
-    time::Time,
+    time::{Duration, Time},
     timer::Timer,
 };
 use alloc::vec::Vec;
@@ -182,6 +182,14 @@ impl RemoteSender {
             self.path.on_message(now.before(meta.waited), bytes, lost, marked, rtt);
         }
         if self.loss.events() > events {
+            self.feedback.on_news(now);
+        }
+    }
+
+    /// This machine is so far behind with its reading: the sender should know at once when that grows.
+    pub(super) fn on_behind(&mut self, now: Time, behind: Duration) {
+        self.path.on_behind(behind);
+        if self.path.take_jump() {
             self.feedback.on_news(now);
         }
     }

@@ -8,7 +8,6 @@ use crate::{
     congestion::Mode,
     context::Context,
     datagram::{Ecn, RecvMeta},
-    time::{Duration, Time},
 };
 use fanfare_wire::{Data, EncodingSymbolId, FecPayloadId, Row, Sequence};
 
@@ -65,14 +64,6 @@ impl RemoteSender {
         ctx.stats.lost += lost;
         self.measure_path(ctx, meta, (head, bytes), (count, lost));
         if self.loss.events() > events {
-            self.feedback.on_news(now);
-        }
-    }
-
-    /// This machine has been so long behind with its reading.
-    pub(super) fn on_behind(&mut self, now: Time, behind: Duration) {
-        self.path.on_behind(behind);
-        if self.path.take_jump() {
             self.feedback.on_news(now);
         }
     }

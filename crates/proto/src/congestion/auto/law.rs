@@ -26,6 +26,15 @@ pub(crate) const NOISE: f64 = 1e-3;
 /// From this round trip on nothing is added: there a queue is long against the noise.
 const LONG: f64 = 20e-3;
 
+/// How much of the excess delay one round trip takes away. A report is one and a half round trips
+/// old when it counts: with a gain of 0.3 the loop comes to rest without swinging.
+const GAIN: f64 = 0.3;
+/// What a round trip does to a share that is not fair, as the mean delay of late tells: on long
+/// paths the wanted delays of unequal flows differ by too little for [`GAIN`] alone.
+const SHARE_GAIN: f64 = 0.04;
+/// One report lowers the rate to no less than this share of what arrives.
+const LEAST: f64 = 0.5;
+
 /// The round trip to reckon with.
 pub(crate) fn reckoned(rtt: Duration) -> Duration {
     rtt.max(REACTION)
@@ -35,15 +44,6 @@ pub(crate) fn reckoned(rtt: Duration) -> Duration {
 pub(crate) fn is_short(rtt: f64) -> bool {
     rtt < LONG
 }
-
-/// How much of the excess delay one round trip takes away. A report is one and a half round trips
-/// old when it counts: with a gain of 0.3 the loop comes to rest without swinging.
-const GAIN: f64 = 0.3;
-/// What a round trip does to a share that is not fair, as the mean delay of late tells: on long
-/// paths the wanted delays of unequal flows differ by too little for [`GAIN`] alone.
-const SHARE_GAIN: f64 = 0.04;
-/// One report lowers the rate to no less than this share of what arrives.
-const LEAST: f64 = 0.5;
 
 /// The queueing delay in seconds at which a flow of `rate` messages a second rests.
 pub(crate) fn wanted_delay(rate: f64, rtt: f64) -> f64 {
