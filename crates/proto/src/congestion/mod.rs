@@ -223,6 +223,12 @@ pub trait RateController: core::fmt::Debug + Send {
     fn on_left(&mut self, now: Time, node: NodeId) {
         let _ = (now, node);
     }
+    /// A receiver's system has dropped messages, as its socket's buffer was full. True when the
+    /// controller slows down for that by itself.
+    fn on_overrun(&mut self, now: Time, node: NodeId) -> bool {
+        let _ = (now, node);
+        false
+    }
     /// The application set a rate (a cap for controllers that have their own mind).
     fn on_rate_set(&mut self, now: Time, rate: Bitrate);
     /// The time that [`Self::next_timeout`] named has come.

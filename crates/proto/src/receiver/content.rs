@@ -78,7 +78,7 @@ impl RemoteSender {
         if let Some(time) = data.extensions.time() {
             self.path.on_stamp(ctx.now.before(waited), time);
             if self.path.take_jump() {
-                self.feedback.on_news(ctx.now);
+                self.feedback.on_news(ctx.now, self.path.pause());
             }
         }
         let placed = self.place_data(ctx, local, Word::Own, (data, None));

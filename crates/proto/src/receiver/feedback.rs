@@ -55,6 +55,8 @@ pub(crate) struct Feedback {
     limiting: bool,
     due: Option<Time>,
     holdoff: Time,
+    /// When it reported last.
+    reported: Time,
 }
 
 impl Feedback {
@@ -69,6 +71,7 @@ impl Feedback {
             limiting: false,
             due: None,
             holdoff: Time::ZERO,
+            reported: Time::ZERO,
         }
     }
 
@@ -138,14 +141,17 @@ impl Feedback {
     /// A NACK carried EXT_CC: that answers the probe.
     pub(crate) fn on_nack_sent(&mut self, now: Time, timing: &Timing) {
         if self.wanted && self.due.take().is_some() {
+            self.reported = now;
             self.holdoff = now + timing.grtt * timing.backoff;
         }
     }
 
-    /// A new loss event, or a queue that jumps: the limiting receiver says so at once.
-    pub(crate) fn on_news(&mut self, now: Time) {
+    /// A new loss event, or a queue that jumps: the limiting receiver says so at once, or when `pause`
+    /// has passed since its last report.
+    pub(crate) fn on_news(&mut self, now: Time, pause: Duration) {
         if self.limiting && self.wanted {
-            self.due = Some(now);
+            let at = if pause.is_zero() { now } else { now.max(self.reported + pause) };
+            self.due = Some(self.due.map_or(at, |due| due.min(at)));
         }
     }
 
@@ -155,6 +161,7 @@ impl Feedback {
         if due {
             self.due = None;
             self.holdoff = now + timing.grtt * timing.backoff;
+            self.reported = now;
         }
         due
     }

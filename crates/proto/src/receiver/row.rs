@@ -64,7 +64,7 @@ impl RemoteSender {
         ctx.stats.lost += lost;
         self.measure_path(ctx, meta, (head, bytes), (count, lost));
         if self.loss.events() > events {
-            self.feedback.on_news(now);
+            self.feedback.on_news(now, self.path.pause());
         }
     }
 
@@ -76,14 +76,14 @@ impl RemoteSender {
         (count, mut lost): (u16, u64),
     ) {
         let (arrived, marked) = (ctx.now.before(meta.waited), meta.ecn == Some(Ecn::Ce));
-        let rtt = self.feedback.path_rtt(&self.timing);
+        let times = self.path_times();
         let (stamp, counts) = (head.extensions.time(), self.feedback.mode() == Mode::Path);
         if !counts && stamp.is_none() {
             return;
         }
         for _ in 0..count {
             if counts {
-                self.path.on_message(arrived, bytes, core::mem::take(&mut lost), marked, rtt);
+                self.path.on_message(arrived, bytes, core::mem::take(&mut lost), marked, times);
             }
             // Stamps count before the sender has said that it wants to know of the path.
             if let Some(time) = stamp {
@@ -91,7 +91,7 @@ impl RemoteSender {
             }
         }
         if self.path.take_jump() {
-            self.feedback.on_news(ctx.now);
+            self.feedback.on_news(ctx.now, self.path.pause());
         }
     }
 }

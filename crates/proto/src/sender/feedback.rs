@@ -270,6 +270,7 @@ impl Sender {
         self.receivers.on_count(self.now, node, arrived, sent);
         if let Some(overruns) = rest.first_chunk()
             && self.receivers.on_overruns(node, u32::from_be_bytes(*overruns))
+            && !self.controller.on_overrun(self.now, node)
         {
             self.brake.on_overrun(self.now, node);
         }

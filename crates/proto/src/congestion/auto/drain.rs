@@ -148,6 +148,7 @@ mod tests {
             marked: 0.0,
             base,
             bottleneck: None,
+            delivered: None,
         }
     }
 

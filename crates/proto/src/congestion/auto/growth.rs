@@ -109,6 +109,7 @@ mod tests {
             marked: 0.0,
             base: 0,
             bottleneck,
+            delivered: None,
         }
     }
 

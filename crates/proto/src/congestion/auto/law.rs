@@ -24,7 +24,7 @@ pub(crate) const REACTION: Duration = Duration::from_millis(10);
 /// measured is noise of interrupts, timers and batches (Swift, TIMELY and CoDel have such floors).
 pub(crate) const NOISE: f64 = 1e-3;
 /// From this round trip on nothing is added: there a queue is long against the noise.
-const LONG: f64 = 20e-3;
+const LONG: Duration = Duration::from_millis(20);
 
 /// How much of the excess delay one round trip takes away. A report is one and a half round trips
 /// old when it counts: with a gain of 0.3 the loop comes to rest without swinging.
@@ -33,15 +33,25 @@ const GAIN: f64 = 0.3;
 /// paths the wanted delays of unequal flows differ by too little for [`GAIN`] alone.
 const SHARE_GAIN: f64 = 0.04;
 /// One report lowers the rate to no less than this share of what arrives.
-const LEAST: f64 = 0.5;
+pub(super) const LEAST: f64 = 0.5;
 
-/// The round trip to reckon with.
-pub(crate) fn reckoned(rtt: Duration) -> Duration {
-    rtt.max(REACTION)
+/// And with no less than so many messages, each as long as a slow link takes for it: fewer say too
+/// little, and one of them is a queue of the whole round trip.
+const MESSAGES: u32 = 8;
+/// A message of 1400 bytes at 45 kbit/s. The rate may be as low as it is for want of anything to send.
+const MESSAGE_MAX: Duration = Duration::from_millis(250);
+
+/// The round trip to reckon with. It is `rtt` now and was `least` at least; a message takes `message`
+/// at the present rate.
+pub(crate) fn reckoned(rtt: Duration, least: Duration, message: Duration) -> Duration {
+    if !is_short(least) {
+        return rtt;
+    }
+    REACTION.max(least).max(message.min(MESSAGE_MAX) * MESSAGES)
 }
 
-/// Whether a path of this round trip, as [`reckoned`], is one whose noise is longer than its delays.
-pub(crate) fn is_short(rtt: f64) -> bool {
+/// Whether a path of this round trip, without a queue, is one whose noise is longer than its delays.
+pub(crate) fn is_short(rtt: Duration) -> bool {
     rtt < LONG
 }
 
@@ -54,7 +64,8 @@ pub(crate) fn wanted_delay(rate: f64, rtt: f64) -> f64 {
 
 /// What [`NOISE`] adds to the wanted delay on a path of this round trip, seconds.
 pub(super) fn allowance(rtt: f64) -> f64 {
-    NOISE * ((LONG - rtt) / (LONG - REACTION.as_secs_f64())).clamp(0.0, 1.0)
+    let (long, short) = (LONG.as_secs_f64(), REACTION.as_secs_f64());
+    NOISE * ((long - rtt) / (long - short)).clamp(0.0, 1.0)
 }
 
 /// By which factor the rate should change when messages queue for `queue` seconds, and did for
@@ -77,7 +88,8 @@ mod tests {
 
     #[test]
     fn on_a_short_path_a_millisecond_of_noise_is_no_queue_and_on_a_long_one_it_is() {
-        let short = reckoned(Duration::from_micros(200)).as_secs_f64();
+        let near = Duration::from_micros(200);
+        let short = reckoned(near, near, Duration::ZERO).as_secs_f64();
         assert!(wanted_delay(85_000.0, short) > 1e-3 && change(1e-3, 1e-3, 1.07e-3, short) > 1.0);
         assert_eq!(allowance(0.02), 0.0);
         assert!(wanted_delay(85_000.0, 0.02) < 0.1e-3);

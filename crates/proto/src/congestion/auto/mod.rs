@@ -7,9 +7,12 @@
 //!   delay; `random_loss`: which loss is congestion.
 //! - `model`: a path in packets, for tests.
 
+mod capacity;
 mod drain;
+mod flight;
 mod growth;
 pub(crate) mod law;
+pub(crate) mod nearness;
 mod probes;
 mod random_loss;
 mod view;
@@ -29,18 +32,21 @@ use crate::{
     time::{Duration, Time},
 };
 use alloc::vec::Vec;
+use capacity::Capacity;
 use drain::Drain;
-use fanfare_wire::{NodeId, ext::CcFlags};
+use fanfare_wire::{
+    NodeId,
+    ext::{CcFlags, ExtPath},
+};
+use flight::Flight;
 use growth::Growth;
+use nearness::Nearness;
 use probes::{Past, Probes};
 use random_loss::RandomLoss;
 use view::View;
 
 /// RFC 6928's initial window, in the first round trip.
 const FIRST_MESSAGES: f64 = 10.0;
-/// So many of them may go at the pace of a short round trip before anything is heard of them: the link
-/// may be a slow one.
-const FIRST_FLIGHT: u32 = 20;
 /// On a short path loss together with a queue of this part of the noise tells how much the queue holds.
 const ROOM_MIN: f64 = 0.25;
 /// What of that room is wanted at most.
@@ -106,6 +112,23 @@ const SILENT_PROBES: u32 = 10;
 const SILENT_RTTS: u32 = 10;
 const SILENT_SLOWER: f64 = 0.7;
 
+/// On a short path the rate is at most this above what arrived of late: reports are late there, and a
+/// rate that is tried without bounds fills a queue before the first of them comes.
+const BEYOND: f64 = 1.1;
+/// Where there is no queue it goes back at once by this part of the way to what arrived of late: what
+/// made it fall has gone.
+const BACK: f64 = 0.5;
+/// A queue that is so much longer than it should be explains what is lost.
+const OVERFULL: f64 = 2.0;
+/// A path is full where so much is lost, and no more arrives than this part of what was sent.
+const FULL_LOST: f64 = 0.05;
+const FULL: f64 = 0.9;
+/// What a receiver's overrun leaves of what was read.
+const KEPT_AT_OVERRUN: f64 = 0.8;
+/// An overrun shows at once, and what is sent less is felt when the buffer has drained: 4 MiB at
+/// 300 Mbit/s.
+const OVERRUN_FELT: Duration = Duration::from_millis(100);
+
 /// The controller.
 #[derive(Debug)]
 pub struct Auto {
@@ -115,17 +138,22 @@ pub struct Auto {
     /// Bytes a second, but for a drain.
     rate: f64,
     starting: bool,
-    /// Full messages that may go yet at the pace of a short round trip, once that is known.
-    flight: Option<u32>,
+    flight: Option<Flight>,
     /// How long messages queued when too many were lost on a short path, seconds: the queue holds no
     /// more than that.
     room: f64,
+    capacity: Capacity,
     candidates: Candidates,
     limiting: Option<NodeId>,
+    /// The least round trip of late of the one that limits.
+    nearness: Nearness,
+    nearest: Duration,
     probes: Probes,
     growth: Growth,
     drain: Drain,
     random: RandomLoss,
+    /// When it was last lowered for a receiver's overrun.
+    overrun: Time,
     /// When the rate was last lowered to see whether loss ends.
     lowered: Time,
     /// Queueing delay as seen last, and its mean of late, seconds.
@@ -134,6 +162,9 @@ pub struct Auto {
     /// Bytes a second that passed when the path was seen last.
     passed: f64,
     grtt: Duration,
+    /// When the limiting receiver reported last, and how long after the report before.
+    reported: Time,
+    elapsed: Duration,
     reason: Reason,
 }
 
@@ -164,17 +195,23 @@ impl Auto {
             starting: true,
             flight: None,
             room: f64::INFINITY,
+            capacity: Capacity::default(),
             candidates: Candidates::default(),
             limiting: None,
+            nearness: Nearness::default(),
+            nearest: limits.rtt,
             probes: Probes::new(now),
             growth: Growth::default(),
             drain: Drain::new(now),
             random: RandomLoss::default(),
+            overrun: Time::ZERO,
             lowered: now,
             standing: 0.0,
             mean: 0.0,
             passed: 0.0,
             grtt: limits.rtt,
+            reported: now,
+            elapsed: Duration::ZERO,
             reason: Reason::NoFeedback,
             limits,
         };
@@ -190,17 +227,27 @@ impl Auto {
     /// Nothing is known of the path yet but its round trip: who is near is sent the first messages in
     /// that time.
     fn begin_near(&mut self, now: Time, rtt: Duration) {
-        let near = law::reckoned(rtt);
-        if self.starting && self.flight.is_none() && law::is_short(near.as_secs_f64()) {
-            self.flight = Some(FIRST_FLIGHT);
+        let near = law::reckoned(rtt, rtt, Duration::ZERO);
+        if self.starting && self.flight.is_none() && law::is_short(rtt) {
+            self.flight = Some(Flight::new());
             self.set(now, self.first_rate(near).max(self.rate));
+        }
+    }
+
+    /// As long as nothing is heard of the first flight the link may be a slow one: it has not more than
+    /// the flight in its queue, if only as much again is sent in each doubling of the time since then.
+    fn wait_for_flight(&mut self, now: Time) {
+        if let Some(since) = self.flight.as_ref().and_then(|flight| flight.unanswered(now)) {
+            let since = since.max(self.limits.rtt).as_secs_f64();
+            self.set(now, FIRST_MESSAGES * self.size / since);
         }
     }
 
     fn set(&mut self, now: Time, rate: f64) {
         self.probes.on_rate(now, self.rate());
-        let rtt = self.candidates.first().map_or(self.limits.rtt, |clr| law::reckoned(clr.rtt));
-        let rate = rate.max(LEAST_MESSAGES * self.size / rtt.as_secs_f64().max(1e-6));
+        let rtt = self.candidates.first().map_or(self.limits.rtt, |clr| clr.rtt);
+        let least = LEAST_MESSAGES * self.size / rtt.as_secs_f64().max(1e-6);
+        let rate = if self.is_near() { rate } else { rate.max(least) };
         self.rate = self.limits.clamp(Bitrate::from_bytes_per_second(rate)).as_bytes_per_second();
     }
 
@@ -213,14 +260,39 @@ impl Auto {
     /// Too much was lost while messages queued: the queue may hold no more. On a short path the noise is
     /// allowed for with a time that a small buffer does not have.
     fn learn_room(&mut self, view: &View) {
-        if law::is_short(view.rtt) && view.queue > ROOM_MIN * law::NOISE {
+        if view.delivered.is_some() && view.queue > ROOM_MIN * law::NOISE {
             self.room = self.room.min(view.queue);
         }
     }
 
     /// The limiting receiver reported.
     fn steer(&mut self, now: Time, node: NodeId, sequence: u16, view: View) {
-        let Some(seen) = self.see(sequence, view) else { return };
+        let Some(seen) = self.see(now, sequence, view) else { return };
+        {
+            extern crate std;
+            if std::env::var("TRACE").is_ok() {
+                std::println!(
+                    "S {:.4} starting {} past {:.2} used {:.2} dlv {:.2} st {:.2} q {:.2} pace {:.2} lost {:.2} want {:.2} base {:.2} cap {:.2} drained {} -> rate {:.2}",
+                    now.as_nanos() as f64 / 1e9,
+                    self.starting,
+                    seen.past.rate * 8e-6,
+                    seen.past.used,
+                    view.delivered.unwrap_or(0.0) * 8e-6,
+                    view.standing * 1e3,
+                    view.queue * 1e3,
+                    view.pace,
+                    view.lost,
+                    seen.wanted * 1e3,
+                    seen.base * 8e-6,
+                    self.capacity.rate() * 8e-6,
+                    seen.drained,
+                    self.rate * 8e-6
+                );
+            }
+        }
+        if let Some(delivered) = view.delivered {
+            self.capacity.on_delivered(now, delivered, seen.used, view.rtt());
+        }
         let surprised = self.count_loss(now, &seen);
         if self.starting {
             return self.start(now, &seen, surprised);
@@ -235,6 +307,10 @@ impl Auto {
         if self.is_empty(now, &seen, wider) {
             let grown = self.growth.on_empty(now, seen.base, self.size, &view);
             rate = rate.max(grown);
+            if view.delivered.is_some() {
+                // What went here a moment ago is free again, or a part of it.
+                rate = rate.max(seen.base + BACK * (self.capacity.rate() - seen.base));
+            }
             if self.pairs() {
                 rate = growth::capped(rate, seen.base, &view);
             }
@@ -244,32 +320,77 @@ impl Auto {
         if surprised {
             rate *= self.lowered_to();
         }
+        if let Some(delivered) = view.delivered {
+            rate = rate.min(self.capacity.rate() * BEYOND);
+            if !seen.used {
+                rate = rate.min(self.rate);
+            }
+            if view.standing > seen.wanted {
+                rate = rate.max(delivered * law::LEAST);
+            }
+        }
         rate *= 1.0 - MARKED * view.marked;
         if seen.drained && !wider || self.random.is_trying() {
             rate = rate.min(self.rate);
         }
         self.reason = reason(node, &seen, surprised);
+        #[cfg(test)]
+        {
+            extern crate std;
+            if std::env::var("TRACE").is_ok() {
+                std::println!(
+                    "T {:.4} past {:.2} used {:.2} dlv {:.2} st {:.2} q {:.2} pace {:.2} lost {:.2} want {:.2} base {:.2} cap {:.2} drained {} surp {} -> {:.2}",
+                    now.as_nanos() as f64 / 1e9,
+                    seen.past.rate * 8e-6,
+                    seen.past.used,
+                    view.delivered.unwrap_or(0.0) * 8e-6,
+                    view.standing * 1e3,
+                    view.queue * 1e3,
+                    view.pace,
+                    view.lost,
+                    seen.wanted * 1e3,
+                    seen.base * 8e-6,
+                    self.capacity.rate() * 8e-6,
+                    seen.drained,
+                    surprised,
+                    rate * 8e-6
+                );
+            }
+        }
         self.set(now, rate);
         self.look_after_drain(now, &seen, wider);
     }
 
     /// What a report means, when it is known what it is about.
-    fn see(&mut self, sequence: u16, view: View) -> Option<Seen> {
+    fn see(&mut self, now: Time, sequence: u16, view: View) -> Option<Seen> {
         let rtt = view.rtt();
+        (self.elapsed, self.reported) = (now.since(self.reported), now);
         let past = self.probes.find(sequence, rtt)?;
+        if let Some(flight) = &mut self.flight {
+            flight.on_report(past.until);
+        }
         let wanted = self.wanted(past.rate, view.rtt);
         let pace_max = if view.standing > wanted { PACE_MAX } else { 1.0 };
         let kept = 1.0 - self.random.beyond().min(LOST_MAX);
         (self.standing, self.passed) = (view.standing, past.rate * view.pace.min(pace_max) * kept);
         let drained = self.drain.concerns(past.until, self.interval(), rtt);
         let used = past.used >= USED;
+        if let Some(delivered) = view.delivered.filter(|_| used && view.standing > wanted) {
+            // While messages queue, what arrives is what the link gives.
+            let arrives = delivered / (1.0 - view.lost.min(self.random.share()));
+            self.passed = self.passed.min(arrives);
+        }
         let base = if used && !drained { self.passed } else { self.rate * kept };
         Some(Seen { view, past, wanted, drained, used, base, kept })
     }
 
     /// True when there is more loss than is known to be random.
     fn count_loss(&mut self, now: Time, seen: &Seen) -> bool {
-        let news = (self.interval().as_secs_f64() / seen.view.rtt).min(1.0);
+        // The queue is too long, and known to be: what it drops is no news.
+        if self.is_near() && seen.view.standing > OVERFULL * seen.wanted {
+            return false;
+        }
+        let news = self.news(&seen.view);
         let messages = (seen.past.rate * seen.view.rtt / self.size).max(4.0) * news;
         let lowered = seen.past.until > self.lowered + seen.view.rtt() * 2;
         let surprised = self.random.on_report(messages, seen.view.lost, lowered);
@@ -278,6 +399,14 @@ impl Auto {
             self.learn_room(&seen.view);
         }
         surprised
+    }
+
+    /// Which part of the round trip that a report covers is news. On a short path there are many more
+    /// reports than probes where much is lost.
+    fn news(&self, view: &View) -> f64 {
+        let interval = self.interval();
+        let since = if self.is_near() { interval.min(self.elapsed) } else { interval };
+        (since.as_secs_f64() / view.rtt).min(1.0)
     }
 
     /// What is kept of the rate to see whether loss ends.
@@ -294,6 +423,10 @@ impl Auto {
             self.end_start(now, view);
             let change = law::change(view.standing, seen.wanted, seen.wanted, view.rtt);
             self.set(now, seen.base * change);
+        } else if let Some(delivered) = full(seen) {
+            self.learn_room(view);
+            self.end_start(now, view);
+            self.set(now, delivered);
         } else if surprised {
             self.set(now, seen.base * self.lowered_to());
         } else if seen.used && !self.random.is_trying() {
@@ -363,7 +496,7 @@ impl Auto {
         if view.standing < self.mean / 2.0 && self.mean > seen.wanted / 2.0 {
             self.drain.join(now, view.rtt());
         }
-        let news = (self.interval().as_secs_f64() / view.rtt).min(1.0);
+        let news = self.news(view);
         let standing = view.standing.min(MEAN_MAX * seen.wanted);
         self.mean += MEAN * news * (standing - self.mean);
     }
@@ -374,8 +507,27 @@ impl Auto {
         let Some(clr) = self.candidates.first() else {
             return rate.time_for(FIRST_INTERVAL * self.limits.segment);
         };
-        let rtt = law::reckoned(clr.rtt.min(self.grtt));
+        let rtt = self.reckoned(clr.rtt.min(self.grtt));
         (rtt / 2).max(rate.time_for(INTERVAL * self.limits.segment).min(rtt))
+    }
+
+    /// The round trip to reckon with at the present rate.
+    fn reckoned(&self, rtt: Duration) -> Duration {
+        let seconds = if self.starting {
+            0.0
+        } else {
+            self.size / self.rate.max(self.capacity.rate()).max(1.0)
+        };
+        law::reckoned(rtt, self.nearest, Duration::from_secs_f64(seconds.min(1.0)))
+    }
+
+    /// Whether the limiting receiver's path is short.
+    fn is_near(&self) -> bool {
+        law::is_short(self.nearest)
+    }
+
+    fn view(&self, path: &ExtPath, rtt: Duration) -> View {
+        View::of(path, self.reckoned(rtt), self.is_near())
     }
 
     /// How much a receiver limits: what it would make of the rate, which changes meanwhile, in
@@ -384,7 +536,7 @@ impl Auto {
         let rtt = feedback.rtt.unwrap_or(self.grtt);
         let outlook = match feedback.path {
             Some(path) => {
-                let view = View::of(&path, rtt);
+                let view = self.view(&path, rtt);
                 let wanted = self.wanted(self.rate, view.rtt);
                 view.pace.min(1.0) * law::change(view.standing, wanted, wanted, view.rtt)
             }
@@ -422,6 +574,8 @@ impl Auto {
     fn on_limiting(&mut self, node: NodeId) {
         if self.limiting.replace(node) != Some(node) {
             self.room = f64::INFINITY;
+            self.capacity = Capacity::default();
+            self.nearness = Nearness::default();
             self.drain.on_other_path();
             self.growth.on_other_path();
         }
@@ -441,11 +595,13 @@ impl RateController for Auto {
         }
         self.on_limiting(clr.node);
         if let Some(rtt) = feedback.rtt {
+            self.nearest = self.nearness.on_rtt(now, rtt);
             self.begin_near(now, rtt);
         }
         match feedback.path {
             Some(path) => {
-                self.steer(now, clr.node, feedback.cc_sequence, View::of(&path, clr.rtt));
+                let view = self.view(&path, clr.rtt);
+                self.steer(now, clr.node, feedback.cc_sequence, view);
             }
             None => self.follow(now, clr.node, feedback),
         }
@@ -456,6 +612,7 @@ impl RateController for Auto {
         self.probes.on_probe(now, probing.cc_sequence);
         self.grtt = probing.grtt;
         self.candidates.on_probe(now, probing.grtt);
+        self.wait_for_flight(now);
         let silent = self.candidates.first().is_some_and(|clr| {
             clr.probes > SILENT_PROBES && now.since(clr.heard) > clr.rtt * SILENT_RTTS
         });
@@ -467,14 +624,26 @@ impl RateController for Auto {
 
     fn on_sent(&mut self, now: Time, bytes: usize) {
         self.probes.on_sent(bytes);
-        if let Some(flight) = self.flight.filter(|_| bytes >= self.limits.segment) {
-            self.flight = Some(flight.saturating_sub(1));
-            // As long as nothing is heard it goes on as if nothing were known.
-            if flight == 1 && self.passed == 0.0 {
-                self.set(now, self.first_rate(self.limits.rtt));
-            }
+        let full = bytes >= self.limits.segment;
+        if full && self.flight.as_mut().is_some_and(|flight| flight.on_sent(now)) {
+            self.wait_for_flight(now);
         }
         self.size += SIZE_WEIGHT * (bytes as f64 - self.size);
+    }
+
+    fn on_overrun(&mut self, now: Time, node: NodeId) -> bool {
+        if !self.is_near() {
+            return false;
+        }
+        if now.since(self.overrun) >= OVERRUN_FELT || self.overrun == Time::ZERO {
+            self.overrun = now;
+            let taken = if self.passed > 0.0 { self.rate.min(self.passed) } else { self.rate };
+            self.starting = false;
+            self.capacity.on_overrun(now, taken * KEPT_AT_OVERRUN);
+            self.reason = Reason::Queue(node, Duration::ZERO);
+            self.set(now, taken * KEPT_AT_OVERRUN);
+        }
+        true
     }
 
     fn on_left(&mut self, _now: Time, node: NodeId) {
@@ -488,7 +657,7 @@ impl RateController for Auto {
 
     fn on_timeout(&mut self, now: Time) {
         self.probes.on_rate(now, self.rate());
-        let rtt = law::reckoned(self.candidates.first().map_or(self.grtt, |clr| clr.rtt));
+        let rtt = self.reckoned(self.candidates.first().map_or(self.grtt, |clr| clr.rtt));
         if self.drain.on_timeout(now, self.standing, rtt) {
             // What was tried beyond what passes is not gone back to.
             self.rate = self.rate.min(self.passed.max(self.rate / 2.0));
@@ -528,6 +697,14 @@ impl RateController for Auto {
     fn ecn(&self) -> Option<Ecn> {
         Some(Ecn::Ect0)
     }
+}
+
+/// What a short path carries, if it carries no more: messages are lost and queue, though for less time
+/// than a whole round trip, and fewer arrive than were sent. The buffer is small.
+fn full(seen: &Seen) -> Option<f64> {
+    let view = &seen.view;
+    let queues = view.queue > ROOM_MIN * law::NOISE && view.lost > FULL_LOST;
+    view.delivered.filter(|delivered| queues && *delivered < FULL * seen.past.rate)
 }
 
 fn reason(node: NodeId, seen: &Seen, surprised: bool) -> Reason {

@@ -6,7 +6,7 @@ use super::Auto;
 use crate::{
     congestion::{Feedback, Limits, Probing, RateController},
     rate::Bitrate,
-    receiver::PathMeter,
+    receiver::{PathMeter, PathTimes},
     rng::Rng,
     time::{Duration, Time},
 };
@@ -22,6 +22,9 @@ use fanfare_wire::{
 
 pub(super) const SIZE: usize = 1468;
 const PROBE: usize = 60;
+/// A sender that was late catches up with so much at once, and with the rest half as fast again as it
+/// sends, as the pacer does.
+const LATE: Duration = Duration::from_millis(1);
 
 /// The path that all flows share.
 #[derive(Debug, Clone)]
@@ -33,6 +36,20 @@ pub(super) struct Path {
     pub(super) loss: f64,
     /// Marks above so many bytes in the queue.
     pub(super) mark: Option<usize>,
+    /// How busy the processors are that send and receive.
+    pub(super) busy: Busy,
+}
+
+/// Processes that wait for their processor. What they send and read waits meanwhile; the kernel notes
+/// when it arrived.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Busy {
+    /// Seconds from one wait to the next, on average; none for 0.
+    pub(super) every: f64,
+    /// The longest wait, seconds.
+    pub(super) longest: f64,
+    /// What the kernel adds to each message's delay at most: interrupts and batches.
+    pub(super) noise: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +66,7 @@ struct Packet {
 enum Event {
     Send(usize),
     Depart,
-    Arrive(Packet),
+    Arrive(Packet, Time),
     Report(usize, Feedback),
     Change(Bitrate),
 }
@@ -71,6 +88,9 @@ struct Sender {
     /// The message sent last, and whether the next goes with it.
     begun: Time,
     owed: usize,
+    debt: Duration,
+    news: bool,
+    spoken: Time,
     pair: u32,
     meter: PathMeter,
     expected: u64,
@@ -78,6 +98,11 @@ struct Sender {
     heard: Option<(u16, Time, Time)>,
     probes: BTreeMap<u16, Time>,
     loss_event: Option<Time>,
+    /// The sender's process has no processor until then, and the receiver's.
+    stalled: [Time; 2],
+    stalls: [Time; 2],
+    /// Kernel arrivals in order.
+    arrived: Time,
 }
 
 /// The world.
@@ -135,6 +160,9 @@ impl Model {
             grtt: Duration::from_millis(250),
             begun: start,
             owed: 0,
+            debt: Duration::ZERO,
+            news: false,
+            spoken: Time::ZERO,
             pair: 0,
             meter: PathMeter::default(),
             expected: 0,
@@ -142,6 +170,9 @@ impl Model {
             heard: None,
             probes: BTreeMap::new(),
             loss_event: None,
+            stalled: [start; 2],
+            stalls: [start; 2],
+            arrived: start,
         };
         self.flows.push(sender);
         self.numbers.push(0);
@@ -180,7 +211,7 @@ impl Model {
             Event::Change(rate) => self.path.rate = rate,
             Event::Depart => self.depart(),
             Event::Send(flow) => self.send(flow),
-            Event::Arrive(packet) => self.arrive(packet),
+            Event::Arrive(packet, arrived) => self.arrive(packet, arrived),
             Event::Report(flow, feedback) => self.report(flow, feedback),
         }
     }
@@ -212,14 +243,35 @@ impl Model {
             self.at(at, Event::Depart);
         }
         if !self.rng.chance(self.path.loss) {
-            self.at(self.now + self.path.one_way, Event::Arrive(packet));
+            let noise = Duration::from_secs_f64(self.rng.unit() * self.path.busy.noise);
+            let flow = &mut self.flows[packet.flow];
+            flow.arrived = flow.arrived.max(self.now + self.path.one_way + noise);
+            let arrived = flow.arrived;
+            self.at(arrived, Event::Arrive(packet, arrived));
         }
     }
 
     fn send(&mut self, flow: usize) {
+        let free = self.free_at(flow, 0);
+        if free > self.now {
+            return self.at(free, Event::Send(flow));
+        }
         self.send_now(flow);
         let at = self.flows[flow].next(self.now);
         self.at(at, Event::Send(flow));
+    }
+
+    /// When the sender's (0) or the receiver's (1) process has its processor.
+    fn free_at(&mut self, flow: usize, side: usize) -> Time {
+        let Busy { every, longest, .. } = self.path.busy;
+        let now = self.now;
+        if every > 0.0 && now >= self.flows[flow].stalls[side] {
+            let wait = Duration::from_secs_f64(self.rng.unit() * longest);
+            let next = Duration::from_secs_f64(self.rng.unit() * 2.0 * every);
+            self.flows[flow].stalled[side] = now + wait;
+            self.flows[flow].stalls[side] = now + wait + next;
+        }
+        self.flows[flow].stalled[side].max(now)
     }
 
     /// What is due: the rate may have changed.
@@ -231,18 +283,24 @@ impl Model {
         }
     }
 
-    fn arrive(&mut self, packet: Packet) {
-        let now = self.now;
+    fn arrive(&mut self, packet: Packet, arrived: Time) {
+        let (now, free) = (self.now, self.free_at(packet.flow, 1));
+        if free > now {
+            return self.at(free, Event::Arrive(packet, arrived));
+        }
         if packet.bytes == SIZE {
             self.seen[packet.flow].delivered += 1;
         }
-        if let Some(feedback) = self.flows[packet.flow].hear(now, &packet) {
+        if let Some(feedback) = self.flows[packet.flow].hear(arrived, now, &packet) {
             self.at(now + self.path.one_way, Event::Report(packet.flow, feedback));
         }
     }
 
     fn report(&mut self, flow: usize, mut feedback: Feedback) {
-        let now = self.now;
+        let (now, free) = (self.now, self.free_at(flow, 0));
+        if free > now {
+            return self.at(free, Event::Report(flow, feedback));
+        }
         let sender = &mut self.flows[flow];
         if let Some(sent) = sender.probes.get(&feedback.cc_sequence) {
             let held = feedback.sample.unwrap_or_default();
@@ -264,11 +322,15 @@ impl Sender {
         }
         loop {
             let rate = self.control.rate();
-            let due = self.begun + rate.time_for(self.owed);
+            let due = self.due();
             if due > now && self.pair == 0 {
                 return;
             }
-            let begun = if self.pair == 0 { due.max(now) } else { self.begun };
+            let begun = if self.pair == 0 { due.max(now.before(LATE)) } else { self.begun };
+            if self.pair == 0 {
+                let made_up = self.debt.min(rate.time_for(self.owed) / 3);
+                self.debt = self.debt.saturating_sub(made_up) + begun.since(due);
+            }
             let (bytes, probe) = if self.next_probe <= now {
                 self.sequence = self.sequence.wrapping_add(1);
                 let probing =
@@ -292,21 +354,32 @@ impl Sender {
         }
     }
 
+    fn due(&self) -> Time {
+        let time = self.control.rate().time_for(self.owed);
+        self.begun + time.saturating_sub(self.debt.min(time / 3))
+    }
+
     fn next(&self, now: Time) -> Time {
-        let due = self.begun + self.control.rate().time_for(self.owed);
+        let due = self.due();
         let timer = self.control.next_timeout().unwrap_or(Time::FAR_FUTURE);
         // Rates change between: looked at again within 20 ms.
         due.min(timer).max(now + Duration::from_micros(1)).min(now + Duration::from_millis(20))
     }
 
-    fn hear(&mut self, now: Time, packet: &Packet) -> Option<Feedback> {
+    fn hear(&mut self, arrived: Time, now: Time, packet: &Packet) -> Option<Feedback> {
         let lost = packet.number.saturating_sub(self.expected);
         self.expected = packet.number + 1;
         let rtt = self.rtt.unwrap_or(self.grtt);
-        self.meter.on_message(now, packet.bytes, lost, packet.marked, rtt);
+        self.meter.on_message(
+            arrived,
+            packet.bytes,
+            lost,
+            packet.marked,
+            PathTimes { rtt, message: self.control.rate().time_for(SIZE) },
+        );
         if packet.bytes == SIZE {
             let micros = packet.sent.as_nanos() / 1000;
-            self.meter.on_stamp(now, ExtTime::of_micros(micros));
+            self.meter.on_stamp(arrived, ExtTime::of_micros(micros));
         }
         let mut news = self.meter.take_jump();
         if lost > 0 && self.loss_event.is_none_or(|event| now.since(event) >= rtt) {
@@ -317,7 +390,12 @@ impl Sender {
             self.heard = Some((sequence, packet.sent, now));
             news = true;
         }
-        let (sequence, _, heard) = self.heard.filter(|_| news)?;
+        self.news |= news;
+        let (sequence, _, heard) = self.heard.filter(|_| self.news)?;
+        if now.since(self.spoken) < self.meter.pause() && packet.probe.is_none() {
+            return None;
+        }
+        (self.news, self.spoken) = (false, now);
         let path = self.meter.report();
         Some(Feedback {
             node: NodeId(2),

@@ -93,6 +93,11 @@ impl RandomLoss {
         false
     }
 
+    /// The share that is known to be random.
+    pub(super) fn share(&self) -> f64 {
+        self.share
+    }
+
     /// Whether the rate was lowered a second time.
     pub(super) fn is_trying_again(&self) -> bool {
         self.trial.is_some_and(|trial| trial.again)

@@ -1,6 +1,6 @@
 //! `auto` on the model's paths.
 
-use super::model::{Model, Path, SIZE};
+use super::model::{Busy, Model, Path, SIZE};
 use crate::{
     rate::Bitrate,
     time::{Duration, Time},
@@ -19,6 +19,7 @@ fn path(bps: f64, rtt: f64, buffer: f64, loss: f64) -> Path {
         buffer: libm::round(bps * rtt / 8.0 / SIZE as f64 * buffer).max(2.0) as usize,
         loss,
         mark: None,
+        busy: Busy::default(),
     }
 }
 
@@ -129,5 +130,72 @@ fn after_that_it_keeps_most_of_what_is_left_whenever_in_a_drains_course_it_happe
         model.change(at(change), Bitrate::mbps(5));
         let of = share(&mut model, &path, (change + 1.0, change + 6.0))[0];
         assert!(of > 0.4, "{phase}: {of} of half");
+    }
+}
+
+#[test]
+fn explore() {
+    extern crate std;
+    let quiet = Busy::default();
+    let idle = Busy { every: 20e-3, longest: 0.5e-3, noise: 0.1e-3 };
+    let busy = Busy { every: 10e-3, longest: 4e-3, noise: 0.3e-3 };
+    for (bps, buffers) in [
+        (56e3, [10, 40]),
+        (1e6, [40, 100]),
+        (1e7, [100, 680]),
+        (1e8, [100, 680]),
+        (1e9, [100, 680]),
+    ] {
+        for buffer in buffers {
+            for busy in [quiet, idle, busy] {
+                for loss in [0.0, 0.01] {
+                    if let Ok(only) = std::env::var("ONLY")
+                        && only != std::format!("{bps} {buffer} {} {loss}", busy.longest)
+                    {
+                        continue;
+                    }
+                    let mut path = path(bps, 0.0002, 1.0, loss);
+                    (path.buffer, path.busy) = (buffer, busy);
+                    let mut model = begin(&path, 1);
+                    let first = share(&mut model, &path, (0.0, 1.0))[0];
+                    let long = if bps < 1e9 { 11.0 } else { 3.0 };
+                    let of = share(&mut model, &path, (1.0, long))[0] / (1.0 - loss);
+                    let over = model.seen[0].overflowed as f64 / model.seen[0].sent as f64;
+                    std::println!(
+                        "{:>6} k buffer {buffer} stall {:.1} loss {loss}: first {first:.2} of {of:.3} p50 {:.2} p95 {:.2} ms over {:.4}",
+                        bps / 1e3,
+                        busy.longest * 1e3,
+                        percentile(&model.delays, 0.5) * 1e3,
+                        percentile(&model.delays, 0.95) * 1e3,
+                        over
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn explore_flows() {
+    extern crate std;
+    let idle = Busy { every: 20e-3, longest: 0.5e-3, noise: 0.1e-3 };
+    for (bps, buffer) in [(1e6, 64), (1e7, 100), (1e8, 100), (1e8, 680), (1e9, 680)] {
+        for flows in [2, 3, 10] {
+            let mut path = path(bps, 0.0002, 1.0, 0.0);
+            (path.buffer, path.busy) = (buffer, idle);
+            let mut model = begin(&path, flows);
+            let shares = share(&mut model, &path, (8.0, 18.0));
+            let sum: f64 = shares.iter().sum();
+            let squares: f64 = shares.iter().map(|x| x * x).sum();
+            std::println!(
+                "{:>6} k buffer {buffer} flows {flows} sum {sum:.3} jain {:.3} p50 {:.2} p95 {:.2} over {} {:.2?}",
+                bps / 1e3,
+                sum * sum / (flows as f64 * squares),
+                percentile(&model.delays, 0.5) * 1e3,
+                percentile(&model.delays, 0.95) * 1e3,
+                model.seen.iter().map(|s| s.overflowed).sum::<u64>(),
+                &shares[..3.min(flows)]
+            );
+        }
     }
 }

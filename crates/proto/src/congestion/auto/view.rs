@@ -1,6 +1,5 @@
 //! What the limiting receiver's path does, in numbers to reckon with.
 
-use super::law::{is_short, reckoned};
 use crate::time::Duration;
 use fanfare_wire::{QuantizedRate, ext::ExtPath};
 
@@ -22,21 +21,25 @@ pub(super) struct View {
     /// What the narrowest link passes, bytes a second; unknown on a short path, where the distance of
     /// two messages tells of interrupts and batches instead.
     pub(super) bottleneck: Option<f64>,
+    /// What arrived of what was sent, bytes a second, on a short path.
+    pub(super) delivered: Option<f64>,
 }
 
 impl View {
-    pub(super) fn of(path: &ExtPath, rtt: Duration) -> Self {
+    /// What was reported, with the round trip to reckon with, on a short path or another.
+    pub(super) fn of(path: &ExtPath, rtt: Duration, short: bool) -> Self {
         let bottleneck = path.bottleneck;
         Self {
             pace: path.to_pace(),
             standing: f64::from(path.standing_micros) / 1e6,
             queue: f64::from(path.queue_micros) / 1e6,
-            rtt: reckoned(rtt).as_secs_f64(),
+            rtt: rtt.as_secs_f64(),
             lost: path.loss(),
             marked: path.marks(),
             base: path.base,
-            bottleneck: (bottleneck != QuantizedRate::ZERO && !is_short(rtt.as_secs_f64()))
+            bottleneck: (bottleneck != QuantizedRate::ZERO && !short)
                 .then(|| bottleneck.to_bytes_per_second()),
+            delivered: short.then(|| path.delivered.to_bytes_per_second()),
         }
     }
 

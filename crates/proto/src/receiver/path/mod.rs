@@ -2,7 +2,10 @@
 //! marked, and how far it spreads pairs of them (EXT_PATH). Only measured when the sender asks.
 
 use crate::{
-    congestion::auto::law::{change, reckoned, wanted_delay},
+    congestion::auto::{
+        law::{change, is_short, reckoned, wanted_delay},
+        nearness::Nearness,
+    },
     time::{Duration, Time},
 };
 use base::Base;
@@ -25,6 +28,17 @@ const JUMP: f64 = 0.25;
 /// Nor is less than this: scheduling, not a queue.
 const JUMP_MIN: Duration = Duration::from_millis(1);
 
+/// How long a path's messages take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathTimes {
+    pub(crate) rtt: Duration,
+    /// From one message to the next at the rate at which they come.
+    pub(crate) message: Duration,
+}
+
+/// Reports in a round trip at most, on a short path: the sender cannot do more with them.
+const NEWS_PER_RTT: u32 = 4;
+
 /// Measures one sender's path.
 #[derive(Debug, Default)]
 pub(crate) struct PathMeter {
@@ -32,7 +46,11 @@ pub(crate) struct PathMeter {
     sent: Option<(u64, Time)>,
     /// Bytes of the present message, and how many were missing before it.
     message: (usize, u64),
+    /// The round trip: as it is reckoned with for reports, and for how long the least delay is kept.
     rtt: Duration,
+    long: Duration,
+    short: bool,
+    nearness: Nearness,
     base: Base,
     slices: Slices,
     pairs: Pairs,
@@ -51,10 +69,14 @@ impl PathMeter {
         bytes: usize,
         lost: u64,
         marked: bool,
-        rtt: Duration,
+        times: PathTimes,
     ) {
         self.message = (bytes, lost);
-        self.rtt = reckoned(rtt);
+        let PathTimes { rtt, message } = times;
+        let nearest = self.nearness.on_rtt(now, rtt);
+        self.rtt = reckoned(rtt, nearest, Duration::ZERO);
+        self.long = reckoned(rtt, nearest, message);
+        self.short = is_short(nearest);
         self.slices.on_message(now, (bytes, lost, marked), self.rtt);
         self.pairs.on_message(lost);
     }
@@ -63,7 +85,7 @@ impl PathMeter {
     pub(crate) fn on_stamp(&mut self, now: Time, time: ExtTime) {
         let sent = self.unwrap(now, time);
         let delay = now.as_nanos() as f64 / 1e9 - sent as f64 / 1e6;
-        let queue = delay - self.base.on_delay(now, delay, self.rtt);
+        let queue = delay - self.base.on_delay(now, delay, self.long);
         // The second of a pair waits for the first: that is no queue.
         if !self.pairs.on_stamp(now, sent, self.message.0) {
             self.slices.on_queue(queue);
@@ -85,8 +107,13 @@ impl PathMeter {
         }
     }
 
+    /// From one report to the next at least: on a short path each message may bring news.
+    pub(crate) fn pause(&self) -> Duration {
+        if self.short { self.rtt / NEWS_PER_RTT } else { Duration::ZERO }
+    }
+
     fn seen(&self) -> Option<Seen> {
-        let seen = self.slices.seen(self.rtt)?;
+        let seen = self.slices.seen(self.rtt, self.short)?;
         let (queue, standing) = (seen.queue + self.behind, seen.standing + self.behind);
         Some(Seen { queue, standing, ..seen })
     }
@@ -119,7 +146,9 @@ impl PathMeter {
     /// What about the last round trip tells; `None` at first.
     pub(crate) fn report(&mut self) -> Option<ExtPath> {
         let seen = self.seen()?;
-        self.told = seen.standing;
+        // What stands is the least of a whole round trip on a short path: it lags behind a jump.
+        let newest = self.slices.least().filter(|_| self.short).unwrap_or(0.0);
+        self.told = seen.standing.max(newest);
         let micros = |seconds: f64| (seconds * 1e6).clamp(0.0, f64::from(u32::MAX)) as u32;
         Some(ExtPath {
             delivered: QuantizedRate::from_bytes_per_second(seen.delivered),
@@ -138,12 +167,15 @@ impl PathMeter {
 mod tests {
     use super::*;
 
+    const TIMES: PathTimes =
+        PathTimes { rtt: Duration::from_millis(100), message: Duration::from_millis(10) };
+
     /// A thousand bytes each 10 ms, delayed by `delay(n)` milliseconds.
     fn heard(messages: u64, delay: impl Fn(u64) -> u64) -> PathMeter {
         let mut meter = PathMeter::default();
         for n in 0..messages {
             let now = Time::ZERO + Duration::from_millis(10 * n + 100 + delay(n));
-            meter.on_message(now, 1000, u64::from(n % 10 == 9), false, Duration::from_millis(100));
+            meter.on_message(now, 1000, u64::from(n % 10 == 9), false, TIMES);
             meter.on_stamp(now, ExtTime::of_micros(10_000 * n + 77_000_000));
         }
         meter

@@ -1,7 +1,7 @@
 //! Arrivals in slices of a round trip, so that a report can cover the last one at any time.
 
 use crate::{
-    congestion::auto::law::{NOISE, is_short},
+    congestion::auto::law::NOISE,
     time::{Duration, Time},
 };
 
@@ -115,10 +115,10 @@ impl Slices {
     }
 
     /// The last round trip, or more where that is too few messages.
-    pub(super) fn seen(&self, rtt: Duration) -> Option<Seen> {
+    pub(super) fn seen(&self, rtt: Duration, short: bool) -> Option<Seen> {
         let (sum, used) = self.sum(0, rtt);
         let seen = sum.seen()?;
-        if !is_short(rtt.as_secs_f64()) {
+        if !short {
             return Some(seen);
         }
         let standing = sum.least.unwrap_or(seen.standing);

@@ -1,0 +1,77 @@
+//! The first messages to a receiver that is near: they may go at once, before anything is known of the
+//! path but its round trip. As long as nothing is heard of them the link may be a slow one.
+
+use crate::time::{Duration, Time};
+
+/// So many messages: twice RFC 6928's initial window, as the first report comes when half of them
+/// have gone.
+const MESSAGES: u32 = 20;
+
+/// A receiver that is near answers sooner, though its process may wait for a processor.
+const ANSWER: Duration = Duration::from_millis(100);
+
+/// The flight, from its first message on.
+#[derive(Debug)]
+pub(super) struct Flight {
+    left: u32,
+    begun: Option<Time>,
+    /// When the last of them went.
+    gone: Option<Time>,
+    /// A report tells what became of some of them.
+    answered: bool,
+}
+
+impl Flight {
+    pub(super) fn new() -> Self {
+        Self { left: MESSAGES, begun: None, gone: None, answered: false }
+    }
+
+    /// A full message was sent. True when it was the last of the flight.
+    pub(super) fn on_sent(&mut self, now: Time) -> bool {
+        self.begun.get_or_insert(now);
+        let last = self.left == 1;
+        self.left = self.left.saturating_sub(1);
+        if last {
+            self.gone = Some(now);
+        }
+        last
+    }
+
+    /// A report is about what was sent until `until`.
+    pub(super) fn on_report(&mut self, until: Time) {
+        self.answered |= self.begun.is_some_and(|begun| until > begun);
+    }
+
+    /// For how long nothing is heard, though all have gone, or as many as there are to send.
+    pub(super) fn unanswered(&self, now: Time) -> Option<Duration> {
+        let begun = self.begun.filter(|_| !self.answered)?;
+        let since = now.since(self.gone.unwrap_or(begun));
+        (self.gone.is_some() || since > ANSWER).then_some(since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::at;
+
+    #[test]
+    fn a_flight_that_has_gone_waits_for_a_report_about_itself() {
+        let mut flight = Flight::new();
+        let last = (0..MESSAGES).filter(|n| flight.on_sent(at(100 + u64::from(*n)))).count();
+        assert_eq!((last, flight.on_sent(at(130))), (1, false));
+        flight.on_report(at(90));
+        assert_eq!(flight.unanswered(at(219)), Some(Duration::from_millis(100)));
+        flight.on_report(at(110));
+        assert_eq!(flight.unanswered(at(219)), None);
+    }
+
+    #[test]
+    fn fewer_messages_than_a_flight_wait_for_a_report_too() {
+        let mut flight = Flight::new();
+        assert_eq!(flight.unanswered(at(900)), None);
+        flight.on_sent(at(1000));
+        assert_eq!(flight.unanswered(at(1100)), None);
+        assert_eq!(flight.unanswered(at(1110)), Some(Duration::from_millis(110)));
+    }
+}
