@@ -1,11 +1,11 @@
 //! TCP flows on a shared road: among themselves, and beside a sender of ours.
 
 use core::ops::Range;
-use fanfare_proto::{Bitrate, Duration, SenderConfig};
+use fanfare_proto::{Bitrate, CongestionControl, Duration, SenderConfig};
 use fanfare_scenarios::{chosen_seed, ms, secs};
 use fanfare_sim::{
-    Change, Flow, FlowKind, Hop, Link, Object, Plan, Queue, Red, Report, Router, Until, jain_index,
-    tcp::Config,
+    Change, Flow, FlowKind, Hop, Limit, Link, Object, Plan, Queue, Red, Report, Router, Until,
+    jain_index, tcp::Config,
 };
 
 /// 10 Mbit/s, 40 ms there and back, a round trip of queue.
@@ -71,4 +71,45 @@ fn tcp_leaves_to_a_fixed_rate_what_it_takes() {
     let rest: f64 = shares(&report).iter().sum();
     report.check((3.6e6..3.95e6).contains(&ours), &format!("ours: {ours}"));
     report.check((5.2e6..5.9e6).contains(&rest), &format!("theirs: {rest}"));
+}
+
+/// What `auto` and TCP's flows get of a LAN, as parts of what each would have were all equal.
+fn on_a_lan(mbps: u64, queue: Queue, flows: u16, length: u64) -> (f64, f64) {
+    let link = Link::default().delay(Duration::from_micros(100)).rate(Bitrate::mbps(mbps), 0);
+    let window = secs(length / 4)..secs(length);
+    let sender = SenderConfig {
+        rate: Bitrate::mbps(10_000),
+        congestion: CongestionControl::Auto,
+        ..SenderConfig::default()
+    };
+    let mut plan = Plan::dumbbell(chosen_seed().unwrap_or(1), 1, Hop::from(link).queue(queue))
+        .until(Until::Limit, secs(length))
+        .adjust(Plan::sender_of(0), |config| {
+            config.sender = Some(sender.clone());
+        })
+        .at(ms(700), Change::Send(Plan::sender_of(0), Object::data(1 << 36)));
+    for n in 0..flows {
+        let flow = Flow::new(Router(0), Router(1), FlowKind::tcp(Config::default()));
+        plan = plan.flow(flow.during(ms(137 * u64::from(n))..Duration::MAX));
+    }
+    let report = plan.run();
+    let fair = mbps as f64 * 1e6 * 0.95 / f64::from(flows + 1);
+    let ours = report.goodput(Plan::receiver_of(0), &window) / fair;
+    let least = report.flows.iter().map(|flow| flow.received.bps(&window) / fair);
+    (ours, least.fold(f64::INFINITY, f64::min))
+}
+
+#[test]
+fn auto_and_tcp_share_a_lan_where_queues_are_fair_or_short() {
+    // Each has 0.3 to 3 times its fair share.
+    let shares = |mbps, queue, flows, length| {
+        let (ours, least) = on_a_lan(mbps, queue, flows, length);
+        let fair = (0.3..3.0).contains(&ours) && least > 0.3;
+        assert!(fair, "{mbps} Mbit/s, {queue:?}, {flows} of TCP: {ours:.2} and {least:.2}");
+    };
+    for flows in [1, 3] {
+        shares(100, Queue::Fair { limit: Limit::Packets(100), quantum: 1514 }, flows, 10);
+        shares(1000, Queue::Fair { limit: Limit::Packets(100), quantum: 1514 }, flows, 4);
+        shares(1000, Queue::bdp(1.0, Duration::from_micros(200)), flows, 4);
+    }
 }

@@ -37,8 +37,49 @@ impl Capacity {
         self.readable = Some((rate, now + READABLE));
     }
 
+    /// What may be tried: so many times what is remembered, but no more than a receiver can read.
+    pub(super) fn most(&self, times: f64) -> f64 {
+        self.readable.map_or(self.rate() * times, |(readable, _)| readable)
+    }
+
     /// The greatest rate that is remembered.
     pub(super) fn rate(&self) -> f64 {
         self.greatest[0].max(self.greatest[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::at;
+
+    const RTT: Duration = Duration::from_millis(10);
+
+    #[test]
+    fn what_arrived_is_remembered_for_a_moment_while_all_is_used() {
+        let mut capacity = Capacity::default();
+        let mut on = |millis, rate, used| {
+            capacity.on_delivered(at(millis), rate, used, RTT);
+            capacity.rate()
+        };
+        assert_eq!([on(1000, 9e6, true), on(1400, 2e6, true), on(1600, 2e6, true)], [9e6; 3]);
+        assert_eq!(on(2100, 2e6, true), 2e6);
+        assert_eq!(
+            [on(9000, 1e6, false), on(9900, 1e6, false)],
+            [2e6; 2],
+            "nothing was to be sent"
+        );
+    }
+
+    #[test]
+    fn after_an_overrun_no_more_is_tried_for_a_second() {
+        let mut capacity = Capacity::default();
+        capacity.on_delivered(at(1000), 10e6, true, RTT);
+        assert_eq!(capacity.most(1.1), 11e6);
+        capacity.on_overrun(at(1010), 8e6);
+        capacity.on_delivered(at(1500), 8e6, true, RTT);
+        assert_eq!(capacity.most(1.1), 8e6);
+        capacity.on_delivered(at(2100), 8e6, true, RTT);
+        assert_eq!(capacity.most(1.5), 12e6);
     }
 }

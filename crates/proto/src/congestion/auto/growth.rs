@@ -14,6 +14,12 @@ const FORGET: f64 = 1.03;
 /// Messages a round trip that a slow flow grows by.
 const MESSAGES: f64 = 0.3;
 
+/// On a short path the rate is at most this above what arrived of late: reports are late there, and a
+/// rate that is tried without bounds fills a queue before the first of them comes.
+const BEYOND: f64 = 1.1;
+/// And this when there was no queue for all of [`STEPS`] and as long again: the path is wider.
+const FAR_BEYOND: f64 = 1.3;
+
 /// A mean queue this short, of the time that the narrowest link takes for a message, says that nobody
 /// else is on it: who shares it with others waits, on average, their share of half such a time.
 const ALONE: f64 = 0.03;
@@ -33,6 +39,11 @@ impl Growth {
     pub(super) fn on_other_path(&mut self) {
         self.step = 0;
         self.narrowest = None;
+    }
+
+    /// How far above what arrived of late the rate may go.
+    pub(super) fn beyond(&self) -> f64 {
+        if self.step as usize > 2 * STEPS.len() { FAR_BEYOND } else { BEYOND }
     }
 
     /// Whether the narrowest link passes more than it did.

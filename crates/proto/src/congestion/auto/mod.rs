@@ -112,9 +112,6 @@ const SILENT_PROBES: u32 = 10;
 const SILENT_RTTS: u32 = 10;
 const SILENT_SLOWER: f64 = 0.7;
 
-/// On a short path the rate is at most this above what arrived of late: reports are late there, and a
-/// rate that is tried without bounds fills a queue before the first of them comes.
-const BEYOND: f64 = 1.1;
 /// Where there is no queue it goes back at once by this part of the way to what arrived of late: what
 /// made it fall has gone.
 const BACK: f64 = 0.5;
@@ -268,28 +265,6 @@ impl Auto {
     /// The limiting receiver reported.
     fn steer(&mut self, now: Time, node: NodeId, sequence: u16, view: View) {
         let Some(seen) = self.see(now, sequence, view) else { return };
-        {
-            extern crate std;
-            if std::env::var("TRACE").is_ok() {
-                std::println!(
-                    "S {:.4} starting {} past {:.2} used {:.2} dlv {:.2} st {:.2} q {:.2} pace {:.2} lost {:.2} want {:.2} base {:.2} cap {:.2} drained {} -> rate {:.2}",
-                    now.as_nanos() as f64 / 1e9,
-                    self.starting,
-                    seen.past.rate * 8e-6,
-                    seen.past.used,
-                    view.delivered.unwrap_or(0.0) * 8e-6,
-                    view.standing * 1e3,
-                    view.queue * 1e3,
-                    view.pace,
-                    view.lost,
-                    seen.wanted * 1e3,
-                    seen.base * 8e-6,
-                    self.capacity.rate() * 8e-6,
-                    seen.drained,
-                    self.rate * 8e-6
-                );
-            }
-        }
         if let Some(delivered) = view.delivered {
             self.capacity.on_delivered(now, delivered, seen.used, view.rtt());
         }
@@ -321,7 +296,7 @@ impl Auto {
             rate *= self.lowered_to();
         }
         if let Some(delivered) = view.delivered {
-            rate = rate.min(self.capacity.rate() * BEYOND);
+            rate = rate.min(self.capacity.most(self.growth.beyond()));
             if !seen.used {
                 rate = rate.min(self.rate);
             }
@@ -334,29 +309,6 @@ impl Auto {
             rate = rate.min(self.rate);
         }
         self.reason = reason(node, &seen, surprised);
-        #[cfg(test)]
-        {
-            extern crate std;
-            if std::env::var("TRACE").is_ok() {
-                std::println!(
-                    "T {:.4} past {:.2} used {:.2} dlv {:.2} st {:.2} q {:.2} pace {:.2} lost {:.2} want {:.2} base {:.2} cap {:.2} drained {} surp {} -> {:.2}",
-                    now.as_nanos() as f64 / 1e9,
-                    seen.past.rate * 8e-6,
-                    seen.past.used,
-                    view.delivered.unwrap_or(0.0) * 8e-6,
-                    view.standing * 1e3,
-                    view.queue * 1e3,
-                    view.pace,
-                    view.lost,
-                    seen.wanted * 1e3,
-                    seen.base * 8e-6,
-                    self.capacity.rate() * 8e-6,
-                    seen.drained,
-                    surprised,
-                    rate * 8e-6
-                );
-            }
-        }
         self.set(now, rate);
         self.look_after_drain(now, &seen, wider);
     }

@@ -186,6 +186,12 @@ impl Model {
         self.at(at, Event::Change(rate));
     }
 
+    /// The flow's receiver has lost messages in its own buffer.
+    pub(super) fn overrun(&mut self, flow: usize) {
+        let now = self.now;
+        assert!(self.flows[flow].control.on_overrun(now, NodeId(2)));
+    }
+
     /// Forgets what was seen.
     pub(super) fn reset(&mut self) {
         self.seen.fill(Seen::default());

@@ -133,69 +133,71 @@ fn after_that_it_keeps_most_of_what_is_left_whenever_in_a_drains_course_it_happe
     }
 }
 
+/// A LAN: a round trip of 0.2 ms, and a buffer of so many packets.
+fn lan(bps: f64, buffer: usize, busy: Busy) -> Path {
+    Path { buffer, busy, ..path(bps, 0.0002, 1.0, 0.0) }
+}
+
+/// Processes that run most of the time, and those that wait 2 ms of each 12 for their processor.
+const IDLE: Busy = Busy { every: 20e-3, longest: 0.5e-3, noise: 0.1e-3 };
+const BUSY: Busy = Busy { every: 10e-3, longest: 4e-3, noise: 0.3e-3 };
+
 #[test]
-fn explore() {
-    extern crate std;
-    let quiet = Busy::default();
-    let idle = Busy { every: 20e-3, longest: 0.5e-3, noise: 0.1e-3 };
-    let busy = Busy { every: 10e-3, longest: 4e-3, noise: 0.3e-3 };
-    for (bps, buffers) in [
-        (56e3, [10, 40]),
-        (1e6, [40, 100]),
-        (1e7, [100, 680]),
-        (1e8, [100, 680]),
-        (1e9, [100, 680]),
-    ] {
-        for buffer in buffers {
-            for busy in [quiet, idle, busy] {
-                for loss in [0.0, 0.01] {
-                    if let Ok(only) = std::env::var("ONLY")
-                        && only != std::format!("{bps} {buffer} {} {loss}", busy.longest)
-                    {
-                        continue;
-                    }
-                    let mut path = path(bps, 0.0002, 1.0, loss);
-                    (path.buffer, path.busy) = (buffer, busy);
-                    let mut model = begin(&path, 1);
-                    let first = share(&mut model, &path, (0.0, 1.0))[0];
-                    let long = if bps < 1e9 { 11.0 } else { 3.0 };
-                    let of = share(&mut model, &path, (1.0, long))[0] / (1.0 - loss);
-                    let over = model.seen[0].overflowed as f64 / model.seen[0].sent as f64;
-                    std::println!(
-                        "{:>6} k buffer {buffer} stall {:.1} loss {loss}: first {first:.2} of {of:.3} p50 {:.2} p95 {:.2} ms over {:.4}",
-                        bps / 1e3,
-                        busy.longest * 1e3,
-                        percentile(&model.delays, 0.5) * 1e3,
-                        percentile(&model.delays, 0.95) * 1e3,
-                        over
-                    );
-                }
-            }
+fn a_lan_is_filled_with_a_queue_of_milliseconds_whatever_is_lost() {
+    for (bps, buffer, queue) in
+        [(1e6, 40, 30e-3), (1e7, 100, 8e-3), (1e8, 100, 5e-3), (1e9, 680, 5e-3)]
+    {
+        for loss in [0.0, 0.01] {
+            let path = Path { loss, ..lan(bps, buffer, IDLE) };
+            let mut model = begin(&path, 1);
+            let of = share(&mut model, &path, (1.0, 6.0))[0] / (1.0 - loss);
+            let p95 = percentile(&model.delays, 0.95);
+            assert!(of > 0.93 && p95 < queue, "{bps} {loss}: {of} {p95}");
+            assert_eq!(model.seen[0].overflowed, 0, "{bps} {loss}");
         }
     }
 }
 
 #[test]
-fn explore_flows() {
-    extern crate std;
-    let idle = Busy { every: 20e-3, longest: 0.5e-3, noise: 0.1e-3 };
-    for (bps, buffer) in [(1e6, 64), (1e7, 100), (1e8, 100), (1e8, 680), (1e9, 680)] {
-        for flows in [2, 3, 10] {
-            let mut path = path(bps, 0.0002, 1.0, 0.0);
-            (path.buffer, path.busy) = (buffer, idle);
-            let mut model = begin(&path, flows);
-            let shares = share(&mut model, &path, (8.0, 18.0));
-            let sum: f64 = shares.iter().sum();
-            let squares: f64 = shares.iter().map(|x| x * x).sum();
-            std::println!(
-                "{:>6} k buffer {buffer} flows {flows} sum {sum:.3} jain {:.3} p50 {:.2} p95 {:.2} over {} {:.2?}",
-                bps / 1e3,
-                sum * sum / (flows as f64 * squares),
-                percentile(&model.delays, 0.5) * 1e3,
-                percentile(&model.delays, 0.95) * 1e3,
-                model.seen.iter().map(|s| s.overflowed).sum::<u64>(),
-                &shares[..3.min(flows)]
-            );
-        }
+fn busy_processors_are_not_taken_for_a_queue() {
+    for (bps, buffer) in [(1e6, 40), (1e7, 100), (1e8, 100), (1e9, 680)] {
+        let path = lan(bps, buffer, BUSY);
+        let mut model = begin(&path, 1);
+        let of = share(&mut model, &path, (1.0, 6.0))[0];
+        assert!(of > 0.85, "{bps}: {of}");
+        assert_eq!(model.seen[0].overflowed, 0, "{bps}");
     }
+}
+
+#[test]
+fn flows_share_a_lan() {
+    for (bps, buffer) in [(1e7, 100), (1e8, 100), (1e9, 680)] {
+        let path = lan(bps, buffer, IDLE);
+        let shares = share(&mut begin(&path, 3), &path, (8.0, 13.0));
+        let sum: f64 = shares.iter().sum();
+        let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(sum > 0.95 && least > 0.2, "{bps}: {shares:?}");
+    }
+}
+
+#[test]
+fn a_link_that_comes_back_is_used_again_within_a_second() {
+    let path = lan(1e8, 680, IDLE);
+    let mut model = begin(&path, 1);
+    model.change(at(3.0), Bitrate::mbps(10));
+    model.change(at(6.0), Bitrate::mbps(100));
+    let narrow = share(&mut model, &path, (4.0, 6.0))[0];
+    let wide = share(&mut model, &path, (6.8, 7.8))[0];
+    assert!(narrow > 0.09 && wide > 0.9, "{narrow} of a tenth, then {wide}");
+}
+
+#[test]
+fn an_overrun_slows_for_a_second_and_no_longer() {
+    let path = lan(1e8, 680, IDLE);
+    let mut model = begin(&path, 1);
+    model.run(at(3.0));
+    model.overrun(0);
+    let slowed = share(&mut model, &path, (3.2, 3.9))[0];
+    let free = share(&mut model, &path, (5.0, 6.0))[0];
+    assert!(slowed < 0.92 && free > 0.93, "{slowed} {free}");
 }
