@@ -2,12 +2,16 @@
 //! queue. docs/congestion.md tells the whole.
 //!
 //! - `law`: how long messages should queue, and what follows when they do not.
+//! - `controller`: what the session tells it; `start`: the first messages; `steer`: what follows a
+//!   report.
 //! - `view`: what a report says; `probes`: what had been sent then.
 //! - `growth`: while there is no queue; `drain`: making one go, so that all see the path's own
 //!   delay; `random_loss`: which loss is congestion.
+//! - `nearness`, `flight`, `capacity`: of short paths, whose noise is longer than their delays.
 //! - `model`: a path in packets, for tests.
 
 mod capacity;
+mod controller;
 mod drain;
 mod flight;
 mod growth;
@@ -15,6 +19,8 @@ pub(crate) mod law;
 pub(crate) mod nearness;
 mod probes;
 mod random_loss;
+mod start;
+mod steer;
 mod view;
 
 #[cfg(test)]
@@ -23,33 +29,25 @@ mod model;
 mod tests;
 
 use super::{
-    Feedback, Limits, Mode, Probing, RateController, Reason,
+    Feedback, Limits, RateController, Reason,
     candidates::{Candidate, Candidates},
 };
 use crate::{
-    datagram::Ecn,
     rate::Bitrate,
     time::{Duration, Time},
 };
-use alloc::vec::Vec;
 use capacity::Capacity;
 use drain::Drain;
-use fanfare_wire::{
-    NodeId,
-    ext::{CcFlags, ExtPath},
-};
+use fanfare_wire::{NodeId, ext::ExtPath};
 use flight::Flight;
 use growth::Growth;
 use nearness::Nearness;
-use probes::{Past, Probes};
+use probes::Probes;
 use random_loss::RandomLoss;
+use steer::Seen;
 use view::View;
 
-/// RFC 6928's initial window, in the first round trip.
-const FIRST_MESSAGES: f64 = 10.0;
-/// On a short path loss together with a queue of this part of the noise tells how much the queue holds.
-const ROOM_MIN: f64 = 0.25;
-/// What of that room is wanted at most.
+/// What is wanted of the room that a short path's buffer is known to have, at most.
 const ROOM_USED: f64 = 0.5;
 /// No less than this in a round trip, as TCP: with less, what is reported is too old to be of use.
 const LEAST_MESSAGES: f64 = 1.0;
@@ -57,47 +55,6 @@ const LEAST_MESSAGES: f64 = 1.0;
 const FIRST_INTERVAL: usize = 3;
 /// So many messages between probes, as far as a round trip goes: probes are to cost little.
 const INTERVAL: usize = 4;
-/// Two messages go back to back after a probe when so many go between two probes.
-const PAIR_MESSAGES: f64 = 4.0;
-/// Round trips from the middle of what a report covers to its end.
-const AHEAD: f64 = 0.5;
-/// Messages that arrive at a pace slower by this than they were sent meet others that came, or a
-/// slower link: growth alone does not fill a queue so fast, as pairs tell where it ends.
-const SURGE: f64 = 0.25;
-/// What is kept then of what passes, whatever others seem to leave: others who come with half of a
-/// link take a third of it at first, and leave three quarters of what we had of it then.
-const KEPT_IN_SURGE: f64 = 0.75;
-/// Less than this share of the rate was used: the application limits, not the path.
-const USED: f64 = 0.8;
-/// Arrivals that outpace what is sent by this come from a queue that runs empty: its end is not
-/// known before it is reached.
-const DRAINING: f64 = 1.02;
-/// Nor do they tell of more than this at once.
-const PACE_MAX: f64 = 1.2;
-/// A queue so short, of what is wanted, is none.
-const EMPTY: f64 = 0.25;
-/// The start ends at this queueing delay, of a round trip.
-const START_QUEUE: f64 = 0.125;
-/// And though a drain hides what the rate did, a queue of this, of a round trip, says enough: the
-/// link became narrower.
-const DRAINED_QUEUE: f64 = 0.25;
-/// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
-const LOWERED: f64 = 0.6;
-/// And again where it has not ended: to a quarter. Of ten flows each is a tenth of the load, and each
-/// would take for random what they all cause together, were none to slow down by more.
-const LOWERED_AGAIN: f64 = 0.4;
-/// What loss that is too much anyway takes from the rate in a round trip at most.
-const LOST_MAX: f64 = 0.2;
-/// What marks on all messages take from the rate in a round trip: half of RFC 8257's half, as the
-/// law yields to the queue already.
-const MARKED: f64 = 0.25;
-/// Weight of a round trip in the mean queueing delay of late.
-const MEAN: f64 = 0.1;
-/// What counts in it, of the delay that is wanted: a queue that others or a slower link have left is
-/// no unfair share, and must not be paid for long after it has gone.
-const MEAN_MAX: f64 = 2.0;
-/// Weight of a new message in the mean size of messages (NRL's value).
-const SIZE_WEIGHT: f64 = 0.01;
 /// What a receiver that does not limit yet must be worse by, so that one of many that see the same
 /// queue stays the limiting one.
 const STAY: f64 = 1.03;
@@ -106,25 +63,6 @@ const WHOLE: f64 = 1e6;
 const OUTLOOK_MAX: f64 = 10.0;
 /// A receiver that does not measure its path may at most double the rate at once (as NRL's sender).
 const FOLLOW_MAX: f64 = 2.0;
-/// A limiting receiver that leaves so many probes unanswered, for so many of its round trips, may
-/// have lost everything: slower, until it speaks (RFC 4654 2.7 reacts after ten round trips).
-const SILENT_PROBES: u32 = 10;
-const SILENT_RTTS: u32 = 10;
-const SILENT_SLOWER: f64 = 0.7;
-
-/// Where there is no queue it goes back at once by this part of the way to what arrived of late: what
-/// made it fall has gone.
-const BACK: f64 = 0.5;
-/// A queue that is so much longer than it should be explains what is lost.
-const OVERFULL: f64 = 2.0;
-/// A path is full where so much is lost, and no more arrives than this part of what was sent.
-const FULL_LOST: f64 = 0.05;
-const FULL: f64 = 0.9;
-/// What a receiver's overrun leaves of what was read.
-const KEPT_AT_OVERRUN: f64 = 0.8;
-/// An overrun shows at once, and what is sent less is felt when the buffer has drained: 4 MiB at
-/// 300 Mbit/s.
-const OVERRUN_FELT: Duration = Duration::from_millis(100);
 
 /// The controller.
 #[derive(Debug)]
@@ -165,22 +103,6 @@ pub struct Auto {
     reason: Reason,
 }
 
-/// A report, and what it means.
-struct Seen {
-    view: View,
-    past: Past,
-    /// The queueing delay that should be, seconds.
-    wanted: f64,
-    /// A drain was under way: nothing is learned of the rate.
-    drained: bool,
-    /// All of the rate was used.
-    used: bool,
-    /// The rate from which to go on, bytes a second.
-    base: f64,
-    /// What loss that is too much anyway leaves of it.
-    kept: f64,
-}
-
 impl Auto {
     /// Starts with ten segments in the first round trip.
     #[must_use]
@@ -216,30 +138,6 @@ impl Auto {
         auto
     }
 
-    /// Bytes a second of the first messages on a path of this round trip.
-    fn first_rate(&self, rtt: Duration) -> f64 {
-        FIRST_MESSAGES * self.size / rtt.as_secs_f64().max(1e-3)
-    }
-
-    /// Nothing is known of the path yet but its round trip: who is near is sent the first messages in
-    /// that time.
-    fn begin_near(&mut self, now: Time, rtt: Duration) {
-        let near = law::reckoned(rtt, rtt, Duration::ZERO);
-        if self.starting && self.flight.is_none() && law::is_short(rtt) {
-            self.flight = Some(Flight::new());
-            self.set(now, self.first_rate(near).max(self.rate));
-        }
-    }
-
-    /// As long as nothing is heard of the first flight the link may be a slow one: it has not more than
-    /// the flight in its queue, if only as much again is sent in each doubling of the time since then.
-    fn wait_for_flight(&mut self, now: Time) {
-        if let Some(since) = self.flight.as_ref().and_then(|flight| flight.unanswered(now)) {
-            let since = since.max(self.limits.rtt).as_secs_f64();
-            self.set(now, FIRST_MESSAGES * self.size / since);
-        }
-    }
-
     fn set(&mut self, now: Time, rate: f64) {
         self.probes.on_rate(now, self.rate());
         let rtt = self.candidates.first().map_or(self.limits.rtt, |clr| clr.rtt);
@@ -252,205 +150,6 @@ impl Auto {
         let wanted = law::wanted_delay(rate / self.size, rtt);
         let least = wanted - law::allowance(rtt);
         wanted.min((self.room * ROOM_USED).max(least))
-    }
-
-    /// Too much was lost while messages queued: the queue may hold no more. On a short path the noise is
-    /// allowed for with a time that a small buffer does not have.
-    fn learn_room(&mut self, view: &View) {
-        if view.delivered.is_some() && view.queue > ROOM_MIN * law::NOISE {
-            self.room = self.room.min(view.queue);
-        }
-    }
-
-    /// The limiting receiver reported.
-    fn steer(&mut self, now: Time, node: NodeId, sequence: u16, view: View) {
-        let Some(seen) = self.see(now, sequence, view) else { return };
-        if let Some(delivered) = view.delivered {
-            self.capacity.on_delivered(now, delivered, seen.used, view.rtt());
-        }
-        let surprised = self.count_loss(now, &seen);
-        if self.starting {
-            return self.start(now, &seen, surprised);
-        }
-        let alone =
-            seen.used && view.marked == 0.0 && growth::is_alone(&view, seen.past.rate, self.size);
-        let wider = self.growth.is_wider(&view) || alone;
-        let mut rate = self.follow_queue(&seen);
-        if alone {
-            rate = rate.max(growth::when_alone(seen.base, &view));
-        }
-        if self.is_empty(now, &seen, wider) {
-            let grown = self.growth.on_empty(now, seen.base, self.size, &view);
-            rate = rate.max(grown);
-            if view.delivered.is_some() {
-                // What went here a moment ago is free again, or a part of it.
-                rate = rate.max(seen.base + BACK * (self.capacity.rate() - seen.base));
-            }
-            if self.pairs() {
-                rate = growth::capped(rate, seen.base, &view);
-            }
-        } else if !seen.drained && view.queue >= EMPTY * seen.wanted {
-            self.growth.on_queue(now);
-        }
-        if surprised {
-            rate *= self.lowered_to();
-        }
-        if let Some(delivered) = view.delivered {
-            rate = rate.min(self.capacity.most(self.growth.beyond()));
-            if !seen.used {
-                rate = rate.min(self.rate);
-            }
-            if view.standing > seen.wanted {
-                rate = rate.max(delivered * law::LEAST);
-            }
-        }
-        rate *= 1.0 - MARKED * view.marked;
-        if seen.drained && !wider || self.random.is_trying() {
-            rate = rate.min(self.rate);
-        }
-        self.reason = reason(node, &seen, surprised);
-        self.set(now, rate);
-        self.look_after_drain(now, &seen, wider);
-    }
-
-    /// What a report means, when it is known what it is about.
-    fn see(&mut self, now: Time, sequence: u16, view: View) -> Option<Seen> {
-        let rtt = view.rtt();
-        (self.elapsed, self.reported) = (now.since(self.reported), now);
-        let past = self.probes.find(sequence, rtt)?;
-        if let Some(flight) = &mut self.flight {
-            flight.on_report(past.until);
-        }
-        let wanted = self.wanted(past.rate, view.rtt);
-        let pace_max = if view.standing > wanted { PACE_MAX } else { 1.0 };
-        let kept = 1.0 - self.random.beyond().min(LOST_MAX);
-        (self.standing, self.passed) = (view.standing, past.rate * view.pace.min(pace_max) * kept);
-        let drained = self.drain.concerns(past.until, self.interval(), rtt);
-        let used = past.used >= USED;
-        if let Some(delivered) = view.delivered.filter(|_| used && view.standing > wanted) {
-            // While messages queue, what arrives is what the link gives.
-            let arrives = delivered / (1.0 - view.lost.min(self.random.share()));
-            self.passed = self.passed.min(arrives);
-        }
-        let base = if used && !drained { self.passed } else { self.rate * kept };
-        Some(Seen { view, past, wanted, drained, used, base, kept })
-    }
-
-    /// True when there is more loss than is known to be random.
-    fn count_loss(&mut self, now: Time, seen: &Seen) -> bool {
-        // The queue is too long, and known to be: what it drops is no news.
-        if self.is_near() && seen.view.standing > OVERFULL * seen.wanted {
-            return false;
-        }
-        let news = self.news(&seen.view);
-        let messages = (seen.past.rate * seen.view.rtt / self.size).max(4.0) * news;
-        let lowered = seen.past.until > self.lowered + seen.view.rtt() * 2;
-        let surprised = self.random.on_report(messages, seen.view.lost, lowered);
-        if surprised {
-            self.lowered = now;
-            self.learn_room(&seen.view);
-        }
-        surprised
-    }
-
-    /// Which part of the round trip that a report covers is news. On a short path there are many more
-    /// reports than probes where much is lost.
-    fn news(&self, view: &View) -> f64 {
-        let interval = self.interval();
-        let since = if self.is_near() { interval.min(self.elapsed) } else { interval };
-        (since.as_secs_f64() / view.rtt).min(1.0)
-    }
-
-    /// What is kept of the rate to see whether loss ends.
-    fn lowered_to(&self) -> f64 {
-        if self.random.is_trying_again() { LOWERED_AGAIN } else { LOWERED }
-    }
-
-    /// Doubles each round trip until a queue, marks, much loss or the narrowest link's rate.
-    fn start(&mut self, now: Time, seen: &Seen, surprised: bool) {
-        let view = &seen.view;
-        self.reason = Reason::Start;
-        let queued = view.standing > seen.wanted.max(START_QUEUE * view.rtt);
-        if queued || view.marked > 0.0 || seen.kept < 1.0 {
-            self.end_start(now, view);
-            let change = law::change(view.standing, seen.wanted, seen.wanted, view.rtt);
-            self.set(now, seen.base * change);
-        } else if let Some(delivered) = full(seen) {
-            self.learn_room(view);
-            self.end_start(now, view);
-            self.set(now, delivered);
-        } else if surprised {
-            self.set(now, seen.base * self.lowered_to());
-        } else if seen.used && !self.random.is_trying() {
-            let (rate, reached) = growth::at_start(seen.base, view);
-            if reached {
-                self.end_start(now, view);
-            }
-            self.set(now, rate.max(self.rate));
-        }
-    }
-
-    fn end_start(&mut self, now: Time, view: &View) {
-        self.starting = false;
-        self.drain.on_started(now, view.rtt());
-    }
-
-    /// The rate by the law; around a drain no more than can have passed.
-    fn follow_queue(&self, seen: &Seen) -> f64 {
-        let view = &seen.view;
-        let ahead = Self::ahead(view);
-        if seen.drained && ahead <= DRAINED_QUEUE * view.rtt {
-            return self.rate.min(self.passed / drain::KEEP);
-        }
-        let change = law::change(ahead, self.mean, seen.wanted, view.rtt);
-        if seen.drained {
-            let rate = self.passed * change.min(1.0);
-            return self.rate.min(rate).min(self.left(seen, self.passed));
-        }
-        let change = if view.pace > DRAINING { change.min(1.0) } else { change };
-        (seen.base * change).min(self.left(seen, seen.base))
-    }
-
-    /// What others who have just come leave of the link. More is sent into it than it takes: by the
-    /// pace the whole of that is known, and what of it is ours. More than that would go on filling
-    /// the queue, as they have not seen us and need not yield. Where the link became narrower
-    /// instead this says too little, so that most of what passes is kept.
-    fn left(&self, seen: &Seen, passed: f64) -> f64 {
-        let view = &seen.view;
-        if 1.0 - view.pace <= SURGE {
-            return f64::INFINITY;
-        }
-        let link = view.bottleneck.unwrap_or(seen.past.rate);
-        (seen.past.rate - link * (1.0 / view.pace - 1.0)).max(KEPT_IN_SURGE * passed)
-    }
-
-    /// The queueing delay to go by. A report tells the mean of a round trip: at its end the queue has
-    /// gone on as it went.
-    fn ahead(view: &View) -> f64 {
-        (view.standing + (1.0 - view.pace) * AHEAD * view.rtt).max(0.0)
-    }
-
-    /// There is no queue, and that is not because we let it drain.
-    fn is_empty(&self, now: Time, seen: &Seen, wider: bool) -> bool {
-        let view = &seen.view;
-        let calm = view.pace < DRAINING && view.marked == 0.0;
-        let settled = wider || self.drain.is_settled(now, view.rtt());
-        let open = wider || !seen.drained;
-        view.queue < EMPTY * seen.wanted && seen.used && open && calm && settled
-    }
-
-    fn look_after_drain(&mut self, now: Time, seen: &Seen, wider: bool) {
-        let view = &seen.view;
-        self.drain.on_view(now, view, seen.wanted);
-        if seen.drained || wider {
-            return;
-        }
-        if view.standing < self.mean / 2.0 && self.mean > seen.wanted / 2.0 {
-            self.drain.join(now, view.rtt());
-        }
-        let news = self.news(view);
-        let standing = view.standing.min(MEAN_MAX * seen.wanted);
-        self.mean += MEAN * news * (standing - self.mean);
     }
 
     /// Twice in a round trip, as long as some messages go between.
@@ -531,143 +230,5 @@ impl Auto {
             self.drain.on_other_path();
             self.growth.on_other_path();
         }
-    }
-}
-
-impl RateController for Auto {
-    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        let limiting = self.candidates.on_report(self.judge(now, feedback));
-        if !limiting {
-            return;
-        }
-        self.candidates.reconsider();
-        let Some(clr) = self.candidates.first().copied() else { return };
-        if clr.node != feedback.node {
-            return;
-        }
-        self.on_limiting(clr.node);
-        if let Some(rtt) = feedback.rtt {
-            self.nearest = self.nearness.on_rtt(now, rtt);
-            self.begin_near(now, rtt);
-        }
-        match feedback.path {
-            Some(path) => {
-                let view = self.view(&path, clr.rtt);
-                self.steer(now, clr.node, feedback.cc_sequence, view);
-            }
-            None => self.follow(now, clr.node, feedback),
-        }
-    }
-
-    fn on_probe(&mut self, now: Time, probing: &Probing) {
-        self.probes.on_rate(now, self.rate());
-        self.probes.on_probe(now, probing.cc_sequence);
-        self.grtt = probing.grtt;
-        self.candidates.on_probe(now, probing.grtt);
-        self.wait_for_flight(now);
-        let silent = self.candidates.first().is_some_and(|clr| {
-            clr.probes > SILENT_PROBES && now.since(clr.heard) > clr.rtt * SILENT_RTTS
-        });
-        if silent && probing.sending {
-            self.reason = Reason::NoFeedback;
-            self.set(now, self.rate * SILENT_SLOWER);
-        }
-    }
-
-    fn on_sent(&mut self, now: Time, bytes: usize) {
-        self.probes.on_sent(bytes);
-        let full = bytes >= self.limits.segment;
-        if full && self.flight.as_mut().is_some_and(|flight| flight.on_sent(now)) {
-            self.wait_for_flight(now);
-        }
-        self.size += SIZE_WEIGHT * (bytes as f64 - self.size);
-    }
-
-    fn on_overrun(&mut self, now: Time, node: NodeId) -> bool {
-        if !self.is_near() {
-            return false;
-        }
-        if now.since(self.overrun) >= OVERRUN_FELT || self.overrun == Time::ZERO {
-            self.overrun = now;
-            let taken = if self.passed > 0.0 { self.rate.min(self.passed) } else { self.rate };
-            self.starting = false;
-            self.capacity.on_overrun(now, taken * KEPT_AT_OVERRUN);
-            self.reason = Reason::Queue(node, Duration::ZERO);
-            self.set(now, taken * KEPT_AT_OVERRUN);
-        }
-        true
-    }
-
-    fn on_left(&mut self, _now: Time, node: NodeId) {
-        self.candidates.remove(node);
-    }
-
-    fn on_rate_set(&mut self, now: Time, rate: Bitrate) {
-        self.limits.max = rate;
-        self.set(now, self.rate);
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        self.probes.on_rate(now, self.rate());
-        let rtt = self.reckoned(self.candidates.first().map_or(self.grtt, |clr| clr.rtt));
-        if self.drain.on_timeout(now, self.standing, rtt) {
-            // What was tried beyond what passes is not gone back to.
-            self.rate = self.rate.min(self.passed.max(self.rate / 2.0));
-        }
-    }
-
-    fn next_timeout(&self) -> Option<Time> {
-        self.drain.next_timeout()
-    }
-
-    fn rate(&self) -> Bitrate {
-        let factor = if self.drain.is_on() { drain::KEEP } else { 1.0 };
-        Bitrate::from_bytes_per_second(self.rate * factor)
-    }
-
-    fn reason(&self) -> Reason {
-        self.reason
-    }
-
-    fn mode(&self) -> Option<Mode> {
-        Some(Mode::Path)
-    }
-
-    fn probe_interval(&self, _grtt: Duration) -> Option<Duration> {
-        Some(self.interval())
-    }
-
-    fn pairs(&self) -> bool {
-        let interval = self.interval().as_secs_f64();
-        self.starting || self.rate * interval >= PAIR_MESSAGES * self.size
-    }
-
-    fn limiting(&self) -> Vec<(NodeId, CcFlags)> {
-        self.candidates.named()
-    }
-
-    fn ecn(&self) -> Option<Ecn> {
-        Some(Ecn::Ect0)
-    }
-}
-
-/// What a short path carries, if it carries no more: messages are lost and queue, though for less time
-/// than a whole round trip, and fewer arrive than were sent. The buffer is small.
-fn full(seen: &Seen) -> Option<f64> {
-    let view = &seen.view;
-    let queues = view.queue > ROOM_MIN * law::NOISE && view.lost > FULL_LOST;
-    view.delivered.filter(|delivered| queues && *delivered < FULL * seen.past.rate)
-}
-
-fn reason(node: NodeId, seen: &Seen, surprised: bool) -> Reason {
-    let view = &seen.view;
-    if surprised {
-        Reason::Loss(node, view.lost)
-    } else if view.marked > 0.0 {
-        Reason::Marks(node, view.marked)
-    } else if view.standing > seen.wanted {
-        Reason::Queue(node, Duration::from_secs_f64(view.standing))
-    } else {
-        Reason::Path(node)
     }
 }

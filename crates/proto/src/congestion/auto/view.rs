@@ -1,7 +1,11 @@
 //! What the limiting receiver's path does, in numbers to reckon with.
 
+use super::law::NOISE;
 use crate::time::Duration;
 use fanfare_wire::{QuantizedRate, ext::ExtPath};
+
+/// On a short path loss together with a queue of this part of the noise tells how much the queue holds.
+const QUEUES: f64 = 0.25;
 
 /// Of one report.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +45,11 @@ impl View {
                 .then(|| bottleneck.to_bytes_per_second()),
             delivered: short.then(|| path.delivered.to_bytes_per_second()),
         }
+    }
+
+    /// Whether messages queue for longer than the noise of a short path, on average.
+    pub(super) fn queues(&self) -> bool {
+        self.queue > QUEUES * NOISE
     }
 
     /// The round trip as a time.
