@@ -1,14 +1,13 @@
 //! `fanfare bench rate`: what `fanfare send` reaches without `--rate`, on a grid of networks.
 
 mod plot;
+mod table;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fanfare_lab::{
-    RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot, Shortfall, Spread,
-};
-use fanfare_sim::Table;
+use fanfare_lab::{RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot, Shortfall};
+use table::mega;
 
 use super::{Conclusion, MEMORY, print};
 use crate::{
@@ -72,7 +71,7 @@ pub(super) fn run(args: &RateArgs) -> Exit {
         Err(failure) => return crate::give_up(&output, &failure),
     };
     if args.list {
-        output.data(&list(&bench.cells).to_string());
+        output.data(&table::cells(&bench.cells).to_string());
         return Exit::Done;
     }
     let stop = match interrupt::stop() {
@@ -119,24 +118,6 @@ impl RateArgs {
     }
 }
 
-/// The cells, for people.
-fn list(cells: &[RateCell]) -> Table {
-    let mut table = Table::new(&["cell", "Mbit/s", "ms", "loss, %", "to", "buffer", "file"]);
-    for cell in cells {
-        let rate = cell.rate_bps.map_or_else(|| "free".to_owned(), |rate| mega(rate as f64));
-        table.row([
-            cell.name.to_owned(),
-            rate,
-            cell.round_trip_ms.to_string(),
-            ((cell.loss * 1e4).round() / 1e2).to_string(),
-            cell.receivers.to_string(),
-            cell.queue_bytes().to_string(),
-            cell.size.to_string(),
-        ]);
-    }
-    table
-}
-
 /// One transfer, for people.
 fn line(shot: &RateShot) -> String {
     let what = match shot.sender {
@@ -176,17 +157,20 @@ fn conclude(rows: &[RateRow], exit: Exit, output: &Output) {
     for row in rows {
         print(output, "rate", row);
     }
-    output.data(&table(rows).to_string());
+    output.data(&table::rows(rows));
     print(output, "result", &Conclusion { ok: exit == Exit::Done, exit: exit as u8 });
 }
 
 /// What a quick run came to: a sentence for each cell that falls short.
 fn judge(checked: &[(RateRow, Option<Shortfall>)], output: &Output) -> Exit {
-    let rows: Vec<RateRow> = checked.iter().map(|(row, _)| row.clone()).collect();
+    // Its files are too small for the goals.
+    let without_goals = |row: &RateRow| RateRow { missed: Vec::new(), ..row.clone() };
+    let rows: Vec<RateRow> = checked.iter().map(|(row, _)| without_goals(row)).collect();
     let short: Vec<&Shortfall> = checked.iter().filter_map(|(_, short)| short.as_ref()).collect();
     let exit = if short.is_empty() { Exit::Done } else { Exit::Failed };
+    output.clear();
     for shortfall in short {
-        output.warn("bench.rate", format!("{shortfall}"));
+        output.failure(&Failure::new(Exit::Failed, "bench.rate", shortfall.to_string()));
     }
     conclude(&rows, exit, output);
     exit
@@ -202,64 +186,10 @@ fn picture(out: Option<&Path>, rows: &[RateRow], output: &Output) {
     }
 }
 
-fn table(rows: &[RateRow]) -> Table {
-    let mut table = Table::new(&[
-        "cell",
-        "auto",
-        "least",
-        "most",
-        "told",
-        "brings",
-        "TCP",
-        "auto/link",
-        "auto/told",
-        "auto/TCP",
-        "sent/file",
-        "ms",
-        "limit",
-        "by",
-        "complete",
-        "goals missed",
-    ]);
-    let none = || String::from("-");
-    let rate = |spread: &Option<Spread>| spread.map_or_else(none, |spread| mega(spread.median));
-    let ratio = |value: Option<f64>| value.map_or_else(none, |value| format!("{value:.2}"));
-    for row in rows {
-        let RateRow { cell, auto_bps, .. } = row;
-        table.row([
-            cell.name.to_owned(),
-            mega(auto_bps.median),
-            mega(auto_bps.least),
-            mega(auto_bps.most),
-            row.best_told_bps.map_or_else(none, |rate| mega(rate as f64)),
-            rate(&row.told_bps),
-            rate(&row.tcp_bps),
-            ratio(row.over_link),
-            ratio(row.over_told),
-            ratio(row.over_tcp),
-            row.wire_per_file[0].map_or_else(none, |value| format!("{value:.3}")),
-            row.auto_seconds.map_or_else(none, |spread| format!("{:.0}", spread.median * 1000.0)),
-            cell.limit_ms.map_or_else(none, |limit| limit.to_string()),
-            row.limited_by.clone().unwrap_or_else(none),
-            format!("{} of {}", row.complete[0], row.complete[1]),
-            if row.missed.is_empty() { none() } else { row.missed.join("; ") },
-        ]);
-    }
-    table
-}
-
-/// In millions; slow links with more digits.
-fn mega(value: f64) -> String {
-    let digits = match value {
-        0.0..1e6 => 4,
-        1e6..1e8 => 2,
-        _ => 0,
-    };
-    format!("{:.digits$}", value / 1e6)
-}
-
 #[cfg(test)]
 pub(super) mod tests {
+    use fanfare_lab::Spread;
+
     use super::*;
 
     /// A row in which a told rate brings 90 Mbit/s and `auto` so much of it.
@@ -288,21 +218,6 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_row_has_a_cell_for_each_column() {
-        let text = table(&[row("100M-3", 0.75)]).to_string();
-        let columns = |line: &str| line.split("  ").filter(|cell| !cell.is_empty()).count();
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!((columns(lines[0]), columns(lines[1])), (16, 16), "{text}");
-        assert!(lines[1].contains("0.75") && lines[1].contains("3000"), "{text}");
-        assert!(lines[1].contains("link below 0.93"), "{text}");
-    }
-
-    #[test]
-    fn slow_links_have_digits_behind_the_point() {
-        assert_eq!([54e3, 9.5e6, 4e9].map(mega), ["0.0540", "9.50", "4000"]);
-    }
-
-    #[test]
     fn a_transfer_is_told_in_a_line() {
         let shot = |sender, seconds, why: &str| RateShot {
             cell: "100M-3",
@@ -321,11 +236,5 @@ pub(super) mod tests {
         assert_eq!(line(&tcp), "100M-3, tcp: 30.00 Mbit/s until it was stopped");
         let told = shot(RateSender::Told(9_000_000), None, "not within 40 s");
         assert_eq!(line(&told), "100M-3, told 9.00 Mbit/s: not complete: not within 40 s");
-    }
-
-    #[test]
-    fn all_cells_can_be_listed() {
-        let cells = RateCell::chosen(&[]).unwrap();
-        assert_eq!(list(&cells).to_string().lines().count(), cells.len() + 1);
     }
 }

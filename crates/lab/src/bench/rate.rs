@@ -6,7 +6,7 @@
 //! sender's program until its end.
 //!
 //! - `cell`: what a network is; `grid`: all of them; `choice`: some of them; `network`: its hosts
-//! - `shot`: one transfer; `load`, `flows`: what else goes on; `reaction`: how it follows a change
+//! - `sender`: who sends; `shot`: one transfer; `load`, `flows`: what else goes on; `reaction`: how it follows a change
 //! - `row`: what all transfers of a cell came to; `target`: what they should; `check`: for CI
 //! - `table`, `csv`: files for people and for programs
 
@@ -20,6 +20,7 @@ mod load;
 mod network;
 mod reaction;
 mod row;
+mod sender;
 mod shot;
 mod table;
 mod target;
@@ -37,8 +38,9 @@ pub use check::{RateCheck, Shortfall};
 use network::Network;
 pub use reaction::Reaction;
 pub use row::{RateRow, Spread};
+pub use sender::RateSender;
 use shot::Range;
-pub use shot::{RateSender, RateShot};
+pub use shot::RateShot;
 use std::{fs, path::PathBuf};
 
 /// The name of the files that are written.

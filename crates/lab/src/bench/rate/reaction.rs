@@ -96,7 +96,8 @@ mod tests {
         (0..(until / 0.2) as u32)
             .map(|number| {
                 let seconds = f64::from(number) * 0.2;
-                bytes += rate(seconds) / 8.0 * 0.2;
+                // What went since the last one.
+                bytes += rate(seconds - 0.1) / 8.0 * 0.2;
                 Sent { at: begun + Duration::from_secs_f64(seconds), bytes }
             })
             .collect()

@@ -1,6 +1,6 @@
 //! The rows for people: Markdown.
 
-use super::{Buffer, RateCell, RateRow, RateSender, Spread};
+use super::{Buffer, RateCell, RateRow, Spread};
 use std::{
     fmt::{self, Write as _},
     fs,
@@ -49,15 +49,8 @@ const SHARED: [&str; 10] = [
     "goals missed",
 ];
 
-impl fmt::Display for RateSender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::Told(rate) => write!(f, "told {}", short(*rate)),
-            Self::Tcp => f.write_str("tcp"),
-        }
-    }
-}
+/// A hundredth of all packets may be so late in the emulator (docs/laboratory.md), milliseconds.
+const LATE_MS: f64 = 2.0;
 
 impl fmt::Display for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,6 +82,15 @@ pub(super) fn markdown(rows: &[RateRow], heading: &Heading<'_>) -> String {
     let reached = rows.iter().filter(|row| row.missed.is_empty()).count();
     // Writing to a string cannot fail.
     let _ = write!(text, "\nAll goals are reached in {reached} of {} cells.\n", rows.len());
+    for row in rows {
+        if let Some(late) = row.emulator_late_ms.filter(|late| *late > LATE_MS) {
+            let name = row.cell.name;
+            let _ = write!(
+                text,
+                "\nThe emulator was {late:.1} ms late in {name}: this machine is too busy for it.\n"
+            );
+        }
+    }
     for row in rows.iter().filter(|row| !row.why.is_empty()) {
         let _ = write!(text, "\nNot complete in {}: {}.\n", row.cell.name, row.why);
     }
@@ -209,7 +211,7 @@ fn milliseconds(spread: &Spread) -> String {
 }
 
 /// A number with the letter of its unit, as options take it.
-fn short(value: u64) -> String {
+pub(super) fn short(value: u64) -> String {
     let units = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
     let unit = units.into_iter().find(|(unit, _)| value as f64 >= *unit);
     let rounded = |value: f64| (value * 100.0).round() / 100.0;
@@ -222,7 +224,7 @@ fn short(value: u64) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::bench::rate::{Circumstance, RateShot, Reaction};
+    use crate::bench::rate::{Circumstance, RateSender, RateShot, Reaction};
 
     /// A row for each cell: `auto` takes 2 s, a told rate 1 s.
     pub(in crate::bench::rate) fn rows() -> Vec<RateRow> {

@@ -5,6 +5,8 @@ use super::{Circumstance, RateCell, RateRow};
 /// Of what a link carries less losses and headers; at 1 Gbit/s.
 const OF_LINK: f64 = 0.93;
 const OF_GIGABIT: f64 = 0.90;
+/// From here on, to all receivers together, this machine may be the limit, bit/s.
+const FAST: u64 = 1_000_000_000;
 /// Of the best told rate, without a limit; on busy processors; as a ceiling far too high.
 const OF_TOLD: f64 = 0.85;
 const OF_TOLD_BUSY: f64 = 0.7;
@@ -32,17 +34,13 @@ pub(super) fn missed(row: &RateRow) -> Vec<String> {
             missed.push(format!("{what} below {least}"));
         }
     };
-    let gigabit = cell.rate_bps.is_some_and(|rate| rate >= 1_000_000_000);
     match cell.circumstance {
         Circumstance::Quiet if cell.limit_ms.is_none() => {
-            below("link", row.over_link, if gigabit { OF_GIGABIT } else { OF_LINK });
-            let told = row.over_told.filter(|_| cell.rate_bps.is_none());
-            below("told", told, OF_TOLD);
-            let [of_tcp, tcp] = match cell.receivers {
-                1 => [OF_ONE_TCP, row.over_tcp.unwrap_or(1.0)],
-                _ => [OF_TCP, row.over_tcp.unwrap_or(1.0)],
-            };
-            below("TCP", cell.rate_bps.map(|_| tcp), of_tcp);
+            let (of_link, of_told) = goals(row);
+            below("link", row.over_link.filter(|_| of_link > 0.0), of_link);
+            below("told", row.over_told.filter(|_| of_told > 0.0), of_told);
+            let of_tcp = if cell.receivers == 1 { OF_ONE_TCP } else { OF_TCP };
+            below("TCP", row.over_tcp.filter(|_| cell.rate_bps.is_some()), of_tcp);
         }
         Circumstance::Quiet => {}
         Circumstance::Busy => below("told", row.over_told, OF_TOLD_BUSY),
@@ -65,6 +63,19 @@ pub(super) fn missed(row: &RateRow) -> Vec<String> {
     missed
 }
 
+/// What `auto` should be of what the link carries, and of the best told rate; zero where nothing is
+/// expected. Where this machine is the limit, only a told rate shows what can be had.
+fn goals(row: &RateRow) -> (f64, f64) {
+    let Some(rate) = row.cell.rate_bps else { return (0.0, OF_TOLD) };
+    let of_link = if rate >= FAST { OF_GIGABIT } else { OF_LINK };
+    let carried = row.told_bps.zip(row.cell.carries_bps()).map(|(told, all)| told.median / all);
+    let is_fast = rate * row.cell.receivers as u64 >= FAST;
+    match is_fast && carried.is_some_and(|carried| carried < of_link) {
+        true => (0.0, OF_TOLD),
+        false => (of_link, 0.0),
+    }
+}
+
 /// Bytes that may be sent for each of the file.
 fn sent_most(cell: &RateCell) -> f64 {
     let factor = if cell.loss >= 0.1 { SENT_AT_A_TENTH } else { SENT };
@@ -85,4 +96,47 @@ fn slow(row: &RateRow) -> Vec<String> {
     let late = |seconds: Option<f64>| seconds.is_none_or(|seconds| seconds > longest);
     let ways = [("down", reaction.down_s), ("up", reaction.up_s)];
     ways.into_iter().filter(|(_, s)| late(*s)).map(|(way, _)| way.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::rate::{RateSender, RateShot};
+
+    /// `auto` and a told rate bring so much of what the link carries.
+    fn of(cell: &str, auto: f64, told: f64) -> Vec<String> {
+        let cell = RateCell::chosen(&[cell.to_owned()]).unwrap()[0];
+        let shot = |sender, share: f64| RateShot {
+            cell: cell.name,
+            sender,
+            seconds: Some(5.0),
+            goodput_bps: cell.carries_bps().unwrap_or(4e9) * share,
+            wire_per_file: Some(1.02),
+            limited_by: None,
+            beside_bps: Vec::new(),
+            reaction: None,
+            why: String::new(),
+        };
+        let told = shot(RateSender::Told(cell.told()[0]), told);
+        RateRow::of(&cell, &[shot(RateSender::Auto, auto), told], None).missed
+    }
+
+    #[test]
+    fn a_link_is_the_measure_and_a_told_rate_where_this_machine_is_the_limit() {
+        assert_eq!(of("100M-3", 0.92, 0.8), ["link below 0.93"]);
+        assert_eq!(of("1G-3", 0.89, 0.95), ["link below 0.9"]);
+        assert_eq!(of("1G-10", 0.3, 0.35), [""; 0]);
+        assert_eq!(of("1G-10", 0.25, 0.35), ["told below 0.85"]);
+        assert_eq!(of("free-3", 0.8, 1.0), ["told below 0.85"]);
+        assert_eq!(of("busy-free-3", 0.8, 1.0), [""; 0]);
+        assert_eq!(of("ceiling-free-3", 0.88, 1.0), ["told below 0.9"]);
+    }
+
+    #[test]
+    fn what_is_lost_may_be_sent_again() {
+        let most = |name: &str| sent_most(&RateCell::chosen(&[name.to_owned()]).unwrap()[0]);
+        assert!((most("100M-3") - 1.03).abs() < 1e-9);
+        assert!((most("1G-1-loss1") - 1.03 / 0.99).abs() < 1e-9);
+        assert!((most("56k-1-loss10") - 1.15 / 0.9).abs() < 1e-9);
+    }
 }
