@@ -95,10 +95,7 @@ const fn with(circumstance: Circumstance, cell: RateCell) -> RateCell {
 
 /// The link becomes ten times slower in the run, and as fast again; the file lasts longer.
 const fn changing(name: &'static str, cell: RateCell) -> RateCell {
-    let rate = match cell.rate_bps {
-        Some(rate) => rate,
-        None => panic!("only a link changes"),
-    };
+    let Some(rate) = cell.rate_bps else { panic!("only a link changes") };
     let size = 4 * cell.size;
     RateCell { name, size, circumstance: Circumstance::Change(rate / 10), ..cell }
 }
