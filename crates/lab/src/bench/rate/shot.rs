@@ -34,6 +34,8 @@ const BESIDE: Duration = Duration::from_secs(20);
 /// what the slowest receiver has by then counts.
 const TCP_PATIENCE: f64 = 1.2;
 const TCP_BESIDE: Duration = Duration::from_secs(3);
+/// For its start: it doubles what it sends with each round trip.
+const TCP_ROUND_TRIPS: f64 = 12.0;
 /// TCP flows have the link to themselves for so long.
 const ALONE: Duration = Duration::from_secs(2);
 
@@ -258,8 +260,9 @@ fn so_far(progress: &str, size: f64) -> Option<String> {
 
 /// After so long a transfer is given up.
 fn longest(cell: &RateCell, sender: RateSender) -> Duration {
+    let start = Duration::from_secs_f64(TCP_ROUND_TRIPS * cell.round_trip_ms / 1e3);
     let (patience, beside) = match sender {
-        RateSender::Tcp => (TCP_PATIENCE, TCP_BESIDE),
+        RateSender::Tcp => (TCP_PATIENCE, TCP_BESIDE + start),
         _ => (PATIENCE, BESIDE),
     };
     Duration::from_secs_f64(cell.on_the_wire() * patience) + beside
