@@ -9,7 +9,7 @@ pub struct RateCell {
     pub name: &'static str,
     /// What the link carries, bit/s; `None`: as much as this machine can.
     pub rate_bps: Option<u64>,
-    /// There and back without queues, milliseconds. A LAN has [`LAN_MS`].
+    /// There and back without queues, milliseconds. A LAN has 0.2.
     pub round_trip_ms: f64,
     /// The share of packets that each receiver loses, each for itself.
     pub loss: f64,
@@ -39,7 +39,7 @@ pub enum Buffer {
     Packets(u32),
     /// So many bytes.
     Bytes(u64),
-    /// So many times the bandwidth-delay product, and [`FLOOR`] at least.
+    /// So many times the bandwidth-delay product, and 6 kB at least.
     Products(f64),
 }
 

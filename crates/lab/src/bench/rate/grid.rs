@@ -2,7 +2,7 @@
 //! receivers, buffer.
 //!
 //! They are not the full product of 2,400. Each pair of values occurs in some cell, but for those that
-//! no network has or this laboratory cannot carry ([`is_left_out`] in the tests says which, and why).
+//! no network has or this laboratory cannot carry (`is_left_out` in the tests says which, and why).
 //! One cell without loss to three receivers is there for nearly each link and round trip.
 
 use super::cell::{Buffer, Circumstance, LAN_MS, RateCell};
