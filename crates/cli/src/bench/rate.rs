@@ -203,6 +203,7 @@ pub(super) mod tests {
             best_told_bps: Some(92_000_000),
             told_bps: Some(spread(90e6)),
             tcp_bps: Some(spread(30e6)),
+            raw_bps: None,
             over_link: cell.carries_bps().map(|carries| over_told * 90e6 / carries),
             over_told: Some(over_told),
             over_tcp: None,

@@ -162,8 +162,9 @@ impl Workshop<'_> {
         let scratch = self.scratch.path();
         let (bench, stop) = (self.bench, self.stop);
         let range = Range { bench, of: cell, network: &network, scratch, stop };
-        let mut shots = Vec::new();
+        let (mut shots, mut raw) = (Vec::new(), Vec::new());
         for _ in 0..repetitions {
+            raw.extend(network.raw(cell)?);
             for sender in bench.senders(cell) {
                 let shot = range.shoot(sender, &*self.fanfare, self.tcp.as_deref())?;
                 tell(&shot);
@@ -174,7 +175,7 @@ impl Workshop<'_> {
         let source = shot::source(scratch);
         fs::remove_file(&source).map_err(|error| LabError::system(source.display(), &error))?;
         let late_ms = network.lateness()?.map(|report| report.p99_ms);
-        Ok(RateRow::of(cell, &shots, late_ms))
+        Ok(RateRow { raw_bps: Spread::of(&raw), ..RateRow::of(cell, &shots, late_ms) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Circumstance, RateRow, Spread};
 
-const FIELDS: [&str; 40] = [
+const FIELDS: [&str; 41] = [
     "cell",
     "circumstance",
     "link_bps",
@@ -21,6 +21,7 @@ const FIELDS: [&str; 40] = [
     "tcp_bps",
     "tcp_least_bps",
     "tcp_most_bps",
+    "raw_bps",
     "auto_over_link",
     "auto_over_told",
     "auto_over_tcp",
@@ -67,6 +68,7 @@ fn fields(row: &RateRow) -> Vec<String> {
     fields.push(row.best_told_bps.map(|rate| rate.to_string()).unwrap_or_default());
     fields.extend(spread(row.told_bps.as_ref(), 0));
     fields.extend(spread(row.tcp_bps.as_ref(), 0));
+    fields.push(figure(row.raw_bps.map(|raw| raw.median), 0));
     let ratios = [row.over_link, row.over_told, row.over_tcp, row.worst_of_median()];
     fields.extend(ratios.map(|ratio| figure(ratio, 4)));
     fields.extend(row.wire_per_file.map(|ratio| figure(ratio, 4)));

@@ -7,7 +7,7 @@
 
 use super::cell::{Circumstance, RateCell};
 use crate::{
-    bench::star::Star,
+    bench::{raw, star::Star},
     error::{LabError, Refusal},
     host::Host,
     lab::Lab,
@@ -56,6 +56,17 @@ impl Network {
                 star.change_sender(rate, RateCell::burst(rate), cell.queue_bytes())
             }
             Self::Emulated(_) => Ok(()),
+        }
+    }
+    /// Bits per second of raw UDP at the slowest receiver, where no link is the limit; `None` where one is, or
+    /// where the time is what counts.
+    pub(super) fn raw(&self, cell: &RateCell) -> Result<Option<f64>, LabError> {
+        let whole = cell.rate_bps.is_none() && cell.limit_ms.is_none();
+        match self {
+            Self::Bridge(star) if whole && cell.circumstance == Circumstance::Quiet => {
+                raw::measure(star).map(Some)
+            }
+            _ => Ok(None),
         }
     }
     /// How late the emulator has been so far; `None` for a bridge.

@@ -30,6 +30,8 @@ pub struct RateRow {
     pub told_bps: Option<Spread>,
     /// What TCP to each receiver brought.
     pub tcp_bps: Option<Spread>,
+    /// What the kernel moved without a protocol, at the slowest receiver, where there is no link.
+    pub raw_bps: Option<Spread>,
     /// `auto` over what the link carries, less losses and headers.
     pub over_link: Option<f64>,
     /// `auto` over the best told rate, by medians.
@@ -123,6 +125,7 @@ impl RateRow {
             best_told_bps: best.map(|(rate, _)| rate),
             told_bps,
             tcp_bps,
+            raw_bps: None,
             over_link: alone.map(|carries| auto_bps.median / carries),
             over_told: ratio(auto_bps, told_bps),
             over_tcp: ratio(auto_bps, tcp_bps),

@@ -12,7 +12,7 @@ pub(super) struct Heading<'a> {
     pub(super) version: &'a str,
 }
 
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 22] = [
     "cell",
     "link",
     "round trip, ms",
@@ -24,6 +24,7 @@ const COLUMNS: [&str; 21] = [
     "told",
     "told, Mbit/s",
     "TCP, Mbit/s",
+    "raw UDP, Mbit/s",
     "auto/link",
     "auto/told",
     "auto/TCP",
@@ -141,6 +142,7 @@ fn cells(row: &RateRow) -> Vec<String> {
         row.best_told_bps.map(short).unwrap_or_default(),
         row.told_bps.as_ref().map(mega).unwrap_or_default(),
         row.tcp_bps.as_ref().map(mega).unwrap_or_default(),
+        row.raw_bps.map(|raw| format!("{:.0}", raw.median / 1e6)).unwrap_or_default(),
         figure(row.over_link, 2),
         figure(row.over_told, 2),
         figure(row.over_tcp, 2),
