@@ -26,7 +26,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A sender has so many times what the file takes on its link.
+/// A sender has so many times what the file takes on its link, or on its share of it.
 const PATIENCE: f64 = 4.0;
 /// Beside that, for gathering receivers and for the end.
 const BESIDE: Duration = Duration::from_secs(20);
@@ -265,7 +265,11 @@ fn longest(cell: &RateCell, sender: RateSender) -> Duration {
         RateSender::Tcp => (TCP_PATIENCE, TCP_BESIDE + start),
         _ => (PATIENCE, BESIDE),
     };
-    Duration::from_secs_f64(cell.on_the_wire() * patience) + beside
+    let others = match cell.circumstance {
+        Circumstance::Beside { flows, .. } => flows,
+        _ => 0,
+    };
+    Duration::from_secs_f64(cell.on_the_wire() * patience * (1 + others) as f64) + beside
 }
 
 /// Where the file of a cell is.
@@ -284,6 +288,9 @@ mod tests {
         // 62.5 MB at 95.8 Mbit/s of content: 5.22 s.
         assert!((seconds(RateSender::Auto) - 40.9).abs() < 0.1);
         assert!((seconds(RateSender::Tcp) - 9.3).abs() < 0.1);
+        // Beside three, a quarter of the link and of the file.
+        let beside = RateCell::chosen(&["beside-100M-3".to_owned()]).unwrap()[0];
+        assert!((longest(&beside, RateSender::Auto).as_secs_f64() - 40.9).abs() < 0.1);
     }
 
     #[test]
