@@ -28,8 +28,8 @@ use crate::{
     trials,
 };
 pub use rate::{
-    Buffer, Circumstance, RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot, Reaction,
-    Shortfall, Spread,
+    Buffer, Circumstance, RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot, RateTold,
+    Reaction, Shortfall, Spread,
 };
 use serde::Serialize;
 use star::Star;

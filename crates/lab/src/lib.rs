@@ -70,7 +70,7 @@ mod wait;
 
 pub use bench::{
     Bench, Buffer, Circumstance, RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot,
-    Reaction, Shortfall, Speed, Spread, Together, Told, Transfer,
+    RateTold, Reaction, Shortfall, Speed, Spread, Together, Told, Transfer,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};

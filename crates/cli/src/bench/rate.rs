@@ -6,7 +6,9 @@ mod table;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fanfare_lab::{RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot, Shortfall};
+use fanfare_lab::{
+    RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot, RateTold, Shortfall,
+};
 use table::mega;
 
 use super::{Conclusion, MEMORY, print};
@@ -78,9 +80,12 @@ pub(super) fn run(args: &RateArgs) -> Exit {
         Ok(stop) => stop,
         Err(error) => return give_up(&output, error),
     };
-    let mut tell = |shot: &RateShot| {
-        print(&output, "shot", shot);
-        output.text(&line(shot));
+    let mut tell = |told: &RateTold<'_>| match told {
+        RateTold::Shot(shot) => {
+            print(&output, "shot", *shot);
+            output.text(&line(shot));
+        }
+        RateTold::Rows(rows) => picture(args.out.as_deref(), rows, &output),
     };
     let result = match args.quick {
         true => bench.check(&RateCheck::all(), &stop, &mut tell).map(|all| judge(&all, &output)),
@@ -88,7 +93,6 @@ pub(super) fn run(args: &RateArgs) -> Exit {
             let reached = |row: &RateRow| row.complete[0] > 0;
             let exit = if rows.iter().all(reached) { Exit::Done } else { Exit::Partial };
             conclude(&rows, exit, &output);
-            picture(args.out.as_deref(), &rows, &output);
             exit
         }),
     };

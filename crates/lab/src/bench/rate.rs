@@ -63,6 +63,15 @@ pub struct RateBench {
     pub fanfare: PathBuf,
 }
 
+/// What is told while it runs.
+#[derive(Debug)]
+pub enum RateTold<'a> {
+    /// One transfer has ended.
+    Shot(&'a RateShot),
+    /// One more cell has been measured: all so far, as the tables have them.
+    Rows(&'a [RateRow]),
+}
+
 /// What is the same for all cells.
 struct Workshop<'a> {
     bench: &'a RateBench,
@@ -80,13 +89,14 @@ impl RateBench {
     pub fn run(
         &self,
         stop: &Stop,
-        tell: &mut dyn FnMut(&RateShot),
+        tell: &mut dyn FnMut(&RateTold<'_>),
     ) -> Result<Vec<RateRow>, LabError> {
         let workshop = self.prepare(&self.cells, stop)?;
         let mut rows = Vec::new();
         for cell in &self.cells {
             rows.push(workshop.measure(cell, self.repetitions, tell)?);
             self.write(&rows, &workshop)?;
+            tell(&RateTold::Rows(&rows));
         }
         Ok(rows)
     }
@@ -99,7 +109,7 @@ impl RateBench {
         &self,
         checks: &[RateCheck],
         stop: &Stop,
-        tell: &mut dyn FnMut(&RateShot),
+        tell: &mut dyn FnMut(&RateTold<'_>),
     ) -> Result<Vec<(RateRow, Option<Shortfall>)>, LabError> {
         let cells: Vec<RateCell> = checks.iter().map(|check| check.cell).collect();
         let workshop = self.prepare(&cells, stop)?;
@@ -156,7 +166,7 @@ impl Workshop<'_> {
         &self,
         cell: &RateCell,
         repetitions: u32,
-        tell: &mut dyn FnMut(&RateShot),
+        tell: &mut dyn FnMut(&RateTold<'_>),
     ) -> Result<RateRow, LabError> {
         let network = Network::up(cell)?;
         let scratch = self.scratch.path();
@@ -167,7 +177,7 @@ impl Workshop<'_> {
             raw.extend(network.raw(cell)?);
             for sender in bench.senders(cell) {
                 let shot = range.shoot(sender, &*self.fanfare, self.tcp.as_deref())?;
-                tell(&shot);
+                tell(&RateTold::Shot(&shot));
                 shots.push(shot);
             }
         }

@@ -59,6 +59,7 @@ impl fmt::Display for Buffer {
             Self::None => Ok(()),
             Self::Packets(packets) => write!(f, "{packets} packets"),
             Self::Bytes(bytes) => write!(f, "{}B", short(*bytes)),
+            Self::Products(1.0) => f.write_str("1 product"),
             Self::Products(share) => write!(f, "{share} products"),
         }
     }
