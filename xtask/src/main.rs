@@ -22,6 +22,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   no-io     wire, fec, proto and group build without an operating system
   interop   against NRL's NORM in network namespaces (root; quick matrix)
   reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
+  rate      `fanfare send` without --rate beside told rates, on five networks, with wide margins (root)
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
@@ -51,6 +52,7 @@ fn steps() -> Vec<Step> {
         Step::new("no-io", no_io::check),
         Step::new("interop", interop).within(40),
         Step::new("reproduce", reproduce).within(50),
+        Step::new("rate", rate).within(52),
         Step::new("fuzz", fuzz).within(55),
     ]
 }
@@ -100,6 +102,25 @@ fn tested(program: &str) -> Result<String, Outcome> {
             Ok(format!("{target}/debug/{program}"))
         }
         other => Err(other),
+    }
+}
+
+/// What `fanfare` ends with where the system refuses namespaces or devices.
+const REFUSED: i32 = 4;
+
+/// Each network is measured up to three times: a busy neighbour does not fail it.
+fn rate() -> Outcome {
+    if let Some(reason) = packages::namespaces_impossible() {
+        return Outcome::Skipped(reason);
+    }
+    match tested("fanfare") {
+        Ok(program) => step::run_unless(
+            &program,
+            &["bench", "rate", "--quick"],
+            REFUSED,
+            "this system refuses network namespaces or TAP devices, even to root",
+        ),
+        Err(outcome) => outcome,
     }
 }
 

@@ -12,6 +12,9 @@ const NEEDED: [(&str, &str); 6] = [
     ("tshark", "tshark"),
 ];
 
+/// What hosts on this machine need: `ip` and `tc`.
+const FOR_NAMESPACES: [(&str, &str); 1] = [("ip", "iproute2")];
+
 /// The same for the tests of the command; what is compared in the laboratory is left out there when it is
 /// missing.
 const FOR_TESTS: [(&str, &str); 2] = [("nats-server", "nats-server"), ("openssl", "openssl")];
@@ -55,6 +58,15 @@ pub(crate) fn install() -> Outcome {
 /// Why the interop runs cannot be had here, if so.
 pub(crate) fn interop_impossible() -> Option<String> {
     let missing = missing(&NEEDED);
+    if !missing.is_empty() {
+        return Some(format!("missing packages: {}", missing.join(" ")));
+    }
+    namespaces_impossible()
+}
+
+/// Why no hosts can be made here, if so.
+pub(crate) fn namespaces_impossible() -> Option<String> {
+    let missing = missing(&FOR_NAMESPACES);
     if !missing.is_empty() {
         return Some(format!("missing packages: {}", missing.join(" ")));
     }

@@ -3,13 +3,15 @@
 //   tcp_peer send [--port N] FILE ADDRESS...   a connection to each address, all at the same time
 //   tcp_peer recv [--port N] FILE              takes one connection, writes FILE, ends
 //
-// The kernel's TCP as it is; sendfile, as file servers do. One JSON object per line on stdout. Exit
+// The kernel's TCP as it is, or, with --congestion NAME at the end, with this congestion control; sendfile,
+// as file servers do. One JSON object per line on stdout. Exit
 // codes: 0 done, 1 failed, 2 usage.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,8 @@
 #include <unistd.h>
 
 #define RECEIVERS_MAX 64
+
+static const char *congestion;  // NULL: the system's default
 
 static int fail(const char *what) {
     fprintf(stderr, "error: %s: %s\n", what, strerror(errno));
@@ -47,6 +51,8 @@ static int begin(struct stream *stream, const char *address, int port) {
     if (inet_pton(AF_INET, address, &to.sin_addr) != 1) return usage(address);
     stream->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     stream->waits_for = POLLOUT;
+    if (congestion && setsockopt(stream->fd, IPPROTO_TCP, TCP_CONGESTION, congestion, (socklen_t)strlen(congestion)))
+        return fail(congestion);
     if (connect(stream->fd, (struct sockaddr *)&to, sizeof to) != 0 && errno != EINPROGRESS)
         return fail(address);
     return 0;
@@ -119,6 +125,7 @@ static int receive_file(const char *path, int port) {
 
 int main(int argc, char **argv) {
     int port = 7600, at = 2;
+    if (argc > 4 && !strcmp(argv[argc - 2], "--congestion")) congestion = argv[argc - 1], argc -= 2;
     if (argc > 4 && !strcmp(argv[2], "--port")) port = atoi(argv[3]), at = 4;
     if (argc <= at) return usage("no file");
     int count = argc - at - 1;

@@ -27,7 +27,10 @@ use crate::{
     stop::Stop,
     trials,
 };
-pub use rate::{RATE_CELLS, RateBench, RateCell, RateRow, RateSender, RateShot, Spread};
+pub use rate::{
+    Buffer, Circumstance, RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot, RateTold,
+    Reaction, Shortfall, Spread,
+};
 use serde::Serialize;
 use star::Star;
 use std::path::PathBuf;

@@ -69,8 +69,8 @@ mod trials;
 mod wait;
 
 pub use bench::{
-    Bench, RATE_CELLS, RateBench, RateCell, RateRow, RateSender, RateShot, Speed, Spread, Together,
-    Told, Transfer,
+    Bench, Buffer, Circumstance, RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot,
+    RateTold, Reaction, Shortfall, Speed, Spread, Together, Told, Transfer,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};

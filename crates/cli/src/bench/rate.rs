@@ -1,10 +1,15 @@
 //! `fanfare bench rate`: what `fanfare send` reaches without `--rate`, on a grid of networks.
 
+mod plot;
+mod table;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fanfare_lab::{RateBench, RateCell, RateRow, RateSender, RateShot, Spread};
-use fanfare_sim::Table;
+use fanfare_lab::{
+    RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot, RateTold, Shortfall,
+};
+use table::mega;
 
 use super::{Conclusion, MEMORY, print};
 use crate::{
@@ -16,27 +21,42 @@ use crate::{
 
 /// Measure what `fanfare send` reaches without --rate, beside told rates and TCP
 ///
-/// It measures on a grid of networks: fast and slow links, long and short queues, small and large
-/// files. Sender and receivers are network namespaces around a bridge of this machine; needs root.
-/// Each network is measured with `fanfare send` as it is, with some told rates of which the best
-/// counts, and with a TCP connection to each receiver. The time that counts is from the start of
-/// the sender until its end. docs/throughput.md says what the columns mean.
+/// It needs root. It makes a network for each cell of a grid: links from 56 kbit/s to as fast as
+/// this machine is, round trips up to 600 ms, losses up to 10 %, 1 to 60 receivers, and short and
+/// long buffers. Sender and receivers are network namespaces of this machine. Each cell is measured
+/// with `fanfare send` as it is, with some told rates of which the best counts, and with a TCP
+/// connection to each receiver. The time that counts is from the start of the sender until its end.
+/// All cells together take about an hour with --repetitions 1. docs/throughput.md says what the
+/// cells and the columns mean.
+///
+/// Examples:
+///
+///   fanfare bench rate --cells '100M-*,small-1M' --repetitions 1
+///
+///   fanfare bench rate --out results
 #[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
 pub(super) struct RateArgs {
-    /// Names of networks, with commas [default: all]
+    /// Names of cells, with commas; 'beside-*' stands for all that begin so [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     cells: Vec<String>,
-    /// Send files of so many bytes instead of those that the networks have
+    /// List the cells, and measure nothing
+    #[arg(long)]
+    list: bool,
+    /// Send files of so many bytes instead of those that the cells have
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=100_000_000_000))]
     size: Option<u64>,
     /// How often each is measured
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: u32,
-    /// Measure three networks once, without TCP; end with 1 when `auto` brings less than half of
-    /// what the best told rate brings
-    #[arg(long, conflicts_with_all = ["cells", "repetitions"])]
+    /// Leave out TCP
+    #[arg(long)]
+    no_tcp: bool,
+    /// Check five cells with wide margins in half a minute, for CI; end with 1 when `auto` falls
+    /// short in one of them, three times in a row
+    #[arg(long, conflicts_with_all = ["cells", "size", "repetitions", "out", "list"])]
     quick: bool,
-    /// Write rate.md and rate.csv to this directory
+    /// Write rate.md, rate.csv and rate.svg to this directory, after each cell anew
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Where files are while they are sent [default: in memory, by large pages]
@@ -52,17 +72,33 @@ pub(super) fn run(args: &RateArgs) -> Exit {
         Ok(bench) => bench,
         Err(failure) => return crate::give_up(&output, &failure),
     };
+    if args.list {
+        output.data(&table::cells(&bench.cells).to_string());
+        return Exit::Done;
+    }
     let stop = match interrupt::stop() {
         Ok(stop) => stop,
         Err(error) => return give_up(&output, error),
     };
-    let result = bench.run(&stop, &mut |shot| {
-        print(&output, "shot", shot);
-        output.text(&line(shot));
-    });
+    let mut tell = |told: &RateTold<'_>| match told {
+        RateTold::Shot(shot) => {
+            print(&output, "shot", *shot);
+            output.text(&line(shot));
+        }
+        RateTold::Rows(rows) => picture(args.out.as_deref(), rows, &output),
+    };
+    let result = match args.quick {
+        true => bench.check(&RateCheck::all(), &stop, &mut tell).map(|all| judge(&all, &output)),
+        false => bench.run(&stop, &mut tell).map(|rows| {
+            let reached = |row: &RateRow| row.complete[0] > 0;
+            let exit = if rows.iter().all(reached) { Exit::Done } else { Exit::Partial };
+            conclude(&rows, exit, &output);
+            exit
+        }),
+    };
     output.clear();
     match result {
-        Ok(rows) => conclude(&rows, args.quick, &output),
+        Ok(exit) => exit,
         Err(error) => ended_early(&output, error, &stop),
     }
 }
@@ -70,19 +106,15 @@ pub(super) fn run(args: &RateArgs) -> Exit {
 impl RateArgs {
     fn bench(&self) -> Result<RateBench, Failure> {
         let memory = Path::new(MEMORY).is_dir().then(|| PathBuf::from(MEMORY));
-        let mut cells = match self.quick {
-            true => RateCell::quick(),
-            false => {
-                RateCell::chosen(&self.cells).map_err(|text| Failure::usage("bench.cell", text))?
-            }
-        };
+        let mut cells =
+            RateCell::chosen(&self.cells).map_err(|text| Failure::usage("bench.cell", text))?;
         if let Some(size) = self.size {
             cells.iter_mut().for_each(|cell| cell.size = size);
         }
         Ok(RateBench {
             cells,
-            repetitions: if self.quick { 1 } else { self.repetitions },
-            tcp: !self.quick,
+            repetitions: self.repetitions,
+            tcp: !self.no_tcp && !self.quick,
             out: self.out.clone(),
             directory: self.dir.clone().or(memory).unwrap_or_else(std::env::temp_dir),
             fanfare: reproduce::fanfare(),
@@ -96,115 +128,118 @@ fn line(shot: &RateShot) -> String {
         RateSender::Told(rate) => format!("{}, told {} Mbit/s", shot.cell, mega(rate as f64)),
         sender => format!("{}, {sender}", shot.cell),
     };
-    match shot.seconds {
-        Some(seconds) => {
-            format!("{what}: {} Mbit/s, {:.0} ms", mega(shot.goodput_bps), seconds * 1000.0)
-        }
-        None => format!("{what}: not complete: {}", shot.why),
+    if let Some(reaction) = shot.reaction {
+        let seconds = |s: Option<f64>| s.map_or_else(|| "never".into(), |s| format!("{s:.1} s"));
+        return format!(
+            "{what}: down {}, up {}, then {:.2} and {:.2} of the link",
+            seconds(reaction.down_s),
+            seconds(reaction.up_s),
+            reaction.share_down,
+            reaction.share_up
+        );
+    }
+    let beside: Vec<String> = shot.beside_bps.iter().map(|bps| mega(*bps)).collect();
+    let beside = match beside.is_empty() {
+        true => String::new(),
+        false => format!(", TCP beside it {}", beside.join(" ")),
+    };
+    let limited = shot.limited_by.as_ref().map(|code| format!(", limited by {code}"));
+    match (shot.seconds, shot.why.is_empty()) {
+        (Some(seconds), _) => format!(
+            "{what}: {} Mbit/s, {:.0} ms{beside}{}",
+            mega(shot.goodput_bps),
+            seconds * 1000.0,
+            limited.unwrap_or_default()
+        ),
+        (None, true) => format!("{what}: {} Mbit/s until it was stopped", mega(shot.goodput_bps)),
+        (None, false) => format!("{what}: not complete: {}{beside}", shot.why),
     }
 }
 
-/// Only a quick run judges; others end well when each network had a complete transfer without a rate.
-fn conclude(rows: &[RateRow], quick: bool, output: &Output) -> Exit {
+/// The tables end; `exit` says how.
+fn conclude(rows: &[RateRow], exit: Exit, output: &Output) {
     for row in rows {
         print(output, "rate", row);
     }
-    output.data(&table(rows).to_string());
-    let exit = match quick {
-        true if rows.iter().all(RateRow::is_enough) => Exit::Done,
-        true => Exit::Failed,
-        false if rows.iter().all(|row| row.complete[0] > 0) => Exit::Done,
-        false => Exit::Partial,
-    };
+    output.data(&table::rows(rows));
     print(output, "result", &Conclusion { ok: exit == Exit::Done, exit: exit as u8 });
+}
+
+/// What a quick run came to: a sentence for each cell that falls short.
+fn judge(checked: &[(RateRow, Option<Shortfall>)], output: &Output) -> Exit {
+    // Its files are too small for the goals.
+    let without_goals = |row: &RateRow| RateRow { missed: Vec::new(), ..row.clone() };
+    let rows: Vec<RateRow> = checked.iter().map(|(row, _)| without_goals(row)).collect();
+    let short: Vec<&Shortfall> = checked.iter().filter_map(|(_, short)| short.as_ref()).collect();
+    let exit = if short.is_empty() { Exit::Done } else { Exit::Failed };
+    output.clear();
+    for shortfall in short {
+        output.failure(&Failure::new(Exit::Failed, "bench.rate", shortfall.to_string()));
+    }
+    conclude(&rows, exit, output);
     exit
 }
 
-fn table(rows: &[RateRow]) -> Table {
-    let mut table = Table::new(&[
-        "cell",
-        "to",
-        "auto",
-        "least",
-        "most",
-        "told",
-        "brings",
-        "TCP",
-        "auto/told",
-        "auto/TCP",
-        "sent/file",
-        "ms",
-        "limit",
-        "complete",
-    ]);
-    let none = || String::from("-");
-    let rate = |spread: &Option<Spread>| spread.map_or_else(none, |spread| mega(spread.median));
-    let ratio = |value: Option<f64>| value.map_or_else(none, |value| format!("{value:.2}"));
-    for row in rows {
-        let RateRow { cell, auto_bps, .. } = row;
-        table.row([
-            cell.name.to_owned(),
-            cell.receivers.to_string(),
-            mega(auto_bps.median),
-            mega(auto_bps.least),
-            mega(auto_bps.most),
-            row.best_told_bps.map_or_else(none, |rate| mega(rate as f64)),
-            rate(&row.told_bps),
-            rate(&row.tcp_bps),
-            ratio(row.over_told),
-            ratio(row.over_tcp),
-            row.wire_per_file[0].map_or_else(none, |value| format!("{value:.3}")),
-            row.auto_seconds.map_or_else(none, |spread| format!("{:.0}", spread.median * 1000.0)),
-            cell.limit_ms.map_or_else(none, |limit| limit.to_string()),
-            format!("{} of {}", row.complete[0], row.complete[1]),
-        ]);
+/// Beside the tables, which are written already.
+fn picture(out: Option<&Path>, rows: &[RateRow], output: &Output) {
+    let Some(place) = out.map(|out| out.join("rate.svg")) else { return };
+    let drawn = plot::draw(rows).and_then(|svg| std::fs::write(&place, svg).map_err(Into::into));
+    if let Err(error) = drawn {
+        let text = format!("plot ({}): {error}. The tables are written", place.display());
+        output.warn("bench.plot", text);
     }
-    table
-}
-
-/// In millions; slow links with more digits.
-fn mega(value: f64) -> String {
-    let digits = match value {
-        0.0..1e6 => 4,
-        1e6..1e8 => 2,
-        _ => 0,
-    };
-    format!("{:.digits$}", value / 1e6)
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use fanfare_lab::Spread;
+
     use super::*;
 
-    fn row(over_told: f64) -> RateRow {
+    /// A row in which a told rate brings 90 Mbit/s and `auto` so much of it.
+    pub(in crate::bench::rate) fn row(cell: &str, over_told: f64) -> RateRow {
         let spread = |median| Spread { median, least: median / 2.0, most: median * 2.0 };
+        let cell = RateCell::chosen(&[cell.to_owned()]).unwrap()[0];
         RateRow {
-            cell: RateCell::quick()[0],
-            auto_bps: spread(over_told * 4e9),
+            cell,
+            auto_bps: spread(over_told * 90e6),
             auto_seconds: Some(spread(3.0)),
-            best_told_bps: Some(4_000_000_000),
-            told_bps: Some(spread(4e9)),
-            tcp_bps: None,
+            best_told_bps: Some(92_000_000),
+            told_bps: Some(spread(90e6)),
+            tcp_bps: Some(spread(30e6)),
+            raw_bps: None,
+            over_link: cell.carries_bps().map(|carries| over_told * 90e6 / carries),
             over_told: Some(over_told),
             over_tcp: None,
             wire_per_file: [Some(1.02), Some(1.01)],
+            limited_by: Some("queue".to_owned()),
+            beside_bps: None,
+            reaction: None,
+            emulator_late_ms: None,
             complete: [1, 1],
             why: String::new(),
+            missed: vec!["link below 0.93".to_owned()],
         }
     }
 
     #[test]
-    fn a_row_has_a_cell_for_each_column() {
-        let text = table(&[row(0.75)]).to_string();
-        let columns = |line: &str| line.split_whitespace().count();
-        let lines: Vec<&str> = text.lines().collect();
-        // "1 of 1" is three words.
-        assert_eq!((columns(lines[0]), columns(lines[1])), (14, 16), "{text}");
-        assert!(lines[1].contains("0.75") && lines[1].contains("3000"), "{text}");
-    }
-
-    #[test]
-    fn slow_links_have_digits_behind_the_point() {
-        assert_eq!([54e3, 9.5e6, 4e9].map(mega), ["0.0540", "9.50", "4000"]);
+    fn a_transfer_is_told_in_a_line() {
+        let shot = |sender, seconds, why: &str| RateShot {
+            cell: "100M-3",
+            sender,
+            seconds,
+            goodput_bps: 30e6,
+            wire_per_file: None,
+            limited_by: None,
+            beside_bps: Vec::new(),
+            reaction: None,
+            why: why.to_owned(),
+        };
+        let auto = shot(RateSender::Auto, Some(2.0), "");
+        assert_eq!(line(&auto), "100M-3, auto: 30.00 Mbit/s, 2000 ms");
+        let tcp = shot(RateSender::Tcp, None, "");
+        assert_eq!(line(&tcp), "100M-3, tcp: 30.00 Mbit/s until it was stopped");
+        let told = shot(RateSender::Told(9_000_000), None, "not within 40 s");
+        assert_eq!(line(&told), "100M-3, told 9.00 Mbit/s: not complete: not within 40 s");
     }
 }

@@ -1,18 +1,30 @@
 //! The rate that `fanfare send` finds by itself, beside the best of some rates that it is told, and
 //! beside TCP to each receiver.
 //!
-//! Each cell has a bridge and hosts of its own. A token bucket (tbf) on the sender's cable makes slow
-//! links. The time that counts is the user's: from the start of the sender's program until its end.
+//! Each cell has a network and hosts of its own: a bridge of the kernel with a token bucket, or the
+//! emulator where there is delay or loss. The time that counts is the user's: from the start of the
+//! sender's program until its end.
 //!
-//! - `cells`: the networks; `shot`: one transfer; `row`: what all transfers of a cell came to;
-//!   `table`: files for people and for programs
+//! - `cell`: what a network is; `grid`: all of them; `choice`: some of them; `network`: its hosts
+//! - `sender`: who sends; `shot`: one transfer; `load`, `flows`: what else goes on; `reaction`: how it follows a change
+//! - `row`: what all transfers of a cell came to; `target`: what they should; `check`: for CI
+//! - `table`, `csv`: files for people and for programs
 
-mod cells;
+mod cell;
+mod check;
+mod choice;
+mod csv;
+mod flows;
+mod grid;
+mod load;
+mod network;
+mod reaction;
 mod row;
+mod sender;
 mod shot;
 mod table;
+mod target;
 
-use super::star::Star;
 use crate::{
     error::LabError,
     peer::{Peer, System, Tools},
@@ -21,14 +33,16 @@ use crate::{
     stop::Stop,
     trials::Trials,
 };
-pub use cells::{RATE_CELLS, RateCell};
+pub use cell::{Buffer, Circumstance, RateCell};
+pub use check::{RateCheck, Shortfall};
+use network::Network;
+pub use reaction::Reaction;
 pub use row::{RateRow, Spread};
+pub use sender::RateSender;
 use shot::Range;
-pub use shot::{RateSender, RateShot};
+pub use shot::RateShot;
 use std::{fs, path::PathBuf};
 
-/// The largest IP packet of these networks.
-const MTU: usize = 1500;
 /// The name of the files that are written.
 const NAME: &str = "rate";
 
@@ -49,6 +63,24 @@ pub struct RateBench {
     pub fanfare: PathBuf,
 }
 
+/// What is told while it runs.
+#[derive(Debug)]
+pub enum RateTold<'a> {
+    /// One transfer has ended.
+    Shot(&'a RateShot),
+    /// One more cell has been measured: all so far, as the tables have them.
+    Rows(&'a [RateRow]),
+}
+
+/// What is the same for all cells.
+struct Workshop<'a> {
+    bench: &'a RateBench,
+    fanfare: Box<dyn Peer>,
+    tcp: Option<Box<dyn Peer>>,
+    scratch: Scratch,
+    stop: &'a Stop,
+}
+
 impl RateBench {
     /// Measures cell by cell, and writes the tables after each.
     ///
@@ -57,64 +89,103 @@ impl RateBench {
     pub fn run(
         &self,
         stop: &Stop,
-        tell: &mut dyn FnMut(&RateShot),
+        tell: &mut dyn FnMut(&RateTold<'_>),
     ) -> Result<Vec<RateRow>, LabError> {
-        rights::check()?;
-        crate::lab::clear_leftovers()?;
-        let tools = Tools::of(&self.fanfare);
-        let peers = [System::Fanfare.prepare(&tools)?, System::Tcp.prepare(&tools)?];
-        let scratch = Scratch::with_large_pages(&self.directory)?;
-        for cell in &self.cells {
-            scratch.check_room(cell.size, cell.receivers)?;
-        }
+        let workshop = self.prepare(&self.cells, stop)?;
         let mut rows = Vec::new();
         for cell in &self.cells {
-            rows.push(self.measure(cell, [&*peers[0], &*peers[1]], &scratch, stop, tell)?);
-            self.write(&rows, peers[0].version())?;
+            rows.push(workshop.measure(cell, self.repetitions, tell)?);
+            self.write(&rows, &workshop)?;
+            tell(&RateTold::Rows(&rows));
         }
         Ok(rows)
     }
 
+    /// Measures each checked cell, and once more when it falls short: at last a row and a shortfall for each.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn check(
+        &self,
+        checks: &[RateCheck],
+        stop: &Stop,
+        tell: &mut dyn FnMut(&RateTold<'_>),
+    ) -> Result<Vec<(RateRow, Option<Shortfall>)>, LabError> {
+        let cells: Vec<RateCell> = checks.iter().map(|check| check.cell).collect();
+        let workshop = self.prepare(&cells, stop)?;
+        let mut checked = Vec::new();
+        for check in checks {
+            let mut attempts = 0;
+            checked.push(loop {
+                attempts += 1;
+                let row = workshop.measure(&check.cell, 1, tell)?;
+                let shortfall = check.shortfall(&row);
+                if shortfall.is_none() || attempts == check::ATTEMPTS {
+                    break (row, shortfall);
+                }
+            });
+        }
+        Ok(checked)
+    }
+
+    fn prepare<'a>(&'a self, cells: &[RateCell], stop: &'a Stop) -> Result<Workshop<'a>, LabError> {
+        rights::check()?;
+        crate::lab::clear_leftovers()?;
+        let tools = Tools::of(&self.fanfare);
+        let fanfare = System::Fanfare.prepare(&tools)?;
+        let wants_tcp = cells.iter().any(|cell| self.senders(cell).contains(&RateSender::Tcp));
+        let tcp = wants_tcp.then(|| System::Tcp.prepare(&tools)).transpose()?;
+        let scratch = Scratch::with_large_pages(&self.directory)?;
+        for cell in cells {
+            scratch.check_room(cell.size, cell.receivers)?;
+        }
+        Ok(Workshop { bench: self, fanfare, tcp, scratch, stop })
+    }
+
+    fn senders(&self, cell: &RateCell) -> Vec<RateSender> {
+        let told = cell.told().into_iter().map(RateSender::Told);
+        let compared = matches!(cell.circumstance, Circumstance::Quiet | Circumstance::Busy);
+        // Only Fanfare's receivers can drop packets by themselves.
+        let tcp = self.tcp && compared && !cell.drops_by_itself();
+        let tcp = tcp.then_some(RateSender::Tcp);
+        std::iter::once(RateSender::Auto).chain(told).chain(tcp).collect()
+    }
+
+    fn write(&self, rows: &[RateRow], workshop: &Workshop<'_>) -> Result<(), LabError> {
+        let Some(out) = &self.out else { return Ok(()) };
+        let trials = Trials { out: out.clone(), jobs: 1, fanfare: self.fanfare.clone() };
+        let version = workshop.fanfare.version();
+        let heading = table::Heading { repetitions: self.repetitions, version };
+        trials.write(NAME, &table::markdown(rows, &heading), &csv::csv(rows))
+    }
+}
+
+impl Workshop<'_> {
     /// All senders one after another in every repetition, so that all meet the same minutes.
     fn measure(
         &self,
         cell: &RateCell,
-        peers: [&dyn Peer; 2],
-        scratch: &Scratch,
-        stop: &Stop,
-        tell: &mut dyn FnMut(&RateShot),
+        repetitions: u32,
+        tell: &mut dyn FnMut(&RateTold<'_>),
     ) -> Result<RateRow, LabError> {
-        let star = Star::up(cell.receivers, MTU, false)?;
-        if let Some(rate) = cell.rate_bps {
-            star.limit_sender(rate, RateCell::burst(rate), cell.queue)?;
-        }
-        let range = Range { bench: self, of: cell, star: &star, scratch: scratch.path(), stop };
-        let mut shots = Vec::new();
-        for _ in 0..self.repetitions {
-            for sender in self.senders(cell) {
-                let shot = range.shoot(sender, peers)?;
-                tell(&shot);
+        let network = Network::up(cell)?;
+        let scratch = self.scratch.path();
+        let (bench, stop) = (self.bench, self.stop);
+        let range = Range { bench, of: cell, network: &network, scratch, stop };
+        let (mut shots, mut raw) = (Vec::new(), Vec::new());
+        for _ in 0..repetitions {
+            raw.extend(network.raw(cell)?);
+            for sender in bench.senders(cell) {
+                let shot = range.shoot(sender, &*self.fanfare, self.tcp.as_deref())?;
+                tell(&RateTold::Shot(&shot));
                 shots.push(shot);
             }
         }
         // The next cell has a file of another size.
-        let source = shot::source(scratch.path());
+        let source = shot::source(scratch);
         fs::remove_file(&source).map_err(|error| LabError::system(source.display(), &error))?;
-        Ok(RateRow::of(cell, &shots))
-    }
-
-    fn senders(&self, cell: &RateCell) -> Vec<RateSender> {
-        let told = cell.told.iter().map(|rate| RateSender::Told(*rate));
-        // Only Fanfare's receivers can drop packets by themselves.
-        let tcp = (self.tcp && cell.loss <= 0.0).then_some(RateSender::Tcp);
-        std::iter::once(RateSender::Auto).chain(told).chain(tcp).collect()
-    }
-
-    fn write(&self, rows: &[RateRow], version: &str) -> Result<(), LabError> {
-        let Some(out) = &self.out else { return Ok(()) };
-        let trials = Trials { out: out.clone(), jobs: 1, fanfare: self.fanfare.clone() };
-        let heading = table::Heading { repetitions: self.repetitions, version };
-        trials.write(NAME, &table::markdown(rows, &heading), &table::csv(rows))
+        let late_ms = network.lateness()?.map(|report| report.p99_ms);
+        Ok(RateRow { raw_bps: Spread::of(&raw), ..RateRow::of(cell, &shots, late_ms) })
     }
 }
 
@@ -123,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tcp_is_left_out_where_only_receivers_of_ours_lose_packets() {
+    fn tcp_is_left_out_where_only_receivers_of_ours_lose_packets_or_nothing_is_compared() {
         let bench = RateBench {
             cells: Vec::new(),
             repetitions: 1,
@@ -135,7 +206,9 @@ mod tests {
         let senders = |name: &str| bench.senders(&RateCell::chosen(&[name.to_owned()]).unwrap()[0]);
         assert_eq!(senders("free-3").first(), Some(&RateSender::Auto));
         assert_eq!(senders("free-3").last(), Some(&RateSender::Tcp));
-        assert_eq!(senders("free-3-loss").len(), senders("free-3").len() - 1);
-        assert!(!senders("free-3-loss").contains(&RateSender::Tcp));
+        assert_eq!(senders("56k-1-loss10").last(), Some(&RateSender::Tcp));
+        assert!(!senders("free-3-loss1").contains(&RateSender::Tcp));
+        assert_eq!(senders("beside-100M-1"), [RateSender::Auto]);
+        assert_eq!(senders("change-100M"), [RateSender::Auto]);
     }
 }

@@ -50,11 +50,25 @@ impl Star {
     /// Lets the sender's cable carry no more than `rate` bit/s of Ethernet frames. At most `queue` bytes
     /// wait before it; `burst` bytes may go at once.
     pub(super) fn limit_sender(&self, rate: u64, burst: u64, queue: u64) -> Result<(), LabError> {
-        let inside = self.sender().namespace();
-        let (rate, burst, queue) = (format!("{rate}bit"), format!("{burst}b"), format!("{queue}b"));
-        let at = ["-n", inside, "qdisc", "add", "dev", INTERFACE, "root"];
-        let how = ["tbf", "rate", &rate, "burst", &burst, "limit", &queue];
-        tool::tc(&[&at[..], &how[..]].concat())
+        bucket("add", (self.sender().namespace(), INTERFACE), [rate, burst, queue])
+    }
+    /// Changes such a limit while it is in use.
+    pub(super) fn change_sender(&self, rate: u64, burst: u64, queue: u64) -> Result<(), LabError> {
+        bucket("change", (self.sender().namespace(), INTERFACE), [rate, burst, queue])
+    }
+    /// The same limit at the bridge, on the cable of the receiver of this number from 1 on: it holds for
+    /// all who send there.
+    pub(super) fn limit_receiver(
+        &self,
+        number: usize,
+        rate: u64,
+        burst: u64,
+        queue: u64,
+    ) -> Result<(), LabError> {
+        bucket("add", (self.hub.name(), &format!("port{number}")), [rate, burst, queue])
+    }
+    pub(super) fn hosts(&self) -> &[Host] {
+        &self.hosts
     }
     pub(super) fn sender(&self) -> &Host {
         &self.hosts[0]
@@ -66,4 +80,16 @@ impl Star {
     pub(super) fn at_hub<T: Send>(&self, inside: impl FnOnce() -> T + Send) -> Result<T, LabError> {
         self.hub.enter(inside)
     }
+}
+
+/// A token bucket at the device in this namespace: bit/s, bytes at once, bytes that may wait.
+fn bucket(
+    verb: &str,
+    (namespace, device): (&str, &str),
+    [rate, burst, queue]: [u64; 3],
+) -> Result<(), LabError> {
+    let (rate, burst, queue) = (format!("{rate}bit"), format!("{burst}b"), format!("{queue}b"));
+    let at = ["-n", namespace, "qdisc", verb, "dev", device, "root"];
+    let how = ["tbf", "rate", &rate, "burst", &burst, "limit", &queue];
+    tool::tc(&[&at[..], &how[..]].concat())
 }

@@ -203,6 +203,19 @@ impl<'a> Delivery<'a> {
         }
     }
 
+    /// Lets all of it go on until then, or until its sender has ended.
+    pub(crate) fn go_on(&self, sender: &mut Program, until: Instant) -> Result<(), LabError> {
+        loop {
+            notice(self.order.system, sender)?;
+            self.check_stop()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || sender.code().is_some() {
+                return Ok(());
+            }
+            self.sleep(&[&*sender], left);
+        }
+    }
+
     /// Until one of them says something or ends, or it is to stop; at most for so long.
     fn sleep(&self, programs: &[&Program], longest: Duration) {
         let mut waited = vec![self.bell.as_fd(), self.order.stop.as_fd()];
@@ -219,6 +232,11 @@ impl<'a> Delivery<'a> {
     pub(crate) fn right(&self, sent: blake3::Hash) -> Vec<bool> {
         let is_right = |each: &Receiving| hash(&each.file).is_ok_and(|got| got == sent);
         self.receivers.iter().map(is_right).collect()
+    }
+    /// Bytes of the file of each, so far.
+    pub(crate) fn lengths(&self) -> Vec<u64> {
+        let length = |each: &Receiving| fs::metadata(&each.file).map_or(0, |file| file.len());
+        self.receivers.iter().map(length).collect()
     }
     /// What all have used, as it was seen last.
     pub(crate) fn used(&self, sender: &Program) -> Used {

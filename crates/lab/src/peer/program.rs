@@ -76,6 +76,11 @@ impl Program {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         said.lines.iter().find(|(_, line)| line.contains(part)).map(|(_, line)| line.clone())
     }
+    /// All lines that have this in them, with their times.
+    pub(crate) fn lines_with(&self, part: &str) -> Vec<(Instant, String)> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.lines.iter().filter(|(_, line)| line.contains(part)).cloned().collect()
+    }
     /// Whether its last output has been closed: it has ended, or is about to.
     pub(crate) fn has_closed(&self) -> bool {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).closed.is_some()

@@ -1,12 +1,8 @@
 //! What all transfers of a cell came to.
 
-use super::{RateCell, RateSender, RateShot};
+use super::{Circumstance, RateCell, RateSender, RateShot, reaction::Reaction, target};
 use crate::bench::median;
 use serde::Serialize;
-
-/// Below this share of the best told rate `auto` has failed. It is far from 1, so that a busy machine
-/// does not decide.
-const ENOUGH: f64 = 0.5;
 
 /// The middle of some values, and their range.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -34,21 +30,35 @@ pub struct RateRow {
     pub told_bps: Option<Spread>,
     /// What TCP to each receiver brought.
     pub tcp_bps: Option<Spread>,
+    /// What the kernel moved without a protocol, at the slowest receiver, where there is no link.
+    pub raw_bps: Option<Spread>,
+    /// `auto` over what the link carries, less losses and headers.
+    pub over_link: Option<f64>,
     /// `auto` over the best told rate, by medians.
     pub over_told: Option<f64>,
     /// `auto` over TCP, by medians.
     pub over_tcp: Option<f64>,
     /// Bytes sent over the file's bytes: without `--rate`, and at the best told rate; medians.
     pub wire_per_file: [Option<f64>; 2],
+    /// What limited `auto` longest, by its code, in the last transfer.
+    pub limited_by: Option<String>,
+    /// What each TCP flow beside `auto` brought: mean of flows, median of transfers.
+    pub beside_bps: Option<f64>,
+    /// How soon `auto` followed the link: medians, `None` where half of the transfers never did.
+    pub reaction: Option<Reaction>,
+    /// One packet in a hundred was later than this in the emulator, milliseconds.
+    pub emulator_late_ms: Option<f64>,
     /// Transfers that came whole to all, of all, without `--rate`.
     pub complete: [usize; 2],
     /// Why some transfer was not complete, once.
     pub why: String,
+    /// The goals that it does not reach (docs/throughput.md).
+    pub missed: Vec<String>,
 }
 
 impl Spread {
     /// `None` of nothing.
-    fn of(values: &[f64]) -> Option<Self> {
+    pub(super) fn of(values: &[f64]) -> Option<Self> {
         let least = values.iter().copied().min_by(f64::total_cmp)?;
         let most = values.iter().copied().max_by(f64::total_cmp)?;
         Some(Self { median: median(values.to_vec()), least, most })
@@ -62,7 +72,7 @@ fn goodputs(shots: &[RateShot], sender: RateSender) -> Option<Spread> {
 }
 
 fn wire_per_file(shots: &[RateShot], sender: RateSender) -> Option<f64> {
-    let complete = shots.iter().filter(|shot| shot.sender == sender && shot.why.is_empty());
+    let complete = shots.iter().filter(|shot| shot.sender == sender && shot.seconds.is_some());
     let all: Vec<f64> = complete.filter_map(|shot| shot.wire_per_file).collect();
     Spread::of(&all).map(|spread| spread.median)
 }
@@ -71,15 +81,28 @@ fn ratio(one: Spread, other: Option<Spread>) -> Option<f64> {
     other.filter(|other| other.median > 0.0).map(|other| one.median / other.median)
 }
 
+/// Of some reactions. Who never followed is later than all who did.
+fn reaction(shots: &[RateShot]) -> Option<Reaction> {
+    let all: Vec<Reaction> = shots.iter().filter_map(|shot| shot.reaction).collect();
+    let middle = |of: fn(&Reaction) -> f64| median(all.iter().map(of).collect());
+    let finite = |value: f64| value.is_finite().then_some(value);
+    (!all.is_empty()).then(|| Reaction {
+        down_s: finite(middle(|it| it.down_s.unwrap_or(f64::INFINITY))),
+        up_s: finite(middle(|it| it.up_s.unwrap_or(f64::INFINITY))),
+        share_down: middle(|it| it.share_down),
+        share_up: middle(|it| it.share_up),
+    })
+}
+
 impl RateRow {
     /// Of the transfers of one cell.
-    pub(super) fn of(cell: &RateCell, shots: &[RateShot]) -> Self {
+    pub(super) fn of(cell: &RateCell, shots: &[RateShot], emulator_late_ms: Option<f64>) -> Self {
         let nothing = Spread { median: 0.0, least: 0.0, most: 0.0 };
         let auto_bps = goodputs(shots, RateSender::Auto).unwrap_or(nothing);
-        let told = cell.told.iter().filter_map(|rate| {
-            goodputs(shots, RateSender::Told(*rate))
+        let told = cell.told().into_iter().filter_map(|rate| {
+            goodputs(shots, RateSender::Told(rate))
                 .filter(|spread| spread.median > 0.0)
-                .map(|spread| (*rate, spread))
+                .map(|spread| (rate, spread))
         });
         let best = told.max_by(|one, other| one.1.median.total_cmp(&other.1.median));
         let told_bps = best.map(|(_, spread)| spread);
@@ -88,25 +111,35 @@ impl RateRow {
         let seconds: Vec<f64> = autos().filter_map(|shot| shot.seconds).collect();
         let at_best = best.and_then(|(rate, _)| wire_per_file(shots, RateSender::Told(rate)));
         let why = shots.iter().find(|shot| !shot.why.is_empty());
-        Self {
+        let watched = matches!(cell.circumstance, Circumstance::Change(_));
+        let well = autos().filter(|shot| shot.seconds.is_some() || shot.reaction.is_some()).count();
+        let beside: Vec<f64> = autos()
+            .filter(|shot| !shot.beside_bps.is_empty())
+            .map(|shot| shot.beside_bps.iter().sum::<f64>() / shot.beside_bps.len() as f64)
+            .collect();
+        let alone = cell.carries_bps().filter(|_| cell.circumstance == Circumstance::Quiet);
+        let mut row = Self {
             cell: *cell,
             auto_bps,
-            auto_seconds: Spread::of(&seconds),
+            auto_seconds: Spread::of(&seconds).filter(|_| !watched),
             best_told_bps: best.map(|(rate, _)| rate),
             told_bps,
             tcp_bps,
+            raw_bps: None,
+            over_link: alone.map(|carries| auto_bps.median / carries),
             over_told: ratio(auto_bps, told_bps),
             over_tcp: ratio(auto_bps, tcp_bps),
             wire_per_file: [wire_per_file(shots, RateSender::Auto), at_best],
-            complete: [seconds.len(), autos().count()],
+            limited_by: autos().filter_map(|shot| shot.limited_by.clone()).next_back(),
+            beside_bps: Spread::of(&beside).map(|spread| spread.median),
+            reaction: reaction(shots),
+            emulator_late_ms,
+            complete: [well, autos().count()],
             why: why.map(|shot| format!("{}: {}", shot.sender, shot.why)).unwrap_or_default(),
-        }
-    }
-
-    /// Whether `auto` brought the file at half of the best told rate or more.
-    #[must_use]
-    pub fn is_enough(&self) -> bool {
-        self.complete[0] > 0 && self.over_told.is_none_or(|ratio| ratio >= ENOUGH)
+            missed: Vec::new(),
+        };
+        row.missed = target::missed(&row);
+        row
     }
 
     /// Whether `fanfare send` took no longer than it should; `None` where nothing is said of that.
@@ -115,6 +148,21 @@ impl RateRow {
         let limit = f64::from(self.cell.limit_ms?);
         Some(self.auto_seconds.is_some_and(|seconds| seconds.median * 1000.0 <= limit))
     }
+
+    /// The worst transfer of `auto`, of their median.
+    #[must_use]
+    pub fn worst_of_median(&self) -> Option<f64> {
+        let Spread { median, least, .. } = self.auto_bps;
+        (median > 0.0).then(|| least / median)
+    }
+
+    /// Of a fair share, what `auto` has and what the TCP flows beside it have; `None` without these.
+    #[must_use]
+    pub fn shares(&self) -> Option<[f64; 2]> {
+        let Circumstance::Beside { flows, .. } = self.cell.circumstance else { return None };
+        let fair = self.cell.carries_bps()? / (flows + 1) as f64;
+        Some([self.auto_bps.median / fair, self.beside_bps? / fair])
+    }
 }
 
 #[cfg(test)]
@@ -122,13 +170,24 @@ mod tests {
     use super::*;
 
     fn shot(sender: RateSender, goodput_bps: f64, why: &str) -> RateShot {
-        let seconds = why.is_empty().then(|| 8000.0 / goodput_bps);
-        let wire_per_file = Some(1.0 + goodput_bps / 100.0);
-        RateShot { cell: "c", sender, seconds, goodput_bps, wire_per_file, why: why.to_owned() }
+        RateShot {
+            cell: "c",
+            sender,
+            seconds: why.is_empty().then(|| 8000.0 / goodput_bps),
+            goodput_bps,
+            wire_per_file: Some(1.0 + goodput_bps / 100.0),
+            limited_by: None,
+            beside_bps: Vec::new(),
+            reaction: None,
+            why: why.to_owned(),
+        }
     }
 
+    fn named(name: &str) -> RateCell {
+        RateCell::chosen(&[name.to_owned()]).unwrap()[0]
+    }
     fn cell() -> RateCell {
-        RateCell { told: &[8, 10], ..RateCell::chosen(&["small-1k".to_owned()]).unwrap()[0] }
+        RateCell { sweep: &[8, 10], ..named("small-1k") }
     }
 
     #[test]
@@ -144,32 +203,57 @@ mod tests {
             shot(Told(10), 0.0, "lost"),
             shot(Tcp, 2.0, ""),
         ];
-        let row = RateRow::of(&cell(), &shots);
+        let row = RateRow::of(&cell(), &shots, None);
         assert_eq!(row.auto_bps, Spread { median: 5.0, least: 4.0, most: 6.0 });
         assert_eq!((row.best_told_bps, row.over_told), (Some(8), Some(0.625)));
         assert_eq!((row.over_tcp, row.complete), (Some(2.5), [2, 2]));
         assert_eq!(row.wire_per_file, [Some(1.05), Some(1.08)]);
-        assert_eq!(row.why, "told 10: lost");
-        assert!(row.is_enough());
-        assert_eq!(row.is_in_time(), Some(false));
+        assert_eq!((row.why.as_str(), row.worst_of_median()), ("told 10: lost", Some(0.8)));
+        assert_eq!((row.is_in_time(), row.missed), (Some(false), vec!["time".to_owned()]));
     }
 
     #[test]
-    fn half_of_the_told_rate_is_enough_and_less_is_not() {
-        let row = |auto| {
-            let shots = [shot(RateSender::Auto, auto, ""), shot(RateSender::Told(8), 8.0, "")];
-            RateRow::of(&cell(), &shots)
-        };
-        assert!(row(4.0).is_enough());
-        assert!(!row(3.9).is_enough());
-    }
-
-    #[test]
-    fn what_never_came_is_not_enough_and_has_no_time() {
-        let row = RateRow::of(&cell(), &[shot(RateSender::Auto, 0.0, "lost")]);
-        assert!(!row.is_enough());
+    fn what_never_came_has_no_time_and_misses_its_goals() {
+        let row = RateRow::of(&cell(), &[shot(RateSender::Auto, 0.0, "lost")], None);
         assert_eq!((row.auto_seconds, row.over_told, row.over_tcp), (None, None, None));
         assert_eq!((row.complete, row.why.as_str()), ([0, 1], "auto: lost"));
         assert_eq!(row.is_in_time(), Some(false));
+        assert_eq!(row.missed, ["time", "complete"]);
+    }
+
+    #[test]
+    fn a_link_that_is_not_used_and_a_faster_tcp_are_goals_that_were_missed() {
+        let cell = named("100M-3");
+        let missed = |auto: f64, tcp: f64| {
+            let shots = [shot(RateSender::Auto, auto, ""), shot(RateSender::Tcp, tcp, "")];
+            let shots = shots.map(|shot| RateShot { wire_per_file: Some(1.02), ..shot });
+            RateRow::of(&cell, &shots, None).missed
+        };
+        assert_eq!(missed(91e6, 32e6), [""; 0]);
+        assert_eq!(missed(50e6, 60e6), ["link below 0.93", "TCP below 1"]);
+    }
+
+    #[test]
+    fn beside_tcp_each_has_a_share_of_the_fair_one() {
+        let cell = named("beside-100M-3");
+        let fair = cell.carries_bps().unwrap() / 4.0;
+        let beside_bps = vec![fair * 1.2, fair * 1.3, fair * 1.4];
+        let shots = [RateShot { beside_bps, ..shot(RateSender::Auto, fair * 0.1, "") }];
+        let row = RateRow::of(&cell, &shots, None);
+        let [ours, theirs] = row.shares().unwrap();
+        assert!((ours - 0.1).abs() < 1e-9 && (theirs - 1.3).abs() < 1e-9, "{row:?}");
+        assert_eq!((row.over_link, row.missed), (None, vec!["share".to_owned()]));
+    }
+
+    #[test]
+    fn who_did_not_follow_a_change_in_half_of_all_transfers_has_no_time() {
+        let shots = [Some(0.4), Some(0.6), None, None, None].map(|up_s| {
+            let reaction = Reaction { down_s: Some(0.2), up_s, share_down: 0.9, share_up: 0.5 };
+            RateShot { seconds: None, reaction: Some(reaction), ..shot(RateSender::Auto, 1.0, "") }
+        });
+        let row = RateRow::of(&named("change-100M"), &shots, None);
+        let reaction = row.reaction.unwrap();
+        assert_eq!((reaction.down_s, reaction.up_s), (Some(0.2), None));
+        assert_eq!((row.complete, row.missed), ([5, 5], vec!["up".to_owned()]));
     }
 }
