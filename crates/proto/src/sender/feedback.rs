@@ -324,6 +324,7 @@ impl Sender {
         }
         if let Some(feedback) = noted.feedback {
             self.controller.on_feedback(self.now, &feedback);
+            self.hasten_probe();
         }
         self.settle_grtt();
         self.advertise_grtt();

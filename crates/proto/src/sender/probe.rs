@@ -14,6 +14,9 @@ const GROWTH: u32 = 2;
 const FRESH: Duration = Duration::from_millis(50);
 /// Who has not answered for long is not asked more often than this.
 const FRESH_MAX: Duration = Duration::from_millis(500);
+/// A probe that is due within so many intervals is soon enough: an interval that halves, as a rate that
+/// grows makes it, changes nothing for the next one.
+const HASTENED: u32 = 2;
 /// Our clock begins at zero, which on the wire would say "no probe heard".
 const CLOCK_OFFSET: Duration = Duration::from_secs(1);
 /// A probe's clock is told in microseconds: nothing shorter can be measured.
@@ -63,6 +66,13 @@ impl Probe {
     pub(super) fn renewable_at(&self) -> Time {
         let tried = self.last.zip(self.first_sent).map(|(last, first)| (last, last.since(first)));
         tried.map_or(self.next, |(last, tried)| last + tried.clamp(FRESH, FRESH_MAX))
+    }
+
+    /// Probes go each `interval` now: the next need not wait for a much longer one.
+    pub(super) fn hasten(&mut self, now: Time, interval: Duration) {
+        if self.next.since(now) > interval * HASTENED {
+            self.next = now + interval;
+        }
     }
 
     /// `cc_sequence` of the probe sent last.
