@@ -32,6 +32,9 @@ pub(crate) struct Measured {
 /// fall by a fifth says so at once, one that is empty waits longest.
 const OUTLOOKS: (f64, f64) = (0.8, 1.02);
 
+/// A back-off drawn by a GRTT that has fallen to less than one part in so many is drawn anew.
+const MUCH_NEARER: u32 = 4;
+
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     cc_sequence: u16,
@@ -54,6 +57,8 @@ pub(crate) struct Feedback {
     rtt: Option<Duration>,
     limiting: bool,
     due: Option<Time>,
+    /// The GRTT by which that was drawn.
+    drawn: Duration,
     holdoff: Time,
 }
 
@@ -68,6 +73,7 @@ impl Feedback {
             rtt: None,
             limiting: false,
             due: None,
+            drawn: Duration::ZERO,
             holdoff: Time::ZERO,
         }
     }
@@ -96,10 +102,26 @@ impl Feedback {
         self.sending = rate.rate.to_bytes_per_second();
         if self.limiting || self.unicast {
             self.due = Some(now);
-        } else if self.due.is_none() && now >= self.holdoff {
+        } else if self.draws(now, timing.grtt) {
             let ratio = self.ratio(measured, rate.rate.to_bytes_per_second(), timing);
-            self.due = Some(now + backoff(ratio, timing, rng));
+            let due = now + backoff(ratio, timing, rng);
+            self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+            self.drawn = timing.grtt;
         }
+    }
+
+    /// Whether to draw a back-off: none is under way, or one by a first guess of the GRTT, which would
+    /// outlast a short transfer to a group that has proved near.
+    fn draws(&self, now: Time, grtt: Duration) -> bool {
+        match self.due {
+            Some(_) => grtt < self.drawn / MUCH_NEARER,
+            None => now >= self.holdoff,
+        }
+    }
+
+    /// The sender's rate as it told last, bytes a second; 0: it has told none.
+    pub(crate) fn sending(&self) -> f64 {
+        self.sending
     }
 
     /// How this receiver's rate stands to the sender's, 0 (it limits) to 1: the lower, the earlier

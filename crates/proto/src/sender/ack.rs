@@ -111,6 +111,11 @@ impl Watermark {
         matches!(self.nodes.get(&node), Some(Node::Settled(_)))
     }
 
+    /// Whether `node` has acknowledged the point.
+    pub(super) fn has_acknowledged(&self, node: NodeId) -> bool {
+        self.nodes.get(&node) == Some(&Node::Settled(WatermarkOutcome::Acknowledged))
+    }
+
     /// Whether `node` is, or was, asked.
     pub(super) fn has(&self, node: NodeId) -> bool {
         self.nodes.contains_key(&node)

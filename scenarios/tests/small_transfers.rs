@@ -1,0 +1,151 @@
+//! What is small is there at once: the whole of a transfer to a few, from the first call of the roll to the
+//! last good-bye, in virtual time and without the programs.
+//!
+//! The start and the end go by the round trip that was measured, not by guesses; where it is long, or
+//! the line slow, they take no longer than they did.
+
+use fanfare_proto::{Bitrate, CongestionControl, Duration, Event, SenderConfig, SessionConfig, Time};
+use fanfare_scenarios::{SENDER, chosen_seed, ms, plan, secs};
+use fanfare_sim::{Change, Host, Link, Object, Plan, Report, Until};
+
+const SEEDS: u64 = 10;
+/// `fanfare send` calls the roll at these intervals before and while data flows.
+const GATHERING: Duration = ms(500);
+const SENDING: Duration = secs(2);
+
+/// A transfer to a few, each behind a line of its own.
+#[derive(Debug, Clone, Copy)]
+struct Transfer {
+    receivers: u16,
+    one_way: Duration,
+    line: Bitrate,
+    /// At this rate, or by `auto`.
+    told: Option<Bitrate>,
+    bytes: u64,
+}
+
+/// Milliseconds from the first call of the roll.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+struct Times {
+    /// All have answered.
+    gathered: f64,
+    /// All have everything.
+    complete: f64,
+    /// All have acknowledged it.
+    acknowledged: f64,
+    /// The sender has said its last.
+    left: f64,
+}
+
+impl Transfer {
+    fn base(self, seed: u64) -> Plan {
+        let queue = self.line.bytes_in(self.one_way * 2).max(64 << 10) as usize;
+        let link = Link::default().delay(self.one_way).rate(self.line, queue);
+        let (congestion, rate) = match self.told {
+            Some(rate) => (CongestionControl::Fixed, rate),
+            None => (CongestionControl::Auto, Bitrate::mbps(10_000)),
+        };
+        let sender = SenderConfig { congestion, rate, ..SenderConfig::default() };
+        let config = SessionConfig { sender: Some(sender), ..SessionConfig::default() };
+        let seed = chosen_seed().unwrap_or(seed);
+        let mut plan = plan(seed).host(config).receivers(self.receivers).link(link);
+        for host in (1..=self.receivers).map(Host) {
+            plan = plan.at(ms(0), Change::Status(host, vec![0; 24], false));
+        }
+        let calls = Change::RollCallOf(SENDER, GATHERING, u32::from(self.receivers));
+        plan.at(ms(0), Change::Hold(SENDER, true)).at(ms(0), calls)
+    }
+
+    /// The same seed three times: to see when all have answered, when all have acknowledged, and what
+    /// follows.
+    fn run(self, seed: u64) -> Times {
+        let report = self.base(seed).until(Until::Limit, secs(10)).run();
+        let answers = statuses(&report);
+        report.check(answers.len() == usize::from(self.receivers), "all have answered");
+        let gathered = *answers.last().unwrap();
+        let all: Vec<Host> = (1..=self.receivers).map(Host).collect();
+        let sent = || {
+            self.base(seed)
+                .at(gathered, Change::Send(SENDER, Object::file("a file", self.bytes)))
+                .at(gathered, Change::RollCallOf(SENDER, SENDING, u32::from(self.receivers)))
+                .at(gathered, Change::Hold(SENDER, false))
+                .at(gathered, Change::Watermark(SENDER, all.clone()))
+        };
+        let report = sent().until(Until::Limit, secs(60)).run();
+        let acknowledged = first(&report, |event| matches!(event, Event::WatermarkDone { .. }));
+        let report = sent()
+            .at(acknowledged, Change::Hold(SENDER, true))
+            .at(acknowledged, Change::End(SENDER))
+            .until(Until::Quiet, secs(60))
+            .run();
+        report.check_complete();
+        let complete = report.hosts[1..].iter().map(|host| host.completions[0].at).max().unwrap();
+        let millis = |at: Duration| at.as_secs_f64() * 1e3;
+        Times {
+            gathered: millis(gathered),
+            complete: millis(complete.since(Time::ZERO)),
+            acknowledged: millis(acknowledged),
+            left: millis(report.ended.since(Time::ZERO)),
+        }
+    }
+
+    /// The median of each over all seeds.
+    fn median(self) -> Times {
+        let runs: Vec<Times> = (1..=SEEDS).map(|seed| self.run(seed)).collect();
+        let of = |pick: fn(&Times) -> f64| {
+            let mut all: Vec<f64> = runs.iter().map(pick).collect();
+            all.sort_by(f64::total_cmp);
+            all[all.len() / 2]
+        };
+        Times {
+            gathered: of(|t| t.gathered),
+            complete: of(|t| t.complete),
+            acknowledged: of(|t| t.acknowledged),
+            left: of(|t| t.left),
+        }
+    }
+}
+
+/// When each receiver was heard to answer first, in order.
+fn statuses(report: &Report) -> Vec<Duration> {
+    let mut nodes = Vec::new();
+    let mut times = Vec::new();
+    for (at, event) in &report.host(SENDER).events {
+        if let Event::ReceiverStatus { node, .. } = event
+            && !nodes.contains(node)
+        {
+            nodes.push(*node);
+            times.push(at.since(Time::ZERO));
+        }
+    }
+    times
+}
+
+fn first(report: &Report, is: impl Fn(&Event) -> bool) -> Duration {
+    let at = report.host(SENDER).events.iter().find(|(_, event)| is(event));
+    report.check(at.is_some(), "it happened");
+    at.map_or(Duration::ZERO, |(at, _)| at.since(Time::ZERO))
+}
+
+#[test]
+fn probe_all() {
+    for (name, receivers, one_way, line, told, bytes) in [
+        ("lan 1k", 3, Duration::from_micros(100), Bitrate::mbps(1000), None, 1000),
+        ("lan 1M", 3, Duration::from_micros(100), Bitrate::mbps(1000), None, 1_000_000),
+        ("lan 10M", 3, Duration::from_micros(100), Bitrate::mbps(1000), None, 10_000_000),
+        ("20ms 100M 1M", 3, ms(10), Bitrate::mbps(100), None, 1_000_000),
+        ("50ms 100M 1M", 3, ms(25), Bitrate::mbps(100), None, 1_000_000),
+        ("250 10M 1M", 3, ms(125), Bitrate::mbps(10), None, 1_000_000),
+        ("600 448k 1k", 3, ms(300), Bitrate::kbps(448), None, 1_000),
+        ("600 448k 100k", 3, ms(300), Bitrate::kbps(448), None, 100_000),
+        ("600 448k told 100k", 3, ms(300), Bitrate::kbps(448), Some(Bitrate::kbps(400)), 100_000),
+        ("20 56k told 1k", 3, ms(10), Bitrate::kbps(56), Some(Bitrate::kbps(50)), 1_000),
+        ("20 56k told 20k", 3, ms(10), Bitrate::kbps(56), Some(Bitrate::kbps(50)), 20_000),
+        ("20 56k auto 20k", 3, ms(10), Bitrate::kbps(56), None, 20_000),
+        ("600 56k auto 20k", 3, ms(300), Bitrate::kbps(56), None, 20_000),
+    ] {
+        let transfer = Transfer { receivers, one_way, line, told, bytes };
+        let t = transfer.median();
+        println!("{name:<20} {:>8.1} {:>8.1} {:>8.1} {:>8.1}", t.gathered, t.complete, t.acknowledged, t.left);
+    }
+}
