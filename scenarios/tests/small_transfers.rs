@@ -4,7 +4,9 @@
 //! The start and the end go by the round trip that was measured, not by guesses; where it is long, or
 //! the line slow, they take no longer than they did.
 
-use fanfare_proto::{Bitrate, CongestionControl, Duration, Event, SenderConfig, SessionConfig, Time};
+use fanfare_proto::{
+    Bitrate, CongestionControl, Duration, Event, SenderConfig, SessionConfig, Time,
+};
 use fanfare_scenarios::{SENDER, chosen_seed, ms, plan, secs};
 use fanfare_sim::{Change, Host, Link, Object, Plan, Report, Until};
 
@@ -12,6 +14,9 @@ const SEEDS: u64 = 10;
 /// `fanfare send` calls the roll at these intervals before and while data flows.
 const GATHERING: Duration = ms(500);
 const SENDING: Duration = secs(2);
+
+/// What the application does of an event comes after it.
+const AFTER: Duration = Duration::from_micros(1);
 
 /// A transfer to a few, each behind a line of its own.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +44,7 @@ struct Times {
 
 impl Transfer {
     fn base(self, seed: u64) -> Plan {
-        let queue = self.line.bytes_in(self.one_way * 2).max(64 << 10) as usize;
+        let queue = self.line.bytes_in(self.one_way * 2).max(64 << 10);
         let link = Link::default().delay(self.one_way).rate(self.line, queue);
         let (congestion, rate) = match self.told {
             Some(rate) => (CongestionControl::Fixed, rate),
@@ -76,7 +81,8 @@ impl Transfer {
         let report = sent()
             .at(acknowledged, Change::Hold(SENDER, true))
             .at(acknowledged, Change::End(SENDER))
-            .until(Until::Quiet, secs(60))
+            .until(Until::Limit, acknowledged + secs(5))
+            .traced(1_000_000)
             .run();
         report.check_complete();
         let complete = report.hosts[1..].iter().map(|host| host.completions[0].at).max().unwrap();
@@ -85,7 +91,7 @@ impl Transfer {
             gathered: millis(gathered),
             complete: millis(complete.since(Time::ZERO)),
             acknowledged: millis(acknowledged),
-            left: millis(report.ended.since(Time::ZERO)),
+            left: last_word(&report) * 1e3,
         }
     }
 
@@ -115,16 +121,24 @@ fn statuses(report: &Report) -> Vec<Duration> {
             && !nodes.contains(node)
         {
             nodes.push(*node);
-            times.push(at.since(Time::ZERO));
+            times.push(at.since(Time::ZERO) + AFTER);
         }
     }
     times
 }
 
+/// Seconds until the last good-bye.
+fn last_word(report: &Report) -> f64 {
+    let last = report.trace.iter().rev().find(|line| line.contains(" eot "));
+    let at = last.and_then(|line| line.split(' ').next()?.parse().ok());
+    report.check(at.is_some(), "good-bye was said");
+    at.unwrap_or(0.0)
+}
+
 fn first(report: &Report, is: impl Fn(&Event) -> bool) -> Duration {
     let at = report.host(SENDER).events.iter().find(|(_, event)| is(event));
     report.check(at.is_some(), "it happened");
-    at.map_or(Duration::ZERO, |(at, _)| at.since(Time::ZERO))
+    at.map_or(Duration::ZERO, |(at, _)| at.since(Time::ZERO) + AFTER)
 }
 
 #[test]
@@ -146,6 +160,9 @@ fn probe_all() {
     ] {
         let transfer = Transfer { receivers, one_way, line, told, bytes };
         let t = transfer.median();
-        println!("{name:<20} {:>8.1} {:>8.1} {:>8.1} {:>8.1}", t.gathered, t.complete, t.acknowledged, t.left);
+        println!(
+            "{name:<20} {:>8.1} {:>8.1} {:>8.1} {:>8.1}",
+            t.gathered, t.complete, t.acknowledged, t.left
+        );
     }
 }

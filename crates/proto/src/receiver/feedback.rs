@@ -259,7 +259,8 @@ fn backoff(ratio: f64, timing: &Timing, rng: &mut Rng) -> Duration {
 mod tests {
     use super::*;
     use crate::{config::ReceiverConfig, receiver::tests::Script};
-    use fanfare_wire::{cmd::CcNodes, ext::Extensions};
+    use alloc::vec::Vec;
+    use fanfare_wire::{Cmd, Message, cmd::CcNodes, ext::Extensions};
 
     const STEADY: Measured = Measured { loss: 0.0, rate: 1e5, size: 1000.0, outlook: None };
 
@@ -291,6 +292,31 @@ mod tests {
             loss: QuantizedLoss(0),
             rate: QuantizedRate::from_bytes_per_second(rate),
         }
+    }
+
+    #[test]
+    fn a_back_off_by_a_guess_does_not_outlast_the_proof_that_the_group_is_near() {
+        let (mut feedback, mut rng) = (Feedback::new(false), Rng::new(1));
+        let rate = QuantizedRate::from_bytes_per_second(1e5);
+        let mut bytes = Vec::new();
+        let cc = Cc {
+            sender: Script::new().fields(),
+            cc_sequence: 5,
+            send_time: SendTime { seconds: 1, micros: 0 },
+            extensions: Extensions::default(),
+            nodes: CcNodes::default(),
+        };
+        cc.encode(Some(rate), &[], &mut bytes);
+        let Ok(Message::Cmd(Cmd::Cc(cc))) = Message::parse(&bytes) else { panic!("no probe") };
+        let mut due = |grtt| {
+            let mut timing = timing();
+            timing.grtt = Duration::from_millis(grtt);
+            feedback.on_probe(Time::ZERO, &cc, NodeId(2), (&timing, STEADY), &mut rng);
+            feedback.next_timeout().unwrap().0.since(Time::ZERO)
+        };
+        let first = due(250);
+        assert_eq!([due(250), due(70)], [first; 2], "one back-off for all of a kind");
+        assert!(due(2) <= Duration::from_millis(8));
     }
 
     #[test]

@@ -78,7 +78,8 @@ impl Timing {
     /// need no more than room for what they say, where it is known that the sender sends `rate` bytes a
     /// second.
     pub(crate) fn ack_delay(&self, rate: f64, rng: &mut Rng) -> Duration {
-        let room = if self.group_size <= FEW && rate > 0.0 { ACKS_ROOM / rate } else { f64::INFINITY };
+        let room =
+            if self.group_size <= FEW && rate > 0.0 { ACKS_ROOM / rate } else { f64::INFINITY };
         let most = self.grtt.as_secs_f64().min(room.max(ACKS_ROOM_MIN));
         if self.unicast { Duration::ZERO } else { uniform(Duration::from_secs_f64(most), rng) }
     }
@@ -155,6 +156,8 @@ mod tests {
         let timing =
             Timing::new(true, &ReceiverConfig::default(), &fields(Duration::from_secs(1), 4));
         let mut rng = Rng::new(1);
-        assert!(timing.backoff_time(&mut rng).is_zero() && timing.ack_delay(1e6, &mut rng).is_zero());
+        assert!(
+            timing.backoff_time(&mut rng).is_zero() && timing.ack_delay(1e6, &mut rng).is_zero()
+        );
     }
 }

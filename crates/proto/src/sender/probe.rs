@@ -161,6 +161,18 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_that_was_due_by_a_guess_is_due_by_what_is_known_of_a_near_path() {
+        let due = |interval| {
+            let mut probe = probe();
+            probe.on_sent(Time::ZERO, (ms(250), ms(0)), Some(ms(77)));
+            probe.hasten(Time::ZERO + ms(20), interval);
+            probe.due_at().since(Time::ZERO)
+        };
+        assert_eq!(due(ms(5)), ms(25));
+        assert_eq!(due(ms(30)), ms(77), "soon enough");
+    }
+
+    #[test]
     fn on_a_slow_line_probes_are_rarer_but_for_the_first() {
         let mut probe = probe();
         let mut next = |least| {

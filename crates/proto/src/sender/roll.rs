@@ -267,7 +267,7 @@ mod tests {
         roll.on_answer(NodeId(7));
         let round = roll.on_sent(Time::ZERO, pace(200, 0), 10);
         let known = alloc::vec![NodeId(7)];
-        assert_eq!(round, Round { spread: ms(200), known, given_up: 0 });
+        assert_eq!(round, Round { spread: ms(192), known, given_up: 0 });
         assert_eq!(roll.due_at(), Some(Time::ZERO + ms(1000)));
         roll.set(Time::ZERO, None);
         assert_eq!(roll.due_at(), None);
@@ -300,6 +300,42 @@ mod tests {
         let at = roll.due_at().unwrap();
         assert_eq!(roll.on_sent(at, pace(500, 0), 10).spread, ms(500));
         assert_eq!(roll.due_at(), Some(at + ms(4000)));
+    }
+
+    #[test]
+    fn where_nobody_knows_how_many_there_are_a_few_are_reckoned_with_until_more_answer() {
+        let mut roll = roll();
+        let pace = |answer| CallPace { answer: ms(answer), ..pace(1000, 0) };
+        // An answer takes 2 ms at 448 kbit/s, 16 at 56, and less than a tenth on a LAN.
+        assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(24));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(16), 10).spread, ms(192));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(0), 10).spread, ms(10));
+        (0..13).for_each(|node| roll.on_answer(NodeId(node)));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(48));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(24));
+    }
+
+    #[test]
+    fn the_one_receiver_of_a_unicast_session_answers_at_once() {
+        let pace = CallPace { alone: true, ..pace(0, 0) };
+        assert_eq!(roll().on_sent(Time::ZERO, pace, 10).spread, Duration::ZERO);
+        assert_eq!(roll_of(Some(1)).on_sent(Time::ZERO, pace, 10).spread, Duration::ZERO);
+    }
+
+    #[test]
+    fn who_has_heard_the_call_has_answered_within_its_spread_and_a_round_trip_with_some_room() {
+        let mut roll = roll();
+        let pace = CallPace { answer: ms(2), ..pace(1000, 0) };
+        let by = |roll: &Roll, now, rtt| roll.answered_by(Time::ZERO + ms(now), ms(rtt), pace);
+        let at = |millis| Some(Time::ZERO + ms(millis));
+        assert_eq!(by(&roll, 7, 1), at(7 + 24 + 1 + 3), "the call goes out now");
+        roll.on_sent(Time::ZERO, pace, 10);
+        assert_eq!(by(&roll, 9, 1), at(24 + 1 + 3));
+        assert_eq!(by(&roll, 310, 300), at(24 + 300 + 300));
+        roll.on_sent(Time::ZERO + ms(500), pace, 10);
+        assert_eq!(by(&roll, 610, 600), at(10 + 24 + 600 + 600), "that answers the first call");
+        roll.set(Time::ZERO, None);
+        assert_eq!(by(&roll, 9, 1), None);
     }
 
     #[test]
