@@ -32,7 +32,7 @@ pub(crate) struct Measured {
 /// fall by a fifth says so at once, one that is empty waits longest.
 const OUTLOOKS: (f64, f64) = (0.8, 1.02);
 
-/// A back-off drawn by a GRTT that has fallen to less than one part in so many is drawn anew.
+/// A back-off by a GRTT that has fallen to less than one part in so many falls with it.
 const MUCH_NEARER: u32 = 4;
 
 #[derive(Debug, Clone, Copy)]
@@ -102,21 +102,24 @@ impl Feedback {
         self.sending = rate.rate.to_bytes_per_second();
         if self.limiting || self.unicast {
             self.due = Some(now);
-        } else if self.draws(now, timing.grtt) {
+        } else if let Some(due) = self.due {
+            self.due = Some(now + self.shortened(due.since(now), timing.grtt));
+        } else if now >= self.holdoff {
             let ratio = self.ratio(measured, rate.rate.to_bytes_per_second(), timing);
-            let due = now + backoff(ratio, timing, rng);
-            self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+            self.due = Some(now + backoff(ratio, timing, rng));
             self.drawn = timing.grtt;
         }
     }
 
-    /// Whether to draw a back-off: none is under way, or one by a first guess of the GRTT, which would
-    /// outlast a short transfer to a group that has proved near.
-    fn draws(&self, now: Time, grtt: Duration) -> bool {
-        match self.due {
-            Some(_) => grtt < self.drawn / MUCH_NEARER,
-            None => now >= self.holdoff,
+    /// What is left of a back-off: one by a first guess of the GRTT would outlast a short transfer to a group
+    /// that has proved near. Only where the path is measured much hangs on the first answers.
+    fn shortened(&mut self, left: Duration, grtt: Duration) -> Duration {
+        if self.mode != Mode::Path || grtt >= self.drawn / MUCH_NEARER {
+            return left;
         }
+        let share = grtt.as_secs_f64() / self.drawn.as_secs_f64();
+        self.drawn = grtt;
+        left.mul_f64(share)
     }
 
     /// The sender's rate as it told last, bytes a second; 0: it has told none.
@@ -297,13 +300,14 @@ mod tests {
     #[test]
     fn a_back_off_by_a_guess_does_not_outlast_the_proof_that_the_group_is_near() {
         let (mut feedback, mut rng) = (Feedback::new(false), Rng::new(1));
+        let mode = Mode::Path.to_wire().unwrap().to_bytes();
         let rate = QuantizedRate::from_bytes_per_second(1e5);
         let mut bytes = Vec::new();
         let cc = Cc {
             sender: Script::new().fields(),
             cc_sequence: 5,
             send_time: SendTime { seconds: 1, micros: 0 },
-            extensions: Extensions::default(),
+            extensions: Extensions::parse(&mode).unwrap(),
             nodes: CcNodes::default(),
         };
         cc.encode(Some(rate), &[], &mut bytes);
@@ -316,7 +320,7 @@ mod tests {
         };
         let first = due(250);
         assert_eq!([due(250), due(70)], [first; 2], "one back-off for all of a kind");
-        assert!(due(2) <= Duration::from_millis(8));
+        assert_eq!([due(25), due(20)], [first / 10; 2]);
     }
 
     #[test]
