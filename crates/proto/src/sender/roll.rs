@@ -13,6 +13,9 @@ const SPREAD_MIN: Duration = Duration::from_millis(50);
 /// a wide spread would hold up every small transfer to a few, and more who answer in a short time are
 /// only a burst of a few packets.
 const UNKNOWN: u32 = 3;
+/// But not where an answer takes longer than this: whoever is told a rate below 224 kbit/s may have to do
+/// with a radio that all of them share.
+const SLOW_ANSWER: Duration = Duration::from_millis(4);
 /// So many receivers that are still awaited are few: their answers need little room.
 const FEW: u32 = 32;
 /// That room, in times that an answer takes at the sender's rate: so that few of them meet even where all
@@ -192,7 +195,10 @@ impl Roll {
         }
         let interval = self.call.as_ref().map_or(SPREAD_MIN, |call| call.interval);
         let many = (pace.backoff.max(SPREAD_MIN) * self.scale).min(interval);
-        let reckoned = if self.is_counted() { self.few() } else { Some(UNKNOWN * self.scale) };
+        let reckoned = match self.is_counted() {
+            true => self.few(),
+            false => (pace.answer <= SLOW_ANSWER).then_some(UNKNOWN * self.scale),
+        };
         let room = |answers| pace.answer.saturating_mul(ANSWER_ROOM * answers);
         reckoned.map_or(many, |answers| room(answers).max(FEW_SPREAD_MIN).min(many))
     }
@@ -267,7 +273,7 @@ mod tests {
         roll.on_answer(NodeId(7));
         let round = roll.on_sent(Time::ZERO, pace(200, 0), 10);
         let known = alloc::vec![NodeId(7)];
-        assert_eq!(round, Round { spread: ms(192), known, given_up: 0 });
+        assert_eq!(round, Round { spread: ms(200), known, given_up: 0 });
         assert_eq!(roll.due_at(), Some(Time::ZERO + ms(1000)));
         roll.set(Time::ZERO, None);
         assert_eq!(roll.due_at(), None);
@@ -308,7 +314,7 @@ mod tests {
         let pace = |answer| CallPace { answer: ms(answer), ..pace(1000, 0) };
         // An answer takes 2 ms at 448 kbit/s, 16 at 56, and less than a tenth on a LAN.
         assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(24));
-        assert_eq!(roll.on_sent(Time::ZERO, pace(16), 10).spread, ms(192));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(16), 10).spread, ms(1000), "as ever on a radio");
         assert_eq!(roll.on_sent(Time::ZERO, pace(0), 10).spread, ms(10));
         (0..13).for_each(|node| roll.on_answer(NodeId(node)));
         assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(48));
