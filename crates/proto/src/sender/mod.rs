@@ -11,6 +11,7 @@
 //! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye.
 //! - `grtt`, `probe`, `receivers`, `reception`, `roll`: what is known of the group; `service`: who of
 //!   it is put off or out.
+//! - `release`: data may flow, as what is known allows.
 //! - `brake`: what receivers' overruns take off the rate.
 //! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words;
 //!   `piece`: parts of objects; `row`: many alike at once; `infos`: what the driver says in their place.
@@ -38,6 +39,7 @@ mod piece;
 mod probe;
 mod receivers;
 mod reception;
+mod release;
 mod repair;
 mod roll;
 mod row;
@@ -452,18 +454,6 @@ impl Sender {
         self.advertised.1
     }
 
-    /// Holds INFO, DATA and flushes back, or lets them go.
-    pub(crate) fn hold(&mut self, now: Time, hold: bool) {
-        self.now = self.now.max(now);
-        // Who holds back waits for those it expects: by their answers the first data goes, not by
-        // a guess that would rule every back-off of a short transfer.
-        if self.held && !hold && self.receivers.all_measured() {
-            self.grtt.settle(self.now);
-        }
-        self.held = hold;
-        self.advertise_grtt();
-    }
-
     /// What a message of the driver's own begins with; it takes part in the count of messages.
     pub(crate) fn next_fields(&mut self) -> SenderFields {
         let fields = self.fields();
@@ -475,7 +465,7 @@ impl Sender {
     /// Says good-bye when all is sent and flushed (at once when held).
     pub(crate) fn end(&mut self, now: Time) {
         self.now = self.now.max(now);
-        self.eot.ask();
+        self.eot.ask(self.may_part_quickly());
     }
 
     /// Source bytes of first passes sent so far.
