@@ -142,6 +142,8 @@ pub struct Feedback {
     pub sample: Option<Duration>,
     /// The same, smoothed over its messages.
     pub rtt: Option<Duration>,
+    /// The least round trip of late: without the queue that there is now.
+    pub nearest: Option<Duration>,
     /// Loss event fraction, 0 to 1.
     pub loss: f64,
     /// Rate it would stand.

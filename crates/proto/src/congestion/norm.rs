@@ -268,6 +268,7 @@ mod tests {
             cc_sequence: sequence,
             sample: rtt,
             rtt,
+            nearest: rtt,
             loss,
             rate: Bitrate::kbps(kbps),
             flags: CcFlags(flags),

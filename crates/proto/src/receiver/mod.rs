@@ -69,10 +69,10 @@ use crate::{
 use alloc::vec::Vec;
 use fanfare_wire::{Ack, Data, InstanceId, Message, Nack, NodeId, Row};
 use objects::Entry;
+#[cfg(test)]
+#[cfg(test)]
+pub(crate) use path::PathMeter;
 pub(crate) use path::drain_interval;
-#[cfg(test)]
-#[cfg(test)]
-pub(crate) use path::{PathMeter, PathTimes};
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
 use roster::Roster;

@@ -12,7 +12,7 @@ use super::{
     nack::{NackCycle, NackPath},
     objects::Objects,
     overheard::Overheard,
-    path::{PathMeter, PathTimes},
+    path::PathMeter,
     position::{Position, Track},
     receive_rate::ReceiveRate,
     reception::Reception,
@@ -179,19 +179,11 @@ impl RemoteSender {
         let lost = self.loss.on_message(now, sequence, marked, PathState { rtt, rate, size });
         ctx.stats.lost += lost;
         if self.feedback.mode() == Mode::Path {
-            let times = self.path_times();
-            self.path.on_message(now.before(meta.waited), bytes, lost, marked, times);
+            self.path.on_message(now.before(meta.waited), bytes, lost, marked, rtt);
         }
         if self.loss.events() > events {
             self.feedback.on_news(now, self.path.pause());
         }
-    }
-
-    /// How long messages take now.
-    pub(super) fn path_times(&self) -> PathTimes {
-        let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
-        let message = Duration::from_secs_f64((size / rate.max(1.0)).min(1.0));
-        PathTimes { rtt: self.feedback.path_rtt(&self.timing), message }
     }
 
     /// This machine is so far behind with its reading: the sender should know at once when that grows.

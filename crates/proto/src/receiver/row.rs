@@ -76,14 +76,14 @@ impl RemoteSender {
         (count, mut lost): (u16, u64),
     ) {
         let (arrived, marked) = (ctx.now.before(meta.waited), meta.ecn == Some(Ecn::Ce));
-        let times = self.path_times();
+        let rtt = self.feedback.path_rtt(&self.timing);
         let (stamp, counts) = (head.extensions.time(), self.feedback.mode() == Mode::Path);
         if !counts && stamp.is_none() {
             return;
         }
         for _ in 0..count {
             if counts {
-                self.path.on_message(arrived, bytes, core::mem::take(&mut lost), marked, times);
+                self.path.on_message(arrived, bytes, core::mem::take(&mut lost), marked, rtt);
             }
             // Stamps count before the sender has said that it wants to know of the path.
             if let Some(time) = stamp {

@@ -2,7 +2,7 @@
 
 use super::{reception::Tally, service::Service};
 use crate::{
-    congestion::Feedback,
+    congestion::{Feedback, auto::nearness::Nearness},
     rate::Bitrate,
     report::ReceiverReport,
     time::{Duration, Time},
@@ -44,6 +44,8 @@ pub(super) struct Report {
 struct Receiver {
     source: SocketAddr,
     rtt: Option<Duration>,
+    nearness: Nearness,
+    nearest: Option<Duration>,
     /// It has told its status, as receivers of ours do.
     ours: bool,
     /// Loss it reported in an ACK, or plausibly in a NACK.
@@ -107,6 +109,11 @@ impl Receivers {
         self.known.get(&node)?.rtt
     }
 
+    /// The least round trip to `node` of late.
+    pub(super) fn nearest(&self, node: NodeId) -> Option<Duration> {
+        self.known.get(&node)?.nearest
+    }
+
     /// Who has the longest round trip, of those to whom it was measured.
     pub(super) fn farthest(&self) -> Option<(NodeId, Duration)> {
         let measured = self.known.iter().filter_map(|(node, r)| Some((*node, r.rtt?)));
@@ -132,6 +139,8 @@ impl Receivers {
         let receiver = self.known.entry(report.node).or_insert(Receiver {
             source: report.source,
             rtt: None,
+            nearness: Nearness::default(),
+            nearest: None,
             ours: false,
             loss: QuantizedLoss(0),
             rate: QuantizedRate(1),
@@ -220,6 +229,7 @@ impl Receiver {
         if let Some(rtt) = report.rtt {
             let old = self.rtt.unwrap_or(rtt);
             self.rtt = Some(old.mul_f64(KEEP_RTT) + rtt.mul_f64(1.0 - KEEP_RTT));
+            self.nearest = Some(self.nearness.on_rtt(now, rtt));
         }
         if let Some(cc) = report.cc {
             self.rate = cc.rate;
@@ -237,6 +247,7 @@ impl Receiver {
             cc_sequence: cc.cc_sequence,
             sample: report.rtt,
             rtt: self.rtt,
+            nearest: self.nearest,
             loss: self.loss.to_fraction(),
             rate: Bitrate::from_bytes_per_second(cc.rate.to_bytes_per_second()),
             flags: cc.flags,

@@ -43,6 +43,7 @@ impl Sender {
                 cc_sequence: self.probe.sequence(),
                 sample: Some(rtt),
                 rtt: Some(rtt),
+                nearest: self.receivers.nearest(node),
                 loss: 0.0,
                 rate: Bitrate::bps(0),
                 flags: CcFlags(CcFlags::START),

@@ -38,7 +38,7 @@ impl RateController for Auto {
         }
         self.on_limiting(clr.node);
         if let Some(rtt) = feedback.rtt {
-            self.nearest = self.nearness.on_rtt(now, rtt);
+            self.nearest = feedback.nearest.unwrap_or(rtt);
             self.begin_near(now, rtt);
         }
         match feedback.path {

@@ -41,7 +41,6 @@ use drain::Drain;
 use fanfare_wire::{NodeId, ext::ExtPath};
 use flight::Flight;
 use growth::Growth;
-use nearness::Nearness;
 use probes::Probes;
 use random_loss::RandomLoss;
 use steer::Seen;
@@ -81,7 +80,6 @@ pub struct Auto {
     candidates: Candidates,
     limiting: Option<NodeId>,
     /// The least round trip of late of the one that limits.
-    nearness: Nearness,
     nearest: Duration,
     probes: Probes,
     growth: Growth,
@@ -117,7 +115,6 @@ impl Auto {
             capacity: Capacity::default(),
             candidates: Candidates::default(),
             limiting: None,
-            nearness: Nearness::default(),
             nearest: limits.rtt,
             probes: Probes::new(now),
             growth: Growth::default(),
@@ -225,8 +222,6 @@ impl Auto {
     fn on_limiting(&mut self, node: NodeId) {
         if self.limiting.replace(node) != Some(node) {
             self.room = f64::INFINITY;
-            self.capacity = Capacity::default();
-            self.nearness = Nearness::default();
             self.drain.on_other_path();
             self.growth.on_other_path();
         }

@@ -2,11 +2,11 @@
 //! controller and the real meter, without sessions: a thousand times faster than those, and so a
 //! place to try constants.
 
-use super::Auto;
+use super::{Auto, nearness::Nearness};
 use crate::{
     congestion::{Feedback, Limits, Probing, RateController},
     rate::Bitrate,
-    receiver::{PathMeter, PathTimes},
+    receiver::PathMeter,
     rng::Rng,
     time::{Duration, Time},
 };
@@ -95,6 +95,7 @@ struct Sender {
     meter: PathMeter,
     expected: u64,
     rtt: Option<Duration>,
+    nearness: Nearness,
     heard: Option<(u16, Time, Time)>,
     probes: BTreeMap<u16, Time>,
     loss_event: Option<Time>,
@@ -167,6 +168,7 @@ impl Model {
             meter: PathMeter::default(),
             expected: 0,
             rtt: None,
+            nearness: Nearness::default(),
             heard: None,
             probes: BTreeMap::new(),
             loss_event: None,
@@ -315,6 +317,7 @@ impl Model {
             let rtt = old.mul_f64(0.9) + sample.mul_f64(0.1);
             (sender.rtt, sender.grtt) = (Some(rtt), rtt);
             (feedback.sample, feedback.rtt) = (Some(sample), Some(rtt));
+            feedback.nearest = Some(sender.nearness.on_rtt(now, sample));
         }
         sender.control.on_feedback(now, &feedback);
         self.send_now(flow);
@@ -376,13 +379,7 @@ impl Sender {
         let lost = packet.number.saturating_sub(self.expected);
         self.expected = packet.number + 1;
         let rtt = self.rtt.unwrap_or(self.grtt);
-        self.meter.on_message(
-            arrived,
-            packet.bytes,
-            lost,
-            packet.marked,
-            PathTimes { rtt, message: self.control.rate().time_for(SIZE) },
-        );
+        self.meter.on_message(arrived, packet.bytes, lost, packet.marked, rtt);
         if packet.bytes == SIZE {
             let micros = packet.sent.as_nanos() / 1000;
             self.meter.on_stamp(arrived, ExtTime::of_micros(micros));
@@ -408,6 +405,7 @@ impl Sender {
             cc_sequence: sequence,
             sample: Some(now.since(heard)),
             rtt: None,
+            nearest: None,
             loss: 0.0,
             rate: Bitrate::bps(0),
             flags: CcFlags::default(),

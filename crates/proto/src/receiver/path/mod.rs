@@ -28,13 +28,9 @@ const JUMP: f64 = 0.25;
 /// Nor is less than this: scheduling, not a queue.
 const JUMP_MIN: Duration = Duration::from_millis(1);
 
-/// How long a path's messages take.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PathTimes {
-    pub(crate) rtt: Duration,
-    /// From one message to the next at the rate at which they come.
-    pub(crate) message: Duration,
-}
+/// Weight of a message in the mean time from one to the next; a pause counts as no more than this.
+const GAP_WEIGHT: f64 = 1.0 / 16.0;
+const GAP_MAX: Duration = Duration::from_millis(250);
 
 /// Reports in a round trip at most, on a short path: the sender cannot do more with them.
 const NEWS_PER_RTT: u32 = 4;
@@ -50,6 +46,9 @@ pub(crate) struct PathMeter {
     rtt: Duration,
     long: Duration,
     short: bool,
+    /// When the last message came, and the mean time from one to the next.
+    arrived: Time,
+    gap: Duration,
     nearness: Nearness,
     base: Base,
     slices: Slices,
@@ -69,13 +68,14 @@ impl PathMeter {
         bytes: usize,
         lost: u64,
         marked: bool,
-        times: PathTimes,
+        rtt: Duration,
     ) {
         self.message = (bytes, lost);
-        let PathTimes { rtt, message } = times;
+        let gap = now.since(core::mem::replace(&mut self.arrived, now)).min(GAP_MAX);
+        self.gap = self.gap.mul_f64(1.0 - GAP_WEIGHT) + gap.mul_f64(GAP_WEIGHT);
         let nearest = self.nearness.on_rtt(now, rtt);
         self.rtt = reckoned(rtt, nearest, Duration::ZERO);
-        self.long = reckoned(rtt, nearest, message);
+        self.long = reckoned(rtt, nearest, self.gap);
         self.short = is_short(nearest);
         self.slices.on_message(now, (bytes, lost, marked), self.rtt);
         self.pairs.on_message(lost);
@@ -167,15 +167,12 @@ impl PathMeter {
 mod tests {
     use super::*;
 
-    const TIMES: PathTimes =
-        PathTimes { rtt: Duration::from_millis(100), message: Duration::from_millis(10) };
-
     /// A thousand bytes each 10 ms, delayed by `delay(n)` milliseconds.
     fn heard(messages: u64, delay: impl Fn(u64) -> u64) -> PathMeter {
         let mut meter = PathMeter::default();
         for n in 0..messages {
             let now = Time::ZERO + Duration::from_millis(10 * n + 100 + delay(n));
-            meter.on_message(now, 1000, u64::from(n % 10 == 9), false, TIMES);
+            meter.on_message(now, 1000, u64::from(n % 10 == 9), false, Duration::from_millis(100));
             meter.on_stamp(now, ExtTime::of_micros(10_000 * n + 77_000_000));
         }
         meter
