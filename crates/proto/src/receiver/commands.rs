@@ -91,7 +91,7 @@ impl RemoteSender {
         let block = self.within(object, flush.payload_id.unpack(field).block);
         if asked {
             let watermark = Watermark { object, payload_id: flush.payload_id };
-            let delay = self.timing.ack_delay(ctx.rng);
+            let delay = self.timing.ack_delay(self.feedback.sending(), ctx.rng);
             let reached = self.reached(local, watermark);
             self.ack.on_flush(ctx.now, watermark, reached == Reached::Yes, delay);
             if reached == Reached::Unconfirmed {

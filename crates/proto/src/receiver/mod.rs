@@ -280,7 +280,7 @@ impl RemoteSenders {
         self.local.has_status = true;
         if announce {
             for sender in self.senders.values_mut() {
-                let delay = sender.timing.ack_delay(rng);
+                let delay = sender.timing.ack_delay(sender.feedback.sending(), rng);
                 sender.status.report(now + delay);
             }
         }
@@ -299,7 +299,7 @@ impl RemoteSenders {
                 sender.own_status = Some(status);
                 self.local.has_status = true;
                 if announce {
-                    let delay = sender.timing.ack_delay(rng);
+                    let delay = sender.timing.ack_delay(sender.feedback.sending(), rng);
                     sender.status.report(now + delay);
                 }
                 true

@@ -17,7 +17,8 @@ const INTERVAL_MIN: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct Status {
     due: Option<Time>,
-    sent: Option<Time>,
+    /// When it was last said that we are at work.
+    worked: Option<Time>,
 }
 
 impl Status {
@@ -37,9 +38,11 @@ impl Status {
     pub(crate) fn report(&mut self, at: Time) {
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
-    /// A watermark was reached that is not yet confirmed: says that we are at work, now and then.
+    /// A watermark was reached that is not yet confirmed: says that we are at work, now and then. An answer
+    /// to the roll does not say so.
     pub(crate) fn at_work(&mut self, at: Time) {
-        if self.sent.is_none_or(|sent| at.since(sent) >= INTERVAL_MIN) {
+        if self.worked.is_none_or(|worked| at.since(worked) >= INTERVAL_MIN) {
+            self.worked = Some(at);
             self.report(at);
         }
     }
@@ -48,7 +51,6 @@ impl Status {
         let due = self.due.is_some_and(|due| due <= now);
         if due {
             self.due = None;
-            self.sent = Some(now);
         }
         due
     }
@@ -81,6 +83,16 @@ mod tests {
     #[test]
     fn a_receiver_that_is_named_keeps_silent() {
         assert_eq!(answers(&[NodeId(8), NodeId(7)]), None);
+    }
+
+    #[test]
+    fn an_answer_to_the_roll_does_not_keep_back_a_report_of_work() {
+        let mut status = Status::default();
+        status.report(Time::ZERO);
+        assert!(status.poll(Time::ZERO));
+        let soon = Time::ZERO + Duration::from_millis(20);
+        status.at_work(soon);
+        assert!(status.poll(soon));
     }
 
     #[test]

@@ -10,6 +10,12 @@ const FEW: u32 = 10;
 /// The least K among them.
 const FLOOR_OF_FEW: u32 = 1;
 
+/// Bytes that the acknowledgements of a few take, four times: so that few meet even where all share one
+/// medium. Each has 200, with a short name and headers.
+const ACKS_ROOM: f64 = 4.0 * 200.0 * FEW as f64;
+/// No less than a scheduler's slice, seconds.
+const ACKS_ROOM_MIN: f64 = 0.01;
+
 /// GRTT, K and group size of one sender (RFC 5740 4.2).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
@@ -68,9 +74,14 @@ impl Timing {
         random_backoff(self.grtt * self.backoff, self.group_size, rng)
     }
 
-    /// Uniform in 0..GRTT: spreads acknowledgements (RFC 5740 5.5.3). None in a unicast session.
-    pub(crate) fn ack_delay(&self, rng: &mut Rng) -> Duration {
-        if self.unicast { Duration::ZERO } else { uniform(self.grtt, rng) }
+    /// Uniform in 0..GRTT: spreads acknowledgements (RFC 5740 5.5.3). None in a unicast session. A few
+    /// need no more than room for what they say, where it is known that the sender sends `rate` bytes a
+    /// second.
+    pub(crate) fn ack_delay(&self, rate: f64, rng: &mut Rng) -> Duration {
+        let room =
+            if self.group_size <= FEW && rate > 0.0 { ACKS_ROOM / rate } else { f64::INFINITY };
+        let most = self.grtt.as_secs_f64().min(room.max(ACKS_ROOM_MIN));
+        if self.unicast { Duration::ZERO } else { uniform(Duration::from_secs_f64(most), rng) }
     }
 }
 
@@ -125,10 +136,28 @@ mod tests {
     }
 
     #[test]
+    fn a_few_acknowledge_within_the_time_that_their_words_take_at_the_senders_rate() {
+        let longest = |receivers, rate| {
+            let advertised = to_group(receivers, Duration::from_millis(600), 1);
+            let timing = Timing::new(false, &ReceiverConfig::default(), &advertised);
+            let mut rng = Rng::new(1);
+            (0..1000).map(|_| timing.ack_delay(rate, &mut rng).as_millis()).max().unwrap()
+        };
+        assert!((60..=64).contains(&longest(10, 125_000.0)), "at 1 Mbit/s");
+        assert_eq!(longest(10, 125e6), 9);
+        let grtt = 590..=700;
+        assert!(grtt.contains(&longest(10, 7_000.0)), "at 56 kbit/s");
+        assert!(grtt.contains(&longest(10, 0.0)), "where the rate is not known");
+        assert!(grtt.contains(&longest(11, 125e6)), "more than a few");
+    }
+
+    #[test]
     fn in_a_unicast_session_nobody_waits() {
         let timing =
             Timing::new(true, &ReceiverConfig::default(), &fields(Duration::from_secs(1), 4));
         let mut rng = Rng::new(1);
-        assert!(timing.backoff_time(&mut rng).is_zero() && timing.ack_delay(&mut rng).is_zero());
+        assert!(
+            timing.backoff_time(&mut rng).is_zero() && timing.ack_delay(1e6, &mut rng).is_zero()
+        );
     }
 }

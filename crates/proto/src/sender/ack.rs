@@ -33,12 +33,15 @@ enum Node {
         patience: Time,
         /// It is not asked before.
         ask: Time,
+        /// When it was asked first.
+        asked: Option<Time>,
     },
     Settled(WatermarkOutcome),
 }
 
 impl Node {
-    const NEW: Self = Self::Pending { attempts: 0, patience: Time::ZERO, ask: Time::ZERO };
+    const NEW: Self =
+        Self::Pending { attempts: 0, patience: Time::ZERO, ask: Time::ZERO, asked: None };
 }
 
 /// The watermark machine.
@@ -111,6 +114,11 @@ impl Watermark {
         matches!(self.nodes.get(&node), Some(Node::Settled(_)))
     }
 
+    /// Whether `node` has acknowledged the point.
+    pub(super) fn has_acknowledged(&self, node: NodeId) -> bool {
+        self.nodes.get(&node) == Some(&Node::Settled(WatermarkOutcome::Acknowledged))
+    }
+
     /// Whether `node` is, or was, asked.
     pub(super) fn has(&self, node: NodeId) -> bool {
         self.nodes.contains_key(&node)
@@ -157,11 +165,13 @@ impl Watermark {
         let named: Vec<NodeId> =
             all[start..].iter().chain(&all[..start]).take(fit.max(1)).copied().collect();
         for node in &named {
-            if let Some(Node::Pending { attempts, patience: own, ask }) = self.nodes.get_mut(node) {
+            let state = self.nodes.get_mut(node);
+            if let Some(Node::Pending { attempts, patience: own, ask, asked }) = state {
                 *attempts += u32::from(now >= patience.max(*own));
                 if now < *own {
                     *ask = now + ASK_AT_WORK;
                 }
+                asked.get_or_insert(now);
             }
         }
         self.next = (now + interval).max(self.next_ask().unwrap_or(now));
@@ -204,9 +214,14 @@ impl Watermark {
     }
 
     /// The node says that it has everything but is still at work on it. It says so once a second at
-    /// most ([`crate::receiver`]), which is longer than all requests take at a short GRTT.
-    pub(super) fn on_status(&mut self, now: Time, node: NodeId) {
-        if let Some(Node::Pending { attempts, patience, ask }) = self.nodes.get_mut(&node) {
+    /// most ([`crate::receiver`]), which is longer than all requests take at a short GRTT. What it has said
+    /// before it can have been asked, at least `rtt` there and back, answers the roll.
+    pub(super) fn on_status(&mut self, now: Time, node: NodeId, rtt: Duration) {
+        let Some(Node::Pending { attempts, patience, ask, asked }) = self.nodes.get_mut(&node)
+        else {
+            return;
+        };
+        if asked.is_some_and(|asked| asked + rtt <= now) {
             (*attempts, *patience, *ask) = (0, now + AT_WORK, now + ASK_AT_WORK);
         }
     }
@@ -352,7 +367,7 @@ mod tests {
             let named = watermark.on_flushed(now, INTERVAL, 10, Time::ZERO).len() as u32;
             asked += named;
             if named > 0 && reports(now) {
-                watermark.on_status(now, NodeId(7));
+                watermark.on_status(now, NodeId(7), Duration::ZERO);
             }
         }
         asked
@@ -372,12 +387,31 @@ mod tests {
     #[test]
     fn others_are_asked_at_their_pace_while_one_is_at_work() {
         let mut watermark = watermark(&[7, 8]);
-        watermark.on_status(Time::ZERO, NodeId(7));
-        assert_eq!(watermark.on_flushed(Time::ZERO, INTERVAL, 10, Time::ZERO), [NodeId(8)]);
-        assert_eq!(watermark.due_at(), Some(Time::ZERO + INTERVAL));
+        let ask = |watermark: &mut Watermark, intervals| {
+            watermark.on_flushed(Time::ZERO + INTERVAL * intervals, INTERVAL, 10, Time::ZERO)
+        };
+        ask(&mut watermark, 0);
+        watermark.on_status(Time::ZERO, NodeId(7), Duration::ZERO);
+        assert_eq!(ask(&mut watermark, 1), [NodeId(8)]);
+        assert_eq!(watermark.due_at(), Some(Time::ZERO + INTERVAL * 2));
         watermark.on_alive(NodeId(7));
-        let again = watermark.on_flushed(Time::ZERO + INTERVAL, INTERVAL, 10, Time::ZERO);
+        let again = ask(&mut watermark, 2);
         assert_eq!(again, [NodeId(7), NodeId(8)], "who asks for repair is no longer at work");
+    }
+
+    #[test]
+    fn who_answers_the_roll_before_it_can_have_been_asked_is_not_at_work() {
+        let mut watermark = watermark(&[7]);
+        let due = |watermark: &Watermark| watermark.due_at().map(|at| at.since(Time::ZERO));
+        watermark.on_status(Time::ZERO, NodeId(7), Duration::ZERO);
+        assert_eq!(watermark.on_flushed(Time::ZERO, INTERVAL, 10, Time::ZERO), [NodeId(7)]);
+        watermark.on_status(Time::ZERO + INTERVAL / 2, NodeId(7), INTERVAL);
+        assert_eq!(due(&watermark), Some(INTERVAL), "its word and the request have crossed");
+        assert_eq!(watermark.on_flushed(Time::ZERO + INTERVAL, INTERVAL, 10, Time::ZERO).len(), 1);
+        watermark.on_status(Time::ZERO + INTERVAL, NodeId(7), INTERVAL);
+        assert!(
+            watermark.on_flushed(Time::ZERO + INTERVAL * 2, INTERVAL, 10, Time::ZERO).is_empty()
+        );
     }
 
     #[test]

@@ -1,23 +1,34 @@
 //! CMD(EOT): good-bye, a few times (RFC 5740 4.2.3.2).
+//!
+//! Nobody confirms it, and a receiver believes it only when it is heard twice, a GRTT apart. Whoever
+//! misses it waits for its sender in vain, but lacks nothing.
 
 use crate::time::{Duration, Time};
 
-/// Repetitions: nobody confirms it, and a receiver believes it only when it is heard twice, a GRTT
-/// apart.
+/// Repetitions where somebody may lose some of them.
 const COUNT: u32 = 5;
+/// Where all have everything and lose next to nothing: two, twice. Only both of a pair lost cost somebody
+/// a wait.
+const COUNT_SHORT: u32 = 4;
+/// From one of a pair to the other: what loses one in a burst may pass.
+const PAIR: Duration = Duration::from_millis(10);
 
 /// The leaving machine.
 #[derive(Debug, Default)]
 pub(super) struct Eot {
     asked: bool,
+    /// All who are known have everything.
+    short: bool,
     sent: u32,
     next: Time,
 }
 
 impl Eot {
-    /// The driver wants to leave.
-    pub(super) fn ask(&mut self) {
+    /// The driver wants to leave. `short`: all who are known have said that they have everything, and
+    /// lose next to nothing.
+    pub(super) fn ask(&mut self, short: bool) {
         self.asked = true;
+        self.short = short;
     }
 
     pub(super) fn is_asked(&self) -> bool {
@@ -31,7 +42,7 @@ impl Eot {
 
     /// Not asked for, or all sent.
     pub(super) fn is_done(&self) -> bool {
-        !self.asked || self.sent >= COUNT
+        !self.asked || self.sent >= if self.short { COUNT_SHORT } else { COUNT }
     }
 
     /// When the next is due, once all else is done.
@@ -42,7 +53,14 @@ impl Eot {
     pub(super) fn on_sent(&mut self, now: Time, grtt: Duration) {
         self.sent += 1;
         // A quarter more than a GRTT: with no slack, jitter brings two of them too close together.
-        self.next = now + grtt + grtt / 4;
+        let apart = grtt + grtt / 4;
+        let pair = PAIR.min(grtt / 4);
+        self.next = now
+            + match self.short {
+                true if self.sent % 2 == 1 => pair,
+                true => apart - pair,
+                false => apart,
+            };
     }
 }
 
@@ -50,19 +68,28 @@ impl Eot {
 mod tests {
     use super::*;
 
-    #[test]
-    fn good_bye_is_said_five_times_more_than_a_grtt_apart() {
-        let grtt = Duration::from_millis(10);
+    const GRTT: Duration = Duration::from_millis(100);
+
+    fn times(short: bool) -> alloc::vec::Vec<u64> {
         let mut eot = Eot::default();
         assert!(eot.due_at().is_none() && eot.is_done());
-        eot.ask();
+        eot.ask(short);
         let mut times = alloc::vec::Vec::new();
         while let Some(at) = eot.due_at() {
-            eot.on_sent(at, grtt);
-            times.push(at);
+            eot.on_sent(at, GRTT);
+            times.push(at.as_nanos() / 1_000_000);
         }
-        assert_eq!(times.len(), 5);
-        assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) > grtt));
         assert!(eot.has_begun() && eot.is_done());
+        times
+    }
+
+    #[test]
+    fn good_bye_is_said_five_times_more_than_a_grtt_apart() {
+        assert_eq!(times(false), [0, 125, 250, 375, 500]);
+    }
+
+    #[test]
+    fn to_those_who_have_everything_it_is_said_in_two_pairs_more_than_a_grtt_apart() {
+        assert_eq!(times(true), [0, 10, 125, 135]);
     }
 }

@@ -21,6 +21,8 @@ use fanfare_wire::{
     Ack, AckKind, Nack, NodeId, ObjectTransportId, ext::Extensions, header::FeedbackFields,
 };
 
+/// By so much, a scheduler's slices, a round trip may have been measured too long.
+const RTT_NOISE: Duration = Duration::from_millis(20);
 /// Blocks that are asked for again wait when they are more than this part of what has been sent: who was there from the beginning is not held up by more than about 2 % then.
 const HISTORY_PART: u64 = 64;
 /// NACK cycles of silence after which others have been served. Two: in the first they may have kept
@@ -248,7 +250,8 @@ impl Sender {
                 self.tell_watermark(ctx);
             }
             AckKind::Application(STATUS_ACK, content) => {
-                self.watermark.on_status(self.now, node);
+                let rtt = self.receivers.rtt(node).unwrap_or_default();
+                self.watermark.on_status(self.now, node, rtt.saturating_sub(RTT_NOISE));
                 // Who answers before it has heard a probe shall answer once more.
                 if self.receivers.on_status(node) {
                     self.roll.on_answer(node);

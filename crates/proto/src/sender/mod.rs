@@ -465,7 +465,7 @@ impl Sender {
     /// Says good-bye when all is sent and flushed (at once when held).
     pub(crate) fn end(&mut self, now: Time) {
         self.now = self.now.max(now);
-        self.eot.ask();
+        self.eot.ask(self.may_part_quickly());
     }
 
     /// Source bytes of first passes sent so far.

@@ -102,6 +102,11 @@ impl Receivers {
         self.known.values().all(|receiver| receiver.rtt.is_some())
     }
 
+    /// The round trip to `node`, where it was measured.
+    pub(super) fn rtt(&self, node: NodeId) -> Option<Duration> {
+        self.known.get(&node)?.rtt
+    }
+
     /// Who has the longest round trip, of those to whom it was measured.
     pub(super) fn farthest(&self) -> Option<(NodeId, Duration)> {
         let measured = self.known.iter().filter_map(|(node, r)| Some((*node, r.rtt?)));
