@@ -92,6 +92,13 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.set_roll_call(now, calls));
     }
 
+    /// By when whoever has heard the last roll call, and is no farther than those who have answered, has
+    /// answered. `None`: the roll is not called.
+    #[must_use]
+    pub fn answered_by(&self) -> Option<Time> {
+        self.session.sender.as_ref()?.answered_by(self.session.now)
+    }
+
     /// Sets the rate (a cap, for controllers with a mind of their own).
     pub fn set_rate(&mut self, rate: Bitrate) {
         self.with(|s, now| s.set_rate(now, rate));

@@ -46,8 +46,8 @@ pub(super) enum Decision {
 #[derive(Debug)]
 pub(super) struct Gathering {
     until: Time,
-    /// Others may still answer until then.
-    settles: Option<Time>,
+    /// Others may still answer until then; and at most until then.
+    settles: Option<(Time, Time)>,
     settled: bool,
     /// Who has no name by then will not have one.
     nameless: Option<Time>,
@@ -59,9 +59,11 @@ impl Gathering {
         Self { until: now + wait, settles: None, settled: false, nameless: None, waited: false }
     }
 
-    /// The first receiver answered. Others need about as long for their way and their backoff.
-    pub(super) fn on_answer(&mut self, now: Time, grtt: Duration) {
-        self.settles.get_or_insert(now + (grtt * 3).min(SETTLE_MAX));
+    /// A receiver answered. Whoever else has heard the call has answered by `all`, as far as is known
+    /// now: one that is farther than those before gives the others more time.
+    pub(super) fn on_answer(&mut self, now: Time, all: Time) {
+        let (settles, most) = self.settles.unwrap_or((all, now + SETTLE_MAX));
+        self.settles = Some((settles.max(all).min(most), most));
         self.nameless.get_or_insert(now + NAMELESS);
     }
 
@@ -73,7 +75,7 @@ impl Gathering {
         names: impl Iterator<Item = Option<&'a str>> + Clone,
     ) -> Decision {
         let anyone = names.clone().next().is_some();
-        self.settled |= self.settles.is_some_and(|settles| settles <= now);
+        self.settled |= self.settles.is_some_and(|(settles, _)| settles <= now);
         self.waited |= self.nameless.is_some_and(|nameless| nameless <= now);
         let named = names.clone().all(|name| name.is_some());
         let all_here = match expect {
@@ -98,7 +100,7 @@ impl Gathering {
 
     /// When [`Self::decide`] may decide otherwise without anybody answering.
     pub(super) fn next_timeout(&self) -> Time {
-        let settles = self.settles.filter(|_| !self.settled);
+        let settles = self.settles.map(|(at, _)| at).filter(|_| !self.settled);
         let nameless = self.nameless.filter(|_| !self.waited);
         [settles, nameless].into_iter().flatten().fold(self.until, Time::min)
     }
@@ -115,7 +117,7 @@ mod tests {
     fn decide(ms: u64, expect: &Expect, names: &[Option<&str>], answered: bool) -> Decision {
         let mut gathering = Gathering::new(Time::ZERO, Duration::from_secs(10));
         if answered {
-            gathering.on_answer(at(100), Duration::from_millis(50));
+            gathering.on_answer(at(100), at(250));
         }
         gathering.decide(at(ms), expect, names.iter().copied())
     }
@@ -127,9 +129,21 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_farther_gives_the_others_more_time_but_no_more_than_a_second_after_the_first() {
+        let settles = |all: &[(u64, u64)]| {
+            let mut gathering = Gathering::new(Time::ZERO, Duration::from_secs(10));
+            all.iter().for_each(|(now, all)| gathering.on_answer(at(*now), at(*all)));
+            gathering.next_timeout()
+        };
+        assert_eq!(settles(&[(5, 30), (9, 30)]), at(30));
+        assert_eq!(settles(&[(5, 30), (9, 400)]), at(400));
+        assert_eq!(settles(&[(5, 30), (9, 400), (500, 3000)]), at(1005));
+    }
+
+    #[test]
     fn waiting_for_a_number_of_receivers_costs_no_wake_ups_between_answers() {
         let mut gathering = Gathering::new(Time::ZERO, Duration::from_secs(10));
-        gathering.on_answer(at(100), Duration::from_millis(50));
+        gathering.on_answer(at(100), at(250));
         assert_eq!(gathering.next_timeout(), at(250));
         gathering.decide(at(250), &Expect::Count(2), [Some("a")].into_iter());
         assert_eq!(gathering.next_timeout(), at(1_100));

@@ -79,7 +79,7 @@ pub(crate) struct SendJob {
     limits: Limits,
     slow: SlowReceivers,
     /// Not leaving before.
-    stay: Time,
+    stay: Option<Time>,
     segment_size: u64,
 }
 
@@ -107,7 +107,7 @@ impl SendJob {
             next_progress: now,
             limits: Limits::default(),
             slow: SlowReceivers::new(options.slow),
-            stay: now,
+            stay: None,
             segment_size: u64::from(segment_size),
             options,
         };
@@ -164,9 +164,10 @@ impl SendJob {
         if !is_new {
             return;
         }
-        let grtt = session.sender().grtt();
         match &mut self.phase {
-            Phase::Gathering(gathering) => gathering.on_answer(now, grtt),
+            Phase::Gathering(gathering) => {
+                gathering.on_answer(now, session.sender().answered_by().unwrap_or(now));
+            }
             Phase::Sending if !self.options.one_way => session.sender().add_acking_node(node),
             Phase::Sending | Phase::Leaving(..) | Phase::Done(_) => {}
         }
@@ -206,7 +207,7 @@ impl SendJob {
                 SlowVerdict::Evicted => {
                     session.sender().evict(node);
                     self.peers.settle(now, node, Outcome::Evicted);
-                    self.stay = now + NOTICE;
+                    self.stay = Some(now + NOTICE);
                     self.call_roll(session, ROLL_GATHERING);
                 }
             }
@@ -252,6 +253,10 @@ impl SendJob {
             .set_economy(Economy { manifests: self.peers.has_ours(), sync: self.options.sync });
         self.call_roll(session, ROLL_SENDING);
         session.sender().hold(false);
+        if self.options.expect == Expect::Anyone {
+            // Whose answer was lost answers the next call, which goes with the first data.
+            self.stay = session.sender().answered_by();
+        }
         let receivers = self.peers.len();
         out.push(NodeEvent::Send(SendEvent::Started { receivers }));
     }
@@ -280,7 +285,8 @@ impl SendJob {
         let nobody_left = (open.is_empty() && !self.options.one_way) || self.queue.total == 0;
         let all_sent = self.options.one_way && self.queue.is_passed() && session.sender().is_idle();
         let over = nobody_left || all_sent || (self.queue.is_followed() && open.is_empty());
-        if over && now >= self.stay {
+        self.stay = self.stay.filter(|stay| now < *stay);
+        if over && self.stay.is_none() {
             let end = self.end();
             self.leave(now, session, end);
         }
@@ -329,7 +335,9 @@ impl SendJob {
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         match &self.phase {
             Phase::Gathering(gathering) => Some(gathering.next_timeout()),
-            Phase::Sending => Some(self.next_progress),
+            Phase::Sending => {
+                Some(self.stay.map_or(self.next_progress, |stay| stay.min(self.next_progress)))
+            }
             Phase::Leaving(_, until) => Some(*until),
             Phase::Done(_) => None,
         }

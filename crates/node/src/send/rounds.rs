@@ -8,7 +8,7 @@ use fanfare_proto::{
     SessionConfig, Time, rng::Rng,
 };
 
-use super::{SendJob, SendOptions};
+use super::{Expect, SendJob, SendOptions};
 use crate::{
     directory::Directory,
     event::{NodeEvent, Outcome, ReceiveEvent, SendReport},
@@ -66,6 +66,9 @@ struct World {
     receivers: Vec<Host<ReceiveJob>>,
     told: Vec<Vec<ReceiveEvent>>,
     now: Time,
+    files: usize,
+    /// Nobody sleeps longer than this.
+    latest: Duration,
     /// Datagrams that the sender has sent.
     sent: usize,
     loss: f64,
@@ -75,11 +78,15 @@ struct World {
 }
 
 impl World {
-    /// A sender of small files, one object each.
     fn new(options: SendOptions, loss: f64, seed: u64) -> Self {
+        Self { latest: Duration::from_millis(200), ..Self::of(FILES, options, loss, seed) }
+    }
+
+    /// A sender of so many small files, one object each. Verifying takes up to a millisecond.
+    fn of(files: usize, options: SendOptions, loss: f64, seed: u64) -> Self {
         let scratch = Scratch::new();
         let paths: Vec<PathBuf> =
-            (0..FILES).map(|n| scratch.path().join(format!("{n:03}"))).collect();
+            (0..files).map(|n| scratch.path().join(format!("{n:03}"))).collect();
         for (n, path) in paths.iter().enumerate() {
             std::fs::write(path, n.to_string()).unwrap();
         }
@@ -100,7 +107,8 @@ impl World {
         let sender = Host { id, session, storage, job: job.unwrap(), outbox, events };
         let (receivers, told, scratches) = (Vec::new(), Vec::new(), vec![scratch]);
         let (now, rng) = (start, Rng::new(seed));
-        Self { sender, receivers, told, now, sent: 0, loss, rng, scratches }
+        let latest = Duration::from_millis(1);
+        Self { sender, receivers, told, now, files, latest, sent: 0, loss, rng, scratches }
     }
 
     fn join(&mut self, silent: bool) {
@@ -191,8 +199,8 @@ impl World {
         let timers = sessions.filter_map(|session| session.poll_timeout()).map(|(at, _)| at);
         let next = timers.chain(self.sender.job.next_timeout()).min();
         // Verifying and answering take no time here, but time passes.
-        let (soonest, latest) = (Duration::from_micros(100), Duration::from_millis(200));
-        self.now = next.unwrap_or(LIMIT).clamp(self.now + soonest, self.now + latest);
+        let soonest = Duration::from_micros(100);
+        self.now = next.unwrap_or(LIMIT).clamp(self.now + soonest, self.now + self.latest);
     }
 
     fn report(&mut self) -> SendReport {
@@ -204,14 +212,18 @@ impl World {
     #[track_caller]
     fn assert_complete(&self, receiver: usize) {
         let scratch = &self.scratches[1 + receiver];
-        for n in 0..FILES {
+        for n in 0..self.files {
             let content = std::fs::read_to_string(scratch.path().join(format!("{n:03}")));
             assert_eq!(content.ok(), Some(n.to_string()), "receiver {receiver}, file {n}");
         }
         let files = self.told[receiver].iter().filter(|e| matches!(e, ReceiveEvent::File { .. }));
-        assert_eq!(files.count(), FILES);
+        assert_eq!(files.count(), self.files);
         assert_eq!(self.receivers[receiver].job.report().failures, []);
-        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), FILES + 1, "and the ledger");
+        assert_eq!(
+            std::fs::read_dir(scratch.path()).unwrap().count(),
+            self.files + 1,
+            "and the ledger"
+        );
     }
 }
 
@@ -272,4 +284,34 @@ fn what_came_in_the_first_round_is_not_verified_again_even_where_it_was_taken_aw
     assert!(!gone.exists());
     let told = &world.told[0];
     assert_eq!(told.iter().filter(|e| matches!(e, ReceiveEvent::File { .. })).count(), FILES);
+}
+
+#[test]
+fn a_file_is_with_all_that_are_expected_and_the_sender_gone_within_thirty_milliseconds() {
+    // One file, no loss, no delay, seeds 1 to 20: half of it is the time in which answers are spread.
+    for seed in 1..=20 {
+        let options = SendOptions { expect: Expect::Count(3), ..SendOptions::default() };
+        let mut world = World::of(1, options, 0.0, seed);
+        (0..3).for_each(|_| world.join(false));
+        world.run_until(usize::MAX);
+        (0..3).for_each(|receiver| world.assert_complete(receiver));
+        assert!(world.now <= Time::ZERO + Duration::from_millis(30), "seed {seed}: {}", world.now);
+    }
+}
+
+#[test]
+fn where_nobody_is_expected_who_missed_the_first_call_is_asked_with_the_first_data_and_waited_for()
+{
+    // One file, no loss, no delay, seeds 1 to 20; the second receiver joins after the first call.
+    for seed in 1..=20 {
+        let mut world = World::of(1, SendOptions::default(), 0.0, seed);
+        world.join(false);
+        world.run_until(2);
+        world.join(false);
+        world.run_until(usize::MAX);
+        (0..2).for_each(|receiver| world.assert_complete(receiver));
+        let outcomes = world.report().receivers.into_iter().map(|result| result.outcome);
+        assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Complete, Outcome::Complete]);
+        assert!(world.now <= Time::ZERO + Duration::from_millis(50), "seed {seed}: {}", world.now);
+    }
 }

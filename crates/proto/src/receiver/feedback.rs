@@ -32,6 +32,9 @@ pub(crate) struct Measured {
 /// fall by a fifth says so at once, one that is empty waits longest.
 const OUTLOOKS: (f64, f64) = (0.8, 1.02);
 
+/// A back-off by a GRTT that has fallen to less than one part in so many falls with it.
+const MUCH_NEARER: u32 = 4;
+
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     cc_sequence: u16,
@@ -54,6 +57,8 @@ pub(crate) struct Feedback {
     rtt: Option<Duration>,
     limiting: bool,
     due: Option<Time>,
+    /// The GRTT by which that was drawn.
+    drawn: Duration,
     holdoff: Time,
 }
 
@@ -68,6 +73,7 @@ impl Feedback {
             rtt: None,
             limiting: false,
             due: None,
+            drawn: Duration::ZERO,
             holdoff: Time::ZERO,
         }
     }
@@ -96,10 +102,29 @@ impl Feedback {
         self.sending = rate.rate.to_bytes_per_second();
         if self.limiting || self.unicast {
             self.due = Some(now);
-        } else if self.due.is_none() && now >= self.holdoff {
+        } else if let Some(due) = self.due {
+            self.due = Some(now + self.shortened(due.since(now), timing.grtt));
+        } else if now >= self.holdoff {
             let ratio = self.ratio(measured, rate.rate.to_bytes_per_second(), timing);
             self.due = Some(now + backoff(ratio, timing, rng));
+            self.drawn = timing.grtt;
         }
+    }
+
+    /// What is left of a back-off: one by a first guess of the GRTT would outlast a short transfer to a group
+    /// that has proved near. Only where the path is measured much hangs on the first answers.
+    fn shortened(&mut self, left: Duration, grtt: Duration) -> Duration {
+        if self.mode != Mode::Path || grtt >= self.drawn / MUCH_NEARER {
+            return left;
+        }
+        let share = grtt.as_secs_f64() / self.drawn.as_secs_f64();
+        self.drawn = grtt;
+        left.mul_f64(share)
+    }
+
+    /// The sender's rate as it told last, bytes a second; 0: it has told none.
+    pub(crate) fn sending(&self) -> f64 {
+        self.sending
     }
 
     /// How this receiver's rate stands to the sender's, 0 (it limits) to 1: the lower, the earlier
@@ -237,7 +262,8 @@ fn backoff(ratio: f64, timing: &Timing, rng: &mut Rng) -> Duration {
 mod tests {
     use super::*;
     use crate::{config::ReceiverConfig, receiver::tests::Script};
-    use fanfare_wire::{cmd::CcNodes, ext::Extensions};
+    use alloc::vec::Vec;
+    use fanfare_wire::{Cmd, Message, cmd::CcNodes, ext::Extensions};
 
     const STEADY: Measured = Measured { loss: 0.0, rate: 1e5, size: 1000.0, outlook: None };
 
@@ -269,6 +295,32 @@ mod tests {
             loss: QuantizedLoss(0),
             rate: QuantizedRate::from_bytes_per_second(rate),
         }
+    }
+
+    #[test]
+    fn a_back_off_by_a_guess_does_not_outlast_the_proof_that_the_group_is_near() {
+        let (mut feedback, mut rng) = (Feedback::new(false), Rng::new(1));
+        let mode = Mode::Path.to_wire().unwrap().to_bytes();
+        let rate = QuantizedRate::from_bytes_per_second(1e5);
+        let mut bytes = Vec::new();
+        let cc = Cc {
+            sender: Script::new().fields(),
+            cc_sequence: 5,
+            send_time: SendTime { seconds: 1, micros: 0 },
+            extensions: Extensions::parse(&mode).unwrap(),
+            nodes: CcNodes::default(),
+        };
+        cc.encode(Some(rate), &[], &mut bytes);
+        let Ok(Message::Cmd(Cmd::Cc(cc))) = Message::parse(&bytes) else { panic!("no probe") };
+        let mut due = |grtt| {
+            let mut timing = timing();
+            timing.grtt = Duration::from_millis(grtt);
+            feedback.on_probe(Time::ZERO, &cc, NodeId(2), (&timing, STEADY), &mut rng);
+            feedback.next_timeout().unwrap().0.since(Time::ZERO)
+        };
+        let first = due(250);
+        assert_eq!([due(250), due(70)], [first; 2], "one back-off for all of a kind");
+        assert_eq!([due(25), due(20)], [first / 10; 2]);
     }
 
     #[test]

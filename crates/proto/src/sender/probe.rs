@@ -14,9 +14,8 @@ const GROWTH: u32 = 2;
 const FRESH: Duration = Duration::from_millis(50);
 /// Who has not answered for long is not asked more often than this.
 const FRESH_MAX: Duration = Duration::from_millis(500);
-/// A probe that is due within so many intervals is soon enough: an interval that halves, as a rate that
-/// grows makes it, changes nothing for the next one.
-const HASTENED: u32 = 2;
+/// Intervals up to this are those of near paths. On others a guess is not so far off that it matters.
+const NEAR: Duration = Duration::from_millis(10);
 /// Our clock begins at zero, which on the wire would say "no probe heard".
 const CLOCK_OFFSET: Duration = Duration::from_secs(1);
 /// A probe's clock is told in microseconds: nothing shorter can be measured.
@@ -68,10 +67,10 @@ impl Probe {
         tried.map_or(self.next, |(last, tried)| last + tried.clamp(FRESH, FRESH_MAX))
     }
 
-    /// Probes go each `interval` now: the next need not wait for a much longer one.
+    /// Probes go each `interval` now: where that is short the next does not wait for a guess.
     pub(super) fn hasten(&mut self, now: Time, interval: Duration) {
-        if self.next.since(now) > interval * HASTENED {
-            self.next = now + interval;
+        if interval <= NEAR {
+            self.next = self.next.min(now + interval);
         }
     }
 
@@ -158,6 +157,18 @@ mod tests {
         };
         let at = [(); 7].map(|()| again());
         assert_eq!(at, [0, 50, 100, 200, 400, 800, 1300].map(ms));
+    }
+
+    #[test]
+    fn a_probe_that_was_due_by_a_guess_is_due_by_what_is_known_of_a_near_path() {
+        let due = |interval| {
+            let mut probe = probe();
+            probe.on_sent(Time::ZERO, (ms(250), ms(0)), Some(ms(77)));
+            probe.hasten(Time::ZERO + ms(20), interval);
+            probe.due_at().since(Time::ZERO)
+        };
+        assert_eq!(due(ms(5)), ms(25));
+        assert_eq!(due(ms(30)), ms(77), "not near");
     }
 
     #[test]

@@ -9,6 +9,13 @@ use fanfare_wire::NodeId;
 
 /// Answers are spread over at least this time.
 const SPREAD_MIN: Duration = Duration::from_millis(50);
+/// So many are reckoned with where it is not known how many there are, until more have answered than that:
+/// a wide spread would hold up every small transfer to a few, and more who answer in a short time are
+/// only a burst of a few packets.
+const UNKNOWN: u32 = 3;
+/// But not where an answer takes longer than this: whoever is told a rate below 224 kbit/s may have to do
+/// with a radio that all of them share.
+const SLOW_ANSWER: Duration = Duration::from_millis(4);
 /// So many receivers that are still awaited are few: their answers need little room.
 const FEW: u32 = 32;
 /// That room, in times that an answer takes at the sender's rate: so that few of them meet even where all
@@ -16,6 +23,8 @@ const FEW: u32 = 32;
 const ANSWER_ROOM: u32 = 4;
 /// A few answers are spread over at least this time: a scheduler's.
 const FEW_SPREAD_MIN: Duration = Duration::from_millis(10);
+/// Beyond the round trip an answer may take as long again, and this: a scheduler's slice.
+const ANSWER_SLACK: Duration = Duration::from_millis(3);
 /// From the first to the second call for a few, doubled each time: how far they are away is not yet
 /// known, and either may be lost.
 const FIRST_INTERVAL: Duration = Duration::from_millis(100);
@@ -41,6 +50,8 @@ struct Call {
     /// From this call to the next while a few are awaited.
     soon: Duration,
     next: Time,
+    /// When it was called last, and what spread was told.
+    called: Option<(Time, Duration)>,
 }
 
 /// The roll-calling machine.
@@ -76,6 +87,8 @@ pub(super) struct CallPace {
     pub(super) least: Duration,
     /// What an answer takes at the sender's rate.
     pub(super) answer: Duration,
+    /// There is one receiver, which need not leave time to others.
+    pub(super) alone: bool,
 }
 
 impl Roll {
@@ -93,6 +106,7 @@ impl Roll {
             awaited,
             soon: FIRST_INTERVAL,
             next: now,
+            called: None,
         });
     }
 
@@ -136,13 +150,16 @@ impl Roll {
 
     /// A call goes out; at most `fit` receivers can be named in it.
     pub(super) fn on_sent(&mut self, now: Time, pace: CallPace, fit: usize) -> Round {
-        self.scale = if self.answers > ROUND_ANSWERS {
+        self.scale = if self.answers > self.round_answers() {
             (self.scale * 2).min(SCALE_MAX)
         } else {
             (self.scale / 2).max(1)
         };
         self.answers = 0;
         let spread = self.spread(pace);
+        if let Some(call) = &mut self.call {
+            call.called = Some((now, spread));
+        }
         self.follow(now, pace);
         let mut known: Vec<NodeId> = self.given_up.iter().take(fit).copied().collect();
         let given_up = known.len();
@@ -162,11 +179,41 @@ impl Roll {
         awaited.is_some_and(|awaited| self.known.len() >= awaited as usize)
     }
 
+    /// Whether it is known how many there are.
+    fn is_counted(&self) -> bool {
+        self.call.as_ref().is_some_and(|call| call.awaited.is_some())
+    }
+
+    fn round_answers(&self) -> u32 {
+        if self.is_counted() { ROUND_ANSWERS } else { UNKNOWN * ANSWER_ROOM }
+    }
+
+    /// In which time answers are to come.
     fn spread(&self, pace: CallPace) -> Duration {
+        if pace.alone {
+            return Duration::ZERO;
+        }
         let interval = self.call.as_ref().map_or(SPREAD_MIN, |call| call.interval);
         let many = (pace.backoff.max(SPREAD_MIN) * self.scale).min(interval);
-        let room = |missing| pace.answer.saturating_mul(ANSWER_ROOM * missing);
-        self.few().map_or(many, |missing| room(missing).max(FEW_SPREAD_MIN).min(many))
+        let reckoned = match self.is_counted() {
+            true => self.few(),
+            false => (pace.answer <= SLOW_ANSWER).then_some(UNKNOWN * self.scale),
+        };
+        let room = |answers| pace.answer.saturating_mul(ANSWER_ROOM * answers);
+        reckoned.map_or(many, |answers| room(answers).max(FEW_SPREAD_MIN).min(many))
+    }
+
+    /// By when whoever has heard the last call, and is no farther than `rtt`, has answered. Where none has
+    /// gone out, as if it went out now.
+    pub(super) fn answered_by(&self, now: Time, rtt: Duration, pace: CallPace) -> Option<Time> {
+        let call = self.call.as_ref()?;
+        let (called, spread) = match call.called {
+            // What is heard so soon answers the call before: that is at least as old as the round trip.
+            Some((called, spread)) if now.since(called) < rtt => (now.before(rtt), spread),
+            Some(last) => last,
+            None => (now, self.spread(pace)),
+        };
+        Some(called + spread + rtt + rtt.max(ANSWER_SLACK))
     }
 
     /// When the next call is due.
@@ -216,7 +263,7 @@ mod tests {
         roll
     }
     fn pace(backoff: u64, least: u64) -> CallPace {
-        CallPace { backoff: ms(backoff), least: ms(least), answer: ms(16) }
+        CallPace { backoff: ms(backoff), least: ms(least), answer: ms(16), alone: false }
     }
 
     #[test]
@@ -259,6 +306,42 @@ mod tests {
         let at = roll.due_at().unwrap();
         assert_eq!(roll.on_sent(at, pace(500, 0), 10).spread, ms(500));
         assert_eq!(roll.due_at(), Some(at + ms(4000)));
+    }
+
+    #[test]
+    fn where_nobody_knows_how_many_there_are_a_few_are_reckoned_with_until_more_answer() {
+        let mut roll = roll();
+        let pace = |answer| CallPace { answer: ms(answer), ..pace(1000, 0) };
+        // An answer takes 2 ms at 448 kbit/s, 16 at 56, and less than a tenth on a LAN.
+        assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(24));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(16), 10).spread, ms(1000), "as ever on a radio");
+        assert_eq!(roll.on_sent(Time::ZERO, pace(0), 10).spread, ms(10));
+        (0..13).for_each(|node| roll.on_answer(NodeId(node)));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(48));
+        assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(24));
+    }
+
+    #[test]
+    fn the_one_receiver_of_a_unicast_session_answers_at_once() {
+        let pace = CallPace { alone: true, ..pace(0, 0) };
+        assert_eq!(roll().on_sent(Time::ZERO, pace, 10).spread, Duration::ZERO);
+        assert_eq!(roll_of(Some(1)).on_sent(Time::ZERO, pace, 10).spread, Duration::ZERO);
+    }
+
+    #[test]
+    fn who_has_heard_the_call_has_answered_within_its_spread_and_a_round_trip_with_some_room() {
+        let mut roll = roll();
+        let pace = CallPace { answer: ms(2), ..pace(1000, 0) };
+        let by = |roll: &Roll, now, rtt| roll.answered_by(Time::ZERO + ms(now), ms(rtt), pace);
+        let at = |millis| Some(Time::ZERO + ms(millis));
+        assert_eq!(by(&roll, 7, 1), at(7 + 24 + 1 + 3), "the call goes out now");
+        roll.on_sent(Time::ZERO, pace, 10);
+        assert_eq!(by(&roll, 9, 1), at(24 + 1 + 3));
+        assert_eq!(by(&roll, 310, 300), at(24 + 300 + 300));
+        roll.on_sent(Time::ZERO + ms(500), pace, 10);
+        assert_eq!(by(&roll, 610, 600), at(10 + 24 + 600 + 600), "that answers the first call");
+        roll.set(Time::ZERO, None);
+        assert_eq!(by(&roll, 9, 1), None);
     }
 
     #[test]

@@ -205,15 +205,26 @@ impl Sender {
     fn speak_roll_call(&mut self, out: &mut Vec<u8>) {
         let max = usize::from(self.coding.segment_size).min(ROLL_CALL_MAX);
         let fit = max.saturating_sub(ROLL_CALL_HEADER + self.roll.content().len()) / NODE_ID_BYTES;
-        let backoff = self.grtt() * u32::from(self.backoff());
-        let least = self.least_interval(ROLL_CALL_BYTES + self.roll.content().len());
-        let answer = self.controller.rate().time_for(ANSWER_BYTES);
-        let round = self.roll.on_sent(self.now, CallPace { backoff, least, answer }, fit);
+        let round = self.roll.on_sent(self.now, self.call_pace(), fit);
         let mut content = Vec::new();
         let named = (&round.known[..], round.given_up);
         roll_call::encode(round.spread, named, self.roll.content(), max, &mut content);
         let (sender, extensions) = (self.fields(), Extensions::default());
         Application { sender, extensions, content: &content }.encode(out);
+    }
+
+    fn call_pace(&self) -> CallPace {
+        let backoff = self.grtt() * u32::from(self.backoff());
+        let least = self.least_interval(ROLL_CALL_BYTES + self.roll.content().len());
+        let answer = self.controller.rate().time_for(ANSWER_BYTES);
+        CallPace { backoff, least, answer, alone: self.unicast }
+    }
+
+    /// By when whoever has heard the last roll call, and is no farther than those who have answered, has
+    /// answered. `None`: the roll is not called.
+    pub(crate) fn answered_by(&self, now: Time) -> Option<Time> {
+        let rtt = self.receivers.farthest().map_or(self.grtt(), |(_, rtt)| rtt);
+        self.roll.answered_by(now, rtt, self.call_pace())
     }
 
     /// The least interval of calls, or of probes, of so many bytes while data flows: on a slow line

@@ -2,6 +2,7 @@
 
 mod ending;
 mod infos;
+mod release;
 mod repairing;
 mod row;
 mod sending;

@@ -1,0 +1,71 @@
+//! What the answers to the roll are good for: the first rate, the first probes, and a short good-bye.
+
+use super::*;
+use crate::{congestion::CongestionControl, roll_call::STATUS_ACK};
+
+fn far() -> SenderConfig {
+    let (congestion, rate) = (CongestionControl::Auto, Bitrate::mbps(1000));
+    let grtt_initial = ms(250);
+    SenderConfig { congestion, rate, grtt_initial, segment_size: 1400, ..SenderConfig::default() }
+}
+
+/// Two receivers have answered the roll after so many milliseconds, and data may flow.
+fn answered(after: [u64; 2]) -> Hand {
+    let mut hand = Hand::new(far());
+    hand.sender.hold(hand.now, true);
+    let calls = RollCalls { content: Vec::new(), interval: ms(500), awaited: Some(2) };
+    hand.sender.set_roll_call(hand.now, Some(calls));
+    hand.enqueue(1_000_000, None);
+    let said = hand.say();
+    let [Said::Probe { clock }, Said::RollCall] = said[..] else { panic!("{said:?}") };
+    let mut answers = [(after[0], 2), (after[1], 3)];
+    answers.sort_unstable();
+    for (millis, node) in answers {
+        hand.now = Time::ZERO + ms(millis);
+        hand.ack(node, AckKind::Application(STATUS_ACK, b"here"), Some(clock), 1);
+    }
+    hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
+    hand.sender.hold(hand.now, false);
+    hand
+}
+
+#[test]
+fn who_answers_the_roll_soon_is_sent_the_first_messages_at_the_pace_of_a_short_round_trip() {
+    let mut hand = answered([1, 1]);
+    let (said, _) = hand.run_until(Time::ZERO + ms(9));
+    let data = said.iter().filter(|(_, said)| matches!(said, Said::Data { .. })).count();
+    assert!((5..=9).contains(&data), "{data} of ten in ten milliseconds");
+    let probes: Vec<Time> = said
+        .iter()
+        .filter_map(|(at, said)| matches!(said, Said::Probe { .. }).then_some(*at))
+        .collect();
+    assert!(probes.len() == 1 && probes[0] <= Time::ZERO + ms(7), "{probes:?}");
+    assert_eq!(hand.sender.controller.limiting().len(), 1, "one answers each probe at once");
+}
+
+#[test]
+fn the_farthest_of_all_who_have_answered_is_the_one_to_begin_by() {
+    let mut hand = answered([1, 300]);
+    let slow = hand.sender.rate();
+    assert!(slow <= Bitrate::kbps(448), "ten messages in the first round trip: {slow}");
+    assert_eq!(hand.sender.controller.limiting()[0].0, NodeId(3));
+    assert!(data(&hand.run(ms(50))).len() <= 3);
+}
+
+#[test]
+fn good_bye_is_short_where_all_who_were_heard_have_acknowledged() {
+    for (acknowledged, most) in [(2, 4), (1, 5)] {
+        let mut hand = sent();
+        let nodes = [NodeId(2), NodeId(3)];
+        for node in nodes {
+            hand.ack(node.0, AckKind::Application(STATUS_ACK, b"here"), None, 1);
+        }
+        hand.sender.set_watermark(hand.now, &nodes);
+        hand.run(ms(1));
+        nodes[..acknowledged].iter().for_each(|node| hand.ack_flush(node.0, 0, 1, 7));
+        hand.sender.hold(hand.now, true);
+        hand.sender.end(hand.now);
+        let said = hand.run(ms(2000));
+        assert_eq!(said, alloc::vec![Said::Eot; most]);
+    }
+}
