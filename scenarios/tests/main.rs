@@ -34,6 +34,7 @@ mod shared_road;
 mod short_transfer;
 mod silent_receiver;
 mod slow_receiver;
+mod small_transfers;
 mod transfer;
 mod unicast;
 mod unicast_nack;

@@ -88,6 +88,8 @@ pub enum Change {
     Watermark(Host, Vec<Host>),
     /// The host calls the roll at this interval.
     RollCall(Host, Duration),
+    /// The same, and knows how many there are to answer.
+    RollCallOf(Host, Duration, u32),
     /// What the host answers when the roll is called; `true` announces it at once.
     Status(Host, Vec<u8>, bool),
     /// The host confirms all it has received.

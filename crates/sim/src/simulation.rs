@@ -19,13 +19,17 @@ use crate::{
     traffic::{Kind, Traffic},
 };
 use core::net::SocketAddr;
-use fanfare_proto::{Destination, Duration, Ecn, ObjectKey, RecvMeta, RollCalls, Time};
+use fanfare_proto::{Destination, Duration, Ecn, ObjectKey, RecvMeta, RollCalls, Session, Time};
 use fanfare_wire::Message;
 use std::rc::Rc;
 
 /// FNV-1a: small, and the same everywhere.
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
+
+fn call_roll(session: &mut Session, interval: Duration, awaited: Option<u32>) {
+    session.sender().set_roll_call(Some(RollCalls { content: Vec::new(), interval, awaited }));
+}
 
 fn fnv(mut hash: u64, words: impl IntoIterator<Item = u64>) -> u64 {
     for word in words {
@@ -317,6 +321,7 @@ impl Simulation {
             | Change::Hold(host, _)
             | Change::Watermark(host, _)
             | Change::RollCall(host, _)
+            | Change::RollCallOf(host, ..)
             | Change::Status(host, ..)
             | Change::Confirm(host)
             | Change::Have(host, _)
@@ -349,9 +354,9 @@ impl Simulation {
                 let nodes: Vec<_> = hosts.into_iter().map(Plan::node_id).collect();
                 session.sender().set_watermark(&nodes);
             }
-            Change::RollCall(_, interval) => {
-                let calls = RollCalls { content: Vec::new(), interval, awaited: None };
-                session.sender().set_roll_call(Some(calls));
+            Change::RollCall(_, interval) => call_roll(session, interval, None),
+            Change::RollCallOf(_, interval, awaited) => {
+                call_roll(session, interval, Some(awaited));
             }
             Change::Status(_, status, announce) => {
                 session.receiver().set_status(status, announce);
