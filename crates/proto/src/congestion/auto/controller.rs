@@ -68,7 +68,8 @@ impl RateController for Auto {
     fn on_sent(&mut self, now: Time, bytes: usize) {
         self.probes.on_sent(bytes);
         let full = bytes >= self.limits.segment;
-        if full && self.flight.as_mut().is_some_and(|flight| flight.on_sent(now)) {
+        if full && let Some(flight) = &mut self.flight {
+            flight.on_sent(now);
             self.wait_for_flight(now);
         }
         self.size += SIZE_WEIGHT * (bytes as f64 - self.size);

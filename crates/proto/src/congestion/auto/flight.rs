@@ -26,15 +26,13 @@ impl Flight {
         Self { left: MESSAGES, begun: None, gone: None, answered: false }
     }
 
-    /// A full message was sent. True when it was the last of the flight.
-    pub(super) fn on_sent(&mut self, now: Time) -> bool {
+    /// A full message was sent.
+    pub(super) fn on_sent(&mut self, now: Time) {
         self.begun.get_or_insert(now);
-        let last = self.left == 1;
         self.left = self.left.saturating_sub(1);
-        if last {
-            self.gone = Some(now);
+        if self.left == 0 {
+            self.gone.get_or_insert(now);
         }
-        last
     }
 
     /// A report is about what was sent until `until`.
@@ -58,8 +56,7 @@ mod tests {
     #[test]
     fn a_flight_that_has_gone_waits_for_a_report_about_itself() {
         let mut flight = Flight::new();
-        let last = (0..MESSAGES).filter(|n| flight.on_sent(at(100 + u64::from(*n)))).count();
-        assert_eq!((last, flight.on_sent(at(130))), (1, false));
+        (0..=MESSAGES).for_each(|n| flight.on_sent(at(100 + u64::from(n))));
         flight.on_report(at(90));
         assert_eq!(flight.unanswered(at(219)), Some(Duration::from_millis(100)));
         flight.on_report(at(110));

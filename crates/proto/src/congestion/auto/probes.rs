@@ -6,8 +6,9 @@ use crate::{
 };
 use alloc::collections::VecDeque;
 
-/// Probes remembered: reports older than that are of no use.
-const PROBES_MAX: usize = 64;
+/// Probes remembered: 5 s of those that go each 5 ms on a short path. Its link may be a slow one with a
+/// queue of seconds, and the report that tells of it must find its probe.
+const PROBES_MAX: usize = 1024;
 
 #[derive(Debug, Clone, Copy)]
 struct Mark {
@@ -94,7 +95,10 @@ mod tests {
         assert_eq!((early.until, early.rate, early.used), (at(400), 10_000.0, 1.0));
         let late = probes.find(90, Duration::from_millis(30)).unwrap();
         assert_eq!((late.rate, late.used), (20_000.0, 0.5));
-        assert!(probes.find(10, Duration::ZERO).is_none(), "forgotten");
+        for n in 100..=(PROBES_MAX as u16) {
+            probes.on_probe(at(1000), n);
+        }
+        assert!(probes.find(0, Duration::ZERO).is_none(), "forgotten");
         assert!(probes.find(1000, Duration::ZERO).is_none(), "never sent");
     }
 }
