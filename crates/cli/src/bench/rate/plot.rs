@@ -116,6 +116,17 @@ mod tests {
     }
 
     #[test]
+    fn names_are_readable_however_many_there_are() {
+        let cells = fanfare_lab::RateCell::chosen(&[]).unwrap();
+        let rows: Vec<RateRow> = cells.iter().map(|cell| row(cell.name, 0.75)).collect();
+        let svg = draw(&rows).unwrap();
+        for cell in cells {
+            let shown = svg.lines().filter(|line| line.trim() == cell.name).count();
+            assert_eq!(shown, 1, "{}", cell.name);
+        }
+    }
+
+    #[test]
     fn no_cell_is_an_empty_picture() {
         assert!(draw(&[]).unwrap().ends_with("</svg>\n"));
     }
