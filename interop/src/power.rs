@@ -229,7 +229,7 @@ impl Round<'_> {
         wait_for(Instant::now() + Duration::from_secs(5), || !receiver.events().is_empty())?;
         let mut command = Command::new(self.fanfare.program());
         command.arg("send").arg(&self.payload.path).args(net);
-        command.args(["--expect", "1", "--rate", &format!("{MBPS}M")]);
+        command.args(["--expect", "1", "--cc", "fixed", "--rate", &format!("{MBPS}M")]);
         let mut sender = Process::start("sender", command)?;
         meanwhile(&receiver, &sender)?;
         let deadline = Instant::now() + Duration::from_secs(60);

@@ -151,7 +151,11 @@ impl Plan {
         step::output("sync", &[])?;
         let expect = format!("--expect={}", self.receivers);
         let mut sender = Command::new(binary());
-        sender.arg("send").arg(self.dir.join(what)).args([&expect, "--rate", rate]).args(net);
+        sender
+            .arg("send")
+            .arg(self.dir.join(what))
+            .args([&expect, "--cc=fixed", "--rate", rate])
+            .args(net);
         let begun = Instant::now();
         let status = sender
             .stdin(Stdio::null())

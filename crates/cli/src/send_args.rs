@@ -61,12 +61,11 @@ pub(crate) struct SendArgs {
     /// Receivers have most of it: announce everything, send only what is asked for
     #[arg(long, conflicts_with = "one_way")]
     pub(crate) sync: bool,
-    /// Bits per second of everything sent, such as 64k, 10M, 1G; auto is what the path bears
-    /// [default: auto, or 10M with --one-way]
+    /// Send at most this many bits per second, such as 64k, 10M or 1G; auto sets no limit. With
+    /// --cc fixed, send at exactly this rate [default: auto, or 10M with --one-way]
     #[arg(long, value_name = "RATE|auto", allow_hyphen_values = true)]
     rate: Option<String>,
-    /// What decides the rate; all but fixed take --rate for the most [default: auto, or fixed where
-    /// --rate gives one]
+    /// What decides the rate, up to --rate [default: auto, or fixed with --one-way or --total-rate]
     #[arg(long, value_enum)]
     cc: Option<Cc>,
     /// Bytes of a full segment [default: 1400, less where the link's packets are short, up to 8192
@@ -121,7 +120,7 @@ enum Cc {
     Ecn,
     /// NORM-CCL: loss is congestion unless it is isolated
     LossTolerant,
-    /// The rate given, whatever happens
+    /// Exactly --rate; slower only when a receiver's or the sender's own buffer is full
     Fixed,
     /// ERA: each receiver by what its own path bears, in layers; with --layers alone
     Era,
@@ -202,7 +201,8 @@ impl SendArgs {
 
     /// What decides the rate, and the rate, or the most of it.
     fn pace(&self, over_layers: bool) -> Result<(CongestionControl, Bitrate), Failure> {
-        let rate = self.given_rate()?.or(self.streams.total()?);
+        let total = self.streams.total()?;
+        let rate = self.given_rate()?.or(total);
         let cc = match self.cc {
             Some(cc) if (cc == Cc::Era) != over_layers => {
                 let text = format!(
@@ -223,7 +223,8 @@ impl SendArgs {
                 return Err(Failure::usage("cc.invalid", text));
             }
             Some(cc) => cc,
-            None if self.one_way || rate.is_some() => Cc::Fixed,
+            // --total-rate is shared out among streams: nothing decides about all of them together.
+            None if self.one_way || total.is_some() => Cc::Fixed,
             None => Cc::Auto,
         };
         let otherwise =
@@ -387,12 +388,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_rate_it_finds_itself_and_with_one_it_is_kept_unless_told_otherwise() {
+    fn the_rate_finds_itself_up_to_the_one_that_is_given_unless_that_is_fixed() {
         let pace = |args: &[&str]| plan(args).map(|plan| (plan.congestion, plan.rate));
         assert_eq!(pace(&[]).unwrap(), (CongestionControl::Auto, RATE_MAX));
         assert_eq!(pace(&["--rate", "auto"]).unwrap(), (CongestionControl::Auto, RATE_MAX));
+        let ceiling = (CongestionControl::Auto, Bitrate::mbps(2));
+        assert_eq!(pace(&["--rate", "2M"]).unwrap(), ceiling);
         let fixed = (CongestionControl::Fixed, Bitrate::mbps(2));
-        assert_eq!(pace(&["--rate", "2M"]).unwrap(), fixed);
+        assert_eq!(pace(&["--rate", "2M", "--cc", "fixed"]).unwrap(), fixed);
         let most = (CongestionControl::Norm, Bitrate::mbps(2));
         assert_eq!(pace(&["--rate", "2M", "--cc", "norm"]).unwrap(), most);
         let blind = (CongestionControl::Fixed, Bitrate::mbps(10));

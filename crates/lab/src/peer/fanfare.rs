@@ -1,4 +1,5 @@
-//! Fanfare itself, as a user has it: `fanfare recv --once`, `fanfare send --expect N --rate R`.
+//! Fanfare itself, as a user has it: `fanfare recv --once`, `fanfare send --expect N --cc fixed
+//! --rate R`.
 
 use super::{HEADERS, Launch, Parity, Peer, SEGMENT, Task, Tools, workshop};
 use crate::{
@@ -70,7 +71,7 @@ impl Peer for Fanfare {
     }
     fn send(&self, host: &Host, task: &Task) -> Command {
         let mut command = self.command(host, "send");
-        command.args(["--rate", &rate(task).to_string()]).args(parity(task));
+        command.args(["--cc", "fixed", "--rate", &rate(task).to_string()]).args(parity(task));
         command.args(["--expect", &task.receivers.len().to_string()]).arg(&task.source);
         command
     }

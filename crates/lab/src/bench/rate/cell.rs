@@ -147,9 +147,10 @@ impl RateCell {
     }
 
     /// What a link of this rate may send at once, bytes. It covers a timer that is late by 0.25 ms. It
-    /// is shorter than a super-packet of 64 KB, so that the kernel cuts long ones into packets.
+    /// is shorter than a super-packet of 64 KB, so that the kernel cuts long ones into packets. A slow
+    /// link sends one packet at once: more would pass as if it were a fast one.
     pub(super) fn burst(rate_bps: u64) -> u64 {
-        (rate_bps / 8 / 4000).clamp(5_000, 32_000)
+        (rate_bps / 8 / 4000).clamp(1_600, 32_000)
     }
 }
 

@@ -14,7 +14,7 @@ use std::{fmt, path::Path, process::Command};
 pub enum RateSender {
     /// `fanfare send` without `--rate`.
     Auto,
-    /// `fanfare send --rate` with this, bit/s.
+    /// `fanfare send --cc fixed --rate` with this, bit/s.
     Told(u64),
     /// A TCP connection to each receiver, all at once.
     Tcp,
@@ -46,6 +46,8 @@ pub(super) struct Ours<'a> {
     pub(super) fanfare: &'a dyn Peer,
     pub(super) program: &'a Path,
     pub(super) told: Option<u64>,
+    /// What is told is a ceiling, and the rate below it finds itself.
+    pub(super) ceiling: bool,
 }
 
 impl Peer for Ours<'_> {
@@ -61,6 +63,9 @@ impl Peer for Ours<'_> {
         command.args(["--expect", &task.receivers.len().to_string()]).arg(&task.source);
         if let Some(rate) = self.told {
             command.args(["--rate", &rate.to_string()]);
+            if !self.ceiling {
+                command.args(["--cc", "fixed"]);
+            }
         }
         command
     }

@@ -90,7 +90,12 @@ impl Range<'_> {
         fs::create_dir_all(&directory).map_err(failed)?;
         let task = self.task(sender).map_err(failed)?;
         let told = sender.told(self.of);
-        let ours = Ours { fanfare, program: self.bench.fanfare.as_path(), told };
+        let ours = Ours {
+            fanfare,
+            program: self.bench.fanfare.as_path(),
+            told,
+            ceiling: sender == RateSender::Auto,
+        };
         let (system, peer): (_, &dyn Peer) = match (sender, tcp) {
             (RateSender::Tcp, Some(tcp)) => (System::Tcp, tcp),
             _ => (System::Fanfare, &ours),

@@ -6,6 +6,8 @@ use crate::time::{Duration, Time};
 /// So many messages: twice RFC 6928's initial window, as the first report comes when half of them
 /// have gone.
 const MESSAGES: u32 = 20;
+/// A report of fewer of them proves nothing: shapers let a few messages pass at once.
+const ENOUGH: u32 = 10;
 
 /// A receiver that is near answers sooner, though its process may wait for a processor.
 const ANSWER: Duration = Duration::from_millis(100);
@@ -15,6 +17,8 @@ const ANSWER: Duration = Duration::from_millis(100);
 pub(super) struct Flight {
     left: u32,
     begun: Option<Time>,
+    /// When enough of them had gone.
+    enough: Option<Time>,
     /// When the last of them went.
     gone: Option<Time>,
     /// A report tells what became of some of them.
@@ -23,13 +27,16 @@ pub(super) struct Flight {
 
 impl Flight {
     pub(super) fn new() -> Self {
-        Self { left: MESSAGES, begun: None, gone: None, answered: false }
+        Self { left: MESSAGES, begun: None, enough: None, gone: None, answered: false }
     }
 
     /// A full message was sent.
     pub(super) fn on_sent(&mut self, now: Time) {
         self.begun.get_or_insert(now);
         self.left = self.left.saturating_sub(1);
+        if self.left == MESSAGES - ENOUGH {
+            self.enough = Some(now);
+        }
         if self.left == 0 {
             self.gone.get_or_insert(now);
         }
@@ -37,7 +44,12 @@ impl Flight {
 
     /// A report is about what was sent until `until`.
     pub(super) fn on_report(&mut self, until: Time) {
-        self.answered |= self.begun.is_some_and(|begun| until > begun);
+        self.answered |= self.enough.is_some_and(|enough| until >= enough);
+    }
+
+    /// Whether a report tells what became of enough of them.
+    pub(super) fn is_answered(&self) -> bool {
+        self.answered
     }
 
     /// For how long nothing is heard, though all have gone, or as many as there are to send.
@@ -57,7 +69,7 @@ mod tests {
     fn a_flight_that_has_gone_waits_for_a_report_about_itself() {
         let mut flight = Flight::new();
         (0..=MESSAGES).for_each(|n| flight.on_sent(at(100 + u64::from(n))));
-        flight.on_report(at(90));
+        flight.on_report(at(108));
         assert_eq!(flight.unanswered(at(219)), Some(Duration::from_millis(100)));
         flight.on_report(at(110));
         assert_eq!(flight.unanswered(at(219)), None);

@@ -54,6 +54,8 @@ impl Auto {
             self.set(now, delivered);
         } else if surprised {
             self.set(now, seen.base * self.lowered_to());
+        } else if self.flight.as_ref().is_some_and(|flight| !flight.is_answered()) {
+            // Nothing is known of the path yet.
         } else if seen.used && !self.random.is_trying() {
             let (rate, reached) = growth::at_start(seen.base, view);
             if reached {
