@@ -120,16 +120,16 @@ fn function_name(line: &str) -> Option<String> {
     is_item.then(|| after.1.split(['(', '<']).next().unwrap_or_default().to_owned())
 }
 
-/// Every dependency of the workspace has its line in docs/dependencies.md.
+/// Every dependency of the workspace has its line in docs/reference/dependencies.md.
 fn check_dependencies(findings: &mut Vec<String>) {
     let manifest = fs::read_to_string("Cargo.toml").unwrap_or_default();
-    let listed = fs::read_to_string("docs/dependencies.md").unwrap_or_default();
+    let listed = fs::read_to_string("docs/reference/dependencies.md").unwrap_or_default();
     let section = manifest.split("[workspace.dependencies]").nth(1).unwrap_or_default();
     for line in section.lines().take_while(|line| !line.starts_with('[')) {
         let Some((name, _)) = line.split_once('=') else { continue };
         let name = name.trim();
         if !name.starts_with("fanfare-") && !listed.contains(&format!("`{name}`")) {
-            findings.push(format!("docs/dependencies.md: no line for `{name}`"));
+            findings.push(format!("docs/reference/dependencies.md: no line for `{name}`"));
         }
     }
 }
@@ -152,7 +152,7 @@ fn check_links(findings: &mut Vec<String>) {
 
 /// Tests that the notes on the RFC name do exist. A name is a sentence in backquotes.
 fn check_named_tests(findings: &mut Vec<String>) {
-    let notes = fs::read_to_string("docs/rfc5740-notes.md").unwrap_or_default();
+    let notes = fs::read_to_string("docs/reference/rfc5740-notes.md").unwrap_or_default();
     let sources: Vec<String> = files(Path::new("."), "rs")
         .iter()
         .map(|path| fs::read_to_string(path).unwrap_or_default())
@@ -160,7 +160,7 @@ fn check_named_tests(findings: &mut Vec<String>) {
     for name in notes.split('`').skip(1).step_by(2).filter(|name| is_test_name(name)) {
         let begun = format!("fn {name}(");
         if !sources.iter().any(|text| text.contains(&begun)) {
-            findings.push(format!("docs/rfc5740-notes.md: there is no test `{name}`"));
+            findings.push(format!("docs/reference/rfc5740-notes.md: there is no test `{name}`"));
         }
     }
 }

@@ -27,7 +27,7 @@ const PATIENCE_EACH: f64 = 4.0;
 /// Beside that, for gathering receivers and for the end.
 const BESIDE: Duration = Duration::from_secs(20);
 
-/// In the last line of `fanfare send --json` (docs/json-events.md).
+/// In the last line of `fanfare send --json` (docs/reference/json-events.md).
 const RESULT: &str = "\"event\":\"result\"";
 
 /// Who sends, and how.
