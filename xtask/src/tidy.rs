@@ -1,6 +1,6 @@
 //! The house rules that a program can check. Each finding names file, line and rule.
 
-use crate::step::Outcome;
+use crate::{links, prose, step::Outcome};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,9 @@ pub(crate) fn check() -> Outcome {
         check_source(&path, &text, &mut findings);
     }
     check_dependencies(&mut findings);
-    check_links(&mut findings);
+    let pages = files(Path::new("."), "md");
+    links::check(&pages, &mut findings);
+    prose::check(&pages, &mut findings);
     check_named_tests(&mut findings);
     findings.iter().for_each(|finding| eprintln!("{finding}"));
     match findings.len() {
@@ -130,22 +132,6 @@ fn check_dependencies(findings: &mut Vec<String>) {
         let name = name.trim();
         if !name.starts_with("fanfare-") && !listed.contains(&format!("`{name}`")) {
             findings.push(format!("docs/reference/dependencies.md: no line for `{name}`"));
-        }
-    }
-}
-
-/// Relative links in the documents lead somewhere.
-fn check_links(findings: &mut Vec<String>) {
-    for path in files(Path::new("."), "md") {
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = link.split('#').next().unwrap_or_default();
-            if target.is_empty() || target.contains("://") {
-                continue;
-            }
-            if !path.parent().unwrap_or(Path::new(".")).join(target).exists() {
-                findings.push(format!("{}: link to '{target}' leads nowhere", path.display()));
-            }
         }
     }
 }
