@@ -20,7 +20,7 @@ use crate::{
 /// files. Sender and receivers are network namespaces around a bridge of this machine; needs root.
 /// Each network is measured with `fanfare send` as it is, with some told rates of which the best
 /// counts, and with a TCP connection to each receiver. The time that counts is from the start of
-/// the sender until its end. docs/throughput.md says what the columns mean.
+/// the sender until its end. docs/explanation/throughput.md says what the columns mean.
 #[derive(Debug, Args)]
 pub(super) struct RateArgs {
     /// Names of networks, with commas [default: all]

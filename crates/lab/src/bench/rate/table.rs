@@ -38,7 +38,7 @@ pub(super) fn markdown(rows: &[RateRow], heading: &Heading<'_>) -> String {
          `fanfare send` without `--rate` (`auto`), beside the best of some rates that it is told, and beside TCP to \
          each receiver at once. Medians of {repetitions}, with least and most in brackets. Mbit/s are bits of the file \
          over the time from the start of the sender's program until its end. Made by `fanfare bench rate`; \
-         docs/throughput.md says what the columns mean.\n\n\
+         docs/explanation/throughput.md says what the columns mean.\n\n\
          Fanfare {version}, {processors} processors for all programs together.\n\n{COLUMNS}"
     );
     for row in rows {
