@@ -165,7 +165,7 @@ def plan(path, args):
             first = told.get("seed", 1) if first is None else first
             seeds = told.get("seeds", 20) if seeds is None else seeds
         except (KeyError, TypeError, AttributeError) as error:
-            raise Mistake(f"experiment ({path}): lacks {error}. See docs/experiments.md") from None
+            raise Mistake(f"experiment ({path}): lacks {error}. See docs/reference/experiment-files.md") from None
         text = read("scenario", path)
         cells = [(labels, filled(values, text)) for labels, values in cells]
     return path, text, names, cells, 1 if first is None else first, 20 if seeds is None else seeds

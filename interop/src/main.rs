@@ -28,18 +28,18 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Run the table of cells; a full run writes docs/interop.md.
+    /// Run the table of cells; a full run writes results/interop.md.
     Matrix(MatrixArguments),
-    /// Count bytes on the wire under loss; writes docs/efficiency.md.
+    /// Count bytes on the wire under loss; writes results/efficiency.md.
     Efficiency(EfficiencyArguments),
-    /// Fill a narrow line with NORM-CC, ours and NRL's; writes docs/norm-cc.md.
+    /// Fill a narrow line with NORM-CC, ours and NRL's; writes results/norm-cc.md.
     Congestion(CongestionArguments),
     /// Capture a lossy run and let tshark decode every packet.
     Decode(DecodeArguments),
     /// Fail the power of a receiver at many moments of a transfer: its disk must be safe to come
     /// back to.
     Power(PowerArguments),
-    /// Compare the simulator's TCP with this kernel's; a full run writes docs/tcp-model.md.
+    /// Compare the simulator's TCP with this kernel's; a full run writes results/tcp-model.md.
     Tcp(TcpArguments),
     /// Remove namespaces and scratch files that a killed run has left behind.
     Cleanup,
@@ -59,7 +59,7 @@ struct MatrixArguments {
     /// Print the names and run nothing.
     #[arg(long)]
     list: bool,
-    /// Where the page goes [default: docs/interop.md for a full run, else nowhere].
+    /// Where the page goes [default: results/interop.md for a full run, else nowhere].
     #[arg(long)]
     out: Option<PathBuf>,
     /// Keep the programs' output below this directory.
@@ -94,7 +94,7 @@ struct EfficiencyArguments {
     #[arg(long, default_value_t = 120)]
     limit: u64,
     /// Where the page goes; "-" for nowhere.
-    #[arg(long, default_value = "docs/efficiency.md")]
+    #[arg(long, default_value = "results/efficiency.md")]
     out: PathBuf,
 }
 
@@ -110,7 +110,7 @@ struct CongestionArguments {
     #[arg(long, default_value_t = 3)]
     runs: u32,
     /// Where the page goes; "-" for nowhere.
-    #[arg(long, default_value = "docs/norm-cc.md")]
+    #[arg(long, default_value = "results/norm-cc.md")]
     out: PathBuf,
     /// Only cells whose name contains this; a name is "condition sender→receiver"
     #[arg(long, default_value = "")]
@@ -151,7 +151,7 @@ struct TcpArguments {
     /// Only conditions whose name contains this; a name is "CUBIC 10 Mbit/s 100 ms 1 %".
     #[arg(long)]
     filter: Option<String>,
-    /// Where the page goes [default: docs/tcp-model.md for a full run, else nowhere].
+    /// Where the page goes [default: results/tcp-model.md for a full run, else nowhere].
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -212,7 +212,7 @@ fn run_matrix(arguments: &MatrixArguments) -> Result<bool, ToolError> {
     let options = Options { keep: arguments.keep.clone(), capture: None };
     let rows = matrix::run_all(&chosen, &peers, &options, arguments.jobs, say)?;
     let full = !arguments.quick && arguments.filter.is_none();
-    let default = full.then(|| PathBuf::from("docs/interop.md"));
+    let default = full.then(|| PathBuf::from("results/interop.md"));
     if let Some(path) = arguments.out.clone().or(default)
         && !tool::interrupted()
     {
@@ -336,7 +336,7 @@ fn run_tcp(arguments: &TcpArguments) -> Result<bool, ToolError> {
         println!("{name}: model {:.0}, kernel {:.0} kbit/s", model / 1e3, kernel / 1e3);
     })?;
     rows.iter().for_each(|row| println!("{}", tcp::page::line(row)));
-    let default = arguments.filter.is_none().then(|| PathBuf::from("docs/tcp-model.md"));
+    let default = arguments.filter.is_none().then(|| PathBuf::from("results/tcp-model.md"));
     if let Some(path) = arguments.out.clone().or(default) {
         let kernel = tool::output("uname", &["-r"])?;
         let page = tcp::page::page(&command(), &today()?, kernel.trim(), &plan, &rows);

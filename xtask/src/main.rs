@@ -1,8 +1,10 @@
 //! Repository tasks: `cargo xtask ci` is all of CI, each step also runs alone.
 
 mod crash;
+mod links;
 mod no_io;
 mod packages;
+mod prose;
 mod simulated_crash;
 mod small_files;
 mod step;

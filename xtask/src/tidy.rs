@@ -1,6 +1,6 @@
 //! The house rules that a program can check. Each finding names file, line and rule.
 
-use crate::step::Outcome;
+use crate::{links, prose, step::Outcome};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,9 @@ pub(crate) fn check() -> Outcome {
         check_source(&path, &text, &mut findings);
     }
     check_dependencies(&mut findings);
-    check_links(&mut findings);
+    let pages = files(Path::new("."), "md");
+    links::check(&pages, &mut findings);
+    prose::check(&pages, &mut findings);
     check_named_tests(&mut findings);
     findings.iter().for_each(|finding| eprintln!("{finding}"));
     match findings.len() {
@@ -120,39 +122,23 @@ fn function_name(line: &str) -> Option<String> {
     is_item.then(|| after.1.split(['(', '<']).next().unwrap_or_default().to_owned())
 }
 
-/// Every dependency of the workspace has its line in docs/dependencies.md.
+/// Every dependency of the workspace has its line in docs/reference/dependencies.md.
 fn check_dependencies(findings: &mut Vec<String>) {
     let manifest = fs::read_to_string("Cargo.toml").unwrap_or_default();
-    let listed = fs::read_to_string("docs/dependencies.md").unwrap_or_default();
+    let listed = fs::read_to_string("docs/reference/dependencies.md").unwrap_or_default();
     let section = manifest.split("[workspace.dependencies]").nth(1).unwrap_or_default();
     for line in section.lines().take_while(|line| !line.starts_with('[')) {
         let Some((name, _)) = line.split_once('=') else { continue };
         let name = name.trim();
         if !name.starts_with("fanfare-") && !listed.contains(&format!("`{name}`")) {
-            findings.push(format!("docs/dependencies.md: no line for `{name}`"));
-        }
-    }
-}
-
-/// Relative links in the documents lead somewhere.
-fn check_links(findings: &mut Vec<String>) {
-    for path in files(Path::new("."), "md") {
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = link.split('#').next().unwrap_or_default();
-            if target.is_empty() || target.contains("://") {
-                continue;
-            }
-            if !path.parent().unwrap_or(Path::new(".")).join(target).exists() {
-                findings.push(format!("{}: link to '{target}' leads nowhere", path.display()));
-            }
+            findings.push(format!("docs/reference/dependencies.md: no line for `{name}`"));
         }
     }
 }
 
 /// Tests that the notes on the RFC name do exist. A name is a sentence in backquotes.
 fn check_named_tests(findings: &mut Vec<String>) {
-    let notes = fs::read_to_string("docs/rfc5740-notes.md").unwrap_or_default();
+    let notes = fs::read_to_string("docs/reference/rfc5740-notes.md").unwrap_or_default();
     let sources: Vec<String> = files(Path::new("."), "rs")
         .iter()
         .map(|path| fs::read_to_string(path).unwrap_or_default())
@@ -160,7 +146,7 @@ fn check_named_tests(findings: &mut Vec<String>) {
     for name in notes.split('`').skip(1).step_by(2).filter(|name| is_test_name(name)) {
         let begun = format!("fn {name}(");
         if !sources.iter().any(|text| text.contains(&begun)) {
-            findings.push(format!("docs/rfc5740-notes.md: there is no test `{name}`"));
+            findings.push(format!("docs/reference/rfc5740-notes.md: there is no test `{name}`"));
         }
     }
 }

@@ -41,7 +41,7 @@ enum What {
 /// Measure how fast a file comes to all receivers, beside what the kernel moves without a protocol
 ///
 /// Sender and receivers are network namespaces around a bridge of this machine; needs root. Where
-/// more than one rate is given, the best counts. docs/throughput.md says what the columns mean.
+/// more than one rate is given, the best counts. docs/explanation/throughput.md says what the columns mean.
 #[derive(Debug, Args)]
 struct ThroughputArgs {
     /// Numbers of receivers, with commas

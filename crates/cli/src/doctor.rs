@@ -52,7 +52,7 @@ pub(crate) struct DoctorArgs {
     quiet: bool,
 }
 
-/// One line of `--json`; `docs/doctor.md` describes it.
+/// One line of `--json`; `docs/reference/doctor.md` describes it.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line<'a> {

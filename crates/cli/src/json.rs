@@ -1,4 +1,4 @@
-//! Events as JSON, one object per line; the schema is docs/json-events.md.
+//! Events as JSON, one object per line; the schema is docs/reference/json-events.md.
 //!
 //! Here: the lines, and what all commands tell. `sending`, `receiving`, `messages`: the shapes of each;
 //! `filling`: how they are made of what the node tells.
@@ -277,7 +277,7 @@ mod tests {
 
     use super::*;
 
-    const DOCUMENT: &str = include_str!("../../../docs/json-events.md");
+    const DOCUMENT: &str = include_str!("../../../docs/reference/json-events.md");
 
     fn examples() -> Vec<&'static str> {
         DOCUMENT.lines().filter(|line| line.starts_with("{\"event\":")).collect()

@@ -1,4 +1,4 @@
-//! The local socket of `fanfare node`: requests and answers, a line of JSON each; docs/node.md is its
+//! The local socket of `fanfare node`: requests and answers, a line of JSON each; docs/reference/node.md is its
 //! description.
 //!
 //! `server`: at the node, `requests`: what it hears of a client, `mailbox`: what it has for one;
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn every_request_in_the_document_is_understood_and_written_the_same_way() {
-        let document = include_str!("../../../docs/node.md");
+        let document = include_str!("../../../docs/reference/node.md");
         let examples: Vec<&str> =
             document.lines().filter(|line| line.starts_with("{\"do\":")).collect();
         assert!(examples.len() >= 9);

@@ -50,7 +50,7 @@ fn alone_it_says_that_it_tested_this_machine_only() {
 
 #[test]
 fn every_line_of_json_has_the_documented_fields_and_a_documented_code() {
-    const DOCUMENT: &str = include_str!("../../../docs/doctor.md");
+    const DOCUMENT: &str = include_str!("../../../docs/reference/doctor.md");
     let stage = Stage::new();
     let (one, two) = (doctor(&stage, "one", "2s"), doctor(&stage, "two", "2s"));
     let (ended, _) = (one.end().expect(0), two.end());
@@ -66,7 +66,10 @@ fn every_line_of_json_has_the_documented_fields_and_a_documented_code() {
     }
     for line in ended.all("check") {
         let code = line["code"].as_str().unwrap();
-        assert!(DOCUMENT.contains(&format!("`{code}`")), "{code} is not in docs/doctor.md");
+        assert!(
+            DOCUMENT.contains(&format!("`{code}`")),
+            "{code} is not in docs/reference/doctor.md"
+        );
         assert_eq!(line["check"], code.split('.').next().unwrap());
         let level = line["level"].as_str().unwrap();
         assert_eq!(level == "ok", line["do"].is_null(), "{line}");

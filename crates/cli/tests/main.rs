@@ -6,6 +6,7 @@ mod delete;
 mod delivery;
 mod demo;
 mod doctor;
+mod documents;
 mod durability;
 mod endings;
 mod gateway;

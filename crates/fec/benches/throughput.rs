@@ -1,6 +1,6 @@
 //! Source data encoded and recovered per second, beside memcpy of the same bytes and ISA-L.
 //!
-//! `cargo bench -p fanfare-fec`; docs/fec.md explains the columns. All contenders of a row take
+//! `cargo bench -p fanfare-fec`; docs/explanation/fec.md explains the columns. All contenders of a row take
 //! turns in short slices, so that a busy machine slows them alike; medians of the slices.
 
 #[path = "throughput/isal.rs"]

@@ -283,7 +283,7 @@ mod tests {
     use fanfare_wire::Sequence;
     use proptest::prelude::*;
 
-    /// By the formula in docs/group-protocol.md, from node 0x0a000001 and instance 0x1234.
+    /// By the formula in docs/reference/group-protocol.md, from node 0x0a000001 and instance 0x1234.
     const GOLDEN_REFERENCE: [u8; 3] = [0x8b, 0x32, 0x41];
 
     fn speaker() -> SenderFields {

@@ -23,7 +23,7 @@
 //! - `origin`: by what a message is known in every group; [`gateway`]: what crosses between groups.
 //!
 //! # The guide
-#![doc = include_str!("../../../docs/groups.md")]
+#![doc = include_str!("../../../docs/explanation/groups.md")]
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;

@@ -17,7 +17,7 @@ use measurement::{Arrived, Load, measure};
 use serde::Serialize;
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
 
-/// What is published (docs/laboratory.md): a share of the rate, and milliseconds.
+/// What is published (docs/reference/laboratory.md): a share of the rate, and milliseconds.
 const RATE_ERROR_MAX: f64 = 0.01;
 const MEDIAN_MAX_MS: f64 = 0.3;
 const P99_MAX_MS: f64 = 2.0;

@@ -4,7 +4,7 @@ use fanfare_proto::Duration;
 use fanfare_sim::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Lateness up to which a run counts: what is published of the accuracy (docs/laboratory.md).
+/// Lateness up to which a run counts: what is published of the accuracy (docs/reference/laboratory.md).
 const MEDIAN_MAX: Duration = Duration::from_micros(300);
 const P99_MAX: Duration = Duration::from_millis(2);
 

@@ -1,5 +1,5 @@
 //! The programs that are compared: each the real software from its package, at its best fair
-//! settings (docs/measuring.md says which, and why).
+//! settings (docs/reference/measuring.md says which, and why).
 //!
 //! A peer knows how it is found or compiled, and which commands receive and send one file. What is
 //! measured, and when, is the same for all: `reproduce` on an emulated network, `bench` on the kernel's.

@@ -104,3 +104,8 @@ pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
 pub use source::{Gathering, Packing, SourceError, SourceFile, Sources};
 pub use streams::{MemoryShort, MemoryUse, Streams};
 pub use verify::Placed;
+
+/// The programs of the how-to page are compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/how-to/use-in-a-program.md")]
+struct HowTo;

@@ -20,7 +20,7 @@
 //!   `time_series`, `trace`: what came of it.
 //!
 //! # The guide
-#![doc = include_str!("../../../docs/simulation.md")]
+#![doc = include_str!("../../../docs/reference/simulation.md")]
 #![forbid(unsafe_code)]
 
 pub mod agenda;

@@ -30,7 +30,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 ///
 /// The noise-free figure is instructions: run it under `valgrind --tool=callgrind` with
 /// `--toggle-collect='*Session*poll_transmit*'` for the sender and `'*Session*handle_datagrams*'`
-/// for the receiver (docs/throughput.md).
+/// for the receiver (docs/explanation/throughput.md).
 #[derive(Debug, Args)]
 pub(super) struct PacketsArgs {
     /// Bytes of the object

@@ -26,7 +26,7 @@ use crate::{
 /// long buffers. Sender and receivers are network namespaces of this machine. Each cell is measured
 /// with `fanfare send` as it is, with some told rates of which the best counts, and with a TCP
 /// connection to each receiver. The time that counts is from the start of the sender until its end.
-/// All cells together take about an hour with --repetitions 1. docs/throughput.md says what the
+/// All cells together take about an hour with --repetitions 1. docs/explanation/throughput.md says what the
 /// cells and the columns mean.
 ///
 /// Examples:

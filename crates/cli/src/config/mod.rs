@@ -1,4 +1,4 @@
-//! Options from a file: `--config FILE`; docs/service.md is for those who write one.
+//! Options from a file: `--config FILE`; docs/reference/configuration.md is for those who write one.
 //!
 //! - `file`: a file that may be relied on, as text
 //! - `options`: what a command takes: no list of its own, but clap's

@@ -18,7 +18,7 @@ use crate::{
 
 /// Options of a command of which some can change while it runs.
 pub(crate) trait Live: Sized {
-    /// Those; docs/service.md names them, too.
+    /// Those; docs/reference/configuration.md names them, too.
     const KEYS: &'static [&'static str];
 
     /// Those of this command.

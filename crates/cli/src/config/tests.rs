@@ -35,7 +35,7 @@ fn what_can_change_while_a_command_runs_is_an_option_of_it() {
 
 #[test]
 fn the_document_names_everything_that_can_change_while_a_command_runs() {
-    let document = include_str!("../../../../docs/service.md");
+    let document = include_str!("../../../../docs/reference/configuration.md");
     for (row, keys) in [("| `send` |", SendArgs::KEYS), ("| `recv` |", RecvArgs::KEYS)] {
         let line = document.lines().find(|line| line.starts_with(row)).unwrap();
         assert!(keys.iter().all(|key| line.contains(&format!("`{key}`"))), "{line}");

@@ -12,7 +12,7 @@ use crate::{
 
 /// Measure how exact rates, delays and losses are on this machine
 ///
-/// Fails when a figure is not as docs/laboratory.md publishes it. A busy machine voids cells: run it
+/// Fails when a figure is not as docs/reference/laboratory.md publishes it. A busy machine voids cells: run it
 /// again when it is quiet.
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {

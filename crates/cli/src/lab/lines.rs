@@ -1,4 +1,4 @@
-//! What `fanfare lab` prints: lines of JSON, or text. docs/laboratory.md has the schema.
+//! What `fanfare lab` prints: lines of JSON, or text. docs/reference/laboratory.md has the schema.
 
 use fanfare_lab::{
     Accuracy, Carried, Conclusion, Ending, HostStatus, Lab, LinkCounts, ProgramReport, Snapshot,

@@ -410,7 +410,7 @@ fn refused(path: &Path, error: &io::Error) -> Failure {
 
 fn read(line: &str) -> Result<Request, Failure> {
     serde_json::from_str(line).map_err(|error| {
-        let text = format!("request ({}): {error}. See docs/node.md", quoted(line));
+        let text = format!("request ({}): {error}. See docs/reference/node.md", quoted(line));
         Failure::usage("request.invalid", text)
     })
 }

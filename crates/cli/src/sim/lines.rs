@@ -1,4 +1,4 @@
-//! What `fanfare sim` prints: lines of JSON, or text. docs/simulation.md has the schema.
+//! What `fanfare sim` prints: lines of JSON, or text. docs/reference/simulation.md has the schema.
 
 use std::{collections::BTreeMap, path::Path};
 

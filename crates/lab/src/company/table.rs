@@ -60,7 +60,7 @@ pub(super) fn markdown(company: &Company, rows: &[CompanyRow]) -> String {
          Radio `moving` is the simulated company's, another part of which is always out of another's \
          sight; `fixed`: all hear all and lose 5 % of packets; `clear`: they lose none. There is no routing below the \
          systems. NATS and MQTT have their server on the first vehicle. Made by \
-         `fanfare lab reproduce company`; docs/measuring.md says how.\n\n\
+         `fanfare lab reproduce company`; docs/reference/measuring.md says how.\n\n\
          Shares are of all pairs of a message and a vehicle that is to have it, whether or not a path \
          joins them. `air` is IP bytes of all hosts from the first message to the end, with \
          acknowledgements, announcements and what keeps connections; `late` is the emulator's lateness, \

@@ -25,7 +25,7 @@ pub enum Outcome {
     Void,
 }
 
-/// One trial. docs/measuring.md has the meaning of each figure.
+/// One trial. docs/reference/measuring.md has the meaning of each figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Which table.

@@ -149,7 +149,9 @@ impl Tables<'_> {
             self.experiment.size,
             self.experiment.receivers
         );
-        text.push_str("Columns and method: docs/measuring.md. Made by `fanfare lab reproduce ");
+        text.push_str(
+            "Columns and method: docs/reference/measuring.md. Made by `fanfare lab reproduce ",
+        );
         let _ = writeln!(text, "{}` on {}.\n", self.experiment.name, machine());
         for (system, version) in self.versions {
             let _ = writeln!(text, "- {system} {version}");

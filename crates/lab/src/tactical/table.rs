@@ -119,7 +119,7 @@ pub(super) fn markdown(rows: &[TacticalRow]) -> String {
          what it sends; `deaf`: it hears nothing. Both programs send at most 220 kbit/s of UDP payload. \
          Fanfare: `fanfare node` on all ten; libnorm on the sender and the subscribers, with parity on \
          request alone, and with a deaf sender a third unasked, as in the paper. Made by \
-         `fanfare lab reproduce s000-table3`; docs/measuring.md says how.\n\n\
+         `fanfare lab reproduce s000-table3`; docs/reference/measuring.md says how.\n\n\
          Overhead is bytes with Ethernet, IP and UDP headers for each message: of the sender beside the \
          message itself, of all others together. Medians, and from least to greatest; `late` is the \
          emulator's lateness, 99th percentile, the worst. Lines in brackets are the paper's.\n\n\

@@ -29,7 +29,7 @@ impl Level {
 pub struct Finding {
     /// How bad it is.
     pub level: Level,
-    /// A stable name for programs: the check, a dot, what was found. `docs/doctor.md` lists them.
+    /// A stable name for programs: the check, a dot, what was found. `docs/reference/doctor.md` lists them.
     pub code: &'static str,
     /// What was seen, in words, one line.
     pub seen: String,

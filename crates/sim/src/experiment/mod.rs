@@ -1,7 +1,7 @@
 //! Experiments: a scenario whose variables are varied, the figures that make a cell, the numbers
 //! that stand beside them, and what they are expected to be. TOML in, tables out.
 //!
-//! The format is described in docs/experiments.md. Map, in reading order:
+//! The format is described in docs/reference/experiment-files.md. Map, in reading order:
 //! - `factors`: what varies, and the cells that come of it.
 //! - `figures`: what of a run makes a cell; `references`: what stands beside it; `expectations`.
 //! - `records`: what every run gave; `results`: a table of them, as CSV; `markdown`: for people;

@@ -1,6 +1,6 @@
 //! Scenario files: TOML in, a plan out, and every mistake at once.
 //!
-//! The format is described in docs/scenario-files.md. Map, in reading order:
+//! The format is described in docs/reference/scenario-files.md. Map, in reading order:
 //! - `fields`: a table that is asked for its keys; `units`, `suggestion`: values and slips.
 //! - `variables`: what is put into a text before it is read.
 //! - `nodes`, `links`, `queues`, `traces`, `flows`, `groups`, `layered`, `programs`, `changes`, `reactions`: the sections.

@@ -8,7 +8,7 @@
 //! - [`Receiver`]: order, delayed ACKs, SACK, ECN echo.
 //! - [`Pipe`]: some flows over one [`Bottleneck`].
 //!
-//! How near that comes to a kernel's TCP is measured in `docs/tcp-model.md`. Left out are the
+//! How near that comes to a kernel's TCP is measured in `results/tcp-model.md`. Left out are the
 //! handshake and the end of a connection, flow control beyond a fixed window, F-RTO, DSACK and
 //! pacing.
 

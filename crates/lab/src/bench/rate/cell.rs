@@ -71,7 +71,7 @@ pub(crate) const LAN_MS: f64 = 0.2;
 pub(super) const FLOOR: u64 = 6_000;
 /// Bytes that a buffer of packets has for each.
 const PACKET: u64 = 1_500;
-/// Of a full packet: the file's bytes, and NORM's header, which `--rate` counts (docs/throughput.md).
+/// Of a full packet: the file's bytes, and NORM's header, which `--rate` counts (docs/explanation/throughput.md).
 const CONTENT: f64 = 1_400.0;
 const COUNTED: f64 = 1_420.0;
 /// IP and UDP headers; with Ethernet's on a token bucket, which counts frames.

@@ -52,7 +52,7 @@ pub struct RateRow {
     pub complete: [usize; 2],
     /// Why some transfer was not complete, once.
     pub why: String,
-    /// The goals that it does not reach (docs/throughput.md).
+    /// The goals that it does not reach (docs/explanation/throughput.md).
     pub missed: Vec<String>,
 }
 

@@ -39,7 +39,7 @@ const TCP_ROUND_TRIPS: f64 = 12.0;
 /// TCP flows have the link to themselves for so long.
 const ALONE: Duration = Duration::from_secs(2);
 
-/// In lines of `fanfare send --json` (docs/json-events.md).
+/// In lines of `fanfare send --json` (docs/reference/json-events.md).
 const RESULT: &str = "\"event\":\"result\"";
 const SENDING: &str = "\"event\":\"sending\"";
 const PROGRESS: &str = "\"event\":\"progress\"";
@@ -58,7 +58,7 @@ pub struct RateShot {
     pub goodput_bps: f64,
     /// Bytes that Fanfare's sender sent in UDP, over the file's bytes.
     pub wire_per_file: Option<f64>,
-    /// What limited the rate of Fanfare's sender longest, by its code (docs/json-events.md).
+    /// What limited the rate of Fanfare's sender longest, by its code (docs/reference/json-events.md).
     pub limited_by: Option<String>,
     /// Bits per second that each TCP flow beside the transfer brought in the same time.
     pub beside_bps: Vec<f64>,

@@ -50,7 +50,7 @@ const SHARED: [&str; 10] = [
     "goals missed",
 ];
 
-/// A hundredth of all packets may be so late in the emulator (docs/laboratory.md), milliseconds.
+/// A hundredth of all packets may be so late in the emulator (docs/reference/laboratory.md), milliseconds.
 const LATE_MS: f64 = 2.0;
 
 impl fmt::Display for Buffer {
@@ -73,7 +73,7 @@ pub(super) fn markdown(rows: &[RateRow], heading: &Heading<'_>) -> String {
          `fanfare send` without `--rate` (`auto`), beside the best of some rates that it is told, and beside TCP \
          (CUBIC) to each receiver at once. Medians of {repetitions}, with least and most in brackets. Mbit/s are bits of \
          the file over the time from the start of the sender's program until its end. Made by `fanfare bench rate`; \
-         docs/throughput.md says what cells, columns and goals mean.\n\n\
+         docs/explanation/throughput.md says what cells, columns and goals mean.\n\n\
          Fanfare {version}. {}.\n",
         machine()
     );

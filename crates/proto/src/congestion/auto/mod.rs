@@ -1,5 +1,5 @@
 //! `auto`: the rate by what the slowest receiver's path does to messages, above all how long they
-//! queue. docs/congestion.md tells the whole.
+//! queue. docs/explanation/congestion.md tells the whole.
 //!
 //! - `law`: how long messages should queue, and what follows when they do not.
 //! - `controller`: what the session tells it; `start`: the first messages; `steer`: what follows a

@@ -2,7 +2,7 @@
 //! the number of layers follows at once.
 //!
 //! [`Published`] is the thesis' rule, [`Era`] is ours. What ours does otherwise, and why, is in
-//! docs/layers.md: the round trip is measured, pairs are judged by their median, the queue is seen
+//! docs/explanation/layers.md: the round trip is measured, pairs are judged by their median, the queue is seen
 //! before it overflows, and a flow that leaves no queue alone is answered as TCP would.
 
 mod caution;

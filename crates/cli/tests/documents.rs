@@ -1,0 +1,121 @@
+//! The commands in README, tutorial, how-to pages and reference exist, with the options that they are
+//! given there.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// What ends a command in a shell, or takes its output elsewhere.
+const ENDS: [&str; 6] = ["&", "&&", "|", ">", "<", ";"];
+
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    for kind in ["tutorial", "how-to", "reference", "explanation"] {
+        let entries = fs::read_dir(root.join("docs").join(kind)).unwrap();
+        pages.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    pages.sort();
+    pages
+}
+
+/// The lines of all blocks of code that a person could type; a backslash joins two.
+fn typed_lines(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for block in text.split("```").skip(1).step_by(2) {
+        let (kind, code) = block.split_once('\n').unwrap_or_default();
+        if ["sh", "text", ""].contains(&kind) {
+            lines.extend(code.replace("\\\n", " ").lines().map(str::to_owned));
+        }
+    }
+    lines
+}
+
+/// Splits a line as a shell does, as far as the documents need it.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for letter in line.chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => word.push(letter),
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '#') if word.is_empty() => break,
+            (None, ' ') => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
+            (None, ';') => {
+                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
+                words.push(";".into());
+            }
+            (None, _) => word.push(letter),
+        }
+    }
+    words.extend((!word.is_empty()).then_some(word));
+    words
+}
+
+/// The arguments of each `fanfare` in a line, such as two in `fanfare lab exec pc1 -- fanfare recv`.
+fn commands(line: &str) -> Vec<Vec<String>> {
+    let words = words(line);
+    let starts: Vec<usize> = (0..words.len())
+        .filter(|&at| words[at] == "fanfare" && (at == 0 || can_precede(&words[at - 1])))
+        .collect();
+    let arguments = |&at: &usize| {
+        let ends =
+            |word: &String| word == "--" || word.starts_with('>') || ENDS.contains(&word.as_str());
+        words[at + 1..].iter().take_while(|word| !ends(word)).cloned().collect()
+    };
+    starts.iter().map(arguments).collect()
+}
+
+/// A prompt, `sudo`, or the end of what is before a command of its own.
+fn can_precede(word: &str) -> bool {
+    ["sudo", "--", "&&", "|", "do", "$"].contains(&word) || word.ends_with('$')
+}
+
+#[test]
+fn every_command_in_the_documents_is_one_that_the_program_takes() {
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for line in typed_lines(&text) {
+            for arguments in commands(&line) {
+                // Before the help is shown, what precedes it must have been understood.
+                let output = Command::new(env!("CARGO_BIN_EXE_fanfare"))
+                    .args(arguments.iter().filter(|word| !["…", "..."].contains(&word.as_str())))
+                    .arg("--help")
+                    .output()
+                    .unwrap();
+                let told = String::from_utf8_lossy(&output.stderr);
+                if !output.status.success() {
+                    wrong.push(format!("{}: '{line}': {told}", page.display()));
+                }
+                tried += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(tried > 100, "{tried} commands were found");
+}
+
+#[test]
+fn an_option_that_is_not_there_would_be_noticed() {
+    for line in ["fanfare send x --expct 30", "sudo fanfare lab up x --sead 1", "fanfare sned x"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_fanfare"))
+            .args(&commands(line)[0])
+            .arg("--help")
+            .output()
+            .unwrap();
+        assert!(!output.status.success(), "{line}");
+    }
+}
+
+#[test]
+fn words_are_split_as_a_shell_splits_them() {
+    let line = "sudo fanfare lab exec pc1 -- fanfare pub 'a/#' --message \"1 2\" --x; y # z";
+    assert_eq!(
+        commands(line),
+        [vec!["lab", "exec", "pc1"], vec!["pub", "a/#", "--message", "1 2", "--x"],]
+    );
+}
