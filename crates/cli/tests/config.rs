@@ -262,18 +262,20 @@ fn a_hangup_with_a_bad_file_leaves_all_as_it_was_and_tells_every_mistake() {
 }
 
 #[test]
-fn a_rate_instead_of_auto_would_be_another_controller_and_needs_another_start() {
+fn a_ceiling_for_the_rate_is_set_while_it_runs_and_another_controller_needs_another_start() {
     let stage = Stage::new();
     let file = stage.file("out/data.bin", 1000);
     let path = config(&stage, "[send]\nrate = \"auto\"\nexpect = \"nobody\"\n");
     let words = [file.as_os_str(), OsStr::new("--config"), path.as_os_str()];
     let mut sender = stage.start("send", &words);
     sender.wait_for("waiting");
-    fs::write(&path, "[send]\nrate = \"5M\"\nexpect = \"nobody\"\nverbose = 1\n").unwrap();
+    fs::write(&path, "[send]\nrate = \"5M\"\nexpect = \"nobody\"\ncc = \"norm\"\n").unwrap();
     sender.hang_up();
     let reloaded = sender.wait_for("reloaded");
-    assert_eq!(reloaded["changed"], serde_json::json!(["verbose"]));
-    assert_eq!(reloaded["restart"], serde_json::json!(["rate"]));
+    assert_eq!(reloaded["restart"], serde_json::json!(["cc", "rate"]));
+    fs::write(&path, "[send]\nrate = \"6M\"\nexpect = \"nobody\"\n").unwrap();
+    sender.hang_up();
+    assert_eq!(sender.wait_for("reloaded")["changed"], serde_json::json!(["rate"]));
     sender.interrupt();
     sender.end().expect(130);
 }

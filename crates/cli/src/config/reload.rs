@@ -53,7 +53,7 @@ impl Live for SendArgs {
             return Ok(&["rate", "min-rate", "slow"]);
         }
         node.set_slow(new.options.slow);
-        // From `auto` to a rate or back it would be another controller.
+        // Another controller would begin anew.
         if new.congestion != old.congestion {
             return Ok(&["rate"]);
         }

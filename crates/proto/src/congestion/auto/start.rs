@@ -8,6 +8,8 @@ use crate::{
 
 /// RFC 6928's initial window, in the first round trip.
 const FIRST_MESSAGES: f64 = 10.0;
+/// In so long as nothing was heard, this many more.
+const UNANSWERED_MESSAGES: f64 = 2.0;
 /// The start ends at this queueing delay, of a round trip.
 const START_QUEUE: f64 = 0.125;
 /// A path is full where so much is lost, and no more arrives than this part of what was sent.
@@ -25,17 +27,26 @@ impl Auto {
     pub(super) fn begin_near(&mut self, now: Time, rtt: Duration) {
         let near = law::reckoned(rtt, rtt, Duration::ZERO);
         if self.starting && self.flight.is_none() && law::is_short(rtt) {
-            self.flight = Some(Flight::new());
+            self.flight = Some(Flight::near());
             self.set(now, self.first_rate(near).max(self.rate));
         }
     }
 
-    /// As long as nothing is heard of the first flight the link may be a slow one: it has not more than
-    /// the flight in its queue, if only as much again is sent in each doubling of the time since then.
+    /// The farthest receiver that has answered the roll has this round trip: the first messages go in
+    /// that time.
+    pub(super) fn begin_far(&mut self, now: Time, rtt: Duration) {
+        if self.starting && self.flight.is_none() && !law::is_short(rtt) {
+            self.flight = Some(Flight::far(rtt));
+            self.set(now, self.first_rate(rtt));
+        }
+    }
+
+    /// As long as nothing is heard of the first flight the link may be a slow one: it has not much more
+    /// than the flight in its queue, if a few messages go in each doubling of the time since then.
     pub(super) fn wait_for_flight(&mut self, now: Time) {
         if let Some(since) = self.flight.as_ref().and_then(|flight| flight.unanswered(now)) {
             let since = since.max(self.limits.rtt).as_secs_f64();
-            self.set(now, FIRST_MESSAGES * self.size / since);
+            self.set_any(now, UNANSWERED_MESSAGES * self.size / since);
         }
     }
 
