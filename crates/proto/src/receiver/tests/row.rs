@@ -159,6 +159,20 @@ fn stamps_that_come_before_the_sender_asks_of_the_path_count_in_rows_as_singly()
     assert_eq!(rows.stats(), singly.stats());
 }
 
+#[test]
+fn the_first_loss_within_a_row_counts_at_the_rate_of_what_came_before_it_as_singly() {
+    // Found by the property above, and by more of its kind.
+    let found = [
+        (10_951_950_063_555_175_274, [0.0175374, 0.0758828, 0.0535214], false),
+        (75, [0.003844, 0.09369, 0.08381], false),
+        (336, [0.01976, 0.0827, 0.0377], true),
+    ];
+    for (seed, [lost, doubled, swapped], auto) in found {
+        let [rows, singly] = exchange(seed, Trouble { lost, doubled, swapped, auto });
+        assert_eq!(rows.stats(), singly.stats());
+    }
+}
+
 /// Longest queue that a receiver reports of a path without one, microseconds, when each super-packet
 /// waits for it for up to 20 ms.
 fn reported_queue(tells: bool) -> u32 {
