@@ -8,7 +8,7 @@ use super::{
     remote_sender::RemoteSender,
     request::Coding,
 };
-use crate::{context::Context, cooperation::Combination, time::Duration};
+use crate::{context::Context, cooperation::Combination, datagram::RecvMeta};
 use fanfare_wire::{
     Data, FecId, FecPayloadId, FieldSize, Info, ObjectFlags, ObjectTransportId, SourceBlockNumber,
     ext::Fti,
@@ -67,19 +67,15 @@ impl RemoteSender {
         Some(new)
     }
 
-    /// `waited`: between its arrival and now.
     pub(super) fn on_data(
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,
+        meta: &RecvMeta,
         data: &Data<'_>,
-        waited: Duration,
     ) {
         if let Some(time) = data.extensions.time() {
-            self.path.on_stamp(ctx.now.before(waited), time);
-            if self.path.take_jump() {
-                self.feedback.on_news(ctx.now, self.path.pause());
-            }
+            self.on_stamp(ctx.now, meta, time);
         }
         let placed = self.place_data(ctx, local, Word::Own, (data, None));
         let Some((position, _)) = placed else { return };

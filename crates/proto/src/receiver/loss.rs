@@ -103,31 +103,17 @@ impl LossMeter {
         lost
     }
 
-    /// So many messages arrived together, numbered from `first` on, as [`Self::on_message`] has it.
-    pub(crate) fn on_row(
-        &mut self,
-        now: Time,
-        (first, count): (Sequence, u16),
-        marked: bool,
-        path: PathState,
-    ) -> u64 {
-        let follows = self.last.is_some_and(|last| last.distance_to(first) == 1);
-        let mut lost = 0;
-        for n in 0..count {
-            let sequence = Sequence(first.0.wrapping_add(n));
-            if follows && !marked && self.has_all_judged_next() {
-                self.last = Some(sequence);
-                self.advance(1);
-            } else {
-                lost += self.on_message(now, sequence, marked, path);
-            }
-        }
-        lost
-    }
-
-    /// The next message in order will find none missing.
-    fn has_all_judged_next(&self) -> bool {
-        self.seen >> self.tolerance & 1 == 1
+    /// Of `count` unmarked messages numbered from `first` on, takes as many as find none missing, so that
+    /// none of them can be an event. Returns how many: for these [`Self::on_message`] would do the same.
+    pub(crate) fn on_calm(&mut self, first: Sequence, count: u16) -> u16 {
+        let Some(last) = self.last.filter(|last| last.distance_to(first) == 1) else { return 0 };
+        // The oldest that is still waited for at the top: the next message judges it, and so on.
+        let here = (self.seen << (u128::BITS - 1 - self.tolerance)).leading_ones();
+        let calm = if here > self.tolerance { count } else { count.min(here as u16) };
+        self.last = Some(Sequence(last.0.wrapping_add(calm)));
+        self.seen = !(!self.seen).checked_shl(calm.into()).unwrap_or(0);
+        self.intervals[0] += f64::from(calm);
+        calm
     }
 
     /// A mark counts as a loss does (RFC 3168) where loss counts.
@@ -229,6 +215,8 @@ fn first_fraction(messages: f64, path: PathState) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::{format, vec::Vec};
+    use proptest::{collection::vec, prelude::*};
 
     const PATH: PathState = PathState { rtt: Duration::from_millis(10), rate: 0.0, size: 0.0 };
 
@@ -321,5 +309,32 @@ mod tests {
             meter.on_message(now, Sequence(sequence), false, PATH);
         }
         assert_eq!(meter.events(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn messages_that_find_none_missing_count_together_as_each_of_them_does(
+            runs in vec((-30..=30_i32, 0..=200_u16), 1..20),
+        ) {
+            let [mut together, mut each] = [LossMeter::new(), LossMeter::new()];
+            let mut next = 65_000_u16;
+            for (step, count) in runs {
+                next = next.wrapping_add(step as u16);
+                let sequences: Vec<u16> = (0..count).map(|n| next.wrapping_add(n)).collect();
+                let mut left = &sequences[..];
+                while let Some(first) = left.first() {
+                    let calm = together.on_calm(Sequence(*first), left.len() as u16);
+                    if calm == 0 {
+                        together.on_message(Time::ZERO, Sequence(*first), false, PATH);
+                    }
+                    left = &left[usize::from(calm.max(1))..];
+                }
+                for sequence in &sequences {
+                    each.on_message(Time::ZERO, Sequence(*sequence), false, PATH);
+                }
+                prop_assert_eq!(format!("{together:?}"), format!("{each:?}"));
+                next = next.wrapping_add(count);
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::time::{Duration, Time};
 const WINDOW_MIN: Duration = Duration::from_millis(100);
 const MESSAGES_MIN: usize = 4;
 
-/// Messages so near to the mean, bytes, need not be counted into it.
+/// A message so near to the mean, bytes, is the mean from then on: more of them change nothing.
 const ALIKE: f64 = 1e-6;
 
 /// Bytes a second, and a smoothed message size.
@@ -32,7 +32,7 @@ impl ReceiveRate {
     /// for its part of a window, as with NRL's receivers: the rate that may be doubled is the present one.
     pub(crate) fn on_message(&mut self, now: Time, bytes: usize, rtt: Duration, starting: bool) {
         // Weight 0.05, as NRL.
-        let weight = if self.size > 0.0 { 0.05 } else { 1.0 };
+        let weight = if self.size > 0.0 && !self.is_like(bytes) { 0.05 } else { 1.0 };
         self.size += weight * (bytes as f64 - self.size);
         self.idle = false;
         let Some(since) = self.since else {
@@ -52,7 +52,11 @@ impl ReceiveRate {
         }
     }
 
-    /// So many messages of `bytes` arrived together.
+    fn is_like(&self, bytes: usize) -> bool {
+        (self.size - bytes as f64).abs() < ALIKE
+    }
+
+    /// So many messages of `bytes` arrived together: each counts as in [`Self::on_message`].
     pub(crate) fn on_row(
         &mut self,
         now: Time,
@@ -61,8 +65,7 @@ impl ReceiveRate {
         starting: bool,
     ) {
         let within = |since| now.since(since) < rtt.max(WINDOW_MIN);
-        let alike = (self.size - bytes as f64).abs() < ALIKE;
-        if !alike || !self.since.is_some_and(within) {
+        if !self.is_like(bytes) || !self.since.is_some_and(within) {
             return (0..count).for_each(|_| self.on_message(now, bytes, rtt, starting));
         }
         // Of messages within a window that come at once the last tells all.

@@ -33,7 +33,9 @@ use crate::{
     timer::Timer,
 };
 use alloc::vec::Vec;
-use fanfare_wire::{Cmd, Message, NodeId, ObjectTransportId, Sequence, header::SenderFields};
+use fanfare_wire::{
+    Cmd, Message, NodeId, ObjectTransportId, Sequence, ext::ExtTime, header::SenderFields,
+};
 
 /// One remote sender.
 #[derive(Debug)]
@@ -148,7 +150,7 @@ impl RemoteSender {
         self.speaks |= !matches!(message, Message::Cmd(Cmd::Application(_)));
         match message {
             Message::Info(info) => self.on_info(ctx, local, info),
-            Message::Data(data) => self.on_data(ctx, local, data, meta.waited),
+            Message::Data(data) => self.on_data(ctx, local, meta, data),
             Message::Cmd(cmd) => self.on_cmd(ctx, local, cmd),
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => {}
         }
@@ -172,10 +174,23 @@ impl RemoteSender {
             Message::Cmd(_) if self.rate.is_idle() => {}
             _ => self.rate.on_message(now, bytes, rtt, self.loss.events() == 0),
         }
+        self.loss.set_mode(self.feedback.mode());
+        self.measure_loss(ctx, meta, (sequence, bytes), rtt);
+    }
+
+    /// What the number of a message says, after it has counted for the rate: the first loss event asks for
+    /// the rate at which it happened.
+    pub(super) fn measure_loss(
+        &mut self,
+        ctx: &mut Context<'_>,
+        meta: &RecvMeta,
+        (sequence, bytes): (Sequence, usize),
+        rtt: Duration,
+    ) {
+        let now = ctx.now;
         let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
         let marked = meta.ecn == Some(Ecn::Ce);
         let events = self.loss.events();
-        self.loss.set_mode(self.feedback.mode());
         let lost = self.loss.on_message(now, sequence, marked, PathState { rtt, rate, size });
         ctx.stats.lost += lost;
         if self.feedback.mode() == Mode::Path {
@@ -189,6 +204,16 @@ impl RemoteSender {
     /// This machine is so far behind with its reading: the sender should know at once when that grows.
     pub(super) fn on_behind(&mut self, now: Time, behind: Duration) {
         self.path.on_behind(behind);
+        self.tell_jump(now);
+    }
+
+    /// A message was stamped at sending.
+    pub(super) fn on_stamp(&mut self, now: Time, meta: &RecvMeta, time: ExtTime) {
+        self.path.on_stamp(now.before(meta.waited), time);
+        self.tell_jump(now);
+    }
+
+    pub(super) fn tell_jump(&mut self, now: Time) {
         if self.path.take_jump() {
             self.feedback.on_news(now, self.path.pause());
         }

@@ -3,13 +3,14 @@
 //! Only the plain case is taken here, symbols in order that are all wanted; whatever else a row may
 //! hold is left to be heard message by message.
 
-use super::{Local, guard::Identity, loss::PathState, remote_sender::RemoteSender};
+use super::{Local, guard::Identity, remote_sender::RemoteSender};
 use crate::{
     congestion::Mode,
     context::Context,
     datagram::{Ecn, RecvMeta},
+    time::Duration,
 };
-use fanfare_wire::{Data, EncodingSymbolId, FecPayloadId, Row, Sequence};
+use fanfare_wire::{Data, EncodingSymbolId, FecPayloadId, Row, Sequence, ext::ExtTime};
 
 impl RemoteSender {
     /// What follows `head`, which was heard. Returns how much of it is done with.
@@ -43,7 +44,8 @@ impl RemoteSender {
         row.len()
     }
 
-    /// As [`Self::measure`] would of each.
+    /// As [`Self::measure`] would of each. Messages that find none missing count together; one that finds a
+    /// loss counts alone, for what came before it tells what the loss means.
     fn measure_row(
         &mut self,
         ctx: &mut Context<'_>,
@@ -51,47 +53,48 @@ impl RemoteSender {
         head: &Data<'_>,
         row: &Row<'_>,
     ) {
-        let (now, bytes, count) = (ctx.now, row.datagram_size(), row.len() as u16);
-        let first = Sequence(head.sender.sequence.0.wrapping_add(1));
+        let (bytes, mut left) = (row.datagram_size(), row.len() as u16);
+        let (mut next, stamp) = (head.sender.sequence.0.wrapping_add(1), head.extensions.time());
         let marked = meta.ecn == Some(Ecn::Ce);
-        self.reception.on_messages(count);
         let rtt = self.feedback.path_rtt(&self.timing);
-        let events = self.loss.events();
-        self.rate.on_row(now, (bytes, count), rtt, events == 0);
-        let (rate, size) = (self.rate.bytes_per_second(), self.rate.message_size());
-        let path = PathState { rtt, rate, size };
-        let lost = self.loss.on_row(now, (first, count), marked, path);
-        ctx.stats.lost += lost;
-        self.measure_path(ctx, meta, (head, bytes), (count, lost));
-        if self.loss.events() > events {
-            self.feedback.on_news(now, self.path.pause());
+        self.reception.on_messages(left);
+        while left > 0 {
+            let calm = if marked { 0 } else { self.loss.on_calm(Sequence(next), left) };
+            let count = calm.max(1);
+            self.rate.on_row(ctx.now, (bytes, count), rtt, self.loss.events() == 0);
+            if calm > 0 {
+                self.measure_calm(ctx, meta, (bytes, calm), (stamp, rtt));
+            } else {
+                self.measure_loss(ctx, meta, (Sequence(next), bytes), rtt);
+                if let Some(time) = stamp {
+                    self.on_stamp(ctx.now, meta, time);
+                }
+            }
+            (next, left) = (next.wrapping_add(count), left - count);
         }
     }
 
-    fn measure_path(
+    /// What the path does to `count` messages, unmarked and none missing before any of them.
+    fn measure_calm(
         &mut self,
         ctx: &Context<'_>,
         meta: &RecvMeta,
-        (head, bytes): (&Data<'_>, usize),
-        (count, mut lost): (u16, u64),
+        (bytes, count): (usize, u16),
+        (stamp, rtt): (Option<ExtTime>, Duration),
     ) {
-        let (arrived, marked) = (ctx.now.before(meta.waited), meta.ecn == Some(Ecn::Ce));
-        let rtt = self.feedback.path_rtt(&self.timing);
-        let (stamp, counts) = (head.extensions.time(), self.feedback.mode() == Mode::Path);
+        let (arrived, counts) = (ctx.now.before(meta.waited), self.feedback.mode() == Mode::Path);
         if !counts && stamp.is_none() {
             return;
         }
         for _ in 0..count {
             if counts {
-                self.path.on_message(arrived, bytes, core::mem::take(&mut lost), marked, rtt);
+                self.path.on_message(arrived, bytes, 0, false, rtt);
             }
             // Stamps count before the sender has said that it wants to know of the path.
             if let Some(time) = stamp {
                 self.path.on_stamp(arrived, time);
             }
         }
-        if self.path.take_jump() {
-            self.feedback.on_news(ctx.now, self.path.pause());
-        }
+        self.tell_jump(ctx.now);
     }
 }
