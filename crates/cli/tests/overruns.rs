@@ -9,7 +9,8 @@ fn a_receiver_whose_buffer_runs_over_slows_the_sender_and_is_not_taken_for_a_los
     // Some 30 ms at the rate; the other has seconds of buffer, and a path that loses.
     let mut behind = stage.recv("behind", &["--once", "--test-receive-buffer", "65536"]);
     let lossy = stage.recv("lossy", &["--once", "--test-drop", "0.02"]);
-    let args = [file.to_str().unwrap(), "--expect", "behind,lossy", "--rate", "20M"];
+    let args =
+        [file.to_str().unwrap(), "--expect", "behind,lossy", "--rate", "20M", "--cc", "fixed"];
     let mut sending = stage.start("send", &args);
     behind.wait_for_progress("bytes", 500_000);
     let stopped = behind.stopped();

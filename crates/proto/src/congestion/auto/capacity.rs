@@ -1,6 +1,7 @@
 //! What a short path has been seen to carry of late.
 
 use crate::time::{Duration, Time};
+use fanfare_wire::NodeId;
 
 /// What was carried is remembered for one to two spans: so long, or so many round trips.
 const SPAN: Duration = Duration::from_millis(500);
@@ -15,8 +16,8 @@ pub(super) struct Capacity {
     /// In this span, and in the one before.
     greatest: [f64; 2],
     begun: Time,
-    /// No more than this, until then: a receiver could not read what the network carried.
-    readable: Option<(f64, Time)>,
+    /// No more than this, until then: this receiver could not read what the network carried.
+    readable: Option<(f64, Time, NodeId)>,
 }
 
 impl Capacity {
@@ -26,20 +27,25 @@ impl Capacity {
             self.greatest = [0.0, self.greatest[0]];
             self.begun = now;
         }
-        self.readable = self.readable.filter(|(_, until)| now < *until);
-        let rate = self.readable.map_or(rate, |(readable, _)| rate.min(readable));
+        self.readable = self.readable.filter(|(_, until, _)| now < *until);
+        let rate = self.readable.map_or(rate, |(readable, ..)| rate.min(readable));
         self.greatest[0] = self.greatest[0].max(rate);
     }
 
-    /// A receiver's buffer ran over; `rate` is what it should be able to read.
-    pub(super) fn on_overrun(&mut self, now: Time, rate: f64) {
+    /// The buffer of `node` ran over; `rate` is what it should be able to read.
+    pub(super) fn on_overrun(&mut self, now: Time, node: NodeId, rate: f64) {
         self.greatest = self.greatest.map(|greatest| greatest.min(rate));
-        self.readable = Some((rate, now + READABLE));
+        self.readable = Some((rate, now + READABLE, node));
+    }
+
+    /// Whose buffer ran over of late.
+    pub(super) fn overrun(&self) -> Option<NodeId> {
+        self.readable.map(|(_, _, node)| node)
     }
 
     /// What may be tried: so many times what is remembered, but no more than a receiver can read.
     pub(super) fn most(&self, times: f64) -> f64 {
-        self.readable.map_or(self.rate() * times, |(readable, _)| readable)
+        self.readable.map_or(self.rate() * times, |(readable, ..)| readable)
     }
 
     /// The greatest rate that is remembered.
@@ -76,9 +82,9 @@ mod tests {
         let mut capacity = Capacity::default();
         capacity.on_delivered(at(1000), 10e6, true, RTT);
         assert_eq!(capacity.most(1.1), 11e6);
-        capacity.on_overrun(at(1010), 8e6);
+        capacity.on_overrun(at(1010), NodeId(7), 8e6);
         capacity.on_delivered(at(1500), 8e6, true, RTT);
-        assert_eq!(capacity.most(1.1), 8e6);
+        assert_eq!((capacity.most(1.1), capacity.overrun()), (8e6, Some(NodeId(7))));
         capacity.on_delivered(at(2100), 8e6, true, RTT);
         assert_eq!(capacity.most(1.5), 12e6);
     }

@@ -50,10 +50,6 @@ impl RateController for Auto {
         }
     }
 
-    fn on_farthest(&mut self, now: Time, rtt: Duration) {
-        self.begin_far(now, rtt);
-    }
-
     fn on_probe(&mut self, now: Time, probing: &Probing) {
         self.probes.on_rate(now, self.rate());
         self.probes.on_probe(now, probing.cc_sequence);
@@ -87,8 +83,8 @@ impl RateController for Auto {
             self.overrun = now;
             let taken = if self.passed > 0.0 { self.rate.min(self.passed) } else { self.rate };
             self.starting = false;
-            self.capacity.on_overrun(now, taken * KEPT_AT_OVERRUN);
-            self.reason = Reason::Queue(node, Duration::ZERO);
+            self.capacity.on_overrun(now, node, taken * KEPT_AT_OVERRUN);
+            self.reason = Reason::Overrun(node);
             self.set(now, taken * KEPT_AT_OVERRUN);
         }
         true

@@ -1,62 +1,38 @@
-//! The first messages to receivers whose round trip is known, as they have answered the roll or a probe:
-//! they may go in one round trip, before anything else is known of the path. As long as nothing is
-//! heard of them the link may be a slow one.
+//! The first messages to a receiver that is near: they may go at once, before anything is known of the
+//! path but its round trip. As long as nothing is heard of them the link may be a slow one.
 
 use crate::time::{Duration, Time};
 
-/// So many messages to who is near: twice RFC 6928's initial window, as the first report comes when
-/// half of them have gone.
-const NEAR: u32 = 20;
+/// So many messages: twice RFC 6928's initial window, as the first report comes when half of them
+/// have gone.
+const MESSAGES: u32 = 20;
 /// A report of fewer of them proves nothing: shapers let a few messages pass at once.
-const NEAR_ENOUGH: u32 = 10;
-/// RFC 6928's initial window, for everybody else. A report of a few of them tells how fast they arrive.
-const FAR: u32 = 10;
-const FAR_ENOUGH: u32 = 3;
-
+const ENOUGH: u32 = 10;
 /// A receiver that is near answers sooner, though its process may wait for a processor.
 const ANSWER: Duration = Duration::from_millis(100);
 
 /// The flight, from its first message on.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Flight {
     sent: u32,
-    messages: u32,
-    /// A report of so many of them tells of the path.
-    telling: u32,
-    /// For how long an answer may be awaited.
-    patience: Duration,
     begun: Option<Time>,
     /// When enough of them had gone.
     enough: Option<Time>,
     /// When the last of them went.
     gone: Option<Time>,
-    /// A report tells what became of some of them.
+    /// A report tells what became of enough of them.
     answered: bool,
 }
 
 impl Flight {
-    pub(super) fn near() -> Self {
-        Self::of(NEAR, NEAR_ENOUGH, ANSWER)
-    }
-
-    /// To a receiver with this round trip.
-    pub(super) fn far(rtt: Duration) -> Self {
-        Self::of(FAR, FAR_ENOUGH, ANSWER + rtt)
-    }
-
-    fn of(messages: u32, telling: u32, patience: Duration) -> Self {
-        let (begun, enough, gone) = (None, None, None);
-        Self { sent: 0, messages, telling, patience, begun, enough, gone, answered: false }
-    }
-
     /// A full message was sent.
     pub(super) fn on_sent(&mut self, now: Time) {
         self.begun.get_or_insert(now);
         self.sent = self.sent.saturating_add(1);
-        if self.sent == self.telling {
+        if self.sent == ENOUGH {
             self.enough = Some(now);
         }
-        if self.sent >= self.messages {
+        if self.sent >= MESSAGES {
             self.gone.get_or_insert(now);
         }
     }
@@ -75,7 +51,7 @@ impl Flight {
     pub(super) fn unanswered(&self, now: Time) -> Option<Duration> {
         let begun = self.begun.filter(|_| !self.answered)?;
         let since = now.since(self.gone.unwrap_or(begun));
-        (self.gone.is_some() || since > self.patience).then_some(since)
+        (self.gone.is_some() || since > ANSWER).then_some(since)
     }
 }
 
@@ -86,8 +62,8 @@ mod tests {
 
     #[test]
     fn a_flight_that_has_gone_waits_for_a_report_about_itself() {
-        let mut flight = Flight::near();
-        (0..=NEAR).for_each(|n| flight.on_sent(at(100 + u64::from(n))));
+        let mut flight = Flight::default();
+        (0..=MESSAGES).for_each(|n| flight.on_sent(at(100 + u64::from(n))));
         flight.on_report(at(108));
         assert_eq!(flight.unanswered(at(219)), Some(Duration::from_millis(100)));
         flight.on_report(at(110));
@@ -96,7 +72,7 @@ mod tests {
 
     #[test]
     fn fewer_messages_than_a_flight_wait_for_a_report_too() {
-        let mut flight = Flight::near();
+        let mut flight = Flight::default();
         assert_eq!(flight.unanswered(at(900)), None);
         flight.on_sent(at(1000));
         assert_eq!(flight.unanswered(at(1100)), None);

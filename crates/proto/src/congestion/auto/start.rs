@@ -8,8 +8,8 @@ use crate::{
 
 /// RFC 6928's initial window, in the first round trip.
 const FIRST_MESSAGES: f64 = 10.0;
-/// In so long as nothing was heard, this many more.
-const UNANSWERED_MESSAGES: f64 = 2.0;
+/// In each doubling of the time without an answer so many more messages go.
+const UNANSWERED_MESSAGES: f64 = 10.0;
 /// The start ends at this queueing delay, of a round trip.
 const START_QUEUE: f64 = 0.125;
 /// A path is full where so much is lost, and no more arrives than this part of what was sent.
@@ -27,17 +27,8 @@ impl Auto {
     pub(super) fn begin_near(&mut self, now: Time, rtt: Duration) {
         let near = law::reckoned(rtt, rtt, Duration::ZERO);
         if self.starting && self.flight.is_none() && law::is_short(rtt) {
-            self.flight = Some(Flight::near());
+            self.flight = Some(Flight::default());
             self.set(now, self.first_rate(near).max(self.rate));
-        }
-    }
-
-    /// The farthest receiver that has answered the roll has this round trip: the first messages go in
-    /// that time.
-    pub(super) fn begin_far(&mut self, now: Time, rtt: Duration) {
-        if self.starting && self.flight.is_none() && !law::is_short(rtt) {
-            self.flight = Some(Flight::far(rtt));
-            self.set(now, self.first_rate(rtt));
         }
     }
 
@@ -46,7 +37,7 @@ impl Auto {
     pub(super) fn wait_for_flight(&mut self, now: Time) {
         if let Some(since) = self.flight.as_ref().and_then(|flight| flight.unanswered(now)) {
             let since = since.max(self.limits.rtt).as_secs_f64();
-            self.set_any(now, UNANSWERED_MESSAGES * self.size / since);
+            self.set(now, UNANSWERED_MESSAGES * self.size / since);
         }
     }
 

@@ -111,7 +111,10 @@ impl Auto {
         if seen.drained && !wider || self.random.is_trying() {
             rate = rate.min(self.rate);
         }
-        self.reason = reason(node, &seen, surprised);
+        self.reason = match self.capacity.overrun() {
+            Some(node) => Reason::Overrun(node),
+            None => reason(node, &seen, surprised),
+        };
         self.set(now, rate);
         self.look_after_drain(now, &seen, wider);
     }
