@@ -53,10 +53,6 @@ impl Live for SendArgs {
             return Ok(&["rate", "min-rate", "slow"]);
         }
         node.set_slow(new.options.slow);
-        // Another controller would begin anew.
-        if new.congestion != old.congestion {
-            return Ok(&["rate"]);
-        }
         node.set_rate(new.rate);
         Ok(&[])
     }
