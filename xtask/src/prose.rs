@@ -14,8 +14,6 @@ const MEDIAN_WORDS: usize = 18;
 const MOST_WORDS: usize = 40;
 /// Shorter ones, such as "See below." or a name in a list, do not count for the median.
 const SENTENCE_WORDS: usize = 4;
-/// Pages that are still to be written again. They change elsewhere meanwhile, and are left as they are.
-const OLD_PAGES: [&str; 1] = ["docs/explanation/throughput.md"];
 
 /// Checks one page; `shown` is its path below the root of the tree.
 pub(crate) fn check_page(shown: &str, text: &str, findings: &mut Vec<String>) {
@@ -38,8 +36,7 @@ pub(crate) fn check_page(shown: &str, text: &str, findings: &mut Vec<String>) {
 
 /// The pages that are checked: what a user or a newcomer reads.
 pub(crate) fn is_checked(shown: &str) -> bool {
-    let path = Path::new(shown);
-    (path.starts_with("docs") && !OLD_PAGES.contains(&shown))
+    Path::new(shown).starts_with("docs")
         || ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].contains(&shown)
 }
 
@@ -199,6 +196,5 @@ mod tests {
     fn pages_for_readers_are_checked_and_results_are_not() {
         assert!(is_checked("README.md") && is_checked("docs/how-to/radio-network.md"));
         assert!(!is_checked("results/README.md") && !is_checked("ARCHITECTURE.md"));
-        assert!(OLD_PAGES.iter().all(|page| !is_checked(page)));
     }
 }
