@@ -213,6 +213,10 @@ impl Reason {
 pub trait RateController: core::fmt::Debug + Send {
     /// A receiver reported.
     fn on_feedback(&mut self, now: Time, feedback: &Feedback);
+    /// Data is about to flow; the farthest of the receivers that have answered has this round trip.
+    fn on_farthest(&mut self, rtt: Duration) {
+        let _ = rtt;
+    }
     /// A probe goes out.
     fn on_probe(&mut self, now: Time, probing: &Probing) {
         let _ = (now, probing);

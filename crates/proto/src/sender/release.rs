@@ -36,6 +36,7 @@ impl Sender {
             return;
         }
         let Some((node, rtt)) = self.receivers.farthest() else { return };
+        self.controller.on_farthest(self.receivers.nearest(node).unwrap_or(rtt));
         self.controller.on_feedback(
             self.now,
             &Feedback {

@@ -50,6 +50,10 @@ impl RateController for Auto {
         }
     }
 
+    fn on_farthest(&mut self, rtt: Duration) {
+        self.begin_far(rtt);
+    }
+
     fn on_probe(&mut self, now: Time, probing: &Probing) {
         self.probes.on_rate(now, self.rate());
         self.probes.on_probe(now, probing.cc_sequence);

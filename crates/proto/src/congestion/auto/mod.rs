@@ -137,10 +137,14 @@ impl Auto {
 
     /// On a long path no less than a message in a round trip.
     fn set(&mut self, now: Time, rate: f64) {
-        self.probes.on_rate(now, self.rate());
         let rtt = self.candidates.first().map_or(self.limits.rtt, |clr| clr.rtt);
         let least = LEAST_MESSAGES * self.size / rtt.as_secs_f64().max(1e-6);
         let rate = if self.is_near() { rate } else { rate.max(least) };
+        self.set_any(now, rate);
+    }
+
+    fn set_any(&mut self, now: Time, rate: f64) {
+        self.probes.on_rate(now, self.rate());
         self.rate = self.limits.clamp(Bitrate::from_bytes_per_second(rate)).as_bytes_per_second();
     }
 

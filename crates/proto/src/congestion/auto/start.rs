@@ -8,8 +8,6 @@ use crate::{
 
 /// RFC 6928's initial window, in the first round trip.
 const FIRST_MESSAGES: f64 = 10.0;
-/// In each doubling of the time without an answer so many more messages go.
-const UNANSWERED_MESSAGES: f64 = 10.0;
 /// The start ends at this queueing delay, of a round trip.
 const START_QUEUE: f64 = 0.125;
 /// A path is full where so much is lost, and no more arrives than this part of what was sent.
@@ -27,17 +25,25 @@ impl Auto {
     pub(super) fn begin_near(&mut self, now: Time, rtt: Duration) {
         let near = law::reckoned(rtt, rtt, Duration::ZERO);
         if self.starting && self.flight.is_none() && law::is_short(rtt) {
-            self.flight = Some(Flight::default());
+            self.flight = Some(Flight::near());
             self.set(now, self.first_rate(near).max(self.rate));
         }
     }
 
+    /// The farthest receiver that has answered the roll has this round trip.
+    pub(super) fn begin_far(&mut self, rtt: Duration) {
+        if self.starting && self.flight.is_none() && !law::is_short(rtt) {
+            self.flight = Some(Flight::far(rtt, self.limits.rtt / FIRST_MESSAGES as u32));
+        }
+    }
+
     /// As long as nothing is heard of the first flight the link may be a slow one: it has not much more
-    /// than the flight in its queue, if a few messages go in each doubling of the time since then.
+    /// than the flight in its queue, if few messages go in each doubling of the time since then.
     pub(super) fn wait_for_flight(&mut self, now: Time) {
-        if let Some(since) = self.flight.as_ref().and_then(|flight| flight.unanswered(now)) {
+        let Some(flight) = &self.flight else { return };
+        if let Some(since) = flight.unanswered(now) {
             let since = since.max(self.limits.rtt).as_secs_f64();
-            self.set(now, UNANSWERED_MESSAGES * self.size / since);
+            self.set_any(now, flight.more() * self.size / since);
         }
     }
 
