@@ -148,11 +148,16 @@ impl RateCell {
 
     /// What a link of this rate may send at once, bytes. It covers a timer that is late by 0.25 ms. It
     /// is shorter than a super-packet of 64 KB, so that the kernel cuts long ones into packets. A slow
-    /// link sends one packet at once: more would pass as if it were a fast one.
+    /// link sends one packet at once: more would pass as if it were a fast one. Links whose rate changes
+    /// keep their burst: a packet in the queue that is longer than a new burst would wait for ever.
     pub(super) fn burst(rate_bps: u64) -> u64 {
-        (rate_bps / 8 / 4000).clamp(1_600, 32_000)
+        let least = if rate_bps <= SLOW { 1_600 } else { 5_000 };
+        (rate_bps / 8 / 4000).clamp(least, 32_000)
     }
 }
+
+/// A link no faster than this is slow, bit/s.
+const SLOW: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {
