@@ -98,15 +98,7 @@ impl Auto {
         if surprised {
             rate *= self.lowered_to();
         }
-        if let Some(delivered) = view.delivered {
-            rate = rate.min(self.capacity.most(self.growth.beyond()));
-            if !seen.used {
-                rate = rate.min(self.rate);
-            }
-            if view.standing > seen.wanted {
-                rate = rate.max(delivered * law::LEAST);
-            }
-        }
+        rate = self.within_capacity(rate, &seen);
         rate *= 1.0 - MARKED * view.marked;
         if seen.drained && !wider || self.random.is_trying() {
             rate = rate.min(self.rate);
@@ -119,8 +111,18 @@ impl Auto {
         self.look_after_drain(now, &seen, wider);
     }
 
+    /// On a short path the rate stays near what arrived of late: reports are late there.
+    fn within_capacity(&self, rate: f64, seen: &Seen) -> f64 {
+        let Some(delivered) = seen.view.delivered else { return rate };
+        let most = self.capacity.most(self.growth.beyond());
+        // A rate that was not used is not known to fit.
+        let most = if seen.used { most } else { most.min(self.rate) };
+        let queues = seen.view.standing > seen.wanted;
+        rate.min(most).max(if queues { delivered * law::LEAST } else { 0.0 })
+    }
+
     /// What a report means, when it is known what it is about.
-    pub(super) fn see(&mut self, now: Time, sequence: u16, view: View) -> Option<Seen> {
+    fn see(&mut self, now: Time, sequence: u16, view: View) -> Option<Seen> {
         let rtt = view.rtt();
         (self.elapsed, self.reported) = (now.since(self.reported), now);
         let past = self.probes.find(sequence, rtt)?;
@@ -143,7 +145,7 @@ impl Auto {
     }
 
     /// True when there is more loss than is known to be random.
-    pub(super) fn count_loss(&mut self, now: Time, seen: &Seen) -> bool {
+    fn count_loss(&mut self, now: Time, seen: &Seen) -> bool {
         // The queue is too long, and known to be: what it drops is no news.
         if self.is_near() && seen.view.standing > OVERFULL * seen.wanted {
             return false;
@@ -161,7 +163,7 @@ impl Auto {
 
     /// Which part of the round trip that a report covers is news. On a short path there are many more
     /// reports than probes where much is lost.
-    pub(super) fn news(&self, view: &View) -> f64 {
+    fn news(&self, view: &View) -> f64 {
         let interval = self.interval();
         let since = if self.is_near() { interval.min(self.elapsed) } else { interval };
         (since.as_secs_f64() / view.rtt).min(1.0)
@@ -181,7 +183,7 @@ impl Auto {
     }
 
     /// The rate by the law; around a drain no more than can have passed.
-    pub(super) fn follow_queue(&self, seen: &Seen) -> f64 {
+    fn follow_queue(&self, seen: &Seen) -> f64 {
         let view = &seen.view;
         let ahead = Self::ahead(view);
         if seen.drained && ahead <= DRAINED_QUEUE * view.rtt {
@@ -200,7 +202,7 @@ impl Auto {
     /// pace the whole of that is known, and what of it is ours. More than that would go on filling
     /// the queue, as they have not seen us and need not yield. Where the link became narrower
     /// instead this says too little, so that most of what passes is kept.
-    pub(super) fn left(&self, seen: &Seen, passed: f64) -> f64 {
+    fn left(&self, seen: &Seen, passed: f64) -> f64 {
         let view = &seen.view;
         if 1.0 - view.pace <= SURGE {
             return f64::INFINITY;
@@ -211,12 +213,12 @@ impl Auto {
 
     /// The queueing delay to go by. A report tells the mean of a round trip: at its end the queue has
     /// gone on as it went.
-    pub(super) fn ahead(view: &View) -> f64 {
+    fn ahead(view: &View) -> f64 {
         (view.standing + (1.0 - view.pace) * AHEAD * view.rtt).max(0.0)
     }
 
     /// There is no queue, and that is not because we let it drain.
-    pub(super) fn is_empty(&self, now: Time, seen: &Seen, wider: bool) -> bool {
+    fn is_empty(&self, now: Time, seen: &Seen, wider: bool) -> bool {
         let view = &seen.view;
         let calm = view.pace < DRAINING && view.marked == 0.0;
         let settled = wider || self.drain.is_settled(now, view.rtt());
@@ -224,7 +226,7 @@ impl Auto {
         view.queue < EMPTY * seen.wanted && seen.used && open && calm && settled
     }
 
-    pub(super) fn look_after_drain(&mut self, now: Time, seen: &Seen, wider: bool) {
+    fn look_after_drain(&mut self, now: Time, seen: &Seen, wider: bool) {
         let view = &seen.view;
         self.drain.on_view(now, view, seen.wanted);
         if seen.drained || wider {
