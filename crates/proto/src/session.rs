@@ -9,7 +9,7 @@ use crate::{
     datagram::{Destination, RecvMeta, Transmit},
     event::{Event, EventQueue},
     handle::{ReceiverHandle, SenderHandle},
-    namesake::Namesakes,
+    id_conflict::Namesakes,
     receiver::RemoteSenders,
     rng::Rng,
     sender::Sender,

@@ -4,7 +4,7 @@
 //! it with each call, as time is. Nothing here may block for long: a driver with a slow disk puts a
 //! queue behind it.
 
-use crate::cooperation::Life;
+use crate::peer_repair::Life;
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_wire::{InstanceId, NodeId, ObjectTransportId, Row};
 

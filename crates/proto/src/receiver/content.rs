@@ -8,7 +8,7 @@ use super::{
     remote_sender::RemoteSender,
     request::Coding,
 };
-use crate::{context::Context, cooperation::Combination, datagram::RecvMeta};
+use crate::{context::Context, peer_repair::Combination, datagram::RecvMeta};
 use fanfare_wire::{
     Data, FecId, FecPayloadId, FieldSize, Info, ObjectFlags, ObjectTransportId, SourceBlockNumber,
     ext::Fti,

@@ -2,12 +2,12 @@
 
 use super::{
     RemoteSenders,
-    guard::{Identity, Verdict},
+    pinned_identity::{Identity, Verdict},
     remote_sender::RemoteSender,
 };
 use crate::{
     context::Context,
-    cooperation::Life,
+    peer_repair::Life,
     datagram::RecvMeta,
     event::{AbortReason, Event},
     stats::DropReason,

@@ -1,18 +1,18 @@
 //! What this node knows of each remote sender, and what it asks of it (RFC 5740 5.2, 5.3, 5.5).
 //!
 //! In reading order:
-//! - [`roster`]: all senders in view, and which of them is to be woken next;
+//! - [`sender_table`]: all senders in view, and which of them is to be woken next;
 //! - [`remote_sender`]: one sender; owns the machines below and hands each message to them:
-//!   [`identity`], [`location`], [`content`], [`commands`]; [`row`]: many alike at once;
-//! - [`guard`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
+//!   [`identity`], [`object_window`], [`content`], [`commands`]; [`batch`]: many alike at once;
+//! - [`pinned_identity`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
 //! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`], [`decode`]:
 //!   what is here;
-//! - [`stored`]: what the driver says of bytes in storage;
-//! - [`hearsay`], [`passing`]: what is taken from others in the sender's place, and passed on so;
-//! - [`needs`], [`overheard`], [`request`], [`nack`]: what is missing, and asking for it;
+//! - [`resume`]: what the driver says of bytes in storage;
+//! - [`peer_repair`], [`retransmission`]: what is taken from others in the sender's place, and passed on so;
+//! - [`needs`], [`suppression`], [`request`], [`nack`]: what is missing, and asking for it;
 //! - [`ack`], [`watermark`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`reception`], [`timing`], [`inactivity`]: the
 //!   other things a sender wants to know, and when;
-//! - [`speak`]: the messages themselves.
+//! - [`messages`]: the messages themselves.
 
 mod ack;
 mod block;
@@ -23,32 +23,32 @@ mod decode;
 mod equations;
 mod feedback;
 mod format;
-mod guard;
-mod hearsay;
+mod pinned_identity;
+mod peer_repair;
 mod identity;
 mod inactivity;
 mod join;
-mod location;
+mod object_window;
 mod loss;
 mod nack;
 mod needs;
 mod object;
 mod objects;
-mod overheard;
-mod passing;
+mod suppression;
+mod retransmission;
 mod path;
 mod position;
 mod receive_rate;
 mod reception;
 mod remote_sender;
 mod request;
-mod roster;
-mod row;
+mod sender_table;
+mod batch;
 mod runs;
-mod speak;
+mod messages;
 mod squelch;
 mod status;
-mod stored;
+mod resume;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -57,7 +57,7 @@ mod watermark;
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
     context::Context,
-    cooperation::Life,
+    peer_repair::Life,
     datagram::{Destination, RecvMeta},
     event::AbortReason,
     rng::Rng,
@@ -75,7 +75,7 @@ pub(crate) use path::PathMeter;
 pub(crate) use path::drain_interval;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
-use roster::Roster;
+use sender_table::Roster;
 pub use runs::RunSet;
 
 /// Longest status and acknowledgement content, bytes: what fits beside EXT_CC into a header of

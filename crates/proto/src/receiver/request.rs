@@ -1,7 +1,7 @@
 //! Needs as the repair requests of one NACK (RFC 5740 4.3.1, 5.3).
 
 use super::{
-    block::ReceiveBlock, format::Format, needs::Need, object::ReceiveObject, overheard::Overheard,
+    block::ReceiveBlock, format::Format, needs::Need, object::ReceiveObject, suppression::Overheard,
     position::ObjectIndex,
 };
 use alloc::vec::Vec;
@@ -87,7 +87,7 @@ impl Coding {
     }
 }
 
-/// Encodes `needs` that `overheard` does not cover, lowest first, until one NACK is full. Needs of
+/// Encodes `needs` that `suppression` does not cover, lowest first, until one NACK is full. Needs of
 /// an object coded otherwise than `coding` end it: they come first in a later NACK.
 pub(crate) fn encode<'a>(
     coding: Coding,

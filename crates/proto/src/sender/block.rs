@@ -1,8 +1,8 @@
 //! One block that was asked for: which parity is still fresh, and what is to be sent.
 
 use super::{
-    flight::Underway,
-    helped::Helped,
+    in_flight::Underway,
+    peer_repair::Helped,
     object::{Part, Piece, Purpose},
 };
 use alloc::collections::BTreeSet;

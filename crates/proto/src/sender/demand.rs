@@ -6,7 +6,7 @@ use super::{
     block_ranges::BlockRanges,
     cache::{Cache, Found},
     coding::Coding,
-    flight::Underway,
+    in_flight::Underway,
     object::TransmitObject,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -83,7 +83,7 @@ impl Demand {
         symbols.for_each(|wanted| wanted.by_name = true);
     }
 
-    /// Leaves what is not on its way to the asker: `flight` has symbols by object and block. Who
+    /// Leaves what is not on its way to the asker: `in_flight` has symbols by object and block. Who
     /// asks for all of what is on its way in part may ask again for the rest.
     pub(super) fn deduct(&mut self, flight: &BTreeMap<(u64, u32), Underway>) {
         for ((ordinal, block), underway) in flight {

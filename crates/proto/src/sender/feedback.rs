@@ -4,14 +4,14 @@ use super::{
     CYCLE_BEYOND_BACKOFF, Sender,
     cache::Found,
     demand::{Demand, Reading},
-    flight::Underway,
+    in_flight::Underway,
     receivers::{Heard, Report},
 };
 use crate::{
     context::Context,
     datagram::RecvMeta,
     event::Event,
-    naming,
+    explicit_repair,
     roll_call::{RECEPTION_ACK, STATUS_ACK},
     stats::DropReason,
     time::{Duration, Time},
@@ -61,7 +61,7 @@ impl Sender {
             let loss = self.loss(node);
             reading.demand.allow(|need| self.parity_worth(need, &[loss]));
         }
-        if self.is_small_group() && naming::is_fast(self.message_time()) {
+        if self.is_small_group() && explicit_repair::is_fast(self.message_time()) {
             reading.demand.serve_by_name();
         }
         self.deduct_flight(rtt, &mut reading.demand);

@@ -5,51 +5,51 @@
 //! # Map, in reading order
 //! - `object`, `block`, `block_ranges`: one object, what was sent of it and what must be again;
 //!   `coding`: what its symbols are called; `cache`: all objects; `parity`: rows when wanted.
-//! - `demand`: what a NACK asks; `repair`: the cycle that serves it; `advert`, `squelch`: what the
-//!   group is told about it; `share`: how repairs and new data share the rate;
-//!   `flight`: what is on its way; `tail`: parity for the end.
+//! - `demand`: what a NACK asks; `repair`: the cycle that serves it; `repair_adv`, `squelch`: what the
+//!   group is told about it; `repair_share`: how repairs and new data share the rate;
+//!   `in_flight`: what is on its way; `tail_parity`: parity for the end.
 //! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye.
-//! - `grtt`, `probe`, `receivers`, `reception`, `roll`: what is known of the group; `service`: who of
+//! - `grtt`, `probe`, `receivers`, `reception`, `roll_call`: what is known of the group; `slow_receivers`: who of
 //!   it is put off or out.
 //! - `release`: data may flow, as what is known allows.
-//! - `brake`: what receivers' overruns take off the rate.
-//! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words;
-//!   `piece`: parts of objects; `row`: many alike at once; `infos`: what the driver says in their place.
+//! - `flow_control`: what receivers' overruns take off the rate.
+//! - `pacer`, `schedule`: when something may be said, and which machine says it; `messages`: in what words;
+//!   `object_message`: parts of objects; `batch`: many alike at once; `info_repair`: what the driver says in their place.
 //! - `feedback`: NACKs and ACKs, handed to the machines.
 
 mod ack;
-mod advert;
+mod repair_adv;
 mod block;
 mod block_ranges;
-mod brake;
+mod flow_control;
 mod cache;
 mod coding;
 mod demand;
 mod eot;
 mod feedback;
-mod flight;
+mod in_flight;
 mod flush;
 mod grtt;
-mod helped;
-mod infos;
+mod peer_repair;
+mod info_repair;
 mod object;
-mod pace;
+mod pacer;
 mod parity;
-mod piece;
+mod object_message;
 mod probe;
 mod receivers;
 mod reception;
 mod release;
 mod repair;
-mod roll;
-mod row;
-mod sequel;
-mod service;
-mod share;
-mod speak;
+mod roll_call;
+mod batch;
+mod stream_detector;
+mod slow_receivers;
+mod repair_share;
+mod messages;
 mod squelch;
-mod tail;
-mod turn;
+mod tail_parity;
+mod schedule;
 
 #[cfg(test)]
 mod tests;
@@ -69,28 +69,28 @@ use crate::{
     time::{Duration, Time},
 };
 use ack::{Point, Watermark};
-use advert::Advert;
+use repair_adv::Advert;
 use alloc::{boxed::Box, vec::Vec};
-use brake::Brake;
+use flow_control::Brake;
 use cache::{Cache, Found};
 use coding::Coding;
 use eot::Eot;
 use fanfare_wire::{
     GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence, header::SenderFields,
 };
-use flight::Flight;
+use in_flight::Flight;
 use flush::Flush;
 use grtt::{Grtt, GrttLimits};
 use object::{Piece, TransmitObject};
-use pace::Pace;
+use pacer::Pace;
 use parity::ParityCache;
 use probe::Probe;
 use receivers::Receivers;
 use repair::{CycleTiming, RepairCycle};
-use roll::Roll;
-use sequel::Sequel;
-use service::Service;
-use share::Share;
+use roll_call::Roll;
+use stream_detector::Sequel;
+use slow_receivers::Service;
+use repair_share::Share;
 use squelch::Squelch;
 
 /// An object that was sent or asked for within this many GRTT * (K + 1) is not purged to make room,

@@ -8,8 +8,8 @@ use super::{
     block_ranges::BlockRanges,
     coding::Coding,
     demand::ObjectDemand,
-    helped::Helped,
-    row::Row,
+    peer_repair::Helped,
+    batch::Row,
 };
 use crate::{
     partition::Partition,

@@ -1,6 +1,6 @@
 //! Who has been heard, and what each reported.
 
-use super::{reception::Tally, service::Service};
+use super::{reception::Tally, slow_receivers::Service};
 use crate::{
     congestion::{Feedback, auto::nearness::Nearness},
     rate::Bitrate,

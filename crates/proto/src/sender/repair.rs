@@ -1,6 +1,6 @@
 //! The sender's repair cycle: collect requests, serve them together, hold off (RFC 5740 5.4.1).
 
-use super::{demand::Demand, flight::Underway};
+use super::{demand::Demand, in_flight::Underway};
 use crate::time::{Duration, Time};
 use alloc::vec::Vec;
 use fanfare_wire::NodeId;

@@ -10,8 +10,8 @@
 //! - [`scheme`]: rates of layers. [`announcement`]: what a session says of itself; [`description`]:
 //!   what of its object.
 //! - [`source`]: the sender: which packet of which layer when; [`symbols`]: what it carries.
-//! - [`gathering`]: the symbols that a receiver has.
-//! - [`receiver`]: what arrives: loss (`gaps`), packet pairs (`pairs`), round trip (`round_trip`),
+//! - [`assembly`]: the symbols that a receiver has.
+//! - [`receiver`]: what arrives: loss (`sequence_gaps`), packet pairs (`packet_pairs`), round trip (`round_trip`),
 //!   joins and leaves (`subscription`).
 //! - [`rlm`], [`rlc`], [`flid_dl`], [`plm`], [`era`]: the controllers.
 
@@ -19,9 +19,9 @@ pub mod announcement;
 pub mod description;
 pub mod era;
 pub mod flid_dl;
-mod gaps;
-pub mod gathering;
-mod pairs;
+mod sequence_gaps;
+pub mod assembly;
+mod packet_pairs;
 pub mod plm;
 pub mod receiver;
 pub mod rlc;
@@ -35,7 +35,7 @@ pub mod symbols;
 pub use announcement::{Announcement, Echo, GroupRange, Refusal};
 pub use description::Description;
 pub use fanfare_fec::fountain::{Shape, ShapeError};
-pub use gathering::{Gathering, Taken};
+pub use assembly::{Gathering, Taken};
 pub use receiver::{LayeredReceiver, LayeredStats, Membership, Question};
 pub use scheme::{Layers, Scheme, SchemeError};
 pub use source::{LayeredSource, Outgoing, SourceConfig};

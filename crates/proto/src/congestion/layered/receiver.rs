@@ -2,7 +2,7 @@
 
 use super::{
     Announcement, Arrival, Channel, GroupRange, Header, LayeredControl, LayeredController, Refusal,
-    Rhythm, Terms, gaps::Gaps, pairs::Pairs, round_trip::RoundTrip, source::SLOT,
+    Rhythm, Terms, sequence_gaps::Gaps, packet_pairs::Pairs, round_trip::RoundTrip, source::SLOT,
     subscription::Subscription,
 };
 use crate::{

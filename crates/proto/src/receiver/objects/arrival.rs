@@ -3,7 +3,7 @@
 use super::{Entry, INFO_TRIES, Objects};
 use crate::{
     context::Context,
-    cooperation::Combination,
+    peer_repair::Combination,
     event::Event,
     receiver::{
         decode::Decoder,

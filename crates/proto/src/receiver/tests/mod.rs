@@ -2,12 +2,12 @@
 
 mod complete;
 mod confirm;
-mod hearsay;
-mod lives;
+mod peer_repair;
+mod incarnations;
 mod repair;
-mod row;
+mod batch;
 mod status;
-mod stored;
+mod resume;
 mod watermark;
 
 use super::RemoteSenders;

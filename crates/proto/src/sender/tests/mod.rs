@@ -1,10 +1,10 @@
 //! The whole sender by hand: what goes on the wire, and when.
 
 mod ending;
-mod infos;
+mod info_repair;
 mod release;
 mod repairing;
-mod row;
+mod batch;
 mod sending;
 mod small_group;
 

@@ -19,7 +19,7 @@ const PAIRS_MIN: usize = 3;
 
 /// What the published rule aims at; `None` keeps what is.
 ///
-/// `pairs` is the least estimate of the interval, when there were enough.
+/// `packet_pairs` is the least estimate of the interval, when there were enough.
 #[must_use]
 pub fn target(pairs: Option<f64>, loss: f64, rtt: Duration, packet: f64) -> Option<f64> {
     if loss <= 0.0 {

@@ -5,13 +5,13 @@ use super::{
     Sender,
     object::{Part, Piece, Purpose},
     parity::ParityWanted,
-    speak::own_extension,
+    messages::own_extension,
 };
 use crate::{
     config::FtiMode,
     congestion::Mode,
     context::Context,
-    cooperation::age_extension,
+    peer_repair::age_extension,
     event::Event,
     rate::Bitrate,
     stats::{DropReason, Stats},

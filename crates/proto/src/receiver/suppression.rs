@@ -171,7 +171,7 @@ impl Overheard {
         same || fresh && asked.most >= u64::from(erasures)
     }
 
-    /// Whether everything in `need` was asked for, by whom it would be asked for as `naming` says.
+    /// Whether everything in `need` was asked for, by whom it would be asked for as `explicit_repair` says.
     pub(crate) fn covers(&self, need: &Need<'_>, naming: Naming) -> bool {
         match *need {
             Need::Objects { first, last } => self.objects_left(first, last).next().is_none(),

@@ -4,7 +4,7 @@ use super::{
     Local,
     needs::needs_before,
     objects::Objects,
-    overheard::Overheard,
+    suppression::Overheard,
     position::Position,
     remote_sender::RemoteSender,
     request::{self, Coding, Naming},
@@ -14,7 +14,7 @@ use crate::{
     congestion::Mode,
     context::Context,
     datagram::Destination,
-    naming,
+    explicit_repair,
     roll_call::{RECEPTION_ACK, STATUS_ACK},
     time::Time,
 };
@@ -140,7 +140,7 @@ impl RemoteSender {
     /// By name where nobody has parity; the few of a fast sender that answers each request at once.
     fn naming(&self) -> Naming {
         let fast =
-            || self.nack.is_answered_at_once(&self.timing) && naming::is_fast(self.rate.interval());
+            || self.nack.is_answered_at_once(&self.timing) && explicit_repair::is_fast(self.rate.interval());
         match self.by_name {
             true => Naming::All,
             false if fast() => Naming::Few,

@@ -1,14 +1,14 @@
 //! Ours: how many layers the path bears, by its queue; beside flows that keep the queue full, by TCP's
 //! equation.
 //!
-//! What is seen is in files of its own (`glance`, `queue`, `leaves`, `loss_events`); all that is decided from
+//! What is seen is in files of its own (`short_sample`, `queue`, `leave_latency`, `loss_events`); all that is decided from
 //! it is here, as each decision takes back or waits for another.
 
 use super::{
-    caution::{Caution, WANTED_LEAST},
-    glance::Glance,
+    queue_target::{Caution, WANTED_LEAST},
+    short_sample::Glance,
     intervals::Intervals,
-    leaves::Leaves,
+    leave_latency::Leaves,
     loss_events::LossEvents,
     queue::{Busy, Stretch, Waiting, median},
     random_loss::RandomLoss,
@@ -436,7 +436,7 @@ mod tests {
     use super::*;
     use crate::{
         congestion::layered::{
-            LayeredSource, Outgoing, Rhythm, SourceConfig, pairs::Pairs, tests::announcement,
+            LayeredSource, Outgoing, Rhythm, SourceConfig, packet_pairs::Pairs, tests::announcement,
             tests::terms,
         },
         rate::Bitrate,

@@ -4,14 +4,14 @@ use super::{
     Local, RemoteSenders,
     content::Word,
     format::Format,
-    guard::Guard,
+    pinned_identity::Guard,
     join::Heard,
     position::{ObjectIndex, Position},
     remote_sender::RemoteSender,
 };
 use crate::{
     context::Context,
-    cooperation::{Combination, Life, Rumour},
+    peer_repair::{Combination, Life, Rumour},
     datagram::RecvMeta,
     rng::Rng,
     stats::DropReason,

@@ -1,6 +1,6 @@
 //! What each machine says, in the words of the wire.
 
-use super::{Sender, ack::Point, advert, roll::CallPace, turn::Turn};
+use super::{Sender, ack::Point, repair_adv, roll_call::CallPace, schedule::Turn};
 use crate::{
     congestion::{Mode, Probing},
     context::Context,
@@ -148,7 +148,7 @@ impl Sender {
         let (requests, complete) = self
             .repair
             .collecting()
-            .map_or((Vec::new(), true), |demand| advert::encode(demand, &self.coding, bound));
+            .map_or((Vec::new(), true), |demand| repair_adv::encode(demand, &self.coding, bound));
         let cc = self.receivers.limiting(self.probe.sequence(), &self.service);
         let message = RepairAdv {
             sender: self.fields(),

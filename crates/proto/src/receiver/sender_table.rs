@@ -2,7 +2,7 @@
 //! something to do at a time: the others are not looked at.
 
 use super::remote_sender::RemoteSender;
-use crate::{cooperation::Life, time::Time, timer::Timer, timetable::Timetable};
+use crate::{peer_repair::Life, time::Time, timer::Timer, timer_queue::Timetable};
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::cmp::Reverse;
 use fanfare_wire::{InstanceId, NodeId};

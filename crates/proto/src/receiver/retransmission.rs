@@ -4,7 +4,7 @@ use super::{
     RemoteSenders, decode::Decoder, format::Format, objects::Entry, remote_sender::RemoteSender,
 };
 use crate::{
-    cooperation::{HeldBlock, Passage, age_extension},
+    peer_repair::{HeldBlock, Passage, age_extension},
     fti,
     storage::{ObjectKey, ObjectKind, Storage},
     time::Duration,

@@ -3,7 +3,7 @@
 use super::{
     Sender,
     object::{Part, Piece, Purpose},
-    piece::counter,
+    object_message::counter,
 };
 use crate::{context::Context, storage::ObjectKey};
 use alloc::vec::Vec;

@@ -3,7 +3,7 @@
 //! Only the plain case is taken here, symbols in order that are all wanted; whatever else a row may
 //! hold is left to be heard message by message.
 
-use super::{Local, guard::Identity, remote_sender::RemoteSender};
+use super::{Local, pinned_identity::Identity, remote_sender::RemoteSender};
 use crate::{
     congestion::Mode,
     context::Context,
