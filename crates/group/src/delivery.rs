@@ -6,7 +6,7 @@ use crate::{
     event::Delivered,
     order::{Order, Place, STREAMS_MAX, Source, rule},
     origin::Known,
-    recent::Recent,
+    lru_map::Recent,
     subscription::{Ordering, Subscription, SubscriptionId},
     topic::Topic,
 };

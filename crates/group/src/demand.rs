@@ -3,7 +3,7 @@
 //! NACKs speak in two ways. Who asks for parity tells how many symbols it lacks: any fresh symbol of
 //! the block serves it. Who asks by name tells which source symbols: those serve it, and parity does.
 
-use crate::shortage::{Shortage, count};
+use crate::outstanding::{Shortage, count};
 use alloc::{collections::VecDeque, vec::Vec};
 use fanfare_proto::{Duration, NodeId, ObjectKey, RunSet, Time};
 
@@ -282,7 +282,7 @@ impl Demand {
         askers.into_iter().map(of).find(|symbols| !symbols.is_empty()).unwrap_or_default()
     }
 
-    /// A request belongs to the round before, when that began less than `round` ago. Gives the number
+    /// A request belongs to the round before, when that began less than `repair_round` ago. Gives the number
     /// of rounds so far, from 1.
     pub(crate) fn round(&mut self, now: Time, round: Duration) -> u8 {
         if self.rounds == 0 || now.since(self.round_at) >= round {

@@ -2,8 +2,8 @@
 //! for descriptions and symbols, a [`System`]. Here are its bounds, and which terms are asked for.
 
 use crate::{
-    mixture::{Scope, TERMS_MAX},
-    system::{Added, Solved, System},
+    coded_packet::{Scope, TERMS_MAX},
+    linear_system::{Added, Solved, System},
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -164,8 +164,8 @@ impl Equations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mixture::Class;
-    use crate::{mixture::factor, system::UNKNOWNS_MAX};
+    use crate::coded_packet::Class;
+    use crate::{coded_packet::factor, linear_system::UNKNOWNS_MAX};
     use alloc::vec;
     use fanfare_fec::combine;
     use fanfare_proto::{InstanceId, NodeId};

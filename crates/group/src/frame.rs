@@ -4,10 +4,10 @@
 //!
 //! ```text
 //! "FG" | version 2 (4) kind (4) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
-//!                               | BRIEF (5):  short messages of origins, see `brief`
+//!                               | BRIEF (5):  short messages of origins, see `compact_info`
 //!                               | STATE (6):  see `state`
 //!                               | SUM (7):    see [`Sum`]
-//!                               | MIXTURE (8): see `mixture`
+//!                               | MIXTURE (8): see `coded_packet`
 //!                               | NACK (9):   see `nack`
 //! ```
 //!
@@ -15,7 +15,7 @@
 //! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions;
 //! frames of version 1 began otherwise, and are no frames to this one.
 
-use crate::mixture::Mixture;
+use crate::coded_packet::Mixture;
 use alloc::vec::Vec;
 use fanfare_proto::{Combination, RunSet, SUM_SYMBOLS_MAX};
 use fanfare_wire::{Cmd, Data, Message, ext::Extensions};
@@ -25,7 +25,7 @@ const VERSION: u8 = 2;
 /// Bytes before a frame's content, in a command.
 pub(crate) const HEADER: usize = 3;
 
-/// What a message of a group node's is called: `repair`, `brief`, `state`, `sum`, `mixture`, `nack`; `None` where it is
+/// What a message of a group node's is called: `repair`, `compact_info`, `state`, `sum`, `coded_packet`, `nack`; `None` where it is
 /// none. For people who read traces.
 #[must_use]
 pub fn frame_name(message: &Message<'_>) -> Option<&'static str> {

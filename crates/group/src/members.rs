@@ -2,17 +2,17 @@
 
 use crate::{
     event::Event,
-    lost::Lost,
+    lost_members::Lost,
     member::{Count, Member, SHARE_LEFT},
     node_set::NodeSet,
-    share::{self, Hearing, Share, Shares},
+    delivery_ratio::{self, Hearing, Share, Shares},
     stats::GroupStats,
 };
 use alloc::{
     collections::{BTreeMap, VecDeque},
     vec::Vec,
 };
-use fanfare_proto::{Duration, NodeId, Time, Timetable};
+use fanfare_proto::{Duration, NodeId, Time, TimerQueue};
 use fanfare_wire::Sequence;
 
 /// Nodes known at once.
@@ -42,10 +42,10 @@ pub(crate) enum Heard {
 #[derive(Debug)]
 pub(crate) struct Members {
     own: NodeId,
-    life: Duration,
+    incarnation: Duration,
     members: BTreeMap<NodeId, Member>,
     /// When each has left, if it says nothing until then.
-    ends: Timetable<NodeId, Time>,
+    ends: TimerQueue<NodeId, Time>,
     /// Group nodes that went without good-bye.
     lost: Lost,
     /// Who says to hear a node: their lists the other way round.
@@ -57,10 +57,10 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// Nodes of which nothing is heard for `life` have left.
-    pub(crate) fn new(own: NodeId, life: Duration) -> Self {
+    /// Nodes of which nothing is heard for `incarnation` have left.
+    pub(crate) fn new(own: NodeId, incarnation: Duration) -> Self {
         let (members, ends, lost, heard_by) = Default::default();
-        Self { own, life, members, ends, lost, heard_by, named: NodeId::NONE, words: 0 }
+        Self { own, incarnation, members, ends, lost, heard_by, named: NodeId::NONE, words: 0 }
     }
 
     /// Something was heard of `node`.
@@ -73,9 +73,9 @@ impl Members {
     ) -> Heard {
         let patience = WORDS * self.members.len() as u64;
         if let Some(member) = self.members.get_mut(&node) {
-            let returns = !member.is_near(now, self.life, self.words);
+            let returns = !member.is_near(now, self.incarnation, self.words);
             self.words += u64::from(member.on_heard(now, self.words + patience));
-            self.ends.set(node, Some(now + self.life));
+            self.ends.set(node, Some(now + self.incarnation));
             return if returns { Heard::Again } else { Heard::Still };
         }
         if node == self.own || self.members.len() >= MEMBERS_MAX {
@@ -84,7 +84,7 @@ impl Members {
         }
         self.lost.on_back(node);
         self.members.insert(node, Member::new(now, self.words + patience));
-        self.ends.set(node, Some(now + self.life));
+        self.ends.set(node, Some(now + self.incarnation));
         events.push_back(Event::Joined { node });
         Heard::First
     }
@@ -93,7 +93,7 @@ impl Members {
     pub(crate) fn on_goodbye(&mut self, now: Time, node: NodeId) {
         if let Some(member) = self.members.get_mut(&node).filter(|member| member.in_group) {
             member.leaves = true;
-            self.ends.set(node, Some(now + GOODBYE.min(self.life)));
+            self.ends.set(node, Some(now + GOODBYE.min(self.incarnation)));
         }
     }
 
@@ -180,7 +180,7 @@ impl Members {
     }
 
     fn is_near(&self, now: Time, member: &Member) -> bool {
-        member.is_near(now, self.life, self.words)
+        member.is_near(now, self.incarnation, self.words)
     }
 
     pub(crate) fn own(&self) -> NodeId {
@@ -232,21 +232,21 @@ impl Members {
     pub(crate) fn stills(&self, now: Time) -> impl Iterator<Item = (NodeId, f32)> + '_ {
         self.members.iter().map(move |(node, member)| match member.hears_more {
             true => (*node, 0.0),
-            false => (*node, member.still(now, self.life)),
+            false => (*node, member.still(now, self.incarnation)),
         })
     }
 
-    /// How lately a node was heard: see [`share::recency`].
+    /// How lately a node was heard: see [`delivery_ratio::recency`].
     pub(crate) fn recency(&self, now: Time, node: NodeId) -> f32 {
         let member = self.members.get(&node);
-        member.map_or(0.0, |m| share::recency(now.since(m.heard), m.usual(self.life)))
+        member.map_or(0.0, |m| delivery_ratio::recency(now.since(m.heard), m.usual(self.incarnation)))
     }
 
     /// How likely what it sends is not heard here, though it is there.
     pub(crate) fn sends_unheard(&self, now: Time, node: NodeId) -> f32 {
-        let there = |member: &&Member| member.speaks(now, self.life, self.words);
+        let there = |member: &&Member| member.speaks(now, self.incarnation, self.words);
         let member = self.members.get(&node).filter(there);
-        member.map_or(0.0, |member| 1.0 - member.share(now, self.life))
+        member.map_or(0.0, |member| 1.0 - member.share(now, self.incarnation))
     }
 
     /// Whether what we say is passed on: a node near us that hears us hears others, too, that do not.
@@ -279,7 +279,7 @@ impl Members {
         let little = self.members.iter().filter(|(_, member)| !self.is_near(now, member));
         let all = names.into_iter().map(counted).chain(little.map(|(node, _)| (*node, false)));
         let hearing = |(node, counts)| {
-            let share = self.members[&node].share(now, self.life);
+            let share = self.members[&node].share(now, self.incarnation);
             // Who is counted on has some, whatever its silence says.
             let least = if counts { Share::LEAST } else { Share::NONE };
             Hearing { node, share: Share::new(share).max(least), counts }

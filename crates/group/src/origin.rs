@@ -1,6 +1,6 @@
 //! Where a message was published first, and by what it is known in all groups that it comes to.
 
-use crate::{recent::Recent, topic::Topic};
+use crate::{lru_map::Recent, topic::Topic};
 use fanfare_proto::{InstanceId, NodeId, RunSet};
 
 /// Publishers' topics of which it is remembered what came: as many as nodes that a group knows.

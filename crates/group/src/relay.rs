@@ -2,7 +2,7 @@
 //! whose radio does not reach everybody.
 //!
 //! Announcements say how much of each other's messages arrives. Who hears a message that is new to it, and is heard by
-//! a node that does not hear who sent it, passes it on when it is its turn, if that is worth it still (`prospect`):
+//! a node that does not hear who sent it, passes it on when it is its turn, if that is worth it still (`coverage`):
 //! first those to whom it is worth most (scalable broadcast, Peng and Lu 2000). In a
 //! group in which all hear each other nobody passes anything on.
 

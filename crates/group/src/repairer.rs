@@ -5,17 +5,17 @@
 //! silences the rest ([`Demand`] counts what is heard). Each sends symbols of a slice of its own.
 
 use crate::{
-    budget::Budget,
+    token_bucket::Budget,
     demand::{Demand, Part, Piece, Request, Wanted},
-    patience::Patience,
+    origin_timeout::Patience,
     slice,
     stats::GroupStats,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::cmp::Reverse;
 use fanfare_proto::{
-    Bitrate, Duration, HeldBlock, Life, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX, Time,
-    Timetable, backoff, rng::Rng,
+    Bitrate, Duration, HeldBlock, Incarnation, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX, Time,
+    TimerQueue, backoff, rng::Rng,
 };
 
 /// Requests kept at once.
@@ -67,10 +67,10 @@ pub(crate) struct Repairer {
     node: NodeId,
     demands: BTreeMap<Wanted, Demand>,
     /// When those of them are to be answered that are open and have a time: few, of many remembered.
-    waiting: Timetable<Wanted, Time>,
-    origins: BTreeMap<Life, Patience>,
+    waiting: TimerQueue<Wanted, Time>,
+    origins: BTreeMap<Incarnation, Patience>,
     /// When this node asked an origin itself.
-    own_requests: BTreeMap<Life, Time>,
+    own_requests: BTreeMap<Incarnation, Time>,
     /// All places are taken until then: it is not looked for one before.
     full: Time,
     budget: Budget,
@@ -80,7 +80,7 @@ impl Repairer {
     pub(crate) fn new(node: NodeId, now: Time, rate: Bitrate) -> Self {
         let budget = Budget::new(now, rate);
         let (demands, origins) = (BTreeMap::new(), BTreeMap::new());
-        let (waiting, own_requests) = (Timetable::default(), BTreeMap::new());
+        let (waiting, own_requests) = (TimerQueue::default(), BTreeMap::new());
         Self { node, demands, waiting, origins, own_requests, full: now, budget }
     }
 
@@ -89,7 +89,7 @@ impl Repairer {
         self.demands.len()
     }
 
-    pub(crate) fn is_deaf(&self, origin: Life) -> bool {
+    pub(crate) fn is_deaf(&self, origin: Incarnation) -> bool {
         self.origins.get(&origin).is_some_and(Patience::is_deaf)
     }
 
@@ -106,7 +106,7 @@ impl Repairer {
             stats.demands_dropped += 1;
             return;
         }
-        let patience = self.origins.get(&wanted.0.life()).copied().unwrap_or_default();
+        let patience = self.origins.get(&wanted.0.incarnation()).copied().unwrap_or_default();
         let demand = self.demands.entry(wanted).or_insert_with(|| Demand::new(now));
         let was_open = demand.is_open();
         demand.on_request(now, request, timing.grtt);
@@ -170,7 +170,7 @@ impl Repairer {
         timing: OriginTiming,
         rng: &mut Rng,
     ) {
-        let origin = wanted.0.life();
+        let origin = wanted.0.incarnation();
         let Some(demand) = self.demands.get_mut(&wanted) else {
             // Others heard a request that we did not, and the origin did not answer it.
             if voice == Voice::Repairer {
@@ -222,7 +222,7 @@ impl Repairer {
         }
     }
 
-    fn patience(&mut self, origin: Life) -> &mut Patience {
+    fn patience(&mut self, origin: Incarnation) -> &mut Patience {
         if !self.origins.contains_key(&origin) && self.origins.len() >= ORIGINS_MAX {
             // It is learned again within two requests.
             let oldest = self.origins.iter().min_by_key(|(_, patience)| patience.touched());
@@ -238,13 +238,13 @@ impl Repairer {
     }
 
     /// The origin sent something that it had sent before.
-    pub(crate) fn on_answer(&mut self, now: Time, origin: Life) {
+    pub(crate) fn on_answer(&mut self, now: Time, origin: Incarnation) {
         self.own_requests.remove(&origin);
         self.patience(origin).on_answer(now);
     }
 
     /// This node asks the origin; it has not answered the last time, when this was long ago enough.
-    pub(crate) fn on_own_request(&mut self, now: Time, origin: Life, timing: OriginTiming) {
+    pub(crate) fn on_own_request(&mut self, now: Time, origin: Incarnation, timing: OriginTiming) {
         let answer = timing.grtt * (u32::from(timing.backoff) + 1);
         match self.own_requests.get(&origin).copied() {
             Some(asked) if now.since(asked) >= answer => {
@@ -267,15 +267,15 @@ impl Repairer {
     pub(crate) fn poll(
         &mut self,
         now: Time,
-        timing: impl Fn(Life) -> OriginTiming,
+        timing: impl Fn(Incarnation) -> OriginTiming,
         mut held: impl FnMut(ObjectKey, u32) -> Option<HeldBlock>,
         rank: impl Fn(ObjectKey) -> u8,
         rng: &mut Rng,
     ) -> Option<(Wanted, Piece, u16)> {
         loop {
             let wanted = self.first_due(now, &rank)?;
-            let timing = timing(wanted.0.life());
-            let patience = self.origins.get(&wanted.0.life()).copied().unwrap_or_default();
+            let timing = timing(wanted.0.incarnation());
+            let patience = self.origins.get(&wanted.0.incarnation()).copied().unwrap_or_default();
             let grace = Patience::grace(timing.grtt, timing.backoff);
             let demand = self.demands.get_mut(&wanted)?;
             let until = patience.until(demand.asked, grace);
@@ -333,7 +333,7 @@ impl Repairer {
     }
 
     /// Others answer for an origin what this node has not heard anybody ask.
-    pub(crate) fn on_left_to_others(&mut self, now: Time, origin: Life, timing: OriginTiming) {
+    pub(crate) fn on_left_to_others(&mut self, now: Time, origin: Incarnation, timing: OriginTiming) {
         let grace = Patience::grace(timing.grtt, timing.backoff);
         let asked = Time::from_nanos(now.as_nanos().saturating_sub(grace.as_nanos() as u64));
         self.patience(origin).on_unanswered(now, asked);

@@ -9,14 +9,14 @@ const TOLD_MAX: usize = 16;
 
 /// Watches for this node's id at other addresses.
 #[derive(Debug, Default)]
-pub(crate) struct Namesakes {
+pub(crate) struct IdConflicts {
     /// Where this node sends from; nothing is watched before it is known.
     own: Option<SocketAddr>,
     /// Addresses told, and whether as acknowledging.
     told: Vec<(SocketAddr, bool)>,
 }
 
-impl Namesakes {
+impl IdConflicts {
     /// This node sends from here.
     pub(crate) fn set_address(&mut self, own: SocketAddr) {
         self.own = Some(own).filter(|own| !own.ip().is_unspecified());
@@ -55,27 +55,28 @@ mod tests {
 
     #[test]
     fn another_address_is_told_once_and_once_more_when_it_acknowledges() {
-        let mut namesakes = Namesakes::default();
-        namesakes.set_address(address(1, 5000));
-        assert!(!namesakes.hear(address(1, 5000), true), "its own message");
-        let heard = [false, false, true, true].map(|acks| namesakes.hear(address(2, 5000), acks));
+        let mut id_conflicts = IdConflicts::default();
+        id_conflicts.set_address(address(1, 5000));
+        assert!(!id_conflicts.hear(address(1, 5000), true), "its own message");
+        let heard =
+            [false, false, true, true].map(|acks| id_conflicts.hear(address(2, 5000), acks));
         assert_eq!(heard, [true, false, true, false]);
-        assert!(namesakes.hear(address(1, 5001), false), "another program on this machine");
+        assert!(id_conflicts.hear(address(1, 5001), false), "another program on this machine");
     }
 
     #[test]
     fn without_an_address_of_its_own_nobody_is_accused() {
-        let mut namesakes = Namesakes::default();
-        assert!(!namesakes.hear(address(2, 1), false));
-        namesakes.set_address(SocketAddr::from(([0, 0, 0, 0], 5000)));
-        assert!(!namesakes.hear(address(2, 1), false));
+        let mut id_conflicts = IdConflicts::default();
+        assert!(!id_conflicts.hear(address(2, 1), false));
+        id_conflicts.set_address(SocketAddr::from(([0, 0, 0, 0], 5000)));
+        assert!(!id_conflicts.hear(address(2, 1), false));
     }
 
     #[test]
     fn a_flood_of_addresses_is_told_sixteen_times() {
-        let mut namesakes = Namesakes::default();
-        namesakes.set_address(address(1, 5000));
-        let news = (0..1000).filter(|port| namesakes.hear(address(2, *port), false));
+        let mut id_conflicts = IdConflicts::default();
+        id_conflicts.set_address(address(1, 5000));
+        let news = (0..1000).filter(|port| id_conflicts.hear(address(2, *port), false));
         assert_eq!(news.count(), TOLD_MAX);
     }
 }

@@ -34,15 +34,15 @@ pub mod backoff;
 pub mod config;
 pub mod congestion;
 mod context;
-pub mod peer_repair;
 pub mod datagram;
 pub mod enqueue;
 pub mod event;
+mod explicit_repair;
 mod fti;
 pub mod handle;
 mod id_conflict;
-mod explicit_repair;
 pub mod partition;
+pub mod peer_repair;
 pub mod rate;
 mod receiver;
 pub mod report;
@@ -61,18 +61,19 @@ pub use config::{
     SessionConfig,
 };
 pub use congestion::CongestionControl;
-pub use peer_repair::{
-    AGE_TOLD_FROM, Combination, HeldBlock, Life, Passage, Rumour, SUM_SYMBOLS_MAX,
-};
 pub use datagram::{Destination, Ecn, RecvMeta, Transmit};
 pub use enqueue::{EnqueueError, FirstPass, NewObject};
 pub use event::{AbortReason, Event, WatermarkOutcome};
 pub use fanfare_fec::Matrix;
 pub use fanfare_wire::{
-    EncodingSymbolId, FecId, FieldSize, InstanceId, NodeId, ObjectTransportId, Row,
+    DataBatch, EncodingSymbolId, FecId, FieldSize, InstanceId, NodeId, ObjectTransportId,
     SourceBlockNumber,
 };
 pub use handle::{ReceiverHandle, SenderHandle};
+pub use peer_repair::{
+    AGE_TOLD_FROM, Combination, HeldBlock, Incarnation, Retransmission, SUM_SYMBOLS_MAX,
+    SenderSummary,
+};
 pub use rate::Bitrate;
 pub use receiver::RunSet;
 pub use report::{ReceiverReport, Reception};
@@ -82,4 +83,4 @@ pub use stats::{DropReason, Stats};
 pub use storage::{MemoryStorage, ObjectKey, ObjectKind, Storage, StorageError};
 pub use time::{Duration, Time};
 pub use timer::Timer;
-pub use timer_queue::Timetable;
+pub use timer_queue::TimerQueue;

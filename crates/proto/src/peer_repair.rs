@@ -20,11 +20,11 @@ use fanfare_wire::{
 
 /// A sender, in one of its lives. A node that begins anew without what it had published has a new one; others go on giving
 /// what they have of those before.
-pub type Life = (NodeId, InstanceId);
+pub type Incarnation = (NodeId, InstanceId);
 
 /// What is said of a sender, so that a receiver that never heard it can ask for its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rumour {
+pub struct SenderSummary {
     /// Whose objects.
     pub sender: NodeId,
     /// Which life of that sender.
@@ -41,10 +41,10 @@ pub struct Rumour {
     pub newest: ObjectTransportId,
 }
 
-impl Rumour {
+impl SenderSummary {
     /// Of which sender, in which life.
     #[must_use]
-    pub fn life(&self) -> Life {
+    pub fn incarnation(&self) -> Incarnation {
         (self.sender, self.instance)
     }
 }
@@ -108,7 +108,7 @@ pub(crate) fn age_extension(age: Duration) -> Option<[u8; ExtAge::LEN]> {
 
 /// What of an object to pass on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage<'a> {
+pub enum Retransmission<'a> {
     /// NORM_INFO.
     Info {
         /// What it says.
@@ -153,7 +153,7 @@ impl ReceiverHandle<'_> {
     /// A NORM_INFO or NORM_DATA of a remote sender, passed on by somebody else. True when it brought
     /// something new; what it cannot be is refused and counted.
     pub fn accept(&mut self, now: Time, message: &Message<'_>, storage: &mut dyn Storage) -> bool {
-        self.tell(now, storage, |r, ctx| r.on_passed_on(ctx, message))
+        self.tell(now, storage, |r, ctx| r.on_retransmission(ctx, message))
     }
 
     /// A sum of symbols of a remote sender's block: a NORM_DATA of that block, whose symbol's number
@@ -167,22 +167,27 @@ impl ReceiverHandle<'_> {
         self.tell(now, storage, |r, ctx| r.on_combination(ctx, data, sum))
     }
 
-    /// The NORM_INFO of a whole object of no bytes, told by somebody else: the object `rumour` names
+    /// The NORM_INFO of a whole object of no bytes, told by somebody else: the object `summary` names
     /// as the newest. True when it was new; what it cannot be is refused and counted.
     pub fn accept_info(
         &mut self,
         now: Time,
-        rumour: &Rumour,
+        summary: &SenderSummary,
         info: &[u8],
         storage: &mut dyn Storage,
     ) -> bool {
-        self.tell(now, storage, |r, ctx| r.on_whole_info(ctx, rumour, info))
+        self.tell(now, storage, |r, ctx| r.on_whole_info(ctx, summary, info))
     }
 
     /// Somebody says that a sender has sent so much: what of it is missing here is asked for. False
     /// when it is not believed (another life is known, or its number is far from what is).
-    pub fn hear_of(&mut self, now: Time, rumour: &Rumour, storage: &mut dyn Storage) -> bool {
-        self.tell(now, storage, |r, ctx| r.hear_of(ctx, rumour))
+    pub fn hear_of(
+        &mut self,
+        now: Time,
+        summary: &SenderSummary,
+        storage: &mut dyn Storage,
+    ) -> bool {
+        self.tell(now, storage, |r, ctx| r.hear_of(ctx, summary))
     }
 
     /// Something that others say; false when nothing is received here at all.
@@ -200,27 +205,27 @@ impl ReceiverHandle<'_> {
 
     /// Asks for all that is missing of this sender's objects, although it says nothing that would be
     /// an occasion. False when nothing is missing.
-    pub fn ask(&mut self, now: Time, life: Life) -> bool {
+    pub fn ask(&mut self, now: Time, incarnation: Incarnation) -> bool {
         self.session.advance(now);
         let session = &mut *self.session;
         let (now, rng) = (session.now, &mut session.rng);
-        session.receiver.as_mut().is_some_and(|r| r.ask(now, rng, life))
+        session.receiver.as_mut().is_some_and(|r| r.ask(now, rng, incarnation))
     }
 
     /// Whether to ask this sender's group for missing source symbols by their names rather than for
     /// parity: those who hold no whole block can answer that, too.
-    pub fn ask_by_name(&mut self, life: Life, by_name: bool) {
+    pub fn request_explicitly(&mut self, incarnation: Incarnation, explicitly: bool) {
         if let Some(receiver) = &mut self.session.receiver {
-            receiver.ask_by_name(life, by_name);
+            receiver.request_explicitly(incarnation, explicitly);
         }
     }
 
     /// Whether a NACK to this sender tells all that is missing, also what others have asked for already: who
     /// answers with sums counts what each lacks. It is still suppressed when others have asked for all. Its requests
     /// may be eight times as long as a segment: who has it sent sees to it that what goes fits.
-    pub fn ask_in_full(&mut self, life: Life, in_full: bool) {
+    pub fn ask_in_full(&mut self, incarnation: Incarnation, in_full: bool) {
         if let Some(receiver) = &mut self.session.receiver {
-            receiver.ask_in_full(life, in_full);
+            receiver.ask_in_full(incarnation, in_full);
         }
     }
 
@@ -233,22 +238,22 @@ impl ReceiverHandle<'_> {
 
     /// The life in which a sender was heard last; before it was heard itself, the first that others spoke of.
     #[must_use]
-    pub fn life(&self, sender: NodeId) -> Option<Life> {
-        self.session.receiver.as_ref().and_then(|r| r.life(sender))
+    pub fn incarnation(&self, sender: NodeId) -> Option<Incarnation> {
+        self.session.receiver.as_ref().and_then(|r| r.incarnation(sender))
     }
 
     /// Others say that a sender is in this life: that is believed of who was never heard itself.
-    pub fn hear_of_life(&mut self, life: Life) {
+    pub fn hear_of_incarnation(&mut self, incarnation: Incarnation) {
         if let Some(receiver) = &mut self.session.receiver {
-            receiver.hear_of_life(life);
+            receiver.hear_of_incarnation(incarnation);
         }
     }
 
     /// What one would tell others of a life of a sender in view. `None` before anything of an object of it was
     /// heard.
     #[must_use]
-    pub fn rumour(&self, life: Life) -> Option<Rumour> {
-        self.session.receiver.as_ref().and_then(|r| r.rumour(life))
+    pub fn summary(&self, incarnation: Incarnation) -> Option<SenderSummary> {
+        self.session.receiver.as_ref().and_then(|r| r.summary(incarnation))
     }
 
     /// Blocks of an object whose structure is known.
@@ -271,14 +276,14 @@ impl ReceiverHandle<'_> {
 
     /// Appends the message in which `key`'s sender would send this (with sequence number zero).
     /// False when it is not here, or the storage does not give it back.
-    pub fn pass_on(
+    pub fn retransmit(
         &mut self,
         key: ObjectKey,
-        passage: Passage<'_>,
+        retransmission: Retransmission<'_>,
         storage: &mut dyn Storage,
         out: &mut Vec<u8>,
     ) -> bool {
         let receiver = self.session.receiver.as_mut();
-        receiver.is_some_and(|r| r.pass_on(key, passage, storage, out))
+        receiver.is_some_and(|r| r.retransmit(key, retransmission, storage, out))
     }
 }

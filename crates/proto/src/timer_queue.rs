@@ -4,18 +4,18 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 /// Times (or a time and a reason) by whom they are of.
 #[derive(Debug, Clone)]
-pub struct Timetable<K, T> {
+pub struct TimerQueue<K, T> {
     times: BTreeMap<K, T>,
     order: BTreeSet<(T, K)>,
 }
 
-impl<K, T> Default for Timetable<K, T> {
+impl<K, T> Default for TimerQueue<K, T> {
     fn default() -> Self {
         Self { times: BTreeMap::new(), order: BTreeSet::new() }
     }
 }
 
-impl<K: Copy + Ord, T: Copy + Ord> Timetable<K, T> {
+impl<K: Copy + Ord, T: Copy + Ord> TimerQueue<K, T> {
     /// From now on `key` wants to be woken then, or not at all.
     pub fn set(&mut self, key: K, time: Option<T>) {
         let before = match time {
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn the_first_is_first_whatever_was_said_before() {
-        let mut table = Timetable::default();
+        let mut table = TimerQueue::default();
         for (key, time) in [(1, Some(5)), (2, Some(3)), (3, Some(4)), (2, Some(9)), (3, None)] {
             table.set(key, time);
         }

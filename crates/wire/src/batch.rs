@@ -9,14 +9,14 @@ const BASE: usize = 16;
 
 /// What follows a DATA in a row.
 #[derive(Debug, Clone, Copy)]
-pub struct Row<'a> {
+pub struct DataBatch<'a> {
     datagrams: &'a [u8],
     /// Bytes of each of them, and of each one's header.
     size: usize,
     header: usize,
 }
 
-impl<'a> Row<'a> {
+impl<'a> DataBatch<'a> {
     /// How far the datagrams, of `size` bytes each, go on as the first of them, which reads as `head`,
     /// has begun. A number that passes its field's end goes on in the next field, as the bytes say.
     #[must_use]
@@ -78,7 +78,7 @@ impl<'a> Row<'a> {
 
 /// Goes on with a DATA that stands at the end of a buffer.
 #[derive(Debug)]
-pub struct RowWriter {
+pub struct DataBatchWriter {
     /// Where the DATA is, and how long its header.
     start: usize,
     header: usize,
@@ -87,7 +87,7 @@ pub struct RowWriter {
     id_len: usize,
 }
 
-impl RowWriter {
+impl DataBatchWriter {
     /// Behind the DATA at `start`, which ends with a symbol of `symbol_size` bytes; `None` if there is
     /// none.
     #[must_use]
@@ -188,7 +188,7 @@ mod tests {
         let datagrams: Vec<u8> = each.flatten().collect();
         let size = datagrams.len() / messages.len();
         let Ok(Message::Data(head)) = Message::parse(&datagrams[..size]) else { panic!("a DATA") };
-        let row = Row::behind(&head, &datagrams, size);
+        let row = DataBatch::behind(&head, &datagrams, size);
         let symbols: Vec<&[u8]> = row.symbols().collect();
         let sent = messages[1..].iter().map(|&(_, symbol, _)| [symbol as u8; PAYLOAD]);
         assert!(symbols.iter().zip(sent).all(|(symbol, sent)| **symbol == sent));
@@ -209,7 +209,7 @@ mod tests {
             let mut out = b"before".to_vec();
             let start = out.len();
             out.extend(data(fec_id, 65_535, 8, ObjectFlags::FILE));
-            let mut writer = RowWriter::behind(&out, start, PAYLOAD, fec_id).expect("a DATA");
+            let mut writer = DataBatchWriter::behind(&out, start, PAYLOAD, fec_id).expect("a DATA");
             (9..11_u8).for_each(|symbol| writer.push(&[symbol; PAYLOAD], &mut out));
             let each = [(65_535, 8), (0, 9), (1, 10)];
             let each = each.map(|(seq, symbol)| data(fec_id, seq, symbol, ObjectFlags::FILE));
@@ -233,7 +233,7 @@ mod tests {
         datagrams.extend(data(FecId::ReedSolomon8, 2, 1, 0));
         datagrams.extend(&data(FecId::ReedSolomon8, 3, 2, 0)[..size - 1]);
         let Ok(Message::Data(head)) = Message::parse(&datagrams[..size]) else { panic!("a DATA") };
-        let row = Row::behind(&head, &datagrams, size);
+        let row = DataBatch::behind(&head, &datagrams, size);
         assert_eq!((row.len(), row.first(0).is_empty(), row.symbol_size()), (1, true, PAYLOAD));
     }
 }

@@ -22,6 +22,7 @@ extern crate alloc;
 
 pub mod ack;
 pub mod alc;
+pub mod batch;
 pub mod cmd;
 pub mod data;
 pub mod error;
@@ -39,10 +40,10 @@ pub mod nack;
 pub mod quantized;
 pub mod repair;
 pub mod report;
-pub mod batch;
 
 pub use ack::{Ack, AckKind, FlushAck};
 pub use alc::Alc;
+pub use batch::{DataBatch, DataBatchWriter};
 pub use cmd::Cmd;
 pub use data::{Data, ObjectFlags};
 pub use error::WireError;
@@ -56,4 +57,3 @@ pub use message::Message;
 pub use nack::{Nack, RepairForm, RepairItem, RepairLevel, RepairRequest, RepairRequests};
 pub use quantized::{GroupSize, QuantizedLoss, QuantizedRate, QuantizedRtt};
 pub use report::Report;
-pub use batch::{Row, RowWriter};

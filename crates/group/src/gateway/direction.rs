@@ -2,11 +2,11 @@
 
 use super::{
     Crossing, GatewayStats, Heard, Route,
-    lead::{Lead, Way},
-    waiting::{Queue, Waiting},
+    election::{Lead, Way},
+    queue::{Queue, Waiting},
 };
 use crate::{
-    budget::Budget,
+    token_bucket::Budget,
     description::{Description, Options},
     origin::{Identity, Origin},
 };

@@ -7,14 +7,14 @@
 //! ([`crate::GroupConfig::hears_itself`]): what they had brought in an earlier life, and what is published
 //! on them for others.
 //!
-//! - `direction`: from one group into another; `waiting`: what waits there; `lead`: which of several gateways goes
+//! - `direction`: from one group into another; `queue`: what waits there; `election`: which of several gateways goes
 //!   first.
 
 mod direction;
-mod lead;
+mod election;
 #[cfg(test)]
 mod tests;
-mod waiting;
+mod queue;
 
 use crate::{
     description::{Description, Options},

@@ -1,12 +1,12 @@
 //! What others ask of this node's own short messages: sums over them, of which one serves several who ask.
 
-use super::{GroupNode, frames::COMMAND, mixing::FRAME_MAX};
+use super::{GroupNode, encapsulation::COMMAND, coding::FRAME_MAX};
 use crate::{
     age,
-    foresight::Lane,
+    proactive::Lane,
     frame::HEADER,
-    mixture::{self, Class, TERMS_MAX},
-    round::{Closing, Pending},
+    coded_packet::{self, Class, TERMS_MAX},
+    repair_round::{Closing, Pending},
     source_log::id_of,
 };
 use alloc::{collections::BTreeSet, vec::Vec};
@@ -38,7 +38,7 @@ impl GroupNode {
     }
 
     fn own_object(&self, index: u64) -> ObjectKey {
-        let (sender, instance) = self.own_life();
+        let (sender, instance) = self.own_incarnation();
         ObjectKey { sender, instance, object: id_of(index) }
     }
 
@@ -51,7 +51,7 @@ impl GroupNode {
             return;
         }
         let repairs = self.session.sender().info_repairs();
-        let Some(log) = self.logs.get(&self.own_life()) else { return };
+        let Some(log) = self.logs.get(&self.own_incarnation()) else { return };
         let repairs = repairs.into_iter().map(|object| log.index(object)).collect();
         self.round.on_pending(&repairs);
         let idle = !self.session.sender().has_new();
@@ -71,7 +71,7 @@ impl GroupNode {
             let own = publisher.get(ObjectKey { sender, instance, object: id_of(index) })?;
             own.message.content.as_ref()?;
             let info = own.message.encode();
-            let (bytes, alone) = (mixture::wrap(&info)?.len(), INFO + info.len());
+            let (bytes, alone) = (coded_packet::wrap(&info)?.len(), INFO + info.len());
             Some(Pending { index, bytes, alone, age: own.age.at(*now) })
         };
         let closed = round.close(closing, repairs, |node| members.has_told(node), pending, frame);
@@ -126,6 +126,6 @@ fn frame(of: &[Pending]) -> Option<usize> {
     let longest = of.iter().map(|one| one.bytes).max()?;
     let (oldest, newest) = (of.first()?.age, of.last()?.age);
     let ages = age::room_of_sum(oldest, newest);
-    let bytes = COMMAND + ages + HEADER + mixture::overhead(&terms) + longest;
+    let bytes = COMMAND + ages + HEADER + coded_packet::overhead(&terms) + longest;
     (bytes <= FRAME_MAX && terms.len() <= TERMS_MAX).then_some(bytes)
 }

@@ -3,21 +3,21 @@
 use super::{
     GroupNode,
     announcements::SHORTS_MAX,
-    frames::{carrier, is_of_group, numbered},
+    encapsulation::{carrier, is_of_group, numbered},
 };
 use crate::{
     age,
-    brief::{self, Brief, Carrier},
+    compact_info::{self, Brief, Carrier},
     demand::{Part, Piece, Wanted},
     frame::{Frame, Sum},
     members::Heard,
     nack,
-    patience::Patience,
+    origin_timeout::Patience,
     repairer::{OriginTiming, Voice},
     slice,
     state::State,
 };
-use fanfare_proto::{Duration, Life, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
+use fanfare_proto::{Duration, Incarnation, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
 use fanfare_wire::{
     Cmd, Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, ext::Extensions,
     header::SenderFields,
@@ -120,32 +120,32 @@ impl GroupNode {
                 if matches!(cmd, Cmd::Eot(_)) {
                     self.members.on_goodbye(self.now, from);
                 }
-                self.origin_lives(cmd.sender());
+                self.origin_incarnations(cmd.sender());
             }
             Message::Ack(_) | Message::Report(_) => {}
         }
     }
 
-    fn origin_lives(&mut self, sender: &SenderFields) {
-        let life = (sender.source_id, sender.instance_id);
+    fn origin_incarnations(&mut self, sender: &SenderFields) {
+        let incarnation = (sender.source_id, sender.instance_id);
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
-        let patience = self.awaited(life, timing);
-        self.asker.on_heard(self.now, life, patience);
-        let deaf = self.repairer.is_deaf(life);
-        self.ask(life, deaf);
+        let patience = self.awaited(incarnation, timing);
+        self.asker.on_heard(self.now, incarnation, patience);
+        let deaf = self.repairer.is_deaf(incarnation);
+        self.ask(incarnation, deaf);
     }
 
     /// Whether what is asked of an origin is answered with sums across its objects: others have to answer, and
     /// count what each lacks. Of an earlier life of a publisher nothing is known of who misses what.
-    pub(super) fn answers_with_sums(&mut self, life: Life) -> bool {
-        let untold = self.members.has_not_told(life.0) && self.repairer.is_deaf(life);
-        (self.members.hears_nobody(life.0) || untold) && !self.is_past(life)
+    pub(super) fn answers_with_sums(&mut self, incarnation: Incarnation) -> bool {
+        let untold = self.members.has_not_told(incarnation.0) && self.repairer.is_deaf(incarnation);
+        (self.members.hears_nobody(incarnation.0) || untold) && !self.is_past(incarnation)
     }
 
     /// How long nothing has to come of an origin before it is asked for again. Who is answered with sums asks as often as
     /// while the origin speaks, which is as often as the session lets it: what it lacks may be in none of those that
     /// come, and who answers counts what each has asked for.
-    pub(super) fn awaited(&mut self, origin: Life, timing: OriginTiming) -> Duration {
+    pub(super) fn awaited(&mut self, origin: Incarnation, timing: OriginTiming) -> Duration {
         match self.answers_with_sums(origin) {
             true => timing.window(),
             false => Patience::grace(timing.grtt, timing.backoff),
@@ -153,9 +153,9 @@ impl GroupNode {
     }
 
     /// How an origin is asked from now on: by name when others answer for it, in full when with sums across objects.
-    pub(super) fn ask(&mut self, origin: Life, by_name: bool) {
+    pub(super) fn ask(&mut self, origin: Incarnation, by_name: bool) {
         let in_full = by_name && self.answers_with_sums(origin);
-        self.session.receiver().ask_by_name(origin, by_name);
+        self.session.receiver().request_explicitly(origin, by_name);
         self.session.receiver().ask_in_full(origin, in_full);
     }
 
@@ -166,14 +166,14 @@ impl GroupNode {
         flags: ObjectFlags,
         (object, part, symbol): (ObjectTransportId, Part, u16),
     ) {
-        self.origin_lives(sender);
+        self.origin_incarnations(sender);
         let key = ObjectKey { sender: sender.source_id, instance: sender.instance_id, object };
-        let again = self.logs.get_mut(&key.life()).is_some_and(|log| {
+        let again = self.logs.get_mut(&key.incarnation()).is_some_and(|log| {
             let before = log.newest();
             log.on_heard(object) < before
         });
         if again || flags.has(ObjectFlags::REPAIR) {
-            self.repairer.on_answer(self.now, key.life());
+            self.repairer.on_answer(self.now, key.incarnation());
         }
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
         self.on_piece((key, part), &Piece::Symbol(symbol), timing, Voice::Origin);
@@ -220,7 +220,7 @@ impl GroupNode {
             }
             Frame::Brief(bytes) => {
                 let known = &mut |reference| self.referred(reference);
-                let Some(briefs) = brief::parse(carrier, known, bytes) else {
+                let Some(briefs) = compact_info::parse(carrier, known, bytes) else {
                     self.stats.frames_refused += 1;
                     return;
                 };
@@ -233,7 +233,7 @@ impl GroupNode {
                     self.on_brief(from, brief, storage);
                 }
             }
-            Frame::State(bytes) => match State::parse(bytes, &mut |node| self.rumour_of(node)) {
+            Frame::State(bytes) => match State::parse(bytes, &mut |node| self.summary_of(node)) {
                 Some(state) => self.on_state(from, &state, storage),
                 None => self.stats.frames_refused += 1,
             },
@@ -260,7 +260,7 @@ impl GroupNode {
 
     /// Somebody answers for this node itself; plain NORM nodes, which may be who asked, read none of it.
     fn on_own_repaired(&mut self, (key, part): Wanted, symbol: Option<u16>) {
-        let own = key.life() == self.own_life() && self.logs.contains_key(&key.life());
+        let own = key.incarnation() == self.own_incarnation() && self.logs.contains_key(&key.incarnation());
         if !own || !self.members.are_in_group() {
             return;
         }
@@ -299,9 +299,9 @@ impl GroupNode {
     /// Somebody tells a short message of an origin.
     fn on_brief(&mut self, from: NodeId, brief: &Brief, storage: &mut dyn Storage) {
         self.stats.repairs_heard += 1;
-        let rumour = &brief.rumour;
+        let summary = &brief.summary;
         let key = brief.key();
-        if rumour.sender == self.session.node_id() {
+        if summary.sender == self.session.node_id() {
             // What is passed on unasked is for others than who asks.
             if brief.asked {
                 self.on_own_repaired((key, Part::Info), None);
@@ -309,14 +309,14 @@ impl GroupNode {
             return;
         }
         let had = self.is_short(key);
-        let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
+        let timing = self.timing_of(summary.grtt, summary.backoff, summary.gsize);
         let voice = if brief.asked { Voice::Repairer } else { Voice::Relay };
         let Some(info) = self.told_info(brief, storage) else {
             // Others may have got it.
             let heard = ((key, Part::Info), &Piece::Symbol(0));
             return self.on_hearsay(heard, (timing, voice), false);
         };
-        let new = self.session.receiver().accept_info(self.now, rumour, &info, storage);
+        let new = self.session.receiver().accept_info(self.now, summary, &info, storage);
         self.take_events(storage);
         self.on_hearsay(((key, Part::Info), &Piece::Symbol(0)), (timing, voice), new);
         self.on_term((key, Part::Info), 0, storage);
@@ -330,7 +330,7 @@ impl GroupNode {
         (timing, voice): (OriginTiming, Voice),
         new: bool,
     ) {
-        let origin = wanted.0.life();
+        let origin = wanted.0.incarnation();
         self.on_piece(wanted, piece, timing, voice);
         let deaf = self.repairer.is_deaf(origin) || self.asker.is_silent(self.now, origin);
         self.ask(origin, deaf);

@@ -3,14 +3,14 @@
 use super::GroupNode;
 use crate::{
     age,
-    brief::{self, Brief, Like, Reference},
+    compact_info::{self, Brief, Like, Reference},
     cache::Cached,
     demand::{Part, Piece},
     frame::Kind,
     topic::Topic,
 };
 use alloc::vec::Vec;
-use fanfare_proto::{Duration, NodeId, ObjectKey, ObjectTransportId, Rumour, Storage};
+use fanfare_proto::{Duration, NodeId, ObjectKey, ObjectTransportId, SenderSummary, Storage};
 use fanfare_wire::ext::{ExtAge, Extensions};
 
 /// A topic is not told where an object of at most so many before had it, as of who publishes on some by turns (each is
@@ -31,10 +31,10 @@ impl GroupNode {
     pub(super) fn pass_on_from(&mut self, from: NodeId, key: Option<ObjectKey>, had: bool) {
         let relays = self.config.relays && self.config.repairs && !self.config.silent;
         let Some(key) = key.filter(|key| relays && self.is_short(*key)) else { return };
-        let timing = self.timing_in(key.life());
+        let timing = self.timing_in(key.incarnation());
         // Whoever hears a publisher had it from there, unless it has begun another life.
         let mut senders: Vec<_> =
-            Some(key.sender).filter(|_| !self.is_past(key.life())).into_iter().collect();
+            Some(key.sender).filter(|_| !self.is_past(key.incarnation())).into_iter().collect();
         senders.extend(Some(from).filter(|from| *from != key.sender));
         let Self { relay, members, rng, now, .. } = self;
         let prospect = |senders: &[NodeId]| members.prospect(*now, senders, key);
@@ -72,7 +72,7 @@ impl GroupNode {
         }
         let area = age::extensions(&ages);
         let kind = (Kind::Brief, Extensions::parse(&area).unwrap_or_default());
-        self.write_frame(kind, |carrier, out| brief::append(&briefs, carrier, out), buf);
+        self.write_frame(kind, |carrier, out| compact_info::append(&briefs, carrier, out), buf);
         self.stats.brief_frames_sent += 1;
         self.stats.brief_bytes_sent += buf.len() as u64;
         true
@@ -102,9 +102,9 @@ impl GroupNode {
         asked: bool,
         like: Option<Like>,
     ) -> Option<Brief> {
-        let rumour = self.session.receiver().rumour(key.life())?;
+        let summary = self.session.receiver().summary(key.incarnation())?;
         let info = self.cache.get(key)?.info.as_ref()?;
-        Brief::new(asked, Rumour { newest: key.object, ..rumour }, info, like)
+        Brief::new(asked, SenderSummary { newest: key.object, ..summary }, info, like)
     }
 
     /// Whether who asks for an object is likely to have this one before it: nobody asks for that, and it is the first
@@ -139,7 +139,7 @@ impl GroupNode {
     /// begin anew after 65,536.
     fn described_before(&self, key: ObjectKey, before: u8) -> Option<(ObjectKey, (&Topic, u64))> {
         let object = ObjectTransportId(key.object.0.wrapping_sub(u16::from(before)));
-        let log = self.logs.get(&key.life())?;
+        let log = self.logs.get(&key.incarnation())?;
         let index = log.index(key.object).checked_sub(u64::from(before))?;
         let here = log.index(object) == index && log.whole().contains(index);
         let key = ObjectKey { object, ..key };
@@ -160,7 +160,7 @@ impl GroupNode {
         let info = info.or_else(|| self.cache.get(key).and_then(|cached| cached.info.clone()));
         if info.is_none() {
             self.stats.topics_unknown += 1;
-            self.hear_of_more(&brief.rumour, storage);
+            self.hear_of_more(&brief.summary, storage);
         }
         info
     }
@@ -168,7 +168,7 @@ impl GroupNode {
     fn on_brief_sent(&mut self, brief: &Brief, bytes: usize) {
         let key = brief.key();
         let wanted = (key, Part::Info);
-        let timing = self.timing_in(key.life());
+        let timing = self.timing_in(key.incarnation());
         self.relay.forget(key);
         let chance = (timing, &mut self.rng);
         if brief.asked {

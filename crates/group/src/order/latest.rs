@@ -1,7 +1,7 @@
 //! Only what is newer than all before it, of each publisher and topic.
 
 use super::{Order, Place, Source};
-use crate::recent::Recent;
+use crate::lru_map::Recent;
 use alloc::collections::VecDeque;
 
 /// Remembers the newest of each.

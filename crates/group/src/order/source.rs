@@ -1,7 +1,7 @@
 //! Each publisher's messages in the order of publication, whatever their topics.
 
 use super::{Order, Place, Source};
-use crate::recent::Recent;
+use crate::lru_map::Recent;
 use alloc::collections::{BTreeMap, VecDeque};
 
 /// Holds back what has something unsettled before it.

@@ -2,7 +2,7 @@
 //! holds nothing up.
 
 use super::{Order, Place, Source};
-use crate::recent::Recent;
+use crate::lru_map::Recent;
 use alloc::collections::{BTreeMap, VecDeque};
 
 type Stream = (Source, u32);

@@ -10,20 +10,20 @@ use crate::{
     datagram::{Ecn, RecvMeta},
     time::Duration,
 };
-use fanfare_wire::{Data, EncodingSymbolId, FecPayloadId, Row, Sequence, ext::ExtTime};
+use fanfare_wire::{Data, DataBatch, EncodingSymbolId, FecPayloadId, Sequence, ext::ExtTime};
 
 impl RemoteSender {
     /// What follows `head`, which was heard. Returns how much of it is done with.
-    pub(super) fn on_row(
+    pub(super) fn on_batch(
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,
         meta: &RecvMeta,
         head: &Data<'_>,
-        row: Row<'_>,
+        batch: DataBatch<'_>,
     ) -> usize {
         let identity = Identity { source: meta.source, instance: head.sender.instance_id };
-        if !self.guard.is_established() || self.guard.pinned() != identity {
+        if !self.identity.is_established() || self.identity.pinned() != identity {
             return 0;
         }
         let field = self.field(head.object_transport_id, head.payload_id.fec_id, None);
@@ -32,28 +32,28 @@ impl RemoteSender {
         let id = FecPayloadId { symbol: EncodingSymbolId(symbol), ..id };
         let Some(objects) = &mut self.objects else { return 0 };
         let object = objects.newest().nearest(head.object_transport_id);
-        let row = row.first(objects.row_wanted(object, id, &row));
-        if row.is_empty() {
+        let batch = batch.first(objects.batch_wanted(object, id, &batch));
+        if batch.is_empty() {
             return 0;
         }
-        self.measure_row(ctx, meta, head, &row);
+        self.measure_batch(ctx, meta, head, &batch);
         let Some(objects) = &mut self.objects else { return 0 };
-        if objects.on_row(ctx, &mut self.decoder, object, id, row) {
+        if objects.on_batch(ctx, &mut self.decoder, object, id, batch) {
             self.on_new(ctx, local, object, id.block.0);
         }
-        row.len()
+        batch.len()
     }
 
     /// As [`Self::measure`] would of each. Messages that find none missing count together; one that finds a
     /// loss counts alone, for what came before it tells what the loss means.
-    fn measure_row(
+    fn measure_batch(
         &mut self,
         ctx: &mut Context<'_>,
         meta: &RecvMeta,
         head: &Data<'_>,
-        row: &Row<'_>,
+        batch: &DataBatch<'_>,
     ) {
-        let (bytes, mut left) = (row.datagram_size(), row.len() as u16);
+        let (bytes, mut left) = (batch.datagram_size(), batch.len() as u16);
         let (mut next, stamp) = (head.sender.sequence.0.wrapping_add(1), head.extensions.time());
         let marked = meta.ecn == Some(Ecn::Ce);
         let rtt = self.feedback.path_rtt(&self.timing);
@@ -61,7 +61,7 @@ impl RemoteSender {
         while left > 0 {
             let calm = if marked { 0 } else { self.loss.on_calm(Sequence(next), left) };
             let count = calm.max(1);
-            self.rate.on_row(ctx.now, (bytes, count), rtt, self.loss.events() == 0);
+            self.rate.on_batch(ctx.now, (bytes, count), rtt, self.loss.events() == 0);
             if calm > 0 {
                 self.measure_calm(ctx, meta, (bytes, calm), (stamp, rtt));
             } else {

@@ -4,10 +4,10 @@ use super::{
     Local,
     needs::needs_before,
     objects::Objects,
-    suppression::Overheard,
     position::Position,
     remote_sender::RemoteSender,
-    request::{self, Coding, Naming},
+    request::{self, Coding, ExplicitRepair},
+    suppression::Suppression,
 };
 use crate::{
     config::FeedbackPath,
@@ -69,8 +69,10 @@ impl RemoteSender {
         match (local.unicast, local.feedback) {
             (false, FeedbackPath::Group) => Destination::Group,
             // Of whom only others speak, the address is not known.
-            _ if self.guard.is_hearsay() => Destination::Group,
-            (true, _) | (_, FeedbackPath::Sender) => Destination::Peer(self.guard.pinned().source),
+            _ if self.identity.is_from_peers() => Destination::Group,
+            (true, _) | (_, FeedbackPath::Sender) => {
+                Destination::Peer(self.identity.pinned().source)
+            }
         }
     }
 
@@ -95,7 +97,7 @@ impl RemoteSender {
             return false;
         }
         if self.nack.insists() {
-            self.overheard.clear();
+            self.suppression.clear();
         }
         let requests = self.requests(initiated, present);
         if requests.is_empty() {
@@ -119,32 +121,34 @@ impl RemoteSender {
         let (Some(objects), Some(latest)) = (&self.objects, self.coding) else {
             return Vec::new();
         };
-        let limit = self.overheard.limit().map_or(present, |limit| limit.min(present));
+        let limit = self.suppression.limit().map_or(present, |limit| limit.min(present));
         let mut needs = needs_before(objects, initiated.min(limit));
-        let naming = self.naming();
-        if needs.all(|need| self.overheard.covers(&need, naming)) {
+        let explicit = self.explicit();
+        if needs.all(|need| self.suppression.covers(&need, explicit)) {
             return Vec::new();
         }
         // One NACK speaks of one coding: that of the first object to repair, which need not be the
         // latest.
         let mut needs = needs_before(objects, limit);
         let coding = needs.find_map(|need| need.format().map(Coding::of)).unwrap_or(latest);
-        let coding = Coding { naming, in_full: self.in_full, ..coding };
+        let coding = Coding { explicit, in_full: self.in_full, ..coding };
         match self.in_full {
             // Who answers counts what each lacks.
-            true => request::encode(coding, &Overheard::default(), needs_before(objects, limit)),
-            false => request::encode(coding, &self.overheard, needs_before(objects, limit)),
+            true => request::encode(coding, &Suppression::default(), needs_before(objects, limit)),
+            false => request::encode(coding, &self.suppression, needs_before(objects, limit)),
         }
     }
 
     /// By name where nobody has parity; the few of a fast sender that answers each request at once.
-    fn naming(&self) -> Naming {
-        let fast =
-            || self.nack.is_answered_at_once(&self.timing) && explicit_repair::is_fast(self.rate.interval());
-        match self.by_name {
-            true => Naming::All,
-            false if fast() => Naming::Few,
-            false => Naming::Parity,
+    fn explicit(&self) -> ExplicitRepair {
+        let fast = || {
+            self.nack.is_answered_at_once(&self.timing)
+                && explicit_repair::is_fast(self.rate.interval())
+        };
+        match self.explicitly {
+            true => ExplicitRepair::All,
+            false if fast() => ExplicitRepair::Few,
+            false => ExplicitRepair::Parity,
         }
     }
 
@@ -197,7 +201,7 @@ impl RemoteSender {
             sequence: Sequence(0),
             source_id: local.node_id,
             server_id: self.id,
-            instance_id: self.guard.pinned().instance,
+            instance_id: self.identity.pinned().instance,
             grtt_response: self.feedback.grtt_response(now),
         }
     }

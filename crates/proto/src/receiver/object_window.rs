@@ -78,7 +78,7 @@ impl RemoteSender {
             return None;
         };
         let object = ObjectIndex::first(id);
-        let whose = (self.id, self.guard.pinned().instance);
+        let whose = (self.id, self.identity.pinned().instance);
         let (window, buffer) = (config.objects_max, config.buffer_max);
         let decides = local.config.info_decides;
         let info = (local.info_first || decides, decides);

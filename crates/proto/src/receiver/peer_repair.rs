@@ -2,17 +2,17 @@
 
 use super::{
     Local, RemoteSenders,
-    content::Word,
+    content::MessageSource,
     format::Format,
-    pinned_identity::Guard,
     join::Heard,
+    pinned_identity::PinnedIdentity,
     position::{ObjectIndex, Position},
     remote_sender::RemoteSender,
 };
 use crate::{
     context::Context,
-    peer_repair::{Combination, Life, Rumour},
     datagram::RecvMeta,
+    peer_repair::{Combination, Incarnation, SenderSummary},
     rng::Rng,
     stats::DropReason,
     time::{Duration, Time},
@@ -25,36 +25,38 @@ const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0
 
 impl RemoteSender {
     /// A sender that others speak of.
-    fn of_hearsay(local: &Local, now: Time, sender: &SenderFields) -> Self {
+    fn of_peers(local: &Local, now: Time, sender: &SenderFields) -> Self {
         let meta = RecvMeta { source: NOWHERE, ecn: None, unicast: false, waited: Duration::ZERO };
         let new = Self::new(local, now, &meta, sender);
-        Self { guard: Guard::of_hearsay(new.guard.pinned()), ..new }
+        Self { identity: PinnedIdentity::of_peers(new.identity.pinned()), ..new }
     }
 
     /// A message of this sender, passed on.
-    fn on_passed_on(
+    fn on_retransmission(
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,
         message: &Message<'_>,
     ) -> bool {
         match message {
-            Message::Info(info) => {
-                self.place_info(ctx, local, Word::Hearsay, info).is_some_and(|(_, new)| new)
-            }
-            Message::Data(data) => self.on_passed_on_data(ctx, local, data, None),
+            Message::Info(info) => self
+                .place_info(ctx, local, MessageSource::Hearsay, info)
+                .is_some_and(|(_, new)| new),
+            Message::Data(data) => self.on_retransmitted_data(ctx, local, data, None),
             _ => false,
         }
     }
 
-    fn on_passed_on_data(
+    fn on_retransmitted_data(
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,
         data: &Data<'_>,
         sum: Option<&Combination>,
     ) -> bool {
-        let Some((position, new)) = self.place_data(ctx, local, Word::Hearsay, (data, sum)) else {
+        let Some((position, new)) =
+            self.place_data(ctx, local, MessageSource::Hearsay, (data, sum))
+        else {
             return false;
         };
         self.advance(ctx, local, position);
@@ -66,13 +68,13 @@ impl RemoteSender {
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,
-        rumour: &Rumour,
+        summary: &SenderSummary,
         info: &[u8],
     ) -> Option<bool> {
-        let format = Some(Format::empty(rumour.fec_id, &local.config)?);
+        let format = Some(Format::empty(summary.fec_id, &local.config)?);
         let heard = Heard::of(ObjectFlags(ObjectFlags::INFO), true);
-        let object = self.locate(ctx, local, rumour.newest, heard)?;
-        self.note_coding(rumour.fec_id);
+        let object = self.locate(ctx, local, summary.newest, heard)?;
+        self.note_coding(summary.fec_id);
         self.open_with_info(ctx, local, (object, format), info)
     }
 
@@ -83,10 +85,10 @@ impl RemoteSender {
         }
     }
 
-    fn hear_of(&mut self, ctx: &mut Context<'_>, local: &Local, rumour: &Rumour) -> bool {
+    fn hear_of(&mut self, ctx: &mut Context<'_>, local: &Local, summary: &SenderSummary) -> bool {
         let heard = Heard::Middle;
-        let Some(object) = self.locate(ctx, local, rumour.newest, heard) else { return false };
-        self.note_coding(rumour.fec_id);
+        let Some(object) = self.locate(ctx, local, summary.newest, heard) else { return false };
+        self.note_coding(summary.fec_id);
         self.advance(ctx, local, behind(object));
         true
     }
@@ -103,14 +105,14 @@ impl RemoteSender {
 }
 
 /// As the sender would begin a message.
-fn fields_of(rumour: &Rumour) -> SenderFields {
+fn fields_of(summary: &SenderSummary) -> SenderFields {
     SenderFields {
         sequence: Sequence(0),
-        source_id: rumour.sender,
-        instance_id: rumour.instance,
-        grtt: rumour.grtt,
-        backoff: rumour.backoff,
-        gsize: rumour.gsize,
+        source_id: summary.sender,
+        instance_id: summary.instance,
+        grtt: summary.grtt,
+        backoff: summary.backoff,
+        gsize: summary.gsize,
     }
 }
 
@@ -120,14 +122,18 @@ fn behind(object: ObjectIndex) -> Position {
 }
 
 impl RemoteSenders {
-    pub(crate) fn on_passed_on(&mut self, ctx: &mut Context<'_>, message: &Message<'_>) -> bool {
+    pub(crate) fn on_retransmission(
+        &mut self,
+        ctx: &mut Context<'_>,
+        message: &Message<'_>,
+    ) -> bool {
         let sender = match message {
             Message::Info(info) => &info.sender,
             Message::Data(data) => &data.sender,
             _ => return false,
         };
         let Some((sender, local)) = self.known(ctx, sender) else { return false };
-        sender.on_passed_on(ctx, local, message)
+        sender.on_retransmission(ctx, local, message)
     }
 
     pub(crate) fn on_combination(
@@ -137,12 +143,12 @@ impl RemoteSenders {
         sum: &Combination,
     ) -> bool {
         let Some((sender, local)) = self.known(ctx, &data.sender) else { return false };
-        sender.on_passed_on_data(ctx, local, data, Some(sum))
+        sender.on_retransmitted_data(ctx, local, data, Some(sum))
     }
 
-    pub(crate) fn hear_of(&mut self, ctx: &mut Context<'_>, rumour: &Rumour) -> bool {
-        match self.known(ctx, &fields_of(rumour)) {
-            Some((sender, local)) => sender.hear_of(ctx, local, rumour),
+    pub(crate) fn hear_of(&mut self, ctx: &mut Context<'_>, summary: &SenderSummary) -> bool {
+        match self.known(ctx, &fields_of(summary)) {
+            Some((sender, local)) => sender.hear_of(ctx, local, summary),
             None => false,
         }
     }
@@ -150,12 +156,12 @@ impl RemoteSenders {
     pub(crate) fn on_whole_info(
         &mut self,
         ctx: &mut Context<'_>,
-        rumour: &Rumour,
+        summary: &SenderSummary,
         info: &[u8],
     ) -> bool {
-        match self.known(ctx, &fields_of(rumour)) {
+        match self.known(ctx, &fields_of(summary)) {
             Some((sender, local)) => {
-                sender.on_whole_info(ctx, local, rumour, info).unwrap_or(false)
+                sender.on_whole_info(ctx, local, summary, info).unwrap_or(false)
             }
             None => false,
         }
@@ -167,42 +173,44 @@ impl RemoteSenders {
         ctx: &mut Context<'_>,
         fields: &SenderFields,
     ) -> Option<(&mut RemoteSender, &Local)> {
-        let life = (fields.source_id, fields.instance_id);
-        if life.0 == self.local.node_id {
+        let incarnation = (fields.source_id, fields.instance_id);
+        if incarnation.0 == self.local.node_id {
             ctx.stats.drop(DropReason::Own);
             return None;
         }
-        let other = self.senders.current(life.0).is_some() && !self.senders.contains(life);
+        let other =
+            self.senders.current(incarnation.0).is_some() && !self.senders.contains(incarnation);
         if other && !self.local.config.outlive_senders {
             ctx.stats.drop(DropReason::NotForUs);
             return None;
         }
-        if !self.make_place(ctx, life) {
+        if !self.make_place(ctx, incarnation) {
             ctx.stats.drop(DropReason::TooManySenders);
             return None;
         }
         let Self { local, senders, .. } = self;
-        if !senders.contains(life) {
-            senders.insert(life, RemoteSender::of_hearsay(local, ctx.now, fields));
+        if !senders.contains(incarnation) {
+            senders.insert(incarnation, RemoteSender::of_peers(local, ctx.now, fields));
         }
-        Some((senders.at_mut(life)?, local))
+        Some((senders.at_mut(incarnation)?, local))
     }
 
-    pub(crate) fn ask(&mut self, now: Time, rng: &mut Rng, life: Life) -> bool {
+    pub(crate) fn ask(&mut self, now: Time, rng: &mut Rng, incarnation: Incarnation) -> bool {
         let Self { local, senders, .. } = self;
-        senders.at_mut(life).is_some_and(|sender| sender.ask(now, rng, local))
+        senders.at_mut(incarnation).is_some_and(|sender| sender.ask(now, rng, local))
     }
 
-    pub(crate) fn ask_by_name(&mut self, life: Life, by_name: bool) {
-        let other = self.senders.at(life).is_some_and(|sender| sender.by_name != by_name);
-        if other && let Some(sender) = self.senders.at_mut(life) {
-            sender.by_name = by_name;
+    pub(crate) fn request_explicitly(&mut self, incarnation: Incarnation, explicitly: bool) {
+        let other =
+            self.senders.at(incarnation).is_some_and(|sender| sender.explicitly != explicitly);
+        if other && let Some(sender) = self.senders.at_mut(incarnation) {
+            sender.explicitly = explicitly;
         }
     }
 
-    pub(crate) fn ask_in_full(&mut self, life: Life, in_full: bool) {
-        let other = self.senders.at(life).is_some_and(|sender| sender.in_full != in_full);
-        if other && let Some(sender) = self.senders.at_mut(life) {
+    pub(crate) fn ask_in_full(&mut self, incarnation: Incarnation, in_full: bool) {
+        let other = self.senders.at(incarnation).is_some_and(|sender| sender.in_full != in_full);
+        if other && let Some(sender) = self.senders.at_mut(incarnation) {
             sender.in_full = in_full;
         }
     }
@@ -212,23 +220,24 @@ impl RemoteSenders {
         self.senders.touch_all();
     }
 
-    pub(crate) fn life(&self, sender: NodeId) -> Option<Life> {
+    pub(crate) fn incarnation(&self, sender: NodeId) -> Option<Incarnation> {
         self.senders.current(sender)
     }
 
-    pub(crate) fn hear_of_life(&mut self, life: Life) {
-        let heard = |known: &RemoteSender| !known.guard.is_hearsay();
-        if self.senders.contains(life) && !self.senders.get(life.0).is_some_and(heard) {
-            self.senders.set_current(life);
+    pub(crate) fn hear_of_incarnation(&mut self, incarnation: Incarnation) {
+        let heard = |known: &RemoteSender| !known.identity.is_from_peers();
+        if self.senders.contains(incarnation) && !self.senders.get(incarnation.0).is_some_and(heard)
+        {
+            self.senders.set_current(incarnation);
         }
     }
 
-    pub(crate) fn rumour(&self, life: Life) -> Option<Rumour> {
-        let known = self.senders.at(life)?;
+    pub(crate) fn summary(&self, incarnation: Incarnation) -> Option<SenderSummary> {
+        let known = self.senders.at(incarnation)?;
         let newest = known.objects.as_ref()?.newest().id();
         let (grtt, backoff, gsize) = known.timing.advertised();
         let fec_id = known.coding?.fec_id;
-        let (sender, instance) = life;
-        Some(Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest })
+        let (sender, instance) = incarnation;
+        Some(SenderSummary { sender, instance, grtt, backoff, gsize, fec_id, newest })
     }
 }

@@ -72,28 +72,28 @@ pub(crate) enum Verdict {
 
 /// Pins a sender to its identity.
 #[derive(Debug, Clone)]
-pub(crate) struct Guard {
+pub(crate) struct PinnedIdentity {
     pinned: Identity,
     other: Confirmation<Identity>,
     /// Messages as always, up to the number that makes a sender worth keeping.
     consistent: u8,
     /// Only others have spoken of it so far: its own first word counts more.
-    hearsay: bool,
+    from_peers: bool,
 }
 
 /// Messages after which a sender is no longer given up for a new one.
 const CONSISTENT: u8 = 3;
 
-impl Guard {
+impl PinnedIdentity {
     pub(crate) fn new(identity: Identity) -> Self {
-        Self { pinned: identity, other: Confirmation::default(), consistent: 0, hearsay: false }
+        Self { pinned: identity, other: Confirmation::default(), consistent: 0, from_peers: false }
     }
     /// A sender that others speak of; its address is not known.
-    pub(crate) fn of_hearsay(identity: Identity) -> Self {
-        Self { hearsay: true, ..Self::new(identity) }
+    pub(crate) fn of_peers(identity: Identity) -> Self {
+        Self { from_peers: true, ..Self::new(identity) }
     }
-    pub(crate) fn is_hearsay(&self) -> bool {
-        self.hearsay
+    pub(crate) fn is_from_peers(&self) -> bool {
+        self.from_peers
     }
     pub(crate) fn pinned(&self) -> Identity {
         self.pinned
@@ -105,7 +105,7 @@ impl Guard {
     /// A message of this sender arrived.
     pub(crate) fn check(&mut self, now: Time, identity: Identity, grtt: Duration) -> Verdict {
         let before = self.pinned;
-        if core::mem::take(&mut self.hearsay) {
+        if core::mem::take(&mut self.from_peers) {
             self.pinned = identity;
             let same = identity.instance == before.instance;
             return if same { Verdict::Known } else { Verdict::Restarted };
@@ -139,47 +139,47 @@ mod tests {
 
     #[test]
     fn a_new_life_is_believed_when_said_twice_a_grtt_apart() {
-        let mut guard = Guard::new(identity(1, 1));
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
         let refused = Verdict::Refused(DropReason::Unconfirmed);
-        assert_eq!(guard.check(at(0), identity(1, 2), GRTT), refused);
-        assert_eq!(guard.check(at(99), identity(1, 2), GRTT), refused);
-        assert_eq!(guard.check(at(100), identity(1, 2), GRTT), Verdict::Restarted);
-        assert_eq!(guard.check(at(101), identity(1, 2), GRTT), Verdict::Known);
+        assert_eq!(pinned.check(at(0), identity(1, 2), GRTT), refused);
+        assert_eq!(pinned.check(at(99), identity(1, 2), GRTT), refused);
+        assert_eq!(pinned.check(at(100), identity(1, 2), GRTT), Verdict::Restarted);
+        assert_eq!(pinned.check(at(101), identity(1, 2), GRTT), Verdict::Known);
     }
 
     #[test]
     fn the_old_life_speaking_in_between_denies_the_new_one() {
-        let mut guard = Guard::new(identity(1, 1));
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
         for ms in (0..1000).step_by(50) {
-            assert!(matches!(guard.check(at(ms), identity(1, 2), GRTT), Verdict::Refused(_)));
-            assert_eq!(guard.check(at(ms + 25), identity(1, 1), GRTT), Verdict::Known);
+            assert!(matches!(pinned.check(at(ms), identity(1, 2), GRTT), Verdict::Refused(_)));
+            assert_eq!(pinned.check(at(ms + 25), identity(1, 1), GRTT), Verdict::Known);
         }
     }
 
     #[test]
     fn another_address_is_foreign_until_confirmed_and_then_a_move() {
-        let mut guard = Guard::new(identity(1, 1));
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
         let refused = Verdict::Refused(DropReason::ForeignSource);
-        assert_eq!(guard.check(at(0), identity(2, 1), GRTT), refused);
-        assert_eq!(guard.check(at(100), identity(2, 1), GRTT), Verdict::Moved);
+        assert_eq!(pinned.check(at(0), identity(2, 1), GRTT), refused);
+        assert_eq!(pinned.check(at(100), identity(2, 1), GRTT), Verdict::Moved);
     }
 
     #[test]
     fn a_senders_own_first_word_counts_more_than_what_others_said() {
-        let mut guard = Guard::of_hearsay(identity(0, 1));
-        assert_eq!(guard.check(at(0), identity(1, 1), GRTT), Verdict::Known);
-        assert!(matches!(guard.check(at(1), identity(2, 1), GRTT), Verdict::Refused(_)));
-        let mut guard = Guard::of_hearsay(identity(0, 1));
-        assert_eq!(guard.check(at(0), identity(1, 2), GRTT), Verdict::Restarted);
+        let mut pinned = PinnedIdentity::of_peers(identity(0, 1));
+        assert_eq!(pinned.check(at(0), identity(1, 1), GRTT), Verdict::Known);
+        assert!(matches!(pinned.check(at(1), identity(2, 1), GRTT), Verdict::Refused(_)));
+        let mut pinned = PinnedIdentity::of_peers(identity(0, 1));
+        assert_eq!(pinned.check(at(0), identity(1, 2), GRTT), Verdict::Restarted);
     }
 
     #[test]
     fn claims_that_differ_do_not_confirm_each_other() {
-        let mut guard = Guard::new(identity(1, 1));
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
         for ms in (0..1000).step_by(100) {
             let instance = 2 + u16::try_from(ms / 100).unwrap();
             assert!(matches!(
-                guard.check(at(ms), identity(1, instance), GRTT),
+                pinned.check(at(ms), identity(1, instance), GRTT),
                 Verdict::Refused(_)
             ));
         }

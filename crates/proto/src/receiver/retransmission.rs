@@ -4,8 +4,8 @@ use super::{
     RemoteSenders, decode::Decoder, format::Format, objects::Entry, remote_sender::RemoteSender,
 };
 use crate::{
-    peer_repair::{HeldBlock, Passage, age_extension},
     fti,
+    peer_repair::{HeldBlock, Retransmission, age_extension},
     storage::{ObjectKey, ObjectKind, Storage},
     time::Duration,
 };
@@ -23,7 +23,7 @@ impl RemoteSender {
         SenderFields {
             sequence: Sequence(0),
             source_id: self.id,
-            instance_id: self.guard.pinned().instance,
+            instance_id: self.identity.pinned().instance,
             grtt,
             backoff,
             gsize,
@@ -82,33 +82,35 @@ impl RemoteSenders {
         parity.find(|(kept, _)| *kept == number).map(|(_, bytes)| bytes)
     }
 
-    pub(crate) fn pass_on(
+    pub(crate) fn retransmit(
         &mut self,
         key: ObjectKey,
-        passage: Passage<'_>,
+        retransmission: Retransmission<'_>,
         storage: &mut dyn Storage,
         out: &mut Vec<u8>,
     ) -> bool {
         let Some(format) = self.format_of(key).copied() else { return false };
         let matrix = self.local.config.matrix;
-        let held = match passage {
-            Passage::Info { .. } | Passage::Deduced { .. } => None,
-            Passage::Symbol { block, .. } | Passage::Sum { block, .. } => self.held(key, block),
+        let held = match retransmission {
+            Retransmission::Info { .. } | Retransmission::Deduced { .. } => None,
+            Retransmission::Symbol { block, .. } | Retransmission::Sum { block, .. } => {
+                self.held(key, block)
+            }
         };
-        let kept = match (passage, &held) {
-            (Passage::Symbol { block, symbol, .. }, Some(held)) if symbol >= held.len => {
+        let kept = match (retransmission, &held) {
+            (Retransmission::Symbol { block, symbol, .. }, Some(held)) if symbol >= held.len => {
                 self.kept_parity(key, block, symbol - held.len).map(<[u8]>::to_vec)
             }
             _ => None,
         };
-        if let Passage::Sum { block, seed, has_info } = passage {
-            return self.pass_sum_on(key, (block, seed, has_info), storage, out);
+        if let Retransmission::Sum { block, seed, has_info } = retransmission {
+            return self.retransmit_sum(key, (block, seed, has_info), storage, out);
         }
         let Some(sender) = self.senders.at_mut((key.sender, key.instance)) else { return false };
         let fields = sender.own_fields();
-        match passage {
-            Passage::Sum { .. } => false,
-            Passage::Deduced { block, symbol, has_info, bytes } => {
+        match retransmission {
+            Retransmission::Sum { .. } => false,
+            Retransmission::Deduced { block, symbol, has_info, bytes } => {
                 let span = format.partition.span(SourceBlockNumber(block), symbol);
                 let bytes = span.and_then(|(_, length)| bytes.get(..length));
                 let Some(bytes) = bytes else { return false };
@@ -116,11 +118,11 @@ impl RemoteSenders {
                 out.extend_from_slice(bytes);
                 true
             }
-            Passage::Info { content, age } => {
+            Retransmission::Info { content, age } => {
                 encode_info(fields, key, (&format, matrix), (content, age), out);
                 true
             }
-            Passage::Symbol { block, symbol, has_info } => {
+            Retransmission::Symbol { block, symbol, has_info } => {
                 let Some(held) = held else { return false };
                 let start = out.len();
                 encode_header(fields, key, (&format, matrix), (block, symbol, has_info), out);
@@ -148,7 +150,7 @@ impl RemoteSenders {
 
 impl RemoteSenders {
     /// In the form of the block's first parity symbol.
-    fn pass_sum_on(
+    fn retransmit_sum(
         &mut self,
         key: ObjectKey,
         (block, seed, has_info): (u32, u8, bool),

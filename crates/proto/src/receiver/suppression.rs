@@ -3,7 +3,7 @@
 use super::{
     needs::Need,
     position::{ObjectIndex, Position},
-    request::Naming,
+    request::ExplicitRepair,
     runs::RunSet,
 };
 use alloc::collections::BTreeMap;
@@ -16,7 +16,7 @@ const ENTRIES_MAX: usize = 1024;
 
 /// Repair requests of others.
 #[derive(Debug, Default)]
-pub(crate) struct Overheard {
+pub(crate) struct Suppression {
     objects: RunSet,
     infos: RunSet,
     blocks: BTreeMap<ObjectIndex, RunSet>,
@@ -38,7 +38,7 @@ struct Asked {
     most: u64,
 }
 
-impl Overheard {
+impl Suppression {
     /// A new back-off begins.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
@@ -172,7 +172,7 @@ impl Overheard {
     }
 
     /// Whether everything in `need` was asked for, by whom it would be asked for as `explicit_repair` says.
-    pub(crate) fn covers(&self, need: &Need<'_>, naming: Naming) -> bool {
+    pub(crate) fn covers(&self, need: &Need<'_>, explicit: ExplicitRepair) -> bool {
         match *need {
             Need::Objects { first, last } => self.objects_left(first, last).next().is_none(),
             Need::Info { object } => self.has_info(object),
@@ -181,7 +181,7 @@ impl Overheard {
             }
             Need::Symbols { object, open, block, state } => {
                 let parity = open.format().parity;
-                if naming.names_few(state) {
+                if explicit.names_few(state) {
                     let wanted = super::request::wanted(state, 0);
                     return self.has_symbols(object, block, state.erasures(), false, &wanted);
                 }
@@ -229,17 +229,17 @@ mod tests {
         raw(block, symbol).unpack(FieldSize::M8)
     }
 
-    fn heard(cut: bool, write: impl FnOnce(&mut RequestWriter)) -> Overheard {
+    fn heard(cut: bool, write: impl FnOnce(&mut RequestWriter)) -> Suppression {
         let mut writer = RequestWriter::new(FecId::ReedSolomon8, FieldSize::M8, 1000);
         write(&mut writer);
         let bytes = writer.finish();
-        let mut overheard = Overheard::default();
+        let mut suppression = Suppression::default();
         let requests = RepairRequests::parse(&bytes).unwrap();
-        overheard.hear(NEAR, FieldSize::M8, &requests, cut);
-        overheard
+        suppression.hear(NEAR, FieldSize::M8, &requests, cut);
+        suppression
     }
 
-    fn symbols(first: u16, last: u16) -> Overheard {
+    fn symbols(first: u16, last: u16) -> Suppression {
         heard(false, |writer| {
             let object = ObjectTransportId(0);
             let level = RepairLevel(RepairLevel::SEGMENT);
@@ -249,17 +249,17 @@ mod tests {
 
     #[test]
     fn the_same_symbols_cover_whether_parity_is_fresh_or_not() {
-        let overheard = symbols(16, 18);
-        assert!(overheard.has_symbols(NEAR, 3, 2, false, &[(16, 17)]));
-        assert!(!overheard.has_symbols(NEAR, 3, 2, false, &[(18, 19)]));
-        assert!(!overheard.has_symbols(NEAR, 4, 1, true, &[(16, 16)]));
+        let suppression = symbols(16, 18);
+        assert!(suppression.has_symbols(NEAR, 3, 2, false, &[(16, 17)]));
+        assert!(!suppression.has_symbols(NEAR, 3, 2, false, &[(18, 19)]));
+        assert!(!suppression.has_symbols(NEAR, 4, 1, true, &[(16, 16)]));
     }
 
     #[test]
     fn as_many_symbols_cover_while_parity_is_fresh() {
-        let overheard = symbols(18, 20);
-        assert!(overheard.has_symbols(NEAR, 3, 3, true, &[(16, 18)]));
-        assert!(!overheard.has_symbols(NEAR, 3, 4, true, &[(16, 19)]));
+        let suppression = symbols(18, 20);
+        assert!(suppression.has_symbols(NEAR, 3, 3, true, &[(16, 18)]));
+        assert!(!suppression.has_symbols(NEAR, 3, 4, true, &[(16, 19)]));
     }
 
     #[test]
@@ -282,10 +282,10 @@ mod tests {
     #[test]
     fn of_a_run_only_what_was_asked_is_left_out() {
         let objects = (ObjectTransportId(2), ObjectTransportId(4));
-        let overheard = heard(false, |writer| {
+        let suppression = heard(false, |writer| {
             writer.range(RepairLevel(RepairLevel::OBJECT), objects, id(0, 0), id(0, 0));
         });
-        let left = overheard.objects_left(NEAR, ObjectIndex(NEAR.0 + 6));
+        let left = suppression.objects_left(NEAR, ObjectIndex(NEAR.0 + 6));
         let left: Vec<_> = left.map(|(a, b)| (a.0 - NEAR.0, b.0 - NEAR.0)).collect();
         assert_eq!(left, [(0, 1), (5, 6)]);
     }

@@ -31,11 +31,11 @@ struct Cut {
 
 /// The brake.
 #[derive(Debug)]
-pub(super) struct Brake {
+pub(super) struct FlowControl {
     cut: Option<Cut>,
 }
 
-impl Brake {
+impl FlowControl {
     pub(super) fn new() -> Self {
         Self { cut: None }
     }
@@ -63,7 +63,7 @@ impl Brake {
     }
 
     /// A rate as it may be sent.
-    pub(super) fn brake(&self, now: Time, rate: Bitrate) -> Bitrate {
+    pub(super) fn flow_control(&self, now: Time, rate: Bitrate) -> Bitrate {
         match self.cut {
             None => rate,
             Some(_) => Bitrate::bps((rate.as_bps() as f64 * self.share(now)) as u64),
@@ -80,30 +80,30 @@ mod tests {
 
     #[test]
     fn overruns_of_one_buffer_cut_once_and_later_ones_again() {
-        let mut brake = Brake::new();
-        let cuts = (0..10).filter(|n| brake.on_overrun(at(n * 50), NODE)).count();
+        let mut flow_control = FlowControl::new();
+        let cuts = (0..10).filter(|n| flow_control.on_overrun(at(n * 50), NODE)).count();
         assert_eq!(cuts, 2);
-        let rate = brake.brake(at(450), Bitrate::mbps(1000));
+        let rate = flow_control.flow_control(at(450), Bitrate::mbps(1000));
         assert!((489..=491).contains(&(rate.as_bps() / 1_000_000)), "{rate}");
     }
 
     #[test]
     fn without_overruns_the_whole_rate_comes_back_within_seconds() {
-        let mut brake = Brake::new();
-        assert_eq!(brake.brake(at(0), Bitrate::mbps(10)), Bitrate::mbps(10));
-        brake.on_overrun(at(0), NODE);
-        assert_eq!(brake.node(at(1250)), Some(NODE));
-        assert!(brake.share(at(1250)) < 0.81 && brake.share(at(1250)) > 0.79);
-        assert_eq!(brake.brake(at(4000), Bitrate::mbps(10)), Bitrate::mbps(10));
-        assert_eq!(brake.node(at(4000)), None);
+        let mut flow_control = FlowControl::new();
+        assert_eq!(flow_control.flow_control(at(0), Bitrate::mbps(10)), Bitrate::mbps(10));
+        flow_control.on_overrun(at(0), NODE);
+        assert_eq!(flow_control.node(at(1250)), Some(NODE));
+        assert!(flow_control.share(at(1250)) < 0.81 && flow_control.share(at(1250)) > 0.79);
+        assert_eq!(flow_control.flow_control(at(4000), Bitrate::mbps(10)), Bitrate::mbps(10));
+        assert_eq!(flow_control.node(at(4000)), None);
     }
 
     #[test]
     fn some_rate_is_always_left() {
-        let mut brake = Brake::new();
+        let mut flow_control = FlowControl::new();
         (0..100).for_each(|n| {
-            brake.on_overrun(at(n * 250), NODE);
+            flow_control.on_overrun(at(n * 250), NODE);
         });
-        assert!(brake.share(at(24_750)) >= LEAST);
+        assert!(flow_control.share(at(24_750)) >= LEAST);
     }
 }

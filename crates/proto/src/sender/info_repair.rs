@@ -19,7 +19,7 @@ impl Sender {
     pub(crate) fn take_info_repair(&mut self, now: Time, object: ObjectTransportId) {
         self.now = self.now.max(now);
         self.cache.take_info_repair(self.now, object);
-        self.on_spoken(self.flushes_infos);
+        self.on_object_message_sent(self.flushes_infos);
     }
 
     /// The driver does not say it after all.
@@ -31,7 +31,7 @@ impl Sender {
     pub(crate) fn on_own_repair(&mut self, now: Time, bytes: usize) {
         self.on_own(now, bytes);
         self.share.on_repair(bytes);
-        self.on_spoken(self.flushes_infos);
+        self.on_object_message_sent(self.flushes_infos);
     }
 
     /// Whether what is no repair waits to be sent.
@@ -50,12 +50,12 @@ impl Sender {
     }
 
     /// Something of an object was said: its end is flushed, and others' turns wait for it.
-    pub(super) fn on_spoken(&mut self, flushed: bool) {
+    pub(super) fn on_object_message_sent(&mut self, flushed: bool) {
         match flushed {
             true => self.flush.on_sent(self.now),
             false => self.flush.on_sent_unflushed(self.now, self.flush_interval()),
         }
-        self.service.on_busy(self.now);
+        self.slow.on_busy(self.now);
         self.active = true;
     }
 }

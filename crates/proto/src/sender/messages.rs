@@ -1,6 +1,6 @@
 //! What each machine says, in the words of the wire.
 
-use super::{Sender, ack::Point, repair_adv, roll_call::CallPace, schedule::Turn};
+use super::{Sender, ack::Point, repair_adv, roll_call::CallTiming, schedule::NextMessage};
 use crate::{
     congestion::{Mode, Probing},
     context::Context,
@@ -32,7 +32,7 @@ const ANSWER_BYTES: usize = 112;
 /// Messages that go together after a probe when the controller wants it.
 const PAIR: u8 = 2;
 /// Parts of objects that go out in a row before it is asked again whose turn it is: a super-packet.
-const ROW: u8 = 64;
+const BATCH: u8 = 64;
 /// Bytes of a node id.
 const NODE_ID_BYTES: usize = 4;
 /// Bytes of an object id in SQUELCH.
@@ -46,74 +46,79 @@ impl Sender {
             self.tick(ctx);
         }
         let rate = self.rate();
-        if self.pace.next(rate) > self.now {
-            let pending = self.turn().is_some();
-            self.pace.on_early(pending, rate);
+        if self.pacer.next(rate) > self.now {
+            let pending = self.next_message().is_some();
+            self.pacer.on_early(pending, rate);
             return false;
         }
         let start = out.len();
         // A turn that cannot be taken (unreadable object) removes its cause: the loop ends.
-        while let Some(turn) = self.next_turn() {
-            if self.speak(ctx, turn, out) {
+        while let Some(next_message) = self.next_due() {
+            if self.write(ctx, next_message, out) {
                 self.sequence = self.sequence.next();
                 self.messages += 1;
-                self.pace.on_sent(self.now, out.len() - start, rate);
+                self.pacer.on_sent(self.now, out.len() - start, rate);
                 self.controller.on_sent(self.now, out.len() - start);
-                if turn == Turn::Probe && self.controller.pairs() {
-                    self.pace.join(PAIR);
+                if next_message == NextMessage::Probe && self.controller.pairs() {
+                    self.pacer.join(PAIR);
                 }
                 return true;
             }
             out.truncate(start);
-            self.row = 0;
+            self.batch_left = 0;
         }
-        self.pace.on_nothing();
+        self.pacer.on_nothing();
         false
     }
 
     /// When a message of the driver's own may take a turn.
     pub(crate) fn next_own(&self) -> Time {
-        self.pace.next(self.rate())
+        self.pacer.next(self.rate())
     }
 
     /// It has.
     pub(crate) fn on_own(&mut self, now: Time, bytes: usize) {
         self.now = self.now.max(now);
         let rate = self.rate();
-        self.pace.on_sent(self.now, bytes, rate);
+        self.pacer.on_sent(self.now, bytes, rate);
         self.controller.on_sent(self.now, bytes);
     }
 
     /// Whose turn it is. Of a row of parts that go out together nothing but the last can make another
     /// machine's turn due: it is asked for once in a row.
-    fn next_turn(&mut self) -> Option<Turn> {
+    fn next_due(&mut self) -> Option<NextMessage> {
         let more = self.cache.has_new() || self.cache.has_repair();
-        if self.row > 0 && more {
-            self.row -= 1;
-            return Some(Turn::Object);
+        if self.batch_left > 0 && more {
+            self.batch_left -= 1;
+            return Some(NextMessage::Object);
         }
-        let turn = self.turn();
+        let next_message = self.next_message();
         self.repeated = self.repeated_fields();
-        self.row = if turn == Some(Turn::Object) { ROW } else { 0 };
-        turn
+        self.batch_left = if next_message == Some(NextMessage::Object) { BATCH } else { 0 };
+        next_message
     }
 
     /// Somebody may have been heard, or told something, since the last batch.
     pub(crate) fn begin_batch(&mut self) {
-        self.row = 0;
+        self.batch_left = 0;
     }
 
-    fn speak(&mut self, ctx: &mut Context<'_>, turn: Turn, out: &mut Vec<u8>) -> bool {
+    fn write(
+        &mut self,
+        ctx: &mut Context<'_>,
+        next_message: NextMessage,
+        out: &mut Vec<u8>,
+    ) -> bool {
         self.last = None;
-        match turn {
-            Turn::Eot => self.speak_eot(out),
-            Turn::RepairAdv => self.speak_repair_adv(out),
-            Turn::Squelch => self.speak_squelch(out),
-            Turn::Probe => self.speak_probe(out),
-            Turn::RollCall => self.speak_roll_call(out),
-            Turn::Watermark(point) => return self.speak_watermark(point, out),
-            Turn::Object => return self.speak_object(ctx, out),
-            Turn::Flush => return self.speak_flush(out),
+        match next_message {
+            NextMessage::Eot => self.write_eot(out),
+            NextMessage::RepairAdv => self.write_repair_adv(out),
+            NextMessage::Squelch => self.write_squelch(out),
+            NextMessage::Probe => self.write_probe(out),
+            NextMessage::RollCall => self.write_roll_call(out),
+            NextMessage::Watermark(point) => return self.write_watermark(point, out),
+            NextMessage::Object => return self.write_object(ctx, out),
+            NextMessage::Flush => return self.write_flush(out),
         }
         true
     }
@@ -138,18 +143,18 @@ impl Sender {
         (self.backoff(), GroupSize::from_receivers(least.max(heard)))
     }
 
-    fn speak_eot(&mut self, out: &mut Vec<u8>) {
+    fn write_eot(&mut self, out: &mut Vec<u8>) {
         Eot { sender: self.fields(), extensions: Extensions::default() }.encode(out);
         self.eot.on_sent(self.now, self.grtt());
     }
 
-    fn speak_repair_adv(&mut self, out: &mut Vec<u8>) {
+    fn write_repair_adv(&mut self, out: &mut Vec<u8>) {
         let bound = usize::from(self.coding.segment_size);
         let (requests, complete) = self
             .repair
             .collecting()
             .map_or((Vec::new(), true), |demand| repair_adv::encode(demand, &self.coding, bound));
-        let cc = self.receivers.limiting(self.probe.sequence(), &self.service);
+        let cc = self.receivers.limiting(self.probe.sequence(), &self.slow);
         let message = RepairAdv {
             sender: self.fields(),
             flags: if complete { 0 } else { REPAIR_ADV_LIMIT },
@@ -157,11 +162,11 @@ impl Sender {
             requests: RepairRequests::default(),
         };
         message.encode(Some(&cc), &requests, out);
-        self.advert.on_sent(self.now, self.grtt());
+        self.repair_adv.on_sent(self.now, self.grtt());
     }
 
     /// The repair window's lower end, and holes above it that were asked for.
-    fn speak_squelch(&mut self, out: &mut Vec<u8>) {
+    fn write_squelch(&mut self, out: &mut Vec<u8>) {
         let mut invalid = self.squelch.on_sent(self.now, self.grtt());
         invalid.retain(|id| self.cache.is_hole(*id));
         let (earliest, object) = self.cache.earliest();
@@ -178,7 +183,7 @@ impl Sender {
         message.encode(&invalid, out);
     }
 
-    fn speak_probe(&mut self, out: &mut Vec<u8>) {
+    fn write_probe(&mut self, out: &mut Vec<u8>) {
         self.grtt.on_probe(self.now);
         self.advertise_grtt();
         // On a short path once per round trip would be thousands a second.
@@ -202,29 +207,30 @@ impl Sender {
         message.encode(Some(QuantizedRate::from_bytes_per_second(rate)), &nodes, out);
     }
 
-    fn speak_roll_call(&mut self, out: &mut Vec<u8>) {
+    fn write_roll_call(&mut self, out: &mut Vec<u8>) {
         let max = usize::from(self.coding.segment_size).min(ROLL_CALL_MAX);
-        let fit = max.saturating_sub(ROLL_CALL_HEADER + self.roll.content().len()) / NODE_ID_BYTES;
-        let round = self.roll.on_sent(self.now, self.call_pace(), fit);
+        let fit =
+            max.saturating_sub(ROLL_CALL_HEADER + self.roll_call.content().len()) / NODE_ID_BYTES;
+        let round = self.roll_call.on_sent(self.now, self.call_timing(), fit);
         let mut content = Vec::new();
         let named = (&round.known[..], round.given_up);
-        roll_call::encode(round.spread, named, self.roll.content(), max, &mut content);
+        roll_call::encode(round.spread, named, self.roll_call.content(), max, &mut content);
         let (sender, extensions) = (self.fields(), Extensions::default());
         Application { sender, extensions, content: &content }.encode(out);
     }
 
-    fn call_pace(&self) -> CallPace {
+    fn call_timing(&self) -> CallTiming {
         let backoff = self.grtt() * u32::from(self.backoff());
-        let least = self.least_interval(ROLL_CALL_BYTES + self.roll.content().len());
+        let least = self.least_interval(ROLL_CALL_BYTES + self.roll_call.content().len());
         let answer = self.controller.rate().time_for(ANSWER_BYTES);
-        CallPace { backoff, least, answer, alone: self.unicast }
+        CallTiming { backoff, least, answer, alone: self.unicast }
     }
 
     /// By when whoever has heard the last roll call, and is no farther than those who have answered, has
     /// answered. `None`: the roll is not called.
     pub(crate) fn answered_by(&self, now: Time) -> Option<Time> {
         let rtt = self.receivers.farthest().map_or(self.grtt(), |(_, rtt)| rtt);
-        self.roll.answered_by(now, rtt, self.call_pace())
+        self.roll_call.answered_by(now, rtt, self.call_timing())
     }
 
     /// The least interval of calls, or of probes, of so many bytes while data flows: on a slow line
@@ -235,29 +241,29 @@ impl Sender {
         if self.held { Duration::ZERO } else { least.min(self.config.probe_max) }
     }
 
-    fn speak_watermark(&mut self, point: Point, out: &mut Vec<u8>) -> bool {
+    fn write_watermark(&mut self, point: Point, out: &mut Vec<u8>) -> bool {
         let interval = self.flush_interval();
         let fit = usize::from(self.coding.segment_size) / NODE_ID_BYTES;
-        let nodes = self.watermark.on_flushed(self.now, interval, fit, self.patience);
+        let nodes = self.watermark.on_flushed(self.now, interval, fit, self.answerable_from);
         if nodes.is_empty() {
             return false;
         }
         // At the end of transmission it tells the others as much as a plain flush.
         if self.cache.newest_begun() == Some(point.ordinal) {
-            self.flush.on_flushed(self.now, interval, self.patience);
+            self.flush.on_flushed(self.now, interval, self.answerable_from);
         }
         self.flush_message(point.object, point.id).encode(None, &nodes, out);
         true
     }
 
-    fn speak_flush(&mut self, out: &mut Vec<u8>) -> bool {
+    fn write_flush(&mut self, out: &mut Vec<u8>) -> bool {
         let newest = self.cache.newest_begun().and_then(|ordinal| self.cache.get(ordinal));
         let Some((object, id)) = newest.map(|o| (o.key.object, o.partition.last())) else {
             self.flush.abandon();
             return false;
         };
         self.flush_message(object, id).encode(None, &[], out);
-        self.flush.on_flushed(self.now, self.flush_interval(), self.patience);
+        self.flush.on_flushed(self.now, self.flush_interval(), self.answerable_from);
         true
     }
 

@@ -3,16 +3,16 @@
 
 use super::{
     Sender,
+    messages::own_extension,
     object::{Part, Piece, Purpose},
     parity::ParityWanted,
-    messages::own_extension,
 };
 use crate::{
     config::FtiMode,
     congestion::Mode,
     context::Context,
-    peer_repair::age_extension,
     event::Event,
+    peer_repair::age_extension,
     rate::Bitrate,
     stats::{DropReason, Stats},
     storage::{ObjectKind, Storage, StorageError},
@@ -31,7 +31,7 @@ const FAST: Bitrate = Bitrate::mbps(100);
 
 impl Sender {
     /// Repairs before new data, as far as their share goes; an object that cannot be read leaves.
-    pub(super) fn speak_object(&mut self, ctx: &mut Context<'_>, out: &mut Vec<u8>) -> bool {
+    pub(super) fn write_object(&mut self, ctx: &mut Context<'_>, out: &mut Vec<u8>) -> bool {
         let new_first = self.share.new_first() && self.cache.has_new() || self.cache.is_prompt();
         let repair = self.cache.first_repair().filter(|_| !new_first);
         let Some(ordinal) = repair.or_else(|| self.cache.first_new()) else { return false };
@@ -137,7 +137,9 @@ impl Sender {
 
     fn on_piece_sent(&mut self, ctx: &mut Context<'_>, ordinal: u64, piece: Piece) {
         let empty = |object: &super::TransmitObject| object.partition.object_size == 0;
-        self.on_spoken(self.flushes_infos || !self.cache.get(ordinal).is_some_and(empty));
+        self.on_object_message_sent(
+            self.flushes_infos || !self.cache.get(ordinal).is_some_and(empty),
+        );
         let Some(object) = self.cache.get_mut(ordinal) else { return };
         let block = match piece.part {
             Part::Info => 0,
@@ -153,7 +155,7 @@ impl Sender {
         let passed = object.on_sent(self.now);
         if passed {
             ctx.events.push(Event::ObjectSent { key: object.key });
-            self.sequel.on_passed(self.now);
+            self.stream.on_passed(self.now);
         }
         count(ctx.stats, piece);
         // In the middle of a pass nothing has changed.
@@ -166,7 +168,7 @@ impl Sender {
                 Part::Source { symbol, .. } => Some(symbol),
                 Part::Info | Part::Parity { .. } => None,
             };
-            self.flight.on_sent(self.now, ordinal, block, source);
+            self.in_flight.on_sent(self.now, ordinal, block, source);
         }
         if passed {
             self.send_tail(ordinal);

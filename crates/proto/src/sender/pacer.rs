@@ -30,7 +30,7 @@ const QUANTUM_MESSAGES: u32 = 4;
 
 /// The pacer. A driver that is late catches up by at most `burst` at once, and then slowly.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct Pacer {
     /// The last message counts as begun then.
     begun: Time,
     /// Its length, and that of those that went with it.
@@ -44,7 +44,7 @@ pub(super) struct Pace {
     debt: Duration,
 }
 
-impl Pace {
+impl Pacer {
     pub(super) fn new(now: Time, burst: Duration) -> Self {
         Self { begun: now, bytes: 0, joined: 0, burst, awaited: None, debt: Duration::ZERO }
     }
@@ -137,19 +137,19 @@ mod tests {
 
     #[test]
     fn a_message_takes_the_time_its_bytes_need() {
-        let mut pace = Pace::new(at(0), Duration::ZERO);
-        assert_eq!(pace.next(RATE), at(0));
-        pace.on_sent(at(0), 100, RATE);
-        assert_eq!(pace.next(RATE), at(100));
+        let mut pacer = Pacer::new(at(0), Duration::ZERO);
+        assert_eq!(pacer.next(RATE), at(0));
+        pacer.on_sent(at(0), 100, RATE);
+        assert_eq!(pacer.next(RATE), at(100));
     }
 
     #[test]
     fn a_late_driver_catches_up_by_no_more_than_the_burst() {
-        let mut pace = Pace::new(at(0), Duration::from_millis(300));
+        let mut pacer = Pacer::new(at(0), Duration::from_millis(300));
         let sent = (0..10).take_while(|_| {
-            let may = pace.next(RATE) <= at(10_000);
+            let may = pacer.next(RATE) <= at(10_000);
             if may {
-                pace.on_sent(at(10_000), 100, RATE);
+                pacer.on_sent(at(10_000), 100, RATE);
             }
             may
         });
@@ -159,13 +159,13 @@ mod tests {
     #[test]
     fn time_that_a_late_driver_has_lost_is_made_up_slowly_and_idle_time_is_not() {
         for (pending, made_up) in [(true, 40), (false, 0)] {
-            let mut pace = Pace::new(at(0), Duration::from_millis(10));
-            pace.on_sent(at(0), 100, RATE);
-            pace.on_early(pending, RATE);
+            let mut pacer = Pacer::new(at(0), Duration::from_millis(10));
+            pacer.on_sent(at(0), 100, RATE);
+            pacer.on_early(pending, RATE);
             let mut now = at(150);
             for _ in 0..20 {
-                pace.on_sent(now, 100, RATE);
-                let next = pace.next(RATE);
+                pacer.on_sent(now, 100, RATE);
+                let next = pacer.next(RATE);
                 assert!(next.since(now) >= Duration::from_millis(56), "never a burst");
                 now = next;
             }
@@ -176,16 +176,16 @@ mod tests {
     #[test]
     fn time_that_a_driver_has_lost_in_sending_is_made_up_unless_there_was_nothing_to_say() {
         for (ended, made_up) in [(false, 40), (true, 0)] {
-            let mut pace = Pace::new(at(0), Duration::from_millis(10));
-            pace.on_sent(at(0), 100, RATE);
+            let mut pacer = Pacer::new(at(0), Duration::from_millis(10));
+            pacer.on_sent(at(0), 100, RATE);
             if ended {
-                pace.on_nothing();
+                pacer.on_nothing();
             }
             let mut now = at(150);
             for _ in 0..20 {
-                pace.on_sent(now, 100, RATE);
-                pace.on_early(true, RATE);
-                now = pace.next(RATE);
+                pacer.on_sent(now, 100, RATE);
+                pacer.on_early(true, RATE);
+                now = pacer.next(RATE);
             }
             assert_eq!(now, at(150 - 10 + 20 * 100 - made_up));
         }
@@ -194,15 +194,15 @@ mod tests {
     #[test]
     fn a_driver_always_late_beyond_the_burst_still_sends_at_the_rate() {
         let rate = Bitrate::mbps(1000);
-        let mut pace = Pace::new(at(0), Duration::from_millis(1));
+        let mut pacer = Pacer::new(at(0), Duration::from_millis(1));
         let (mut now, mut sent) = (at(0), 0);
         while now < at(1000) {
-            while pace.next(rate) <= now {
-                pace.on_sent(now, 1420, rate);
+            while pacer.next(rate) <= now {
+                pacer.on_sent(now, 1420, rate);
                 sent += 1420;
             }
-            pace.on_early(true, rate);
-            now = pace.wake(rate) + Duration::from_micros(700);
+            pacer.on_early(true, rate);
+            now = pacer.wake(rate) + Duration::from_micros(700);
         }
         assert!((124_000_000..126_000_000).contains(&sent), "{sent}");
     }
@@ -210,15 +210,15 @@ mod tests {
     #[test]
     fn what_is_made_up_fits_into_a_receivers_buffer() {
         let rate = Bitrate::mbps(10_000);
-        let mut pace = Pace::new(at(0), Duration::from_millis(1));
-        pace.on_sent(at(0), 1420, rate);
-        pace.on_sent(at(40), 1420, rate);
+        let mut pacer = Pacer::new(at(0), Duration::from_millis(1));
+        pacer.on_sent(at(0), 1420, rate);
+        pacer.on_sent(at(40), 1420, rate);
         let mut now = at(40);
         let mut sent = 0;
         while now < at(50) {
-            pace.on_early(true, rate);
-            now = pace.next(rate);
-            pace.on_sent(now, 1420, rate);
+            pacer.on_early(true, rate);
+            now = pacer.next(rate);
+            pacer.on_sent(now, 1420, rate);
             sent += 1420;
         }
         let told = rate.bytes_in(Duration::from_millis(11));
@@ -227,29 +227,29 @@ mod tests {
 
     #[test]
     fn joined_messages_go_at_once_and_their_time_is_waited_out_after_them() {
-        let mut pace = Pace::new(at(0), Duration::ZERO);
-        pace.on_sent(at(0), 100, RATE);
-        pace.join(2);
+        let mut pacer = Pacer::new(at(0), Duration::ZERO);
+        pacer.on_sent(at(0), 100, RATE);
+        pacer.join(2);
         for _ in 0..2 {
-            assert_eq!(pace.next(RATE), at(0));
-            pace.on_sent(at(0), 100, RATE);
+            assert_eq!(pacer.next(RATE), at(0));
+            pacer.on_sent(at(0), 100, RATE);
         }
-        assert_eq!(pace.next(RATE), at(300));
+        assert_eq!(pacer.next(RATE), at(300));
     }
 
     #[test]
     fn at_a_high_rate_a_driver_is_woken_for_a_super_packet_and_no_time_is_lost_by_it() {
         let rate = Bitrate::mbps(1000);
-        let mut pace = Pace::new(at(0), Duration::from_millis(1));
+        let mut pacer = Pacer::new(at(0), Duration::from_millis(1));
         let (mut now, mut sent, mut wakes) = (at(0), 0, 0);
         while now < at(100) {
             wakes += 1;
-            while pace.next(rate) <= now {
-                pace.on_sent(now, 1420, rate);
+            while pacer.next(rate) <= now {
+                pacer.on_sent(now, 1420, rate);
                 sent += 1420;
             }
-            pace.on_early(true, rate);
-            now = pace.wake(rate);
+            pacer.on_early(true, rate);
+            now = pacer.wake(rate);
         }
         assert!((199..=203).contains(&wakes), "{wakes}");
         assert!((12_400_000..=12_570_000).contains(&sent), "{sent}");
@@ -260,22 +260,22 @@ mod tests {
         let burst = Duration::from_millis(1);
         for (rate, seed) in [(1_000, 1), (64_000, 2), (10_000_000, 3), (10_000_000_000, 4)] {
             let (rate, mut rng) = (Bitrate::bps(rate), crate::rng::Rng::new(seed));
-            let mut pace = Pace::new(at(0), burst);
+            let mut pacer = Pacer::new(at(0), burst);
             let mut now = at(0);
             let mut sent: alloc::vec::Vec<(Time, u64)> = alloc::vec::Vec::new();
             for _ in 0..400 {
                 let mut bytes = 0;
-                while pace.next(rate) <= now {
-                    pace.on_sent(now, 1420, rate);
+                while pacer.next(rate) <= now {
+                    pacer.on_sent(now, 1420, rate);
                     bytes += 1420;
                 }
                 sent.push((now, bytes));
                 // Some calls of the kernel last until more is due.
                 if rng.unit() < 0.5 {
-                    pace.on_early(true, rate);
+                    pacer.on_early(true, rate);
                 }
                 let late = Duration::from_micros((rng.unit() * 3000.0) as u64);
-                now = pace.wake(rate).max(now) + late;
+                now = pacer.wake(rate).max(now) + late;
             }
             for from in 0..sent.len() {
                 let mut total = 0;
@@ -292,17 +292,17 @@ mod tests {
     #[test]
     fn at_a_low_rate_each_message_is_waited_for() {
         for rate in [Bitrate::kbps(1), Bitrate::mbps(50)] {
-            let mut pace = Pace::new(at(0), Duration::from_millis(1));
-            pace.on_sent(at(0), 1420, rate);
-            assert_eq!(pace.wake(rate), pace.next(rate));
+            let mut pacer = Pacer::new(at(0), Duration::from_millis(1));
+            pacer.on_sent(at(0), 1420, rate);
+            assert_eq!(pacer.wake(rate), pacer.next(rate));
         }
     }
 
     #[test]
     fn a_paused_sender_resumes_when_it_is_given_a_rate() {
-        let mut pace = Pace::new(at(0), Duration::ZERO);
-        pace.on_sent(at(0), 100, RATE);
-        assert_eq!(pace.next(Bitrate::bps(0)), Time::FAR_FUTURE);
-        assert_eq!(pace.next(Bitrate::kbps(4)), at(200));
+        let mut pacer = Pacer::new(at(0), Duration::ZERO);
+        pacer.on_sent(at(0), 100, RATE);
+        assert_eq!(pacer.next(Bitrate::bps(0)), Time::FAR_FUTURE);
+        assert_eq!(pacer.next(Bitrate::kbps(4)), at(200));
     }
 }

@@ -3,14 +3,14 @@
 /// Who asked may not hear them: what they sent in one round of requests is believed to have arrived, and in the next
 /// round nothing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Helped {
+pub(super) enum PeerRepair {
     #[default]
     No,
     Now,
     Before,
 }
 
-impl Helped {
+impl PeerRepair {
     /// A round of requests is to be answered.
     pub(super) fn on_demand(&mut self) {
         *self = if *self == Self::Now { Self::Before } else { Self::No };

@@ -19,12 +19,12 @@ const RUN_AS_RANGE: usize = 3;
 
 /// When to advertise.
 #[derive(Debug, Default)]
-pub(super) struct Advert {
+pub(super) struct RepairAdvert {
     due: bool,
     next: Option<Time>,
 }
 
-impl Advert {
+impl RepairAdvert {
     /// A NACK came by unicast.
     pub(super) fn on_unicast_nack(&mut self) {
         self.due = true;
@@ -114,15 +114,15 @@ mod tests {
     #[test]
     fn adverts_are_at_least_half_a_grtt_apart() {
         let grtt = Duration::from_millis(10);
-        let mut advert = Advert::default();
-        assert_eq!(advert.due_at(), None);
-        advert.on_unicast_nack();
-        assert_eq!(advert.due_at(), Some(Time::ZERO));
-        advert.on_sent(Time::ZERO, grtt);
-        advert.on_unicast_nack();
-        assert_eq!(advert.due_at(), Some(Time::ZERO + grtt / 2));
-        advert.on_activation();
-        assert_eq!(advert.due_at(), None);
+        let mut repair_adv = RepairAdvert::default();
+        assert_eq!(repair_adv.due_at(), None);
+        repair_adv.on_unicast_nack();
+        assert_eq!(repair_adv.due_at(), Some(Time::ZERO));
+        repair_adv.on_sent(Time::ZERO, grtt);
+        repair_adv.on_unicast_nack();
+        assert_eq!(repair_adv.due_at(), Some(Time::ZERO + grtt / 2));
+        repair_adv.on_activation();
+        assert_eq!(repair_adv.due_at(), None);
     }
 
     #[test]

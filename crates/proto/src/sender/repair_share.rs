@@ -5,14 +5,14 @@ const BOUND: i64 = 100 * 50_000;
 
 /// The sharing machine.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct RepairShare {
     /// Percent of the rate that repairs may take.
     repairs: i64,
     /// What repairs have had beyond their share, in percent-bytes.
     balance: i64,
 }
 
-impl Share {
+impl RepairShare {
     /// Repairs take at most `percent` while there is new data; 100 lets them always go first.
     pub(super) fn new(percent: u8) -> Self {
         Self { repairs: i64::from(percent.min(100)), balance: 0 }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     fn repairs_of_1000(percent: u8) -> u32 {
-        let mut share = Share::new(percent);
+        let mut share = RepairShare::new(percent);
         let mut repairs = 0;
         for _ in 0..1000 {
             if share.new_first() {

@@ -56,7 +56,7 @@ struct Call {
 
 /// The roll-calling machine.
 #[derive(Debug)]
-pub(super) struct Roll {
+pub(super) struct RollCaller {
     call: Option<Call>,
     known: BTreeSet<NodeId>,
     given_up: Vec<NodeId>,
@@ -79,7 +79,7 @@ pub(super) struct Round {
 
 /// What a call goes by.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CallPace {
+pub(super) struct CallTiming {
     /// K * GRTT.
     pub(super) backoff: Duration,
     /// The next call follows after this at the soonest, unless somebody is to be told that he is given
@@ -91,7 +91,7 @@ pub(super) struct CallPace {
     pub(super) alone: bool,
 }
 
-impl Roll {
+impl RollCaller {
     pub(super) fn new() -> Self {
         let (known, named_last) = (BTreeSet::new(), NodeId::NONE);
         let (given_up, urgent) = (Vec::new(), 0);
@@ -149,18 +149,18 @@ impl Roll {
     }
 
     /// A call goes out; at most `fit` receivers can be named in it.
-    pub(super) fn on_sent(&mut self, now: Time, pace: CallPace, fit: usize) -> Round {
+    pub(super) fn on_sent(&mut self, now: Time, pacer: CallTiming, fit: usize) -> Round {
         self.scale = if self.answers > self.round_answers() {
             (self.scale * 2).min(SCALE_MAX)
         } else {
             (self.scale / 2).max(1)
         };
         self.answers = 0;
-        let spread = self.spread(pace);
+        let spread = self.spread(pacer);
         if let Some(call) = &mut self.call {
             call.called = Some((now, spread));
         }
-        self.follow(now, pace);
+        self.follow(now, pacer);
         let mut known: Vec<NodeId> = self.given_up.iter().take(fit).copied().collect();
         let given_up = known.len();
         known.extend(self.names(fit - given_up));
@@ -189,48 +189,48 @@ impl Roll {
     }
 
     /// In which time answers are to come.
-    fn spread(&self, pace: CallPace) -> Duration {
-        if pace.alone {
+    fn spread(&self, pacer: CallTiming) -> Duration {
+        if pacer.alone {
             return Duration::ZERO;
         }
         let interval = self.call.as_ref().map_or(SPREAD_MIN, |call| call.interval);
-        let many = (pace.backoff.max(SPREAD_MIN) * self.scale).min(interval);
+        let many = (pacer.backoff.max(SPREAD_MIN) * self.scale).min(interval);
         let reckoned = match self.is_counted() {
             true => self.few(),
-            false => (pace.answer <= SLOW_ANSWER).then_some(UNKNOWN * self.scale),
+            false => (pacer.answer <= SLOW_ANSWER).then_some(UNKNOWN * self.scale),
         };
-        let room = |answers| pace.answer.saturating_mul(ANSWER_ROOM * answers);
+        let room = |answers| pacer.answer.saturating_mul(ANSWER_ROOM * answers);
         reckoned.map_or(many, |answers| room(answers).max(FEW_SPREAD_MIN).min(many))
     }
 
     /// By when whoever has heard the last call, and is no farther than `rtt`, has answered. Where none has
     /// gone out, as if it went out now.
-    pub(super) fn answered_by(&self, now: Time, rtt: Duration, pace: CallPace) -> Option<Time> {
+    pub(super) fn answered_by(&self, now: Time, rtt: Duration, pacer: CallTiming) -> Option<Time> {
         let call = self.call.as_ref()?;
         let (called, spread) = match call.called {
             // What is heard so soon answers the call before: that is at least as old as the round trip.
             Some((called, spread)) if now.since(called) < rtt => (now.before(rtt), spread),
             Some(last) => last,
-            None => (now, self.spread(pace)),
+            None => (now, self.spread(pacer)),
         };
         Some(called + spread + rtt + rtt.max(ANSWER_SLACK))
     }
 
     /// When the next call is due.
-    fn follow(&mut self, now: Time, pace: CallPace) {
+    fn follow(&mut self, now: Time, pacer: CallTiming) {
         let (few, all_known, urgent) = (self.few().is_some(), self.all_known(), self.urgent > 0);
         self.urgent = self.urgent.saturating_sub(1);
         let Some(call) = &mut self.call else { return };
         let wait = if urgent {
-            pace.backoff.max(SPREAD_MIN).min(call.interval)
+            pacer.backoff.max(SPREAD_MIN).min(call.interval)
         } else if few {
             let soon = call.soon.min(call.interval);
             call.soon = soon * 2;
-            soon.max(pace.least)
+            soon.max(pacer.least)
         } else if all_known {
-            (call.interval * RARER).max(pace.least)
+            (call.interval * RARER).max(pacer.least)
         } else {
-            call.interval.max(pace.least)
+            call.interval.max(pacer.least)
         };
         call.next = now + wait;
     }
@@ -253,121 +253,139 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    fn roll() -> Roll {
+    fn roll_call() -> RollCaller {
         roll_of(None)
     }
-    fn roll_of(awaited: Option<u32>) -> Roll {
-        let mut roll = Roll::new();
+    fn roll_of(awaited: Option<u32>) -> RollCaller {
+        let mut roll_call = RollCaller::new();
         let content = b"who".to_vec();
-        roll.set(Time::ZERO, Some(RollCalls { content, interval: ms(1000), awaited }));
-        roll
+        roll_call.set(Time::ZERO, Some(RollCalls { content, interval: ms(1000), awaited }));
+        roll_call
     }
-    fn pace(backoff: u64, least: u64) -> CallPace {
-        CallPace { backoff: ms(backoff), least: ms(least), answer: ms(16), alone: false }
+    fn pacer(backoff: u64, least: u64) -> CallTiming {
+        CallTiming { backoff: ms(backoff), least: ms(least), answer: ms(16), alone: false }
     }
 
     #[test]
     fn the_roll_is_called_at_once_and_then_at_its_interval() {
-        let mut roll = roll();
-        assert_eq!(roll.due_at(), Some(Time::ZERO));
-        roll.on_answer(NodeId(7));
-        let round = roll.on_sent(Time::ZERO, pace(200, 0), 10);
+        let mut roll_call = roll_call();
+        assert_eq!(roll_call.due_at(), Some(Time::ZERO));
+        roll_call.on_answer(NodeId(7));
+        let round = roll_call.on_sent(Time::ZERO, pacer(200, 0), 10);
         let known = alloc::vec![NodeId(7)];
         assert_eq!(round, Round { spread: ms(200), known, given_up: 0 });
-        assert_eq!(roll.due_at(), Some(Time::ZERO + ms(1000)));
-        roll.set(Time::ZERO, None);
-        assert_eq!(roll.due_at(), None);
+        assert_eq!(roll_call.due_at(), Some(Time::ZERO + ms(1000)));
+        roll_call.set(Time::ZERO, None);
+        assert_eq!(roll_call.due_at(), None);
     }
 
     #[test]
     fn a_slow_line_makes_calls_rarer_and_a_newcomer_is_called_at_once() {
-        let mut roll = roll();
-        roll.on_sent(Time::ZERO, pace(80, 9000), 10);
-        assert_eq!(roll.due_at(), Some(Time::ZERO + ms(9000)));
-        roll.on_newcomer(Time::ZERO + ms(100));
-        assert_eq!(roll.due_at(), Some(Time::ZERO + ms(100)));
+        let mut roll_call = roll_call();
+        roll_call.on_sent(Time::ZERO, pacer(80, 9000), 10);
+        assert_eq!(roll_call.due_at(), Some(Time::ZERO + ms(9000)));
+        roll_call.on_newcomer(Time::ZERO + ms(100));
+        assert_eq!(roll_call.due_at(), Some(Time::ZERO + ms(100)));
     }
 
     #[test]
     fn a_few_who_are_awaited_answer_soon_and_are_called_again_soon() {
-        let mut roll = roll_of(Some(2));
+        let mut roll_call = roll_of(Some(2));
         let mut next = || {
-            let at = roll.due_at().unwrap();
-            (at.since(Time::ZERO), roll.on_sent(at, pace(500, 0), 10).spread)
+            let at = roll_call.due_at().unwrap();
+            (at.since(Time::ZERO), roll_call.on_sent(at, pacer(500, 0), 10).spread)
         };
         // At 56 kbit/s an answer takes 16 ms: two of them, and as much again for each twice.
         assert_eq!(next(), (ms(0), ms(128)));
         assert_eq!(next(), (ms(100), ms(128)));
         assert_eq!(next(), (ms(300), ms(128)));
-        roll.on_answer(NodeId(7));
-        let at = roll.due_at().unwrap();
-        assert_eq!((at, roll.on_sent(at, pace(500, 0), 10).spread), (Time::ZERO + ms(700), ms(64)));
-        roll.on_answer(NodeId(8));
-        let at = roll.due_at().unwrap();
-        assert_eq!(roll.on_sent(at, pace(500, 0), 10).spread, ms(500));
-        assert_eq!(roll.due_at(), Some(at + ms(4000)));
+        roll_call.on_answer(NodeId(7));
+        let at = roll_call.due_at().unwrap();
+        assert_eq!(
+            (at, roll_call.on_sent(at, pacer(500, 0), 10).spread),
+            (Time::ZERO + ms(700), ms(64))
+        );
+        roll_call.on_answer(NodeId(8));
+        let at = roll_call.due_at().unwrap();
+        assert_eq!(roll_call.on_sent(at, pacer(500, 0), 10).spread, ms(500));
+        assert_eq!(roll_call.due_at(), Some(at + ms(4000)));
     }
 
     #[test]
     fn where_nobody_knows_how_many_there_are_a_few_are_reckoned_with_until_more_answer() {
-        let mut roll = roll();
-        let pace = |answer| CallPace { answer: ms(answer), ..pace(1000, 0) };
+        let mut roll_call = roll_call();
+        let pacer = |answer| CallTiming { answer: ms(answer), ..pacer(1000, 0) };
         // An answer takes 2 ms at 448 kbit/s, 16 at 56, and less than a tenth on a LAN.
-        assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(24));
-        assert_eq!(roll.on_sent(Time::ZERO, pace(16), 10).spread, ms(1000), "as ever on a radio");
-        assert_eq!(roll.on_sent(Time::ZERO, pace(0), 10).spread, ms(10));
-        (0..13).for_each(|node| roll.on_answer(NodeId(node)));
-        assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(48));
-        assert_eq!(roll.on_sent(Time::ZERO, pace(2), 10).spread, ms(24));
+        assert_eq!(roll_call.on_sent(Time::ZERO, pacer(2), 10).spread, ms(24));
+        assert_eq!(
+            roll_call.on_sent(Time::ZERO, pacer(16), 10).spread,
+            ms(1000),
+            "as ever on a radio"
+        );
+        assert_eq!(roll_call.on_sent(Time::ZERO, pacer(0), 10).spread, ms(10));
+        (0..13).for_each(|node| roll_call.on_answer(NodeId(node)));
+        assert_eq!(roll_call.on_sent(Time::ZERO, pacer(2), 10).spread, ms(48));
+        assert_eq!(roll_call.on_sent(Time::ZERO, pacer(2), 10).spread, ms(24));
     }
 
     #[test]
     fn the_one_receiver_of_a_unicast_session_answers_at_once() {
-        let pace = CallPace { alone: true, ..pace(0, 0) };
-        assert_eq!(roll().on_sent(Time::ZERO, pace, 10).spread, Duration::ZERO);
-        assert_eq!(roll_of(Some(1)).on_sent(Time::ZERO, pace, 10).spread, Duration::ZERO);
+        let pacer = CallTiming { alone: true, ..pacer(0, 0) };
+        assert_eq!(roll_call().on_sent(Time::ZERO, pacer, 10).spread, Duration::ZERO);
+        assert_eq!(roll_of(Some(1)).on_sent(Time::ZERO, pacer, 10).spread, Duration::ZERO);
     }
 
     #[test]
     fn who_has_heard_the_call_has_answered_within_its_spread_and_a_round_trip_with_some_room() {
-        let mut roll = roll();
-        let pace = CallPace { answer: ms(2), ..pace(1000, 0) };
-        let by = |roll: &Roll, now, rtt| roll.answered_by(Time::ZERO + ms(now), ms(rtt), pace);
+        let mut roll_call = roll_call();
+        let pacer = CallTiming { answer: ms(2), ..pacer(1000, 0) };
+        let by = |roll_call: &RollCaller, now, rtt| {
+            roll_call.answered_by(Time::ZERO + ms(now), ms(rtt), pacer)
+        };
         let at = |millis| Some(Time::ZERO + ms(millis));
-        assert_eq!(by(&roll, 7, 1), at(7 + 24 + 1 + 3), "the call goes out now");
-        roll.on_sent(Time::ZERO, pace, 10);
-        assert_eq!(by(&roll, 9, 1), at(24 + 1 + 3));
-        assert_eq!(by(&roll, 310, 300), at(24 + 300 + 300));
-        roll.on_sent(Time::ZERO + ms(500), pace, 10);
-        assert_eq!(by(&roll, 610, 600), at(10 + 24 + 600 + 600), "that answers the first call");
-        roll.set(Time::ZERO, None);
-        assert_eq!(by(&roll, 9, 1), None);
+        assert_eq!(by(&roll_call, 7, 1), at(7 + 24 + 1 + 3), "the call goes out now");
+        roll_call.on_sent(Time::ZERO, pacer, 10);
+        assert_eq!(by(&roll_call, 9, 1), at(24 + 1 + 3));
+        assert_eq!(by(&roll_call, 310, 300), at(24 + 300 + 300));
+        roll_call.on_sent(Time::ZERO + ms(500), pacer, 10);
+        assert_eq!(
+            by(&roll_call, 610, 600),
+            at(10 + 24 + 600 + 600),
+            "that answers the first call"
+        );
+        roll_call.set(Time::ZERO, None);
+        assert_eq!(by(&roll_call, 9, 1), None);
     }
 
     #[test]
     fn many_who_are_awaited_are_spread_as_if_their_number_were_not_known() {
-        let mut roll = roll_of(Some(1000));
-        assert_eq!(roll.on_sent(Time::ZERO, pace(500, 0), 10).spread, ms(500));
-        assert_eq!(roll.due_at(), Some(Time::ZERO + ms(1000)));
+        let mut roll_call = roll_of(Some(1000));
+        assert_eq!(roll_call.on_sent(Time::ZERO, pacer(500, 0), 10).spread, ms(500));
+        assert_eq!(roll_call.due_at(), Some(Time::ZERO + ms(1000)));
     }
 
     #[test]
     fn many_answers_in_a_round_widen_the_next_one() {
-        let mut roll = roll();
-        (0..40).for_each(|node| roll.on_answer(NodeId(node)));
-        assert_eq!(roll.on_sent(Time::ZERO, pace(0, 0), 10).spread, ms(100));
-        assert_eq!(roll.on_sent(Time::ZERO, pace(0, 0), 10).spread, ms(50));
+        let mut roll_call = roll_call();
+        (0..40).for_each(|node| roll_call.on_answer(NodeId(node)));
+        assert_eq!(roll_call.on_sent(Time::ZERO, pacer(0, 0), 10).spread, ms(100));
+        assert_eq!(roll_call.on_sent(Time::ZERO, pacer(0, 0), 10).spread, ms(50));
     }
 
     #[test]
     fn who_is_given_up_is_told_three_times_at_once_and_then_with_every_call() {
-        let mut roll = roll();
-        roll.on_answer(NodeId(3));
-        roll.on_answer(NodeId(7));
-        roll.on_sent(Time::ZERO, pace(80, 0), 10);
-        roll.give_up(Time::ZERO + ms(5), NodeId(7));
+        let mut roll_call = roll_call();
+        roll_call.on_answer(NodeId(3));
+        roll_call.on_answer(NodeId(7));
+        roll_call.on_sent(Time::ZERO, pacer(80, 0), 10);
+        roll_call.give_up(Time::ZERO + ms(5), NodeId(7));
         let calls: Vec<(Time, Round)> = (0..5)
-            .map(|_| roll.due_at().map(|at| (at, roll.on_sent(at, pace(80, 2000), 10))).unwrap())
+            .map(|_| {
+                roll_call
+                    .due_at()
+                    .map(|at| (at, roll_call.on_sent(at, pacer(80, 2000), 10)))
+                    .unwrap()
+            })
             .collect();
         let at: Vec<Time> = calls.iter().map(|(at, _)| *at).collect();
         let expected = [5, 85, 165, 245, 2245].map(|millis| Time::ZERO + ms(millis));
@@ -378,9 +396,9 @@ mod tests {
 
     #[test]
     fn names_that_do_not_fit_go_round() {
-        let mut roll = roll();
-        (1..=5).for_each(|node| roll.on_answer(NodeId(node)));
-        let mut names = |_| roll.on_sent(Time::ZERO, pace(0, 0), 3).known;
+        let mut roll_call = roll_call();
+        (1..=5).for_each(|node| roll_call.on_answer(NodeId(node)));
+        let mut names = |_| roll_call.on_sent(Time::ZERO, pacer(0, 0), 3).known;
         assert_eq!(names(0), [NodeId(1), NodeId(2), NodeId(3)]);
         assert_eq!(names(1), [NodeId(4), NodeId(5), NodeId(1)]);
     }

@@ -5,7 +5,7 @@ use crate::{context::Context, event::Event, time::Time, timer::Timer};
 
 /// Whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum NextMessage {
     Eot,
     RepairAdv,
     Squelch,
@@ -17,7 +17,7 @@ pub(super) enum Turn {
     Flush,
 }
 
-impl Turn {
+impl NextMessage {
     fn timer(self) -> Timer {
         match self {
             Self::RepairAdv | Self::Squelch => Timer::RepairAggregate,
@@ -31,26 +31,27 @@ impl Turn {
 
 impl Sender {
     /// What each machine has to say and from when on, first come first served.
-    fn turns(&self) -> [Option<(Time, Turn)>; 8] {
-        let mut turns = [None; 8];
-        let when = |at: Option<Time>, turn| at.map(|at| (at, turn));
+    fn candidates(&self) -> [Option<(Time, NextMessage)>; 8] {
+        let mut candidates = [None; 8];
+        let when = |at: Option<Time>, next_message| at.map(|at| (at, next_message));
         if self.eot.is_asked() && (self.eot.has_begun() || self.may_leave()) {
-            turns[0] = when(self.eot.due_at(), Turn::Eot);
-            return turns;
+            candidates[0] = when(self.eot.due_at(), NextMessage::Eot);
+            return candidates;
         }
         let collecting = self.repair.collecting().is_some();
         let objects = self.cache.has_new() || self.cache.has_repair();
-        turns[1] = when(self.advert.due_at().filter(|_| collecting), Turn::RepairAdv);
-        turns[2] = when(self.squelch.due_at(), Turn::Squelch);
-        turns[3] = self.is_working().then(|| (self.probe_at(), Turn::Probe));
-        turns[4] = when(self.roll.due_at(), Turn::RollCall);
+        candidates[1] =
+            when(self.repair_adv.due_at().filter(|_| collecting), NextMessage::RepairAdv);
+        candidates[2] = when(self.squelch.due_at(), NextMessage::Squelch);
+        candidates[3] = self.is_working().then(|| (self.probe_at(), NextMessage::Probe));
+        candidates[4] = when(self.roll_call.due_at(), NextMessage::RollCall);
         if !self.held {
-            turns[5] = self.watermark_turn();
-            turns[6] = objects.then_some((Time::ZERO, Turn::Object));
+            candidates[5] = self.watermark_due();
+            candidates[6] = objects.then_some((Time::ZERO, NextMessage::Object));
             let may_flush = !objects && !collecting && self.cache.newest_begun().is_some();
-            turns[7] = when(self.flush.due_at().filter(|_| may_flush), Turn::Flush);
+            candidates[7] = when(self.flush.due_at().filter(|_| may_flush), NextMessage::Flush);
         }
-        turns
+        candidates
     }
 
     /// While receivers are gathered a probe goes with each call: the answer tells the round trip. Of
@@ -58,22 +59,26 @@ impl Sender {
     fn probe_at(&self) -> Time {
         let unmeasured = !self.held && self.is_small_group() && !self.receivers.all_measured();
         let soon = match self.held {
-            true => self.roll.due_at().map(|call| call.max(self.probe.renewable_at())),
+            true => self.roll_call.due_at().map(|call| call.max(self.probe.renewable_at())),
             false => unmeasured.then(|| self.probe.renewable_at()),
         };
         soon.map_or(self.probe.due_at(), |soon| soon.min(self.probe.due_at()))
     }
 
     /// The watermark's turn: everything before it was sent, nothing before it is asked for.
-    fn watermark_turn(&self) -> Option<(Time, Turn)> {
+    fn watermark_due(&self) -> Option<(Time, NextMessage)> {
         let point = self.watermark.point()?;
         let reached = self.cache.is_past(point.ordinal) && !self.repair.concerns(point.ordinal);
-        self.watermark.due_at().filter(|_| reached).map(|at| (at, Turn::Watermark(point)))
+        self.watermark.due_at().filter(|_| reached).map(|at| (at, NextMessage::Watermark(point)))
     }
 
     /// Whose turn it is now.
-    pub(super) fn turn(&self) -> Option<Turn> {
-        self.turns().into_iter().flatten().find(|(at, _)| *at <= self.now).map(|(_, turn)| turn)
+    pub(super) fn next_message(&self) -> Option<NextMessage> {
+        self.candidates()
+            .into_iter()
+            .flatten()
+            .find(|(at, _)| *at <= self.now)
+            .map(|(_, next_message)| next_message)
     }
 
     fn is_settled(&self) -> bool {
@@ -92,7 +97,7 @@ impl Sender {
 
     /// Whether receivers are waited for or served: only then probes go.
     fn is_working(&self) -> bool {
-        !self.is_settled() || !self.watermark.is_done() || self.roll.is_on()
+        !self.is_settled() || !self.watermark.is_done() || self.roll_call.is_on()
     }
 
     /// Nothing left to send, repair, flush, have acknowledged, or take leave of.
@@ -105,10 +110,12 @@ impl Sender {
 
     /// When to be called next, and why.
     pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {
-        let pace = self.pace.wake(self.rate());
-        let speech = self.turns().into_iter().flatten().map(|(at, turn)| match at <= self.now {
-            true => (pace, Timer::Pace),
-            false => (at.max(pace), turn.timer()),
+        let pacer = self.pacer.wake(self.rate());
+        let speech = self.candidates().into_iter().flatten().map(|(at, next_message)| {
+            match at <= self.now {
+                true => (pacer, Timer::Pace),
+                false => (at.max(pacer), next_message.timer()),
+            }
         });
         let possible = speech.filter(|(at, _)| *at < Time::FAR_FUTURE);
         possible.chain(self.silent_timers().into_iter().flatten()).min()

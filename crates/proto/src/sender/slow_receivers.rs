@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use fanfare_wire::NodeId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Exception {
+enum Treatment {
     /// Its requests wait until the others have been served.
     Deferred,
     /// Nothing it says counts any more.
@@ -14,39 +14,39 @@ enum Exception {
 
 /// The exceptions; the application names each, so it bounds them.
 #[derive(Debug, Default)]
-pub(super) struct Service {
-    exceptions: BTreeMap<NodeId, Exception>,
+pub(super) struct SlowReceivers {
+    treatments: BTreeMap<NodeId, Treatment>,
     /// Something was sent, or asked for by others, last.
     busy: Time,
     /// The others have been served: it is the turn of those put off.
     tail: bool,
 }
 
-impl Service {
+impl SlowReceivers {
     /// Puts a node out, for good.
     pub(super) fn evict(&mut self, node: NodeId) {
-        self.exceptions.insert(node, Exception::Evicted);
+        self.treatments.insert(node, Treatment::Evicted);
     }
 
     /// Puts a node off, or serves it as all others again.
     pub(super) fn defer(&mut self, node: NodeId, defer: bool) {
-        match (self.exceptions.get(&node), defer) {
+        match (self.treatments.get(&node), defer) {
             (None, true) => {
-                self.exceptions.insert(node, Exception::Deferred);
+                self.treatments.insert(node, Treatment::Deferred);
             }
-            (Some(Exception::Deferred), false) => {
-                self.exceptions.remove(&node);
+            (Some(Treatment::Deferred), false) => {
+                self.treatments.remove(&node);
             }
             _ => {}
         }
     }
 
     pub(super) fn is_evicted(&self, node: NodeId) -> bool {
-        self.exceptions.get(&node) == Some(&Exception::Evicted)
+        self.treatments.get(&node) == Some(&Treatment::Evicted)
     }
 
     pub(super) fn is_deferred(&self, node: NodeId) -> bool {
-        self.exceptions.get(&node) == Some(&Exception::Deferred)
+        self.treatments.get(&node) == Some(&Treatment::Deferred)
     }
 
     /// A first pass is to come: those put off wait again.
@@ -73,26 +73,26 @@ mod tests {
 
     #[test]
     fn the_tail_is_served_after_a_cycle_of_silence_until_the_next_first_pass() {
-        let (mut service, cycle) = (Service::default(), Duration::from_millis(100));
+        let (mut slow, cycle) = (SlowReceivers::default(), Duration::from_millis(100));
         let at = |cycles: u32| Time::ZERO + cycle * cycles;
-        service.on_busy(at(1));
-        assert!(!service.serves_tail(at(1), cycle) && service.serves_tail(at(2), cycle));
-        service.on_busy(at(2));
-        assert!(service.serves_tail(at(2), cycle), "its own repairs do not end it");
-        service.on_enqueued();
-        assert!(!service.serves_tail(at(2), cycle));
+        slow.on_busy(at(1));
+        assert!(!slow.serves_tail(at(1), cycle) && slow.serves_tail(at(2), cycle));
+        slow.on_busy(at(2));
+        assert!(slow.serves_tail(at(2), cycle), "its own repairs do not end it");
+        slow.on_enqueued();
+        assert!(!slow.serves_tail(at(2), cycle));
     }
 
     #[test]
     fn who_is_put_off_may_come_back_but_not_who_is_put_out() {
-        let mut service = Service::default();
-        service.defer(NodeId(7), true);
-        assert!(service.is_deferred(NodeId(7)) && !service.is_deferred(NodeId(8)));
-        service.defer(NodeId(7), false);
-        assert!(!service.is_deferred(NodeId(7)));
-        service.evict(NodeId(7));
-        service.defer(NodeId(7), true);
-        service.defer(NodeId(7), false);
-        assert!(service.is_evicted(NodeId(7)) && !service.is_deferred(NodeId(7)));
+        let mut slow = SlowReceivers::default();
+        slow.defer(NodeId(7), true);
+        assert!(slow.is_deferred(NodeId(7)) && !slow.is_deferred(NodeId(8)));
+        slow.defer(NodeId(7), false);
+        assert!(!slow.is_deferred(NodeId(7)));
+        slow.evict(NodeId(7));
+        slow.defer(NodeId(7), true);
+        slow.defer(NodeId(7), false);
+        assert!(slow.is_evicted(NodeId(7)) && !slow.is_deferred(NodeId(7)));
     }
 }

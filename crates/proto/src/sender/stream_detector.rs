@@ -11,14 +11,14 @@ const CYCLES: u32 = 2;
 
 /// When objects were enqueued behind others.
 #[derive(Debug, Default)]
-pub(super) struct Sequel {
+pub(super) struct StreamDetector {
     /// When a first pass ended last.
     passed: Option<Time>,
     /// When an object was enqueued last, not long after one had been sent.
     followed: Option<Time>,
 }
 
-impl Sequel {
+impl StreamDetector {
     /// The first pass of an object has ended.
     pub(super) fn on_passed(&mut self, now: Time) {
         self.passed = Some(now);
@@ -33,7 +33,7 @@ impl Sequel {
     }
 
     /// Whether another object is to be expected.
-    pub(super) fn goes_on(&self, now: Time, cycle: Duration) -> bool {
+    pub(super) fn is_ongoing(&self, now: Time, cycle: Duration) -> bool {
         self.followed.is_some_and(|at| now.since(at) < cycle * CYCLES)
     }
 }
@@ -47,20 +47,20 @@ mod tests {
 
     #[test]
     fn objects_that_come_together_before_any_is_sent_are_not_followed_by_more() {
-        let mut sequel = Sequel::default();
-        (0..3).for_each(|n| sequel.on_enqueued(at(n), CYCLE));
-        sequel.on_passed(at(50));
-        assert!(!sequel.goes_on(at(50), CYCLE));
+        let mut stream = StreamDetector::default();
+        (0..3).for_each(|n| stream.on_enqueued(at(n), CYCLE));
+        stream.on_passed(at(50));
+        assert!(!stream.is_ongoing(at(50), CYCLE));
     }
 
     #[test]
     fn one_that_comes_soon_after_another_was_sent_is_followed_by_more_for_two_cycles() {
-        let mut sequel = Sequel::default();
-        sequel.on_passed(at(50));
-        sequel.on_enqueued(at(60), CYCLE);
-        assert!(sequel.goes_on(at(259), CYCLE) && !sequel.goes_on(at(260), CYCLE));
-        sequel.on_passed(at(300));
-        sequel.on_enqueued(at(600), CYCLE);
-        assert!(!sequel.goes_on(at(600), CYCLE), "it was long after");
+        let mut stream = StreamDetector::default();
+        stream.on_passed(at(50));
+        stream.on_enqueued(at(60), CYCLE);
+        assert!(stream.is_ongoing(at(259), CYCLE) && !stream.is_ongoing(at(260), CYCLE));
+        stream.on_passed(at(300));
+        stream.on_enqueued(at(600), CYCLE);
+        assert!(!stream.is_ongoing(at(600), CYCLE), "it was long after");
     }
 }

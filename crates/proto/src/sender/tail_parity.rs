@@ -46,8 +46,7 @@ impl Sender {
         if !self.is_small_group() || self.cache.has_first_pass() || self.coding.parity == 0 {
             return;
         }
-        let served =
-            |node: &NodeId| !self.service.is_deferred(*node) && !self.service.is_evicted(*node);
+        let served = |node: &NodeId| !self.slow.is_deferred(*node) && !self.slow.is_evicted(*node);
         let losses: Vec<f64> =
             self.receivers.nodes().filter(served).map(|node| self.loss(node)).collect();
         let mut left = self.controller.rate().bytes_in(self.nack_cycle());
@@ -78,7 +77,7 @@ impl Sender {
     /// be sent: less than a NACK cycle of first passes is left, and objects do not follow one another.
     pub(super) fn is_ending(&self) -> bool {
         let cycle = self.nack_cycle();
-        !self.sequel.goes_on(self.now, cycle)
+        !self.stream.is_ongoing(self.now, cycle)
             && self.cache.first_passes_end_within(self.controller.rate().bytes_in(cycle))
     }
 

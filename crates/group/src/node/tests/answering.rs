@@ -1,7 +1,7 @@
 //! What others ask of a publisher that hears them: sums over its short messages.
 
 use super::*;
-use crate::{frame::Frame, mixture::Class};
+use crate::{frame::Frame, coded_packet::Class};
 use alloc::rc::Rc;
 use core::cell::Cell;
 

@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     frame::{HEADER, Kind},
     members::MEMBERS_MAX,
-    mixture::{Class, Mixture, term_of},
-    state::{Holding, State, tests::rumour},
+    coded_packet::{Class, Mixture, term_of},
+    state::{Holding, State, tests::summary},
 };
 use fanfare_proto::RunSet;
 use fanfare_wire::{FecId, ObjectTransportId, cmd::Application, ext::Extensions};
@@ -26,7 +26,7 @@ fn say(bus: &mut Bus, to: usize, (from, kind): (u32, Kind), content: &[u8]) {
 }
 
 /// A sum of these terms of node 0's, of bytes that are none.
-fn forged(of: Life, class: Class, terms: &[u32]) -> Vec<u8> {
+fn forged(of: Incarnation, class: Class, terms: &[u32]) -> Vec<u8> {
     let scope = (of, class);
     let (fec_id, terms) = (FecId::ReedSolomon8, terms.to_vec());
     let mut out = Vec::new();
@@ -59,7 +59,7 @@ fn half_heard() -> Bus {
 #[test]
 fn sums_of_what_cannot_be_are_refused_and_wrong_ones_are_found_and_forgotten() {
     let mut bus = half_heard();
-    let of = bus.nodes[0].0.own_life();
+    let of = bus.nodes[0].0.own_incarnation();
     let refused = |bus: &Bus| bus.nodes[2].0.stats().frames_refused;
     // Far ahead of all that is known; a symbol that its block does not have.
     say(&mut bus, 2, (66, Kind::Mixture), &forged(of, Class::Info, &[20_000, 20_001]));
@@ -98,14 +98,14 @@ fn who_says_to_hold_what_nobody_has_costs_questions_and_takes_nothing() {
     (0..3).for_each(|node| _ = bus.subscribe(node, "#"));
     bus.publish(0, "a", b"first", Options::default());
     bus.run(10, &mut none);
-    let life = bus.nodes[0].0.own_life();
+    let incarnation = bus.nodes[0].0.own_incarnation();
     let mut asked = 0;
     for round in 0..40_u16 {
         let newest = 30_000 + round;
-        let rumour = Rumour { sender: life.0, instance: life.1, ..rumour(newest) };
+        let summary = SenderSummary { sender: incarnation.0, instance: incarnation.1, ..summary(newest) };
         let mut all = RunSet::default();
         all.insert(0, u64::from(newest) + 1);
-        let holding = Holding::of(rumour, (0, newest.into()), &all, &RunSet::default());
+        let holding = Holding::of(summary, (0, newest.into()), &all, &RunSet::default());
         let state = State { asks: true, holdings: vec![holding], ..State::default() };
         let mut content = Vec::new();
         state.append(1_000, &mut content);

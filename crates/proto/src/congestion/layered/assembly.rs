@@ -13,15 +13,15 @@ use fanfare_fec::fountain::Shape;
 
 /// What is to be done with a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum Placement {
     /// Nothing: it is here already, or its block is.
-    Spare,
+    Duplicate,
     /// Nothing: the object has no such block.
-    Foreign,
+    OutOfRange,
     /// It is kept at this place of its block, from 0.
     Kept(u32),
     /// The same, and it may be the last that was missing: decode.
-    Enough(u32),
+    Decodable(u32),
 }
 
 /// A block under way.
@@ -34,7 +34,7 @@ struct Block {
 
 /// An object under way.
 #[derive(Debug)]
-pub struct Gathering {
+pub struct ObjectAssembly {
     shape: Shape,
     /// Blocks that are not whole.
     open: BTreeMap<u8, Block>,
@@ -44,7 +44,7 @@ pub struct Gathering {
     kept: u64,
 }
 
-impl Gathering {
+impl ObjectAssembly {
     /// Without a symbol.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
@@ -53,25 +53,25 @@ impl Gathering {
     }
 
     /// A symbol has arrived.
-    pub fn on_symbol(&mut self, symbol: Symbol) -> Taken {
+    pub fn on_symbol(&mut self, symbol: Symbol) -> Placement {
         if symbol.block >= self.shape.blocks() {
-            return Taken::Foreign;
+            return Placement::OutOfRange;
         }
         let Some(block) = self.open.get_mut(&symbol.block) else {
             self.spare += 1;
-            return Taken::Spare;
+            return Placement::Duplicate;
         };
         if !block.known.insert(symbol.id) {
             self.spare += 1;
-            return Taken::Spare;
+            return Placement::Duplicate;
         }
         let place = block.ids.len() as u32;
         block.ids.push(symbol.id);
         self.kept += 1;
         if place + 1 < self.shape.symbols(symbol.block) {
-            Taken::Kept(place)
+            Placement::Kept(place)
         } else {
-            Taken::Enough(place)
+            Placement::Decodable(place)
         }
     }
 
@@ -127,25 +127,25 @@ mod tests {
 
     #[test]
     fn symbols_are_kept_in_the_order_of_arrival_until_there_are_enough() {
-        let mut gathering = Gathering::new(Shape::new(80, 16).unwrap());
-        let taken: Vec<Taken> =
+        let mut gathering = ObjectAssembly::new(Shape::new(80, 16).unwrap());
+        let taken: Vec<Placement> =
             [3, 1_000, 3, 7, 9].map(|id| gathering.on_symbol(symbol(0, id))).into();
-        use Taken::{Kept, Spare};
-        assert_eq!(taken, [Kept(0), Kept(1), Spare, Kept(2), Kept(3)]);
+        use Placement::{Duplicate, Kept};
+        assert_eq!(taken, [Kept(0), Kept(1), Duplicate, Kept(2), Kept(3)]);
         assert_eq!((gathering.bytes(), gathering.ids(0)), (64, &[3, 1_000, 7, 9][..]));
-        assert_eq!(gathering.on_symbol(symbol(0, 4)), Taken::Enough(4));
+        assert_eq!(gathering.on_symbol(symbol(0, 4)), Placement::Decodable(4));
         // Once in a hundred times one more is needed.
-        assert_eq!(gathering.on_symbol(symbol(0, 5)), Taken::Enough(5));
+        assert_eq!(gathering.on_symbol(symbol(0, 5)), Placement::Decodable(5));
         gathering.on_decoded(0);
-        assert_eq!(gathering.on_symbol(symbol(0, 6)), Spare);
+        assert_eq!(gathering.on_symbol(symbol(0, 6)), Duplicate);
         assert!(gathering.is_whole() && (gathering.overhead() - 0.2).abs() < 1e-9);
         assert_eq!((gathering.bytes(), gathering.spare()), (80, 2));
     }
 
     #[test]
     fn a_symbol_of_a_block_that_there_is_not_is_foreign() {
-        let mut gathering = Gathering::new(Shape::new(80, 16).unwrap());
-        assert_eq!(gathering.on_symbol(symbol(1, 0)), Taken::Foreign);
+        let mut gathering = ObjectAssembly::new(Shape::new(80, 16).unwrap());
+        assert_eq!(gathering.on_symbol(symbol(1, 0)), Placement::OutOfRange);
         assert!(gathering.ids(1).is_empty() && !gathering.is_whole());
     }
 }

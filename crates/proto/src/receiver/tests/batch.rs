@@ -27,13 +27,13 @@ struct Trouble {
     auto: bool,
 }
 
-struct Hearer {
+struct Listener {
     session: Session,
     storage: MemoryStorage,
     events: Vec<Event>,
 }
 
-impl Hearer {
+impl Listener {
     fn new() -> Self {
         let config = SessionConfig {
             node_id: NodeId(2),
@@ -106,9 +106,9 @@ fn troubled(batch: &[u8], size: usize, trouble: Trouble, rng: &mut Rng) -> Vec<V
 }
 
 /// Sends an object to one that hears in rows and one that does not; returns both.
-fn exchange(seed: u64, trouble: Trouble) -> [Hearer; 2] {
+fn exchange(seed: u64, trouble: Trouble) -> [Listener; 2] {
     let (mut session, mut storage) = sender(trouble.auto);
-    let [mut rows, mut singly] = [Hearer::new(), Hearer::new()];
+    let [mut rows, mut singly] = [Listener::new(), Listener::new()];
     let (mut rng, mut now, mut buffer) = (Rng::new(seed), Time::ZERO, vec![]);
     for step in 0..STEPS_MAX {
         if step >= STEPS && [&rows, &singly].iter().all(|hearer| hearer.has_completed()) {
@@ -151,7 +151,7 @@ proptest! {
         let [rows, singly] = exchange(seed, Trouble { lost, doubled, swapped, auto });
         prop_assert_eq!(&rows.events, &singly.events);
         prop_assert_eq!(rows.stats(), singly.stats());
-        let complete = |hearer: &Hearer| {
+        let complete = |hearer: &Listener| {
             hearer.events.iter().find_map(|event| match event {
                 Event::ObjectCompleted { key, .. } => hearer.storage.get(*key).map(<[u8]>::to_vec),
                 _ => None,
@@ -188,7 +188,7 @@ fn the_first_loss_within_a_row_counts_at_the_rate_of_what_came_before_it_as_sing
 /// waits for it for up to 20 ms.
 fn reported_queue(tells: bool) -> u32 {
     let (mut session, mut storage) = sender(true);
-    let mut hearer = Hearer::new();
+    let mut hearer = Listener::new();
     let (mut now, mut buffer, mut longest) = (Time::ZERO, vec![], None);
     for turn in 0..600 {
         let late = STEP * (turn * 7 % 40);

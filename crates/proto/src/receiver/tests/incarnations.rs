@@ -1,24 +1,24 @@
 //! A sender that begins a new life: where others may still have what it had published, its earlier life stays in view.
 
-use super::{GRTT, Rig, Script, content};
+use super::{GRTT, Harness, Script, content};
 use crate::{config::ReceiverConfig, stats::DropReason};
 use alloc::string::String;
 use core::net::SocketAddr;
 
 /// A receiver that outlives senders, with object 0 whole and object 1 begun.
-fn rig() -> (Rig, Script) {
+fn rig() -> (Harness, Script) {
     let config = ReceiverConfig { outlive_senders: true, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     (0..4).for_each(|symbol| rig.hear(&script.data(0, 40, 0, symbol)));
     rig.hear(&script.data(1, 95, 0, 0));
     assert!(rig.told().contains(&String::from("complete 0")));
     (rig, script)
 }
-fn life(instance: u16) -> Script {
+fn incarnation(instance: u16) -> Script {
     Script { instance, sequence: 500, ..Script::new() }
 }
 /// It says so twice, a GRTT apart.
-fn restart(rig: &mut Rig, next: &mut Script) {
+fn restart(rig: &mut Harness, next: &mut Script) {
     rig.hear(&next.data(0, 10, 0, 0));
     rig.pass(GRTT * 2);
     rig.hear(&next.data(0, 10, 0, 0));
@@ -27,11 +27,12 @@ fn restart(rig: &mut Rig, next: &mut Script) {
 #[test]
 fn what_is_here_of_the_life_before_is_still_given_and_what_is_missing_still_taken() {
     let (mut rig, mut script) = rig();
-    restart(&mut rig, &mut life(2));
+    restart(&mut rig, &mut incarnation(2));
     let told = rig.told();
     assert!(told.contains(&"reset".into()) && told.contains(&"complete 0".into()), "{told:?}");
     assert!(!told.iter().any(|event| event.starts_with("aborted")), "{told:?}");
-    let held = |rig: &Rig, instance, object| rig.held(instance, object).map(|held| held.is_whole());
+    let held =
+        |rig: &Harness, instance, object| rig.held(instance, object).map(|held| held.is_whole());
     assert_eq!((held(&rig, 1, 0), held(&rig, 2, 0)), (Some(true), Some(true)));
     // It was a forgery: the true one speaks on, and is believed at once.
     (1..4).for_each(|symbol| rig.hear(&script.data(1, 95, 0, symbol)));
@@ -55,9 +56,9 @@ fn what_a_sender_says_from_another_address_is_taken_at_once_as_if_others_said_it
 #[test]
 fn one_life_of_which_nothing_is_here_gives_way_to_the_next() {
     let config = ReceiverConfig { outlive_senders: true, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.data(0, 95, 0, 0));
-    restart(&mut rig, &mut life(2));
+    restart(&mut rig, &mut incarnation(2));
     assert!(rig.told().contains(&"aborted 0 SenderGone".into()));
     assert_eq!(rig.held(1, 0), None);
 }
@@ -66,10 +67,13 @@ fn one_life_of_which_nothing_is_here_gives_way_to_the_next() {
 fn who_forges_life_after_life_fills_no_more_than_a_few_and_ends_none_that_has_more() {
     let (mut rig, _) = rig();
     rig.source = SocketAddr::from(([10, 0, 0, 66], 6003));
-    (2..40).for_each(|instance| restart(&mut rig, &mut life(instance)));
-    let lives = (1..40).filter(|instance| rig.held(*instance, 0).is_some());
-    let lives: alloc::vec::Vec<u16> = lives.collect();
-    assert!(lives.len() <= 4 && lives.contains(&1) && lives.contains(&39), "{lives:?}");
+    (2..40).for_each(|instance| restart(&mut rig, &mut incarnation(instance)));
+    let incarnations = (1..40).filter(|instance| rig.held(*instance, 0).is_some());
+    let incarnations: alloc::vec::Vec<u16> = incarnations.collect();
+    assert!(
+        incarnations.len() <= 4 && incarnations.contains(&1) && incarnations.contains(&39),
+        "{incarnations:?}"
+    );
     assert!(
         rig.stats.dropped(DropReason::Unconfirmed) + rig.stats.dropped(DropReason::ForeignSource)
             >= 38

@@ -1,9 +1,9 @@
 //! Receivers that help each other: three sessions, of which the third hears only the second.
 
 use crate::{
-    Event, FecConfig, Life, MemoryStorage, NewObject, NodeId, ObjectKey, ObjectKind, Passage,
-    ReceiverConfig, RecvMeta, Rumour, SenderConfig, Session, SessionConfig, Time,
-    enqueue::FirstPass, time::Duration,
+    Event, FecConfig, Incarnation, MemoryStorage, NewObject, NodeId, ObjectKey, ObjectKind,
+    ReceiverConfig, RecvMeta, Retransmission, SenderConfig, SenderSummary, Session, SessionConfig,
+    Time, enqueue::FirstPass, time::Duration,
 };
 use alloc::{vec, vec::Vec};
 use fanfare_wire::{
@@ -18,7 +18,7 @@ const META: RecvMeta = RecvMeta {
 };
 const KEY: ObjectKey =
     ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };
-const LIFE: Life = (NodeId(1), InstanceId(1));
+const INCARNATION: Incarnation = (NodeId(1), InstanceId(1));
 const SIZE: usize = 1_950;
 
 fn receiver(node: u32) -> Session {
@@ -69,8 +69,8 @@ fn holder(content: &[u8], lost: &[usize]) -> (Session, MemoryStorage) {
     (session, storage)
 }
 
-fn symbol(block: u32, symbol: u16) -> Passage<'static> {
-    Passage::Symbol { block, symbol, has_info: true }
+fn symbol(block: u32, symbol: u16) -> Retransmission<'static> {
+    Retransmission::Symbol { block, symbol, has_info: true }
 }
 
 fn content() -> Vec<u8> {
@@ -81,11 +81,14 @@ fn content() -> Vec<u8> {
 fn pass(
     from: (&mut Session, &mut MemoryStorage),
     to: (&mut Session, &mut MemoryStorage),
-    passages: &[Passage<'_>],
+    passages: &[Retransmission<'_>],
 ) -> Vec<bool> {
-    let hand_over = |passage: &Passage<'_>| {
+    let hand_over = |retransmission: &Retransmission<'_>| {
         let mut message = Vec::new();
-        assert!(from.0.receiver().pass_on(KEY, *passage, from.1, &mut message), "{passage:?}");
+        assert!(
+            from.0.receiver().retransmit(KEY, *retransmission, from.1, &mut message),
+            "{retransmission:?}"
+        );
         to.0.receiver().accept(Time::ZERO, &Message::parse(&message).unwrap(), to.1)
     };
     passages.iter().map(hand_over).collect::<Vec<_>>()
@@ -95,7 +98,7 @@ fn pass(
 fn an_object_is_completed_from_another_receiver_by_source_and_parity_alike() {
     let (mut second, mut theirs) = holder(&content(), &[]);
     let (mut third, mut ours) = (receiver(3), MemoryStorage::new(10_000));
-    let mut wanted = vec![Passage::Info { content: b"info", age: Duration::ZERO }];
+    let mut wanted = vec![Retransmission::Info { content: b"info", age: Duration::ZERO }];
     wanted.extend((0..7).map(|n| symbol(0, n)));
     wanted.extend([7, 8, 9, 10, 11, 12, 3].map(|n| symbol(1, n)));
     wanted.extend([3, 4, 5, 9, 10, 0].map(|n| symbol(2, n)));
@@ -119,7 +122,8 @@ fn only_what_is_here_is_passed_on() {
         [(0, 1, true), (0, 2, false), (0, 7, false), (1, 12, true), (1, 13, false)]
     {
         let mut out = Vec::new();
-        let passed = second.receiver().pass_on(KEY, symbol(block, number), &mut theirs, &mut out);
+        let passed =
+            second.receiver().retransmit(KEY, symbol(block, number), &mut theirs, &mut out);
         assert_eq!((passed, out.is_empty()), (given, !given), "{block}:{number}");
     }
 }
@@ -144,7 +148,7 @@ fn a_wrong_size_and_our_own_id_are_refused_and_another_life_is_another_sender() 
     let (mut second, mut theirs) = holder(&content(), &[]);
     let (mut third, mut ours) = (receiver(3), MemoryStorage::new(10_000));
     let mut message = Vec::new();
-    assert!(second.receiver().pass_on(KEY, symbol(0, 0), &mut theirs, &mut message));
+    assert!(second.receiver().retransmit(KEY, symbol(0, 0), &mut theirs, &mut message));
     let mut accept = |third: &mut Session, bytes: &[u8]| {
         third.receiver().accept(Time::ZERO, &Message::parse(bytes).unwrap(), &mut ours)
     };
@@ -163,12 +167,16 @@ fn a_wrong_size_and_our_own_id_are_refused_and_another_life_is_another_sender() 
     let mut held = |instance| third.receiver().held(ObjectKey { instance, ..KEY }, 0);
     let [one, other] = [1, other_life[9]].map(|n| InstanceId(u16::from(n)));
     assert!(one != other && held(one) == held(other) && held(one).is_some());
-    assert_eq!(third.receiver().life(KEY.sender), Some(LIFE), "the first that was spoken of");
+    assert_eq!(
+        third.receiver().incarnation(KEY.sender),
+        Some(INCARNATION),
+        "the first that was spoken of"
+    );
 }
 
 /// What is told of the sender, as far as it has come.
-fn rumour(newest: u16) -> Rumour {
-    Rumour {
+fn summary(newest: u16) -> SenderSummary {
+    SenderSummary {
         sender: NodeId(1),
         instance: InstanceId(1),
         grtt: QuantizedRtt::from_nanos(20_000_000),
@@ -182,13 +190,19 @@ fn rumour(newest: u16) -> Rumour {
 #[test]
 fn an_object_of_no_bytes_is_complete_with_the_info_that_another_tells() {
     let (mut third, mut storage) = (receiver(3), MemoryStorage::new(10_000));
-    let mut accept = |rumour: &Rumour, info: &[u8]| {
-        third.receiver().accept_info(Time::ZERO, rumour, info, &mut storage)
+    let mut accept = |summary: &SenderSummary, info: &[u8]| {
+        third.receiver().accept_info(Time::ZERO, summary, info, &mut storage)
     };
-    assert!(accept(&rumour(2), b"short"));
-    assert!(!accept(&rumour(2), b"short"), "it was told before");
-    assert!(accept(&Rumour { instance: InstanceId(9), ..rumour(3) }, b"short"), "another life");
-    assert!(!accept(&Rumour { sender: NodeId(3), ..rumour(3) }, b"short"), "that is its own");
+    assert!(accept(&summary(2), b"short"));
+    assert!(!accept(&summary(2), b"short"), "it was told before");
+    assert!(
+        accept(&SenderSummary { instance: InstanceId(9), ..summary(3) }, b"short"),
+        "another life"
+    );
+    assert!(
+        !accept(&SenderSummary { sender: NodeId(3), ..summary(3) }, b"short"),
+        "that is its own"
+    );
     let events: Vec<Event> = core::iter::from_fn(|| third.poll_event()).collect();
     let key = ObjectKey { object: ObjectTransportId(2), ..KEY };
     assert!(events.contains(&Event::ObjectInfo { key, info: b"short".to_vec() }), "{events:?}");
@@ -200,7 +214,7 @@ fn what_others_tell_in_short_says_nothing_of_how_the_sender_cuts_its_other_objec
     // A NACK has as many bytes as a segment, whose length only the sender tells.
     let (mut third, mut storage) = holder(&content(), &[3, 4]);
     let before = third.receiver().held(KEY, 0);
-    assert!(third.receiver().accept_info(Time::ZERO, &rumour(1), b"short", &mut storage));
+    assert!(third.receiver().accept_info(Time::ZERO, &summary(1), b"short", &mut storage));
     assert_eq!(third.receiver().held(KEY, 0), before);
     let empty = ObjectKey { object: ObjectTransportId(1), ..KEY };
     assert_eq!(third.receiver().blocks(empty), Some(0));
@@ -210,8 +224,8 @@ fn what_others_tell_in_short_says_nothing_of_how_the_sender_cuts_its_other_objec
 fn what_others_say_of_a_sender_never_heard_is_asked_for_in_the_group() {
     let mut third = receiver(3);
     let mut storage = MemoryStorage::new(10_000);
-    let rumour = rumour(2);
-    assert!(third.receiver().hear_of(Time::ZERO, &rumour, &mut storage));
+    let summary = summary(2);
+    assert!(third.receiver().hear_of(Time::ZERO, &summary, &mut storage));
     let at = Time::ZERO + Duration::from_millis(200);
     let mut out = Vec::new();
     let sent = third.poll_transmit(at, 1, &mut out, &mut storage).expect("a NACK");
@@ -226,9 +240,9 @@ fn what_others_say_of_a_sender_never_heard_is_asked_for_in_the_group() {
 #[test]
 fn a_silent_senders_symbols_are_asked_for_by_name_when_others_are_to_answer() {
     let (mut second, mut storage) = holder(&content(), &[3, 4]);
-    second.receiver().ask_by_name(LIFE, true);
+    second.receiver().request_explicitly(INCARNATION, true);
     // The first block's end has begun a back-off; the GRTT is 250 ms until measured, K is 4.
-    assert!(second.receiver().ask(Time::ZERO, LIFE));
+    assert!(second.receiver().ask(Time::ZERO, INCARNATION));
     let mut out = Vec::new();
     let at = Time::ZERO + Duration::from_secs(2);
     assert!(second.poll_transmit(at, 1, &mut out, &mut storage).is_some());
@@ -243,10 +257,10 @@ fn a_silent_senders_symbols_are_asked_for_by_name_when_others_are_to_answer() {
 #[test]
 fn nothing_is_asked_where_nothing_is_missing_or_the_receiver_is_silent() {
     let (mut second, _) = holder(&content(), &[]);
-    assert!(!second.receiver().ask(Time::ZERO, LIFE));
+    assert!(!second.receiver().ask(Time::ZERO, INCARNATION));
     let (mut lacking, mut storage) = holder(&content(), &[3]);
     lacking.receiver().set_silent(true);
-    lacking.receiver().ask(Time::ZERO, LIFE);
+    lacking.receiver().ask(Time::ZERO, INCARNATION);
     let at = Time::ZERO + Duration::from_secs(3);
     assert!(lacking.poll_transmit(at, 1, &mut Vec::new(), &mut storage).is_none());
 }

@@ -1,6 +1,6 @@
 //! Bytes that are there from before, and bytes that prove wrong.
 
-use super::{GRTT, RECEIVER, Rig, Script, content, key, raw};
+use super::{GRTT, Harness, RECEIVER, Script, content, key, raw};
 use alloc::vec::Vec;
 
 use crate::{
@@ -9,19 +9,19 @@ use crate::{
 };
 
 /// A 95-byte object (blocks of 4, 3 and 3 symbols of 10 bytes) of which the INFO was heard.
-fn announced() -> (Rig, Script) {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+fn announced() -> (Harness, Script) {
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.info(0, 95, b"i"));
     (rig, script)
 }
 
 /// Bytes of the object, as an earlier attempt left them.
-fn stored(rig: &mut Rig, from: usize, end: usize) -> bool {
+fn stored(rig: &mut Harness, from: usize, end: usize) -> bool {
     rig.storage.write(key(0), from as u64, &content(0, 95)[from..end]).unwrap();
     rig.have(0, from as u64, (end - from) as u64)
 }
 
-fn whole(rig: &mut Rig, script: &mut Script) {
+fn whole(rig: &mut Harness, script: &mut Script) {
     for (block, len) in [(0, 4), (1, 3), (2, 3)] {
         (0..len).for_each(|symbol| rig.hear(&script.data(0, 95, block, symbol)));
     }
@@ -113,7 +113,7 @@ fn a_range_that_touches_nothing_changes_nothing() {
 #[test]
 fn what_was_rejected_is_not_acknowledged() {
     let config = ReceiverConfig { ack: AckPolicy::Confirmed, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.info(0, 95, b"i"));
     whole(&mut rig, &mut script);
     rig.senders.confirm(key(0));
@@ -198,7 +198,7 @@ fn an_examination_outlives_its_sender_and_then_finds_nobody_to_ask() {
 #[test]
 fn who_examines_what_a_watermark_covers_says_that_it_is_at_work() {
     let config = ReceiverConfig { ack: AckPolicy::Confirmed, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.info(0, 95, b"i"));
     rig.hear(&script.info(1, 95, b"i"));
     assert!(rig.examine(0, true) && rig.examine(1, true));
@@ -210,7 +210,7 @@ fn who_examines_what_a_watermark_covers_says_that_it_is_at_work() {
 
 #[test]
 fn who_may_have_objects_from_before_asks_for_their_info_first_but_not_for_ever() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.senders.ask_info_first();
     rig.hear(&script.info(2, 95, b"i"));
     let mut asked = Vec::new();

@@ -16,9 +16,9 @@ const SIZE: usize = 200_000;
 const STEP: Duration = Duration::from_micros(300);
 
 /// A store that has nothing in memory.
-struct Unlent(MemoryStorage);
+struct ReadingStorage(MemoryStorage);
 
-impl Storage for Unlent {
+impl Storage for ReadingStorage {
     fn open(&mut self, key: ObjectKey, kind: ObjectKind, size: u64) -> Result<(), StorageError> {
         self.0.open(key, kind, size)
     }
@@ -69,7 +69,7 @@ fn meta(host: u8) -> RecvMeta {
 fn compare(config: &SenderConfig, (seed, loss): (u64, f64)) -> u64 {
     let (mut lent, mut storage) = sender(config);
     let (mut read, unlent) = sender(config);
-    let mut unlent = Unlent(unlent);
+    let mut unlent = ReadingStorage(unlent);
     let (mut hearer, mut heard) = receiver();
     let (mut rng, mut now) = (Rng::new(seed), Time::ZERO);
     let (mut one, mut other) = (Vec::new(), Vec::new());

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn asked() -> Hand {
-    let mut hand = Hand::new(config());
+fn asked() -> Harness {
+    let mut hand = Harness::new(config());
     for _ in 0..3 {
         hand.enqueue(0, Some(b"i"));
     }
@@ -24,7 +24,7 @@ fn infos(said: &[Said]) -> Vec<u16> {
     said.iter().filter_map(info).collect()
 }
 
-fn pending(hand: &mut Hand) -> Vec<u16> {
+fn pending(hand: &mut Harness) -> Vec<u16> {
     hand.call(|sender, ctx| sender.on_timeout(ctx));
     hand.sender.info_repairs().iter().map(|object| object.0).collect()
 }
@@ -57,7 +57,7 @@ fn what_the_driver_takes_is_not_sent_but_flushed_and_what_it_gives_back_is_sent(
 
 #[test]
 fn objects_with_bytes_are_none_of_the_drivers() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.enqueue(1600, Some(b"i"));
     hand.run(ms(50));
     hand.nack(2, false, |w| {
@@ -71,12 +71,12 @@ fn objects_with_bytes_are_none_of_the_drivers() {
 
 #[test]
 fn what_others_say_in_its_place_is_left_out_but_who_asks_again_is_believed() {
-    let others_say = |hand: &mut Hand, objects: &[u16]| {
+    let others_say = |hand: &mut Harness, objects: &[u16]| {
         for object in objects {
             hand.sender.on_info_repaired(ObjectTransportId(*object));
         }
     };
-    let ask = |hand: &mut Hand, object: u16| {
+    let ask = |hand: &mut Harness, object: u16| {
         hand.nack(2, false, |w| {
             let level = RepairLevel(RepairLevel::INFO);
             assert!(w.item(level, ObjectTransportId(object), id(0, 0)));

@@ -71,7 +71,7 @@ impl LayeredFlow {
     fn source(&self) -> SourceConfig {
         SourceConfig {
             scheme: self.scheme.clone(),
-            rhythm: self.control.rhythm(),
+            send_pattern: self.control.send_pattern(),
             interval: self.interval,
             every: 1,
             packet: self.packet,

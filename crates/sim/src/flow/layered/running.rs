@@ -10,8 +10,8 @@ use crate::{
 use fanfare_proto::{
     Duration, Time,
     congestion::layered::{
-        Gathering, GroupRange, Header, LayeredReceiver, LayeredSource, LayeredStats, Layers,
-        Membership, Outgoing, Question, Symbol, Symbols, Taken,
+        GroupRange, Header, LayeredReceiver, LayeredSource, LayeredStats, Layers, Membership,
+        ObjectAssembly, Outgoing, RttRequest, Symbol, Symbols, Taken,
     },
     rng::Rng,
 };
@@ -38,14 +38,14 @@ pub(crate) enum Party {
 enum Content {
     Announcement(Header, Vec<u8>),
     Data(Header, Option<Symbol>),
-    Question(Question),
+    RttRequest(RttRequest),
 }
 
 #[derive(Debug)]
 struct Receiving {
     place: PlaceNumber,
     machine: Option<LayeredReceiver>,
-    gathering: Option<Gathering>,
+    gathering: Option<ObjectAssembly>,
     planned: Option<Time>,
     report: LayeredReport,
 }
@@ -116,7 +116,7 @@ impl LayeredRunning {
                 whole: None,
                 stats,
             };
-            let gathering = flow.object.map(Gathering::new);
+            let gathering = flow.object.map(ObjectAssembly::new);
             Receiving { place, machine: None, gathering, planned: None, report }
         };
         let receivers = places.into_iter().zip(&flow.to).map(receiving).collect();
@@ -168,8 +168,8 @@ impl LayeredRunning {
     ) -> Option<Party> {
         let Payload::Background(content) = &packet.payload else { return None };
         let content = content.downcast_ref::<Content>()?;
-        if let Content::Question(question) = content {
-            self.source.as_mut()?.on_question(now, *question);
+        if let Content::RttRequest(question) = content {
+            self.source.as_mut()?.on_rtt_request(now, *question);
             return Some(Party::Source);
         }
         let number = self.receivers.iter().position(|receiver| receiver.place == at)?;
@@ -187,7 +187,7 @@ impl LayeredRunning {
                 report.lost.add(now, after.lost - before.lost);
                 symbol.iter().for_each(|symbol| receiver.on_symbol(now, *symbol));
             }
-            Content::Question(_) => {}
+            Content::RttRequest(_) => {}
         }
         Some(Party::Receiver(number))
     }
@@ -264,9 +264,9 @@ impl LayeredRunning {
                 Membership::Leave(channel) => (receiver.place, id(channel.0), false),
             });
         }
-        while let Some(question) = machine.poll_question(now) {
+        while let Some(question) = machine.poll_rtt_request(now) {
             let way = (receiver.place, Target::Place(self.place));
-            let content = Content::Question(question);
+            let content = Content::RttRequest(question);
             wishes.packets.push(packet_of(self.number, now, way, QUESTION_BYTES, content));
         }
         let level = machine.level();

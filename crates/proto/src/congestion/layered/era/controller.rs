@@ -5,16 +5,16 @@
 //! it is here, as each decision takes back or waits for another.
 
 use super::{
-    queue_target::{Caution, WANTED_LEAST},
-    short_sample::Glance,
     intervals::Intervals,
-    leave_latency::Leaves,
+    leave_latency::LeaveLatency,
     loss_events::LossEvents,
-    queue::{Busy, Stretch, Waiting, median},
+    queue::{BusyPeriod, TransitTrend, Waiting, median},
+    queue_target::{QueueTarget, WANTED_LEAST},
     random_loss::RandomLoss,
+    short_sample::ShortSample,
 };
 use crate::{
-    congestion::layered::{Arrival, LayeredController, Terms},
+    congestion::layered::{Arrival, LayeredController, SessionParameters},
     time::{Duration, Time},
 };
 use alloc::{collections::VecDeque, vec::Vec};
@@ -84,8 +84,8 @@ enum Phase {
 /// A receiver of ours.
 #[derive(Debug)]
 pub struct Era {
-    terms: Terms,
-    caution: Caution,
+    terms: SessionParameters,
+    target: QueueTarget,
     level: usize,
     /// Bit/s that it would have were layers infinitely fine.
     rate: f64,
@@ -94,11 +94,11 @@ pub struct Era {
     pairs: VecDeque<f64>,
     losses: LossEvents,
     /// Transits of this interval.
-    interval: Stretch,
+    interval: TransitTrend,
     /// This step or glance.
-    glance: Glance,
+    sample: ShortSample,
     /// The queue since it last began to grow.
-    busy: Busy,
+    busy: BusyPeriod,
     interval_lost: bool,
     /// Least transit ever: the path without a queue.
     base: f64,
@@ -109,7 +109,7 @@ pub struct Era {
     drained: bool,
     /// The last glance has seen overload.
     overload: Option<f64>,
-    leaves: Leaves,
+    leaves: LeaveLatency,
     /// No judgement before the last one shows.
     hold_until: Time,
     /// Where loss with a short queue is no congestion: what is lost of how much, lately.
@@ -119,7 +119,7 @@ pub struct Era {
 impl Era {
     /// With the base layer.
     #[must_use]
-    pub fn new(now: Time, terms: Terms) -> Self {
+    pub fn new(now: Time, terms: SessionParameters) -> Self {
         Self {
             level: 1,
             rate: terms.layers.sum(1),
@@ -127,26 +127,26 @@ impl Era {
             intervals: Intervals::new(terms.interval),
             pairs: VecDeque::new(),
             losses: LossEvents::default(),
-            interval: Stretch::new(now),
-            glance: Glance::new(now),
-            busy: Busy::default(),
+            interval: TransitTrend::new(now),
+            sample: ShortSample::new(now),
+            busy: BusyPeriod::default(),
             interval_lost: false,
             base: f64::INFINITY,
             round_trip: None,
             past: VecDeque::new(),
             drained: false,
             overload: None,
-            leaves: Leaves::default(),
+            leaves: LeaveLatency::default(),
             hold_until: now,
             random: None,
-            caution: Caution::FEW_LAYERS,
+            target: QueueTarget::FEW_LAYERS,
             terms,
         }
     }
     /// Where links lose whatever the rate, and there are many layers.
     #[must_use]
     pub fn tolerant(self) -> Self {
-        Self { random: Some(RandomLoss::default()), caution: Caution::MANY_LAYERS, ..self }
+        Self { random: Some(RandomLoss::default()), target: QueueTarget::MANY_LAYERS, ..self }
     }
 
     /// The path's rate: the median of the last pairs.
@@ -170,7 +170,7 @@ impl Era {
     }
     /// How long packets should wait.
     fn wanted(&self, rate: f64) -> f64 {
-        let Caution { wanted_packets, wanted_most, .. } = self.caution;
+        let QueueTarget { wanted_packets, wanted_most, .. } = self.target;
         (wanted_packets * self.packet_bits() / rate).clamp(WANTED_LEAST, wanted_most)
     }
 
@@ -192,27 +192,27 @@ impl Era {
     /// What arrives for so long was sent before the last change shows: it is not judged.
     fn hold(&mut self, now: Time, time: Duration) {
         self.hold_until = now + time;
-        self.interval = Stretch::new(self.hold_until);
-        self.glance = Glance::new(self.hold_until);
-        self.busy = Busy::default();
+        self.interval = TransitTrend::new(self.hold_until);
+        self.sample = ShortSample::new(self.hold_until);
+        self.busy = BusyPeriod::default();
     }
 
     /// Start: more, until the queue grows, something is lost, or pairs say that this is all.
     fn step(&mut self, now: Time) {
-        let Some(waiting) = self.glance.waiting(now) else {
+        let Some(waiting) = self.sample.waiting(now) else {
             // The base layer alone would take a second to say more than its first pair.
             if !self.pairs.is_empty() && self.level == 1 {
                 self.set_rate(self.rate * GROWTH);
-                self.glance = Glance::new(now);
+                self.sample = ShortSample::new(now);
             }
             return;
         };
         let queue = waiting.end - self.base;
         let grows = queue > self.wanted(self.rate) && waiting.slope > OVERLOAD;
-        if self.glance.has_lost() || grows {
-            let passed = self.glance.passed(now).min(self.rate);
+        if self.sample.has_lost() || grows {
+            let passed = self.sample.passed(now).min(self.rate);
             self.phase = Phase::Queue;
-            if self.glance.has_lost() {
+            if self.sample.has_lost() {
                 let packet = f64::from(self.terms.packet);
                 self.losses.assume(passed, self.rtt(waiting.mean), packet);
             }
@@ -226,27 +226,27 @@ impl Era {
                 self.phase = Phase::Queue;
             }
         }
-        self.glance = Glance::new(now);
+        self.sample = ShortSample::new(now);
     }
 
     /// In between: much more comes than passes. The rate goes down by what is too much, once two
     /// glances agree: the first has seen only the end of it.
     fn look(&mut self, now: Time) {
         let needed =
-            if self.glance.has_lost() { LOSSY_PACKETS } else { self.caution.glance_packets };
-        if self.glance.packets() < needed {
+            if self.sample.has_lost() { LOSSY_PACKETS } else { self.target.sample_packets };
+        if self.sample.packets() < needed {
             return;
         }
-        let Some(waiting) = self.glance.waiting(now) else { return };
-        let share = self.glance.share_lost();
+        let Some(waiting) = self.sample.waiting(now) else { return };
+        let share = self.sample.share_lost();
         let over = waiting.over() + share / (1.0 - share);
         let queue = waiting.end - self.base;
         let seen = queue > 2.0 * self.wanted(self.rate) || share > 0.0;
-        self.glance = Glance::new(now);
+        self.sample = ShortSample::new(now);
         let is_over = over > OVERLOAD && seen;
         let before = core::mem::replace(&mut self.overload, is_over.then_some(over));
         if !is_over {
-            self.busy = Busy::default();
+            self.busy = BusyPeriod::default();
         }
         if before.is_some() && !is_over {
             self.leaves.on_relief(now);
@@ -268,7 +268,7 @@ impl Era {
         self.leaves.on_cut(now, excess / capacity);
         // All who share a line see all that is too much; who has less of it takes less of that away.
         let part = (self.rate / (MINE * capacity)).min(1.0);
-        self.set_rate((self.rate - part * excess).max(self.rate * self.caution.cut_least));
+        self.set_rate((self.rate - part * excess).max(self.rate * self.target.cut_least));
         // A layer's loss shows with its next packets.
         let top = self.terms.layers.rate(self.level.max(1) - 1);
         let shows = (2.0 * self.packet_bits() / top).min(SHOWS);
@@ -297,7 +297,7 @@ impl Era {
     /// Once in an interval.
     fn adapt(&mut self, now: Time) {
         if self.is_leaving(now) {
-            self.interval = Stretch::new(now);
+            self.interval = TransitTrend::new(now);
             self.interval_lost = false;
             return;
         }
@@ -305,7 +305,7 @@ impl Era {
         let lost = core::mem::take(&mut self.interval_lost);
         self.past.push_front(lost);
         self.past.truncate(MEMORY);
-        self.interval = Stretch::new(now);
+        self.interval = TransitTrend::new(now);
         self.choose_phase(&waiting);
         let was_drained = core::mem::replace(&mut self.drained, false);
         match self.phase {
@@ -406,14 +406,14 @@ impl LayeredController for Era {
         self.interval_lost |= lost > 0;
         if now >= self.hold_until {
             self.interval.add(now, arrival.transit);
-            self.glance.add(now, arrival, lost);
+            self.sample.add(now, arrival, lost);
             self.busy.add(now, arrival);
         }
         let (length, starting) = match self.phase {
             Phase::Start => (STEP, true),
             _ => (GLANCE, false),
         };
-        if now.since(self.glance.began()) >= length {
+        if now.since(self.sample.began()) >= length {
             if starting { self.step(now) } else { self.look(now) }
         }
         if self.intervals.turn(arrival.header.sent) {
@@ -436,8 +436,8 @@ mod tests {
     use super::*;
     use crate::{
         congestion::layered::{
-            LayeredSource, Outgoing, Rhythm, SourceConfig, packet_pairs::Pairs, tests::announcement,
-            tests::terms,
+            LayeredSource, Outgoing, SendPattern, SourceConfig, packet_pairs::Pairs,
+            tests::announcement, tests::terms,
         },
         rate::Bitrate,
     };
@@ -446,7 +446,7 @@ mod tests {
     const BUFFER: f64 = 15_000.0;
 
     /// A source, a line 20 ms long, and the receiver behind it.
-    struct Road {
+    struct TestPath {
         era: Era,
         source: LayeredSource,
         pairs: Pairs,
@@ -458,12 +458,12 @@ mod tests {
         passed: u32,
     }
 
-    impl Road {
+    impl TestPath {
         fn new() -> Self {
             let call = announcement();
             let config = SourceConfig {
                 scheme: call.scheme,
-                rhythm: Rhythm::Pairs,
+                send_pattern: SendPattern::Pairs,
                 interval: call.interval,
                 every: 1,
                 packet: 512,
@@ -527,7 +527,7 @@ mod tests {
     #[test]
     fn alone_it_has_the_whole_line_within_two_seconds_and_loses_nothing() {
         for (kbps, level) in [(300, 15), (1000, 50), (70, 3)] {
-            let mut road = Road::new();
+            let mut road = TestPath::new();
             assert_eq!(road.run(2, Bitrate::kbps(kbps)), level, "{kbps}");
             let later = road.run(30, Bitrate::kbps(kbps));
             assert!(later.abs_diff(level) <= 1 && road.dropped == 0, "{later} {}", road.dropped);
@@ -536,7 +536,7 @@ mod tests {
 
     #[test]
     fn half_a_line_that_is_taken_is_given_up_within_a_second_and_taken_back_when_it_is_free() {
-        let mut road = Road::new();
+        let mut road = TestPath::new();
         road.run(10, Bitrate::mbps(1));
         let halved = road.run(11, Bitrate::kbps(500));
         assert!((21..=27).contains(&halved) && road.dropped < 100, "{halved} {}", road.dropped);
@@ -548,7 +548,7 @@ mod tests {
 
     #[test]
     fn what_becomes_free_is_taken_within_a_second_by_who_has_much_of_the_line() {
-        let mut road = Road::new();
+        let mut road = TestPath::new();
         road.run(20, Bitrate::mbps(1));
         road.run(33, Bitrate::kbps(500));
         let before = road.dropped;
@@ -558,7 +558,7 @@ mod tests {
 
     #[test]
     fn one_pair_torn_apart_costs_nothing() {
-        let mut road = Road::new();
+        let mut road = TestPath::new();
         road.run(5, Bitrate::mbps(1));
         let (now, mut arrival) = crate::congestion::layered::tests::arrival(5_020);
         (arrival.pair, arrival.transit) = (Some(2e5), 0.03);
@@ -578,7 +578,7 @@ mod tests {
     #[test]
     fn where_links_lose_by_themselves_it_fills_the_line_and_not_otherwise() {
         let level = |tolerant: bool| {
-            let mut road = Road::new();
+            let mut road = TestPath::new();
             if tolerant {
                 road.era = Era::new(Time::ZERO, terms()).tolerant();
             }
@@ -591,7 +591,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_overflows_is_congestion_to_the_tolerant_too() {
-        let mut road = Road::new();
+        let mut road = TestPath::new();
         road.era = Era::new(Time::ZERO, terms()).tolerant();
         road.run(10, Bitrate::mbps(1));
         let halved = road.run(11, Bitrate::kbps(500));

@@ -11,7 +11,7 @@ const SOON: Duration = Duration::from_millis(1500);
 
 /// What is known of leaves on this path.
 #[derive(Debug, Clone)]
-pub(super) struct Leaves {
+pub(super) struct LeaveLatency {
     /// The last answer to overload that has not shown yet: when, and how much was too much.
     cut: Option<(Time, f64)>,
     /// How long one takes, beyond what is soon.
@@ -20,13 +20,13 @@ pub(super) struct Leaves {
     work: bool,
 }
 
-impl Default for Leaves {
+impl Default for LeaveLatency {
     fn default() -> Self {
         Self { cut: None, time: Duration::ZERO, work: true }
     }
 }
 
-impl Leaves {
+impl LeaveLatency {
     /// Layers are left, since so much was too much, as a share of the line.
     pub(super) fn on_cut(&mut self, now: Time, over: f64) {
         self.cut = Some((now, over));
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn what_is_answered_explains_as_much_overload_for_four_seconds() {
-        let mut leaves = Leaves::default();
+        let mut leaves = LeaveLatency::default();
         assert!(!leaves.are_awaited(at(0)) && !leaves.explain(at(0), 0.4));
         leaves.on_cut(at(0), 0.4);
         assert!(leaves.explain(at(3999), 0.4) && leaves.explain(at(3999), 0.25));
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn leaves_work_when_relief_comes_soon_and_else_take_as_long_as_it_took() {
-        let mut leaves = Leaves::default();
+        let mut leaves = LeaveLatency::default();
         leaves.on_relief(at(9000));
         assert!(leaves.work(), "nothing was left");
         leaves.on_cut(at(0), 0.4);

@@ -1,6 +1,6 @@
 //! A short look at what comes: how long it waits, how much of it passes, how much is lost.
 
-use super::queue::{Stretch, Waiting};
+use super::queue::{TransitTrend, Waiting};
 use crate::{congestion::layered::Arrival, time::Time};
 
 /// Less time than this tells no rate, seconds.
@@ -8,15 +8,15 @@ const LEAST: f64 = 1e-3;
 
 /// What came since it began.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Glance {
-    transits: Stretch,
+pub(super) struct ShortSample {
+    transits: TransitTrend,
     bits: f64,
     lost: f64,
 }
 
-impl Glance {
+impl ShortSample {
     pub(super) fn new(began: Time) -> Self {
-        Self { transits: Stretch::new(began), bits: 0.0, lost: 0.0 }
+        Self { transits: TransitTrend::new(began), bits: 0.0, lost: 0.0 }
     }
     /// A packet, and how many were lost before it.
     pub(super) fn add(&mut self, now: Time, arrival: &Arrival, lost: u32) {
@@ -53,14 +53,14 @@ mod tests {
 
     #[test]
     fn it_tells_what_passed_and_what_share_was_lost() {
-        let mut glance = Glance::new(at(100));
+        let mut sample = ShortSample::new(at(100));
         for n in 1..=4 {
             let (now, arrival) = arrival(100 + 10 * n);
-            glance.add(now, &Arrival { bytes: 500, ..arrival }, u32::from(n == 2));
+            sample.add(now, &Arrival { bytes: 500, ..arrival }, u32::from(n == 2));
         }
-        assert!(glance.has_lost());
-        assert_eq!((glance.packets(), glance.share_lost()), (4.0, 0.2));
-        assert_eq!(glance.passed(at(140)), 400_000.0);
-        assert!(glance.waiting(at(140)).is_some());
+        assert!(sample.has_lost());
+        assert_eq!((sample.packets(), sample.share_lost()), (4.0, 0.2));
+        assert_eq!(sample.passed(at(140)), 400_000.0);
+        assert!(sample.waiting(at(140)).is_some());
     }
 }

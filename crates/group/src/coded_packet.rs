@@ -2,7 +2,7 @@
 //! all that travels in them. Two that lack different messages have each its own from one datagram.
 //!
 //! ```text
-//! publisher (32) | instance (16) | how (8) | known (8) | seed (8) | terms, see `terms` | the sum
+//! publisher (32) | instance (16) | how (8) | known (8) | seed (8) | terms, see `bitmap` | the sum
 //! how: 01 of source symbols, else of descriptions; 0c encoding id: 5, 2 or 129
 //! term: of a description its object; of a symbol object (16) | block (8) | symbol (8)
 //! factor of a term t with seed x: 1 + z4 mod 255, all modulo 2^64:
@@ -14,14 +14,14 @@
 //! follows (32 bits), its length (16) and what it has behind "FG" and the version.
 
 use crate::{
-    brief::CODES,
+    compact_info::CODES,
     description::PREFIX,
     source_log::id_of,
-    terms,
+    bitmap,
     varint::{array, split},
 };
 use alloc::vec::Vec;
-use fanfare_proto::{Life, NodeId, ObjectKey, ObjectTransportId};
+use fanfare_proto::{Incarnation, NodeId, ObjectKey, ObjectTransportId};
 use fanfare_wire::{FecId, InstanceId};
 
 const SYMBOLS: u8 = 0x01;
@@ -32,7 +32,7 @@ const KNOWN: u8 = 0x0d;
 pub(crate) const TERMS_MAX: usize = 96;
 
 /// Whose objects, and what of them: all terms of one sum are of one.
-pub(crate) type Scope = (Life, Class);
+pub(crate) type Scope = (Incarnation, Class);
 
 /// What the terms are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,7 +111,7 @@ impl<'a> Mixture<'a> {
         let code = CODES.iter().position(|id| *id == self.fec_id).unwrap_or(0) as u8;
         let class = if class == Class::Symbol { SYMBOLS } else { 0 };
         out.extend([class | code << CODE_SHIFT, self.known, self.seed]);
-        terms::append(&self.terms, out);
+        bitmap::append(&self.terms, out);
         out.extend_from_slice(self.sum);
     }
 
@@ -122,7 +122,7 @@ impl<'a> Mixture<'a> {
         let [how, known, seed] = array(&mut bytes)?;
         let fec_id = *CODES.get(usize::from(how >> CODE_SHIFT))?;
         let class = if how & SYMBOLS == 0 { Class::Info } else { Class::Symbol };
-        let terms = terms::parse(&mut bytes, class.mask(), TERMS_MAX)?;
+        let terms = bitmap::parse(&mut bytes, class.mask(), TERMS_MAX)?;
         let mut sorted = terms.clone();
         sorted.sort_unstable();
         let once = sorted.windows(2).all(|pair| pair[0] != pair[1]);
@@ -138,7 +138,7 @@ const FIXED: usize = 4 + 2 + 1 + 1 + 1;
 
 /// Bytes of a frame's content beside the sum of these terms.
 pub(crate) fn overhead(terms: &[u32]) -> usize {
-    FIXED + terms::len(terms)
+    FIXED + bitmap::len(terms)
 }
 
 /// The factor of a term: never zero. splitmix64's last steps over seed and term.

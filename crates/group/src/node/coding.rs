@@ -1,19 +1,19 @@
 //! Sums over several objects: what is asked for of a publisher that hears nobody, and what goes out.
 
-use super::{GroupNode, frames::COMMAND, requests::asked_of};
+use super::{GroupNode, encapsulation::COMMAND, requests::asked_of};
 use crate::{
-    age, brief,
+    age, compact_info,
     demand::{Part, Piece, Request, Wanted},
     frame::{HEADER, Kind},
-    mixture::{self, BLOCKS_MAX, Class, Mixture, Scope, TERMS_MAX, key_of, place_of, term_of},
-    pool,
+    coded_packet::{self, BLOCKS_MAX, Class, Mixture, Scope, TERMS_MAX, key_of, place_of, term_of},
+    request_pool,
     repairer::OriginTiming,
-    shortage, slice,
+    outstanding, slice,
     source_log::id_of,
 };
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 use fanfare_fec::combine;
-use fanfare_proto::{Duration, Life, NodeId, ObjectKey, Passage, RunSet, SUM_SYMBOLS_MAX, Storage};
+use fanfare_proto::{Duration, Incarnation, NodeId, ObjectKey, Retransmission, RunSet, SUM_SYMBOLS_MAX, Storage};
 use fanfare_wire::{Message, Nack, ext::Extensions};
 
 /// Windows that a subscriber leaves to others, whose sums serve one more.
@@ -29,7 +29,7 @@ impl GroupNode {
         requests: &mut BTreeMap<Wanted, Request>,
         timing: OriginTiming,
     ) {
-        let life = asked_of(nack);
+        let incarnation = asked_of(nack);
         let infos = self.infos_asked(nack);
         let mut symbols = RunSet::default();
         requests.retain(|(key, part), request| match part {
@@ -40,7 +40,7 @@ impl GroupNode {
                     && *block < BLOCKS_MAX
                     && request.named > 0
                     && request.unnamed == 0;
-                if let Some(log) = self.logs.get(&life).filter(|_| fits) {
+                if let Some(log) = self.logs.get(&incarnation).filter(|_| fits) {
                     let first = term_of(key.object, *block, 0);
                     let base = Class::Symbol.number(log.index(key.object), first);
                     let names = request.names.iter();
@@ -50,20 +50,20 @@ impl GroupNode {
             }
         });
         let from = nack.feedback.source_id;
-        self.ask_pool((life, Class::Info), (from, infos), timing);
-        self.ask_pool((life, Class::Symbol), (from, symbols), timing);
-        requests.extend(self.stuck(life, from, timing));
+        self.ask_pool((incarnation, Class::Info), (from, infos), timing);
+        self.ask_pool((incarnation, Class::Symbol), (from, symbols), timing);
+        requests.extend(self.stuck(incarnation, from, timing));
     }
 
     /// A symbol asked for in vain: who has it in a publisher's sum alone will pass that on. Gives it as a
     /// request where parity of its block is here.
     fn stuck(
         &mut self,
-        life: Life,
+        incarnation: Incarnation,
         from: NodeId,
         timing: OriginTiming,
     ) -> Option<(Wanted, Request)> {
-        let of = (life, Class::Symbol);
+        let of = (incarnation, Class::Symbol);
         let pool = self.pools.get_mut(of)?;
         let term = pool.stuck(from)?;
         if self.kept.has(of, term as u32) {
@@ -88,17 +88,17 @@ impl GroupNode {
             self.stats.demands_dropped += 1;
             return;
         };
-        pool.on_request(self.now, (from, names), (horizon, timing.grtt, pool::gathering(timing)));
+        pool.on_request(self.now, (from, names), (horizon, timing.grtt, request_pool::gathering(timing)));
         if pool.due.is_none() {
             self.plan(of, Duration::ZERO, timing);
         }
     }
 
     /// Of the newest object more may be on its way to whoever speaks now.
-    fn horizon(&self, (life, class): Scope, timing: OriginTiming) -> u64 {
-        let Some(log) = self.logs.get(&life) else { return 0 };
+    fn horizon(&self, (incarnation, class): Scope, timing: OriginTiming) -> u64 {
+        let Some(log) = self.logs.get(&incarnation) else { return 0 };
         let object = id_of(log.newest());
-        let newest = self.cache.get(ObjectKey { sender: life.0, instance: life.1, object });
+        let newest = self.cache.get(ObjectKey { sender: incarnation.0, instance: incarnation.1, object });
         let begun =
             newest.is_none_or(|cached| self.now.since(cached.first_heard) < timing.window());
         let end = log.newest() + u64::from(!begun);
@@ -109,11 +109,11 @@ impl GroupNode {
     pub(super) fn pool_lacking(
         &mut self,
         node: NodeId,
-        life: Life,
+        incarnation: Incarnation,
         index: u64,
         timing: OriginTiming,
     ) {
-        let of = (life, Class::Info);
+        let of = (incarnation, Class::Info);
         let horizon = self.horizon(of, timing);
         let Some(pool) = self.pools.entry(self.now, of) else { return };
         let mut names = RunSet::default();
@@ -170,14 +170,14 @@ impl GroupNode {
     ) -> Option<Vec<u8>> {
         let key = key_of(scope, term);
         if scope.1 == Class::Info {
-            return self.cache.get(key).and_then(|cached| mixture::wrap(cached.info.as_ref()?));
+            return self.cache.get(key).and_then(|cached| coded_packet::wrap(cached.info.as_ref()?));
         }
         let (block, symbol) = place_of(term);
         let held = self.session.receiver().held(key, block)?;
         held.sources.binary_search(&symbol).ok()?;
         let mut message = Vec::new();
-        let passage = Passage::Symbol { block, symbol, has_info: false };
-        if !self.session.receiver().pass_on(key, passage, storage, &mut message) {
+        let retransmission = Retransmission::Symbol { block, symbol, has_info: false };
+        if !self.session.receiver().retransmit(key, retransmission, storage, &mut message) {
             return None;
         }
         match Message::parse(&message) {
@@ -240,7 +240,7 @@ impl GroupNode {
         let timing = self.timing_in(of.0);
         let (Some(sent), Some(pool)) = (sent, self.pools.get_mut(of)) else { return false };
         match sent.iter().next() {
-            Some((first, end)) if shortage::count(&sent) == 1 && end > first => pool.on_term(first),
+            Some((first, end)) if outstanding::count(&sent) == 1 && end > first => pool.on_term(first),
             _ => pool.on_own_sum(self.now, &sent),
         }
         let next = pool.best(self.now, &windows).cloned().unwrap_or_default();
@@ -265,7 +265,7 @@ impl GroupNode {
             let (most, least) =
                 (bytes.max(longest), if longest == 0 { bytes } else { bytes.min(shortest) });
             let ages = age::room_of_sum(oldest, age);
-            let frame = COMMAND + ages + HEADER + mixture::overhead(&current) + most;
+            let frame = COMMAND + ages + HEADER + coded_packet::overhead(&current) + most;
             let fits = current.len() <= TERMS_MAX
                 && frame <= FRAME_MAX
                 && (class == Class::Symbol || least * 2 > most);
@@ -316,7 +316,7 @@ impl GroupNode {
         let age = self.cache.get(key).map_or(Duration::ZERO, |cached| cached.age().at(self.now));
         let area = age::extensions(&[age]);
         let kind = (Kind::Brief, Extensions::parse(&area).unwrap_or_default());
-        self.write_frame(kind, |carrier, out| brief::append(&[brief], carrier, out), buf);
+        self.write_frame(kind, |carrier, out| compact_info::append(&[brief], carrier, out), buf);
         self.stats.brief_frames_sent += 1;
         self.stats.brief_bytes_sent += buf.len() as u64;
         true
@@ -328,13 +328,13 @@ impl GroupNode {
         window: &RunSet,
         (buf, storage): (&mut Vec<u8>, &mut dyn Storage),
     ) -> bool {
-        let (life, class) = scope;
+        let (incarnation, class) = scope;
         let terms = window.iter().flat_map(|(first, end)| first..end);
         let terms: Vec<u32> = terms.map(|term| term as u32 & class.mask()).collect();
         let bytes: Option<Vec<_>> =
             terms.iter().map(|term| self.term(scope, *term, storage)).collect();
-        let rumour = self.session.receiver().rumour(life);
-        let Some(fec_id) = rumour.map(|rumour| rumour.fec_id) else { return false };
+        let summary = self.session.receiver().summary(incarnation);
+        let Some(fec_id) = summary.map(|summary| summary.fec_id) else { return false };
         let Some(bytes) = bytes else { return false };
         let Some(pool) = self.pools.get_mut(scope) else { return false };
         let known = pool.known();
@@ -354,7 +354,7 @@ impl GroupNode {
         (bytes, ages): (&[Vec<u8>], &[Duration]),
         buf: &mut Vec<u8>,
     ) {
-        let factor = |term: &u32| mixture::factor(mixture.seed, *term);
+        let factor = |term: &u32| coded_packet::factor(mixture.seed, *term);
         let factors: Vec<u8> = mixture.terms.iter().map(factor).collect();
         let bytes: Vec<&[u8]> = bytes.iter().map(|bytes| &bytes[..]).collect();
         let mut sum = vec![0; bytes.iter().map(|bytes| bytes.len()).max().unwrap_or(0)];

@@ -6,13 +6,13 @@ use crate::{
     description::Description,
     event::Event,
     frame::Frame,
-    load::{DEADLINES_MAX, PUBLISHERS_MAX},
-    mixture::Class,
+    occupancy::{DEADLINES_MAX, PUBLISHERS_MAX},
+    coded_packet::Class,
     source_log::SourceLog,
 };
 use alloc::{collections::BTreeSet, vec::Vec};
 use fanfare_proto::{
-    Duration, Event as SessionEvent, InstanceId, Life, NodeId, ObjectKey, Storage, Time,
+    Duration, Event as SessionEvent, InstanceId, Incarnation, NodeId, ObjectKey, Storage, Time,
 };
 
 /// So often wrong bytes are asked for again: whoever sends them once may do so always, and the
@@ -39,7 +39,7 @@ impl GroupNode {
                 SessionEvent::ObjectSkipped { key } => self.settle(*key),
                 SessionEvent::ObjectsMissed { oldest, missed } => self.on_missed(*oldest, *missed),
                 SessionEvent::SenderReset { sender, .. } => {
-                    self.forget_lives(*sender);
+                    self.forget_incarnations(*sender);
                     // Which life a short announcement speaks of may be known to nobody else.
                     self.shorts = SHORTS_MAX;
                 }
@@ -57,18 +57,18 @@ impl GroupNode {
 
     /// The log of that life.
     fn log(&mut self, key: ObjectKey) -> Option<&mut SourceLog> {
-        self.logs.get_mut(&key.life())
+        self.logs.get_mut(&key.incarnation())
     }
 
     fn on_new(&mut self, key: ObjectKey, content: (u64, bool)) {
         if self.log(key).is_none() {
-            self.forget_lives(key.sender);
+            self.forget_incarnations(key.sender);
             self.make_place();
-            let log = match self.foretold.get(&key.life()) {
+            let log = match self.foretold.get(&key.incarnation()) {
                 Some(newest) => SourceLog::after(*newest, self.back),
                 None => SourceLog::new(key.object, self.back),
             };
-            self.logs.insert(key.life(), log);
+            self.logs.insert(key.incarnation(), log);
         }
         let Some(index) = self.log(key).map(|log| log.on_heard(key.object)) else { return };
         let Self { cache, delivery, .. } = self;
@@ -128,7 +128,7 @@ impl GroupNode {
         } else {
             self.stats.wrong += 1;
             // Wrong symbols may have gone into what is known of others.
-            let scope = (key.life(), Class::Symbol);
+            let scope = (key.incarnation(), Class::Symbol);
             self.stats.sums_dropped += self.equations.len(scope) as u64;
             self.equations.forget(scope);
             let tries = self.cache.on_wrong(key);
@@ -169,7 +169,7 @@ impl GroupNode {
 
     /// A gateway brought back what this node itself has published.
     fn is_own(&self, message: &Description) -> bool {
-        let own = self.own_life();
+        let own = self.own_incarnation();
         message.options.origin.is_some_and(|origin| (origin.node, origin.instance) == own)
     }
 
@@ -205,7 +205,7 @@ impl GroupNode {
         let Some(log) = self.log(oldest) else { return };
         let index = log.index(oldest.object);
         let first = log.settle_before(index);
-        self.delivery.on_settled(oldest.life(), first);
+        self.delivery.on_settled(oldest.incarnation(), first);
     }
 
     /// Nothing waits for it any more: it is here, or not wanted.
@@ -220,7 +220,7 @@ impl GroupNode {
     pub(super) fn settle_at(&mut self, key: ObjectKey, index: u64) {
         let Some(log) = self.log(key) else { return };
         let first = log.settle(index);
-        self.delivery.on_settled(key.life(), first);
+        self.delivery.on_settled(key.incarnation(), first);
     }
 
     /// It is neither kept nor waited for.
@@ -253,11 +253,11 @@ impl GroupNode {
         if self.logs.len() < PUBLISHERS_MAX {
             return;
         }
-        let (own, receiver) = (self.own_life(), self.session.receiver());
-        let gone = |life: &&Life| **life != own && receiver.rumour(**life).is_none();
+        let (own, receiver) = (self.own_incarnation(), self.session.receiver());
+        let gone = |incarnation: &&Incarnation| **incarnation != own && receiver.summary(**incarnation).is_none();
         let Some(gone) = self.logs.keys().find(gone).copied() else { return };
         self.stats.publishers_dropped += 1;
-        self.forget_life(gone);
+        self.forget_incarnation(gone);
     }
 
     /// A message is given up then. Where there are too many such, those whose time is next are not
@@ -273,26 +273,26 @@ impl GroupNode {
     }
 
     /// Lives of a publisher that the session has no longer in view.
-    fn forget_lives(&mut self, publisher: NodeId) {
-        let (own, receiver) = (self.own_life(), self.session.receiver());
+    fn forget_incarnations(&mut self, publisher: NodeId) {
+        let (own, receiver) = (self.own_incarnation(), self.session.receiver());
         let all = (publisher, InstanceId(0))..=(publisher, InstanceId(u16::MAX));
-        let lives = self.logs.range(all).map(|(life, _)| *life);
-        let gone = |life: &Life| *life != own && receiver.rumour(*life).is_none();
-        let gone: Vec<Life> = lives.filter(gone).collect();
-        gone.into_iter().for_each(|life| self.forget_life(life));
+        let incarnations = self.logs.range(all).map(|(incarnation, _)| *incarnation);
+        let gone = |incarnation: &Incarnation| *incarnation != own && receiver.summary(*incarnation).is_none();
+        let gone: Vec<Incarnation> = incarnations.filter(gone).collect();
+        gone.into_iter().for_each(|incarnation| self.forget_incarnation(incarnation));
     }
 
     /// What was published in it can no longer be had. What waits for its turn has it now: nothing comes before it.
-    fn forget_life(&mut self, life: Life) {
-        let Some(log) = self.logs.remove(&life) else { return };
-        self.delivery.on_settled(life, log.newest() + 1);
+    fn forget_incarnation(&mut self, incarnation: Incarnation) {
+        let Some(log) = self.logs.remove(&incarnation) else { return };
+        self.delivery.on_settled(incarnation, log.newest() + 1);
         self.hand_over();
         for class in [Class::Info, Class::Symbol] {
-            self.pools.forget((life, class));
-            self.equations.forget((life, class));
-            self.kept.forget((life, class));
+            self.pools.forget((incarnation, class));
+            self.equations.forget((incarnation, class));
+            self.kept.forget((incarnation, class));
         }
-        let (sender, instance) = life;
+        let (sender, instance) = incarnation;
         let example = ObjectKey { sender, instance, object: fanfare_proto::ObjectTransportId(0) };
         let old: Vec<ObjectKey> = self.cache.of(example).map(|(key, _)| *key).collect();
         old.into_iter().for_each(|key| self.drop_object(key));

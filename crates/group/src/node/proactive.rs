@@ -1,11 +1,11 @@
 //! What goes with own messages unasked, when nobody can be heard to ask for it.
 
-use super::{GroupNode, frames::COMMAND, mixing::FRAME_MAX};
+use super::{GroupNode, encapsulation::COMMAND, coding::FRAME_MAX};
 use crate::{
     age,
-    foresight::Lane,
+    proactive::Lane,
     frame::HEADER,
-    mixture::{self, Class, Mixture, key_of, place_of, term_of},
+    coded_packet::{self, Class, Mixture, key_of, place_of, term_of},
     slice,
 };
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ impl GroupNode {
     fn terms_of(&self, size: u64) -> Option<u32> {
         let symbols = size.div_ceil(self.segment_size.max(1) as u64);
         let most = u64::from(self.fec.source.min(SUM_SYMBOLS_MAX));
-        let frame = COMMAND + HEADER + mixture::overhead(&[u32::MAX - 1, u32::MAX]);
+        let frame = COMMAND + HEADER + coded_packet::overhead(&[u32::MAX - 1, u32::MAX]);
         let fits = self.fec.field == FieldSize::M8
             && symbols <= most
             && frame + self.segment_size <= FRAME_MAX;
@@ -44,7 +44,7 @@ impl GroupNode {
     /// One of this node's own has been sent.
     pub(super) fn on_own_sent(&mut self, key: ObjectKey) {
         let Some(own) = self.publisher.get(key).filter(|_| self.is_alone()) else { return };
-        let described = mixture::wrap(&own.message.encode()).map_or(0, |bytes| bytes.len());
+        let described = coded_packet::wrap(&own.message.encode()).map_or(0, |bytes| bytes.len());
         let (size, stored) = (own.size, own.message.content.is_none());
         let lane = if stored { Lane::Described } else { Lane::Short };
         self.foresight.on_sent(
@@ -96,7 +96,7 @@ impl GroupNode {
     }
 
     fn own_key(&self, lane: Lane, term: u32) -> ObjectKey {
-        key_of((self.own_life(), lane.class()), term)
+        key_of((self.own_incarnation(), lane.class()), term)
     }
 
     fn age_of_own(&self, lane: Lane, term: u32) -> Duration {
@@ -114,7 +114,7 @@ impl GroupNode {
             longest = longest.max(bytes);
             terms.insert(0, term);
             let ages = age::room_of_sum(age, last);
-            if COMMAND + ages + HEADER + mixture::overhead(&terms) + longest > FRAME_MAX {
+            if COMMAND + ages + HEADER + coded_packet::overhead(&terms) + longest > FRAME_MAX {
                 terms.remove(0);
                 break;
             }
@@ -131,7 +131,7 @@ impl GroupNode {
         let key = self.own_key(lane, term);
         let own = self.publisher.get(key)?;
         if lane.class() == Class::Info {
-            return mixture::wrap(&own.message.encode());
+            return coded_packet::wrap(&own.message.encode());
         }
         let segment = self.segment_size as u64;
         let first = u64::from(place_of(term).1) * segment;
@@ -148,7 +148,7 @@ impl GroupNode {
         bytes: &[Vec<u8>],
         buf: &mut Vec<u8>,
     ) {
-        let scope @ ((own, _), class) = (self.own_life(), lane.class());
+        let scope @ ((own, _), class) = (self.own_incarnation(), lane.class());
         let known = self.foresight.number();
         let seed = slice::seed(own, key_of(scope, 0), class as u32).wrapping_add(known);
         let ages: Vec<Duration> = terms.iter().map(|term| self.age_of_own(lane, *term)).collect();

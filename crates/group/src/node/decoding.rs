@@ -6,13 +6,13 @@ use crate::{
     demand::{Part, Piece, Wanted},
     description::Description,
     equations::Taken,
-    mixture::{self, BLOCKS_MAX, Class, Mixture, Scope, key_of, place_of, term_of},
+    coded_packet::{self, BLOCKS_MAX, Class, Mixture, Scope, key_of, place_of, term_of},
     repairer::{OriginTiming, Voice},
-    system::Solved,
+    linear_system::Solved,
 };
 use alloc::{vec, vec::Vec};
 use fanfare_fec::combine;
-use fanfare_proto::{Duration, NodeId, ObjectKey, Passage, Rumour, RunSet, Storage};
+use fanfare_proto::{Duration, NodeId, ObjectKey, Retransmission, SenderSummary, RunSet, Storage};
 use fanfare_wire::{Message, ext::Extensions};
 
 impl GroupNode {
@@ -24,18 +24,18 @@ impl GroupNode {
         storage: &mut dyn Storage,
     ) {
         self.stats.repairs_heard += 1;
-        let scope @ (life, class) = mixture.scope;
-        if !self.logs.contains_key(&life) || life.0 == self.session.node_id() {
+        let scope @ (incarnation, class) = mixture.scope;
+        if !self.logs.contains_key(&incarnation) || incarnation.0 == self.session.node_id() {
             return;
         }
-        let timing = self.timing_in(life);
+        let timing = self.timing_in(incarnation);
         // What its publisher sends ahead is no answer, and as likely to be missed by others as all that it says.
-        let own = from == life.0;
-        match (own, self.answers_with_sums(life) || class == Class::Symbol) {
+        let own = from == incarnation.0;
+        match (own, self.answers_with_sums(incarnation) || class == Class::Symbol) {
             (true, true) => self.kept.keep(mixture),
             (true, false) => self.on_own_answer(mixture, timing),
             (false, _) => {
-                self.repairer.on_left_to_others(self.now, life, timing);
+                self.repairer.on_left_to_others(self.now, incarnation, timing);
                 self.note_sum(mixture, timing);
             }
         }
@@ -47,7 +47,7 @@ impl GroupNode {
         let mut factors = Vec::new();
         let mut rest = mixture.sum.to_vec();
         for (term, number) in mixture.terms.iter().zip(numbers) {
-            let factor = mixture::factor(mixture.seed, *term);
+            let factor = coded_packet::factor(mixture.seed, *term);
             match self.term(scope, *term, storage) {
                 // It cannot be one of these terms, then.
                 Some(bytes) if bytes.len() > rest.len() => {
@@ -67,8 +67,8 @@ impl GroupNode {
             Taken::Known | Taken::Full => {}
             Taken::New(found) => {
                 self.stats.repairs_useful += 1;
-                let patience = self.awaited(life, timing);
-                self.asker.on_progress(self.now, life, patience);
+                let patience = self.awaited(incarnation, timing);
+                self.asker.on_progress(self.now, incarnation, patience);
                 let ages = |number: u64| {
                     let term = class.told(number);
                     let which = mixture.terms.iter().position(|other| *other == term);
@@ -78,8 +78,8 @@ impl GroupNode {
                 self.take_found(from, (scope, found), &ages, storage);
             }
         }
-        let deaf = self.repairer.is_deaf(life) || self.asker.is_silent(self.now, life);
-        self.ask(life, deaf);
+        let deaf = self.repairer.is_deaf(incarnation) || self.asker.is_silent(self.now, incarnation);
+        self.ask(incarnation, deaf);
         if !own {
             self.plan(scope, timing.grtt, timing);
         }
@@ -87,10 +87,10 @@ impl GroupNode {
 
     /// A publisher that hears somebody answers: nobody else need for these.
     fn on_own_answer(&mut self, mixture: &Mixture<'_>, timing: OriginTiming) {
-        let (life, _) = mixture.scope;
-        let patience = self.awaited(life, timing);
-        self.asker.on_heard(self.now, life, patience);
-        self.repairer.on_answer(self.now, life);
+        let (incarnation, _) = mixture.scope;
+        let patience = self.awaited(incarnation, timing);
+        self.asker.on_heard(self.now, incarnation, patience);
+        self.repairer.on_answer(self.now, incarnation);
         for term in &mixture.terms {
             let wanted = (key_of(mixture.scope, *term), Part::Info);
             self.on_piece(wanted, &Piece::Symbol(0), timing, Voice::Origin);
@@ -121,8 +121,8 @@ impl GroupNode {
     /// Its terms, numbered so that they do not wrap.
     pub(super) fn terms_of_sum(&self, mixture: &Mixture<'_>) -> RunSet {
         let mut of = RunSet::default();
-        let scope @ (life, class) = mixture.scope;
-        let Some(log) = self.logs.get(&life) else { return of };
+        let scope @ (incarnation, class) = mixture.scope;
+        let Some(log) = self.logs.get(&incarnation) else { return of };
         for term in &mixture.terms {
             let number = class.number(log.index(key_of(scope, *term).object), *term);
             of.insert(number, number + 1);
@@ -134,12 +134,12 @@ impl GroupNode {
     /// of what the publisher can have none of: an object far from all that is known of it, or a symbol that a block
     /// does not have.
     fn numbered(&mut self, mixture: &Mixture<'_>) -> Option<(Vec<u64>, u64)> {
-        let scope @ (life, class) = mixture.scope;
-        let (first, last) = self.logs.get(&life)?.view();
+        let scope @ (incarnation, class) = mixture.scope;
+        let (first, last) = self.logs.get(&incarnation)?.view();
         let mut numbers = Vec::new();
         for term in &mixture.terms {
             let key = key_of(scope, *term);
-            let index = self.logs.get(&life)?.index(key.object);
+            let index = self.logs.get(&incarnation)?.index(key.object);
             if class == Class::Symbol {
                 let (block, symbol) = place_of(*term);
                 let held = self.session.receiver().held(key, block);
@@ -171,9 +171,9 @@ impl GroupNode {
             }
             Part::Block(_) => return,
         };
-        let Some(log) = self.logs.get(&key.life()) else { return };
+        let Some(log) = self.logs.get(&key.incarnation()) else { return };
         let number = class.number(log.index(key.object), term);
-        let scope = (key.life(), class);
+        let scope = (key.incarnation(), class);
         if let Some(pool) = self.pools.get_mut(scope) {
             pool.on_term(number);
         }
@@ -215,16 +215,16 @@ impl GroupNode {
         age: Duration,
         storage: &mut dyn Storage,
     ) -> bool {
-        let Some(info) = mixture::unwrap(bytes) else { return false };
-        let Some(rumour) = self.session.receiver().rumour(key.life()) else { return false };
-        let rumour = Rumour { newest: key.object, ..rumour };
+        let Some(info) = coded_packet::unwrap(bytes) else { return false };
+        let Some(summary) = self.session.receiver().summary(key.incarnation()) else { return false };
+        let summary = SenderSummary { newest: key.object, ..summary };
         let Some(description) = Description::decode(&info) else { return false };
         if description.content.is_none() {
             return self.take_description(key, (&info, age), storage);
         }
         let had = self.is_short(key);
         self.told = Some((key, age.max(self.age_of_next(key))));
-        self.session.receiver().accept_info(self.now, &rumour, &info, storage);
+        self.session.receiver().accept_info(self.now, &summary, &info, storage);
         self.take_events(storage);
         // Who lacks what is mended by sums asks for sums: many messages come at once of one.
         if !self.members.hears_nobody(key.sender) {
@@ -241,8 +241,8 @@ impl GroupNode {
         storage: &mut dyn Storage,
     ) -> bool {
         let age = age.max(self.age_of_next(key));
-        let (mut message, passage) = (Vec::new(), Passage::Info { content, age });
-        if !self.session.receiver().pass_on(key, passage, storage, &mut message) {
+        let (mut message, retransmission) = (Vec::new(), Retransmission::Info { content, age });
+        if !self.session.receiver().retransmit(key, retransmission, storage, &mut message) {
             // Nothing is known of its form.
             return true;
         }
@@ -255,7 +255,7 @@ impl GroupNode {
 
     /// How old the publisher's next message is, as far as it is known here: this one is no younger.
     fn age_of_next(&self, key: ObjectKey) -> Duration {
-        let Some(log) = self.logs.get(&key.life()) else { return Duration::ZERO };
+        let Some(log) = self.logs.get(&key.incarnation()) else { return Duration::ZERO };
         let index = log.index(key.object);
         let later = self.cache.of(key).filter(|(_, cached)| cached.index > index);
         let next = later.min_by_key(|(_, cached)| cached.index);
@@ -270,8 +270,8 @@ impl GroupNode {
         let (block, symbol) = place_of(term);
         let has_info = self.cache.get(key).is_some_and(|cached| cached.has_info);
         let mut message = Vec::new();
-        let passage = Passage::Deduced { block, symbol, has_info, bytes };
-        if !self.session.receiver().pass_on(key, passage, storage, &mut message) {
+        let retransmission = Retransmission::Deduced { block, symbol, has_info, bytes };
+        if !self.session.receiver().retransmit(key, retransmission, storage, &mut message) {
             // It is of no concern any more, or nothing is known of its form.
             return true;
         }

@@ -3,7 +3,7 @@
 use super::{GroupNode, requests::asked_of};
 use crate::{
     frame::Kind,
-    mixture::{BLOCKS_MAX, Class, Scope, term_of},
+    coded_packet::{BLOCKS_MAX, Class, Scope, term_of},
     nack::{self, NACK_MAX},
 };
 use alloc::{
@@ -36,10 +36,10 @@ const FEW: usize = 10;
 impl GroupNode {
     /// A NACK of this node's own as it is to be sent; `None` when it is right as it is.
     pub(super) fn own_nack(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
-        let life = asked_of(nack);
-        if self.answers_with_sums(life) {
+        let incarnation = asked_of(nack);
+        if self.answers_with_sums(incarnation) {
             for class in [Class::Info, Class::Symbol] {
-                self.equations.on_asked((life, class));
+                self.equations.on_asked((incarnation, class));
             }
         }
         // What is not told in few bytes has no room for all.
@@ -52,9 +52,9 @@ impl GroupNode {
     /// Without what follows, in `room` bytes of requests; `None` when it is so as it is. Who is answered with parity
     /// asks for all that it lacks: sums over several objects and parity do not add up.
     fn shortened(&mut self, nack: &Nack<'_>, room: usize) -> Option<Vec<u8>> {
-        let life = asked_of(nack);
-        let sums = self.answers_with_sums(life);
-        let of = |class| (life, class);
+        let incarnation = asked_of(nack);
+        let sums = self.answers_with_sums(incarnation);
+        let of = |class| (incarnation, class);
         let (infos, symbols) = match sums {
             true => {
                 let told = |class: Class, numbers: BTreeSet<u64>| -> BTreeSet<u32> {
@@ -81,12 +81,12 @@ impl GroupNode {
                         shortening.write(request.level, objects, ids);
                     }
                     Asked::Symbols => self.shorten_block(
-                        (life, Class::Symbol),
+                        (incarnation, Class::Symbol),
                         (range.0.object_transport_id, range.0.id(field)),
                         &mut shortening,
                     ),
                     Asked::Blocks => {
-                        self.shorten_blocks((life, Class::Symbol), &range, &mut shortening)
+                        self.shorten_blocks((incarnation, Class::Symbol), &range, &mut shortening)
                     }
                     Asked::Objects => shortening.objects(request.level, &range),
                 }
@@ -109,8 +109,8 @@ impl GroupNode {
 
     /// How what a NACK asks for first is coded: requests cannot be read without it.
     fn coding_of(&mut self, nack: &Nack<'_>) -> Option<(FecId, FieldSize)> {
-        let life @ (sender, instance) = asked_of(nack);
-        let fec_id = self.session.receiver().rumour(life)?.fec_id;
+        let incarnation @ (sender, instance) = asked_of(nack);
+        let fec_id = self.session.receiver().summary(incarnation)?.fec_id;
         let first = nack.requests.iter().find_map(|request| request.iter().next())?;
         let key = ObjectKey { sender, instance, object: first.object_transport_id };
         let field = self.session.receiver().field(key).unwrap_or(FieldSize::M8);
@@ -121,11 +121,11 @@ impl GroupNode {
     /// the publisher it goes as it is: it is in vain, or the first that tells it the round trip. Who announces nothing says
     /// nothing that is not NORM.
     fn condensed(&mut self, nack: &Nack<'_>) -> Option<Vec<u8>> {
-        let (life, own) = (asked_of(nack), self.session.node_id());
+        let (incarnation, own) = (asked_of(nack), self.session.node_id());
         let limiting = nack.extensions.cc().is_some_and(|cc| cc.flags.has(CcFlags::CLR));
         let all_read = self.reports() && !limiting && self.members.len() > FEW;
-        let unheard = self.does_not_answer(life, own);
-        if !all_read && !self.members.hears_nobody(life.0) && !unheard {
+        let unheard = self.does_not_answer(incarnation, own);
+        if !all_read && !self.members.hears_nobody(incarnation.0) && !unheard {
             return None;
         }
         if !self.config.announces || self.members.len() <= 1 {

@@ -25,7 +25,7 @@ use crate::{
     varint::{array, put, split, take},
 };
 use alloc::vec::Vec;
-use fanfare_proto::{NodeId, ObjectKey, Rumour};
+use fanfare_proto::{NodeId, ObjectKey, SenderSummary};
 use fanfare_wire::{
     FecId, GroupSize, InstanceId, ObjectTransportId, QuantizedRtt, header::SenderFields,
 };
@@ -60,7 +60,7 @@ pub(crate) struct Brief {
     /// Somebody asked for it.
     pub(crate) asked: bool,
     /// Whose it is, and as the newest which object.
-    pub(crate) rumour: Rumour,
+    pub(crate) summary: SenderSummary,
     /// Its topic is that of another.
     pub(crate) like: Option<Like>,
     /// Its NORM_INFO, without the topic where it is that of another, nor a number that follows.
@@ -98,13 +98,13 @@ impl Reference {
 }
 
 /// The origin that is meant, if it is known here.
-pub(crate) type Known<'a> = &'a mut dyn FnMut(Reference) -> Option<Rumour>;
+pub(crate) type Known<'a> = &'a mut dyn FnMut(Reference) -> Option<SenderSummary>;
 
 impl Brief {
     /// `None` when `info` is no description that can be told this way.
     pub(crate) fn new(
         asked: bool,
-        rumour: Rumour,
+        summary: SenderSummary,
         info: &[u8],
         like: Option<Like>,
     ) -> Option<Self> {
@@ -123,7 +123,7 @@ impl Brief {
                 info.drain(NUMBER..behind);
             }
         }
-        Some(Self { asked, rumour, like, info })
+        Some(Self { asked, summary, like, info })
     }
 
     /// The whole NORM_INFO; topic and number are of the object that it is like, if any. `None` where that is not known.
@@ -143,7 +143,7 @@ impl Brief {
     }
 
     pub(crate) fn key(&self) -> ObjectKey {
-        let Rumour { sender, instance, newest: object, .. } = self.rumour;
+        let SenderSummary { sender, instance, newest: object, .. } = self.summary;
         ObjectKey { sender, instance, object }
     }
 
@@ -159,7 +159,7 @@ impl Brief {
 
     /// What goes before its length, if any.
     fn how(&self, carrier: Carrier) -> u8 {
-        let code = CODES.iter().position(|id| *id == self.rumour.fec_id).unwrap_or(0) as u8;
+        let code = CODES.iter().position(|id| *id == self.summary.fec_id).unwrap_or(0) as u8;
         let flag = |set, bit| if set { bit } else { 0 };
         let next = self.like.is_some_and(|like| like.before == 1);
         flag(self.asked, ASKED)
@@ -172,7 +172,7 @@ impl Brief {
 
     /// Its origin's timing has to be told.
     fn is_timed(&self, carrier: Carrier) -> bool {
-        let Rumour { grtt, backoff, gsize, .. } = self.rumour;
+        let SenderSummary { grtt, backoff, gsize, .. } = self.summary;
         match carrier {
             Carrier::Command(speaker) => (grtt, backoff, gsize) != speaker,
             Carrier::Report => !self.is_referred(carrier),
@@ -180,7 +180,7 @@ impl Brief {
     }
 
     fn append(&self, carrier: Carrier, out: &mut Vec<u8>) {
-        let Rumour { sender, instance, grtt, backoff, gsize, newest, .. } = self.rumour;
+        let SenderSummary { sender, instance, grtt, backoff, gsize, newest, .. } = self.summary;
         if self.is_referred(carrier) {
             out.extend_from_slice(&Reference::of(sender, instance).0);
         } else {
@@ -203,9 +203,9 @@ impl Brief {
     ) -> Option<Option<Self>> {
         let referred = carrier == Carrier::Report && how & LIKE != 0;
         let (origin, timing) = if referred {
-            let rumour = known(Reference(array(&mut bytes)?));
-            let timing = rumour.map(|r| (r.grtt, r.backoff, r.gsize));
-            (rumour.map(|r| (r.sender, r.instance)), timing)
+            let summary = known(Reference(array(&mut bytes)?));
+            let timing = summary.map(|r| (r.grtt, r.backoff, r.gsize));
+            (summary.map(|r| (r.sender, r.instance)), timing)
         } else {
             let sender = NodeId(u32::from_be_bytes(array(&mut bytes)?));
             let instance = InstanceId(u16::from_be_bytes(array(&mut bytes)?));
@@ -236,9 +236,9 @@ impl Brief {
         }
         let Some((sender, instance)) = origin else { return Some(None) };
         let (grtt, backoff, gsize) = timing?;
-        let rumour = Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest };
+        let summary = SenderSummary { sender, instance, grtt, backoff, gsize, fec_id, newest };
         let info = [&PREFIX, bytes].concat();
-        Some(Some(Self { asked: how & ASKED != 0, rumour, like, info }))
+        Some(Some(Self { asked: how & ASKED != 0, summary, like, info }))
     }
 }
 
@@ -278,7 +278,7 @@ pub(crate) fn parse(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Description, Options, Topic, state::tests::rumour};
+    use crate::{Description, Options, Topic, state::tests::summary};
     use alloc::vec;
     use fanfare_wire::Sequence;
     use proptest::prelude::*;
@@ -300,7 +300,7 @@ mod tests {
         let topic = Topic::new("a/b").unwrap();
         let content = Some(content.to_vec());
         let info = Description { topic, number: 300, options: Options::default(), content };
-        Brief::new(false, rumour(5), &info.encode(), None).unwrap()
+        Brief::new(false, summary(5), &info.encode(), None).unwrap()
     }
     fn bytes(briefs: &[Brief]) -> Vec<u8> {
         carried(briefs, Carrier::command(&speaker()))
@@ -317,8 +317,8 @@ mod tests {
         Some(briefs.into_iter().map(|brief| brief.expect("it names its origin")).collect())
     }
     /// From a report, to who knows some of the origins.
-    fn read_report(bytes: &[u8], origins: &[Rumour]) -> Option<Vec<Option<Brief>>> {
-        let meant = |r: &&Rumour, reference| Reference::of(r.sender, r.instance) == reference;
+    fn read_report(bytes: &[u8], origins: &[SenderSummary]) -> Option<Vec<Option<Brief>>> {
+        let meant = |r: &&SenderSummary, reference| Reference::of(r.sender, r.instance) == reference;
         let known: Known<'_> =
             &mut |reference| origins.iter().find(|r| meant(r, reference)).copied();
         parse(Carrier::Report, known, bytes)
@@ -326,8 +326,8 @@ mod tests {
 
     #[test]
     fn golden_bytes_of_two_messages_of_which_one_has_another_timing() {
-        let slow = Rumour { backoff: 6, fec_id: FecId::ReedSolomonM, ..rumour(6) };
-        let two = [Brief { asked: true, rumour: slow, ..brief(b"xy") }, brief(b"z")];
+        let slow = SenderSummary { backoff: 6, fec_id: FecId::ReedSolomonM, ..summary(6) };
+        let two = [Brief { asked: true, summary: slow, ..brief(b"xy") }, brief(b"z")];
         let golden = [
             &[0x87, 19, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 6, 0xa6, 0x62, 0x20, 0xac, 2, 3][..],
             b"a/bxy",
@@ -341,7 +341,7 @@ mod tests {
     fn like(before: u8, counted: bool) -> (Brief, Vec<u8>) {
         let info = brief(b"xy").info(None).unwrap();
         let like = Some(Like { before, counted });
-        (Brief::new(false, rumour(5), &info, like).unwrap(), info)
+        (Brief::new(false, summary(5), &info, like).unwrap(), info)
     }
 
     #[test]
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn golden_bytes_in_a_report_name_an_origin_in_full_or_by_reference_and_then_say_no_timing() {
         let (next, _) = like(1, true);
-        let (id, origin) = (Reference::of(next.rumour.sender, next.rumour.instance).0, next.rumour);
+        let (id, origin) = (Reference::of(next.summary.sender, next.summary.instance).0, next.summary);
         assert_eq!(id, GOLDEN_REFERENCE);
         let golden = [&[0x70][..], &id, &[0, 5, 0x20, b'x', b'y']].concat();
         let report = |brief: &Brief| carried(core::slice::from_ref(brief), Carrier::Report);
@@ -420,7 +420,7 @@ mod tests {
             bad[0] = 0x80 | how;
             assert_eq!(command(&bad), None, "{how}");
         }
-        assert_eq!(Brief::new(false, rumour(1), b"holiday.jpg", None), None);
+        assert_eq!(Brief::new(false, summary(1), b"holiday.jpg", None), None);
     }
 
     proptest! {
@@ -430,7 +430,7 @@ mod tests {
                 (0..3_usize, proptest::option::of((1..=255_u8, any::<bool>()))), any::<Vec<u8>>()), 1..9)
         ) {
             let briefs: Vec<Brief> = list.into_iter().map(|((asked, id, instance, object), (grtt, nibbles), (code, like), rest)| {
-                let rumour = Rumour {
+                let summary = SenderSummary {
                     sender: NodeId(id),
                     instance: InstanceId(instance),
                     grtt: QuantizedRtt(grtt),
@@ -440,9 +440,9 @@ mod tests {
                     newest: ObjectTransportId(object),
                 };
                 let like = like.map(|(before, counted)| Like { before, counted });
-                Brief { asked, rumour, like, info: [&PREFIX[..], &rest].concat() }
+                Brief { asked, summary, like, info: [&PREFIX[..], &rest].concat() }
             }).collect();
-            let origins: Vec<Rumour> = briefs.iter().map(|brief| brief.rumour).collect();
+            let origins: Vec<SenderSummary> = briefs.iter().map(|brief| brief.summary).collect();
             let report = read_report(&carried(&briefs, Carrier::Report), &origins).unwrap();
             let same = |(read, sent): (&Option<Brief>, &Brief)| {
                 let read = read.as_ref().unwrap();
@@ -455,7 +455,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
             command(&bytes);
-            read_report(&bytes, &[rumour(5)]);
+            read_report(&bytes, &[summary(5)]);
         }
     }
 }

@@ -7,7 +7,7 @@
 //! have most of them, and what nobody has follows when all else is there. Where a message is too long for
 //! its symbols to be terms, it has parity of its own instead.
 
-use crate::mixture::{Class, TERMS_MAX};
+use crate::coded_packet::{Class, TERMS_MAX};
 use alloc::{collections::VecDeque, vec::Vec};
 use fanfare_proto::{Duration, Time};
 

@@ -7,7 +7,7 @@
 
 use crate::{
     members::Members,
-    share::{self, Share, Shares},
+    delivery_ratio::{self, Share, Shares},
     slice,
 };
 use alloc::vec::Vec;
@@ -65,12 +65,12 @@ impl Others {
     /// What it is worth to `node` when somebody sends it of whom so much arrives there.
     fn worth_to(&self, node: NodeId, share: Share) -> f32 {
         let Some(other) = self.at(node).map(|at| &self.0[at]) else { return 0.0 };
-        other.worth(share::there(share.get(), other.still))
+        other.worth(delivery_ratio::there(share.get(), other.still))
     }
     /// The same when this node sends it, which knows how lately it heard the other.
     fn worth_from_here(&self, node: NodeId, share: Share) -> f32 {
         let Some(other) = self.at(node).map(|at| &self.0[at]) else { return 0.0 };
-        other.worth(share::arrives(share::there(share.get(), other.still), other.recency))
+        other.worth(delivery_ratio::arrives(delivery_ratio::there(share.get(), other.still), other.recency))
     }
     /// To all whom this node reaches.
     fn own_worth(&self, by: &Shares) -> f32 {
@@ -133,7 +133,7 @@ impl Members {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{member::Count, share::Hearing, stats::GroupStats};
+    use crate::{member::Count, delivery_ratio::Hearing, stats::GroupStats};
     use alloc::collections::VecDeque;
     use fanfare_proto::{Duration, InstanceId, ObjectTransportId};
 

@@ -1,7 +1,7 @@
 //! Of a publisher that hears nobody: sums across its messages, and NACKs that it does not hear.
 
 use super::*;
-use crate::{demand::Part, frame::Frame, mixture::Class, nack};
+use crate::{demand::Part, frame::Frame, coded_packet::Class, nack};
 use alloc::rc::Rc;
 use core::cell::{Cell, RefCell};
 use fanfare_wire::RepairLevel;
@@ -294,9 +294,9 @@ fn of_who_cannot_hear_it_a_node_waits_no_longer_than_others_back_off() {
     publish(&mut bus, 1, 200);
     bus.run(10, &mut |_, to, _| to == 0);
     let timing = timing(2, QuantizedRtt::from_nanos(100_000_000), 4, GroupSize::from_receivers(10));
-    let life = bus.nodes[0].0.own_life();
-    let awaited = |bus: &mut Bus| bus.nodes[2].0.awaited(life, timing);
+    let incarnation = bus.nodes[0].0.own_incarnation();
+    let awaited = |bus: &mut Bus| bus.nodes[2].0.awaited(incarnation, timing);
     assert_eq!(awaited(&mut bus), timing.window());
     bus.run(30, &mut none);
-    assert_eq!(awaited(&mut bus), crate::patience::Patience::grace(timing.grtt, timing.backoff));
+    assert_eq!(awaited(&mut bus), crate::origin_timeout::Patience::grace(timing.grtt, timing.backoff));
 }

@@ -2,7 +2,7 @@
 //! them, ever more seldom when nobody answers.
 
 use alloc::collections::BTreeMap;
-use fanfare_proto::{Duration, Life, Time, Timetable};
+use fanfare_proto::{Duration, Incarnation, Time, TimerQueue};
 
 /// Shortest time between two questions; what one takes to be answered, if that is longer.
 const INTERVAL_MIN: Duration = Duration::from_secs(1);
@@ -34,16 +34,16 @@ impl Origin {
 /// One for all origins.
 #[derive(Debug, Default)]
 pub(crate) struct Asker {
-    origins: BTreeMap<Life, Origin>,
+    origins: BTreeMap<Incarnation, Origin>,
     /// Origins that gave way to others.
     dropped: u64,
     /// When each is asked for next; of those that rest nothing.
-    timetable: Timetable<Life, Time>,
+    timer_queue: TimerQueue<Incarnation, Time>,
 }
 
 impl Asker {
-    /// The origin itself was heard: the session knows when to ask. `patience` is what an answer takes.
-    pub(crate) fn on_heard(&mut self, now: Time, origin: Life, patience: Duration) {
+    /// The origin itself was heard: the session knows when to ask. `origin_timeout` is what an answer takes.
+    pub(crate) fn on_heard(&mut self, now: Time, origin: Incarnation, patience: Duration) {
         let known = self.entry(now, origin, patience);
         known.heard = now;
         known.begin(now);
@@ -51,12 +51,12 @@ impl Asker {
     }
 
     /// Keeps the timetable.
-    fn note(&mut self, origin: Life) {
+    fn note(&mut self, origin: Incarnation) {
         let next = self.origins.get(&origin).map(|known| known.next);
-        self.timetable.set(origin, next.filter(|next| *next < Time::FAR_FUTURE));
+        self.timer_queue.set(origin, next.filter(|next| *next < Time::FAR_FUTURE));
     }
 
-    fn entry(&mut self, now: Time, origin: Life, patience: Duration) -> &mut Origin {
+    fn entry(&mut self, now: Time, origin: Incarnation, patience: Duration) -> &mut Origin {
         if self.origins.len() >= ORIGINS_MAX && !self.origins.contains_key(&origin) {
             // The one that was of no use for longest, first of those that rest.
             let least =
@@ -75,7 +75,7 @@ impl Asker {
     }
 
     /// Nothing of it is asked for any more.
-    pub(crate) fn forget(&mut self, origin: Life) {
+    pub(crate) fn forget(&mut self, origin: Incarnation) {
         self.origins.remove(&origin);
         self.note(origin);
     }
@@ -87,13 +87,13 @@ impl Asker {
 
     /// Others brought something that was missing: there is somebody to ask. The next question waits
     /// until nothing more comes.
-    pub(crate) fn on_progress(&mut self, now: Time, origin: Life, patience: Duration) {
+    pub(crate) fn on_progress(&mut self, now: Time, origin: Incarnation, patience: Duration) {
         self.entry(now, origin, patience).begin(now);
         self.note(origin);
     }
 
     /// Somebody says that it has what is missing here.
-    pub(crate) fn on_promise(&mut self, now: Time, origin: Life, patience: Duration) {
+    pub(crate) fn on_promise(&mut self, now: Time, origin: Incarnation, patience: Duration) {
         let known = self.entry(now, origin, patience);
         let soon = known.patience.max(INTERVAL_MIN);
         // A question that is under way need not be asked twice.
@@ -105,14 +105,14 @@ impl Asker {
     }
 
     /// Whether the origin has not been heard for as long as it takes to ask.
-    pub(crate) fn is_silent(&self, now: Time, origin: Life) -> bool {
+    pub(crate) fn is_silent(&self, now: Time, origin: Incarnation) -> bool {
         let silent = |known: &Origin| now.since(known.heard) >= known.patience.max(INTERVAL_MIN);
         self.origins.get(&origin).is_none_or(silent)
     }
 
     /// Origins to ask for now.
-    pub(crate) fn poll(&mut self, now: Time) -> Option<Life> {
-        let due = self.timetable.iter().take_while(|(next, _)| *next <= now);
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Incarnation> {
+        let due = self.timer_queue.iter().take_while(|(next, _)| *next <= now);
         let origin = due.map(|(_, origin)| origin).min()?;
         let known = self.origins.get_mut(&origin)?;
         known.interval = (known.interval * 2).min(INTERVAL_MAX);
@@ -122,7 +122,7 @@ impl Asker {
     }
 
     /// Nothing of it is missing: there is nothing to ask until something is heard of it.
-    pub(crate) fn rest(&mut self, origin: Life) {
+    pub(crate) fn rest(&mut self, origin: Incarnation) {
         if let Some(known) = self.origins.get_mut(&origin) {
             known.next = Time::FAR_FUTURE;
         }
@@ -130,7 +130,7 @@ impl Asker {
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.timetable.first().map(|(next, _)| next)
+        self.timer_queue.first().map(|(next, _)| next)
     }
 }
 
@@ -140,10 +140,10 @@ mod tests {
     use alloc::vec::Vec;
     use fanfare_proto::{InstanceId, NodeId};
 
-    const ORIGIN: Life = (NodeId(1), InstanceId(1));
+    const ORIGIN: Incarnation = (NodeId(1), InstanceId(1));
     const PATIENCE: Duration = Duration::from_secs(2);
 
-    fn life(node: u32) -> Life {
+    fn incarnation(node: u32) -> Incarnation {
         (NodeId(node), InstanceId(1))
     }
     fn at(s: u64) -> Time {
@@ -188,14 +188,14 @@ mod tests {
     fn of_more_origins_than_are_watched_those_give_way_that_were_of_no_use_for_longest() {
         let mut asker = Asker::default();
         for n in 0..=ORIGINS_MAX as u32 {
-            asker.on_heard(at(u64::from(n)), life(n), PATIENCE);
+            asker.on_heard(at(u64::from(n)), incarnation(n), PATIENCE);
         }
         assert_eq!((asker.origins.len(), asker.dropped()), (ORIGINS_MAX, 1));
-        assert!(!asker.origins.contains_key(&life(0)));
-        asker.rest(life(900));
-        asker.on_heard(at(5000), life(5000), PATIENCE);
-        assert!(!asker.origins.contains_key(&life(900)), "it rests");
-        asker.forget(life(5000));
+        assert!(!asker.origins.contains_key(&incarnation(0)));
+        asker.rest(incarnation(900));
+        asker.on_heard(at(5000), incarnation(5000), PATIENCE);
+        assert!(!asker.origins.contains_key(&incarnation(900)), "it rests");
+        asker.forget(incarnation(5000));
         assert_eq!(asker.origins.len(), ORIGINS_MAX - 1);
     }
 

@@ -6,9 +6,9 @@
 //! serves all goes on, who serves some waits in proportion.
 
 use crate::{
-    mixture::Scope,
+    coded_packet::Scope,
     repairer::OriginTiming,
-    shortage::{Shortage, count},
+    outstanding::{Shortage, count},
 };
 use alloc::collections::{BTreeMap, VecDeque};
 use fanfare_proto::{Duration, NodeId, RunSet, Time, rng::Rng};
@@ -389,7 +389,7 @@ impl Pools {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mixture::Class;
+    use crate::coded_packet::Class;
     use alloc::vec::Vec;
     use fanfare_proto::InstanceId;
 

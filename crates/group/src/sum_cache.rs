@@ -1,7 +1,7 @@
 //! Sums that publishers sent ahead, as they came: who is asked in vain for a term that it has in such a
 //! sum alone passes that on. Of those who ask one may have all else of it.
 
-use crate::mixture::{Mixture, Scope};
+use crate::coded_packet::{Mixture, Scope};
 use alloc::{collections::VecDeque, vec::Vec};
 
 /// Sums kept, of all publishers: a hundred thousand bytes at most.
@@ -54,7 +54,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mixture::Class;
+    use crate::coded_packet::Class;
     use alloc::vec;
     use fanfare_proto::{InstanceId, NodeId};
     use fanfare_wire::FecId;

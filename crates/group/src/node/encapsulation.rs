@@ -4,13 +4,13 @@
 
 use super::GroupNode;
 use crate::{
-    brief::{Carrier, Reference},
+    compact_info::{Carrier, Reference},
     description::PREFIX,
     frame::{Frame, HEADER, Kind},
     member::Count,
 };
 use alloc::vec::Vec;
-use fanfare_proto::{NodeId, Rumour};
+use fanfare_proto::{NodeId, SenderSummary};
 use fanfare_wire::{
     Message, Report, Sequence, cmd::Application, ext::Extensions, header::SenderFields,
 };
@@ -76,10 +76,10 @@ impl GroupNode {
     }
 
     /// The origin that is meant, if one is here, and not two.
-    pub(super) fn referred(&mut self, reference: Reference) -> Option<Rumour> {
-        let mut meant = self.logs.keys().filter(|life| Reference::of(life.0, life.1) == reference);
-        let life = *meant.next().filter(|_| meant.next().is_none())?;
-        self.rumour(life)
+    pub(super) fn referred(&mut self, reference: Reference) -> Option<SenderSummary> {
+        let mut meant = self.logs.keys().filter(|incarnation| Reference::of(incarnation.0, incarnation.1) == reference);
+        let incarnation = *meant.next().filter(|_| meant.next().is_none())?;
+        self.summary(incarnation)
     }
 }
 
