@@ -14,10 +14,10 @@
 //! follows (32 bits), its length (16) and what it has behind "FG" and the version.
 
 use crate::{
+    bitmap,
     compact_info::CODES,
     description::PREFIX,
     source_log::id_of,
-    bitmap,
     varint::{array, split},
 };
 use alloc::vec::Vec;
@@ -90,7 +90,7 @@ pub(crate) fn place_of(term: u32) -> (u32, u16) {
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mixture<'a> {
+pub(crate) struct CodedPacket<'a> {
     pub(crate) scope: Scope,
     /// How the publisher codes.
     pub(crate) fec_id: FecId,
@@ -102,7 +102,7 @@ pub(crate) struct Mixture<'a> {
     pub(crate) sum: &'a [u8],
 }
 
-impl<'a> Mixture<'a> {
+impl<'a> CodedPacket<'a> {
     /// Appends it, as a frame's content.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
         let ((publisher, instance), class) = self.scope;
@@ -128,8 +128,8 @@ impl<'a> Mixture<'a> {
         let once = sorted.windows(2).all(|pair| pair[0] != pair[1]);
         let fits = how & !KNOWN == 0 && once && terms.len() >= 2 && !bytes.is_empty();
         let scope = ((publisher, instance), class);
-        let mixture = Self { scope, fec_id, known, seed, terms, sum: bytes };
-        fits.then_some(mixture)
+        let coded = Self { scope, fec_id, known, seed, terms, sum: bytes };
+        fits.then_some(coded)
     }
 }
 
@@ -181,8 +181,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn mixture(class: Class, terms: &[u32]) -> Mixture<'static> {
-        Mixture {
+    fn coded(class: Class, terms: &[u32]) -> CodedPacket<'static> {
+        CodedPacket {
             scope: ((NodeId(0x0a00_0001), InstanceId(0x1234)), class),
             fec_id: FecId::ReedSolomonM,
             known: 3,
@@ -191,46 +191,46 @@ mod tests {
             sum: b"xyz",
         }
     }
-    fn bytes(mixture: &Mixture<'_>) -> Vec<u8> {
+    fn bytes(coded: &CodedPacket<'_>) -> Vec<u8> {
         let mut out = Vec::new();
-        mixture.append(&mut out);
+        coded.append(&mut out);
         out
     }
 
     #[test]
     fn golden_bytes_of_a_sum_of_three_descriptions_and_of_symbols_of_two_objects() {
-        let infos = mixture(Class::Info, &[300, 301, 310]);
+        let infos = coded(Class::Info, &[300, 301, 310]);
         let fixed = [0x0a, 0, 0, 1, 0x12, 0x34];
         let golden = [&fixed[..], &[0x04, 3, 9, 1, 0xac, 2, 2, 0xc0, 0x20], b"xyz"].concat();
         assert_eq!(bytes(&infos), golden);
-        let symbols = mixture(Class::Symbol, &[0x2_0000, 0x2_0003, 0x3_0101]);
+        let symbols = coded(Class::Symbol, &[0x2_0000, 0x2_0003, 0x3_0101]);
         let golden =
             [&fixed[..], &[0x05, 3, 9, 2, 0x80, 0x80, 8, 1, 0x90, 0xfe, 0x81, 4, 1, 0x80], b"xyz"];
         assert_eq!(bytes(&symbols), golden.concat());
         for sum in [infos, symbols] {
-            assert_eq!(Mixture::parse(&bytes(&sum)), Some(sum));
+            assert_eq!(CodedPacket::parse(&bytes(&sum)), Some(sum));
         }
     }
 
     #[test]
     fn numbers_go_on_where_object_ids_wrap() {
-        let sum = mixture(Class::Info, &[0xfffe, 0xffff, 0, 2]);
-        assert_eq!(Mixture::parse(&bytes(&sum)), Some(sum));
+        let sum = coded(Class::Info, &[0xfffe, 0xffff, 0, 2]);
+        assert_eq!(CodedPacket::parse(&bytes(&sum)), Some(sum));
     }
 
     #[test]
     fn a_sum_of_one_of_too_many_of_one_twice_or_without_bytes_is_refused() {
-        let refused = |sum: &Mixture<'_>| Mixture::parse(&bytes(sum)).is_none();
-        assert!(refused(&mixture(Class::Info, &[5])));
+        let refused = |sum: &CodedPacket<'_>| CodedPacket::parse(&bytes(sum)).is_none();
+        assert!(refused(&coded(Class::Info, &[5])));
         let many: Vec<u32> = (0..TERMS_MAX as u32 + 1).collect();
-        assert!(refused(&mixture(Class::Info, &many)));
-        assert!(!refused(&mixture(Class::Info, &many[1..])));
-        assert!(refused(&Mixture { sum: b"", ..mixture(Class::Info, &[1, 2]) }));
-        let good = bytes(&mixture(Class::Info, &[1, 2]));
-        assert!((0..good.len() - 2).all(|length| Mixture::parse(&good[..length]).is_none()));
+        assert!(refused(&coded(Class::Info, &many)));
+        assert!(!refused(&coded(Class::Info, &many[1..])));
+        assert!(refused(&CodedPacket { sum: b"", ..coded(Class::Info, &[1, 2]) }));
+        let good = bytes(&coded(Class::Info, &[1, 2]));
+        assert!((0..good.len() - 2).all(|length| CodedPacket::parse(&good[..length]).is_none()));
         // Another group that goes back to the first one's terms by way of the wrap.
         let twice = [&good[..9], &[2, 1, 1, 0xc0, 0xff, 0xff, 3, 1, 0xc0], b"xyz"].concat();
-        assert_eq!(Mixture::parse(&twice), None);
+        assert_eq!(CodedPacket::parse(&twice), None);
     }
 
     #[test]
@@ -259,15 +259,15 @@ mod tests {
                 *at = at.wrapping_add(*step) & most;
                 Some(*at)
             }).collect();
-            let mixture = mixture(class, &terms);
-            let written = bytes(&mixture);
+            let coded = coded(class, &terms);
+            let written = bytes(&coded);
             prop_assert_eq!(written.len(), overhead(&terms) + 3);
-            prop_assert_eq!(Mixture::parse(&written), Some(mixture));
+            prop_assert_eq!(CodedPacket::parse(&written), Some(coded));
         }
 
         #[test]
         fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
-            Mixture::parse(&bytes);
+            CodedPacket::parse(&bytes);
             unwrap(&bytes);
         }
     }

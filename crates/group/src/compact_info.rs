@@ -47,7 +47,7 @@ const LENGTH: usize = 2;
 
 /// An object of the same origin and topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Like {
+pub(crate) struct SameTopic {
     /// So many objects before.
     pub(crate) before: u8,
     /// The message's number is one more than its.
@@ -56,13 +56,13 @@ pub(crate) struct Like {
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Brief {
+pub(crate) struct CompactInfo {
     /// Somebody asked for it.
     pub(crate) asked: bool,
     /// Whose it is, and as the newest which object.
     pub(crate) summary: SenderSummary,
     /// Its topic is that of another.
-    pub(crate) like: Option<Like>,
+    pub(crate) like: Option<SameTopic>,
     /// Its NORM_INFO, without the topic where it is that of another, nor a number that follows.
     info: Vec<u8>,
 }
@@ -72,14 +72,14 @@ pub(crate) type Timing = (QuantizedRtt, u8, GroupSize);
 
 /// What a frame of them travels in decides what has to be said of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carrier {
+pub(crate) enum Envelope {
     /// A command, which says this of its speaker.
     Command(Timing),
     /// A report, which says nothing of it.
     Report,
 }
 
-impl Carrier {
+impl Envelope {
     pub(crate) fn command(speaker: &SenderFields) -> Self {
         Self::Command((speaker.grtt, speaker.backoff, speaker.gsize))
     }
@@ -100,16 +100,16 @@ impl Reference {
 /// The origin that is meant, if it is known here.
 pub(crate) type Known<'a> = &'a mut dyn FnMut(Reference) -> Option<SenderSummary>;
 
-impl Brief {
+impl CompactInfo {
     /// `None` when `info` is no description that can be told this way.
     pub(crate) fn new(
         asked: bool,
         summary: SenderSummary,
         info: &[u8],
-        like: Option<Like>,
+        like: Option<SameTopic>,
     ) -> Option<Self> {
         let mut info = info.strip_prefix(&PREFIX).map(|_| info.to_vec())?;
-        if let Some(Like { counted, .. }) = like {
+        if let Some(SameTopic { counted, .. }) = like {
             let at = description::topic_at(&info)?;
             let end = at + 1 + usize::from(*info.get(at)?);
             if end > info.len() {
@@ -129,7 +129,7 @@ impl Brief {
     /// The whole NORM_INFO; topic and number are of the object that it is like, if any. `None` where that is not known.
     pub(crate) fn info(&self, other: Option<(&Topic, u64)>) -> Option<Vec<u8>> {
         let mut info = self.info.clone();
-        if let Some(Like { counted, .. }) = self.like {
+        if let Some(SameTopic { counted, .. }) = self.like {
             let (topic, number) = other?;
             if counted && info.len() >= NUMBER {
                 let mut bytes = Vec::new();
@@ -153,17 +153,17 @@ impl Brief {
     }
 
     /// Whether its origin is named by reference.
-    fn is_referred(&self, carrier: Carrier) -> bool {
-        carrier == Carrier::Report && self.like.is_some()
+    fn is_referred(&self, envelope: Envelope) -> bool {
+        envelope == Envelope::Report && self.like.is_some()
     }
 
     /// What goes before its length, if any.
-    fn how(&self, carrier: Carrier) -> u8 {
+    fn how(&self, envelope: Envelope) -> u8 {
         let code = CODES.iter().position(|id| *id == self.summary.fec_id).unwrap_or(0) as u8;
         let flag = |set, bit| if set { bit } else { 0 };
         let next = self.like.is_some_and(|like| like.before == 1);
         flag(self.asked, ASKED)
-            | flag(self.is_timed(carrier), TIMING)
+            | flag(self.is_timed(envelope), TIMING)
             | code << CODE_SHIFT
             | flag(self.like.is_some(), LIKE)
             | flag(next, NEXT)
@@ -171,24 +171,24 @@ impl Brief {
     }
 
     /// Its origin's timing has to be told.
-    fn is_timed(&self, carrier: Carrier) -> bool {
+    fn is_timed(&self, envelope: Envelope) -> bool {
         let SenderSummary { grtt, backoff, gsize, .. } = self.summary;
-        match carrier {
-            Carrier::Command(speaker) => (grtt, backoff, gsize) != speaker,
-            Carrier::Report => !self.is_referred(carrier),
+        match envelope {
+            Envelope::Command(speaker) => (grtt, backoff, gsize) != speaker,
+            Envelope::Report => !self.is_referred(envelope),
         }
     }
 
-    fn append(&self, carrier: Carrier, out: &mut Vec<u8>) {
+    fn append(&self, envelope: Envelope, out: &mut Vec<u8>) {
         let SenderSummary { sender, instance, grtt, backoff, gsize, newest, .. } = self.summary;
-        if self.is_referred(carrier) {
+        if self.is_referred(envelope) {
             out.extend_from_slice(&Reference::of(sender, instance).0);
         } else {
             out.extend_from_slice(&sender.0.to_be_bytes());
             out.extend_from_slice(&instance.0.to_be_bytes());
         }
         out.extend_from_slice(&newest.0.to_be_bytes());
-        if self.is_timed(carrier) {
+        if self.is_timed(envelope) {
             out.extend_from_slice(&[grtt.0, backoff << 4 | gsize.0 & 0x0f]);
         }
         out.extend(self.like.map(|like| like.before).filter(|before| *before != 1));
@@ -198,10 +198,10 @@ impl Brief {
     /// `None` when it contradicts itself; nothing in it when its origin is not known.
     fn parse(
         how: u8,
-        (carrier, known): (Carrier, Known<'_>),
+        (envelope, known): (Envelope, Known<'_>),
         mut bytes: &[u8],
     ) -> Option<Option<Self>> {
-        let referred = carrier == Carrier::Report && how & LIKE != 0;
+        let referred = envelope == Envelope::Report && how & LIKE != 0;
         let (origin, timing) = if referred {
             let summary = known(Reference(array(&mut bytes)?));
             let timing = summary.map(|r| (r.grtt, r.backoff, r.gsize));
@@ -209,9 +209,9 @@ impl Brief {
         } else {
             let sender = NodeId(u32::from_be_bytes(array(&mut bytes)?));
             let instance = InstanceId(u16::from_be_bytes(array(&mut bytes)?));
-            let timing = match carrier {
-                Carrier::Command(timing) => Some(timing),
-                Carrier::Report => None,
+            let timing = match envelope {
+                Envelope::Command(timing) => Some(timing),
+                Envelope::Report => None,
             };
             (Some((sender, instance)), timing)
         };
@@ -228,7 +228,7 @@ impl Brief {
             (true, false) => Some(array::<1>(&mut bytes)?[0]).filter(|before| *before > 1),
             (false, _) => None,
         };
-        let like = before.map(|before| Like { before, counted: how & COUNTED != 0 });
+        let like = before.map(|before| SameTopic { before, counted: how & COUNTED != 0 });
         let fec_id = *CODES.get(usize::from((how & CODE) >> CODE_SHIFT))?;
         // Without another object nothing is like it.
         if like.is_none() && how & (LIKE | NEXT | COUNTED) != 0 {
@@ -243,35 +243,35 @@ impl Brief {
 }
 
 /// Appends them, as one frame's content.
-pub(crate) fn append(briefs: &[Brief], carrier: Carrier, out: &mut Vec<u8>) {
-    let Some((last, others)) = briefs.split_last() else { return };
-    for brief in others {
+pub(crate) fn append(compacts: &[CompactInfo], envelope: Envelope, out: &mut Vec<u8>) {
+    let Some((last, others)) = compacts.split_last() else { return };
+    for compact in others {
         let mut bytes = Vec::new();
-        brief.append(carrier, &mut bytes);
-        out.push(brief.how(carrier) | FOLLOWED);
+        compact.append(envelope, &mut bytes);
+        out.push(compact.how(envelope) | FOLLOWED);
         put(bytes.len() as u64, out);
         out.extend_from_slice(&bytes);
     }
-    out.push(last.how(carrier));
-    last.append(carrier, out);
+    out.push(last.how(envelope));
+    last.append(envelope, out);
 }
 
 /// Reads a frame's content; `None` when it contradicts itself, and in its place for one whose origin is not known.
 pub(crate) fn parse(
-    carrier: Carrier,
+    envelope: Envelope,
     known: Known<'_>,
     mut bytes: &[u8],
-) -> Option<Vec<Option<Brief>>> {
-    let mut briefs = Vec::new();
+) -> Option<Vec<Option<CompactInfo>>> {
+    let mut compacts = Vec::new();
     loop {
         let [how] = array(&mut bytes)?;
         if how & FOLLOWED == 0 {
-            briefs.push(Brief::parse(how, (carrier, known), bytes)?);
-            return Some(briefs);
+            compacts.push(CompactInfo::parse(how, (envelope, known), bytes)?);
+            return Some(compacts);
         }
         let length = usize::try_from(take(&mut bytes)?).ok()?;
         let body = split(&mut bytes, length)?;
-        briefs.push(Brief::parse(how & !FOLLOWED, (carrier, known), body)?);
+        compacts.push(CompactInfo::parse(how & !FOLLOWED, (envelope, known), body)?);
     }
 }
 
@@ -296,38 +296,39 @@ mod tests {
             gsize: GroupSize(2),
         }
     }
-    fn brief(content: &[u8]) -> Brief {
+    fn compact(content: &[u8]) -> CompactInfo {
         let topic = Topic::new("a/b").unwrap();
         let content = Some(content.to_vec());
         let info = Description { topic, number: 300, options: Options::default(), content };
-        Brief::new(false, summary(5), &info.encode(), None).unwrap()
+        CompactInfo::new(false, summary(5), &info.encode(), None).unwrap()
     }
-    fn bytes(briefs: &[Brief]) -> Vec<u8> {
-        carried(briefs, Carrier::command(&speaker()))
+    fn bytes(compacts: &[CompactInfo]) -> Vec<u8> {
+        carried(compacts, Envelope::command(&speaker()))
     }
-    fn carried(briefs: &[Brief], carrier: Carrier) -> Vec<u8> {
+    fn carried(compacts: &[CompactInfo], envelope: Envelope) -> Vec<u8> {
         let mut out = Vec::new();
-        append(briefs, carrier, &mut out);
+        append(compacts, envelope, &mut out);
         out
     }
     /// From a command.
-    fn command(bytes: &[u8]) -> Option<Vec<Brief>> {
+    fn command(bytes: &[u8]) -> Option<Vec<CompactInfo>> {
         let nobody: Known<'_> = &mut |_| None;
-        let briefs = parse(Carrier::command(&speaker()), nobody, bytes)?;
-        Some(briefs.into_iter().map(|brief| brief.expect("it names its origin")).collect())
+        let compacts = parse(Envelope::command(&speaker()), nobody, bytes)?;
+        Some(compacts.into_iter().map(|compact| compact.expect("it names its origin")).collect())
     }
     /// From a report, to who knows some of the origins.
-    fn read_report(bytes: &[u8], origins: &[SenderSummary]) -> Option<Vec<Option<Brief>>> {
-        let meant = |r: &&SenderSummary, reference| Reference::of(r.sender, r.instance) == reference;
+    fn read_report(bytes: &[u8], origins: &[SenderSummary]) -> Option<Vec<Option<CompactInfo>>> {
+        let meant =
+            |r: &&SenderSummary, reference| Reference::of(r.sender, r.instance) == reference;
         let known: Known<'_> =
             &mut |reference| origins.iter().find(|r| meant(r, reference)).copied();
-        parse(Carrier::Report, known, bytes)
+        parse(Envelope::Report, known, bytes)
     }
 
     #[test]
     fn golden_bytes_of_two_messages_of_which_one_has_another_timing() {
         let slow = SenderSummary { backoff: 6, fec_id: FecId::ReedSolomonM, ..summary(6) };
-        let two = [Brief { asked: true, summary: slow, ..brief(b"xy") }, brief(b"z")];
+        let two = [CompactInfo { asked: true, summary: slow, ..compact(b"xy") }, compact(b"z")];
         let golden = [
             &[0x87, 19, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 6, 0xa6, 0x62, 0x20, 0xac, 2, 3][..],
             b"a/bxy",
@@ -338,10 +339,10 @@ mod tests {
         assert_eq!(command(&bytes(&two)), Some(two.to_vec()));
     }
 
-    fn like(before: u8, counted: bool) -> (Brief, Vec<u8>) {
-        let info = brief(b"xy").info(None).unwrap();
-        let like = Some(Like { before, counted });
-        (Brief::new(false, summary(5), &info, like).unwrap(), info)
+    fn like(before: u8, counted: bool) -> (CompactInfo, Vec<u8>) {
+        let info = compact(b"xy").info(None).unwrap();
+        let like = Some(SameTopic { before, counted });
+        (CompactInfo::new(false, summary(5), &info, like).unwrap(), info)
     }
 
     #[test]
@@ -376,15 +377,17 @@ mod tests {
     #[test]
     fn golden_bytes_in_a_report_name_an_origin_in_full_or_by_reference_and_then_say_no_timing() {
         let (next, _) = like(1, true);
-        let (id, origin) = (Reference::of(next.summary.sender, next.summary.instance).0, next.summary);
+        let (id, origin) =
+            (Reference::of(next.summary.sender, next.summary.instance).0, next.summary);
         assert_eq!(id, GOLDEN_REFERENCE);
         let golden = [&[0x70][..], &id, &[0, 5, 0x20, b'x', b'y']].concat();
-        let report = |brief: &Brief| carried(core::slice::from_ref(brief), Carrier::Report);
+        let report =
+            |compact: &CompactInfo| carried(core::slice::from_ref(compact), Envelope::Report);
         assert_eq!(report(&next), golden);
         assert_eq!(read_report(&golden, &[origin]), Some(vec![Some(next)]));
         assert_eq!(read_report(&golden, &[]), Some(vec![None]));
         assert_eq!(read_report(&golden[..5], &[origin]), None);
-        let full = brief(b"z");
+        let full = compact(b"z");
         let golden =
             [&[0x02, 0x0a, 0, 0, 1, 0x12, 0x34, 0, 5, 0xa6, 0x42, 0x20, 0xac, 2, 3][..], b"a/bz"]
                 .concat();
@@ -397,30 +400,30 @@ mod tests {
     #[test]
     fn what_is_unknown_in_a_report_does_not_keep_the_others_from_being_read() {
         let (next, _) = like(1, true);
-        let both = carried(&[next, brief(b"z")], Carrier::Report);
-        assert_eq!(read_report(&both, &[]), Some(vec![None, Some(brief(b"z"))]));
+        let both = carried(&[next, compact(b"z")], Envelope::Report);
+        assert_eq!(read_report(&both, &[]), Some(vec![None, Some(compact(b"z"))]));
     }
 
     #[test]
     fn a_message_has_no_more_bytes_than_it_asks_room_for() {
         for content in [0, 100, 1300] {
-            let brief = brief(&vec![7; content]);
-            assert!(bytes(&[brief.clone(), brief.clone()]).len() <= 2 * brief.room());
+            let compact = compact(&vec![7; content]);
+            assert!(bytes(&[compact.clone(), compact.clone()]).len() <= 2 * compact.room());
         }
     }
 
     #[test]
     fn what_ends_within_a_message_or_says_what_is_not_known_is_refused() {
-        let good = bytes(&[brief(b"xy"), brief(b"")]);
+        let good = bytes(&[compact(b"xy"), compact(b"")]);
         // The last one's description may end anywhere: it says itself whether that is right.
-        let fixed = good.len() - brief(b"").info.len() + PREFIX.len();
+        let fixed = good.len() - compact(b"").info.len() + PREFIX.len();
         assert!((0..fixed).all(|length| command(&good[..length]).is_none()));
         for how in [0x20, 0x40, 0x0c] {
             let mut bad = good.clone();
             bad[0] = 0x80 | how;
             assert_eq!(command(&bad), None, "{how}");
         }
-        assert_eq!(Brief::new(false, summary(1), b"holiday.jpg", None), None);
+        assert_eq!(CompactInfo::new(false, summary(1), b"holiday.jpg", None), None);
     }
 
     proptest! {
@@ -429,7 +432,7 @@ mod tests {
             list in proptest::collection::vec((any::<(bool, u32, u16, u16)>(), any::<(u8, u8)>(),
                 (0..3_usize, proptest::option::of((1..=255_u8, any::<bool>()))), any::<Vec<u8>>()), 1..9)
         ) {
-            let briefs: Vec<Brief> = list.into_iter().map(|((asked, id, instance, object), (grtt, nibbles), (code, like), rest)| {
+            let compacts: Vec<CompactInfo> = list.into_iter().map(|((asked, id, instance, object), (grtt, nibbles), (code, like), rest)| {
                 let summary = SenderSummary {
                     sender: NodeId(id),
                     instance: InstanceId(instance),
@@ -439,17 +442,17 @@ mod tests {
                     fec_id: CODES[code],
                     newest: ObjectTransportId(object),
                 };
-                let like = like.map(|(before, counted)| Like { before, counted });
-                Brief { asked, summary, like, info: [&PREFIX[..], &rest].concat() }
+                let like = like.map(|(before, counted)| SameTopic { before, counted });
+                CompactInfo { asked, summary, like, info: [&PREFIX[..], &rest].concat() }
             }).collect();
-            let origins: Vec<SenderSummary> = briefs.iter().map(|brief| brief.summary).collect();
-            let report = read_report(&carried(&briefs, Carrier::Report), &origins).unwrap();
-            let same = |(read, sent): (&Option<Brief>, &Brief)| {
+            let origins: Vec<SenderSummary> = compacts.iter().map(|compact| compact.summary).collect();
+            let report = read_report(&carried(&compacts, Envelope::Report), &origins).unwrap();
+            let same = |(read, sent): (&Option<CompactInfo>, &CompactInfo)| {
                 let read = read.as_ref().unwrap();
                 (read.key(), read.like, &read.info) == (sent.key(), sent.like, &sent.info)
             };
-            prop_assert!(report.iter().zip(&briefs).all(same));
-            prop_assert_eq!(command(&bytes(&briefs)), Some(briefs));
+            prop_assert!(report.iter().zip(&compacts).all(same));
+            prop_assert_eq!(command(&bytes(&compacts)), Some(compacts));
         }
 
         #[test]

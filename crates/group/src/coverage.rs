@@ -6,8 +6,8 @@
 //! get it from here with another.
 
 use crate::{
+    delivery_ratio::{self, DeliveryRatio, DeliveryRatios},
     members::Members,
-    delivery_ratio::{self, Share, Shares},
     slice,
 };
 use alloc::vec::Vec;
@@ -23,7 +23,7 @@ const HAS: f32 = 0.3;
 
 /// Another node.
 #[derive(Clone)]
-struct Other {
+struct Neighbour {
     node: NodeId,
     /// How likely it is that it lacks the message.
     lacks: f32,
@@ -33,7 +33,7 @@ struct Other {
     recency: f32,
 }
 
-impl Other {
+impl Neighbour {
     /// What it is worth to it when a message goes to it with a chance.
     fn worth(&self, chance: f32) -> f32 {
         (chance * self.lacks) * (chance * self.lacks)
@@ -42,14 +42,14 @@ impl Other {
 
 /// The others, by id.
 #[derive(Clone)]
-struct Others(Vec<Other>);
+struct Neighbours(Vec<Neighbour>);
 
-impl Others {
+impl Neighbours {
     fn at(&self, node: NodeId) -> Option<usize> {
         self.0.binary_search_by_key(&node, |other| other.node).ok()
     }
     /// Somebody sends it with a chance, whom these hear.
-    fn heard(&mut self, by: &Shares, sends: f32) {
+    fn heard(&mut self, by: &DeliveryRatios, sends: f32) {
         for (node, share) in by.iter() {
             if let Some(at) = self.at(node) {
                 self.0[at].lacks *= 1.0 - sends * share.get();
@@ -63,38 +63,41 @@ impl Others {
         }
     }
     /// What it is worth to `node` when somebody sends it of whom so much arrives there.
-    fn worth_to(&self, node: NodeId, share: Share) -> f32 {
+    fn worth_to(&self, node: NodeId, share: DeliveryRatio) -> f32 {
         let Some(other) = self.at(node).map(|at| &self.0[at]) else { return 0.0 };
         other.worth(delivery_ratio::there(share.get(), other.still))
     }
     /// The same when this node sends it, which knows how lately it heard the other.
-    fn worth_from_here(&self, node: NodeId, share: Share) -> f32 {
+    fn worth_from_here(&self, node: NodeId, share: DeliveryRatio) -> f32 {
         let Some(other) = self.at(node).map(|at| &self.0[at]) else { return 0.0 };
-        other.worth(delivery_ratio::arrives(delivery_ratio::there(share.get(), other.still), other.recency))
+        other.worth(delivery_ratio::arrives(
+            delivery_ratio::there(share.get(), other.still),
+            other.recency,
+        ))
     }
     /// To all whom this node reaches.
-    fn own_worth(&self, by: &Shares) -> f32 {
+    fn own_worth(&self, by: &DeliveryRatios) -> f32 {
         by.iter().map(|(node, share)| self.worth_from_here(node, share)).sum()
     }
     /// To all whom it reaches; to who sends it, it is worth nothing.
-    fn worth(&self, by: &Shares) -> f32 {
+    fn worth(&self, by: &DeliveryRatios) -> f32 {
         by.iter().map(|(node, share)| self.worth_to(node, share)).sum()
     }
 }
 
 impl Members {
     /// How many come before this node to pass on a message that these were heard to send; `None`: it need not.
-    pub(crate) fn prospect(&self, now: Time, senders: &[NodeId], key: ObjectKey) -> Option<u32> {
-        let nobody = Shares::default();
+    pub(crate) fn coverage(&self, now: Time, senders: &[NodeId], key: ObjectKey) -> Option<u32> {
+        let nobody = DeliveryRatios::default();
         let own = self.heard_by(self.own())?;
         // Mostly there is none: that is found before all is reckoned.
         if !own.iter().any(|(node, _)| self.is_beyond(node, senders)) {
             return None;
         }
-        let mut others = Others(
+        let mut others = Neighbours(
             self.stills(now)
                 .filter(|(node, _)| !senders.contains(node))
-                .map(|(node, still)| Other {
+                .map(|(node, still)| Neighbour {
                     node,
                     lacks: 1.0,
                     still,
@@ -115,7 +118,7 @@ impl Members {
         // Who has it, and would serve more: one after the other, where they hear each other; who is not
         // heard here does so without this node's knowing.
         let (mut before, mut left) = (0, others.clone());
-        for Other { node, lacks, .. } in others.0.iter().filter(|other| other.lacks < 1.0) {
+        for Neighbour { node, lacks, .. } in others.0.iter().filter(|other| other.lacks < 1.0) {
             let list = self.heard_by(*node).unwrap_or(&nobody);
             // Neither of both counts what the other would get.
             let theirs = others.worth(list);
@@ -133,7 +136,7 @@ impl Members {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{member::Count, delivery_ratio::Hearing, stats::GroupStats};
+    use crate::{delivery_ratio::HeardNode, member::Count, stats::GroupStats};
     use alloc::collections::VecDeque;
     use fanfare_proto::{Duration, InstanceId, ObjectTransportId};
 
@@ -148,23 +151,23 @@ mod tests {
         for (node, hears) in lists {
             members.on_heard(Time::ZERO, NodeId(*node), &mut events, &mut stats);
             let hearing = |(node, bits): &(u32, u8)| {
-                let (node, share) = (NodeId(*node), Share::from_bits(*bits));
-                Hearing { node, share, counts: *bits > 2 }
+                let (node, share) = (NodeId(*node), DeliveryRatio::from_bits(*bits));
+                HeardNode { node, share, counts: *bits > 2 }
             };
-            let hears: Vec<Hearing> = hears.iter().map(hearing).collect();
+            let hears: Vec<HeardNode> = hears.iter().map(hearing).collect();
             members.on_hears(NodeId(*node), (&hears, true), &mut events);
         }
         members
     }
-    fn prospect(lists: &[(u32, &[(u32, u8)])]) -> Option<u32> {
-        members(lists).prospect(Time::ZERO, &[NodeId(2)], KEY)
+    fn coverage(lists: &[(u32, &[(u32, u8)])]) -> Option<u32> {
+        members(lists).coverage(Time::ZERO, &[NodeId(2)], KEY)
     }
 
     #[test]
     fn who_reaches_one_that_does_not_hear_the_sender_is_first() {
-        assert_eq!(prospect(&[(2, &[(1, 7)]), (3, &[(1, 7)])]), Some(0));
-        assert_eq!(prospect(&[(2, &[(1, 7)]), (3, &[(1, 7), (2, 7)])]), None, "it hears both");
-        assert_eq!(prospect(&[(2, &[(1, 7)]), (3, &[(1, 2)])]), None, "it hardly hears us");
+        assert_eq!(coverage(&[(2, &[(1, 7)]), (3, &[(1, 7)])]), Some(0));
+        assert_eq!(coverage(&[(2, &[(1, 7)]), (3, &[(1, 7), (2, 7)])]), None, "it hears both");
+        assert_eq!(coverage(&[(2, &[(1, 7)]), (3, &[(1, 2)])]), None, "it hardly hears us");
     }
 
     #[test]
@@ -173,16 +176,16 @@ mod tests {
         let (mut events, mut stats) = (VecDeque::new(), GroupStats::default());
         let at = |s| Time::ZERO + Duration::from_secs(s);
         members.on_heard(at(5), NodeId(2), &mut events, &mut stats);
-        assert_eq!(members.prospect(at(5), &[NodeId(2)], KEY), None);
+        assert_eq!(members.coverage(at(5), &[NodeId(2)], KEY), None);
         members.on_heard(at(6), NodeId(3), &mut events, &mut stats);
-        members.on_hears(NodeId(3), (&[Hearing::all_of(OWN)], true), &mut events);
-        assert!(members.prospect(at(6), &[NodeId(2)], KEY).is_some());
+        members.on_hears(NodeId(3), (&[HeardNode::all_of(OWN)], true), &mut events);
+        assert!(members.coverage(at(6), &[NodeId(2)], KEY).is_some());
     }
 
     #[test]
     fn where_all_hear_each_other_losses_are_left_to_requests() {
         let half: &[(u32, u8)] = &[(1, 4), (2, 4), (3, 4), (4, 4), (5, 4)];
-        assert_eq!(prospect(&[(2, half), (3, half), (4, half), (5, half)]), None);
+        assert_eq!(coverage(&[(2, half), (3, half), (4, half), (5, half)]), None);
     }
 
     #[test]
@@ -190,10 +193,10 @@ mod tests {
         let mut members = members(&[(2, &[(1, 7)]), (3, &[])]);
         let mut events = VecDeque::new();
         let mut names = |first: u32, all| {
-            let some: Vec<Hearing> =
-                (first..first + 30).chain([1]).map(|n| Hearing::all_of(NodeId(n))).collect();
+            let some: Vec<HeardNode> =
+                (first..first + 30).chain([1]).map(|n| HeardNode::all_of(NodeId(n))).collect();
             members.on_hears(NodeId(3), (&some, all), &mut events);
-            members.prospect(Time::ZERO, &[NodeId(2)], KEY)
+            members.coverage(Time::ZERO, &[NodeId(2)], KEY)
         };
         assert_eq!([names(100, false), names(130, false)], [None, None]);
         assert_eq!([names(100, false), names(130, false)], [Some(0), Some(0)], "it begins anew");
@@ -209,7 +212,7 @@ mod tests {
             (4, &[(1, 7), (3, 7)]),
             (5, &[(3, 7)]),
         ];
-        assert_eq!(prospect(lists), Some(1));
+        assert_eq!(coverage(lists), Some(1));
     }
 
     #[test]
@@ -218,10 +221,10 @@ mod tests {
         let lists: &[(u32, &[(u32, u8)])] =
             &[(2, &[(1, 7), (3, 7)]), (3, &[(2, 7)]), (4, &[(1, 7), (3, 7)]), (5, &[(3, 7)])];
         let mut members = members(lists);
-        assert_eq!(members.prospect(Time::ZERO, &[NodeId(2)], KEY), Some(1), "3 is heard");
+        assert_eq!(members.coverage(Time::ZERO, &[NodeId(2)], KEY), Some(1), "3 is heard");
         let lost = |n: u16| fanfare_wire::Sequence(n * 50);
         (0..20).for_each(|n| members.on_sequence(NodeId(3), (Count::Sender, lost(n))));
-        assert_eq!(members.prospect(Time::ZERO, &[NodeId(2)], KEY), None);
+        assert_eq!(members.coverage(Time::ZERO, &[NodeId(2)], KEY), None);
     }
 
     #[test]
@@ -235,7 +238,7 @@ mod tests {
             nodes.iter().for_each(|node| {
                 members.on_heard(at, NodeId(*node), &mut events, &mut stats);
             });
-            members.prospect(at, &[NodeId(2)], KEY)
+            members.coverage(at, &[NodeId(2)], KEY)
         };
         (1..20).for_each(|n| assert_eq!(speak(2 * n, &[2, 3, 4, 5]), Some(1)));
         let without_3: Vec<_> = (20..60).map(|n| speak(2 * n, &[2, 4, 5])).collect();
@@ -253,10 +256,11 @@ mod tests {
         let (mut events, mut stats) = (VecDeque::new(), GroupStats::default());
         for (node, hears) in [(1, &[2_u32][..]), (2, &[1, 3]), (4, &[1, 3])] {
             there.on_heard(Time::ZERO, NodeId(node), &mut events, &mut stats);
-            let hears: Vec<Hearing> = hears.iter().map(|n| Hearing::all_of(NodeId(*n))).collect();
+            let hears: Vec<HeardNode> =
+                hears.iter().map(|n| HeardNode::all_of(NodeId(*n))).collect();
             there.on_hears(NodeId(node), (&hears, true), &mut events);
         }
-        let before = |members: &Members| members.prospect(Time::ZERO, &[NodeId(2)], KEY);
+        let before = |members: &Members| members.coverage(Time::ZERO, &[NodeId(2)], KEY);
         assert_eq!(u32::from(before(&here) == Some(0)) + u32::from(before(&there) == Some(0)), 1);
     }
 }

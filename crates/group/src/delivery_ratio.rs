@@ -21,9 +21,9 @@ const FALLS: f32 = 0.28;
 
 /// A share as it is told: so many sevenths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Share(u8);
+pub(crate) struct DeliveryRatio(u8);
 
-impl Share {
+impl DeliveryRatio {
     pub(crate) const NONE: Self = Self(0);
     pub(crate) const LEAST: Self = Self(1);
     pub(crate) const ALL: Self = Self(STEPS);
@@ -75,38 +75,38 @@ pub(crate) fn arrives(there: f32, recency: f32) -> f32 {
 
 /// What a node says of how it hears another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Hearing {
+pub(crate) struct HeardNode {
     pub(crate) node: NodeId,
     /// Of its messages so many arrive.
-    pub(crate) share: Share,
+    pub(crate) share: DeliveryRatio,
     /// It is counted on.
     pub(crate) counts: bool,
 }
 
-impl Hearing {
+impl HeardNode {
     /// All that it sends arrives.
     #[cfg(test)]
     pub(crate) fn all_of(node: NodeId) -> Self {
-        Self { node, share: Share::ALL, counts: true }
+        Self { node, share: DeliveryRatio::ALL, counts: true }
     }
 }
 
 /// Nodes and shares, by node.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Shares(Vec<(NodeId, Share)>);
+pub(crate) struct DeliveryRatios(Vec<(NodeId, DeliveryRatio)>);
 
-impl Shares {
+impl DeliveryRatios {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (NodeId, Share)> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (NodeId, DeliveryRatio)> + '_ {
         self.0.iter().copied()
     }
-    pub(crate) fn of(&self, node: NodeId) -> Share {
+    pub(crate) fn of(&self, node: NodeId) -> DeliveryRatio {
         let place = self.0.binary_search_by_key(&node, |(node, _)| *node);
-        place.map_or(Share::NONE, |place| self.0[place].1)
+        place.map_or(DeliveryRatio::NONE, |place| self.0[place].1)
     }
-    pub(crate) fn set(&mut self, node: NodeId, share: Share) {
+    pub(crate) fn set(&mut self, node: NodeId, share: DeliveryRatio) {
         match self.0.binary_search_by_key(&node, |(node, _)| *node) {
             Ok(place) => self.0[place].1 = share,
             Err(place) => self.0.insert(place, (node, share)),
@@ -137,10 +137,10 @@ mod tests {
 
     #[test]
     fn a_share_is_told_in_sevenths() {
-        let told = |share: f32| Share::new(share).bits();
+        let told = |share: f32| DeliveryRatio::new(share).bits();
         assert_eq!((told(0.0), told(0.06), told(0.08), told(0.5), told(1.0)), (0, 0, 1, 4, 7));
-        assert_eq!(Share::from_bits(7), Share::ALL);
-        assert!((Share::from_bits(3).get() - 3.0 / 7.0).abs() < 1e-6);
+        assert_eq!(DeliveryRatio::from_bits(7), DeliveryRatio::ALL);
+        assert!((DeliveryRatio::from_bits(3).get() - 3.0 / 7.0).abs() < 1e-6);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn add(to: &mut Vec<u8>, factor: u8, of: &[u8]) {
 
 /// The equations of one kind, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct System {
+pub(crate) struct LinearSystem {
     columns: BTreeMap<u64, usize>,
     /// The term of each column; `None`: free.
     terms: Vec<Option<u64>>,
@@ -89,7 +89,7 @@ pub(crate) enum Added {
     Full,
 }
 
-impl System {
+impl LinearSystem {
     /// Equations kept.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn columns_of_what_is_solved_are_used_again() {
-        let mut system = System::default();
+        let mut system = LinearSystem::default();
         for n in 0..3 * UNKNOWNS_MAX as u64 {
             assert_eq!(system.add(&[(n, 1), (n + 1, 1)], vec![1]), Added::New(vec![]));
             assert_eq!(system.on_known(n, &[1]), [(n + 1, vec![0])]);
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn there_are_no_more_unknowns_than_there_is_room_for() {
-        let mut system = System::default();
+        let mut system = LinearSystem::default();
         let most = UNKNOWNS_MAX as u64 / 2;
         (0..most).for_each(|n| _ = system.add(&[(2 * n, 1), (2 * n + 1, 1)], vec![1]));
         assert_eq!(system.unknowns().len(), UNKNOWNS_MAX);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn what_lies_before_a_term_is_forgotten_with_all_that_it_is_in() {
-        let mut system = System::default();
+        let mut system = LinearSystem::default();
         system.add(&[(1, 1), (8, 1)], vec![1]);
         system.add(&[(5, 1), (9, 1)], vec![1]);
         assert_eq!((system.forget_before(1), system.forget_before(5)), (0, 1));
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_term_takes_the_place_of_the_pivot_that_costs_least() {
-        let mut system = System::default();
+        let mut system = LinearSystem::default();
         system.add(&[(1, 1), (8, 1)], vec![1]);
         system.add(&[(1, 1), (9, 1)], vec![2]);
         assert_eq!(system.pivots(), BTreeSet::from([8, 9]));

@@ -8,11 +8,11 @@ const LOST_MAX: usize = 64;
 
 /// When each was last heard.
 #[derive(Debug, Default)]
-pub(crate) struct Lost {
+pub(crate) struct LostMembers {
     heard: BTreeMap<NodeId, Time>,
 }
 
-impl Lost {
+impl LostMembers {
     pub(crate) fn on_gone(&mut self, node: NodeId, heard: Time) {
         self.heard.insert(node, heard);
         if self.heard.len() > LOST_MAX {
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn who_is_missed_is_remembered_up_to_a_bound_and_first_who_went_last() {
         let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
-        let mut lost = Lost::default();
+        let mut lost = LostMembers::default();
         (0..200).for_each(|node| lost.on_gone(NodeId(1000 - node), at(u64::from(node))));
         assert_eq!(lost.heard.len(), LOST_MAX);
         assert_eq!(lost.absence(at(1000)), Some(Duration::from_secs(801)));

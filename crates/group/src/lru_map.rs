@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 
 /// The map. What is in order of use has an entry for each of `entries`, and no others.
 #[derive(Debug)]
-pub(crate) struct Recent<K, V> {
+pub(crate) struct LruMap<K, V> {
     entries: BTreeMap<K, (u64, V)>,
     by_use: BTreeMap<u64, K>,
     uses: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Recent<K, V> {
     forgotten: u64,
 }
 
-impl<K: Ord + Clone, V> Recent<K, V> {
+impl<K: Ord + Clone, V> LruMap<K, V> {
     /// For at most so many entries.
     pub(crate) fn new(most: usize) -> Self {
         Self { entries: BTreeMap::new(), by_use: BTreeMap::new(), uses: 0, most, forgotten: 0 }
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn of_too_many_the_one_used_least_lately_is_forgotten_and_counted() {
-        let mut recent = Recent::new(2);
+        let mut recent = LruMap::new(2);
         *recent.entry(&1, || 10) += 1;
         recent.entry(&2, || 20);
         *recent.entry(&1, || 0) += 1;

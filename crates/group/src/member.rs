@@ -1,6 +1,6 @@
 //! One node that is heard: how much of what it says arrives, how long it is silent, and what it has said of itself.
 
-use crate::{node_set::NodeSet, delivery_ratio};
+use crate::{delivery_ratio, node_set::NodeSet};
 use fanfare_proto::{Duration, Time};
 use fanfare_wire::Sequence;
 

@@ -10,7 +10,7 @@
 //!
 //! Whoever hears one makes the NACK of it, and goes by that.
 
-use crate::{compact_info::CODES, bitmap, varint::array};
+use crate::{bitmap, compact_info::CODES, varint::array};
 use alloc::{collections::BTreeSet, vec::Vec};
 use fanfare_proto::NodeId;
 use fanfare_wire::{

@@ -13,20 +13,20 @@ const ROUNDS: u32 = 2;
 
 /// What is known of one origin's answers.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Patience {
+pub(crate) struct OriginTimeout {
     unanswered: u8,
     answered: Option<Time>,
     counted: Option<Time>,
 }
 
-impl Patience {
+impl OriginTimeout {
     /// When anything was noted last.
     pub(crate) fn touched(&self) -> Option<Time> {
         self.answered.max(self.counted)
     }
 }
 
-impl Patience {
+impl OriginTimeout {
     /// What an origin that can hear takes at most to begin an answer, asked twice.
     pub(crate) fn grace(grtt: Duration, backoff: u8) -> Duration {
         grtt * (u32::from(backoff) + ROUND) * ROUNDS
@@ -70,27 +70,27 @@ mod tests {
 
     #[test]
     fn an_origin_that_answers_is_given_all_the_time_it_needs() {
-        let mut patience = Patience::default();
-        assert_eq!(patience.until(at(0), GRACE), at(700));
-        patience.on_answer(at(500));
-        assert_eq!(patience.until(at(0), GRACE), at(1200), "it is busy with it");
+        let mut origin_timeout = OriginTimeout::default();
+        assert_eq!(origin_timeout.until(at(0), GRACE), at(700));
+        origin_timeout.on_answer(at(500));
+        assert_eq!(origin_timeout.until(at(0), GRACE), at(1200), "it is busy with it");
     }
 
     #[test]
     fn two_requests_left_to_others_make_it_deaf_and_one_answer_makes_it_hear_again() {
-        let mut patience = Patience::default();
-        patience.on_unanswered(at(700), at(0));
-        patience.on_unanswered(at(701), at(1));
-        assert!(!patience.is_deaf(), "asked together");
-        patience.on_unanswered(at(1500), at(800));
-        assert!(patience.is_deaf());
-        assert_eq!(patience.until(at(2000), GRACE), at(2000));
-        patience.on_answer(at(2100));
-        assert!(!patience.is_deaf());
+        let mut origin_timeout = OriginTimeout::default();
+        origin_timeout.on_unanswered(at(700), at(0));
+        origin_timeout.on_unanswered(at(701), at(1));
+        assert!(!origin_timeout.is_deaf(), "asked together");
+        origin_timeout.on_unanswered(at(1500), at(800));
+        assert!(origin_timeout.is_deaf());
+        assert_eq!(origin_timeout.until(at(2000), GRACE), at(2000));
+        origin_timeout.on_answer(at(2100));
+        assert!(!origin_timeout.is_deaf());
     }
 
     #[test]
     fn grace_is_twice_gathering_and_the_way_and_one_round_trip_to_spare() {
-        assert_eq!(Patience::grace(Duration::from_millis(100), 4), GRACE * 2);
+        assert_eq!(OriginTimeout::grace(Duration::from_millis(100), 4), GRACE * 2);
     }
 }

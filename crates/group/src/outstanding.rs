@@ -6,7 +6,7 @@ use fanfare_proto::{NodeId, RunSet};
 
 /// One request by name.
 #[derive(Debug, Clone)]
-pub(crate) struct Shortage {
+pub(crate) struct Outstanding {
     /// Who asked; [`NodeId::NONE`] where that does not matter.
     pub(crate) of: NodeId,
     names: RunSet,
@@ -17,7 +17,7 @@ pub(crate) struct Shortage {
     sums: Rank,
 }
 
-impl Shortage {
+impl Outstanding {
     /// Of these names, until `enough` parity symbols have been heard.
     pub(crate) fn new(names: RunSet, enough: u16) -> Self {
         Self { of: NodeId::NONE, names, enough, at_first: enough, sums: Rank::default() }

@@ -29,7 +29,7 @@ const SAVED_MAX: i64 = 4;
 
 /// What is summed with its like: sums are as long as the longest of their terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lane {
+pub(crate) enum SizeClass {
     /// Messages that travel in their descriptions.
     Short,
     /// Descriptions of others.
@@ -38,7 +38,7 @@ pub(crate) enum Lane {
     Symbols,
 }
 
-impl Lane {
+impl SizeClass {
     const ALL: [Self; 3] = [Self::Described, Self::Short, Self::Symbols];
 
     pub(crate) fn class(self) -> Class {
@@ -89,7 +89,7 @@ impl Queue {
 
 /// What was sent of late, and since when nobody is heard.
 #[derive(Debug)]
-pub(crate) struct Foresight {
+pub(crate) struct ProactiveSums {
     since: Time,
     queues: [Queue; 3],
     /// What short messages have saved up for parity.
@@ -98,7 +98,7 @@ pub(crate) struct Foresight {
     sums: u8,
 }
 
-impl Foresight {
+impl ProactiveSums {
     pub(crate) fn new(now: Time) -> Self {
         Self { since: now, queues: Default::default(), saved: 0, sums: 0 }
     }
@@ -128,7 +128,7 @@ impl Foresight {
     pub(crate) fn on_sent(
         &mut self,
         now: Time,
-        lane: Lane,
+        lane: SizeClass,
         terms: impl Iterator<Item = (u32, usize)>,
     ) {
         let queue = &mut self.queues[lane as usize];
@@ -145,7 +145,7 @@ impl Foresight {
 
     /// Of an object nothing can be sent any more.
     pub(crate) fn on_gone(&mut self, object: u16) {
-        for lane in Lane::ALL {
+        for lane in SizeClass::ALL {
             let of = |term: u32| match lane.class() {
                 Class::Info => term as u16,
                 Class::Symbol => (term >> 16) as u16,
@@ -155,19 +155,19 @@ impl Foresight {
     }
 
     /// No two of these fit into a frame: what comes next may.
-    pub(crate) fn clear(&mut self, lane: Lane) {
+    pub(crate) fn clear(&mut self, lane: SizeClass) {
         self.queues[lane as usize].terms.clear();
     }
 
     /// When the next sum may go, and of what.
-    pub(crate) fn next(&self) -> Option<(Time, Lane)> {
-        let due = |lane: Lane| Some((self.queues[lane as usize].due(lane.share())?, lane));
-        let (at, lane) = Lane::ALL.into_iter().filter_map(due).min_by_key(|(at, _)| *at)?;
+    pub(crate) fn next(&self) -> Option<(Time, SizeClass)> {
+        let due = |lane: SizeClass| Some((self.queues[lane as usize].due(lane.share())?, lane));
+        let (at, lane) = SizeClass::ALL.into_iter().filter_map(due).min_by_key(|(at, _)| *at)?;
         Some((at.max(self.since + UNHEARD), lane))
     }
 
     /// Its terms, the newest first, each with its bytes.
-    pub(crate) fn newest(&self, lane: Lane) -> Vec<(u32, usize)> {
+    pub(crate) fn newest(&self, lane: SizeClass) -> Vec<(u32, usize)> {
         self.queues[lane as usize].terms.iter().rev().copied().collect()
     }
 
@@ -179,7 +179,7 @@ impl Foresight {
     }
 
     /// A sum of so many bytes has gone.
-    pub(crate) fn on_sum(&mut self, now: Time, lane: Lane, bytes: usize) {
+    pub(crate) fn on_sum(&mut self, now: Time, lane: SizeClass, bytes: usize) {
         let queue = &mut self.queues[lane as usize];
         queue.saved -= bytes as i64 * lane.share();
         queue.behind = queue.behind.saturating_add(1);
@@ -195,17 +195,17 @@ mod tests {
         Time::ZERO + Duration::from_secs(s)
     }
     /// Symbols of these numbers have been sent.
-    fn send(foresight: &mut Foresight, now: Time, terms: core::ops::Range<u32>) {
-        foresight.on_sent(now, Lane::Symbols, terms.map(|term| (term, 1000)));
+    fn send(proactive: &mut ProactiveSums, now: Time, terms: core::ops::Range<u32>) {
+        proactive.on_sent(now, SizeClass::Symbols, terms.map(|term| (term, 1000)));
     }
     /// When sums go until nothing is sent for a minute, in seconds.
-    fn sums(foresight: &mut Foresight, mut now: Time) -> Vec<u64> {
+    fn sums(proactive: &mut ProactiveSums, mut now: Time) -> Vec<u64> {
         let mut all = Vec::new();
         while let Some((due, lane)) =
-            foresight.next().filter(|(due, _)| *due < now + at(60).since(at(0)))
+            proactive.next().filter(|(due, _)| *due < now + at(60).since(at(0)))
         {
             now = now.max(due);
-            foresight.on_sum(now, lane, 1000);
+            proactive.on_sum(now, lane, 1000);
             all.push(now.since(Time::ZERO).as_secs());
         }
         all
@@ -213,18 +213,18 @@ mod tests {
 
     #[test]
     fn who_has_just_begun_or_heard_somebody_sends_nothing_ahead() {
-        let mut foresight = Foresight::new(at(0));
-        assert_eq!([3, 4].map(|s| foresight.parity(at(s), (26, 64))), [0, 1]);
-        send(&mut foresight, at(1), 0..40);
-        assert_eq!(foresight.next(), Some((at(4), Lane::Symbols)));
-        foresight.on_heard(at(5));
-        assert_eq!((foresight.next(), foresight.parity(at(8), (26, 64))), (None, 0));
+        let mut proactive = ProactiveSums::new(at(0));
+        assert_eq!([3, 4].map(|s| proactive.parity(at(s), (26, 64))), [0, 1]);
+        send(&mut proactive, at(1), 0..40);
+        assert_eq!(proactive.next(), Some((at(4), SizeClass::Symbols)));
+        proactive.on_heard(at(5));
+        assert_eq!((proactive.next(), proactive.parity(at(8), (26, 64))), (None, 0));
     }
 
     #[test]
     fn long_blocks_have_parity_of_their_own_and_short_ones_save_for_it() {
-        let mut foresight = Foresight::new(at(0));
-        let mut parity = |symbols| foresight.parity(at(9), (symbols, 64));
+        let mut proactive = ProactiveSums::new(at(0));
+        let mut parity = |symbols| proactive.parity(at(9), (symbols, 64));
         assert_eq!([24, 63, 64, 1000].map(&mut parity), [1, 1, 2, 2]);
         let of_short: u16 = (0..64).map(|_| parity(6)).sum();
         assert_eq!((of_short, parity(0)), (12, 0));
@@ -232,37 +232,37 @@ mod tests {
 
     #[test]
     fn one_sum_goes_for_32_symbols_and_three_behind_the_last() {
-        let mut foresight = Foresight::new(at(0));
-        send(&mut foresight, at(10), 0..31);
-        assert_eq!(foresight.next(), Some((at(10) + QUIET, Lane::Symbols)));
-        send(&mut foresight, at(11), 31..64);
-        assert_eq!(sums(&mut foresight, at(11)), [11, 11, 13]);
-        send(&mut foresight, at(20), 64..66);
-        assert_eq!(sums(&mut foresight, at(20)), [22, 24]);
+        let mut proactive = ProactiveSums::new(at(0));
+        send(&mut proactive, at(10), 0..31);
+        assert_eq!(proactive.next(), Some((at(10) + QUIET, SizeClass::Symbols)));
+        send(&mut proactive, at(11), 31..64);
+        assert_eq!(sums(&mut proactive, at(11)), [11, 11, 13]);
+        send(&mut proactive, at(20), 64..66);
+        assert_eq!(sums(&mut proactive, at(20)), [22, 24]);
     }
 
     #[test]
     fn who_sends_seldom_sends_no_more_than_a_share_in_the_long_run() {
-        let mut foresight = Foresight::new(at(0));
+        let mut proactive = ProactiveSums::new(at(0));
         let count = (0..1000_u32).map(|n| {
             let now = at(10 + 100 * u64::from(n));
-            send(&mut foresight, now, 2 * n..2 * n + 2);
-            sums(&mut foresight, now).len()
+            send(&mut proactive, now, 2 * n..2 * n + 2);
+            sums(&mut proactive, now).len()
         });
         assert!((62..=62 + 4).contains(&count.sum::<usize>()));
     }
 
     #[test]
     fn a_sum_is_of_the_last_that_can_still_be_sent_and_not_of_one_alone() {
-        let mut foresight = Foresight::new(at(0));
-        send(&mut foresight, at(0), 0x1_0000..0x1_0060);
-        send(&mut foresight, at(0), 0x2_0000..0x2_0010);
-        let terms = foresight.newest(Lane::Symbols);
+        let mut proactive = ProactiveSums::new(at(0));
+        send(&mut proactive, at(0), 0x1_0000..0x1_0060);
+        send(&mut proactive, at(0), 0x2_0000..0x2_0010);
+        let terms = proactive.newest(SizeClass::Symbols);
         assert_eq!((terms[0].0, terms[95].0), (0x2_000f, 0x1_0010));
-        foresight.on_gone(1);
-        assert_eq!(foresight.newest(Lane::Symbols).len(), 16);
-        foresight.on_gone(2);
-        send(&mut foresight, at(0), 0x3_0000..0x3_0001);
-        assert_eq!(foresight.next(), None);
+        proactive.on_gone(1);
+        assert_eq!(proactive.newest(SizeClass::Symbols).len(), 16);
+        proactive.on_gone(2);
+        send(&mut proactive, at(0), 0x3_0000..0x3_0001);
+        assert_eq!(proactive.next(), None);
     }
 }

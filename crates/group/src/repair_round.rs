@@ -40,7 +40,7 @@ pub(crate) struct Pending {
 pub(crate) struct Closing {
     pub(crate) now: Time,
     /// How long what one alone lacks may wait: no time where there is nothing else to send.
-    pub(crate) patience: Duration,
+    pub(crate) hold: Duration,
     /// What is asked so soon after it was sent may have been asked before it came: a GRTT.
     pub(crate) holdoff: Duration,
 }
@@ -79,7 +79,7 @@ struct Served {
 
 /// The requests of a round, and the answers to those before.
 #[derive(Debug, Default)]
-pub(crate) struct Round {
+pub(crate) struct RepairRound {
     asked: BTreeMap<NodeId, BTreeSet<u64>>,
     owed: BTreeMap<NodeId, Owed>,
     /// What was left to the session, as long as it has not sent it.
@@ -93,7 +93,7 @@ pub(crate) struct Round {
     late: BTreeSet<u64>,
 }
 
-impl Round {
+impl RepairRound {
     /// A node asks for these. Gives how many there was no room for: they go as they are.
     pub(crate) fn on_request(
         &mut self,
@@ -140,8 +140,8 @@ impl Round {
     }
 
     /// When what waits has waited so long.
-    pub(crate) fn due(&self, patience: Duration) -> Option<Time> {
-        self.owed.values().map(|owed| owed.since + patience).min()
+    pub(crate) fn due(&self, hold: Duration) -> Option<Time> {
+        self.owed.values().map(|owed| owed.since + hold).min()
     }
 
     /// The session is to send these again, or what waits has waited long enough. `reads` says who reads sums, `pending`
@@ -214,7 +214,7 @@ impl Round {
     /// Sums of what one frame holds, for all who are owed any of it. Gives what is to be sent as it is.
     fn answer(
         &mut self,
-        Closing { now, patience, holdoff }: Closing,
+        Closing { now, hold, holdoff }: Closing,
         window: &[Pending],
         frame: &impl Fn(&[Pending]) -> Option<usize>,
     ) -> Vec<u64> {
@@ -225,7 +225,7 @@ impl Round {
             let of: BTreeSet<u64> = owed.of.intersection(&within).copied().collect();
             if !of.is_empty() {
                 lack.insert(*node, of);
-                overdue |= full || owed.since + patience <= now;
+                overdue |= full || owed.since + hold <= now;
             }
         }
         if lack.len() < 2 && !overdue {
@@ -309,12 +309,12 @@ mod tests {
     use alloc::vec;
 
     const GRTT: Duration = Duration::from_millis(50);
-    const PATIENCE: Duration = Duration::from_millis(750);
+    const HOLD: Duration = Duration::from_millis(750);
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
     }
-    fn ask(round: &mut Round, ms: u64, node: u32, names: &[u64]) -> u64 {
+    fn ask(round: &mut RepairRound, ms: u64, node: u32, names: &[u64]) -> u64 {
         round.on_request(at(ms), NodeId(node), names.iter().copied())
     }
     /// Of messages of 1000 bytes, but those from 100 on of 200 bytes. Nodes from 50 on read no sums.
@@ -326,32 +326,32 @@ mod tests {
         let longest = of.iter().map(|one| one.bytes).max()?;
         (of.len() <= 20).then_some(longest + 30)
     }
-    fn closed(round: &mut Round, ms: u64, patience: Duration, repairs: &[u64]) -> Closed {
-        let closing = Closing { now: at(ms), patience, holdoff: GRTT };
+    fn closed(round: &mut RepairRound, ms: u64, hold: Duration, repairs: &[u64]) -> Closed {
+        let closing = Closing { now: at(ms), hold, holdoff: GRTT };
         round.close(closing, &repairs.iter().copied().collect(), |node| node.0 < 50, pending, frame)
     }
-    fn close(round: &mut Round, ms: u64, repairs: &[u64]) -> (Vec<u64>, Vec<u64>) {
-        let Closed { taken, given } = closed(round, ms, PATIENCE, repairs);
+    fn close(round: &mut RepairRound, ms: u64, repairs: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        let Closed { taken, given } = closed(round, ms, HOLD, repairs);
         (taken, given)
     }
-    fn sums(round: &mut Round, ms: u64) -> Vec<Vec<u64>> {
+    fn sums(round: &mut RepairRound, ms: u64) -> Vec<Vec<u64>> {
         core::iter::from_fn(|| round.poll(at(ms) + GRTT)).collect()
     }
 
     #[test]
     fn different_losses_of_three_are_mended_by_as_many_sums_as_the_one_lacks_that_lacks_most() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         ask(&mut round, 1, 2, &[7]);
         ask(&mut round, 2, 3, &[6, 8]);
         assert_eq!(close(&mut round, 300, &[5, 6, 7, 8]), (vec![5, 6, 7, 8], vec![]));
         assert_eq!(sums(&mut round, 300), vec![vec![5, 6, 7, 8]; 2]);
-        assert!(!round.answers() && round.due(PATIENCE).is_none());
+        assert!(!round.answers() && round.due(HOLD).is_none());
     }
 
     #[test]
     fn where_many_lack_much_some_sums_are_to_spare() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[0, 1, 2, 3, 4, 5]);
         ask(&mut round, 0, 2, &[6, 7, 8, 9]);
         let all: Vec<u64> = (0..10).collect();
@@ -361,10 +361,10 @@ mod tests {
 
     #[test]
     fn what_one_alone_lacks_waits_for_others_and_goes_as_it_is_when_nobody_asks() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         assert_eq!(close(&mut round, 300, &[5, 6]), (vec![5, 6], vec![]));
-        assert_eq!((round.due(PATIENCE), round.answers()), (Some(at(1050)), false));
+        assert_eq!((round.due(HOLD), round.answers()), (Some(at(1050)), false));
         ask(&mut round, 400, 2, &[9]);
         assert_eq!(close(&mut round, 700, &[9]), (vec![9], vec![]));
         assert_eq!(sums(&mut round, 700), vec![vec![5, 6, 9]; 2]);
@@ -372,12 +372,12 @@ mod tests {
         close(&mut round, 900, &[10]);
         assert_eq!(close(&mut round, 1649, &[]), (vec![], vec![]));
         assert_eq!(close(&mut round, 1650, &[]), (vec![], vec![10]));
-        assert_eq!(round.due(PATIENCE), None);
+        assert_eq!(round.due(HOLD), None);
     }
 
     #[test]
     fn where_there_is_nothing_else_to_send_nothing_waits() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         let Closed { taken, given } = closed(&mut round, 300, Duration::ZERO, &[5, 6]);
         assert_eq!((taken, given), (vec![5, 6], vec![5, 6]));
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn what_somebody_asks_for_that_may_not_read_sums_is_left_to_the_session() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         ask(&mut round, 0, 2, &[7]);
         ask(&mut round, 0, 50, &[6]);
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn sums_that_cost_no_less_than_the_messages_are_not_sent() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         ask(&mut round, 0, 2, &[5, 6]);
         assert_eq!(close(&mut round, 300, &[5, 6]), (vec![5, 6], vec![5, 6]));
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn only_what_is_about_as_long_and_fits_shares_a_sum() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         let (a, b): (Vec<u64>, Vec<u64>) = ((80..104).collect(), (104..108).collect());
         ask(&mut round, 0, 1, &[&a[12..22], &b].concat());
         ask(&mut round, 0, 2, &[&a[..12], &a[22..]].concat());
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_before_an_answer_can_have_come_is_not_answered_twice() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5]);
         ask(&mut round, 0, 2, &[7]);
         close(&mut round, 300, &[5, 7]);
@@ -430,15 +430,15 @@ mod tests {
         assert_eq!(sums(&mut round, 320).len(), 1);
         ask(&mut round, 360, 2, &[7]);
         assert_eq!(close(&mut round, 600, &[5, 7]), (vec![5, 7], vec![]));
-        assert!(!round.answers() && round.due(PATIENCE).is_none());
+        assert!(!round.answers() && round.due(HOLD).is_none());
         ask(&mut round, 700, 1, &[5]);
         close(&mut round, 900, &[5]);
-        assert!(round.due(PATIENCE).is_some());
+        assert!(round.due(HOLD).is_some());
     }
 
     #[test]
     fn what_is_asked_for_in_vain_again_and_again_goes_as_it_is() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         let taken = (0..12).map(|n| {
             ask(&mut round, n * 1000, 1, &[5]);
             ask(&mut round, n * 1000, 2, &[7 + n]);
@@ -453,14 +453,14 @@ mod tests {
 
     #[test]
     fn requests_that_there_is_no_room_for_are_counted_and_sums_do_not_pile_up() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         let all: Vec<u64> = (0..2000).collect();
         assert_eq!(ask(&mut round, 0, 1, &all), 2000 - ASKED_MAX as u64);
         assert_eq!(ask(&mut round, 0, 1, &all[..10]), 0);
         assert_eq!(ask(&mut round, 0, 1, &[5000]), 1);
         (2..NODES_MAX as u32 + 1).for_each(|node| assert_eq!(ask(&mut round, 0, node, &[3]), 0));
         assert_eq!(ask(&mut round, 0, 1000, &[3, 4]), 2);
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         for n in 0..1000_u64 {
             ask(&mut round, n, 1, &[2 * n % 90]);
             ask(&mut round, n, 2, &[(2 * n + 1) % 90]);
@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn what_is_gone_is_in_no_sum() {
-        let mut round = Round::default();
+        let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5]);
         ask(&mut round, 0, 2, &[7]);
         ask(&mut round, 0, 3, &[8]);

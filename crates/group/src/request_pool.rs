@@ -7,8 +7,8 @@
 
 use crate::{
     coded_packet::Scope,
+    outstanding::{Outstanding, count},
     repairer::OriginTiming,
-    outstanding::{Shortage, count},
 };
 use alloc::collections::{BTreeMap, VecDeque};
 use fanfare_proto::{Duration, NodeId, RunSet, Time, rng::Rng};
@@ -45,9 +45,9 @@ const ALL_OF: u32 = 3;
 
 /// Who asked.
 #[derive(Debug)]
-struct Asker {
+struct Requester {
     at: Time,
-    lacks: Shortage,
+    lacks: Outstanding,
     /// Of terms from here on it has not spoken.
     horizon: u64,
     /// The first of what it asked for, and how often it has been that.
@@ -59,8 +59,8 @@ struct Asker {
 
 /// Of one publisher and class. Terms are numbered as its objects are: they do not wrap.
 #[derive(Debug)]
-pub(crate) struct Pool {
-    askers: BTreeMap<NodeId, Asker>,
+pub(crate) struct RequestPool {
+    requesters: BTreeMap<NodeId, Requester>,
     /// Sums that are known of, modulo 256.
     known: u8,
     /// Sums of late, and of what.
@@ -103,10 +103,10 @@ impl Gain {
     }
 }
 
-impl Pool {
+impl RequestPool {
     fn new(now: Time) -> Self {
         Self {
-            askers: BTreeMap::new(),
+            requesters: BTreeMap::new(),
             known: 0,
             sums: VecDeque::new(),
             speaks: false,
@@ -126,7 +126,7 @@ impl Pool {
         (horizon, grtt, gathering): (u64, Duration, Duration),
     ) {
         self.make_place(now, node);
-        if self.askers.len() >= ASKERS_MAX && !self.askers.contains_key(&node) {
+        if self.requesters.len() >= ASKERS_MAX && !self.requesters.contains_key(&node) {
             return;
         }
         let idle = self.last.is_none_or(|at| now.since(at) >= gathering);
@@ -135,35 +135,35 @@ impl Pool {
         }
         let some = first(&names, NAMES_MAX);
         let enough = count(&some);
-        let mut lacks = Shortage::new(some, enough);
+        let mut lacks = Outstanding::new(some, enough);
         // Those may not have reached it when it spoke.
         self.sums.retain(|(at, _)| now.since(*at) < grtt);
         self.sums.iter().for_each(|(_, of)| _ = lacks.on_sum(of));
         let first = names.first_member(0);
-        let before = self.askers.get(&node).filter(|asker| asker.first == first);
-        let rounds = before.map_or(0, |asker| asker.rounds).saturating_add(1);
-        self.askers
-            .insert(node, Asker { at: now, lacks, horizon, first, rounds, announced: false });
+        let before = self.requesters.get(&node).filter(|requester| requester.first == first);
+        let rounds = before.map_or(0, |requester| requester.rounds).saturating_add(1);
+        self.requesters
+            .insert(node, Requester { at: now, lacks, horizon, first, rounds, announced: false });
     }
 
     /// It announces that it lacks these, and may lack others. Who has asked of late has said what it needs, which
     /// is less when it has sums.
     pub(crate) fn on_lacking(&mut self, now: Time, (node, names): (NodeId, &RunSet), horizon: u64) {
-        match self.askers.get_mut(&node) {
-            Some(asker) if asker.announced => {
-                let room = NAMES_MAX.saturating_sub(u64::from(count(asker.lacks.names())));
-                asker.lacks.extend(&first(names, room));
-                (asker.at, asker.horizon) = (now, asker.horizon.max(horizon));
+        match self.requesters.get_mut(&node) {
+            Some(requester) if requester.announced => {
+                let room = NAMES_MAX.saturating_sub(u64::from(count(requester.lacks.names())));
+                requester.lacks.extend(&first(names, room));
+                (requester.at, requester.horizon) = (now, requester.horizon.max(horizon));
             }
-            Some(asker) if now.since(asker.at) < ASKED_ANEW => {}
+            Some(requester) if now.since(requester.at) < ASKED_ANEW => {}
             _ => {
                 self.on_request(
                     now,
                     (node, names.clone()),
                     (horizon, Duration::ZERO, Duration::ZERO),
                 );
-                if let Some(asker) = self.askers.get_mut(&node) {
-                    asker.announced = true;
+                if let Some(requester) = self.requesters.get_mut(&node) {
+                    requester.announced = true;
                 }
             }
         }
@@ -171,16 +171,18 @@ impl Pool {
 
     /// What was served or is of no use any more gives way.
     fn make_place(&mut self, now: Time, node: NodeId) {
-        if self.askers.len() >= ASKERS_MAX && !self.askers.contains_key(&node) {
-            let keeps = |asker: &Asker| !asker.lacks.is_served() && now.since(asker.at) < MEMORY;
-            self.askers.retain(|_, asker| keeps(asker));
+        if self.requesters.len() >= ASKERS_MAX && !self.requesters.contains_key(&node) {
+            let keeps = |requester: &Requester| {
+                !requester.lacks.is_served() && now.since(requester.at) < MEMORY
+            };
+            self.requesters.retain(|_, requester| keeps(requester));
         }
     }
 
     /// A term was heard, or sent.
     pub(crate) fn on_term(&mut self, term: u64) {
         self.lends = self.lends.filter(|(_, lent)| *lent != term);
-        for Asker { lacks, .. } in self.askers.values_mut() {
+        for Requester { lacks, .. } in self.requesters.values_mut() {
             if lacks.names().contains(term) {
                 lacks.on_name(term);
             }
@@ -201,9 +203,9 @@ impl Pool {
         }
         let missed = known.wrapping_sub(self.known);
         let missed = if missed <= MISSED_MAX && !self.sums.is_empty() { missed } else { 0 };
-        for asker in self.askers.values_mut() {
+        for requester in self.requesters.values_mut() {
             // Where one brings nothing, neither does the next.
-            _ = (0..=missed).all(|_| asker.lacks.on_sum(of));
+            _ = (0..=missed).all(|_| requester.lacks.on_sum(of));
         }
         self.known = known.wrapping_add(1);
         if self.sums.len() >= SUMS_MAX {
@@ -218,23 +220,24 @@ impl Pool {
     }
 
     /// Those who lack something, as far as they have said so of late.
-    fn open(&self, now: Time) -> impl Iterator<Item = &Asker> {
-        let open =
-            move |asker: &&Asker| !asker.lacks.is_served() && now.since(asker.at) < ASKED_ANEW;
-        self.askers.values().filter(open)
+    fn open(&self, now: Time) -> impl Iterator<Item = &Requester> {
+        let open = move |requester: &&Requester| {
+            !requester.lacks.is_served() && now.since(requester.at) < ASKED_ANEW
+        };
+        self.requesters.values().filter(open)
     }
 
     /// Of these a term that somebody has asked for so often that it is to have it by itself.
     pub(crate) fn alone(&self, held: &RunSet) -> Option<u64> {
-        let often = self.askers.values().filter(|asker| asker.rounds > ROUNDS);
-        let first = often.filter_map(|asker| asker.lacks.names().first_member(0));
+        let often = self.requesters.values().filter(|requester| requester.rounds > ROUNDS);
+        let first = often.filter_map(|requester| requester.lacks.names().first_member(0));
         first.filter(|term| held.contains(*term)).min()
     }
 
     /// What this node has asked for first so often that nobody seems to have it.
     pub(crate) fn stuck(&self, node: NodeId) -> Option<u64> {
-        let asker = self.askers.get(&node).filter(|asker| asker.rounds > STUCK)?;
-        asker.lacks.names().first_member(0)
+        let requester = self.requesters.get(&node).filter(|requester| requester.rounds > STUCK)?;
+        requester.lacks.names().first_member(0)
     }
 
     /// Whether somebody may still lack something.
@@ -246,10 +249,10 @@ impl Pool {
     /// would bring it nothing else.
     pub(crate) fn names(&self, now: Time) -> RunSet {
         let mut names = RunSet::default();
-        for (first, end) in self.open(now).flat_map(|asker| asker.lacks.names().iter()) {
+        for (first, end) in self.open(now).flat_map(|requester| requester.lacks.names().iter()) {
             names.insert(first, end);
         }
-        let horizon = self.open(now).map(|asker| asker.horizon).min().unwrap_or(0);
+        let horizon = self.open(now).map(|requester| requester.horizon).min().unwrap_or(0);
         names.remove(horizon, u64::MAX);
         names
     }
@@ -261,7 +264,7 @@ impl Pool {
         // What no sum of late was of, and is not here, nobody may have.
         let within_reach =
             |term: &u64| of.contains(*term) || self.sums.iter().any(|(_, sum)| sum.contains(*term));
-        for Asker { lacks, .. } in self.open(now) {
+        for Requester { lacks, .. } in self.open(now) {
             let mut names = lacks.names().iter().flat_map(|(first, end)| first..end);
             let reached = names.any(|term| within_reach(&term));
             open += u32::from(reached);
@@ -289,7 +292,7 @@ impl Pool {
             return;
         }
         let window = timing.window();
-        let most = self.open(now).map(|asker| asker.lacks.enough).max().unwrap_or(0);
+        let most = self.open(now).map(|requester| requester.lacks.enough).max().unwrap_or(0);
         let wait = gathering(timing) * if most <= FEW { PATIENT } else { 1 };
         let from = from.max(self.asked + wait + from.since(now));
         let (held, names) = (u32::from(count(held)), u32::from(count(&self.names(now)).max(1)));
@@ -350,34 +353,34 @@ pub(crate) fn first(set: &RunSet, count: u64) -> RunSet {
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(crate) struct Pools {
-    pools: BTreeMap<Scope, Pool>,
+pub(crate) struct RequestPools {
+    pools: BTreeMap<Scope, RequestPool>,
 }
 
-impl Pools {
+impl RequestPools {
     /// `None` when there is no room for another.
-    pub(crate) fn entry(&mut self, now: Time, of: Scope) -> Option<&mut Pool> {
+    pub(crate) fn entry(&mut self, now: Time, of: Scope) -> Option<&mut RequestPool> {
         if self.pools.len() >= POOLS_MAX && !self.pools.contains_key(&of) {
             self.pools.retain(|_, pool| pool.is_open(now) && now.since(pool.asked) < MEMORY);
         }
         if self.pools.len() >= POOLS_MAX && !self.pools.contains_key(&of) {
             return None;
         }
-        Some(self.pools.entry(of).or_insert_with(|| Pool::new(now)))
+        Some(self.pools.entry(of).or_insert_with(|| RequestPool::new(now)))
     }
 
-    pub(crate) fn get_mut(&mut self, of: Scope) -> Option<&mut Pool> {
+    pub(crate) fn get_mut(&mut self, of: Scope) -> Option<&mut RequestPool> {
         self.pools.get_mut(&of)
     }
 
     /// The first that is due.
     pub(crate) fn due(&self, now: Time) -> Option<Scope> {
-        let due = |pool: &Pool| pool.next().is_some_and(|due| due <= now);
+        let due = |pool: &RequestPool| pool.next().is_some_and(|due| due <= now);
         self.pools.iter().find(|(_, pool)| due(pool)).map(|(of, _)| *of)
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.pools.values().filter_map(Pool::next).min()
+        self.pools.values().filter_map(RequestPool::next).min()
     }
 
     /// Nothing of it can be had any more.
@@ -409,12 +412,12 @@ mod tests {
         terms.iter().for_each(|&term| set.insert(term, term + 1));
         set
     }
-    fn ask(pool: &mut Pool, ms: u64, node: u32, terms: &[u64], horizon: u64) {
+    fn ask(pool: &mut RequestPool, ms: u64, node: u32, terms: &[u64], horizon: u64) {
         let times = (horizon, TIMING.grtt, gathering(TIMING));
         pool.on_request(at(ms), (NodeId(node), set(terms)), times);
     }
     /// Sums of these that this node sends until they bring nobody anything.
-    fn sent(pool: &mut Pool, ms: u64, held: &[u64]) -> u32 {
+    fn sent(pool: &mut RequestPool, ms: u64, held: &[u64]) -> u32 {
         let held = set(held);
         let mut count = 0;
         while pool.gain(at(ms), &held).served > 0 {
@@ -426,7 +429,7 @@ mod tests {
 
     #[test]
     fn as_many_sums_serve_all_as_the_neediest_lacks() {
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3], END);
         ask(&mut pool, 0, 3, &[4, 5], END);
         ask(&mut pool, 0, 4, &[3, 4, 6, 7], END);
@@ -436,7 +439,7 @@ mod tests {
 
     #[test]
     fn what_one_holds_in_part_is_served_in_part_and_others_go_on_with_the_rest() {
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3], END);
         assert_eq!(sent(&mut pool, 0, &[1, 3, 9]), 2);
         assert_eq!(pool.names(at(0)).iter().collect::<Vec<_>>(), [(2, 3)]);
@@ -446,7 +449,7 @@ mod tests {
 
     #[test]
     fn who_missed_a_sum_adds_none_of_the_same_terms_but_of_others() {
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3, 4], END);
         pool.on_sum(at(10), 0, &set(&[1, 2, 3]));
         assert_eq!(pool.gain(at(10), &set(&[1, 2, 3])), Gain { served: 0, open: 1 });
@@ -458,7 +461,7 @@ mod tests {
 
     #[test]
     fn sums_of_one_repairer_end_when_they_have_told_all_whatever_is_missing_of_anothers() {
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3, 4, 5, 6, 7], END);
         // Another's, of which more would be needed.
         pool.on_sum(at(10), 0, &set(&[3, 4, 5, 6, 7]));
@@ -470,7 +473,7 @@ mod tests {
     #[test]
     fn while_all_lack_few_requests_are_gathered_for_longer() {
         let due = |terms: &[u64]| {
-            let mut pool = Pool::new(at(0));
+            let mut pool = RequestPool::new(at(0));
             ask(&mut pool, 0, 2, terms, END);
             let mut rng = Rng::new(1);
             pool.plan((at(0), at(0)), &set(terms), (TIMING, &mut rng));
@@ -483,7 +486,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_first_again_and_again_nobody_seems_to_have() {
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         for round in 0..u64::from(STUCK) {
             ask(&mut pool, 3000 * round, 2, &[7, 8 + round], END);
             assert_eq!(pool.stuck(NodeId(2)), None);
@@ -496,7 +499,7 @@ mod tests {
 
     #[test]
     fn a_publishers_sum_goes_when_nobody_else_was_heard_to_send_one_and_another_later() {
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         pool.lend(at(100), 7);
         assert_eq!((pool.next(), pool.take_lent(at(99))), (Some(at(100)), None));
         pool.on_sum(at(99), 0, &set(&[7, 8]));
@@ -513,7 +516,7 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_that_one_of_those_who_ask_has_not_spoken_of() {
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 8], 10);
         ask(&mut pool, 0, 3, &[1], 5);
         assert_eq!(pool.names(at(0)).iter().collect::<Vec<_>>(), [(1, 3)]);
@@ -528,7 +531,7 @@ mod tests {
     #[test]
     fn an_answer_waits_until_requests_have_gathered_and_longer_where_less_is_held() {
         let mut rng = Rng::new(3);
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3, 4], END);
         let mut due = |held: &[u64]| {
             pool.plan((at(0), at(0)), &set(held), (TIMING, &mut rng));
@@ -550,7 +553,7 @@ mod tests {
     #[test]
     fn who_lacks_what_nobody_has_holds_nobody_up() {
         let mut rng = Rng::new(3);
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[100], END);
         ask(&mut pool, 0, 3, &[1, 2], END);
         let held = set(&[1, 2]);
@@ -562,7 +565,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_ever_again_goes_by_itself() {
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         for round in 0..=u64::from(ROUNDS) {
             assert_eq!(pool.alone(&set(&[7, 8])), None);
             ask(&mut pool, round * 1000, 2, &[7, 8 + round], END);
@@ -572,7 +575,7 @@ mod tests {
 
     #[test]
     fn what_is_announced_adds_nothing_to_what_was_asked_for_of_late() {
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[5], END);
         pool.on_lacking(at(1000), (NodeId(2), &set(&[1])), END);
         assert_eq!(pool.names(at(1000)).iter().collect::<Vec<_>>(), [(5, 6)]);
@@ -584,12 +587,12 @@ mod tests {
 
     #[test]
     fn who_asks_for_everything_under_many_names_is_kept_within_bounds() {
-        let mut pool = Pool::new(at(0));
+        let mut pool = RequestPool::new(at(0));
         let all: Vec<u64> = (0..5000).collect();
         (0..100).for_each(|node| ask(&mut pool, 0, node, &all, END));
-        assert_eq!(pool.askers.len(), ASKERS_MAX);
+        assert_eq!(pool.requesters.len(), ASKERS_MAX);
         assert_eq!(u64::from(count(&pool.names(at(0)))), NAMES_MAX);
-        let mut pools = Pools::default();
+        let mut pools = RequestPools::default();
         for node in 0..100 {
             if let Some(pool) = pools.entry(at(0), scope(node)) {
                 ask(pool, 0, 2, &[1], END);

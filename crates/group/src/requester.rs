@@ -33,7 +33,7 @@ impl Origin {
 
 /// One for all origins.
 #[derive(Debug, Default)]
-pub(crate) struct Asker {
+pub(crate) struct Requester {
     origins: BTreeMap<Incarnation, Origin>,
     /// Origins that gave way to others.
     dropped: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Asker {
     timer_queue: TimerQueue<Incarnation, Time>,
 }
 
-impl Asker {
+impl Requester {
     /// The origin itself was heard: the session knows when to ask. `origin_timeout` is what an answer takes.
     pub(crate) fn on_heard(&mut self, now: Time, origin: Incarnation, patience: Duration) {
         let known = self.entry(now, origin, patience);
@@ -149,10 +149,10 @@ mod tests {
     fn at(s: u64) -> Time {
         Time::ZERO + Duration::from_secs(s)
     }
-    fn questions(asker: &mut Asker, until: u64) -> Vec<u64> {
+    fn questions(requester: &mut Requester, until: u64) -> Vec<u64> {
         let mut asked = Vec::new();
-        while let Some(now) = asker.next_timeout().filter(|now| *now < at(until)) {
-            assert_eq!(asker.poll(now), Some(ORIGIN));
+        while let Some(now) = requester.next_timeout().filter(|now| *now < at(until)) {
+            assert_eq!(requester.poll(now), Some(ORIGIN));
             asked.push(now.as_nanos() / 1_000_000_000);
         }
         asked
@@ -160,53 +160,53 @@ mod tests {
 
     #[test]
     fn questions_without_answers_become_seldom() {
-        let mut asker = Asker::default();
-        asker.on_heard(at(0), ORIGIN, PATIENCE);
-        assert_eq!(questions(&mut asker, 300), [2, 6, 14, 30, 62, 126, 190, 254]);
+        let mut requester = Requester::default();
+        requester.on_heard(at(0), ORIGIN, PATIENCE);
+        assert_eq!(questions(&mut requester, 300), [2, 6, 14, 30, 62, 126, 190, 254]);
     }
 
     #[test]
     fn while_something_comes_nothing_is_asked_and_then_soon_again() {
-        let mut asker = Asker::default();
-        asker.on_heard(at(0), ORIGIN, PATIENCE);
-        questions(&mut asker, 100);
-        asker.on_progress(at(100), ORIGIN, PATIENCE);
-        asker.on_progress(at(101), ORIGIN, PATIENCE);
-        assert_eq!(questions(&mut asker, 110), [103, 107]);
+        let mut requester = Requester::default();
+        requester.on_heard(at(0), ORIGIN, PATIENCE);
+        questions(&mut requester, 100);
+        requester.on_progress(at(100), ORIGIN, PATIENCE);
+        requester.on_progress(at(101), ORIGIN, PATIENCE);
+        assert_eq!(questions(&mut requester, 110), [103, 107]);
     }
 
     #[test]
     fn who_has_what_is_missing_is_asked_at_once() {
-        let mut asker = Asker::default();
-        asker.on_heard(at(0), ORIGIN, PATIENCE);
-        questions(&mut asker, 100);
-        asker.on_promise(at(100), ORIGIN, PATIENCE);
-        assert_eq!(questions(&mut asker, 110), [100, 104]);
+        let mut requester = Requester::default();
+        requester.on_heard(at(0), ORIGIN, PATIENCE);
+        questions(&mut requester, 100);
+        requester.on_promise(at(100), ORIGIN, PATIENCE);
+        assert_eq!(questions(&mut requester, 110), [100, 104]);
     }
 
     #[test]
     fn of_more_origins_than_are_watched_those_give_way_that_were_of_no_use_for_longest() {
-        let mut asker = Asker::default();
+        let mut requester = Requester::default();
         for n in 0..=ORIGINS_MAX as u32 {
-            asker.on_heard(at(u64::from(n)), incarnation(n), PATIENCE);
+            requester.on_heard(at(u64::from(n)), incarnation(n), PATIENCE);
         }
-        assert_eq!((asker.origins.len(), asker.dropped()), (ORIGINS_MAX, 1));
-        assert!(!asker.origins.contains_key(&incarnation(0)));
-        asker.rest(incarnation(900));
-        asker.on_heard(at(5000), incarnation(5000), PATIENCE);
-        assert!(!asker.origins.contains_key(&incarnation(900)), "it rests");
-        asker.forget(incarnation(5000));
-        assert_eq!(asker.origins.len(), ORIGINS_MAX - 1);
+        assert_eq!((requester.origins.len(), requester.dropped()), (ORIGINS_MAX, 1));
+        assert!(!requester.origins.contains_key(&incarnation(0)));
+        requester.rest(incarnation(900));
+        requester.on_heard(at(5000), incarnation(5000), PATIENCE);
+        assert!(!requester.origins.contains_key(&incarnation(900)), "it rests");
+        requester.forget(incarnation(5000));
+        assert_eq!(requester.origins.len(), ORIGINS_MAX - 1);
     }
 
     #[test]
     fn a_node_that_lacks_nothing_rests_until_it_hears_more() {
-        let mut asker = Asker::default();
-        asker.on_heard(at(0), ORIGIN, PATIENCE);
-        asker.rest(ORIGIN);
-        assert_eq!(asker.next_timeout(), None);
-        assert!(asker.is_silent(at(2), ORIGIN) && !asker.is_silent(at(1), ORIGIN));
-        asker.on_heard(at(5), ORIGIN, PATIENCE);
-        assert_eq!(asker.next_timeout(), Some(at(7)));
+        let mut requester = Requester::default();
+        requester.on_heard(at(0), ORIGIN, PATIENCE);
+        requester.rest(ORIGIN);
+        assert_eq!(requester.next_timeout(), None);
+        assert!(requester.is_silent(at(2), ORIGIN) && !requester.is_silent(at(1), ORIGIN));
+        requester.on_heard(at(5), ORIGIN, PATIENCE);
+        assert_eq!(requester.next_timeout(), Some(at(7)));
     }
 }

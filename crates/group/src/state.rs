@@ -23,12 +23,12 @@
 //! last gap, and [`NEAR`] objects at least. To whom the check does not fit, it says only who hears whom.
 
 use crate::{
-    delivery_ratio::{Hearing, Share},
+    delivery_ratio::{DeliveryRatio, HeardNode},
     slice,
     varint::{array, put, take},
 };
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_proto::{NodeId, ObjectKey, SenderSummary, RunSet};
+use fanfare_proto::{NodeId, ObjectKey, RunSet, SenderSummary};
 use fanfare_wire::{FecId, GroupSize, InstanceId, ObjectTransportId, QuantizedRtt};
 
 /// Nodes named as heard, at most; they take turns.
@@ -258,7 +258,9 @@ fn take_gaps(how: u8, reach: u64, bytes: &mut &[u8]) -> Option<Vec<Gap>> {
 /// Of what a short announcement leaves out.
 fn check<'a>(holdings: impl IntoIterator<Item = &'a Holding>) -> [u8; CHECK] {
     let (mut check, nobody) = (0, NodeId(0));
-    for SenderSummary { sender, instance, newest: object, .. } in holdings.into_iter().map(|h| h.summary) {
+    for SenderSummary { sender, instance, newest: object, .. } in
+        holdings.into_iter().map(|h| h.summary)
+    {
         check = slice::digest(nobody, ObjectKey { sender, instance, object }, check);
     }
     check.to_be_bytes()
@@ -274,7 +276,7 @@ fn put_gap(gap: &Gap, at: u64, out: &mut Vec<u8>) {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct State {
     pub(crate) asks: bool,
-    pub(crate) hears: Vec<Hearing>,
+    pub(crate) hears: Vec<HeardNode>,
     /// Those counted on in `hears` are all that it hears.
     pub(crate) hears_all: bool,
     /// These are to announce soon what they hold.
@@ -321,7 +323,7 @@ impl State {
             let node = holding.summary.sender;
             lines.entry(node).or_default().holdings.push(holding);
         }
-        for Hearing { node, share, .. } in &self.hears {
+        for HeardNode { node, share, .. } in &self.hears {
             // Who is heard little is named where something else is said of it: it costs nothing there.
             if let Some(line) = lines.get_mut(node) {
                 line.how |= share.bits() << SHARE_SHIFT;
@@ -384,10 +386,11 @@ impl State {
             if again && (short || how & !(AS_BEFORE | GAPS) != PUBLISHES) {
                 return None;
             }
-            let (counts, told) = (how & HEARD != 0, Share::from_bits(how >> SHARE_SHIFT));
-            let share = if counts && told == Share::NONE { Share::ALL } else { told };
-            if share > Share::NONE {
-                state.hears.push(Hearing { node: NodeId(id), share, counts });
+            let (counts, told) = (how & HEARD != 0, DeliveryRatio::from_bits(how >> SHARE_SHIFT));
+            let share =
+                if counts && told == DeliveryRatio::NONE { DeliveryRatio::ALL } else { told };
+            if share > DeliveryRatio::NONE {
+                state.hears.push(HeardNode { node: NodeId(id), share, counts });
             }
             state.called.extend(Some(NodeId(id)).filter(|_| how & CALLED != 0));
             if how & PUBLISHES != 0 && short {
@@ -402,7 +405,9 @@ impl State {
                     .take_while(|told| told.sender == NodeId(id))
                     .map(|told| told.instance)
                     .collect();
-                if again == incarnations.is_empty() || incarnations.contains(&holding.summary.instance) {
+                if again == incarnations.is_empty()
+                    || incarnations.contains(&holding.summary.instance)
+                {
                     return None;
                 }
                 state.holdings.push(holding);
@@ -465,7 +470,7 @@ pub(crate) mod tests {
             (291, &[lacking(0, 1), lacking(279, 281)][..])
         );
         let state =
-            State { hears: vec![Hearing::all_of(NodeId(7))], ..speaking_of(vec![holding], true) };
+            State { hears: vec![HeardNode::all_of(NodeId(7))], ..speaking_of(vec![holding], true) };
         let mut bytes = Vec::new();
         assert_eq!(state.append(1400, &mut bytes), 1);
         let golden = [
@@ -536,7 +541,7 @@ pub(crate) mod tests {
     #[test]
     fn a_short_one_tells_only_who_hears_whom_to_who_knows_another_life_or_is_far_behind() {
         let heard = State {
-            hears: vec![Hearing::all_of(NodeId(7))],
+            hears: vec![HeardNode::all_of(NodeId(7))],
             short: true,
             ..speaking_of(
                 vec![Holding::of(summary(300), (280, 300), &runs(&[(280, 301)]), &none())],
@@ -563,7 +568,7 @@ pub(crate) mod tests {
         let other = Holding::of(other, (280, 300), &runs(&[(280, 290)]), &none());
         // The life that it is in comes first, whatever its number.
         let state = State {
-            hears: vec![Hearing::all_of(NodeId(0x0a00_0001))],
+            hears: vec![HeardNode::all_of(NodeId(0x0a00_0001))],
             ..speaking_of(vec![other, of(3), of(1)], true)
         };
         let mut bytes = Vec::new();
@@ -617,8 +622,8 @@ pub(crate) mod tests {
 
     #[test]
     fn golden_bytes_of_publishers_that_speak_alike_are_eight_each() {
-        let share = Share::from_bits(3);
-        let hears = vec![Hearing { node: NodeId(101), share, counts: true }];
+        let share = DeliveryRatio::from_bits(3);
+        let hears = vec![HeardNode { node: NodeId(101), share, counts: true }];
         let state = State { hears, ..speaking_of(publishers(3), false) };
         let mut bytes = Vec::new();
         state.append(1400, &mut bytes);
@@ -643,7 +648,7 @@ pub(crate) mod tests {
     #[test]
     fn who_names_more_nodes_than_there_is_room_for_does_not_say_that_these_are_all() {
         let named = |count| {
-            let hears = (1..=count).map(|n| Hearing::all_of(NodeId(n))).collect();
+            let hears = (1..=count).map(|n| HeardNode::all_of(NodeId(n))).collect();
             let mut bytes = Vec::new();
             State { hears, ..speaking_of(Vec::new(), true) }.append(1400, &mut bytes);
             let read = parse(&bytes).unwrap();
@@ -654,15 +659,15 @@ pub(crate) mod tests {
 
     #[test]
     fn who_is_heard_little_is_named_where_it_costs_nothing_and_who_has_no_share_is_heard_whole() {
-        let share = Share::from_bits(1);
-        let little = |node| Hearing { node: NodeId(node), share, counts: false };
+        let share = DeliveryRatio::from_bits(1);
+        let little = |node| HeardNode { node: NodeId(node), share, counts: false };
         let hears = vec![little(7), little(100)];
         let mut bytes = Vec::new();
         State { hears, ..speaking_of(publishers(1), true) }.append(1400, &mut bytes);
         assert_eq!(parse(&bytes).unwrap().hears, [little(100)]);
         // As earlier versions say it.
         let read = parse(&[0x03, 7, 0x01]).unwrap();
-        assert_eq!(read.hears, [Hearing::all_of(NodeId(7))]);
+        assert_eq!(read.hears, [HeardNode::all_of(NodeId(7))]);
     }
 
     #[test]

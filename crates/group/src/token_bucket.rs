@@ -9,14 +9,14 @@ const BURST_MIN: u64 = 1500;
 
 /// Bytes that may go now; debts are paid before anything else goes.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct TokenBucket {
     bytes_per_second: f64,
     burst: f64,
     tokens: f64,
     at: Time,
 }
 
-impl Budget {
+impl TokenBucket {
     pub(crate) fn new(now: Time, rate: Bitrate) -> Self {
         let bytes_per_second = rate.as_bytes_per_second();
         let burst = (bytes_per_second * BURST.as_secs_f64()).max(BURST_MIN as f64);
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn over_a_long_time_no_more_than_the_rate_goes() {
-        let mut budget = Budget::new(Time::ZERO, Bitrate::kbps(80));
+        let mut budget = TokenBucket::new(Time::ZERO, Bitrate::kbps(80));
         let (mut now, mut sent) = (Time::ZERO, 0);
         while now < Time::ZERO + Duration::from_secs(10) {
             while budget.allows(now) {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn at_a_rate_of_nothing_a_burst_goes_and_then_nothing_ever() {
-        let mut budget = Budget::new(Time::ZERO, Bitrate::kbps(0));
+        let mut budget = TokenBucket::new(Time::ZERO, Bitrate::kbps(0));
         assert!(budget.allows(Time::ZERO));
         budget.on_sent(2000);
         assert!(!budget.allows(Time::ZERO + Duration::from_secs(1000)));

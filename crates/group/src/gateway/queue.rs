@@ -17,7 +17,7 @@ pub(super) const WAITING_BYTES_MAX: u64 = 64 << 20;
 
 /// A message that waits.
 #[derive(Debug)]
-pub(super) struct Waiting<B> {
+pub(super) struct QueuedMessage<B> {
     pub(super) came: Time,
     /// How old it was then.
     pub(super) age: Duration,
@@ -35,7 +35,7 @@ type Row = (u8, Option<NodeId>);
 /// Of whom, about what, and with which tag: a newer one takes the place of older ones.
 type Mark = (NodeId, InstanceId, u64, Topic);
 
-impl<B> Waiting<B> {
+impl<B> QueuedMessage<B> {
     fn row(&self) -> Row {
         (self.description.options.priority, self.entry)
     }
@@ -49,7 +49,7 @@ impl<B> Waiting<B> {
 /// All of them.
 #[derive(Debug)]
 pub(super) struct Queue<B> {
-    messages: BTreeMap<Identity, Waiting<B>>,
+    messages: BTreeMap<Identity, QueuedMessage<B>>,
     rows: BTreeMap<Row, BTreeMap<u64, Identity>>,
     marks: BTreeMap<Mark, BTreeSet<Identity>>,
     bytes: u64,
@@ -70,7 +70,7 @@ impl<B> Queue<B> {
         self.messages.len() > WAITING_MAX || self.bytes > WAITING_BYTES_MAX
     }
 
-    pub(super) fn insert(&mut self, identity: &Identity, waiting: Waiting<B>) {
+    pub(super) fn insert(&mut self, identity: &Identity, waiting: QueuedMessage<B>) {
         self.take(identity);
         self.rows.entry(waiting.row()).or_default().insert(waiting.order, identity.clone());
         if let Some(mark) = waiting.mark() {
@@ -80,7 +80,7 @@ impl<B> Queue<B> {
         self.messages.insert(identity.clone(), waiting);
     }
 
-    pub(super) fn take(&mut self, identity: &Identity) -> Option<Waiting<B>> {
+    pub(super) fn take(&mut self, identity: &Identity) -> Option<QueuedMessage<B>> {
         let waiting = self.messages.remove(identity)?;
         self.bytes -= waiting.size;
         let row = waiting.row();
@@ -102,7 +102,7 @@ impl<B> Queue<B> {
     }
 
     /// Takes out the older messages whose place a new one takes. Gives how many.
-    pub(super) fn replace(&mut self, new: &Waiting<B>) -> u64 {
+    pub(super) fn replace(&mut self, new: &QueuedMessage<B>) -> u64 {
         let replaces = new.description.options.replaces;
         let Some(mark) = new.mark().filter(|_| replaces) else { return 0 };
         let older = |identity: &&Identity| identity.number < new.origin.number;
@@ -123,7 +123,7 @@ impl<B> Queue<B> {
     }
 
     /// The first of each row, the highest priority first and of equals the first.
-    pub(super) fn heads(&self) -> Vec<(&Identity, &Waiting<B>)> {
+    pub(super) fn heads(&self) -> Vec<(&Identity, &QueuedMessage<B>)> {
         let first = self.rows.values().filter_map(|row| row.values().next());
         let mut heads: Vec<_> =
             first.filter_map(|identity| Some((identity, self.messages.get(identity)?))).collect();
@@ -150,7 +150,7 @@ mod tests {
     }
     fn put(queue: &mut Queue<()>, number: u64, entry: Option<u32>, options: Options) {
         let topic = Topic::new("a").unwrap();
-        let waiting = Waiting {
+        let waiting = QueuedMessage {
             came: Time::ZERO,
             age: Duration::ZERO,
             description: Description { topic, number, options, content: None },

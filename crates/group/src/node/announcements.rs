@@ -13,7 +13,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::ops::Bound;
-use fanfare_proto::{InstanceId, Incarnation, NodeId, ObjectKey, SenderSummary, Storage};
+use fanfare_proto::{Incarnation, InstanceId, NodeId, ObjectKey, SenderSummary, Storage};
 use fanfare_wire::ext::Extensions;
 
 /// Objects heeded that one announcement lacks of one publisher.
@@ -96,9 +96,13 @@ impl GroupNode {
     fn holdings(&mut self, current: bool) -> Vec<Holding> {
         let last = (self.spoken_of, InstanceId(u16::MAX));
         let after = self.logs.range((Bound::Excluded(last), Bound::Unbounded));
-        let incarnations = after.chain(self.logs.range(..=last)).map(|(incarnation, _)| *incarnation);
-        let mut incarnations: Vec<(Incarnation, bool)> =
-            incarnations.collect::<Vec<_>>().into_iter().map(|incarnation| (incarnation, self.is_past(incarnation))).collect();
+        let incarnations =
+            after.chain(self.logs.range(..=last)).map(|(incarnation, _)| *incarnation);
+        let mut incarnations: Vec<(Incarnation, bool)> = incarnations
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|incarnation| (incarnation, self.is_past(incarnation)))
+            .collect();
         incarnations.retain(|(_, past)| !(current && *past));
         for of_one in incarnations.chunk_by_mut(|((one, _), _), ((other, _), _)| one == other) {
             of_one.sort_by_key(|(_, past)| *past);
@@ -209,20 +213,24 @@ impl GroupNode {
         let summary = &holding.summary;
         let ours = self.delivery.asks() && !self.config.silent;
         let Some(log) = self.logs.get(&summary.incarnation()) else {
-            return self.hear_of_more(summary, storage);
+            return self.on_newer_reported(summary, storage);
         };
         let newest = log.index(summary.newest);
         let has_more = ours && lacks_of(log, holding, newest);
         let lacking = if asks { beyond(log, holding, newest) } else { Vec::new() };
         let has_less = self.on_lacking(from, summary, lacking);
         if has_more {
-            self.hear_of_more(summary, storage);
+            self.on_newer_reported(summary, storage);
         }
         has_more || has_less
     }
 
     /// Somebody near has more of a publisher: whether that is asked for.
-    pub(super) fn hear_of_more(&mut self, summary: &SenderSummary, storage: &mut dyn Storage) -> bool {
+    pub(super) fn on_newer_reported(
+        &mut self,
+        summary: &SenderSummary,
+        storage: &mut dyn Storage,
+    ) -> bool {
         let incarnation = summary.incarnation();
         let asks = self.delivery.asks() && !self.config.silent;
         if !asks || incarnation.0 == self.session.node_id() {
@@ -237,10 +245,10 @@ impl GroupNode {
         if log.index(summary.newest) >= log.newest() {
             self.session.receiver().hear_of(self.now, summary, storage);
         }
-        if self.asker.is_silent(self.now, incarnation) || self.repairer.is_deaf(incarnation) {
+        if self.requester.is_silent(self.now, incarnation) || self.repairer.is_deaf(incarnation) {
             let timing = self.timing_of(summary.grtt, summary.backoff, summary.gsize);
-            let patience = self.awaited(incarnation, timing);
-            self.asker.on_promise(self.now, incarnation, patience);
+            let origin_timeout = self.awaited(incarnation, timing);
+            self.requester.on_promise(self.now, incarnation, origin_timeout);
         }
         true
     }

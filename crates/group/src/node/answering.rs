@@ -1,11 +1,11 @@
 //! What others ask of this node's own short messages: sums over them, of which one serves several who ask.
 
-use super::{GroupNode, encapsulation::COMMAND, coding::FRAME_MAX};
+use super::{GroupNode, coding::FRAME_MAX, encapsulation::COMMAND};
 use crate::{
     age,
-    proactive::Lane,
-    frame::HEADER,
     coded_packet::{self, Class, TERMS_MAX},
+    frame::HEADER,
+    proactive::SizeClass,
     repair_round::{Closing, Pending},
     source_log::id_of,
 };
@@ -44,7 +44,7 @@ impl GroupNode {
 
     /// The sender has gathered, or what one alone lacks has waited: what sums serve is taken from it.
     pub(super) fn close_round(&mut self) {
-        let waits = self.round.due(self.patience());
+        let waits = self.round.due(self.hold());
         let overdue = waits.is_some_and(|due| due <= self.now);
         let open = self.round.is_open();
         if !open && waits.is_none() && !self.round.has_left() {
@@ -62,9 +62,9 @@ impl GroupNode {
     }
 
     fn answer_round(&mut self, repairs: &BTreeSet<u64>, idle: bool) {
-        let patience = if idle { Duration::ZERO } else { self.patience() };
+        let hold = if idle { Duration::ZERO } else { self.hold() };
         let holdoff = self.session.sender().grtt();
-        let closing = Closing { now: self.now, patience, holdoff };
+        let closing = Closing { now: self.now, hold, holdoff };
         let Self { round, members, publisher, session, fields, now, .. } = self;
         let (sender, instance) = (session.node_id(), fields.instance_id);
         let pending = |index: u64| {
@@ -84,14 +84,14 @@ impl GroupNode {
     }
 
     /// How long what one alone lacks waits for others who ask.
-    fn patience(&self) -> Duration {
+    fn hold(&self) -> Duration {
         self.session.gathering() * ALONE_WAITS
     }
 
     /// When the next sum is to go, or to be made.
     pub(super) fn next_answer(&self) -> Option<Time> {
         let next = self.round.answers().then(|| self.session.next_turn());
-        next.into_iter().chain(self.round.due(self.patience())).min()
+        next.into_iter().chain(self.round.due(self.hold())).min()
     }
 
     /// The next sum for those who asked, within the sender's rate and before what is new, but for a message that came
@@ -103,11 +103,12 @@ impl GroupNode {
             && let Some(of) = self.round.poll(until)
         {
             let terms = of.iter().map(|index| Class::Info.told(*index));
-            let terms = terms.map(|term| Some((term, self.own_term(Lane::Short, term, storage)?)));
+            let terms =
+                terms.map(|term| Some((term, self.own_term(SizeClass::Short, term, storage)?)));
             // What cannot be sent any more is left out; one that is left alone goes as it is.
             let (terms, bytes): (Vec<_>, Vec<_>) = terms.flatten().unzip();
             if terms.len() > 1 {
-                self.write_own_sum(Lane::Short, terms, &bytes, buf);
+                self.write_own_sum(SizeClass::Short, terms, &bytes, buf);
                 self.stats.answers_sent += 1;
                 self.session.sender().on_answered(buf.len());
                 return true;

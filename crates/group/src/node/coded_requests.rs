@@ -2,8 +2,8 @@
 
 use super::{GroupNode, requests::asked_of};
 use crate::{
-    frame::Kind,
     coded_packet::{BLOCKS_MAX, Class, Scope, term_of},
+    frame::Kind,
     nack::{self, NACK_MAX},
 };
 use alloc::{

@@ -2,18 +2,23 @@
 
 use super::{GroupNode, encapsulation::COMMAND, requests::asked_of};
 use crate::{
-    age, compact_info,
+    age,
+    coded_packet::{
+        self, BLOCKS_MAX, Class, CodedPacket, Scope, TERMS_MAX, key_of, place_of, term_of,
+    },
+    compact_info,
     demand::{Part, Piece, Request, Wanted},
     frame::{HEADER, Kind},
-    coded_packet::{self, BLOCKS_MAX, Class, Mixture, Scope, TERMS_MAX, key_of, place_of, term_of},
-    request_pool,
+    outstanding,
     repairer::OriginTiming,
-    outstanding, slice,
+    request_pool, slice,
     source_log::id_of,
 };
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 use fanfare_fec::combine;
-use fanfare_proto::{Duration, Incarnation, NodeId, ObjectKey, Retransmission, RunSet, SUM_SYMBOLS_MAX, Storage};
+use fanfare_proto::{
+    Duration, Incarnation, NodeId, ObjectKey, Retransmission, RunSet, SUM_SYMBOLS_MAX, Storage,
+};
 use fanfare_wire::{Message, Nack, ext::Extensions};
 
 /// Windows that a subscriber leaves to others, whose sums serve one more.
@@ -88,7 +93,11 @@ impl GroupNode {
             self.stats.demands_dropped += 1;
             return;
         };
-        pool.on_request(self.now, (from, names), (horizon, timing.grtt, request_pool::gathering(timing)));
+        pool.on_request(
+            self.now,
+            (from, names),
+            (horizon, timing.grtt, request_pool::gathering(timing)),
+        );
         if pool.due.is_none() {
             self.plan(of, Duration::ZERO, timing);
         }
@@ -98,7 +107,8 @@ impl GroupNode {
     fn horizon(&self, (incarnation, class): Scope, timing: OriginTiming) -> u64 {
         let Some(log) = self.logs.get(&incarnation) else { return 0 };
         let object = id_of(log.newest());
-        let newest = self.cache.get(ObjectKey { sender: incarnation.0, instance: incarnation.1, object });
+        let newest =
+            self.cache.get(ObjectKey { sender: incarnation.0, instance: incarnation.1, object });
         let begun =
             newest.is_none_or(|cached| self.now.since(cached.first_heard) < timing.window());
         let end = log.newest() + u64::from(!begun);
@@ -170,7 +180,10 @@ impl GroupNode {
     ) -> Option<Vec<u8>> {
         let key = key_of(scope, term);
         if scope.1 == Class::Info {
-            return self.cache.get(key).and_then(|cached| coded_packet::wrap(cached.info.as_ref()?));
+            return self
+                .cache
+                .get(key)
+                .and_then(|cached| coded_packet::wrap(cached.info.as_ref()?));
         }
         let (block, symbol) = place_of(term);
         let held = self.session.receiver().held(key, block)?;
@@ -187,14 +200,14 @@ impl GroupNode {
     }
 
     /// The next answer that is due.
-    pub(super) fn poll_mixture(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
+    pub(super) fn poll_coded(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
         while self.repairer.may_send(self.now)
             && let Some(of) = self.pools.due(self.now)
         {
             let Some(pool) = self.pools.get_mut(of) else { return false };
             let lent = pool.take_lent(self.now);
             let answers = pool.due.is_some_and(|due| due <= self.now);
-            if lent.is_some_and(|term| self.write_kept(of, term, buf))
+            if lent.is_some_and(|term| self.write_cached_sum(of, term, buf))
                 || answers && self.write_answer(of, buf, storage)
             {
                 self.stats.repairs_sent += 1;
@@ -210,15 +223,15 @@ impl GroupNode {
     }
 
     /// A sum of the publisher's with this term, as it came: of symbols, so that it tells no ages.
-    fn write_kept(&mut self, of: Scope, term: u64, buf: &mut Vec<u8>) -> bool {
-        let Some((mixture, sum)) = self.kept.take(of, term as u32 & of.1.mask()) else {
+    fn write_cached_sum(&mut self, of: Scope, term: u64, buf: &mut Vec<u8>) -> bool {
+        let Some((coded, sum)) = self.kept.take(of, term as u32 & of.1.mask()) else {
             return false;
         };
-        let terms = self.terms_of_sum(&mixture);
+        let terms = self.terms_of_sum(&coded);
         let Some(pool) = self.pools.get_mut(of) else { return false };
-        let mixture = Mixture { known: pool.known(), sum: &sum, ..mixture };
+        let coded = CodedPacket { known: pool.known(), sum: &sum, ..coded };
         pool.on_own_sum(self.now, &terms);
-        self.write_mixture(&mixture, &[], buf);
+        self.write_coded(&coded, &[], buf);
         self.stats.sums_sent += 1;
         true
     }
@@ -240,7 +253,9 @@ impl GroupNode {
         let timing = self.timing_in(of.0);
         let (Some(sent), Some(pool)) = (sent, self.pools.get_mut(of)) else { return false };
         match sent.iter().next() {
-            Some((first, end)) if outstanding::count(&sent) == 1 && end > first => pool.on_term(first),
+            Some((first, end)) if outstanding::count(&sent) == 1 && end > first => {
+                pool.on_term(first)
+            }
             _ => pool.on_own_sum(self.now, &sent),
         }
         let next = pool.best(self.now, &windows).cloned().unwrap_or_default();
@@ -296,7 +311,7 @@ impl GroupNode {
     ) -> Option<RunSet> {
         let key = key_of(scope, term as u32 & scope.1.mask());
         let written = match scope.1 {
-            Class::Info => self.write_brief(key, buf),
+            Class::Info => self.write_compact(key, buf),
             Class::Symbol => {
                 let (block, symbol) = place_of(term as u32);
                 let wanted = (key, Part::Block(block));
@@ -311,12 +326,16 @@ impl GroupNode {
         written.then_some(alone)
     }
 
-    fn write_brief(&mut self, key: ObjectKey, buf: &mut Vec<u8>) -> bool {
-        let Some(brief) = self.brief(key, true, None) else { return false };
+    fn write_compact(&mut self, key: ObjectKey, buf: &mut Vec<u8>) -> bool {
+        let Some(compact) = self.compact(key, true, None) else { return false };
         let age = self.cache.get(key).map_or(Duration::ZERO, |cached| cached.age().at(self.now));
         let area = age::extensions(&[age]);
-        let kind = (Kind::Brief, Extensions::parse(&area).unwrap_or_default());
-        self.write_frame(kind, |carrier, out| compact_info::append(&[brief], carrier, out), buf);
+        let kind = (Kind::CompactInfo, Extensions::parse(&area).unwrap_or_default());
+        self.write_frame(
+            kind,
+            |envelope, out| compact_info::append(&[compact], envelope, out),
+            buf,
+        );
         self.stats.brief_frames_sent += 1;
         self.stats.brief_bytes_sent += buf.len() as u64;
         true
@@ -341,8 +360,8 @@ impl GroupNode {
         let base = key_of(scope, 0);
         let seed = slice::seed(self.session.node_id(), base, class as u32).wrapping_add(known);
         let ages: Vec<Duration> = terms.iter().map(|term| self.age_of(scope, *term)).collect();
-        let mixture = Mixture { scope, fec_id, known, seed, terms, sum: &[] };
-        self.write_combined(mixture, (&bytes, &ages), buf);
+        let coded = CodedPacket { scope, fec_id, known, seed, terms, sum: &[] };
+        self.write_combined(coded, (&bytes, &ages), buf);
         self.stats.sums_sent += 1;
         true
     }
@@ -350,22 +369,22 @@ impl GroupNode {
     /// A sum of these bytes, of messages of these ages.
     pub(super) fn write_combined(
         &mut self,
-        mixture: Mixture<'_>,
+        coded: CodedPacket<'_>,
         (bytes, ages): (&[Vec<u8>], &[Duration]),
         buf: &mut Vec<u8>,
     ) {
-        let factor = |term: &u32| coded_packet::factor(mixture.seed, *term);
-        let factors: Vec<u8> = mixture.terms.iter().map(factor).collect();
+        let factor = |term: &u32| coded_packet::factor(coded.seed, *term);
+        let factors: Vec<u8> = coded.terms.iter().map(factor).collect();
         let bytes: Vec<&[u8]> = bytes.iter().map(|bytes| &bytes[..]).collect();
         let mut sum = vec![0; bytes.iter().map(|bytes| bytes.len()).max().unwrap_or(0)];
         combine(&factors, &bytes, &mut [&mut sum]);
-        self.write_mixture(&Mixture { sum: &sum, ..mixture }, ages, buf);
+        self.write_coded(&CodedPacket { sum: &sum, ..coded }, ages, buf);
     }
 
-    fn write_mixture(&mut self, mixture: &Mixture<'_>, ages: &[Duration], buf: &mut Vec<u8>) {
+    fn write_coded(&mut self, coded: &CodedPacket<'_>, ages: &[Duration], buf: &mut Vec<u8>) {
         let area = age::extensions_of_sum(ages);
-        let kind = (Kind::Mixture, Extensions::parse(&area).unwrap_or_default());
-        self.write_frame(kind, |_, out| mixture.append(out), buf);
+        let kind = (Kind::CodedPacket, Extensions::parse(&area).unwrap_or_default());
+        self.write_frame(kind, |_, out| coded.append(out), buf);
         self.stats.repair_frames_sent += 1;
         self.stats.repair_bytes_sent += buf.len() as u64;
     }

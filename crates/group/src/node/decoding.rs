@@ -3,28 +3,28 @@
 use super::GroupNode;
 use crate::{
     age,
+    coded_packet::{self, BLOCKS_MAX, Class, CodedPacket, Scope, key_of, place_of, term_of},
     demand::{Part, Piece, Wanted},
     description::Description,
     equations::Taken,
-    coded_packet::{self, BLOCKS_MAX, Class, Mixture, Scope, key_of, place_of, term_of},
-    repairer::{OriginTiming, Voice},
     linear_system::Solved,
+    repairer::{OriginTiming, SymbolSource},
 };
 use alloc::{vec, vec::Vec};
 use fanfare_fec::combine;
-use fanfare_proto::{Duration, NodeId, ObjectKey, Retransmission, SenderSummary, RunSet, Storage};
+use fanfare_proto::{Duration, NodeId, ObjectKey, Retransmission, RunSet, SenderSummary, Storage};
 use fanfare_wire::{Message, ext::Extensions};
 
 impl GroupNode {
     /// Somebody answers for an origin with a sum over its objects.
-    pub(super) fn on_mixture(
+    pub(super) fn on_coded(
         &mut self,
         from: NodeId,
-        (mixture, extensions): (&Mixture<'_>, &Extensions<'_>),
+        (coded, extensions): (&CodedPacket<'_>, &Extensions<'_>),
         storage: &mut dyn Storage,
     ) {
         self.stats.repairs_heard += 1;
-        let scope @ (incarnation, class) = mixture.scope;
+        let scope @ (incarnation, class) = coded.scope;
         if !self.logs.contains_key(&incarnation) || incarnation.0 == self.session.node_id() {
             return;
         }
@@ -32,22 +32,22 @@ impl GroupNode {
         // What its publisher sends ahead is no answer, and as likely to be missed by others as all that it says.
         let own = from == incarnation.0;
         match (own, self.answers_with_sums(incarnation) || class == Class::Symbol) {
-            (true, true) => self.kept.keep(mixture),
-            (true, false) => self.on_own_answer(mixture, timing),
+            (true, true) => self.kept.keep(coded),
+            (true, false) => self.on_own_answer(coded, timing),
             (false, _) => {
                 self.repairer.on_left_to_others(self.now, incarnation, timing);
-                self.note_sum(mixture, timing);
+                self.note_sum(coded, timing);
             }
         }
         self.take_known(scope, storage);
-        let Some((numbers, horizon)) = self.numbered(mixture) else {
+        let Some((numbers, horizon)) = self.numbered(coded) else {
             self.stats.frames_refused += 1;
             return;
         };
         let mut factors = Vec::new();
-        let mut rest = mixture.sum.to_vec();
-        for (term, number) in mixture.terms.iter().zip(numbers) {
-            let factor = coded_packet::factor(mixture.seed, *term);
+        let mut rest = coded.sum.to_vec();
+        for (term, number) in coded.terms.iter().zip(numbers) {
+            let factor = coded_packet::factor(coded.seed, *term);
             match self.term(scope, *term, storage) {
                 // It cannot be one of these terms, then.
                 Some(bytes) if bytes.len() > rest.len() => {
@@ -55,7 +55,7 @@ impl GroupNode {
                     return;
                 }
                 Some(bytes) => {
-                    let before = core::mem::replace(&mut rest, vec![0; mixture.sum.len()]);
+                    let before = core::mem::replace(&mut rest, vec![0; coded.sum.len()]);
                     combine(&[1, factor], &[&before, &bytes], &mut [&mut rest]);
                 }
                 None => factors.push((number, factor)),
@@ -67,18 +67,19 @@ impl GroupNode {
             Taken::Known | Taken::Full => {}
             Taken::New(found) => {
                 self.stats.repairs_useful += 1;
-                let patience = self.awaited(incarnation, timing);
-                self.asker.on_progress(self.now, incarnation, patience);
+                let origin_timeout = self.awaited(incarnation, timing);
+                self.requester.on_progress(self.now, incarnation, origin_timeout);
                 let ages = |number: u64| {
                     let term = class.told(number);
-                    let which = mixture.terms.iter().position(|other| *other == term);
-                    let terms = mixture.terms.len();
+                    let which = coded.terms.iter().position(|other| *other == term);
+                    let terms = coded.terms.len();
                     which.map_or(Duration::ZERO, |which| age::told_of_sum(extensions, which, terms))
                 };
                 self.take_found(from, (scope, found), &ages, storage);
             }
         }
-        let deaf = self.repairer.is_deaf(incarnation) || self.asker.is_silent(self.now, incarnation);
+        let deaf =
+            self.repairer.is_deaf(incarnation) || self.requester.is_silent(self.now, incarnation);
         self.ask(incarnation, deaf);
         if !own {
             self.plan(scope, timing.grtt, timing);
@@ -86,26 +87,26 @@ impl GroupNode {
     }
 
     /// A publisher that hears somebody answers: nobody else need for these.
-    fn on_own_answer(&mut self, mixture: &Mixture<'_>, timing: OriginTiming) {
-        let (incarnation, _) = mixture.scope;
-        let patience = self.awaited(incarnation, timing);
-        self.asker.on_heard(self.now, incarnation, patience);
+    fn on_own_answer(&mut self, coded: &CodedPacket<'_>, timing: OriginTiming) {
+        let (incarnation, _) = coded.scope;
+        let origin_timeout = self.awaited(incarnation, timing);
+        self.requester.on_heard(self.now, incarnation, origin_timeout);
         self.repairer.on_answer(self.now, incarnation);
-        for term in &mixture.terms {
-            let wanted = (key_of(mixture.scope, *term), Part::Info);
-            self.on_piece(wanted, &Piece::Symbol(0), timing, Voice::Origin);
+        for term in &coded.terms {
+            let wanted = (key_of(coded.scope, *term), Part::Info);
+            self.on_piece(wanted, &Piece::Symbol(0), timing, SymbolSource::Origin);
         }
     }
 
     /// Who asked for these terms has one of them.
-    fn note_sum(&mut self, mixture: &Mixture<'_>, timing: OriginTiming) {
-        let scope @ (_, class) = mixture.scope;
-        let of = self.terms_of_sum(mixture);
+    fn note_sum(&mut self, coded: &CodedPacket<'_>, timing: OriginTiming) {
+        let scope @ (_, class) = coded.scope;
+        let of = self.terms_of_sum(coded);
         if let Some(pool) = self.pools.get_mut(scope) {
-            pool.on_sum(self.now, mixture.known, &of);
+            pool.on_sum(self.now, coded.known, &of);
         }
         // What was asked for before the origin was known to be deaf is being answered.
-        for term in &mixture.terms {
+        for term in &coded.terms {
             let key = key_of(scope, *term);
             let (block, symbol) = place_of(*term);
             let (part, symbol) = match class {
@@ -113,17 +114,17 @@ impl GroupNode {
                 Class::Symbol => (Part::Block(block), symbol),
             };
             if self.repairer.is_asked((key, part)) {
-                self.on_piece((key, part), &Piece::Symbol(symbol), timing, Voice::Repairer);
+                self.on_piece((key, part), &Piece::Symbol(symbol), timing, SymbolSource::Repairer);
             }
         }
     }
 
     /// Its terms, numbered so that they do not wrap.
-    pub(super) fn terms_of_sum(&self, mixture: &Mixture<'_>) -> RunSet {
+    pub(super) fn terms_of_sum(&self, coded: &CodedPacket<'_>) -> RunSet {
         let mut of = RunSet::default();
-        let scope @ (incarnation, class) = mixture.scope;
+        let scope @ (incarnation, class) = coded.scope;
         let Some(log) = self.logs.get(&incarnation) else { return of };
-        for term in &mixture.terms {
+        for term in &coded.terms {
             let number = class.number(log.index(key_of(scope, *term).object), *term);
             of.insert(number, number + 1);
         }
@@ -133,11 +134,11 @@ impl GroupNode {
     /// Its terms in their order, numbered so that they do not wrap, and the least number in view. `None` where one is
     /// of what the publisher can have none of: an object far from all that is known of it, or a symbol that a block
     /// does not have.
-    fn numbered(&mut self, mixture: &Mixture<'_>) -> Option<(Vec<u64>, u64)> {
-        let scope @ (incarnation, class) = mixture.scope;
+    fn numbered(&mut self, coded: &CodedPacket<'_>) -> Option<(Vec<u64>, u64)> {
+        let scope @ (incarnation, class) = coded.scope;
         let (first, last) = self.logs.get(&incarnation)?.view();
         let mut numbers = Vec::new();
-        for term in &mixture.terms {
+        for term in &coded.terms {
             let key = key_of(scope, *term);
             let index = self.logs.get(&incarnation)?.index(key.object);
             if class == Class::Symbol {
@@ -216,7 +217,9 @@ impl GroupNode {
         storage: &mut dyn Storage,
     ) -> bool {
         let Some(info) = coded_packet::unwrap(bytes) else { return false };
-        let Some(summary) = self.session.receiver().summary(key.incarnation()) else { return false };
+        let Some(summary) = self.session.receiver().summary(key.incarnation()) else {
+            return false;
+        };
         let summary = SenderSummary { newest: key.object, ..summary };
         let Some(description) = Description::decode(&info) else { return false };
         if description.content.is_none() {

@@ -4,7 +4,7 @@
 
 use super::GroupNode;
 use crate::{
-    compact_info::{Carrier, Reference},
+    compact_info::{Envelope, Reference},
     description::PREFIX,
     frame::{Frame, HEADER, Kind},
     member::Count,
@@ -35,14 +35,14 @@ impl GroupNode {
     pub(super) fn write_frame(
         &mut self,
         (kind, extensions): (Kind, Extensions<'_>),
-        content: impl FnOnce(Carrier, &mut Vec<u8>),
+        content: impl FnOnce(Envelope, &mut Vec<u8>),
         buf: &mut Vec<u8>,
     ) {
         if !self.reports() {
             return self.write_command((kind, extensions), content, buf);
         }
         let mut payload = kind.report_header().to_vec();
-        content(Carrier::Report, &mut payload);
+        content(Envelope::Report, &mut payload);
         let (sequence, source_id) = (self.next_report(), self.session.node_id());
         Report { sequence, source_id, extensions, payload: &payload }.encode(buf);
     }
@@ -51,12 +51,12 @@ impl GroupNode {
     pub(super) fn write_command(
         &mut self,
         (kind, extensions): (Kind, Extensions<'_>),
-        content: impl FnOnce(Carrier, &mut Vec<u8>),
+        content: impl FnOnce(Envelope, &mut Vec<u8>),
         buf: &mut Vec<u8>,
     ) {
         let sender = self.next_fields();
         let mut bytes = kind.header().to_vec();
-        content(Carrier::command(&sender), &mut bytes);
+        content(Envelope::command(&sender), &mut bytes);
         Application { sender, extensions, content: &bytes }.encode(buf);
     }
 
@@ -77,7 +77,10 @@ impl GroupNode {
 
     /// The origin that is meant, if one is here, and not two.
     pub(super) fn referred(&mut self, reference: Reference) -> Option<SenderSummary> {
-        let mut meant = self.logs.keys().filter(|incarnation| Reference::of(incarnation.0, incarnation.1) == reference);
+        let mut meant = self
+            .logs
+            .keys()
+            .filter(|incarnation| Reference::of(incarnation.0, incarnation.1) == reference);
         let incarnation = *meant.next().filter(|_| meant.next().is_none())?;
         self.summary(incarnation)
     }
@@ -104,9 +107,9 @@ pub(super) fn is_of_group(message: &Message<'_>) -> bool {
 }
 
 /// What is said of who speaks by what carries a frame.
-pub(super) fn carrier(message: &Message<'_>) -> Carrier {
+pub(super) fn envelope(message: &Message<'_>) -> Envelope {
     match message {
-        Message::Cmd(cmd) => Carrier::command(cmd.sender()),
-        _ => Carrier::Report,
+        Message::Cmd(cmd) => Envelope::command(cmd.sender()),
+        _ => Envelope::Report,
     }
 }

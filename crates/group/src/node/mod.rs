@@ -12,48 +12,48 @@
 //! - `subscribing`: what a subscription is given of what is here;
 //! - `restoring`: what an earlier life of the process held.
 
-mod proactive;
 mod announcements;
 mod answering;
 mod coded_requests;
+mod coding;
+mod decoding;
 mod encapsulation;
 mod incoming;
-mod coding;
-mod session_events;
 mod outgoing;
+mod proactive;
 mod relaying;
 mod requests;
 mod restoring;
+mod session_events;
 mod subscribing;
 #[cfg(test)]
 mod tests;
-mod decoding;
 
 pub use outgoing::Wake;
 
 use self::announcements::SHORTS_MAX;
 use crate::{
     age::Age,
-    requester::Asker,
     cache::{Cache, CachePolicy, PriorityThenAge},
     config::GroupConfig,
     delivery::Delivery,
     description::{Description, Options},
     equations::Equations,
     event::Event,
-    proactive::Foresight,
     holders::Holders,
-    sum_cache::Kept,
-    occupancy::{Load, PUBLISHERS_MAX},
+    lru_map::LruMap,
     members::Members,
-    request_pool::Pools,
+    occupancy::{Load, PUBLISHERS_MAX},
+    proactive::ProactiveSums,
     publisher::{PublishError, Publisher},
-    lru_map::Recent,
     relay::Relay,
+    repair_round::RepairRound,
     repairer::{OriginTiming, Repairer},
-    repair_round::Round,
+    request_pool::RequestPools,
+    requester::Requester,
     source_log::{SourceLog, id_of},
     stats::GroupStats,
+    sum_cache::SumCache,
     topic::Topic,
     trickle::Trickle,
 };
@@ -63,8 +63,9 @@ use alloc::{
     vec::Vec,
 };
 use fanfare_proto::{
-    Duration, FecConfig, FeedbackPath, InstanceId, JoinPolicy, Incarnation, NewObject, NodeId, ObjectKey,
-    ObjectKind, ObjectTransportId, SenderSummary, Session, SessionConfig, Time, rng::Rng,
+    Duration, FecConfig, FeedbackPath, Incarnation, InstanceId, JoinPolicy, NewObject, NodeId,
+    ObjectKey, ObjectKind, ObjectTransportId, SenderSummary, Session, SessionConfig, Time,
+    rng::Rng,
 };
 use fanfare_wire::{GroupSize, QuantizedRtt, Sequence, header::SenderFields};
 
@@ -126,21 +127,21 @@ pub struct GroupNode {
     /// When what is not here by then is given up.
     give_ups: BTreeSet<(Time, ObjectKey)>,
     repairer: Repairer,
-    pools: Pools,
+    pools: RequestPools,
     equations: Equations,
-    kept: Kept,
+    kept: SumCache,
     relay: Relay,
     /// Objects told to who asked, without their topic.
-    retold: Recent<ObjectKey, ()>,
+    retold: LruMap<ObjectKey, ()>,
     /// What others said to be the newest of publishers of which nothing had been heard yet.
-    foretold: Recent<Incarnation, ObjectTransportId>,
-    foresight: Foresight,
-    round: Round,
+    foretold: LruMap<Incarnation, ObjectTransportId>,
+    proactive: ProactiveSums,
+    round: RepairRound,
     /// Messages of a flush without announcements.
     flushes_max: u32,
     /// Longest time between two probes of a small group.
     probe_max: Duration,
-    asker: Asker,
+    requester: Requester,
     members: Members,
     holders: Holders,
     /// Announcements to come that call on everybody.
@@ -210,15 +211,15 @@ impl GroupNode {
             logs: BTreeMap::new(),
             give_ups: BTreeSet::new(),
             repairer: Repairer::new(node, now, config.repair_rate),
-            pools: Pools::default(),
+            pools: RequestPools::default(),
             equations: Equations::default(),
-            kept: Kept::default(),
+            kept: SumCache::default(),
             relay: Relay::default(),
-            retold: Recent::new(RETOLD_MAX),
-            foretold: Recent::new(PUBLISHERS_MAX),
-            foresight: Foresight::new(now),
-            round: Round::default(),
-            asker: Asker::default(),
+            retold: LruMap::new(RETOLD_MAX),
+            foretold: LruMap::new(PUBLISHERS_MAX),
+            proactive: ProactiveSums::new(now),
+            round: RepairRound::default(),
+            requester: Requester::default(),
             members: Members::new(node, config.announce_max * LIVES),
             holders: Holders::default(),
             rolls: 0,
@@ -412,7 +413,7 @@ impl GroupNode {
     #[must_use]
     pub fn stats(&self) -> GroupStats {
         GroupStats {
-            origins_dropped: self.asker.dropped(),
+            origins_dropped: self.requester.dropped(),
             relays_dropped: self.relay.dropped(),
             standings_dropped: self.holders.dropped(),
             tags_dropped: self.publisher.tags_dropped(),

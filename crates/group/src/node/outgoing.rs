@@ -46,8 +46,10 @@ impl GroupNode {
         self.stats.expired += gone.len() as u64;
         for (key, index) in &gone {
             // Of long ago the same id is another object's by now.
-            let named =
-                self.logs.get(&key.incarnation()).is_some_and(|log| log.index(key.object) == *index);
+            let named = self
+                .logs
+                .get(&key.incarnation())
+                .is_some_and(|log| log.index(key.object) == *index);
             if named {
                 self.session.receiver().cancel(*key, storage);
             }
@@ -63,10 +65,10 @@ impl GroupNode {
             self.give_up(key);
         }
         if self.delivery.asks() && !self.config.silent {
-            while let Some(incarnation) = self.asker.poll(now) {
+            while let Some(incarnation) = self.requester.poll(now) {
                 self.ask(incarnation, true);
                 if !self.session.receiver().ask(now, incarnation) {
-                    self.asker.rest(incarnation);
+                    self.requester.rest(incarnation);
                 }
             }
         }
@@ -75,8 +77,10 @@ impl GroupNode {
 
     /// It is not here in time: it is taken if it still comes, but not asked for.
     pub(super) fn give_up(&mut self, key: fanfare_proto::ObjectKey) {
-        let late =
-            self.logs.get(&key.incarnation()).is_some_and(|log| !log.is_settled(log.index(key.object)));
+        let late = self
+            .logs
+            .get(&key.incarnation())
+            .is_some_and(|log| !log.is_settled(log.index(key.object)));
         if late {
             self.session.receiver().examine(self.now, key, true);
             self.settle(key);
@@ -97,11 +101,11 @@ impl GroupNode {
         self.close_round();
         if !self.config.silent
             && (self.poll_answer(buf, storage)
-                || self.poll_brief(buf)
+                || self.poll_compact(buf)
                 || self.poll_repair(buf, storage)
-                || self.poll_mixture(buf, storage)
+                || self.poll_coded(buf, storage)
                 || self.poll_state(buf)
-                || self.poll_ahead(buf, storage))
+                || self.poll_proactive(buf, storage))
         {
             let destination = Destination::Group;
             return Some(Transmit { destination, segment_size: buf.len(), ecn: None });
@@ -194,8 +198,8 @@ impl GroupNode {
         let relay = self.relay.next_timeout().filter(|_| speaks);
         let relay = relay.map(|due| due.max(self.repairer.next_allowed()));
         let announce = (speaks && self.config.announces).then(|| self.trickle.next_timeout());
-        let ahead = self.next_ahead().into_iter().chain(self.next_answer()).min();
-        let ask = self.asker.next_timeout().filter(|_| speaks && asks);
+        let ahead = self.next_proactive().into_iter().chain(self.next_answer()).min();
+        let ask = self.requester.next_timeout().filter(|_| speaks && asks);
         let deadline = self.give_ups.first().map(|(at, _)| *at);
         let others = [
             (repair, Wake::Repair),

@@ -1,11 +1,11 @@
 //! What goes with own messages unasked, when nobody can be heard to ask for it.
 
-use super::{GroupNode, encapsulation::COMMAND, coding::FRAME_MAX};
+use super::{GroupNode, coding::FRAME_MAX, encapsulation::COMMAND};
 use crate::{
     age,
-    proactive::Lane,
+    coded_packet::{self, Class, CodedPacket, key_of, place_of, term_of},
     frame::HEADER,
-    coded_packet::{self, Class, Mixture, key_of, place_of, term_of},
+    proactive::SizeClass,
     slice,
 };
 use alloc::vec::Vec;
@@ -35,7 +35,7 @@ impl GroupNode {
             return FirstPass::Whole;
         }
         let symbols = size.div_ceil(self.segment_size.max(1) as u64);
-        match self.foresight.parity(self.now, (symbols, u64::from(self.fec.source))) {
+        match self.proactive.parity(self.now, (symbols, u64::from(self.fec.source))) {
             0 => FirstPass::Whole,
             parity => FirstPass::WithParity(parity),
         }
@@ -46,8 +46,8 @@ impl GroupNode {
         let Some(own) = self.publisher.get(key).filter(|_| self.is_alone()) else { return };
         let described = coded_packet::wrap(&own.message.encode()).map_or(0, |bytes| bytes.len());
         let (size, stored) = (own.size, own.message.content.is_none());
-        let lane = if stored { Lane::Described } else { Lane::Short };
-        self.foresight.on_sent(
+        let lane = if stored { SizeClass::Described } else { SizeClass::Short };
+        self.proactive.on_sent(
             self.now,
             lane,
             core::iter::once((u32::from(key.object.0), described)),
@@ -55,24 +55,24 @@ impl GroupNode {
         if let Some(symbols) = self.terms_of(size).filter(|_| stored) {
             let segment = self.segment_size;
             let terms = (0..symbols).map(|symbol| (term_of(key.object, 0, symbol as u16), segment));
-            self.foresight.on_sent(self.now, Lane::Symbols, terms);
+            self.proactive.on_sent(self.now, SizeClass::Symbols, terms);
         }
     }
 
     /// When the next sum is to go.
-    pub(super) fn next_ahead(&self) -> Option<Time> {
-        let (at, _) = self.foresight.next().filter(|_| self.is_alone())?;
+    pub(super) fn next_proactive(&self) -> Option<Time> {
+        let (at, _) = self.proactive.next().filter(|_| self.is_alone())?;
         Some(at.max(self.session.next_turn()))
     }
 
     /// The next sum over own messages, within the sender's rate.
-    pub(super) fn poll_ahead(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
-        while self.next_ahead().is_some_and(|at| at <= self.now)
-            && let Some((_, lane)) = self.foresight.next()
+    pub(super) fn poll_proactive(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {
+        while self.next_proactive().is_some_and(|at| at <= self.now)
+            && let Some((_, lane)) = self.proactive.next()
         {
-            let terms = self.terms_ahead(lane);
+            let terms = self.proactive_terms(lane);
             if terms.len() < 2 {
-                self.foresight.clear(lane);
+                self.proactive.clear(lane);
                 continue;
             }
             let bytes: Result<Vec<_>, u32> =
@@ -83,32 +83,32 @@ impl GroupNode {
                     self.stats.ahead_sent += 1;
                     self.session.sender().on_spoken(buf.len());
                     let longest = bytes.iter().map(Vec::len).max().unwrap_or(0);
-                    self.foresight.on_sum(self.now, lane, longest);
+                    self.proactive.on_sum(self.now, lane, longest);
                     return true;
                 }
                 Err(term) => {
                     let object = self.own_key(lane, term).object;
-                    self.foresight.on_gone(object.0);
+                    self.proactive.on_gone(object.0);
                 }
             }
         }
         false
     }
 
-    fn own_key(&self, lane: Lane, term: u32) -> ObjectKey {
+    fn own_key(&self, lane: SizeClass, term: u32) -> ObjectKey {
         key_of((self.own_incarnation(), lane.class()), term)
     }
 
-    fn age_of_own(&self, lane: Lane, term: u32) -> Duration {
+    fn age_of_own(&self, lane: SizeClass, term: u32) -> Duration {
         let own = self.publisher.get(self.own_key(lane, term));
         let own = own.filter(|_| lane.class() == Class::Info);
         own.map_or(Duration::ZERO, |own| own.age.at(self.now))
     }
 
     /// The newest, as many as one frame takes.
-    fn terms_ahead(&self, lane: Lane) -> Vec<u32> {
+    fn proactive_terms(&self, lane: SizeClass) -> Vec<u32> {
         let (mut terms, mut longest, mut last) = (Vec::new(), 0, Duration::ZERO);
-        for (term, bytes) in self.foresight.newest(lane) {
+        for (term, bytes) in self.proactive.newest(lane) {
             let age = self.age_of_own(lane, term);
             last = if terms.is_empty() { age } else { last };
             longest = longest.max(bytes);
@@ -124,7 +124,7 @@ impl GroupNode {
 
     pub(super) fn own_term(
         &self,
-        lane: Lane,
+        lane: SizeClass,
         term: u32,
         storage: &mut dyn Storage,
     ) -> Option<Vec<u8>> {
@@ -143,17 +143,17 @@ impl GroupNode {
 
     pub(super) fn write_own_sum(
         &mut self,
-        lane: Lane,
+        lane: SizeClass,
         terms: Vec<u32>,
         bytes: &[Vec<u8>],
         buf: &mut Vec<u8>,
     ) {
         let scope @ ((own, _), class) = (self.own_incarnation(), lane.class());
-        let known = self.foresight.number();
+        let known = self.proactive.number();
         let seed = slice::seed(own, key_of(scope, 0), class as u32).wrapping_add(known);
         let ages: Vec<Duration> = terms.iter().map(|term| self.age_of_own(lane, *term)).collect();
         let fec_id = self.fec.id;
-        let mixture = Mixture { scope, fec_id, known, seed, terms, sum: &[] };
-        self.write_combined(mixture, (bytes, &ages), buf);
+        let coded = CodedPacket { scope, fec_id, known, seed, terms, sum: &[] };
+        self.write_combined(coded, (bytes, &ages), buf);
     }
 }

@@ -3,16 +3,16 @@
 use super::{GroupNode, announcements::SHORTS_MAX, release, subscribing::point};
 use crate::{
     cache::Gone,
+    coded_packet::Class,
     description::Description,
     event::Event,
     frame::Frame,
     occupancy::{DEADLINES_MAX, PUBLISHERS_MAX},
-    coded_packet::Class,
     source_log::SourceLog,
 };
 use alloc::{collections::BTreeSet, vec::Vec};
 use fanfare_proto::{
-    Duration, Event as SessionEvent, InstanceId, Incarnation, NodeId, ObjectKey, Storage, Time,
+    Duration, Event as SessionEvent, Incarnation, InstanceId, NodeId, ObjectKey, Storage, Time,
 };
 
 /// So often wrong bytes are asked for again: whoever sends them once may do so always, and the
@@ -254,7 +254,9 @@ impl GroupNode {
             return;
         }
         let (own, receiver) = (self.own_incarnation(), self.session.receiver());
-        let gone = |incarnation: &&Incarnation| **incarnation != own && receiver.summary(**incarnation).is_none();
+        let gone = |incarnation: &&Incarnation| {
+            **incarnation != own && receiver.summary(**incarnation).is_none()
+        };
         let Some(gone) = self.logs.keys().find(gone).copied() else { return };
         self.stats.publishers_dropped += 1;
         self.forget_incarnation(gone);
@@ -277,7 +279,9 @@ impl GroupNode {
         let (own, receiver) = (self.own_incarnation(), self.session.receiver());
         let all = (publisher, InstanceId(0))..=(publisher, InstanceId(u16::MAX));
         let incarnations = self.logs.range(all).map(|(incarnation, _)| *incarnation);
-        let gone = |incarnation: &Incarnation| *incarnation != own && receiver.summary(*incarnation).is_none();
+        let gone = |incarnation: &Incarnation| {
+            *incarnation != own && receiver.summary(*incarnation).is_none()
+        };
         let gone: Vec<Incarnation> = incarnations.filter(gone).collect();
         gone.into_iter().for_each(|incarnation| self.forget_incarnation(incarnation));
     }
@@ -301,7 +305,7 @@ impl GroupNode {
     /// An object of our own can no longer be repaired by us.
     fn on_purged(&mut self, key: ObjectKey) {
         self.publisher.on_purged(key);
-        self.foresight.on_gone(key.object.0);
+        self.proactive.on_gone(key.object.0);
         if let Some(log) = self.log(key) {
             let index = log.index(key.object);
             log.on_gone(index);

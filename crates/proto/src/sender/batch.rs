@@ -65,7 +65,8 @@ impl Sender {
         if said != (Piece { part: Part::Source { block, symbol: symbol - 1 }, purpose }) {
             return None;
         }
-        let most = left.min(u16::from(self.batch_left)).min(u16::try_from(room).unwrap_or(u16::MAX));
+        let most =
+            left.min(u16::from(self.batch_left)).min(u16::try_from(room).unwrap_or(u16::MAX));
         let like = self.has_fti(block, symbol - 1);
         let alike = (symbol..symbol + most).take_while(|s| self.has_fti(block, *s) == like).count();
         (alike > 0).then_some((batch, alike))

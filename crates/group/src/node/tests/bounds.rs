@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
-    compact_info::{self, Brief},
+    compact_info::{self, CompactInfo},
     frame::Kind,
-    occupancy::{DEADLINES_MAX, PUBLISHERS_MAX},
     node::requests::Allowance,
+    occupancy::{DEADLINES_MAX, PUBLISHERS_MAX},
     state::tests::summary,
 };
 use fanfare_wire::{
@@ -23,10 +23,10 @@ fn tell(bus: &mut Bus, publisher: u32, object: u16) {
     let info = Description { topic, number: 0, options: Options::default(), content }.encode();
     let told = SenderSummary { sender: NodeId(publisher), ..summary(object) };
     let sender = own_fields(&session(8));
-    let mut content = Kind::Brief.header().to_vec();
+    let mut content = Kind::CompactInfo.header().to_vec();
     compact_info::append(
-        &[Brief::new(false, told, &info, None).unwrap()],
-        compact_info::Carrier::command(&sender),
+        &[CompactInfo::new(false, told, &info, None).unwrap()],
+        compact_info::Envelope::command(&sender),
         &mut content,
     );
     let mut datagram = Vec::new();

@@ -1,7 +1,7 @@
 //! Of a publisher that hears nobody: sums across its messages, and NACKs that it does not hear.
 
 use super::*;
-use crate::{demand::Part, frame::Frame, coded_packet::Class, nack};
+use crate::{coded_packet::Class, demand::Part, frame::Frame, nack};
 use alloc::rc::Rc;
 use core::cell::{Cell, RefCell};
 use fanfare_wire::RepairLevel;
@@ -79,7 +79,7 @@ fn of_blocks_that_are_missing_whole_what_follows_from_sums_is_not_asked_for() {
         {
             asks.push((sums, asked(bytes)));
         }
-        let sum = to == 2 && matches!(heard, Some(Frame::Mixture(_)));
+        let sum = to == 2 && matches!(heard, Some(Frame::CodedPacket(_)));
         let lost = sums >= 5 && asks.len() < 2;
         sums += usize::from(sum && !lost);
         to == 0 || from == 0 && to == 2 && matches!(message, Message::Data(_)) || sum && lost
@@ -99,7 +99,7 @@ fn once_its_publisher_hears_somebody_a_node_that_has_sums_asks_for_all_that_it_l
     // Of its twelve symbols seven follow from as many sums.
     let mut sums = 0;
     bus.run(12, &mut |from, to, message| {
-        let sum = to == 2 && matches!(frame(message), Some(Frame::Mixture(_)));
+        let sum = to == 2 && matches!(frame(message), Some(Frame::CodedPacket(_)));
         sums += usize::from(sum);
         to == 0 || from == 0 && to == 2 && matches!(message, Message::Data(_)) || sum && sums > 7
     });
@@ -141,7 +141,7 @@ fn what_nobody_has_comes_from_who_has_parity_of_it() {
 
 /// Whether it is a sum of this class.
 fn is_sum(message: &Message<'_>, class: Class) -> bool {
-    matches!(frame(message), Some(Frame::Mixture(mixture)) if mixture.scope.1 == class)
+    matches!(frame(message), Some(Frame::CodedPacket(coded)) if coded.scope.1 == class)
 }
 
 /// Object and symbol of a message of its publisher; the description is symbol 99.
@@ -266,7 +266,8 @@ fn asked_of_many(plain: bool, lost: impl Fn(&Message<'_>) -> bool) -> [Vec<(usiz
             _ => {}
         }
         symbols += usize::from(to == 2 && matches!(message, Message::Data(_)));
-        let brings = matches!(heard, Some(Frame::Mixture(_) | Frame::Sum(_) | Frame::Repair(_)));
+        let brings =
+            matches!(heard, Some(Frame::CodedPacket(_) | Frame::Sum(_) | Frame::Repair(_)));
         let odd = matches!(message, Message::Data(_)) && symbols % 2 == 1;
         to == 0 || to == 2 && (odd || brings) || lost(message)
     });
@@ -298,5 +299,8 @@ fn of_who_cannot_hear_it_a_node_waits_no_longer_than_others_back_off() {
     let awaited = |bus: &mut Bus| bus.nodes[2].0.awaited(incarnation, timing);
     assert_eq!(awaited(&mut bus), timing.window());
     bus.run(30, &mut none);
-    assert_eq!(awaited(&mut bus), crate::origin_timeout::Patience::grace(timing.grtt, timing.backoff));
+    assert_eq!(
+        awaited(&mut bus),
+        crate::origin_timeout::OriginTimeout::grace(timing.grtt, timing.backoff)
+    );
 }

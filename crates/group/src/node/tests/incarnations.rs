@@ -72,7 +72,7 @@ fn a_restarted_node_gives_what_it_kept_of_each_life() {
     let mut keys: Vec<_> = node.cache.whole().map(|(key, _)| *key).collect();
     keys.sort_unstable_by_key(|key| (key.instance, key.object.0));
     let kept: Vec<_> =
-        keys.iter().map(|key| (*key, node.retransmission(*key, storage).unwrap())).collect();
+        keys.iter().map(|key| (*key, node.info_message(*key, storage).unwrap())).collect();
     assert_eq!(kept.len(), 3);
     restoring::restart(&mut bus, 1, &kept, Duration::from_secs(100));
     bus.run(120, &mut |from, to, _| [from, to].iter().any(|end| [0, 2].contains(end)));

@@ -152,8 +152,14 @@ fn garbage_and_forged_frames_are_refused_and_counted() {
         waited: Duration::ZERO,
     };
     let mut forged = Vec::new();
-    let retransmission = fanfare_proto::Retransmission::Symbol { block: 0, symbol: 0, has_info: true };
-    assert!(node.session().receiver().retransmit(published.key, retransmission, storage, &mut forged));
+    let retransmission =
+        fanfare_proto::Retransmission::Symbol { block: 0, symbol: 0, has_info: true };
+    assert!(node.session().receiver().retransmit(
+        published.key,
+        retransmission,
+        storage,
+        &mut forged
+    ));
     for (at, byte) in [(None, 0), (Some(9), 0x77), (Some(7), 2)] {
         let mut content = crate::frame::Kind::Repair.header().to_vec();
         content.extend_from_slice(&forged);
@@ -196,7 +202,8 @@ fn sums_that_lie_are_found_out_by_the_hash_and_those_that_cannot_be_are_counted(
         });
         let mut content = crate::frame::Kind::Sum.header().to_vec();
         crate::frame::Sum::append(seed, &of, &mut content);
-        let retransmission = fanfare_proto::Retransmission::Symbol { block: 0, symbol: 0, has_info: true };
+        let retransmission =
+            fanfare_proto::Retransmission::Symbol { block: 0, symbol: 0, has_info: true };
         assert!(node.session().receiver().retransmit(key, retransmission, storage, &mut content));
         let sender = SenderFields { source_id: NodeId(99), ..node.fields };
         let extensions = fanfare_wire::ext::Extensions::default();

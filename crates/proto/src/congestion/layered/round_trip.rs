@@ -54,7 +54,7 @@ impl RoundTrip {
         });
         self.known |= sample.is_some();
         let share = f64::from(announcement.ask_share) / f64::from(EVERYBODY);
-        if rng.chance(if self.known { share * KNOWN } else { share }) {
+        if rng.random_bool(if self.known { share * KNOWN } else { share }) {
             // Spread over half an interval: questions of many do not come at once, and the next
             // announcement still has the answer.
             self.due = Some(now + announcement.interval.mul_f64(rng.unit() / 2.0));

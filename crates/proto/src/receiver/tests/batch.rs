@@ -90,15 +90,15 @@ fn sender(auto: bool) -> (Session, MemoryStorage) {
 fn troubled(batch: &[u8], size: usize, trouble: Trouble, rng: &mut Rng) -> Vec<Vec<u8>> {
     let mut arriving: Vec<Vec<u8>> = Vec::new();
     for datagram in batch.chunks(size) {
-        if rng.chance(trouble.lost) {
+        if rng.random_bool(trouble.lost) {
             continue;
         }
         arriving.push(datagram.to_vec());
-        if rng.chance(trouble.doubled) {
+        if rng.random_bool(trouble.doubled) {
             arriving.push(datagram.to_vec());
         }
         let last = arriving.len() - 1;
-        if last > 0 && rng.chance(trouble.swapped) {
+        if last > 0 && rng.random_bool(trouble.swapped) {
             arriving.swap(last - 1, last);
         }
     }

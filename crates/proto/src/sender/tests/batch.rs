@@ -84,7 +84,7 @@ fn compare(config: &SenderConfig, (seed, loss): (u64, f64)) -> u64 {
             assert_eq!(lent.poll_timeout(), read.poll_timeout());
             let Some(sent) = sent else { break };
             for datagram in one.chunks(sent.segment_size) {
-                if !rng.chance(loss) {
+                if !rng.random_bool(loss) {
                     hearer.handle_datagram(now, meta(1), datagram, &mut heard);
                 }
             }

@@ -6,18 +6,18 @@ use fanfare_proto::{Event, RecvMeta, Session, SessionConfig, Stats, Storage, Tim
 
 /// Either, driven alike.
 #[derive(Debug)]
-pub(crate) enum Speaker {
+pub(crate) enum ProtocolNode {
     Plain(Box<Session>),
     Group(Box<GroupNode>),
 }
 
 /// What either tells.
-pub(crate) enum Told {
+pub(crate) enum ProtocolEvent {
     Session(Event),
     Group(GroupEvent),
 }
 
-impl Speaker {
+impl ProtocolNode {
     pub(crate) fn new(
         config: SessionConfig,
         group: Option<&GroupPlan>,
@@ -106,12 +106,12 @@ impl Speaker {
             Self::Group(node) => node.poll_transmit(now, max, buf, storage),
         }
     }
-    pub(crate) fn poll_event(&mut self) -> Option<Told> {
+    pub(crate) fn poll_event(&mut self) -> Option<ProtocolEvent> {
         match self {
-            Self::Plain(session) => session.poll_event().map(Told::Session),
+            Self::Plain(session) => session.poll_event().map(ProtocolEvent::Session),
             Self::Group(node) => node.poll_event().map(|event| match event {
-                GroupEvent::Session(event) => Told::Session(event),
-                event => Told::Group(event),
+                GroupEvent::Session(event) => ProtocolEvent::Session(event),
+                event => ProtocolEvent::Group(event),
             }),
         }
     }

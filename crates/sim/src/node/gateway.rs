@@ -1,17 +1,17 @@
 //! What a gateway has its host publish.
 
 use super::{
-    Node, Offer,
+    Node, OfferedObject,
     publishing::{AHEAD, SHORT},
 };
-use crate::speaker::Speaker;
-use fanfare_group::Crossing;
+use crate::protocol_node::ProtocolNode;
+use fanfare_group::ForwardedMessage;
 use fanfare_proto::{Duration, ObjectKey, ObjectKind, Time};
 
 impl Node {
     /// How long ago the group node first heard of a message.
     pub(crate) fn age(&self, key: ObjectKey) -> Duration {
-        let group = self.speaker.as_ref().and_then(Speaker::group_ref);
+        let group = self.protocol.as_ref().and_then(ProtocolNode::group_ref);
         group.map_or(Duration::ZERO, |group| group.age(key))
     }
 
@@ -22,10 +22,10 @@ impl Node {
     }
 
     /// Publishes what a gateway brings from another group.
-    pub(crate) fn carry(&mut self, now: Time, crossing: &Crossing<()>) {
-        let Some(group) = self.speaker.as_mut().and_then(Speaker::group) else { return };
+    pub(crate) fn carry(&mut self, now: Time, crossing: &ForwardedMessage<()>) {
+        let Some(group) = self.protocol.as_mut().and_then(ProtocolNode::group) else { return };
         let local = self.clock.shows(now);
-        let Crossing { topic, options, size, .. } = crossing;
+        let ForwardedMessage { topic, options, size, .. } = crossing;
         let taken = match *size <= SHORT {
             true => {
                 let content = vec![0; *size as usize];
@@ -40,6 +40,6 @@ impl Node {
         let Ok((key, size)) = taken else { return };
         self.unsent += 1;
         let kind = ObjectKind::Data;
-        self.offers.push(Offer { key, kind, size, info: None, cancelled: false });
+        self.offers.push(OfferedObject { key, kind, size, info: None, cancelled: false });
     }
 }

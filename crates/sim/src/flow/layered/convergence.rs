@@ -9,7 +9,7 @@ const NEAR: core::ops::Range<f64> = 0.9..1.101;
 
 /// A share that receivers should come to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reaching {
+pub struct Convergence {
     /// What the figure is called.
     pub name: String,
     /// Whose.
@@ -20,7 +20,7 @@ pub struct Reaching {
     pub share: Bitrate,
 }
 
-impl Reaching {
+impl Convergence {
     /// `reaction_s`: until the slowest had joined as many layers as the share is; the rest of the run
     /// when one never did.
     #[must_use]
@@ -58,8 +58,8 @@ mod tests {
     fn reached(at: Option<u64>, levels: &[(u64, f64)]) -> f64 {
         let (name, of) = (String::from("x"), vec![Router(1).into()]);
         let at = at.map(Duration::from_millis);
-        let reaching = Reaching { name, of, at, share: Bitrate::kbps(100) };
-        reaching.metrics(&report(levels))[0].1
+        let convergence = Convergence { name, of, at, share: Bitrate::kbps(100) };
+        convergence.metrics(&report(levels))[0].1
     }
 
     #[test]

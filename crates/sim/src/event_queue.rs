@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 /// Things to come. Two entries of one time come out as they went in, so that a run is a function
 /// of its inputs alone.
 #[derive(Debug)]
-pub struct Agenda<T> {
+pub struct EventQueue<T> {
     heap: BinaryHeap<Entry<T>>,
     entered: u64,
 }
@@ -19,7 +19,7 @@ struct Entry<T> {
     what: T,
 }
 
-impl<T> Agenda<T> {
+impl<T> EventQueue<T> {
     /// Nothing to come.
     #[must_use]
     pub fn new() -> Self {
@@ -41,7 +41,7 @@ impl<T> Agenda<T> {
     }
 }
 
-impl<T> Default for Agenda<T> {
+impl<T> Default for EventQueue<T> {
     fn default() -> Self {
         Self::new()
     }
@@ -71,11 +71,11 @@ mod tests {
 
     #[test]
     fn earlier_comes_first_and_equals_keep_their_order() {
-        let mut agenda = Agenda::new();
+        let mut events = EventQueue::new();
         for (at, what) in [(5, 'c'), (1, 'a'), (5, 'd'), (2, 'b'), (5, 'e')] {
-            agenda.push(Time::from_nanos(at), what);
+            events.push(Time::from_nanos(at), what);
         }
-        let order: String = core::iter::from_fn(|| agenda.pop()).map(|(_, what)| what).collect();
+        let order: String = core::iter::from_fn(|| events.pop()).map(|(_, what)| what).collect();
         assert_eq!(order, "abcde");
     }
 }
