@@ -1,13 +1,14 @@
 //! libnorm: messages as objects of data, from one sender.
 
 use super::{
-    Tools, station,
-    voice::{Hearing, Voice},
+    Tools,
+    client::{ArrivalLog, MessagingClient},
+    station,
 };
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
-    peer::workshop,
+    peer::build,
 };
 use std::path::{Path, PathBuf};
 
@@ -27,7 +28,7 @@ impl Objects {
     /// # Errors
     /// Which package is missing.
     pub(crate) fn prepare(tools: &Tools) -> Result<Self, LabError> {
-        let program = tools.compiled(&workshop::Source {
+        let program = tools.compiled(&build::Source {
             name: "norm_messages.cpp",
             text: SOURCE,
             compiler: "c++",
@@ -36,8 +37,8 @@ impl Objects {
             header: "normApi.h",
             package: "libnorm-dev",
         })?;
-        let version = workshop::package_version("libnorm1");
-        let version = workshop::with_settings(&version, &[SOURCE, include_str!("norm.rs")]);
+        let version = build::package_version("libnorm1");
+        let version = build::with_settings(&version, &[SOURCE, include_str!("norm.rs")]);
         Ok(Self { program, version })
     }
     /// The package's, and a hash of how it is set.
@@ -53,14 +54,14 @@ impl Objects {
         &self,
         (host, directory): (&Host, &Path),
         pace: Pace,
-        hearing: Hearing,
-    ) -> Result<Voice, LabError> {
+        hearing: ArrivalLog,
+    ) -> Result<MessagingClient, LabError> {
         let mut command = host.command(&self.program);
         command.args(["send", INTERFACE]).args(GROUP).arg((hearing.host + 1).to_string());
         let Pace { rate, round_trip, parity, segment } = pace;
         command.args([rate.to_string(), format!("{round_trip:.3}"), parity.to_string()]);
         command.arg(segment.to_string());
-        Voice::of_program(command, &station(directory, host, "log"), hearing)
+        MessagingClient::of_program(command, &station(directory, host, "log"), hearing)
     }
 
     /// One that receives.
@@ -70,11 +71,11 @@ impl Objects {
     pub(crate) fn receive(
         &self,
         (host, directory): (&Host, &Path),
-        hearing: Hearing,
-    ) -> Result<Voice, LabError> {
+        hearing: ArrivalLog,
+    ) -> Result<MessagingClient, LabError> {
         let mut command = host.command(&self.program);
         command.args(["recv", INTERFACE]).args(GROUP).arg((hearing.host + 1).to_string());
-        Voice::of_program(command, &station(directory, host, "log"), hearing)
+        MessagingClient::of_program(command, &station(directory, host, "log"), hearing)
     }
 }
 

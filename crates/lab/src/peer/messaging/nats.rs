@@ -1,10 +1,11 @@
 //! NATS with JetStream: its server on the first host, a client over cnats on each.
 
 use super::{
-    Client, Fleet, Post, Program, Tools, give_up_soon, server,
-    voice::{Hearing, Voice},
+    Client, HostSlot, MessagingSoftware, Program, Tools,
+    client::{ArrivalLog, MessagingClient},
+    give_up_soon, server,
 };
-use crate::{error::LabError, host::Host, peer::workshop, wait::Bell};
+use crate::{error::LabError, host::Host, peer::build, wait::WakeEvent};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -25,7 +26,7 @@ struct Nats {
     version: String,
 }
 
-pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
+pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabError> {
     let program = Client {
         name: "nats_peer.c",
         text: SOURCE,
@@ -34,13 +35,13 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
         package: "libnats-dev",
     }
     .compiled(tools)?;
-    workshop::present("nats-server", "nats-server")?;
-    let versions = ["nats-server", "libnats-dev"].map(workshop::package_version).join(", cnats ");
-    let version = workshop::with_settings(&versions, &[SOURCE, include_str!("nats.rs")]);
+    build::present("nats-server", "nats-server")?;
+    let versions = ["nats-server", "libnats-dev"].map(build::package_version).join(", cnats ");
+    let version = build::with_settings(&versions, &[SOURCE, include_str!("nats.rs")]);
     Ok(Box::new(Nats { program, version }))
 }
 
-impl Fleet for Nats {
+impl MessagingSoftware for Nats {
     fn version(&self) -> &str {
         &self.version
     }
@@ -48,18 +49,18 @@ impl Fleet for Nats {
         &self,
         host: &Host,
         directory: &Path,
-        bell: &Arc<Bell>,
+        wake_event: &Arc<WakeEvent>,
     ) -> Result<Option<Program>, LabError> {
         let (listen, store) = (format!("{}:{PORT}", host.address()), directory.join("jetstream"));
         let settings =
             format!("listen: \"{listen}\"\n{PING}{WRITE}jetstream {{ store_dir: {store:?} }}\n");
-        server("nats-server", &settings, (host, directory), bell)
+        server("nats-server", &settings, (host, directory), wake_event)
     }
-    fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
+    fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
         give_up_soon(post.host)?;
         let mut command = post.host.command(&self.program);
         command.arg(format!("nats://{}:{PORT}", post.server.address())).arg(post.host.name());
         command.args(post.wants.iter().map(|first| format!("{first}.>")));
-        Ok(Voice::of_program(command, &post.file("log"), hearing)?.with_dots())
+        Ok(MessagingClient::of_program(command, &post.file("log"), hearing)?.with_dots())
     }
 }

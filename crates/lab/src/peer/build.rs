@@ -46,7 +46,7 @@ pub(super) fn package_version(package: &str) -> String {
 }
 
 /// A version and a hash of how the system is set and driven: figures with other settings are others.
-/// That is why `norm` and `carrier::norm` each say how libnorm is compiled: in a file of both it would not
+/// That is why `norm` and `messaging::norm` each say how libnorm is compiled: in a file of both it would not
 /// count, and it cannot move without making figures that are published another version's.
 pub(super) fn with_settings(version: &str, settings: &[&str]) -> String {
     format!("{version} ({})", short_hash(settings.concat().as_bytes()))

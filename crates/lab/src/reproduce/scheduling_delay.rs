@@ -33,13 +33,13 @@ impl Lateness {
 }
 
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct SchedulingDelay {
     /// Its end ends the thread.
     running: Sender<()>,
     thread: JoinHandle<Histogram>,
 }
 
-impl Pulse {
+impl SchedulingDelay {
     pub(super) fn start() -> Self {
         let (running, end) = channel::<()>();
         let thread = thread::spawn(move || {

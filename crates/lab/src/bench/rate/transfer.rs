@@ -1,7 +1,7 @@
 //! One file to all receivers of a cell, from the start of the sender's program until its end.
 
 use super::{
-    Circumstance, RateBench, RateCell,
+    Condition, RateBench, RateCell,
     flows::{CONGESTION_CONTROL, Flows},
     load::Load,
     network::Network,
@@ -46,7 +46,7 @@ const PROGRESS: &str = "\"event\":\"progress\"";
 
 /// One transfer, as it was.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RateShot {
+pub struct RateTransfer {
     /// The cell's name.
     pub cell: &'static str,
     /// Who sent.
@@ -84,7 +84,7 @@ impl Range<'_> {
         sender: RateSender,
         fanfare: &dyn Peer,
         tcp: Option<&dyn Peer>,
-    ) -> Result<RateShot, LabError> {
+    ) -> Result<RateTransfer, LabError> {
         let directory = self.scratch.join("transfer");
         let failed = |error: std::io::Error| LabError::system(directory.display(), &error);
         fs::create_dir_all(&directory).map_err(failed)?;
@@ -109,14 +109,14 @@ impl Range<'_> {
             interrupted: "bench (): was interrupted. Run it again",
         };
         let copies = self.of.size * self.of.receivers as u64;
-        let ballast = payload::Ballast::shedding(&directory, copies).map_err(failed)?;
-        let shot = match self.of.circumstance {
-            Circumstance::Change(rate) => self.watch(sender, order, rate),
+        let reserve = payload::MemoryReserve::shedding(&directory, copies).map_err(failed)?;
+        let transfer = match self.of.condition {
+            Condition::Change(rate) => self.watch(sender, order, rate),
             _ => self.deliver(sender, order),
         };
-        drop(ballast);
+        drop(reserve);
         fs::remove_dir_all(&directory).map_err(failed)?;
-        shot
+        transfer
     }
 
     fn task(&self, sender: RateSender) -> std::io::Result<Task> {
@@ -138,13 +138,13 @@ impl Range<'_> {
         self.network.receivers(self.of)
     }
 
-    fn deliver(&self, sender: RateSender, order: Order<'_>) -> Result<RateShot, LabError> {
+    fn deliver(&self, sender: RateSender, order: Order<'_>) -> Result<RateTransfer, LabError> {
         let mut options = Vec::new();
         if self.of.drops_by_itself() {
             options.push(format!("--test-drop={}", self.of.loss));
         }
         let mut delivery = Delivery::to(order, self.receivers(), &options)?;
-        let load = (self.of.circumstance == Circumstance::Busy).then(Load::start).transpose()?;
+        let load = (self.of.condition == Condition::Busy).then(Load::start).transpose()?;
         let flows = self.flows()?;
         let before = flows.as_ref().map(Flows::received).unwrap_or_default();
         let begun = Instant::now();
@@ -158,18 +158,18 @@ impl Range<'_> {
         let took = begun.elapsed().as_secs_f64();
         let after = flows.as_ref().map(Flows::received).unwrap_or_default();
         drop((flows, load));
-        let mut shot = self.shot(sender, &program, begun);
+        let mut transfer = self.transfer(sender, &program, begun);
         let beside = after.iter().zip(&before);
-        shot.beside_bps =
+        transfer.beside_bps =
             beside.map(|(after, before)| (after - before) as f64 * 8.0 / took).collect();
         let stopped = took >= order.task.limit.as_secs_f64();
         if sender == RateSender::Tcp && stopped {
             let slowest = delivery.lengths().into_iter().min().unwrap_or(0);
             delivery.end(&mut program);
-            return Ok(RateShot {
+            return Ok(RateTransfer {
                 seconds: None,
                 goodput_bps: slowest as f64 * 8.0 / took,
-                ..shot
+                ..transfer
             });
         }
         if !why.is_empty() {
@@ -182,15 +182,15 @@ impl Range<'_> {
             "a file is not what was sent".clone_into(&mut why);
         }
         if !why.is_empty() {
-            (shot.seconds, shot.goodput_bps) = (None, 0.0);
+            (transfer.seconds, transfer.goodput_bps) = (None, 0.0);
         }
-        Ok(RateShot { why, ..shot })
+        Ok(RateTransfer { why, ..transfer })
     }
 
     /// TCP flows, when they have had the link to themselves.
     fn flows(&self) -> Result<Option<Flows>, LabError> {
-        let (Circumstance::Beside { flows, .. }, Some(from)) =
-            (self.of.circumstance, self.network.other(self.of))
+        let (Condition::Beside { flows, .. }, Some(from)) =
+            (self.of.condition, self.network.other(self.of))
         else {
             return Ok(None);
         };
@@ -200,12 +200,12 @@ impl Range<'_> {
     }
 
     /// What a sender that has ended, or not, says of itself.
-    fn shot(&self, sender: RateSender, program: &Program, begun: Instant) -> RateShot {
+    fn transfer(&self, sender: RateSender, program: &Program, begun: Instant) -> RateTransfer {
         let result = program.line_with(RESULT).unwrap_or_default();
         let result: serde_json::Value = serde_json::from_str(&result).unwrap_or_default();
         let size = self.of.size as f64;
         let seconds = program.saw(Sign::Ending).map(|at| (at - begun).as_secs_f64());
-        RateShot {
+        RateTransfer {
             cell: self.of.name,
             sender,
             seconds,
@@ -219,7 +219,12 @@ impl Range<'_> {
     }
 
     /// Changes the link under a transfer, and looks how its sender follows. Nobody waits for its end.
-    fn watch(&self, sender: RateSender, order: Order<'_>, slow: u64) -> Result<RateShot, LabError> {
+    fn watch(
+        &self,
+        sender: RateSender,
+        order: Order<'_>,
+        slow: u64,
+    ) -> Result<RateTransfer, LabError> {
         let fast = self.of.fastest();
         let mut delivery = Delivery::to(order, self.receivers(), &[])?;
         let begun = Instant::now();
@@ -248,10 +253,10 @@ impl Range<'_> {
             (true, true) => "the sender ended before the link had changed twice",
             (true, false) => "",
         };
-        Ok(RateShot {
+        Ok(RateTransfer {
             reaction: why.is_empty().then(|| Reaction::of(&sent, changes, end)),
             why: why.to_owned(),
-            ..self.shot(sender, &program, begun)
+            ..self.transfer(sender, &program, begun)
         })
     }
 }
@@ -270,8 +275,8 @@ fn longest(cell: &RateCell, sender: RateSender) -> Duration {
         RateSender::Tcp => (TCP_PATIENCE, TCP_BESIDE + start),
         _ => (PATIENCE, BESIDE),
     };
-    let others = match cell.circumstance {
-        Circumstance::Beside { flows, .. } => flows,
+    let others = match cell.condition {
+        Condition::Beside { flows, .. } => flows,
         _ => 0,
     };
     Duration::from_secs_f64(cell.on_the_wire() * patience * (1 + others) as f64) + beside

@@ -37,12 +37,12 @@ pub(crate) type Arrival = (usize, usize, Instant);
 
 /// Notes what one host hears.
 #[derive(Debug, Clone)]
-pub(crate) struct Hearing {
+pub(crate) struct ArrivalLog {
     pub(crate) host: usize,
     pub(crate) arrivals: Sender<Arrival>,
 }
 
-impl Hearing {
+impl ArrivalLog {
     /// Until there is no more.
     fn listen(self, pipe: impl Read + Send + 'static) -> JoinHandle<()> {
         thread::spawn(move || {
@@ -62,7 +62,7 @@ impl Hearing {
 
 /// How it is told what to publish.
 #[derive(Debug, Clone, Copy)]
-enum Tongue {
+enum RequestFormat {
     /// Topic, a space, the text.
     Words,
     /// The same, with dots in topics.
@@ -73,20 +73,20 @@ enum Tongue {
 
 /// One of them.
 #[derive(Debug)]
-pub(crate) struct Voice {
+pub(crate) struct MessagingClient {
     // Before the thread: its end is the thread's.
     process: Option<Process>,
     host: usize,
     socket: Option<UnixStream>,
     line: Box<dyn Line>,
-    tongue: Tongue,
+    format: RequestFormat,
     reader: Option<JoinHandle<()>>,
 }
 
 trait Line: Write + std::fmt::Debug + Send {}
 impl<T: Write + std::fmt::Debug + Send> Line for T {}
 
-impl Voice {
+impl MessagingClient {
     /// A program that reads and prints lines.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Voice {
     pub(crate) fn of_program(
         command: Command,
         log: &Path,
-        hearing: Hearing,
+        hearing: ArrivalLog,
     ) -> Result<Self, LabError> {
         let failed = |error: io::Error| LabError::system(log.display(), &error);
         let errors = fs::File::create(log).map_err(failed)?;
@@ -107,8 +107,8 @@ impl Voice {
         };
         let host = hearing.host;
         let reader = Some(hearing.listen(output));
-        let (line, tongue) = (Box::new(input), Tongue::Words);
-        Ok(Self { process: Some(process), host, socket: None, line, tongue, reader })
+        let (line, format) = (Box::new(input), RequestFormat::Words);
+        Ok(Self { process: Some(process), host, socket: None, line, format, reader })
     }
 
     /// A node's socket, with a line for each subscription.
@@ -119,7 +119,7 @@ impl Voice {
         process: Process,
         path: &Path,
         filters: &[String],
-        hearing: Hearing,
+        hearing: ArrivalLog,
     ) -> Result<Self, LabError> {
         let failed = |error: io::Error| LabError::system(path.display(), &error);
         let mut stream = UnixStream::connect(path).map_err(failed)?;
@@ -130,22 +130,22 @@ impl Voice {
         let host = hearing.host;
         let (socket, ears) = (stream.try_clone(), stream.try_clone());
         let reader = Some(hearing.listen(ears.map_err(failed)?));
-        let (socket, tongue) = (Some(socket.map_err(failed)?), Tongue::Requests);
-        Ok(Self { process: Some(process), host, socket, line: Box::new(stream), tongue, reader })
+        let (socket, format) = (Some(socket.map_err(failed)?), RequestFormat::Requests);
+        Ok(Self { process: Some(process), host, socket, line: Box::new(stream), format, reader })
     }
 
     /// Of a system whose topics are parted by dots.
     pub(crate) fn with_dots(mut self) -> Self {
-        self.tongue = Tongue::Dots;
+        self.format = RequestFormat::Dots;
         self
     }
 
     /// Publishes; a program that is gone says nothing any more.
     pub(crate) fn publish(&mut self, topic: &str, text: &str) -> io::Result<()> {
-        let line = match self.tongue {
-            Tongue::Words => format!("{topic} {text}\n"),
-            Tongue::Dots => format!("{} {text}\n", topic.replace('/', ".")),
-            Tongue::Requests => {
+        let line = match self.format {
+            RequestFormat::Words => format!("{topic} {text}\n"),
+            RequestFormat::Dots => format!("{} {text}\n", topic.replace('/', ".")),
+            RequestFormat::Requests => {
                 let request = serde_json::json!({"do": "publish", "topic": topic, "text": text});
                 format!("{request}\n")
             }
@@ -161,13 +161,13 @@ impl Voice {
 }
 
 /// Those of them that have ended by themselves, if any: what they did not hear is no figure of the system.
-pub(crate) fn ended(voices: &mut [Voice]) -> Option<String> {
-    let gone = voices.iter_mut().filter_map(|voice| voice.has_ended().then_some(voice.host));
+pub(crate) fn ended(voices: &mut [MessagingClient]) -> Option<String> {
+    let gone = voices.iter_mut().filter_map(|client| client.has_ended().then_some(client.host));
     let gone: Vec<String> = gone.map(|host| host.to_string()).collect();
     (!gone.is_empty()).then(|| format!("the program of host {} has ended", gone.join(", ")))
 }
 
-impl Drop for Voice {
+impl Drop for MessagingClient {
     fn drop(&mut self) {
         if let Some(socket) = &self.socket {
             // Already closed is as good.
@@ -200,12 +200,12 @@ mod tests {
     fn what_a_program_prints_is_heard_with_its_hosts_number() {
         let log = std::env::temp_dir().join(format!("fanfare-voice-{}", std::process::id()));
         let (arrivals, heard) = channel();
-        let hearing = Hearing { host: 3, arrivals };
-        let mut voice = Voice::of_program(Command::new("cat"), &log, hearing).unwrap();
-        voice.publish("position/v4", &text(9, 20)).unwrap();
+        let hearing = ArrivalLog { host: 3, arrivals };
+        let mut client = MessagingClient::of_program(Command::new("cat"), &log, hearing).unwrap();
+        client.publish("position/v4", &text(9, 20)).unwrap();
         let (host, number, _) = heard.recv().unwrap();
         assert_eq!((host, number), (3, 9));
-        drop(voice);
+        drop(client);
         assert!(heard.recv().is_err());
         fs::remove_file(log).unwrap();
     }
@@ -214,12 +214,12 @@ mod tests {
     fn who_has_ended_before_its_time_is_named() {
         let log = std::env::temp_dir().join(format!("fanfare-voices-{}", std::process::id()));
         let (arrivals, heard) = channel();
-        let mut voices: Vec<Voice> = ["cat", "true"]
+        let mut voices: Vec<MessagingClient> = ["cat", "true"]
             .into_iter()
             .zip([4, 7])
             .map(|(program, host)| {
-                let hearing = Hearing { host, arrivals: arrivals.clone() };
-                Voice::of_program(Command::new(program), &log, hearing).unwrap()
+                let hearing = ArrivalLog { host, arrivals: arrivals.clone() };
+                MessagingClient::of_program(Command::new(program), &log, hearing).unwrap()
             })
             .collect();
         drop(arrivals);

@@ -1,10 +1,11 @@
 //! MQTT: mosquitto on the first host, a client over libmosquitto on each.
 
 use super::{
-    Client, Fleet, Post, Program, Tools, give_up_soon, server,
-    voice::{Hearing, Voice},
+    Client, HostSlot, MessagingSoftware, Program, Tools,
+    client::{ArrivalLog, MessagingClient},
+    give_up_soon, server,
 };
-use crate::{error::LabError, host::Host, peer::workshop, wait::Bell};
+use crate::{error::LabError, host::Host, peer::build, wait::WakeEvent};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -23,7 +24,7 @@ struct Mqtt {
     version: String,
 }
 
-pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
+pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabError> {
     let program = Client {
         name: "mqtt_peer.c",
         text: SOURCE,
@@ -32,13 +33,13 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
         package: "libmosquitto-dev",
     }
     .compiled(tools)?;
-    workshop::present("mosquitto", "mosquitto")?;
-    let version = workshop::package_version("mosquitto");
-    let version = workshop::with_settings(&version, &[SOURCE, include_str!("mqtt.rs")]);
+    build::present("mosquitto", "mosquitto")?;
+    let version = build::package_version("mosquitto");
+    let version = build::with_settings(&version, &[SOURCE, include_str!("mqtt.rs")]);
     Ok(Box::new(Mqtt { program, version }))
 }
 
-impl Fleet for Mqtt {
+impl MessagingSoftware for Mqtt {
     fn version(&self) -> &str {
         &self.version
     }
@@ -46,17 +47,17 @@ impl Fleet for Mqtt {
         &self,
         host: &Host,
         directory: &Path,
-        bell: &Arc<Bell>,
+        wake_event: &Arc<WakeEvent>,
     ) -> Result<Option<Program>, LabError> {
         let settings = format!("listener {PORT} {}\n{SETTINGS}", host.address());
-        server("mosquitto", &settings, (host, directory), bell)
+        server("mosquitto", &settings, (host, directory), wake_event)
     }
-    fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
+    fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
         give_up_soon(post.host)?;
         let mut command = post.host.command(&self.program);
         command.arg(post.server.address().to_string()).arg(PORT.to_string());
         command.arg(post.host.name());
         command.args(post.wants.iter().map(|first| format!("{first}/#")));
-        Voice::of_program(command, &post.file("log"), hearing)
+        MessagingClient::of_program(command, &post.file("log"), hearing)
     }
 }

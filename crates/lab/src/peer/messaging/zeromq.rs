@@ -1,10 +1,10 @@
 //! ZeroMQ over NORM: a PUB and a SUB socket on each host, no server.
 
 use super::{
-    Client, Fleet, Post, Tools,
-    voice::{Hearing, Voice},
+    Client, HostSlot, MessagingSoftware, Tools,
+    client::{ArrivalLog, MessagingClient},
 };
-use crate::{error::LabError, host::INTERFACE, peer::workshop};
+use crate::{error::LabError, host::INTERFACE, peer::build};
 use std::path::PathBuf;
 
 const SOURCE: &str = include_str!("../../../peers/zmq_peer.c");
@@ -16,7 +16,7 @@ struct ZeroMq {
     version: String,
 }
 
-pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
+pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabError> {
     let program = Client {
         name: "zmq_peer.c",
         text: SOURCE,
@@ -25,19 +25,19 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
         package: "libzmq3-dev",
     }
     .compiled(tools)?;
-    let versions = ["libzmq5", "libnorm1"].map(workshop::package_version).join(", libnorm ");
-    let version = workshop::with_settings(&versions, &[SOURCE, include_str!("zeromq.rs")]);
+    let versions = ["libzmq5", "libnorm1"].map(build::package_version).join(", libnorm ");
+    let version = build::with_settings(&versions, &[SOURCE, include_str!("zeromq.rs")]);
     Ok(Box::new(ZeroMq { program, version }))
 }
 
-impl Fleet for ZeroMq {
+impl MessagingSoftware for ZeroMq {
     fn version(&self) -> &str {
         &self.version
     }
-    fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
+    fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
         let mut command = post.host.command(&self.program);
         command.args([INTERFACE, GROUP, &(post.number + 1).to_string()]);
         command.args(post.wants.iter().map(|first| format!("{first}/")));
-        Voice::of_program(command, &post.file("log"), hearing)
+        MessagingClient::of_program(command, &post.file("log"), hearing)
     }
 }

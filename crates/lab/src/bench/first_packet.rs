@@ -4,7 +4,7 @@ use super::star::Star;
 use crate::{
     error::LabError,
     peer::DATA_MIN,
-    wait::{self, Bell},
+    wait::{self, WakeEvent},
 };
 use rustix::fd::AsFd as _;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -21,9 +21,9 @@ const LONG: Duration = Duration::from_secs(3600);
 
 /// Watches the hub, until it has seen data.
 #[derive(Debug)]
-pub(super) struct Beginning(Socket);
+pub(super) struct FirstPacket(Socket);
 
-impl Beginning {
+impl FirstPacket {
     /// From now on.
     pub(super) fn watch(star: &Star) -> Result<Self, LabError> {
         let opened = star.at_hub(|| -> io::Result<Socket> {
@@ -36,7 +36,7 @@ impl Beginning {
     }
 
     /// When the first packet with data came by; nothing if it is over before.
-    pub(super) fn wait(self, over: &Bell) -> Option<Instant> {
+    pub(super) fn wait(self, over: &WakeEvent) -> Option<Instant> {
         loop {
             wait::for_any(&[self.0.as_fd(), over.as_fd()], LONG);
             if self.sees_data() {

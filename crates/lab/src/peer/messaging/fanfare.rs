@@ -1,8 +1,9 @@
 //! Fanfare as a user has it: `fanfare node`, and programs at its socket.
 
 use super::{
-    Fleet, Post, Tools, station,
-    voice::{Hearing, Voice},
+    HostSlot, MessagingSoftware, Tools,
+    client::{ArrivalLog, MessagingClient},
+    station,
 };
 use crate::{
     error::LabError,
@@ -30,33 +31,33 @@ struct Nodes {
     version: String,
 }
 
-pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
+pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabError> {
     let version = crate::peer::fanfare_version(tools)?;
     Ok(Box::new(Nodes { tools: tools.clone(), version }))
 }
 
-impl Fleet for Nodes {
+impl MessagingSoftware for Nodes {
     fn version(&self) -> &str {
         &self.version
     }
-    fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError> {
-        let mut station = Station::start(&self.tools, (post.host, post.directory), &RATES)?;
+    fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
+        let mut station = RunningNode::start(&self.tools, (post.host, post.directory), &RATES)?;
         // So that it never waits for somebody to read.
         thread::spawn(move || io::copy(&mut station.lines, &mut io::sink()));
         let filters: Vec<String> = post.wants.iter().map(|first| format!("{first}/#")).collect();
-        Voice::of_node(station.process, &station.socket, &filters, hearing)
+        MessagingClient::of_node(station.process, &station.socket, &filters, hearing)
     }
 }
 
 /// A node that has begun.
 #[derive(Debug)]
-struct Station {
+struct RunningNode {
     process: Process,
     socket: PathBuf,
     lines: BufReader<ChildStdout>,
 }
 
-impl Station {
+impl RunningNode {
     fn start(
         tools: &Tools,
         (host, directory): (&Host, &Path),
@@ -88,9 +89,9 @@ pub(crate) fn node(
     place: (&Host, &Path),
     rates: &[&str],
     filters: &[String],
-    hearing: Hearing,
-) -> Result<Voice, LabError> {
-    let mut station = Station::start(tools, place, rates)?;
+    hearing: ArrivalLog,
+) -> Result<MessagingClient, LabError> {
+    let mut station = RunningNode::start(tools, place, rates)?;
     let sent = hearing.clone();
     thread::spawn(move || {
         let (mut line, mut count) = (String::new(), 0);
@@ -106,5 +107,5 @@ pub(crate) fn node(
         // Whoever counts no more must not hold it up.
         let _ = io::copy(&mut station.lines, &mut io::sink());
     });
-    Voice::of_node(station.process, &station.socket, filters, hearing)
+    MessagingClient::of_node(station.process, &station.socket, filters, hearing)
 }

@@ -4,29 +4,29 @@
 //! `fanfare node` and its socket, for the others a small program over the system's own library
 //! (under peers/). NATS and MQTT also need their server, on the first host.
 //!
-//! - `voice`: one of them, started; `fanfare`, `nats`, `mqtt`, `zeromq`: how each is; `norm`: one sender's
+//! - `client`: one of them, started; `fanfare`, `nats`, `mqtt`, `zeromq`: how each is; `norm`: one sender's
 //!   messages over libnorm
 
+pub(crate) mod client;
 pub(crate) mod fanfare;
 mod mqtt;
 mod nats;
 pub(crate) mod norm;
-pub(crate) mod voice;
 mod zeromq;
 
-use super::{Tools, program::Program, workshop};
-use crate::{error::LabError, host::Host, name, wait::Bell};
+use super::{Tools, build, program::Program};
+use crate::{error::LabError, host::Host, name, wait::WakeEvent};
+use client::{ArrivalLog, MessagingClient};
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
 };
-use voice::{Hearing, Voice};
 
 /// What carries messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Carrier {
+pub enum MessagingSystem {
     /// This program: `fanfare node` on each host.
     Fanfare,
     /// NATS with a stream of JetStream, its server on the first host.
@@ -37,7 +37,7 @@ pub enum Carrier {
     ZeroMq,
 }
 
-impl Carrier {
+impl MessagingSystem {
     /// All of them, in the order of tables.
     pub const ALL: [Self; 4] = [Self::Fanfare, Self::Nats, Self::Mqtt, Self::ZeroMq];
 
@@ -56,7 +56,7 @@ impl Carrier {
     ///
     /// # Errors
     /// Which package is missing.
-    pub(crate) fn prepare(self, tools: &Tools) -> Result<Box<dyn Fleet>, LabError> {
+    pub(crate) fn prepare(self, tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabError> {
         match self {
             Self::Fanfare => fanfare::prepare(tools),
             Self::Nats => nats::prepare(tools),
@@ -66,13 +66,13 @@ impl Carrier {
     }
 }
 
-impl fmt::Display for Carrier {
+impl fmt::Display for MessagingSystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Carrier {
+impl FromStr for MessagingSystem {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -82,7 +82,7 @@ impl FromStr for Carrier {
 
 /// Where a program on a host is to be started, and for what.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Post<'a> {
+pub(crate) struct HostSlot<'a> {
     pub(crate) host: &'a Host,
     /// Its number, from 0.
     pub(crate) number: usize,
@@ -94,7 +94,7 @@ pub(crate) struct Post<'a> {
     pub(crate) directory: &'a Path,
 }
 
-impl Post<'_> {
+impl HostSlot<'_> {
     /// The host's own file of this kind.
     pub(crate) fn file(&self, kind: &str) -> PathBuf {
         station(self.directory, self.host, kind)
@@ -107,7 +107,7 @@ fn station(directory: &Path, host: &Host, kind: &str) -> PathBuf {
 }
 
 /// A system that can be started on many hosts.
-pub(crate) trait Fleet: fmt::Debug + Send + Sync {
+pub(crate) trait MessagingSoftware: fmt::Debug + Send + Sync {
     /// Its version, as its package or its source has it, and a hash of how it is set.
     fn version(&self) -> &str;
     /// The server, if it needs one, on that host.
@@ -118,16 +118,16 @@ pub(crate) trait Fleet: fmt::Debug + Send + Sync {
         &self,
         host: &Host,
         directory: &Path,
-        bell: &Arc<Bell>,
+        wake_event: &Arc<WakeEvent>,
     ) -> Result<Option<Program>, LabError> {
-        let _ = (host, directory, bell);
+        let _ = (host, directory, wake_event);
         Ok(None)
     }
     /// What takes and gives messages on a host.
     ///
     /// # Errors
     /// It does not start.
-    fn start(&self, post: Post<'_>, hearing: Hearing) -> Result<Voice, LabError>;
+    fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError>;
 }
 
 /// A client of ours over a system's C library, from peers/.
@@ -144,7 +144,7 @@ impl Client {
     fn compiled(self, tools: &Tools) -> Result<PathBuf, LabError> {
         let Self { name, text, flags, header, package } = self;
         let (compiler, compiler_package) = ("cc", "gcc");
-        tools.compiled(&workshop::Source {
+        tools.compiled(&build::Source {
             name,
             text,
             compiler,
@@ -161,14 +161,14 @@ fn server(
     name: &str,
     settings: &str,
     (host, directory): (&Host, &Path),
-    bell: &Arc<Bell>,
+    wake_event: &Arc<WakeEvent>,
 ) -> Result<Option<Program>, LabError> {
     let file = directory.join(format!("{name}.conf"));
     let failed = |error| LabError::system(file.display(), &error);
     fs::write(&file, settings).map_err(failed)?;
     let mut command = host.command(name);
     command.arg("-c").arg(&file);
-    Program::start(command, &directory.join("server.log"), bell).map(Some).map_err(failed)
+    Program::start(command, &directory.join("server.log"), wake_event).map(Some).map_err(failed)
 }
 
 /// A program on `host` learns within 7 s that a server does not answer its connection, instead of two
