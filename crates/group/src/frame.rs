@@ -31,10 +31,10 @@ pub(crate) const HEADER: usize = 3;
 pub fn frame_name(message: &Message<'_>) -> Option<&'static str> {
     let name = match Frame::of(message)?.0 {
         Frame::Repair(_) => "repair",
-        Frame::CompactInfo(_) => "brief",
+        Frame::CompactInfo(_) => "compact",
         Frame::State(_) => "state",
         Frame::Sum(_) => "sum",
-        Frame::CodedPacket(_) => "mixture",
+        Frame::CodedPacket(_) => "coded",
         Frame::Nack(_) => "nack",
         Frame::Unknown => "unknown frame",
     };

@@ -108,10 +108,10 @@ fn the_seeds_of_the_fuzz_target_are_there_and_harmless() {
     let names = [
         (0, "norm"),
         (1, "repair"),
-        (5, "brief"),
+        (5, "compact"),
         (6, "state"),
         (7, "sum"),
-        (8, "mixture"),
+        (8, "coded"),
         (9, "nack"),
     ];
     if std::env::var_os("FANFARE_WRITE_SEEDS").is_some() {

@@ -137,7 +137,7 @@ impl Report {
         };
         let mut kinds = vec![
             ("repair", group(|s| s.repair_frames_sent), group(|s| s.repair_bytes_sent)),
-            ("brief", group(|s| s.brief_frames_sent), group(|s| s.brief_bytes_sent)),
+            ("compact", group(|s| s.compact_frames_sent), group(|s| s.compact_bytes_sent)),
             ("state", group(|s| s.states_sent), group(|s| s.state_bytes_sent)),
             ("nack-frame", group(|s| s.nack_frames_sent), group(|s| s.nack_bytes_sent)),
         ];

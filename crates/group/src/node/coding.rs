@@ -336,8 +336,8 @@ impl GroupNode {
             |envelope, out| compact_info::append(&[compact], envelope, out),
             buf,
         );
-        self.stats.brief_frames_sent += 1;
-        self.stats.brief_bytes_sent += buf.len() as u64;
+        self.stats.compact_frames_sent += 1;
+        self.stats.compact_bytes_sent += buf.len() as u64;
         true
     }
 

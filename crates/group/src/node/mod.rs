@@ -424,10 +424,10 @@ impl GroupNode {
     #[must_use]
     pub fn session_stats(&self) -> fanfare_proto::Stats {
         let mut stats = self.session.stats();
-        let GroupStats { repair_frames_sent, brief_frames_sent, states_sent, .. } = self.stats;
-        let GroupStats { repair_bytes_sent, brief_bytes_sent, state_bytes_sent, .. } = self.stats;
-        stats.datagrams_sent += repair_frames_sent + brief_frames_sent + states_sent;
-        stats.bytes_sent += repair_bytes_sent + brief_bytes_sent + state_bytes_sent;
+        let GroupStats { repair_frames_sent, compact_frames_sent, states_sent, .. } = self.stats;
+        let GroupStats { repair_bytes_sent, compact_bytes_sent, state_bytes_sent, .. } = self.stats;
+        stats.datagrams_sent += repair_frames_sent + compact_frames_sent + states_sent;
+        stats.bytes_sent += repair_bytes_sent + compact_bytes_sent + state_bytes_sent;
         stats.bytes_sent = stats.bytes_sent.saturating_sub(self.spared);
         stats
     }

@@ -80,7 +80,7 @@ impl GroupNode {
             match bytes {
                 Ok(bytes) => {
                     self.write_own_sum(lane, terms, &bytes, buf);
-                    self.stats.ahead_sent += 1;
+                    self.stats.proactive_sums_sent += 1;
                     self.session.sender().on_spoken(buf.len());
                     let longest = bytes.iter().map(Vec::len).max().unwrap_or(0);
                     self.proactive.on_sum(self.now, lane, longest);

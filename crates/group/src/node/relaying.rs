@@ -74,8 +74,8 @@ impl GroupNode {
         let area = age::extensions(&ages);
         let kind = (Kind::CompactInfo, Extensions::parse(&area).unwrap_or_default());
         self.write_frame(kind, |envelope, out| compact_info::append(&compacts, envelope, out), buf);
-        self.stats.brief_frames_sent += 1;
-        self.stats.brief_bytes_sent += buf.len() as u64;
+        self.stats.compact_frames_sent += 1;
+        self.stats.compact_bytes_sent += buf.len() as u64;
         true
     }
 

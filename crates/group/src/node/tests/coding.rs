@@ -180,7 +180,7 @@ fn short_messages_that_all_others_missed_follow_and_the_last_ones_are_not_forgot
     });
     assert_eq!(bus.messages(2).len(), 40);
     // One for 32 of them, three behind the last.
-    assert_eq!(bus.nodes[0].0.stats().ahead_sent, 1 + 3);
+    assert_eq!(bus.nodes[0].0.stats().proactive_sums_sent, 1 + 3);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn messages_too_long_for_a_frame_of_sums_have_none() {
     bus.run(10, &mut |_, to, _| to == 0);
     publish(&mut bus, 70, 3_000);
     bus.run(30, &mut |_, to, _| to == 0);
-    assert_eq!((bus.messages(1).len(), bus.nodes[0].0.stats().ahead_sent), (70, 0));
+    assert_eq!((bus.messages(1).len(), bus.nodes[0].0.stats().proactive_sums_sent), (70, 0));
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn who_is_heard_by_somebody_again_sends_no_sums_ahead_any_more() {
     bus.run(10, &mut none);
     publish(&mut bus, 40, 200);
     bus.run(60, &mut none);
-    assert_eq!((bus.messages(2).len(), bus.nodes[0].0.stats().ahead_sent), (41, 0));
+    assert_eq!((bus.messages(2).len(), bus.nodes[0].0.stats().proactive_sums_sent), (41, 0));
 }
 
 /// What one that gets every second symbol of forty messages, and no sum, asks for each time: in frames, and in NACKs.

@@ -77,7 +77,7 @@ fn who_hears_nobody_sends_sums_or_parity_ahead_and_who_is_heard_by_nobody_neithe
         bus.run(20, &mut move |from, to, _| quiet(from, to));
         let stats = bus.nodes[0].0.session_stats();
         assert_eq!((stats.bytes_sent, stats.datagrams_sent), (bus.bytes[0], bus.sent[0]));
-        let sums = bus.nodes[0].0.stats().ahead_sent;
+        let sums = bus.nodes[0].0.stats().proactive_sums_sent;
         (stats.source_sent, stats.proactive_sent, sums, bus.messages(2).len())
     };
     // One sum for 32 symbols, and three of them and of the descriptions behind the last message.
@@ -103,8 +103,8 @@ fn short_messages_that_wait_for_the_budget_go_together_in_one_datagram() {
     bus.run(100, &mut |from, to, _| from == 0 || to == 0);
     assert_eq!(bus.messages(2).len(), 20);
     let stats = bus.nodes[1].0.stats();
-    assert!(stats.repairs_sent >= 20 && stats.brief_frames_sent <= 14, "{stats:?}");
-    let most = stats.brief_bytes_sent / stats.brief_frames_sent;
+    assert!(stats.repairs_sent >= 20 && stats.compact_frames_sent <= 14, "{stats:?}");
+    let most = stats.compact_bytes_sent / stats.compact_frames_sent;
     assert!(most <= 1400, "{stats:?}");
 }
 
