@@ -55,9 +55,9 @@ impl Sender {
     }
 
     /// Whether all who were heard have acknowledged the last watermark, and lose next to nothing.
-    pub(super) fn may_part_quickly(&self) -> bool {
+    pub(super) fn may_leave_quickly(&self) -> bool {
         let mut served =
-            self.receivers.nodes().filter(|node| !self.service.is_evicted(*node)).peekable();
+            self.receivers.nodes().filter(|node| !self.slow.is_evicted(*node)).peekable();
         let content = |node| {
             self.watermark.has_acknowledged(node) && self.receivers.share(node) >= 1.0 - LOSS_LITTLE
         };
