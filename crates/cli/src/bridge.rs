@@ -3,19 +3,19 @@
 //! - `group`: another group; `udp`: plain UDP multicast; `nats`: NATS, `nats_login`: how to come in there
 
 mod group;
+#[cfg(feature = "nats")]
 mod nats;
+#[cfg(feature = "nats")]
 mod nats_login;
+#[cfg(not(feature = "nats"))]
+mod nats_missing;
 mod udp;
 
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::{
-    exit::{Exit, Failure},
-    progress::Output,
-    units,
-};
+use fanfare_command::{Exit, Failure, Output, units};
 
 /// How often to look whether the member still lives; all else comes at once.
 const POLL: Duration = Duration::from_millis(500);
@@ -31,7 +31,10 @@ pub(crate) struct BridgeArgs {
 enum BridgeCommand {
     Group(Box<group::GroupArgs>),
     Udp(Box<udp::UdpArgs>),
+    #[cfg(feature = "nats")]
     Nats(Box<nats::NatsArgs>),
+    #[cfg(not(feature = "nats"))]
+    Nats(nats_missing::NatsArgs),
 }
 
 /// What bridges that may meet others have in common.
@@ -75,10 +78,14 @@ pub(crate) fn run(args: &BridgeArgs) -> Exit {
             (output, result)
         }
         BridgeCommand::Nats(args) => {
+            #[cfg(feature = "nats")]
+            let bridge = nats::bridge;
+            #[cfg(not(feature = "nats"))]
+            let bridge = nats_missing::bridge;
             let output = Output::new(args.output);
-            let result = nats::bridge(args, &output);
+            let result = bridge(args, &output);
             (output, result)
         }
     };
-    result.unwrap_or_else(|failure| crate::give_up(&output, &failure))
+    result.unwrap_or_else(|failure| fanfare_command::give_up(&output, &failure))
 }

@@ -4,11 +4,8 @@ use std::path::Path;
 
 use fanfare_node::{ReceiveEvent, proto::ObjectKey, receipt::Reason};
 
-use crate::{
-    json::{Deleted, Deletion, Line},
-    printable::Printable,
-    progress::Output,
-};
+use crate::json::{Deleted, Deletion, Line};
+use fanfare_command::{Output, Printable};
 
 /// Shows what is gone, and in the end how much or why not. Other events are none of its business.
 pub(crate) fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {

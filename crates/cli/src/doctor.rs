@@ -9,13 +9,8 @@ use fanfare_node::{
 };
 use serde::Serialize;
 
-use crate::{
-    config,
-    exit::{Exit, Failure},
-    json,
-    progress::print_line,
-    units,
-};
+use crate::{config, json};
+use fanfare_command::{Exit, Failure, print_line, units};
 
 /// Say in plain words why multicast does or does not work here
 ///

@@ -8,12 +8,8 @@ use fanfare_node::{
     messaging::{GatewayConfig, Side},
 };
 
-use crate::{
-    exit::{Exit, Failure},
-    json::{Way, WayLine},
-    progress::Output,
-    units,
-};
+use crate::json::{Way, WayLine};
+use fanfare_command::{Exit, Failure, Output, units};
 
 /// How long to leave a message to another gateway, unless said otherwise.
 pub(crate) const STANDBY: &str = "1s";

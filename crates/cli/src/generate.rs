@@ -5,10 +5,8 @@ use std::{io, path::PathBuf};
 use clap::{Args, CommandFactory, Subcommand};
 use clap_complete::Shell;
 
-use crate::{
-    Cli,
-    exit::{Exit, Failure},
-};
+use crate::Cli;
+use fanfare_command::{Exit, Failure};
 
 /// Writes shell completions or man pages.
 #[derive(Debug, Args)]
@@ -31,7 +29,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Exit {
         What::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut command, "fanfare", &mut script);
-            crate::progress::print_line(&String::from_utf8_lossy(&script));
+            fanfare_command::print_line(&String::from_utf8_lossy(&script));
         }
         What::Man { dir } => {
             let written =

@@ -1,22 +1,21 @@
 //! What `pub`, `sub` and `node` have in common: the group and its limits.
 
-use std::{io, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use fanfare_node::{
     NodeBuilder,
-    group::{BodyError, Damage, Gap, Group, GroupError, GroupEvent, GroupOptions, TooLong},
+    group::{Damage, Gap, Group, GroupEvent, GroupOptions, TooLong},
     messaging::{Filter, Topic, TopicError, description::PRIORITY_MAX},
     proto::{ObjectKey, SenderConfig, StorageError},
 };
 
 use crate::{
-    exit::{Exit, Failure, id_taken, rejoined},
     json::{Dropped, Line, Lost, Member, Start},
     net_args::NetArgs,
-    progress::Output,
-    units,
+    warnings::{id_taken, rejoined},
 };
+use fanfare_command::{Failure, Output, units};
 
 /// Groups for messages by default: next to those for files, which would take messages for files.
 pub(crate) const GROUP: &str = "239.255.42.2:6004";
@@ -126,52 +125,6 @@ pub(crate) fn priority(number: u8) -> Result<u8, Failure> {
 
 fn topic_failure(error: &TopicError) -> Failure {
     Failure::usage("topic.invalid", error.to_string())
-}
-
-impl From<GroupError> for Failure {
-    fn from(error: GroupError) -> Self {
-        let code = match &error {
-            GroupError::Publish(_) => "message.refused",
-            GroupError::TooLarge { .. } => "message.too_large",
-            GroupError::NotDurable(why) => return unwritten(why),
-            GroupError::Cache(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
-                return unwritten("the disk is full");
-            }
-            GroupError::Cache(_, why) => return unwritten(why),
-            GroupError::Ended => {
-                let text = "group (left): this member has ended. Start it again";
-                return Self::new(Exit::Failed, "group.ended", text);
-            }
-        };
-        Self::usage(code, error.to_string())
-    }
-}
-
-fn unwritten(why: &str) -> Failure {
-    let text = format!(
-        "cache ({why}): the message could not be written to the cache directory, and was not published. \
-         Make room there, and publish it again"
-    );
-    Failure::new(Exit::Resource, "cache.unwritten", text)
-}
-
-impl From<BodyError> for Failure {
-    fn from(error: BodyError) -> Self {
-        match error {
-            BodyError::TooLarge { .. } => Self::usage("message.too_large", error.to_string()),
-            BodyError::Unreadable(why) => {
-                let text = format!("message ({why}): cannot be read. Give another file");
-                Self::usage("message.unreadable", text)
-            }
-            BodyError::Spool(why) => {
-                let text = format!(
-                    "message ({why}): cannot be kept in the directory for temporary files. Make room \
-                     there, or set TMPDIR"
-                );
-                Self::new(Exit::Resource, "message.spool", text)
-            }
-        }
-    }
 }
 
 /// Says where it is.

@@ -8,7 +8,7 @@ use fanfare_node::{
     proto::{Bitrate, congestion::layered::Scheme},
 };
 
-use crate::{exit::Failure, units};
+use fanfare_command::{Failure, units};
 
 /// The lowest of layers that nobody chose: a receiver with less has to be thought of.
 const BASE: Bitrate = Bitrate::kbps(128);

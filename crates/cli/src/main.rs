@@ -13,48 +13,40 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::{Parser, Subcommand, error::ErrorKind};
+use clap::{Parser, Subcommand};
 
-#[cfg(target_os = "linux")]
-mod bench;
 mod bridge;
 mod config;
 mod deletion;
 mod demo;
 mod doctor;
-mod exit;
 mod gateway;
 mod generate;
 mod group_args;
-mod interrupt;
 mod json;
-#[cfg(target_os = "linux")]
-mod lab;
+mod laboratory;
 mod layers_args;
 mod local;
 mod member;
 mod net_args;
 mod overruns;
 mod plain_receivers;
-mod printable;
-mod progress;
 mod publish;
 mod recv;
 mod roster;
 mod send;
 mod send_args;
-mod sim;
 mod skipped;
 mod streams;
 mod streams_args;
 mod subscribe;
-mod units;
-mod usage;
+#[cfg(test)]
+mod usage_tests;
+mod warnings;
 
 use config::Refusal;
-use exit::{Exit, Failure};
-use json::Line;
-use progress::Output;
+use fanfare_command::{Exit, Output, end, give_up_all, interrupt, misunderstood};
+use laboratory::LaboratoryArgs;
 
 /// Puts the same bytes on many machines and knows who has them.
 #[derive(Debug, Parser)]
@@ -74,11 +66,15 @@ enum Command {
     Bridge(bridge::BridgeArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
-    Sim(sim::SimArgs),
-    #[cfg(target_os = "linux")]
-    Lab(lab::LabArgs),
-    #[cfg(target_os = "linux")]
-    Bench(bench::BenchArgs),
+    /// Run real programs on an emulated network on this machine (program fanfare-lab)
+    #[command(disable_help_flag = true)]
+    Lab(LaboratoryArgs),
+    /// Run scenario files in a simulator (program fanfare-lab)
+    #[command(disable_help_flag = true)]
+    Sim(LaboratoryArgs),
+    /// Measure how fast this machine is (program fanfare-lab)
+    #[command(disable_help_flag = true)]
+    Bench(LaboratoryArgs),
     Config(config::ConfigArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
@@ -105,7 +101,7 @@ fn main() -> ExitCode {
         }
     };
     interrupt::install(cli.command.has_file());
-    progress::end(run(cli.command)).into()
+    end(run(cli.command)).into()
 }
 
 fn run(command: Command) -> Exit {
@@ -118,51 +114,12 @@ fn run(command: Command) -> Exit {
         Command::Bridge(args) => bridge::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Sim(args) => sim::run(&args),
-        #[cfg(target_os = "linux")]
-        Command::Lab(args) => lab::run(&args),
-        #[cfg(target_os = "linux")]
-        Command::Bench(args) => bench::run(&args),
+        Command::Lab(args) => laboratory::run("lab", &args),
+        Command::Sim(args) => laboratory::run("sim", &args),
+        Command::Bench(args) => laboratory::run("bench", &args),
         Command::Config(args) => config::run(&args),
         Command::Generate(args) => generate::run(&args),
     }
-}
-
-/// Help and version are no errors; everything else is a line, in JSON too when it was asked for.
-fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let _ = error.print();
-        return Exit::Done.into();
-    }
-    let failure = Failure::from(error);
-    match error.kind() {
-        // All that is missing is what there is.
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => drop(error.print()),
-        _ => eprintln!("{failure}"),
-    }
-    if args.iter().any(|arg| arg == "--json") {
-        let told = Line::message(failure.code, failure.to_string());
-        progress::print_line(&Line::Error(told).to_text());
-        progress::print_line(&Line::early_result(Exit::Usage as u8).to_text());
-    }
-    Exit::Usage.into()
-}
-
-/// Shows why nothing came of it.
-fn give_up(output: &Output, failure: &Failure) -> Exit {
-    output.clear();
-    output.failure(failure);
-    if output.is_json() {
-        output.event(&Line::early_result(failure.exit as u8));
-    }
-    failure.exit
-}
-
-/// As [`give_up`], where there is more than one reason.
-fn give_up_all(output: &Output, failures: &[Failure]) -> Exit {
-    let Some((last, others)) = failures.split_last() else { return Exit::Failed };
-    others.iter().for_each(|failure| output.failure(failure));
-    give_up(output, last)
 }
 
 #[cfg(test)]

@@ -11,13 +11,12 @@ use fanfare_node::{GroupSpec, NodeBuilder, group::GroupOptions, messaging::Filte
 
 use crate::{
     config::{FileArgs, GatewaySettings, GroupSettings},
-    exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs, NOTATION},
     json::{GatewayLine, Line, MemberLine, StatusLine, WayLine},
     local::{Request, client::Client},
     net_args::NetArgs,
-    progress::{Output, OutputArgs},
 };
+use fanfare_command::{Exit, Failure, Output, OutputArgs};
 
 /// Where programs speak to the node.
 const SOCKET: &str = "/run/fanfare/node.sock";
@@ -90,7 +89,7 @@ pub(crate) fn run(args: &NodeArgs) -> Exit {
             (output, result)
         }
     };
-    result.unwrap_or_else(|failure| crate::give_up(&output, &failure))
+    result.unwrap_or_else(|failure| fanfare_command::give_up(&output, &failure))
 }
 
 impl NodeArgs {
@@ -186,7 +185,7 @@ fn show_gateway(gateway: &GatewayLine, output: &Output) {
             &format!(
                 "         {from} to {to}: {} carried ({}), {} left to others, {} wait",
                 way.carried,
-                crate::units::size(way.bytes),
+                fanfare_command::units::size(way.bytes),
                 way.left,
                 way.waiting
             ),
@@ -203,7 +202,7 @@ fn show_status(status: &StatusLine, output: &Output) {
     show(output, &format!("node     {:08x}", status.node));
     show(output, &format!("members  {}  {}", members.len(), members.join(" ")));
     show(output, &format!("own      {} messages that it can repair", status.own));
-    let kept = crate::units::size(status.kept_bytes);
+    let kept = fanfare_command::units::size(status.kept_bytes);
     show(output, &format!("kept     {} messages of others, {kept}", status.kept));
     show(
         output,

@@ -8,7 +8,8 @@ use fanfare_node::{
     proto::{InstanceId, Matrix, NodeId},
 };
 
-use crate::{exit::Failure, group_args::GROUP};
+use crate::group_args::GROUP;
+use fanfare_command::Failure;
 
 /// Options of the network.
 #[derive(Debug, Clone, Args)]

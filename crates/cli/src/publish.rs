@@ -20,16 +20,13 @@ use fanfare_node::{
 };
 
 use crate::{
-    exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs, NOTATION},
-    interrupt,
     json::{Line, hex},
     local::{INLINE_MAX, Request, client::Client},
     net_args::NetArgs,
-    progress::{Output, OutputArgs},
-    units,
 };
 use conclusion::conclude;
+use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 use sending::{End, Sending};
 
 /// Publish messages to a group
@@ -102,7 +99,7 @@ pub(crate) fn run(args: &PubArgs) -> Exit {
     let output = Output::new(args.output);
     match publish(args, &output) {
         Ok(exit) => exit,
-        Err(failure) => crate::give_up(&output, &failure),
+        Err(failure) => fanfare_command::give_up(&output, &failure),
     }
 }
 

@@ -17,14 +17,12 @@ use fanfare_node::{
 use crate::{
     config::{FileArgs, Reload},
     deletion,
-    exit::{Exit, Failure, id_taken, rejoined},
-    interrupt,
     json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
     net_args::{NameArgs, NetArgs, parse_node_id},
     overruns::{self, Overruns},
-    progress::{Output, OutputArgs},
-    units,
+    warnings::{id_taken, rejoined},
 };
+use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
@@ -108,7 +106,7 @@ pub(crate) fn run(args: &RecvArgs) -> Exit {
     let output = Output::new(args.output);
     match receive(args, &output) {
         Ok(exit) => exit,
-        Err(failure) => crate::give_up(&output, &failure),
+        Err(failure) => fanfare_command::give_up(&output, &failure),
     }
 }
 

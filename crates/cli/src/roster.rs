@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fanfare_node::{event::ReceiverView, proto::NodeId};
 
-use crate::{progress::Output, units};
+use fanfare_command::{Output, units};
 
 /// Receivers told to the user.
 #[derive(Debug, Default)]

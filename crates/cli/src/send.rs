@@ -16,16 +16,15 @@ use fanfare_node::{
 
 use crate::{
     config::Reload,
-    exit::{Exit, Failure, id_taken, rejoined},
-    interrupt,
     json::{Line, Resuming, Sending, Start, Waiting},
     plain_receivers::PlainReceivers,
-    progress::Output,
     roster::Roster,
     send_args::{SendArgs, SendPlan},
     skipped::Skipped,
-    streams, units,
+    streams,
+    warnings::{id_taken, rejoined},
 };
+use fanfare_command::{Exit, Failure, Output, interrupt, units};
 
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
@@ -37,7 +36,7 @@ pub(crate) fn run(args: &SendArgs) -> Exit {
     let output = Output::new(args.output);
     match args.plan().and_then(|plan| send(args, plan, &output)) {
         Ok(exit) => exit,
-        Err(failure) => crate::give_up(&output, &failure),
+        Err(failure) => fanfare_command::give_up(&output, &failure),
     }
 }
 

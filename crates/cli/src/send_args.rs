@@ -10,13 +10,11 @@ use fanfare_node::{
 
 use crate::{
     config::FileArgs,
-    exit::Failure,
     layers_args::LayersArgs,
     net_args::{NameArgs, NetArgs},
-    progress::OutputArgs,
     streams_args::StreamsArgs,
-    units,
 };
+use fanfare_command::{Failure, OutputArgs, units};
 
 /// The most that a controller may try without being told: the fastest network that this is for.
 const RATE_MAX: Bitrate = Bitrate::mbps(10_000);

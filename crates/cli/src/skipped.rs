@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::progress::Output;
+use fanfare_command::Output;
 
 /// Everything that was left out.
 #[derive(Debug, Default)]

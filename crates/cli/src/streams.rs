@@ -11,13 +11,11 @@ use fanfare_node::{MemoryShort, Sources, Streams};
 
 use crate::{
     config::StreamSettings,
-    exit::{Exit, Failure},
     json::Line,
-    progress::Output,
     send,
     send_args::{SendArgs, SendPlan},
-    units,
 };
+use fanfare_command::{Exit, Failure, Output, units};
 
 /// One of them, ready to begin.
 struct Prepared<'a> {
@@ -31,7 +29,7 @@ pub(crate) fn run(args: &SendArgs) -> Exit {
     let output = Output::new(args.output);
     match send_all(args, &output) {
         Ok(exit) => exit,
-        Err(failure) => crate::give_up(&output, &failure),
+        Err(failure) => fanfare_command::give_up(&output, &failure),
     }
 }
 
@@ -65,7 +63,7 @@ fn send_all(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
 fn send_one(stream: Prepared<'_>, output: &Output) -> Exit {
     match send::send(stream.args, stream.plan, output) {
         Ok(exit) => exit,
-        Err(failure) => crate::give_up(output, &failure),
+        Err(failure) => fanfare_command::give_up(output, &failure),
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use fanfare_node::proto::Bitrate;
 
-use crate::{config::StreamSettings, exit::Failure, units};
+use crate::config::StreamSettings;
+use fanfare_command::{Failure, units};
 
 /// Room for what ten streams read ahead and for much of their parity, on any machine.
 const MEMORY: usize = 64 << 20;

@@ -16,15 +16,12 @@ use fanfare_node::{
 };
 
 use crate::{
-    exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs, NOTATION},
-    interrupt,
     json::{MessageLine, hex, tag_text},
     local::{Request, client::Client},
     net_args::NetArgs,
-    progress::{Output, OutputArgs},
-    units,
 };
+use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 use taking::Taking;
 
 /// Subscribe to topics of a group
@@ -134,7 +131,7 @@ pub(crate) fn run(args: &SubArgs) -> Exit {
     let output = Output::new(args.output);
     match subscribe(args, &output) {
         Ok(exit) => exit,
-        Err(failure) => crate::give_up(&output, &failure),
+        Err(failure) => fanfare_command::give_up(&output, &failure),
     }
 }
 

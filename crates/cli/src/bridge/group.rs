@@ -12,15 +12,12 @@ use fanfare_node::{
 
 use super::POLL;
 use crate::{
-    exit::{Exit, Failure},
     gateway,
     group_args::{self, GROUP, MemberArgs, NOTATION},
-    interrupt,
     json::{Line, Way},
     net_args::NetArgs,
-    progress::{Output, OutputArgs},
-    units,
 };
+use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 
 const HERE: Side = Side(0);
 /// Other groups: what a gateway knows of each is in memory, and each has threads of its own.

@@ -10,14 +10,11 @@ use fanfare_node::{
 
 use super::{POLL, Times};
 use crate::{
-    exit::{Exit, Failure},
     group_args::{self, GROUP, MemberArgs, NOTATION},
-    interrupt,
     json::Line,
     net_args::NetArgs,
-    progress::{Output, OutputArgs},
-    units,
 };
+use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 
 /// Most that a datagram of UDP over IPv4 holds (RFC 768, RFC 791).
 const DATAGRAM_MAX: u64 = 65_507;

@@ -5,11 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{options::Table, settings};
-use crate::{
-    exit::Exit,
-    json::Line,
-    progress::{Output, OutputArgs},
-};
+use crate::json::Line;
+use fanfare_command::{Exit, Output, OutputArgs};
 
 /// Configuration files of send, recv and node
 #[derive(Debug, Args)]
@@ -50,5 +47,5 @@ pub(crate) fn run(args: &ConfigArgs) -> Exit {
         output.event(&Line::early_result(Exit::Done as u8));
         return Exit::Done;
     }
-    crate::give_up_all(&output, &failures)
+    fanfare_command::give_up_all(&output, &failures)
 }

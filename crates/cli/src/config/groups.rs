@@ -9,7 +9,7 @@ use fanfare_node::{
     messaging::{Filter, GatewayConfig, Route, Side},
     proto::Bitrate,
 };
-use fanfare_sim::scenario::{nearest, scalar, shown};
+use fanfare_toml::{nearest, scalar, shown};
 use toml::de::{DeTable, DeValue};
 
 use super::{
@@ -19,12 +19,10 @@ use super::{
     trial,
 };
 use crate::{
-    Cli, Command,
-    exit::Failure,
-    gateway, group_args,
+    Cli, Command, gateway, group_args,
     member::{self, NodeArgs},
-    units,
 };
+use fanfare_command::{Failure, units};
 
 /// Groups of one node: each has threads, sockets and a cache of its own.
 const GROUPS_MAX: usize = 16;

@@ -31,7 +31,8 @@ pub(crate) use groups::{GatewaySettings, GroupSettings};
 pub(crate) use reload::Reload;
 pub(crate) use streams::StreamSettings;
 
-use crate::{Cli, Command, exit::Failure, member::NodeArgs, progress::OutputArgs};
+use crate::{Cli, Command, member::NodeArgs};
+use fanfare_command::{Failure, OutputArgs};
 use options::{Table, key_of, options_of};
 use settings::{Contents, Setting};
 

@@ -8,13 +8,11 @@ use fanfare_node::Node;
 use super::{CommandLine, FileArgs, Loaded, settings::Setting};
 use crate::{
     Cli, Command,
-    exit::Failure,
-    interrupt,
     json::{Line, Reloaded},
-    progress::Output,
     recv::RecvArgs,
     send_args::SendArgs,
 };
+use fanfare_command::{Failure, Output, interrupt};
 
 /// Options of a command of which some can change while it runs.
 pub(crate) trait Live: Sized {

@@ -5,7 +5,7 @@
 use std::{any::TypeId, path::Path};
 
 use clap::{Arg, ArgAction, Command};
-use fanfare_sim::scenario::{Mistakes, nearest, scalar, shown};
+use fanfare_toml::{Mistakes, nearest, scalar, shown};
 use toml::{
     Spanned,
     de::{DeString, DeTable, DeValue},
@@ -17,7 +17,7 @@ use super::{
     options::{Table, find, key_of, options_of},
     trial,
 };
-use crate::exit::Failure;
+use fanfare_command::Failure;
 
 /// One key of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

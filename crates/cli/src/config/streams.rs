@@ -12,7 +12,8 @@ use super::{
     settings::{Page, Reader, Setting, Value, asks_for_json, in_order, note_unknown},
     trial,
 };
-use crate::{Cli, Command, exit::Failure, progress::OutputArgs, send_args::SendArgs};
+use crate::{Cli, Command, send_args::SendArgs};
+use fanfare_command::{Failure, OutputArgs};
 
 /// What there is once for the whole command.
 const OF_ALL: [&str; 5] = ["total_rate", "memory", "json", "quiet", "verbose"];
@@ -150,7 +151,7 @@ fn weight(value: &Value<'_>, page: &Page<'_>) -> u32 {
         _ => None,
     };
     number.filter(|number| (1..=WEIGHT_MAX).contains(number)).unwrap_or_else(|| {
-        let what = format!("weight ({})", fanfare_sim::scenario::shown(value.get_ref()));
+        let what = format!("weight ({})", fanfare_toml::shown(value.get_ref()));
         let why = format!(": not a number from 1 to {WEIGHT_MAX}. Give 2 for twice the share of 1");
         page.note(value.span().start, &what, &why);
         1

@@ -12,7 +12,8 @@ use super::{
     options::{Table, options_of},
     settings::{Page, Setting},
 };
-use crate::{Cli, Command, exit::Failure};
+use crate::{Cli, Command};
+use fanfare_command::Failure;
 
 /// Notes every setting that is wrong. `refused` are ids of what was noted before.
 pub(super) fn examine(table: Table, settings: &[Setting], refused: Vec<String>, page: &Page<'_>) {

@@ -200,6 +200,7 @@ impl Line {
         Self::Result(Box::new(ResultLine::Gateway { ok, exit, to, back, refused, ways }))
     }
 
+    #[cfg(feature = "nats")]
     pub(crate) fn nats_result(exit: u8, crossed: fanfare_nats::Crossed) -> Self {
         Self::Result(Box::new(ResultLine::Nats {
             ok: exit == 0,

@@ -32,11 +32,11 @@ use super::{
     requests::{self, Content, End, Requests, quoted},
 };
 use crate::{
-    exit::{Exit, Failure},
     group_args,
     json::{Cancelled, GatewayLine, Line, Published, Subscribed, Unsubscribed, tag_text},
-    subscribe, units,
+    subscribe,
 };
+use fanfare_command::{Exit, Failure, units};
 
 /// Clients at once.
 const CLIENTS_MAX: usize = 256;

@@ -15,12 +15,11 @@ use fanfare_node::{
 use super::{NodeArgs, clashes, same};
 use crate::{
     config::GatewaySettings,
-    exit::{Exit, Failure},
-    gateway, group_args, interrupt,
+    gateway, group_args,
     json::{GatewayLine, Line, Sent},
     local::server::{self, Served, Server},
-    progress::Output,
 };
+use fanfare_command::{Exit, Failure, Output, interrupt};
 
 /// How often a gateway says how far it is; all else comes at once.
 const POLL: Duration = Duration::from_millis(500);
@@ -195,7 +194,7 @@ fn follow(place: usize, events: &Receiver<GroupEvent>, server: &Server, output: 
         }
     }
     if !interrupt::is_asked() {
-        output.warn("group.ended", "this group has ended; the others go on".into());
+        output.warn("group.ended", "this group has ended; the others go on");
     }
 }
 

@@ -12,12 +12,8 @@ use super::{
     sending::{End, STALL},
     tally::Tally,
 };
-use crate::{
-    exit::{Exit, Failure},
-    json::Line,
-    progress::Output,
-    units,
-};
+use crate::json::Line;
+use fanfare_command::{Exit, Failure, Output, units};
 
 /// Says what it came to.
 pub(super) fn conclude(

@@ -17,11 +17,10 @@ use super::{
     tally::{News, Tally},
 };
 use crate::{
-    exit::Failure,
     group_args,
     json::{Held, Line, Published, Sent},
-    progress::Output,
 };
+use fanfare_command::{Failure, Output};
 
 /// How often to ask what has become of the messages.
 const POLL: Duration = Duration::from_millis(100);

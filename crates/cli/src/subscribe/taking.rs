@@ -15,16 +15,15 @@ use fanfare_node::{
 
 use super::message_line;
 use crate::{
-    exit::{Exit, Failure, directory_failure},
     group_args,
     json::{Line, MessageLine, Taken},
     local::{
         client::{Client, Silence},
         unhex,
     },
-    printable::Printable,
-    progress::{Output, Printed, printed},
-    units,
+};
+use fanfare_command::{
+    Exit, Failure, Output, Printable, Printed, directory_failure, printed, units,
 };
 
 /// How often to look at the time, and for who reads what is printed, while nothing happens.

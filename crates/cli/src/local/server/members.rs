@@ -5,7 +5,8 @@ use std::sync::{MutexGuard, PoisonError};
 use fanfare_node::group::GroupEvent;
 
 use super::{Mailbox, Server};
-use crate::{exit::Failure, group_args, json::Line};
+use crate::{group_args, json::Line};
+use fanfare_command::Failure;
 
 impl Server {
     fn watchers(&self) -> MutexGuard<'_, Vec<(usize, Mailbox)>> {
