@@ -2,10 +2,9 @@
 
 use std::{io, path::PathBuf};
 
-use clap::{Args, CommandFactory, Subcommand};
+use clap::{Args, Command, Subcommand};
 use clap_complete::Shell;
 
-use crate::Cli;
 use fanfare_command::{Exit, Failure};
 
 /// Writes shell completions or man pages.
@@ -23,8 +22,7 @@ enum What {
     Man { dir: PathBuf },
 }
 
-pub(crate) fn run(args: &GenerateArgs) -> Exit {
-    let mut command = Cli::command();
+pub(crate) fn run(args: &GenerateArgs, mut command: Command) -> Exit {
     match &args.what {
         What::Completions { shell } => {
             let mut script = Vec::new();

@@ -4,7 +4,7 @@ use clap::Parser;
 
 use fanfare_command::Failure;
 
-use crate::Cli;
+use crate::command_line::Cli;
 
 fn told(line: &str) -> String {
     let words = ["fanfare"].into_iter().chain(line.split(' '));

@@ -1,5 +1,6 @@
 //! Rates, times and sizes as people write and read them; `rate`: rates.
 
+mod decimal;
 mod rate;
 
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 pub use rate::{rate, rate_of};
 
 use crate::exit::Failure;
+use decimal::decimal;
 
 /// Shortest that holds the announcement of a file with a short name.
 const SEGMENT_MIN: u16 = 128;
@@ -74,13 +76,6 @@ pub fn bytes(what: &str, text: &str) -> Result<u64, Failure> {
     let value = decimal(&text[..split]).ok_or_else(wrong)? * factor;
     // What a NORM object can have, and exact as a number of 53 bits.
     if value < (1_u64 << 48) as f64 { Ok(value as u64) } else { Err(wrong()) }
-}
-
-/// Digits with at most one point: no sign, no exponent, no separators, no words.
-fn decimal(text: &str) -> Option<f64> {
-    let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.')
-        && text.starts_with(|c: char| c.is_ascii_digit());
-    if plain { text.parse().ok() } else { None }
 }
 
 /// `1.5 MiB`.

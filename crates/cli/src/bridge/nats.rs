@@ -9,11 +9,17 @@ use fanfare_nats::{
 };
 use fanfare_node::{group::GroupEvent, messaging::Filter};
 
-use super::{POLL, Times, nats_login::LoginArgs};
+use super::{
+    nats_login::LoginArgs,
+    times::{POLL, Times},
+};
 use crate::{
-    group_args::{self, GROUP, MemberArgs, NOTATION},
+    args::{
+        group::{MemberArgs, NOTATION},
+        network::{GROUP, NetArgs},
+    },
+    group::{events, topics},
     json::{Broker, Line},
-    net_args::NetArgs,
 };
 use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 
@@ -106,7 +112,7 @@ impl NatsArgs {
 
     /// What goes out, and what comes in.
     fn both_ways(&self, subjects: &Subjects) -> Result<(Vec<Filter>, Vec<Pattern>), Failure> {
-        let filters = self.topics.iter().map(|text| group_args::filter(text));
+        let filters = self.topics.iter().map(|text| topics::filter(text));
         let mut filters = filters.collect::<Result<Vec<_>, _>>()?;
         let patterns = self.subjects.iter().map(|text| Pattern::new(text));
         let mut patterns =
@@ -193,7 +199,7 @@ pub(super) fn bridge(args: &NatsArgs, output: &Output) -> Result<Exit, Failure> 
     let mut bridge = Bridge::open(&mut group, options).map_err(|error| nats_failure(&error))?;
     bridge.subscribe()?;
     interrupt::stop_on_interrupt(group.stopper());
-    group_args::show_start(&group, "bridging", output);
+    events::show_start(&group, "bridging", output);
     let ended = loop {
         match bridge.next_event(POLL) {
             Ok(BridgeEvent::Ended(error)) => break Some(error),
@@ -235,7 +241,7 @@ fn show(event: BridgeEvent, servers: &str, output: &Output) {
     match event {
         BridgeEvent::Group(GroupEvent::Sent { .. }) => {}
         BridgeEvent::Group(event) => {
-            group_args::show(&event, output);
+            events::show(&event, output);
         }
         BridgeEvent::Connected(there) => {
             let (state, text) = match there {

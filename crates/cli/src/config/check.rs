@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{options::Table, settings};
+use super::{grammar::Grammar, settings};
 use crate::json::Line;
 use fanfare_command::{Exit, Output, OutputArgs};
 
@@ -32,13 +32,13 @@ struct CheckArgs {
     output: OutputArgs,
 }
 
-pub(crate) fn run(args: &ConfigArgs) -> Exit {
+pub(crate) fn run(args: &ConfigArgs, grammar: &Grammar) -> Exit {
     let What::Check(args) = &args.what;
     let output = Output::new(args.output);
     let mut failures = Vec::new();
     for path in &args.files {
         // Which command's settings come back does not matter: all of the file is examined.
-        match settings::read(path, Table::Recv) {
+        match settings::read(path, grammar, grammar.recv) {
             Ok(_) => output.text(&format!("{} is right", path.display())),
             Err((mistakes, _)) => failures.extend(mistakes),
         }

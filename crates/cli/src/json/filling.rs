@@ -13,8 +13,10 @@ use fanfare_node::{
 };
 
 use super::{
-    Drops, File, GatewayLine, LimitLine, Line, MemberLine, Members, Message, OutcomeLine, Progress,
-    ReceiptLine, Receiver, Reported, ResultLine, SlowLine, StatusLine, Way, WayLine,
+    line::{Line, Message, Progress, ResultLine},
+    messages::{Drops, GatewayLine, MemberLine, Members, StatusLine, Way, WayLine},
+    receiving::File,
+    sending::{LimitLine, OutcomeLine, ReceiptLine, Receiver, Reported, SlowLine},
 };
 
 /// What a subscriber was given, and what not.

@@ -8,7 +8,7 @@ use fanfare_node::{
 };
 
 use super::{
-    Plan,
+    options::Plan,
     sending::{End, STALL},
     tally::Tally,
 };

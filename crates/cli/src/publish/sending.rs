@@ -13,11 +13,11 @@ use fanfare_node::{
 };
 
 use super::{
-    Plan,
+    options::Plan,
     tally::{News, Tally},
 };
 use crate::{
-    group_args,
+    group::events,
     json::{Held, Line, Published, Sent},
 };
 use fanfare_command::{Failure, Output};
@@ -168,7 +168,7 @@ impl<'a> Sending<'a> {
         loop {
             match self.group.next_event(end.saturating_duration_since(Instant::now())) {
                 Ok(event) => {
-                    group_args::show(&event, self.output);
+                    events::show(&event, self.output);
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(()),
                 Err(RecvTimeoutError::Disconnected) => return Err(GroupError::Ended),

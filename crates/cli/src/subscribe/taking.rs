@@ -13,10 +13,9 @@ use fanfare_node::{
     proto::{InstanceId, NodeId},
 };
 
-use super::message_line;
 use crate::{
-    group_args,
-    json::{Line, MessageLine, Taken},
+    group::events,
+    json::{Line, MessageLine, Taken, message_line},
     local::{
         client::{Client, Silence},
         unhex,
@@ -104,7 +103,7 @@ impl<'a> Taking<'a> {
                 }
                 Ok((Line::Dropped(dropped), _)) => {
                     self.taken.dropped += dropped.messages;
-                    group_args::show_dropped(&dropped, self.output);
+                    events::show_dropped(&dropped, self.output);
                 }
                 Ok(_) | Err(Silence::Timeout) => {}
                 Err(Silence::Ended) if client.is_closed() => return End::Interrupted,
@@ -138,7 +137,7 @@ impl<'a> Taking<'a> {
             GroupEvent::Lost { .. } => self.taken.lost += 1,
             _ => {}
         }
-        group_args::show(event, self.output);
+        events::show(event, self.output);
     }
 
     fn on_message(&mut self, message: &Message) {

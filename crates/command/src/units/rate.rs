@@ -2,7 +2,7 @@
 
 use fanfare_node::proto::Bitrate;
 
-use super::decimal;
+use super::decimal::decimal;
 use crate::exit::Failure;
 
 /// The fastest rate that is taken, in bits per second.

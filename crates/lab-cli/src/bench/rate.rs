@@ -196,7 +196,7 @@ pub(super) mod tests {
     use super::*;
 
     /// A row in which a told rate brings 90 Mbit/s and `auto` so much of it.
-    pub(in crate::bench::rate) fn row(cell: &str, over_told: f64) -> RateRow {
+    pub(super) fn row(cell: &str, over_told: f64) -> RateRow {
         let spread = |median| Spread { median, least: median / 2.0, most: median * 2.0 };
         let cell = RateCell::chosen(&[cell.to_owned()]).unwrap()[0];
         RateRow {

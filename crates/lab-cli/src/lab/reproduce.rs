@@ -12,7 +12,7 @@ mod transfers;
 
 use fanfare_command::{Exit, Output};
 
-pub(super) use options::ReproduceArgs;
+pub(crate) use options::ReproduceArgs;
 
 pub(super) fn run(args: &ReproduceArgs) -> Exit {
     let output = Output::new(args.output);

@@ -24,7 +24,7 @@ const COMPANIES: RangeInclusive<u64> = VEHICLES_MIN as u64..=VEHICLES as u64;
 /// What has been measured is kept in the output directory and not measured again, so that the same
 /// command goes on after an interruption. docs/reference/measuring.md says how, and what the columns mean.
 #[derive(Debug, Args)]
-pub(in crate::lab) struct ReproduceArgs {
+pub(crate) struct ReproduceArgs {
     /// s000-table1, s000-table2, s000-table3, s003, s003-gigabit or company
     pub(super) name: String,
     /// Systems with commas: fanfare, norm, openpgm, jgroups, uftp, udpcast, tcp; for company fanfare,

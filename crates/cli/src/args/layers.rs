@@ -105,7 +105,7 @@ fn auto(most: Bitrate) -> Scheme {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::send_args::SendArgs;
+    use crate::args::send::SendArgs;
     use clap::FromArgMatches as _;
 
     #[test]

@@ -8,8 +8,10 @@ use fanfare_node::{
     proto::{InstanceId, Matrix, NodeId},
 };
 
-use crate::group_args::GROUP;
 use fanfare_command::Failure;
+
+/// Groups for messages by default: next to those for files, which would take messages for files.
+pub(crate) const GROUP: &str = "239.255.42.2:6004";
 
 /// Options of the network.
 #[derive(Debug, Clone, Args)]

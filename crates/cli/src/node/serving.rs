@@ -1,6 +1,7 @@
 //! The node at work: its groups, a thread for what each tells, and one for each gateway between them.
 
 use std::{
+    path::Path,
     sync::mpsc::{Receiver, RecvTimeoutError},
     thread::{self, Scope, ScopedJoinHandle},
     time::Duration,
@@ -12,14 +13,13 @@ use fanfare_node::{
     messaging::{Side, Subscription},
 };
 
-use super::{NodeArgs, clashes, same};
+use super::plan::{GatewayPlan, GroupPlan, NodePlan, clashes, same};
 use crate::{
-    config::GatewaySettings,
-    gateway, group_args,
+    group::{events, gateway},
     json::{GatewayLine, Line, Sent},
     local::server::{self, Served, Server},
 };
-use fanfare_command::{Exit, Failure, Output, interrupt};
+use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt};
 
 /// How often a gateway says how far it is; all else comes at once.
 const POLL: Duration = Duration::from_millis(500);
@@ -51,13 +51,19 @@ impl Carrier {
     }
 }
 
-pub(super) fn serve(args: &NodeArgs, output: &Output) -> Result<Exit, Failure> {
-    let mut members = join_all(args)?;
+/// Runs until Ctrl-C.
+pub(crate) fn run(plan: NodePlan, output: &Output) -> Exit {
+    serve(plan, output).unwrap_or_else(|failure| fanfare_command::give_up(output, &failure))
+}
+
+fn serve(plan: NodePlan, output: &Output) -> Result<Exit, Failure> {
+    let NodePlan { socket, groups, gateways, output: shown } = plan;
+    let mut members = join_all(groups, &gateways, shown)?;
     let events = members.iter_mut().filter_map(|member| member.group.take_events());
     let events: Vec<Receiver<GroupEvent>> = events.collect();
     let served =
         |member: &Member| Served { name: member.name.clone(), group: member.group.handle() };
-    let server = Server::listen(&args.socket, members.iter().map(served).collect())?;
+    let server = Server::listen(&socket, members.iter().map(served).collect())?;
     let result = thread::scope(|scope| {
         // All are followed before anybody subscribes: what is kept comes at once.
         let followed = members.iter().zip(events).enumerate();
@@ -67,7 +73,7 @@ pub(super) fn serve(args: &NodeArgs, output: &Output) -> Result<Exit, Failure> {
                 scope.spawn(move || follow(place, &events, server, output))
             })
             .collect();
-        let begun = begin(args, &members, &server, output, scope);
+        let begun = begin(&socket, &gateways, &members, &server, output, scope);
         if begun.is_err() {
             members.iter().for_each(|member| member.group.stopper().stop());
         }
@@ -75,7 +81,7 @@ pub(super) fn serve(args: &NodeArgs, output: &Output) -> Result<Exit, Failure> {
         followed.into_iter().for_each(|thread| drop(thread.join()));
         begun.map(|ears| ears.iter().for_each(Ear::close))
     });
-    server::close(&args.socket);
+    server::close(&socket);
     result?;
     drop(members);
     if !interrupt::is_asked() {
@@ -89,43 +95,48 @@ pub(super) fn serve(args: &NodeArgs, output: &Output) -> Result<Exit, Failure> {
 }
 
 /// The groups; a fault in one of them is that of all, as long as nothing runs.
-fn join_all(args: &NodeArgs) -> Result<Vec<Member>, Failure> {
-    if args.groups.is_empty() {
-        let (name, output) = (None, Output::new(args.output));
-        return Ok(vec![Member { name, group: join(args)?, output }]);
-    }
-    let named: Vec<(&str, &NodeArgs)> =
-        args.groups.iter().map(|group| (group.name.as_str(), &group.args)).collect();
-    if let Some((number, failure)) = clashes(&named).into_iter().next() {
-        return Err(failure.of_group(named[number].0));
+fn join_all(
+    groups: Vec<GroupPlan>,
+    gateways: &[GatewayPlan],
+    shown: OutputArgs,
+) -> Result<Vec<Member>, Failure> {
+    let of = |name: Option<&str>, failure: Failure| match name {
+        Some(name) => failure.of_group(name),
+        None => failure,
+    };
+    if let Some((number, failure)) = clashes(&groups).into_iter().next() {
+        return Err(of(groups[number].name.as_deref(), failure));
     }
     // The file alone is right in this; the command line may have added an id.
-    for place in args.gateways.iter().flat_map(|gateway| &gateway.groups) {
-        let (name, args) = named[*place];
-        let remembers = gateway::remembers(args.net.node_id(), args.member.is_durable());
-        remembers.map_err(|failure| failure.of_group(name))?;
+    for place in gateways.iter().flat_map(|gateway| &gateway.groups) {
+        let GroupPlan { name, node_id, cache_dir, .. } = &groups[*place];
+        let remembers = gateway::remembers(node_id.as_deref(), cache_dir.is_some());
+        remembers.map_err(|failure| of(name.as_deref(), failure))?;
     }
     let mut members: Vec<Member> = Vec::new();
-    for (name, group_args) in named {
-        let group = join(group_args).map_err(|failure| failure.of_group(name))?;
+    for plan in groups {
+        let name = plan.name.clone();
+        let group = join(plan).map_err(|failure| of(name.as_deref(), failure))?;
         let place = |group: &Group| (group.address(), group.interface().map(|i| i.name.clone()));
         // An interface may be given by name here, by address there.
         if let Some(other) = members.iter().find(|other| place(&other.group) == place(&group)) {
             let failure = same(&group.address().to_string(), &other.name());
-            return Err(failure.of_group(name));
+            return Err(of(name.as_deref(), failure));
         }
-        let output = Output::of_group(args.output, name);
-        members.push(Member { name: Some(name.to_owned()), group, output });
+        let output = match &name {
+            Some(name) => Output::of_group(shown, name),
+            None => Output::new(shown),
+        };
+        members.push(Member { name, group, output });
     }
     Ok(members)
 }
 
 /// Joins one, and asks for what it is to ask for.
-fn join(args: &NodeArgs) -> Result<Group, Failure> {
-    let (builder, options, filters) = args.plan()?;
-    let group = builder.join(options)?;
+fn join(plan: GroupPlan) -> Result<Group, Failure> {
+    let group = plan.builder.join(plan.options)?;
     // Before there is a socket: who asks for the history is given it whole.
-    for filter in filters {
+    for filter in plan.filters {
         group.keep(Subscription::new(filter))?;
     }
     Ok(group)
@@ -133,37 +144,31 @@ fn join(args: &NodeArgs) -> Result<Group, Failure> {
 
 /// Begins its gateways, and says where it is; gives by what the gateways are told to end.
 fn begin<'scope, 'env: 'scope>(
-    args: &NodeArgs,
+    socket: &Path,
+    gateways: &[GatewayPlan],
     members: &[Member],
     server: &'env Server,
     output: &'env Output,
     scope: &'scope Scope<'scope, 'env>,
 ) -> Result<Vec<Ear>, Failure> {
-    let carriers: Vec<Carrier> = args
-        .gateways
-        .iter()
-        .map(|gateway| open(gateway, members, server))
-        .collect::<Result<_, _>>()?;
+    let carriers: Vec<Carrier> =
+        gateways.iter().map(|gateway| open(gateway, members, server)).collect::<Result<_, _>>()?;
     let ears = carriers.iter().filter_map(|carrier| carrier.gateway.ear(Side(0))).collect();
     members.iter().for_each(|member| interrupt::stop_on_interrupt(member.group.stopper()));
     for Member { group, output, .. } in members {
-        group_args::show_start(group, "in group", output);
+        events::show_start(group, "in group", output);
     }
     for carrier in &carriers {
         output.text(&format!("gateway between {}", carrier.names.join(", ")));
     }
-    output.text(&format!("programs speak to it at {}", args.socket.display()));
+    output.text(&format!("programs speak to it at {}", socket.display()));
     for carrier in carriers {
         scope.spawn(move || carry(carrier, server, output));
     }
     Ok(ears)
 }
 
-fn open(
-    settings: &GatewaySettings,
-    members: &[Member],
-    server: &Server,
-) -> Result<Carrier, Failure> {
+fn open(settings: &GatewayPlan, members: &[Member], server: &Server) -> Result<Carrier, Failure> {
     let sides = || settings.groups.iter().map(|place| &members[*place]);
     let handles: Vec<GroupHandle> = sides().map(|member| member.group.handle()).collect();
     let names = sides().map(Member::name).collect();
@@ -189,7 +194,7 @@ fn follow(place: usize, events: &Receiver<GroupEvent>, server: &Server, output: 
             GroupEvent::Sent { key } => output.event(&Line::Sent(Sent { id: key.object.0 })),
             event => {
                 server.tell_members(place, &event);
-                group_args::show(&event, output);
+                events::show(&event, output);
             }
         }
     }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 use fanfare_node::proto::Bitrate;
 
-use crate::config::StreamSettings;
 use fanfare_command::{Failure, units};
 
 /// Room for what ten streams read ahead and for much of their parity, on any machine.
@@ -26,9 +25,6 @@ pub(crate) struct StreamsArgs {
     /// What all streams together may hold of what they read ahead and compute [default: 64MiB]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     memory: Option<String>,
-    /// What the file says of each.
-    #[arg(skip)]
-    pub(crate) each: Vec<StreamSettings>,
 }
 
 impl StreamsArgs {

@@ -1,13 +1,15 @@
 //! The local socket of `fanfare node`: requests and answers, a line of JSON each; docs/reference/node.md is its
 //! description.
 //!
-//! `server`: at the node, `requests`: what it hears of a client, `mailbox`: what it has for one;
+//! `server`: at the node, `requests`: what it hears of a client, `subscription`: what that asks for,
+//! `mailbox`: what it has for one;
 //! `client`: of `pub`, `sub` and `node status` with `--via`
 
 pub(crate) mod client;
 mod mailbox;
 mod requests;
 pub(crate) mod server;
+mod subscription;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn every_request_in_the_document_is_understood_and_written_the_same_way() {
-        let document = include_str!("../../../docs/reference/node.md");
+        let document = include_str!("../../../../docs/reference/node.md");
         let examples: Vec<&str> =
             document.lines().filter(|line| line.starts_with("{\"do\":")).collect();
         assert!(examples.len() >= 9);

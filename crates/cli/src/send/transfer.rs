@@ -1,52 +1,43 @@
-//! `fanfare send`.
+//! One sending, from the files to the exit code.
 
-use std::{
-    fs::File,
-    io::{BufWriter, Write},
-    sync::mpsc::RecvTimeoutError,
-    time::Duration,
-};
+use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
+use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_node::{
-    BuildError, Expect, Gathering, LayeredError, Node, NodeEvent, Packing, SendEvent, SlowVerdict,
-    Sources,
+    BuildError, Expect, Gathering, LayeredError, Node, NodeEvent, SendEvent, SlowVerdict, Sources,
     event::{Finished, Outcome, SendEnd, SendProgress, SendReport},
     proto::CongestionControl,
 };
 
+use super::{
+    plain_receivers::PlainReceivers, plan::SendPlan, receipts::Receipts, roster::Roster,
+    skipped::Skipped,
+};
 use crate::{
     config::Reload,
     json::{Line, Resuming, Sending, Start, Waiting},
-    plain_receivers::PlainReceivers,
-    roster::Roster,
-    send_args::{SendArgs, SendPlan},
-    skipped::Skipped,
-    streams,
     warnings::{id_taken, rejoined},
 };
-use fanfare_command::{Exit, Failure, Output, interrupt, units};
 
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
 
-pub(crate) fn run(args: &SendArgs) -> Exit {
-    if args.streams.is_given() {
-        return streams::run(args);
-    }
-    let output = Output::new(args.output);
-    match args.plan().and_then(|plan| send(args, plan, &output)) {
-        Ok(exit) => exit,
-        Err(failure) => fanfare_command::give_up(&output, &failure),
-    }
+/// Sends, and says what came of it.
+pub(crate) fn run(plan: SendPlan, reload: Reload<SendPlan>, output: &Output) -> Exit {
+    send(plan, reload, output).unwrap_or_else(|failure| fanfare_command::give_up(output, &failure))
 }
 
 /// From the files to the exit code.
-pub(crate) fn send(args: &SendArgs, plan: SendPlan, output: &Output) -> Result<Exit, Failure> {
-    let SendPlan { options, congestion, rate, builder, layered } = plan;
-    Sources::check(&args.paths)?;
-    builder.check()?;
-    let receipts = Receipts::open(args)?;
-    let sources = gather(args, output)?;
+pub(super) fn send(
+    plan: SendPlan,
+    reload: Reload<SendPlan>,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    Sources::check(&plan.paths)?;
+    plan.builder.check()?;
+    let receipts = Receipts::open(plan.receipts.as_deref())?;
+    let sources = gather(&plan, output)?;
+    let SendPlan { options, congestion, rate, builder, layered, .. } = plan;
     let (files, objects, bytes) = (sources.file_count(), sources.files.len() as u64, sources.bytes);
     let mut watched = Watched {
         receipts,
@@ -78,23 +69,22 @@ pub(crate) fn send(args: &SendArgs, plan: SendPlan, output: &Output) -> Result<E
     };
     output.text(&format!("sending {what}, {size}, to {}{on} {pace}", node.group()));
     let group = node.group();
-    watch(&node, output, &mut watched, Reload::new(&args.file));
+    watch(&node, output, &mut watched, reload);
     output.clear();
     let finished = node.finish();
     watched.receipts.close()?;
     Ok(conclude(output, finished, &expect, &format!("{group} in {}", units::seconds(wait))))
 }
 
-fn gather(args: &SendArgs, output: &Output) -> Result<Sources, Failure> {
+fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
     let mut skipped = Skipped::default();
     let mut report = |gathering: Gathering<'_>| match gathering {
         Gathering::Hashed(bytes) => output.spin(format!("hashing: {}", units::size(bytes))),
         Gathering::SkippedLink(path) => skipped.links.add(path),
         Gathering::SkippedOther(path) => skipped.others.add(path),
     };
-    let packing = if args.no_pack { Packing::Never } else { Packing::Small };
-    let gather = if args.delete { Sources::gather_listed } else { Sources::gather_with };
-    let sources = gather(&args.paths, &args.stdin_name, packing, &mut report)?;
+    let gather = if plan.listed { Sources::gather_listed } else { Sources::gather_with };
+    let sources = gather(&plan.paths, &plan.stdin_name, plan.packing, &mut report)?;
     skipped.warn(output);
     Ok(sources)
 }
@@ -106,9 +96,9 @@ struct Watched {
     roster: Roster,
 }
 
-fn watch(node: &Node, output: &Output, watched: &mut Watched, mut reload: Reload) {
+fn watch(node: &Node, output: &Output, watched: &mut Watched, mut reload: Reload<SendPlan>) {
     loop {
-        reload.on_hangup::<SendArgs>(node, output);
+        reload.on_hangup(node, output);
         match node.next_event(POLL) {
             Ok(NodeEvent::Send(event)) => {
                 if let Some(message) = watched.plain.on_event(&event) {
@@ -284,46 +274,4 @@ fn table(output: &Output, report: &SendReport) {
     if let Some(limit) = &report.limit {
         output.text(&format!("what limited the rate longest: {limit}"));
     }
-}
-
-/// Where `--receipts` go.
-struct Receipts {
-    file: Option<BufWriter<File>>,
-    path: String,
-    failed: Option<std::io::Error>,
-}
-
-impl Receipts {
-    fn open(args: &SendArgs) -> Result<Self, Failure> {
-        let path = args.receipts.as_ref().map_or_else(String::new, |p| p.display().to_string());
-        let file = match &args.receipts {
-            Some(path) => Some(BufWriter::new(
-                File::create(path)
-                    .map_err(|error| unwritable(&path.display().to_string(), &error))?,
-            )),
-            None => None,
-        };
-        Ok(Self { file, path, failed: None })
-    }
-
-    fn write(&mut self, line: &str) {
-        if let Some(file) = &mut self.file
-            && let Err(error) = writeln!(file, "{line}")
-        {
-            self.failed.get_or_insert(error);
-        }
-    }
-
-    fn close(mut self) -> Result<(), Failure> {
-        let flushed = self.file.as_mut().map_or(Ok(()), Write::flush);
-        match self.failed.or(flushed.err()) {
-            Some(error) => Err(unwritable(&self.path, &error)),
-            None => Ok(()),
-        }
-    }
-}
-
-fn unwritable(path: &str, error: &std::io::Error) -> Failure {
-    let text = format!("receipts ({path}): cannot be written ({error}). Name another file");
-    Failure::new(Exit::Resource, "receipts.unwritable", text)
 }

@@ -4,16 +4,16 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use fanfare_node::{
-    Expect, FieldSize, LayeredOptions, NodeBuilder, SendOptions, Slow,
+    Expect, FieldSize, Packing, SendOptions, Slow,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
 };
 
-use crate::{
-    config::FileArgs,
-    layers_args::LayersArgs,
-    net_args::{NameArgs, NetArgs},
-    streams_args::StreamsArgs,
+use super::{
+    layers::LayersArgs,
+    network::{NameArgs, NetArgs},
+    streams::StreamsArgs,
 };
+use crate::{config::FileArgs, send::SendPlan};
 use fanfare_command::{Failure, OutputArgs, units};
 
 /// The most that a controller may try without being told: the fastest network that this is for.
@@ -33,7 +33,7 @@ const BLOCK_MAX_16: u32 = 65535;
 pub(crate) struct SendArgs {
     /// Files and directories; - is standard input
     #[arg(required_unless_present = "streams", value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
+    paths: Vec<PathBuf>,
     /// Receivers that must have everything: their number, or their names with commas
     #[arg(long, value_name = "N|NAMES")]
     expect: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct SendArgs {
     min_rate: Option<String>,
     /// Receivers have most of it: announce everything, send only what is asked for
     #[arg(long, conflicts_with = "one_way")]
-    pub(crate) sync: bool,
+    sync: bool,
     /// Send at most this many bits per second, such as 64k, 10M or 1G; auto sets no limit. With
     /// --cc fixed, send at exactly this rate [default: auto, or 10M with --one-way]
     #[arg(long, value_name = "RATE|auto", allow_hyphen_values = true)]
@@ -82,27 +82,27 @@ pub(crate) struct SendArgs {
     /// Make every file an object of its own, for plain NORM receivers; empty directories are not
     /// sent then
     #[arg(long)]
-    pub(crate) no_pack: bool,
+    no_pack: bool,
     /// Say what the directories hold, so that receivers started with --allow-delete remove what
     /// else they have beneath them
     #[arg(long)]
-    pub(crate) delete: bool,
+    delete: bool,
     /// Name of standard input at the receivers
     #[arg(long, default_value = "stdin", value_name = "NAME")]
-    pub(crate) stdin_name: String,
+    stdin_name: String,
     /// Write receipts to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
-    pub(crate) receipts: Option<PathBuf>,
+    receipts: Option<PathBuf>,
     #[command(flatten)]
     layers: LayersArgs,
     #[command(flatten)]
     pub(crate) streams: StreamsArgs,
     #[command(flatten)]
-    pub(crate) file: FileArgs,
+    file: FileArgs,
     #[command(flatten)]
-    pub(crate) net: NetArgs,
+    net: NetArgs,
     #[command(flatten)]
-    pub(crate) name: NameArgs,
+    name: NameArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -150,17 +150,6 @@ enum SlowPolicy {
     Evict,
 }
 
-/// The options, understood.
-#[derive(Debug)]
-pub(crate) struct SendPlan {
-    pub(crate) options: SendOptions,
-    pub(crate) congestion: CongestionControl,
-    pub(crate) rate: Bitrate,
-    pub(crate) builder: NodeBuilder,
-    /// What is sent over layers, in the place of all that.
-    pub(crate) layered: Option<LayeredOptions>,
-}
-
 impl SendArgs {
     pub(crate) fn plan(&self) -> Result<SendPlan, Failure> {
         let expect = self.expect()?;
@@ -194,7 +183,21 @@ impl SendArgs {
             slow: self.slow(rate)?,
             name: self.name.get(),
         };
-        Ok(SendPlan { options, congestion, rate, builder, layered })
+        Ok(SendPlan {
+            paths: self.paths.clone(),
+            stdin_name: self.stdin_name.clone(),
+            packing: if self.no_pack { Packing::Never } else { Packing::Small },
+            listed: self.delete,
+            receipts: self.receipts.clone(),
+            options,
+            congestion,
+            rate,
+            given_rate: self.given_rate()?,
+            builder,
+            layered,
+            place: (self.net.group()?.group, self.net.interface()),
+            output: self.output,
+        })
     }
 
     /// What decides the rate, and the rate, or the most of it.
@@ -231,7 +234,7 @@ impl SendArgs {
     }
 
     /// What `--rate` says, unless that is `auto`.
-    pub(crate) fn given_rate(&self) -> Result<Option<Bitrate>, Failure> {
+    fn given_rate(&self) -> Result<Option<Bitrate>, Failure> {
         let given = self.rate.as_deref().filter(|text| *text != "auto");
         given.map(units::rate).transpose()
     }

@@ -1,5 +1,5 @@
-//! `fanfare send --streams`: several sendings at once, each with a group, files and receivers of its
-//! own and on threads of its own; they share a rate and memory.
+//! Several sendings at once, each with a group, files and receivers of its own and on threads of its
+//! own; they share a rate and memory.
 
 use std::{
     collections::BTreeMap,
@@ -7,47 +7,43 @@ use std::{
     thread,
 };
 
+use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
 use fanfare_node::{MemoryShort, Sources, Streams};
 
-use crate::{
-    config::StreamSettings,
-    json::Line,
-    send,
-    send_args::{SendArgs, SendPlan},
+use super::{
+    plan::{SendPlan, StreamPlan, StreamsPlan},
+    transfer::send,
 };
-use fanfare_command::{Exit, Failure, Output, units};
+use crate::{config::Reload, json::Line};
 
 /// One of them, ready to begin.
-struct Prepared<'a> {
-    args: &'a SendArgs,
+struct Prepared {
     plan: SendPlan,
     /// Its group, by which it is told from the others.
     name: String,
 }
 
-pub(crate) fn run(args: &SendArgs) -> Exit {
-    let output = Output::new(args.output);
-    match send_all(args, &output) {
-        Ok(exit) => exit,
-        Err(failure) => fanfare_command::give_up(&output, &failure),
-    }
+/// Sends all, and says what came of them.
+pub(crate) fn run(plan: StreamsPlan, shown: OutputArgs, output: &Output) -> Exit {
+    send_all(plan, shown, output)
+        .unwrap_or_else(|failure| fanfare_command::give_up(output, &failure))
 }
 
 /// Nothing begins before everything has been asked for that can be refused.
-fn send_all(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
-    let (total, memory) = (args.streams.total()?, args.streams.memory()?);
+fn send_all(plan: StreamsPlan, shown: OutputArgs, output: &Output) -> Result<Exit, Failure> {
+    let StreamsPlan { total, memory, streams: each } = plan;
     let streams = Streams::new(total, memory);
-    let prepared = prepare(&args.streams.each, &streams)?;
+    let prepared = prepare(each, &streams)?;
     let count = prepared.len();
     let together = total.map_or_else(String::new, |rate| format!(", at {rate} together"));
     let memory = units::size(memory as u64);
     output.text(&format!("sending {count} streams{together}, with {memory} of memory"));
-    let bars = Output::bars(args.output);
+    let bars = Output::bars(shown);
     let exits: Vec<Exit> = thread::scope(|scope| {
         // All begin before the first is waited for.
         let mut threads = Vec::new();
         for stream in prepared {
-            let output = Output::of_stream(args.output, &stream.name, &bars);
+            let output = Output::of_stream(shown, &stream.name, &bars);
             threads.push(scope.spawn(move || send_one(stream, &output)));
         }
         threads.into_iter().map(|thread| thread.join().unwrap_or(Exit::Failed)).collect()
@@ -60,38 +56,29 @@ fn send_all(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn send_one(stream: Prepared<'_>, output: &Output) -> Exit {
-    match send::send(stream.args, stream.plan, output) {
-        Ok(exit) => exit,
-        Err(failure) => fanfare_command::give_up(output, &failure),
-    }
+fn send_one(stream: Prepared, output: &Output) -> Exit {
+    send(stream.plan, Reload::none(), output)
+        .unwrap_or_else(|failure| fanfare_command::give_up(output, &failure))
 }
 
-fn prepare<'a>(
-    each: &'a [StreamSettings],
-    streams: &Streams,
-) -> Result<Vec<Prepared<'a>>, Failure> {
-    check_shared(each)?;
-    let mut plans = Vec::new();
-    for stream in each {
+fn prepare(each: Vec<StreamPlan>, streams: &Streams) -> Result<Vec<Prepared>, Failure> {
+    check_shared(&each)?;
+    for StreamPlan { send, at, .. } in &each {
         let at = |failure: Failure| Failure {
-            text: format!("stream at {}: {}", stream.place, failure.text),
+            text: format!("stream at {at}: {}", failure.text),
             ..failure
         };
-        let args = &stream.args;
-        let plan = args.plan().map_err(at)?;
-        Sources::check(&args.paths).map_err(|error| at(error.into()))?;
-        plan.builder.check().map_err(|error| at(error.into()))?;
-        plans.push((stream, plan));
+        Sources::check(&send.paths).map_err(|error| at(error.into()))?;
+        send.builder.check().map_err(|error| at(error.into()))?;
     }
-    let least = plans.iter().map(|(_, plan)| plan.builder.memory_least()).sum();
-    let mut prepared = Vec::new();
-    for (StreamSettings { args, weight, .. }, plan) in plans {
+    let least = each.iter().map(|stream| stream.send.builder.memory_least()).sum();
+    let (mut prepared, count) = (Vec::new(), each.len());
+    for StreamPlan { send: plan, weight, .. } in each {
         let builder = streams
-            .add(plan.builder, *weight, args.given_rate()?)
-            .map_err(|short| too_little(&short, each.len(), least))?;
-        let name = args.net.group()?.group.to_string();
-        prepared.push(Prepared { args, plan: SendPlan { builder, ..plan }, name });
+            .add(plan.builder, weight, plan.given_rate)
+            .map_err(|short| too_little(&short, count, least))?;
+        let name = plan.place.0.to_string();
+        prepared.push(Prepared { plan: SendPlan { builder, ..plan }, name });
     }
     Ok(prepared)
 }
@@ -115,30 +102,30 @@ fn whole(path: &Path) -> PathBuf {
 }
 
 /// Refuses what two streams cannot have both.
-fn check_shared(each: &[StreamSettings]) -> Result<(), Failure> {
+fn check_shared(each: &[StreamPlan]) -> Result<(), Failure> {
     let (mut groups, mut receipts, mut input) = (BTreeMap::new(), BTreeMap::new(), None);
-    for StreamSettings { args, place, .. } in each {
+    for StreamPlan { send, at: place, .. } in each {
         let refused = |what: String, before: &str, advice: &str| {
             let text = format!("{what} at {place}: the stream at {before} has it, too. {advice}");
             Err(Failure::usage("streams.invalid", text))
         };
-        let group = args.net.group()?.group;
-        if let Some(before) = groups.insert((group, args.net.interface()), place) {
+        let group = send.place.0;
+        if let Some(before) = groups.insert(send.place.clone(), place) {
             let advice = "Give each a group or a port of its own";
             return refused(format!("group ({group})"), before, advice);
         }
-        if let Some(path) = &args.receipts
+        if let Some(path) = &send.receipts
             && let Some(before) = receipts.insert(whole(path), place)
         {
             let what = format!("receipts ({})", path.display());
             return refused(what, before, "Give each a file of its own");
         }
-        if args.paths.iter().any(|path| path == Path::new("-"))
+        if send.paths.iter().any(|path| path == Path::new("-"))
             && let Some(before) = input.replace(place)
         {
             return refused("paths (-)".to_owned(), before, "Standard input is read but once");
         }
-        if args.plan()?.layered.is_some() {
+        if send.layered.is_some() {
             let text = format!(
                 "layers at {place}: one of several streams goes by a rate of its sender. Send over \
                  layers alone"

@@ -1,10 +1,4 @@
-//! `fanfare pub`.
-//!
-//! Here: its options; `sending`: messages on their way, `tally`: what is known of them, `conclusion`: what it came to.
-
-mod conclusion;
-mod sending;
-mod tally;
+//! Options of `fanfare pub`, and what they come to.
 
 use std::{
     fs::File,
@@ -14,20 +8,19 @@ use std::{
 };
 
 use clap::Args;
+use fanfare_command::{Exit, Failure, OutputArgs, units};
 use fanfare_node::{
-    group::{Body, BodyError, Watch},
+    group::Watch,
     messaging::{Options, Topic, description::PRIORITY_MAX},
 };
 
 use crate::{
-    group_args::{self, GROUP, MemberArgs, NOTATION},
-    json::{Line, hex},
-    local::{INLINE_MAX, Request, client::Client},
-    net_args::NetArgs,
+    args::{
+        group::{MemberArgs, NOTATION},
+        network::{GROUP, NetArgs},
+    },
+    group::topics::topic,
 };
-use conclusion::conclude;
-use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
-use sending::{End, Sending};
 
 /// Publish messages to a group
 ///
@@ -44,86 +37,78 @@ use sending::{End, Sending};
 pub(crate) struct PubArgs {
     /// What the message is about: levels parted by '/', such as convoy/2/position
     #[arg(required_unless_present = "cancel")]
-    topic: Option<String>,
+    pub(super) topic: Option<String>,
     /// File with the message; '-' is standard input
     #[arg(value_name = "FILE", required_unless_present_any = ["message", "cancel"])]
-    file: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
     /// This text instead of a file
     #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]
-    message: Option<String>,
+    pub(super) message: Option<String>,
     /// Each line is a message of its own
     #[arg(long, conflicts_with = "message")]
-    lines: bool,
+    pub(super) lines: bool,
     /// How much it matters, 0 to 10: the higher goes first and is kept longer
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(PRIORITY_MAX)))]
-    priority: u8,
+    pub(super) priority: u8,
     /// After so long nobody is given it any more; each node counts from when it first hears of it
     /// [default: it is of use for ever]
     #[arg(long, value_name = "TIME")]
-    expiry: Option<String>,
+    pub(super) expiry: Option<String>,
     /// A number by which a later message can replace it (--replace), or it can be withdrawn (--cancel)
     #[arg(long, value_name = "N")]
-    tag: Option<u64>,
+    pub(super) tag: Option<u64>,
     /// It takes the place of this node's earlier messages of the same topic and tag
     #[arg(long, requires = "tag")]
-    replace: bool,
+    pub(super) replace: bool,
     /// How long to wait, once all is sent, until all who want it say that they hold it
     #[arg(long, default_value = "10s", value_name = "TIME")]
-    wait: String,
+    pub(super) wait: String,
     /// End when all is sent: nobody needs to answer
     #[arg(long, conflicts_with = "wait")]
-    one_way: bool,
+    pub(super) one_way: bool,
     /// Hand it to the 'fanfare node' on this machine whose --socket this is: it publishes and keeps it,
     /// and this command ends at once
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["wait", "one_way", "stay", "lines", "group", "cache_dir"])]
-    via: Option<PathBuf>,
+    pub(super) via: Option<PathBuf>,
     /// Which group of that node, by its name in the node's file [default: its first]
     #[arg(long, value_name = "NAME", requires = "via")]
-    via_group: Option<String>,
+    pub(super) via_group: Option<String>,
     /// Publish nothing, but withdraw all messages of that node with this tag: they are sent and
     /// repaired no more; who has them keeps them
     #[arg(long, value_name = "TAG", requires = "via", conflicts_with_all = ["topic", "file", "message", "tag", "replace", "expiry"])]
-    cancel: Option<u64>,
+    pub(super) cancel: Option<u64>,
     /// Stay for so long after that, and repair what is asked for
     #[arg(long, value_name = "TIME")]
-    stay: Option<String>,
+    pub(super) stay: Option<String>,
     #[command(flatten)]
-    member: MemberArgs,
+    pub(super) member: MemberArgs,
     #[command(flatten)]
-    net: NetArgs,
+    pub(super) net: NetArgs,
     #[command(flatten)]
-    output: OutputArgs,
-}
-
-pub(crate) fn run(args: &PubArgs) -> Exit {
-    let output = Output::new(args.output);
-    match publish(args, &output) {
-        Ok(exit) => exit,
-        Err(failure) => fanfare_command::give_up(&output, &failure),
-    }
+    pub(super) output: OutputArgs,
 }
 
 /// The options, understood.
-struct Plan {
-    topic: Topic,
-    options: Options,
-    wait: Duration,
-    stay: Duration,
-    message_max: u64,
-    cache_bytes: u64,
+pub(super) struct Plan {
+    pub(super) topic: Topic,
+    pub(super) options: Options,
+    pub(super) wait: Duration,
+    pub(super) stay: Duration,
+    pub(super) message_max: u64,
+    pub(super) cache_bytes: u64,
     /// What is to be known of the messages.
-    watch: Watch,
+    pub(super) watch: Watch,
 }
 
 impl Plan {
     /// How long after all is sent somebody may say that it holds it: no longer than it is of use.
-    fn patience(&self) -> Duration {
+    pub(super) fn patience(&self) -> Duration {
         self.options.expiry.map_or(self.wait, |expiry| expiry.min(self.wait))
     }
 }
 
 impl PubArgs {
-    fn plan(&self) -> Result<Plan, Failure> {
+    pub(super) fn plan(&self) -> Result<Plan, Failure> {
         let time = |what, text: &Option<String>| {
             text.as_deref().map(|text| units::time(what, text)).transpose()
         };
@@ -135,7 +120,7 @@ impl PubArgs {
             ..Options::default()
         };
         Ok(Plan {
-            topic: group_args::topic(self.topic.as_deref().unwrap_or_default())?,
+            topic: topic(self.topic.as_deref().unwrap_or_default())?,
             options,
             wait: units::time("wait", &self.wait)?,
             stay: time("stay", &self.stay)?.unwrap_or_default(),
@@ -146,7 +131,7 @@ impl PubArgs {
     }
 
     /// Where the messages come from.
-    fn source(&self) -> Result<Box<dyn Read>, Failure> {
+    pub(super) fn source(&self) -> Result<Box<dyn Read>, Failure> {
         match (&self.message, &self.file) {
             (Some(text), _) => Ok(Box::new(io::Cursor::new(text.clone().into_bytes()))),
             (None, Some(path)) if path == Path::new("-") => Ok(Box::new(io::stdin())),
@@ -174,93 +159,4 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
         return Err(Failure::usage("message.unreadable", text));
     }
     Ok(Box::new(File::open(path).map_err(unreadable)?))
-}
-
-fn publish(args: &PubArgs, output: &Output) -> Result<Exit, Failure> {
-    if let (Some(tag), Some(path)) = (args.cancel, &args.via) {
-        return cancel(tag, (path.as_path(), args.via_group.clone()), output);
-    }
-    let plan = args.plan()?;
-    let mut source = args.source()?;
-    if let Some(path) = &args.via {
-        let via = (path.as_path(), args.via_group.clone());
-        return publish_via(via, &plan, &mut *source, output);
-    }
-    // One message is read whole before anything is sent: it may be too long.
-    let whole = match args.lines {
-        true => None,
-        false => Some(Body::read_from(&mut source, plan.message_max)?),
-    };
-    let group = args.member.join(&args.net, |_| {})?;
-    interrupt::stop_on_interrupt(group.stopper());
-    group_args::show_start(&group, "publishing to", output);
-    let mut sending = Sending::new(&group, output, &plan);
-    let published = match whole {
-        Some(body) => sending.publish(body),
-        None => sending.publish_lines(source),
-    };
-    let end = match published {
-        Err(_) if interrupt::is_asked() => End::Interrupted,
-        published => published.map(|()| sending.wait())?,
-    };
-    let stayed = end == End::Interrupted || sending.stay(plan.stay);
-    let tally = sending.into_tally();
-    let report = group.leave();
-    let end = if stayed { end } else { End::Interrupted };
-    Ok(conclude(&tally, end, &plan, &report, output))
-}
-
-fn publish_via(
-    (path, within): (&Path, Option<String>),
-    plan: &Plan,
-    source: &mut dyn Read,
-    output: &Output,
-) -> Result<Exit, Failure> {
-    let body = Body::read_from(source, plan.message_max)?;
-    let (mut text, mut digits, mut bytes) = (None, None, None);
-    if body.len() > INLINE_MAX {
-        bytes = Some(body.len());
-    } else {
-        let mut content = Vec::new();
-        body.copy_to(&mut content).map_err(BodyError::Unreadable)?;
-        match String::from_utf8(content) {
-            Ok(content) => text = Some(content),
-            Err(error) => digits = Some(hex(error.as_bytes())),
-        }
-    }
-    let request = Request::Publish {
-        topic: plan.topic.as_str().to_owned(),
-        text,
-        hex: digits,
-        bytes,
-        priority: Some(plan.options.priority),
-        expiry_ms: plan.options.expiry.map(|expiry| expiry.as_millis() as u64),
-        tag: plan.options.tag,
-        replace: plan.options.replaces,
-        within,
-    };
-    let follows = bytes.is_some().then_some(&body);
-    output.event(&Client::connect(path)?.ask_with(&request, follows)?);
-    if output.is_json() {
-        let (counts, nodes) = ((1, 0, 0), (0, Vec::new()));
-        let line = Line::publish_result(Exit::Done as u8, counts, body.len(), nodes, None);
-        output.event(&line);
-    }
-    Ok(Exit::Done)
-}
-
-fn cancel(
-    tag: u64,
-    (path, within): (&Path, Option<String>),
-    output: &Output,
-) -> Result<Exit, Failure> {
-    let line = Client::connect(path)?.ask(&Request::Cancel { tag, within })?;
-    if let Line::Cancelled(cancelled) = &line {
-        output.text(&format!("{} messages with tag {tag} are withdrawn", cancelled.messages));
-    }
-    output.event(&line);
-    if output.is_json() {
-        output.event(&Line::early_result(Exit::Done as u8));
-    }
-    Ok(Exit::Done)
 }

@@ -1,26 +1,21 @@
-//! Events as JSON, one object per line; the schema is docs/reference/json-events.md.
-//!
-//! Here: the lines, and what all commands tell. `sending`, `receiving`, `messages`: the shapes of each;
-//! `filling`: how they are made of what the node tells.
-
-mod filling;
-mod messages;
-mod receiving;
-mod sending;
-
-pub(crate) use filling::{Taken, hex};
-pub(crate) use messages::{
-    Broker, Cancelled, Dropped, Drops, GatewayLine, Held, Lost, Member, MemberLine, Members,
-    MessageLine, Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine, tag_text,
-};
-pub(crate) use receiving::{
-    Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object, Resumed, Sender,
-};
-pub(crate) use sending::{
-    LimitLine, OutcomeLine, ReceiptLine, Receiver, Reported, Resuming, Sending, SlowLine, Waiting,
-};
+//! The lines of `--json`, and what all commands tell.
 
 use serde::{Deserialize, Serialize};
+
+use super::{
+    messages::{
+        Broker, Cancelled, Dropped, Drops, GatewayLine, Held, Lost, Member, Members, MessageLine,
+        Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine,
+    },
+    receiving::{
+        Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object, Resumed,
+        Sender,
+    },
+    sending::{
+        LimitLine, OutcomeLine, ReceiptLine, Receiver, Reported, Resuming, Sending, SlowLine,
+        Waiting,
+    },
+};
 
 /// One line of `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,10 +75,6 @@ pub(crate) struct StreamLine {
 }
 
 impl StreamLine {
-    pub(crate) fn new(line: &Line, stream: &str) -> Self {
-        Self { line: line.clone(), stream: Some(stream.to_owned()), within: None }
-    }
-
     /// Of a group of a node of several.
     pub(crate) fn within(line: &Line, group: &str) -> Self {
         Self { line: line.clone(), stream: None, within: Some(group.to_owned()) }
@@ -277,7 +268,7 @@ mod tests {
 
     use super::*;
 
-    const DOCUMENT: &str = include_str!("../../../docs/reference/json-events.md");
+    const DOCUMENT: &str = include_str!("../../../../docs/reference/json-events.md");
 
     fn examples() -> Vec<&'static str> {
         DOCUMENT.lines().filter(|line| line.starts_with("{\"event\":")).collect()

@@ -9,16 +9,12 @@ mod nats;
 mod nats_login;
 #[cfg(not(feature = "nats"))]
 mod nats_missing;
+mod times;
 mod udp;
-
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use fanfare_command::{Exit, Failure, Output, units};
-
-/// How often to look whether the member still lives; all else comes at once.
-const POLL: Duration = Duration::from_millis(500);
+use fanfare_command::{Exit, Output};
 
 /// Join a group with another, or with what is not Fanfare
 #[derive(Debug, Args)]
@@ -35,34 +31,6 @@ enum BridgeCommand {
     Nats(Box<nats::NatsArgs>),
     #[cfg(not(feature = "nats"))]
     Nats(nats_missing::NatsArgs),
-}
-
-/// What bridges that may meet others have in common.
-#[derive(Debug, Args)]
-struct Times {
-    /// How long it is remembered what has crossed, so that it does not cross again
-    #[arg(long, default_value = "5s", value_name = "TIME")]
-    window: String,
-    /// Where two bridges join the same: how long to leave a message to the other one first
-    #[arg(long, default_value = "0s", value_name = "TIME")]
-    standby: String,
-}
-
-impl Times {
-    /// Window and standby.
-    fn read(&self) -> Result<(Duration, Duration), Failure> {
-        let (window, standby) =
-            (units::time("window", &self.window)?, units::time("standby", &self.standby)?);
-        if standby >= window {
-            let text = format!(
-                "standby ({}): is not below --window ({}): by then what others have carried is \
-                 forgotten. Give less",
-                self.standby, self.window
-            );
-            return Err(Failure::usage("time.invalid", text));
-        }
-        Ok((window, standby))
-    }
 }
 
 pub(crate) fn run(args: &BridgeArgs) -> Exit {

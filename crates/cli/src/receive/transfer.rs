@@ -1,118 +1,42 @@
-//! `fanfare recv`.
+//! One receiver, from joining to the exit code.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::mpsc::RecvTimeoutError,
-    time::Duration,
-};
+use std::{path::Path, sync::mpsc::RecvTimeoutError, time::Duration};
 
-use clap::{Args, ValueEnum};
+use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_node::{
-    Conflict, Node, NodeBuilder, NodeEvent, ReceiveEvent, ReceiveOptions, Until,
+    Node, NodeEvent, ReceiveEvent,
     event::{Finished, ReceiveEnd, ReceiveReport},
-    proto::{FeedbackPath, JoinPolicy, ReceiverConfig},
     receipt::Reason,
 };
 
-use crate::{
-    config::{FileArgs, Reload},
+use super::{
     deletion,
-    json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
-    net_args::{NameArgs, NetArgs, parse_node_id},
     overruns::{self, Overruns},
+    plan::ReceivePlan,
+};
+use crate::{
+    config::Reload,
+    json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
     warnings::{id_taken, rejoined},
 };
-use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Receive files into a directory
-#[derive(Debug, Args)]
-pub(crate) struct RecvArgs {
-    /// Where files are put, and nowhere else
-    #[arg(default_value = ".", value_name = "DIR")]
-    dir: PathBuf,
-    /// End when the first sender that sent something has said good-bye
-    #[arg(long)]
-    once: bool,
-    /// End when N files are in their place: files that come, and files sent that were here already,
-    /// from an earlier run too; each is counted when it is told
-    #[arg(long, value_name = "N")]
-    count: Option<u64>,
-    /// Receive from this sender only
-    #[arg(long, value_name = "ID")]
-    from: Option<String>,
-    /// Send nothing at all; loss is not repaired on request, and no sender knows of it
-    #[arg(long)]
-    silent: bool,
-    /// Send NACKs to the sender alone instead of the group
-    #[arg(long)]
-    unicast_nack: bool,
-    /// Replace files that are there already; without this the new one becomes NAME.1
-    #[arg(long)]
-    overwrite: bool,
-    /// Remove what earlier attempts have left of unfinished files, instead of using it
-    #[arg(long)]
-    discard_parts: bool,
-    /// Keep files that are there already; where the new one differs, the sender is told
-    #[arg(long, conflicts_with = "overwrite")]
-    keep: bool,
-    /// Where a sender asks for it with --delete, remove what is in the directories it sends, and not
-    /// at the sender; DIR has to be named. Nothing is authenticated: anyone who can send to the
-    /// group can ask
-    #[arg(long, requires = "dir")]
-    allow_delete: bool,
-    /// Remove nothing where it would be more than N names
-    #[arg(long, value_name = "N", requires = "allow_delete")]
-    max_delete: Option<u64>,
-    /// Create DIR
-    #[arg(long)]
-    create_dirs: bool,
-    /// What to ask for when coming late: nothing earlier, the object under way, or everything
-    #[arg(long, value_enum, default_value = "all")]
-    join: Join,
-    /// End when nothing new has come for so long
-    #[arg(long, value_name = "TIME")]
-    timeout: Option<String>,
-    #[command(flatten)]
-    pub(crate) file: FileArgs,
-    #[command(flatten)]
-    net: NetArgs,
-    #[command(flatten)]
-    name: NameArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
+/// Receives, and says what came of it.
+pub(crate) fn run(plan: ReceivePlan, reload: Reload<ReceivePlan>, output: &Output) -> Exit {
+    receive(plan, reload, output)
+        .unwrap_or_else(|failure| fanfare_command::give_up(output, &failure))
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Join {
-    Now,
-    Object,
-    All,
-}
-
-impl From<Join> for JoinPolicy {
-    fn from(join: Join) -> Self {
-        match join {
-            Join::Now => Self::FromNow,
-            Join::Object => Self::ObjectStart,
-            Join::All => Self::AllCached,
-        }
-    }
-}
-
-pub(crate) fn run(args: &RecvArgs) -> Exit {
-    let output = Output::new(args.output);
-    match receive(args, &output) {
-        Ok(exit) => exit,
-        Err(failure) => fanfare_command::give_up(&output, &failure),
-    }
-}
-
-fn receive(args: &RecvArgs, output: &Output) -> Result<Exit, Failure> {
-    let (builder, options) = args.plan()?;
-    let node = builder.receive(&args.dir, options).build()?;
+fn receive(
+    plan: ReceivePlan,
+    reload: Reload<ReceivePlan>,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let ReceivePlan { dir, builder, options, timeout, .. } = plan;
+    let name = options.name.clone();
+    let node = builder.receive(&dir, options).build()?;
     interrupt::stop_on_interrupt(node.stopper());
     output.event(&Line::Start(Start {
         group: node.group().to_string(),
@@ -120,67 +44,20 @@ fn receive(args: &RecvArgs, output: &Output) -> Result<Exit, Failure> {
         interface: node.interface().map(|interface| interface.name.clone()),
         objects: None,
         bytes: None,
-        dir: Some(args.dir.display().to_string()),
+        dir: Some(dir.display().to_string()),
     }));
     let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
-    let (dir, name) = (args.dir.display(), args.name.get());
-    output.text(&format!("receiving from {}{on} into {dir} as {name}", node.group()));
-    watch(&node, &args.dir, output, Reload::new(&args.file));
+    let (group, shown) = (node.group(), dir.display());
+    output.text(&format!("receiving from {group}{on} into {shown} as {name}"));
+    watch(&node, &dir, output, reload);
     output.clear();
-    Ok(conclude(output, node.finish(), args.timeout.as_deref().unwrap_or_default()))
+    Ok(conclude(output, node.finish(), &timeout))
 }
 
-impl RecvArgs {
-    /// The options, understood.
-    pub(crate) fn plan(&self) -> Result<(NodeBuilder, ReceiveOptions), Failure> {
-        let config = ReceiverConfig {
-            join: self.join.into(),
-            silent: self.silent,
-            matrix: self.net.matrix(),
-            ..ReceiverConfig::default()
-        };
-        let feedback = if self.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
-        let builder = self.net.builder()?.receiver_config(config).feedback(feedback);
-        Ok((builder, self.options()?))
-    }
-
-    fn options(&self) -> Result<ReceiveOptions, Failure> {
-        let until = match (self.count, self.once) {
-            (Some(count), _) => Until::Files(count),
-            (None, true) => Until::SenderEnded,
-            (None, false) => Until::Stopped,
-        };
-        let timeout =
-            self.timeout.as_deref().map(|text| units::time("timeout", text)).transpose()?;
-        let from = self.from.as_deref().map(|id| parse_node_id("from", id)).transpose()?;
-        Ok(ReceiveOptions {
-            name: self.name.get(),
-            conflict: self.conflict(),
-            create_dirs: self.create_dirs,
-            discard_parts: self.discard_parts,
-            allow_delete: self.allow_delete,
-            max_delete: self.max_delete,
-            from,
-            until,
-            timeout,
-        })
-    }
-}
-
-impl RecvArgs {
-    fn conflict(&self) -> Conflict {
-        match (self.overwrite, self.keep) {
-            (true, _) => Conflict::Overwrite,
-            (false, true) => Conflict::Keep,
-            (false, false) => Conflict::KeepBoth,
-        }
-    }
-}
-
-fn watch(node: &Node, dir: &Path, output: &Output, mut reload: Reload) {
+fn watch(node: &Node, dir: &Path, output: &Output, mut reload: Reload<ReceivePlan>) {
     let mut overruns = Overruns::default();
     loop {
-        reload.on_hangup::<RecvArgs>(node, output);
+        reload.on_hangup(node, output);
         match node.next_event(POLL) {
             Ok(NodeEvent::Receive(event)) => show(&event, dir, output),
             Ok(NodeEvent::SendRefused { why }) => {
