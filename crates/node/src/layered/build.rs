@@ -10,7 +10,7 @@ use std::{
 use fanfare_fec::fountain::Shape;
 use fanfare_proto::{
     InstanceId,
-    congestion::layered::{Rhythm, Scheme, SchemeError, SourceConfig},
+    congestion::layered::{Scheme, SchemeError, SendPattern, SourceConfig},
 };
 use fanfare_wire::Alc;
 
@@ -195,7 +195,7 @@ impl NodeBuilder {
         let packet = usize::from(shape.symbol()) + Alc::HEADER + packet::headers(first);
         Ok(SourceConfig {
             scheme: options.layers.clone(),
-            rhythm: Rhythm::Pairs,
+            send_pattern: SendPattern::Pairs,
             interval: options.interval,
             every: 1,
             packet: packet as u16,
