@@ -1,9 +1,6 @@
 //! `${name}`: what a scenario leaves open, and what its `[variables]` say when nobody else does.
 
-use super::{
-    fields::{Mistakes, scalar},
-    suggestion::suggest,
-};
+use fanfare_toml::{Mistakes, scalar, suggest};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::de::{DeTable, DeValue};
 
