@@ -37,7 +37,7 @@ pub(crate) struct SendArgs {
     /// Receivers that must have everything: their number, or their names with commas
     #[arg(long, value_name = "N|NAMES")]
     expect: Option<String>,
-    /// How long to wait for receivers [default: 30s with --expect, else 10s]
+    /// How long a receiver may be silent: at the start, during the transfer and at the end [default: 30s with --expect, else 10s]
     #[arg(long, value_name = "TIME")]
     wait: Option<String>,
     /// Wait for nobody, ask nobody, end when all has been sent
@@ -169,6 +169,7 @@ impl SendArgs {
             rate,
             congestion,
             robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { REQUESTS },
+            patience: if self.one_way { Duration::ZERO } else { wait },
             ..defaults
         };
         let builder = self.net.builder()?.sender_config(config);
