@@ -13,14 +13,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use fanfare_proto::ObjectKey;
 use rustix::{
     fs::{CWD, Mode, OFlags},
     io::Errno,
 };
 
 use crate::{
-    disk::{self, DirectoryHandle, FileHandle, Open, OwnFile},
+    DirectoryHandle, FileHandle, Open, OwnFile,
     name::{PART_PREFIX, SafeName},
     placement::{Conflict, Finished, Place},
 };
@@ -63,7 +62,7 @@ impl std::error::Error for DirectoryError {}
 
 /// An open directory that takes files.
 #[derive(Debug)]
-pub(crate) struct Directory {
+pub struct Directory {
     handle: Box<dyn DirectoryHandle>,
     /// In the names of files under way, so that receivers in one directory do not share them.
     token: u32,
@@ -76,7 +75,7 @@ pub(crate) struct Directory {
 
 impl Directory {
     /// Opens `path`, after creating it if asked to, and makes sure that files can be created.
-    pub(crate) fn open(path: &Path, create: bool) -> Result<Self, DirectoryError> {
+    pub fn open(path: &Path, create: bool) -> Result<Self, DirectoryError> {
         let not_writable = |source| DirectoryError::NotWritable(path.to_owned(), source);
         if create {
             create_durably(path).map_err(not_writable)?;
@@ -96,31 +95,30 @@ impl Directory {
     }
 
     /// A directory that is open already.
-    pub(crate) fn over(handle: Box<dyn DirectoryHandle>) -> Self {
+    pub fn over(handle: Box<dyn DirectoryHandle>) -> Self {
         // The standard library seeds its hashes from the system.
         let token = RandomState::new().hash_one(std::process::id()) as u32;
         Self { handle, token, durable: Mutex::default(), lost: Mutex::new(false) }
     }
 
     /// The directory itself.
-    pub(crate) fn handle(&self) -> &dyn DirectoryHandle {
+    pub fn handle(&self) -> &dyn DirectoryHandle {
         &*self.handle
     }
 
     /// Bytes that this user may still write here.
-    pub(crate) fn free(&self) -> u64 {
+    pub fn free(&self) -> u64 {
         self.handle.free()
     }
 
-    /// The name of something under way that nobody else has.
-    pub(crate) fn own_name(&self, key: ObjectKey, ending: &str) -> String {
-        let ObjectKey { sender, instance, object } = key;
-        format!("{PART_PREFIX}{:08x}-{sender}-{instance}-{object}{ending}", self.token)
+    /// The name of something under way that nobody else has; `of` says which of ours it is.
+    pub fn own_name(&self, of: impl fmt::Display, ending: &str) -> String {
+        format!("{PART_PREFIX}{:08x}-{of}{ending}", self.token)
     }
 
     /// Creates a file of our own directly in the directory, readable by nobody else. One left over
     /// by an earlier run gives way.
-    pub(crate) fn create_own(&self, name: &str) -> io::Result<Arc<OwnFile>> {
+    pub fn create_own(&self, name: &str) -> io::Result<Arc<OwnFile>> {
         let opened = match self.handle.open(name, Open::Create) {
             Err(Errno::EXIST) => {
                 self.remove(name);
@@ -132,23 +130,23 @@ impl Directory {
     }
 
     /// Opens a file of our own for reading, and for writing at its end; creates it if need be.
-    pub(crate) fn open_to_append(&self, name: &str) -> io::Result<Arc<dyn FileHandle>> {
+    pub fn open_to_append(&self, name: &str) -> io::Result<Arc<dyn FileHandle>> {
         Ok(self.handle.open(name, Open::Append)?)
     }
 
     /// Opens a file of our own that is there.
-    pub(crate) fn open_own(&self, name: &str) -> io::Result<Arc<OwnFile>> {
+    pub fn open_own(&self, name: &str) -> io::Result<Arc<OwnFile>> {
         Ok(OwnFile::new(self.handle.open(name, Open::Write)?))
     }
 
     /// Writes a file of our own, not for good yet: who reads it must be able to tell whether it is
     /// whole.
-    pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    pub fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         Ok(self.create_own(name)?.handle().write_all_at(bytes, 0)?)
     }
 
     /// Writes a file of our own for good, or not at all.
-    pub(crate) fn save(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    pub fn save(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let new = format!("{name}.new");
         let file = self.create_own(&new)?;
         let written = file.handle().write_all_at(bytes, 0).and_then(|()| file.sync());
@@ -161,18 +159,18 @@ impl Directory {
     }
 
     /// Gives a file of our own another name of our own, durable with the next sync.
-    pub(crate) fn rename_own(&self, from: &str, to: &str) -> io::Result<()> {
+    pub fn rename_own(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(self.handle.rename(from, &*self.handle, to)?)
     }
 
     /// Makes the names of our own files durable.
-    pub(crate) fn sync(&self) -> io::Result<()> {
+    pub fn sync(&self) -> io::Result<()> {
         self.sync_entries(&*self.handle)
     }
 
     /// Makes everything durable that is on its file system, with one sync. What was being written
     /// when one failed may have been lost with it, and the next one would not say so.
-    pub(crate) fn sync_all(&self) -> io::Result<()> {
+    pub fn sync_all(&self) -> io::Result<()> {
         self.sync_unless_lost(|| self.handle.sync_all())
     }
 
@@ -192,18 +190,18 @@ impl Directory {
     }
 
     /// The same, unless somebody has that name already.
-    pub(crate) fn rename_own_new(&self, from: &str, to: &str) -> io::Result<()> {
-        Ok(disk::rename_new(&*self.handle, from, &*self.handle, to)?)
+    pub fn rename_own_new(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(crate::rename_new(&*self.handle, from, &*self.handle, to)?)
     }
 
     /// Whether `file` has this name here.
-    pub(crate) fn is_named(&self, file: &OwnFile, name: &str) -> bool {
+    pub fn is_named(&self, file: &OwnFile, name: &str) -> bool {
         let found = self.handle.open(name, Open::Read).and_then(|found| found.metadata());
         matches!((found, file.handle().metadata()), (Ok(a), Ok(b)) if a.number == b.number)
     }
 
     /// Files of our own, and the bytes of each.
-    pub(crate) fn own(&self) -> Vec<(String, u64)> {
+    pub fn own(&self) -> Vec<(String, u64)> {
         let mut names = self.handle.list().unwrap_or_default();
         names.retain(|name| name.starts_with(PART_PREFIX));
         let with_size = |name: String| Some((self.handle.file_size(&name)?, name));
@@ -211,7 +209,7 @@ impl Directory {
     }
 
     /// A received file that has `size` bytes, for reading.
-    pub(crate) fn open_received(&self, name: &SafeName, size: u64) -> Option<Arc<dyn FileHandle>> {
+    pub fn open_received(&self, name: &SafeName, size: u64) -> Option<Arc<dyn FileHandle>> {
         let (directories, file) = name.split();
         let parent = self.enter(directories).ok()?;
         let file = self.or_self(parent.as_deref()).open(file, Open::Read).ok()?;
@@ -220,14 +218,14 @@ impl Directory {
 
     /// Makes a received file durable that is there already: whoever put it there may have been
     /// killed before syncing it.
-    pub(crate) fn make_durable(&self, name: &SafeName, file: &dyn FileHandle) -> io::Result<()> {
+    pub fn make_durable(&self, name: &SafeName, file: &dyn FileHandle) -> io::Result<()> {
         file.sync()?;
         let parent = self.enter_durably(name.split().0, false)?;
         self.sync_entries(self.or_self(parent.as_deref()))
     }
 
     /// Removes a file of our own.
-    pub(crate) fn remove(&self, name: &str) {
+    pub fn remove(&self, name: &str) {
         // Gone already is as good.
         let _ = self.handle.unlink(name);
     }
@@ -235,7 +233,7 @@ impl Directory {
     /// Gives the finished file `part` its final name and makes that durable; with it, whether an
     /// equal file was there. `None`: `conflict` says that another one of that name stays. In the
     /// last two cases `part` is as it was.
-    pub(crate) fn place(
+    pub fn place(
         &self,
         part: &str,
         name: &SafeName,
@@ -329,7 +327,7 @@ fn create_durably(path: &Path) -> io::Result<()> {
 
 /// Permission bits for a received file: as announced, less what this process's umask takes away
 /// and always readable and writable by its owner. Never set-user-id and the like.
-pub(crate) fn permissions(announced: Option<u32>) -> Mode {
+pub fn permissions(announced: Option<u32>) -> Mode {
     Mode::from_bits_truncate((announced.unwrap_or(0o666) & 0o777 & !umask()) | 0o600)
 }
 

@@ -1,17 +1,30 @@
 //! What receiving asks of a file system, and nothing else of it.
 //!
-//! A received file is promised to be on disk for good, and that promise rests on a handful of calls
-//! and on their order. They are written down here, so that the same code runs on a real disk and on
-//! a simulated one that loses power between any two of them.
+//! A received file is promised to be on disk for good. That promise rests on a few calls and on
+//! their order. They are written down here, so that the same code runs on a real disk and on a
+//! simulated one that loses power between any two of them.
 //!
-//! - `os`: the real one; no step follows a link
-//! - `own_file`: a file of our own, whose failed sync is never forgotten
-//! - `simulated`: the one that crashes, in tests
+//! # Map, in reading order
+//! - here: the two traits, [`DirectoryHandle`] and [`FileHandle`]; `os`: the real file system, which
+//!   follows no link
+//! - `own_file`: a file of our own, whose failed sync is never forgotten; `unnamed_file`: one
+//!   without a name
+//! - [`name`]: which names from the network may become files
+//! - [`placement`]: what happens where a file of the same name is already
+//! - [`directory`]: the directory that takes received files, and nothing outside it
+//! - `simulated`: the disk that loses power, and `scratch`: a directory for one test (both only with
+//!   the feature `simulated`)
 
+pub mod directory;
+pub mod name;
 mod os;
 mod own_file;
-#[cfg(test)]
-pub(crate) mod simulated;
+pub mod placement;
+#[cfg(any(test, feature = "simulated"))]
+pub mod scratch;
+#[cfg(any(test, feature = "simulated"))]
+pub mod simulated;
+mod unnamed_file;
 
 use std::{
     fmt::Debug,
@@ -20,12 +33,13 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use os::descriptor;
-pub(crate) use own_file::OwnFile;
+pub use os::descriptor;
+pub use own_file::OwnFile;
 use rustix::{fs::Mode, io::Errno};
+pub use unnamed_file::unnamed_file;
 
 /// An open directory. Names are one part, without a slash; nothing follows links.
-pub(crate) trait DirectoryHandle: Debug + Send + Sync {
+pub trait DirectoryHandle: Debug + Send + Sync {
     /// By which its file system knows it.
     fn id(&self) -> DirectoryId<'_>;
     /// Opens a file in it.
@@ -63,17 +77,17 @@ pub(crate) trait DirectoryHandle: Debug + Send + Sync {
 
 /// How a file system knows an open directory, where two of them take part in a call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum DirectoryId<'a> {
+pub enum DirectoryId<'a> {
     /// The system's descriptor.
     Descriptor(BorrowedFd<'a>),
     /// A simulated one's number.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulated"))]
     Number(u64),
 }
 
 /// How to open a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Open {
+pub enum Open {
     /// A new one, readable by nobody else, to read and write.
     Create,
     /// A new one with these permissions, less what the umask takes away.
@@ -87,7 +101,7 @@ pub(crate) enum Open {
 }
 
 /// An open file.
-pub(crate) trait FileHandle: Debug + Send + Sync {
+pub trait FileHandle: Debug + Send + Sync {
     /// Reads some bytes from `offset` on, none at the end.
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize, Errno>;
     /// Writes some bytes to `offset`.
@@ -114,22 +128,22 @@ pub(crate) trait FileHandle: Debug + Send + Sync {
 
 /// What an open file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Metadata {
+pub struct Metadata {
     /// It is a regular file.
-    pub(crate) is_file: bool,
+    pub is_file: bool,
     /// Bytes.
-    pub(crate) len: u64,
+    pub len: u64,
     /// It has another name besides.
-    pub(crate) is_linked_twice: bool,
+    pub is_linked_twice: bool,
     /// By which its file system knows it, whatever its name.
-    pub(crate) number: u64,
+    pub number: u64,
     /// When its content and when anything of it was last changed: seconds and nanoseconds of each.
-    pub(crate) times: [i64; 4],
+    pub times: [i64; 4],
 }
 
 impl dyn FileHandle + '_ {
     /// Writes all of `bytes`.
-    pub(crate) fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> Result<(), Errno> {
+    pub fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> Result<(), Errno> {
         while !bytes.is_empty() {
             match self.write_at(bytes, offset) {
                 Ok(0) => return Err(Errno::IO),
@@ -145,7 +159,7 @@ impl dyn FileHandle + '_ {
     }
 
     /// Fills all of `into`.
-    pub(crate) fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+    pub fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         let mut filled = 0;
         while filled < into.len() {
             match self.read_at(&mut into[filled..], offset + filled as u64) {
@@ -161,13 +175,14 @@ impl dyn FileHandle + '_ {
 
 /// Reads a file from one end to the other.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     file: &'a dyn FileHandle,
     at: u64,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(file: &'a dyn FileHandle) -> Self {
+    /// From its beginning.
+    pub fn new(file: &'a dyn FileHandle) -> Self {
         Self { file, at: 0 }
     }
 }
@@ -181,7 +196,7 @@ impl Read for Reader<'_> {
 }
 
 /// What is, or stands for, an open directory.
-pub(crate) trait AsDirectory {
+pub trait AsDirectory {
     /// The directory.
     fn as_directory(&self) -> &dyn DirectoryHandle;
 }
@@ -199,7 +214,7 @@ impl AsDirectory for &dyn DirectoryHandle {
 }
 
 /// Renames without replacing; by a hard link where the file system cannot.
-pub(crate) fn rename_new(
+pub fn rename_new(
     from_directory: &dyn DirectoryHandle,
     from: &str,
     to_directory: &dyn DirectoryHandle,
@@ -217,7 +232,7 @@ pub(crate) fn rename_new(
 /// Reserves room where the file system can. Elsewhere the file grows as it is written: what never had room
 /// may be filled with zeros first (FAT), and in memory (tmpfs) large pages below a file's length are cleared
 /// before they are written to.
-pub(crate) fn reserve(file: &dyn FileHandle, size: u64) -> Result<(), Errno> {
+pub fn reserve(file: &dyn FileHandle, size: u64) -> Result<(), Errno> {
     if size == 0 {
         return Ok(());
     }

@@ -10,7 +10,7 @@ const PART_MAX: usize = 255;
 /// Deepest path. More is somebody's mistake, or somebody's attack.
 const DEPTH_MAX: usize = 16;
 /// Begins the names of files that are still being received; no sender may choose it.
-pub(crate) const PART_PREFIX: &str = ".fanfare-";
+pub const PART_PREFIX: &str = ".fanfare-";
 
 /// A relative path whose parts are safe to create below a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,7 +69,7 @@ impl SafeName {
     /// Takes a name as it came from the network.
     ///
     /// ```
-    /// use fanfare_node::name::{NameError, SafeName};
+    /// use fanfare_disk::name::{NameError, SafeName};
     /// assert_eq!(SafeName::parse(b"photos/cat.jpg").unwrap().to_string(), "photos/cat.jpg");
     /// assert_eq!(SafeName::parse(b"../../etc/passwd"), Err(NameError::Relative));
     /// ```
@@ -80,7 +80,7 @@ impl SafeName {
     }
 
     /// Whether it would be taken.
-    pub(crate) fn check(text: &str) -> Result<(), NameError> {
+    pub fn check(text: &str) -> Result<(), NameError> {
         if text.is_empty() {
             return Err(NameError::Empty);
         }
@@ -94,12 +94,12 @@ impl SafeName {
     }
 
     /// A name of one part that this program made itself.
-    pub(crate) fn own(part: String) -> Self {
+    pub fn own(part: String) -> Self {
         Self { parts: vec![part] }
     }
 
     /// A name of one part that this program made itself, below this one.
-    pub(crate) fn join(mut self, part: String) -> Self {
+    pub fn join(mut self, part: String) -> Self {
         self.parts.push(part);
         self
     }
@@ -114,7 +114,7 @@ impl SafeName {
     }
 
     /// The same place with another file name.
-    pub(crate) fn with_file(&self, file: String) -> Self {
+    pub fn with_file(&self, file: String) -> Self {
         let (directories, _) = self.split();
         Self { parts: directories.iter().cloned().chain([file]).collect() }
     }
@@ -127,7 +127,7 @@ impl fmt::Display for SafeName {
 }
 
 /// Whether it can be the name of something in a directory, however unwelcome.
-pub(crate) fn is_one_part(part: &str) -> bool {
+pub fn is_one_part(part: &str) -> bool {
     !part.is_empty()
         && part.len() <= PART_MAX
         && part != "."
@@ -136,7 +136,7 @@ pub(crate) fn is_one_part(part: &str) -> bool {
 }
 
 /// Bytes at the beginning of both, up to the end of a character: what front coding leaves out.
-pub(crate) fn shared_bytes(a: &str, b: &str) -> usize {
+pub fn shared_bytes(a: &str, b: &str) -> usize {
     let equal = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     (0..=equal).rev().find(|at| b.is_char_boundary(*at)).unwrap_or(0)
 }

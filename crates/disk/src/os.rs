@@ -24,10 +24,10 @@ const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// The descriptor of another directory of the same file system.
 /// The system's descriptor. XDEV: it is not on a real file system.
-pub(crate) fn descriptor(directory: &dyn DirectoryHandle) -> Result<BorrowedFd<'_>, Errno> {
+pub fn descriptor(directory: &dyn DirectoryHandle) -> Result<BorrowedFd<'_>, Errno> {
     match directory.id() {
         DirectoryId::Descriptor(fd) => Ok(fd),
-        #[cfg(test)]
+        #[cfg(any(test, feature = "simulated"))]
         DirectoryId::Number(_) => Err(Errno::XDEV),
     }
 }

@@ -12,29 +12,30 @@ use super::FileHandle;
 
 /// An open file of our own, for all threads that have to do with it.
 #[derive(Debug)]
-pub(crate) struct OwnFile {
+pub struct OwnFile {
     handle: Arc<dyn FileHandle>,
     /// Held while a sync runs, so that nobody else's succeeds before its failure is known.
     lost: Mutex<bool>,
 }
 
 impl OwnFile {
-    pub(crate) fn new(handle: Arc<dyn FileHandle>) -> Arc<Self> {
+    /// A file that no sync has failed of yet.
+    pub fn new(handle: Arc<dyn FileHandle>) -> Arc<Self> {
         Arc::new(Self { handle, lost: Mutex::new(false) })
     }
 
     /// The file itself, for everything but syncing.
-    pub(crate) fn handle(&self) -> &dyn FileHandle {
+    pub fn handle(&self) -> &dyn FileHandle {
         &*self.handle
     }
 
     /// Makes content, length and properties durable; for good an error after the first.
-    pub(crate) fn sync(&self) -> Result<(), Errno> {
+    pub fn sync(&self) -> Result<(), Errno> {
         self.sync_by(|handle| handle.sync())
     }
 
     /// Makes content and length durable; for good an error after the first.
-    pub(crate) fn sync_data(&self) -> Result<(), Errno> {
+    pub fn sync_data(&self) -> Result<(), Errno> {
         self.sync_by(|handle| handle.sync_data())
     }
 
@@ -52,7 +53,7 @@ impl OwnFile {
     }
 
     /// Whether a sync has failed, as far as it is known without waiting for one that runs.
-    pub(crate) fn is_lost(&self) -> bool {
+    pub fn is_lost(&self) -> bool {
         match self.lost.try_lock() {
             Ok(lost) => *lost,
             Err(TryLockError::Poisoned(lost)) => *lost.into_inner(),

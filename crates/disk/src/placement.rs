@@ -7,7 +7,7 @@ use std::{
 
 use rustix::io::Errno;
 
-use crate::disk::{AsDirectory, FileHandle, Open, Reader, rename_new};
+use crate::{AsDirectory, FileHandle, Open, Reader, rename_new};
 
 /// Tries to find a free `name.1`, `name.2`, … before giving up.
 const SUFFIX_MAX: u32 = 9999;
@@ -29,20 +29,20 @@ pub enum Conflict {
 
 /// A finished file under a name of our own, to be placed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finished<'a, D> {
+pub struct Finished<'a, D> {
     /// The directory it is in.
-    pub(crate) directory: D,
+    pub directory: D,
     /// Its name there.
-    pub(crate) part: &'a str,
+    pub part: &'a str,
     /// Bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// BLAKE3 hash of its content.
-    pub(crate) hash: &'a [u8; 32],
+    pub hash: &'a [u8; 32],
 }
 
 /// Where a file ended up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// Under this name.
     New(String),
     /// An equal one is there under this name; the new one is still where it was.
@@ -53,7 +53,7 @@ pub(crate) enum Place {
 
 impl<D: AsDirectory> Finished<'_, D> {
     /// Gives it the name `file` in `parent`, as far as `conflict` lets it.
-    pub(crate) fn place(
+    pub fn place(
         self,
         parent: impl AsDirectory,
         file: &str,
@@ -88,7 +88,7 @@ impl<D: AsDirectory> Finished<'_, D> {
 }
 
 /// Of a name with a number that [`Conflict::KeepBoth`] may have given it, the name without it.
-pub(crate) fn numbered(name: &str) -> Option<&str> {
+pub fn numbered(name: &str) -> Option<&str> {
     let (of, number) = name.rsplit_once('.')?;
     let value: u32 = number.parse().ok()?;
     let is_given = (1..=SUFFIX_MAX).contains(&value) && value.to_string() == number;
@@ -96,16 +96,12 @@ pub(crate) fn numbered(name: &str) -> Option<&str> {
 }
 
 /// Whether a regular file of this size is there.
-pub(crate) fn has_size(parent: impl AsDirectory, name: &str, size: u64) -> bool {
+pub fn has_size(parent: impl AsDirectory, name: &str, size: u64) -> bool {
     parent.as_directory().file_size(name) == Some(size)
 }
 
 /// The regular file of this size that is there, for reading.
-pub(crate) fn open_sized(
-    parent: impl AsDirectory,
-    name: &str,
-    size: u64,
-) -> Option<Arc<dyn FileHandle>> {
+pub fn open_sized(parent: impl AsDirectory, name: &str, size: u64) -> Option<Arc<dyn FileHandle>> {
     let parent = parent.as_directory();
     if !has_size(parent, name, size) {
         return None;
@@ -114,12 +110,12 @@ pub(crate) fn open_sized(
 }
 
 /// Whether a file with this content is there, and on disk.
-pub(crate) fn equals(parent: impl AsDirectory, name: &str, size: u64, hash: &[u8; 32]) -> bool {
+pub fn equals(parent: impl AsDirectory, name: &str, size: u64, hash: &[u8; 32]) -> bool {
     open_equal(parent, name, size, hash).is_some_and(|file| file.sync().is_ok())
 }
 
 /// The file with this content that is there; whether it is on disk is for the caller to see to.
-pub(crate) fn open_equal(
+pub fn open_equal(
     parent: impl AsDirectory,
     name: &str,
     size: u64,

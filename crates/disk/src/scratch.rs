@@ -15,17 +15,23 @@ fn place() -> PathBuf {
     if room { PathBuf::from(MEMORY) } else { std::env::temp_dir() }
 }
 
-pub(crate) struct Scratch(PathBuf);
+/// The directory; dropped, it is gone.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
 
 impl Scratch {
-    pub(crate) fn new() -> Self {
+    /// A new one, in memory where there is room.
+    #[must_use]
+    pub fn new() -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = place().join(format!("fanfare-node-{}-{number}", std::process::id()));
+        let path = place().join(format!("fanfare-test-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.0
     }
 }

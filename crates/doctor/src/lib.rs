@@ -5,7 +5,7 @@
 //! each check is a pure function over what was gathered.
 //!
 //! ```no_run
-//! use fanfare_node::doctor::{Examination, examine};
+//! use fanfare_doctor::{Examination, examine};
 //! let examination = Examination { name: "lab-01".into(), ..Examination::default() };
 //! let diagnosis = examine(&examination, &mut |finding| println!("{finding}"))?;
 //! println!("{}", diagnosis.verdict());

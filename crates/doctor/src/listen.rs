@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use fanfare_node::Clock;
 use fanfare_proto::Time;
 use fanfare_udp::{Endpoint, EndpointConfig, Interface, OpenError, Via};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, ipproto, recv, socket_with};
@@ -16,7 +17,6 @@ use super::peer::PeerReport;
 use super::probe::Probe;
 use super::querier::{Listened, Not, query_source};
 use super::system;
-use crate::clock::Clock;
 
 /// Shortest exchange: enough own probes to judge their way back.
 const SHORTEST: Duration = Duration::from_secs(1);

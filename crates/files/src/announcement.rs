@@ -24,7 +24,7 @@ const VERSION: u8 = 1;
 /// A file as its sender announces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announcement {
-    /// The name, as it came. Not to be used as a path before [`crate::name::SafeName::parse`].
+    /// The name, as it came. Not to be used as a path before [`fanfare_disk::name::SafeName::parse`].
     pub name: Vec<u8>,
     /// What a sender of ours adds; `None` from a plain NORM sender.
     pub details: Option<Details>,

@@ -2,17 +2,18 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use fanfare_disk::placement::Conflict;
+use fanfare_node::{
+    driver::{Engine, SocketReport},
+    random_id,
+};
 use fanfare_proto::{Bitrate, Event, RecvMeta, Session, Time, Transmit};
 use fanfare_udp::Endpoint;
 
 use crate::{
-    builder::random_id,
-    driver::{Engine, SocketReport},
-    event::{Finished, NodeEvent},
+    event::{Finished, NodeEvent, Outbox},
     file_storage::FileStorage,
     layered::LayeredListener,
-    outbox::Outbox,
-    placement::Conflict,
     receive::ReceiveJob,
     send::{SendJob, Slow},
     streams::Stream,
@@ -31,7 +32,7 @@ pub(crate) enum Command {
 
 /// The engine.
 #[derive(Debug)]
-pub(crate) struct Transfer {
+pub(crate) struct TransferEngine {
     pub(crate) session: Session,
     pub(crate) storage: FileStorage,
     pub(crate) send: Option<SendJob>,
@@ -65,7 +66,7 @@ impl Overruns {
     }
 }
 
-impl Engine for Transfer {
+impl Engine for TransferEngine {
     type Command = Command;
     type Event = NodeEvent;
     type Report = Finished;

@@ -8,15 +8,17 @@ mod sending;
 
 use std::net::SocketAddr;
 
-use fanfare_proto::{NodeId, Stats};
-
-use crate::driver::Trouble;
 pub use crate::listing::Deleted;
+use fanfare_node::driver::Trouble;
+use fanfare_proto::{NodeId, Stats};
 pub use limit::Limit;
 pub use receiving::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport};
 pub use sending::{
     Outcome, Receipt, ReceiverResult, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport,
 };
+
+/// Where a transfer's events go.
+pub(crate) type Outbox<E = NodeEvent> = fanfare_node::Outbox<E>;
 
 /// Something an application may want to show.
 #[derive(Debug, Clone)]

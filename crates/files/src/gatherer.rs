@@ -166,8 +166,10 @@ fn list(lister: &mut Lister, root: &Root, found: &Found, sends_directories: bool
 
 #[cfg(test)]
 mod tests {
+    use fanfare_disk::scratch::Scratch;
+
     use super::*;
-    use crate::{listing::ListingError, read_at::ReadAt, scratch::Scratch};
+    use crate::{listing::ListingError, read_at::ReadAt};
 
     fn tree(files: usize, size: impl Fn(usize) -> usize) -> (Scratch, PathBuf) {
         let scratch = Scratch::new();

@@ -19,12 +19,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use fanfare_disk::{
+    directory::Directory,
+    name::{PART_PREFIX, SafeName},
+    {FileHandle, Metadata, Reader},
+};
 use fanfare_proto::ObjectKey;
 
 use crate::{
-    directory::Directory,
-    disk::{FileHandle, Metadata, Reader},
-    name::{PART_PREFIX, SafeName},
     root_set::{ROOTS_MAX, RootStart, start},
     verify::Placed,
 };
@@ -318,10 +320,10 @@ fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
 mod tests {
     use std::{fs::File, os::unix::fs::MetadataExt};
 
+    use fanfare_disk::scratch::Scratch;
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;
-    use crate::scratch::Scratch;
 
     fn directory(scratch: &Scratch) -> Arc<Directory> {
         Arc::new(Directory::open(scratch.path(), false).unwrap())

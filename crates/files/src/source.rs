@@ -323,7 +323,7 @@ impl Sources {
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<(), SourceError> {
         let spool = |input: &mut dyn Read| -> io::Result<File> {
-            let mut file = unnamed_file()?;
+            let mut file = fanfare_disk::unnamed_file()?;
             io::copy(input, &mut file)?;
             file.flush()?;
             file.rewind()?;
@@ -371,26 +371,11 @@ fn check_readable(path: &Path) -> Result<(), SourceError> {
     File::open(path).map(|_| ()).map_err(unreadable)
 }
 
-/// A file in the directory for temporary files that vanishes when closed.
-pub(crate) fn unnamed_file() -> io::Result<File> {
-    use rustix::fs::{CWD, Mode, OFlags};
-    let directory = std::env::temp_dir();
-    let mode = Mode::RUSR | Mode::WUSR;
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    if let Ok(fd) = rustix::fs::openat(CWD, &directory, flags | OFlags::TMPFILE, mode) {
-        return Ok(File::from(fd));
-    }
-    // Some file systems cannot: create it under a name and take the name away.
-    let path = directory.join(format!(".fanfare-spool-{}", std::process::id()));
-    let file = rustix::fs::openat(CWD, &path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
-    std::fs::remove_file(&path)?;
-    Ok(File::from(file))
-}
-
 #[cfg(test)]
 mod tests {
+    use fanfare_disk::scratch::Scratch;
+
     use super::*;
-    use crate::scratch::Scratch;
 
     fn gather(paths: &[PathBuf]) -> Result<(Vec<String>, usize), SourceError> {
         let mut skipped = 0;

@@ -1,45 +1,26 @@
-//! A node: built, watched, stopped.
+//! A transfer: begun, watched, stopped.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, SyncSender},
-    },
+    sync::mpsc::{Receiver, RecvTimeoutError, SyncSender},
     thread::JoinHandle,
     time::Duration,
 };
 
+use fanfare_disk::placement::Conflict;
+use fanfare_node::{Network, Stopper};
 use fanfare_proto::{Bitrate, NodeId};
 use fanfare_udp::Interface;
 
 use crate::{
-    builder::NodeBuilder,
+    builder::TransferBuilder,
+    engine::Command,
     event::{Finished, NodeEvent},
-    placement::Conflict,
     send::Slow,
-    transfer::Command,
-    waker::Waker,
 };
 
-/// Stops a node from elsewhere, such as a signal handler.
-#[derive(Debug, Clone)]
-pub struct Stopper {
-    pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) waker: Waker,
-}
-
-impl Stopper {
-    /// Asks the node to tell the others and to end; it takes up to two seconds.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.waker.wake();
-    }
-}
-
-/// A running node. Dropping it stops it.
+/// A node that sends files, receives them, or both. Dropping it stops it.
 #[derive(Debug)]
-pub struct Node {
+pub struct Transfer {
     pub(crate) id: NodeId,
     pub(crate) group: std::net::SocketAddr,
     pub(crate) interface: Option<Interface>,
@@ -49,11 +30,11 @@ pub struct Node {
     pub(crate) thread: Option<JoinHandle<Finished>>,
 }
 
-impl Node {
-    /// Says what a node is to do.
+impl Transfer {
+    /// Says what is to be done in this network: begin with it.
     #[must_use]
-    pub fn builder() -> NodeBuilder {
-        NodeBuilder::new()
+    pub fn over(network: Network) -> TransferBuilder {
+        TransferBuilder::new(network)
     }
 
     /// Its id in the session.
@@ -83,7 +64,7 @@ impl Node {
     fn command(&self, command: Command) {
         // Full: so many changes wait already, or the node has ended.
         let _ = self.commands.try_send(command);
-        self.stopper.waker.wake();
+        self.stopper.wake();
     }
 
     /// Sends at this rate from now on.
@@ -128,7 +109,7 @@ impl Node {
     }
 }
 
-impl Drop for Node {
+impl Drop for Transfer {
     fn drop(&mut self) {
         self.events = None;
         if let Some(thread) = self.thread.take() {

@@ -7,7 +7,9 @@ use std::{
     vec::IntoIter,
 };
 
-use crate::{name::PART_PREFIX, source::SourceError};
+use fanfare_disk::name::PART_PREFIX;
+
+use crate::source::SourceError;
 
 /// Something in a tree, with its path here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,8 +118,9 @@ fn unreadable(path: &Path, error: io::Error) -> SourceError {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_disk::scratch::Scratch;
+
     use super::*;
-    use crate::scratch::Scratch;
 
     #[test]
     fn a_tree_is_walked_in_the_order_of_names_and_links_are_not_followed() {

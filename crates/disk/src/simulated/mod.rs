@@ -24,14 +24,14 @@ use std::sync::{
 };
 
 use rustix::{fs::Mode, io::Errno};
-pub(crate) use state::{Faults, Report, State};
+pub use state::{Faults, Report, State};
 use tree::{Change, ROOT};
 
 use super::{DirectoryHandle, DirectoryId, FileHandle, Metadata, Open};
 
 /// The disk, shared by all handles.
 #[derive(Debug, Clone)]
-pub(crate) struct SimFs(Arc<Mutex<Shared>>);
+pub struct SimFs(Arc<Mutex<Shared>>);
 
 #[derive(Debug)]
 struct Shared {
@@ -50,12 +50,12 @@ struct Recording {
 
 impl SimFs {
     /// A disk as a crash has left it, or a new one.
-    pub(crate) fn new(state: State) -> Self {
+    pub fn new(state: State) -> Self {
         Self(Arc::new(Mutex::new(Shared { state, recording: None, openings: 0 })))
     }
 
     /// The directory that everything is in.
-    pub(crate) fn root(&self) -> Box<dyn DirectoryHandle> {
+    pub fn root(&self) -> Box<dyn DirectoryHandle> {
         self.entering(ROOT)
     }
 
@@ -86,12 +86,12 @@ impl SimFs {
     }
 
     /// From now on, keeps the state before every so many steps.
-    pub(crate) fn record(&self, every: usize) {
+    pub fn record(&self, every: usize) {
         self.lock().recording = Some(Recording { every, steps: 0, snapshots: Vec::new() });
     }
 
     /// The states kept so far, and the present one.
-    pub(crate) fn take_snapshots(&self) -> Vec<State> {
+    pub fn take_snapshots(&self) -> Vec<State> {
         let mut shared = self.lock();
         let mut snapshots = shared.recording.take().map_or_else(Vec::new, |r| r.snapshots);
         snapshots.push(shared.state.clone());
@@ -99,12 +99,12 @@ impl SimFs {
     }
 
     /// The state now.
-    pub(crate) fn state(&self) -> State {
+    pub fn state(&self) -> State {
         self.lock().state.clone()
     }
 
     /// Changes what goes wrong, or what has been told.
-    pub(crate) fn with<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+    pub fn with<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         change(&mut self.lock().state)
     }
 

@@ -12,25 +12,25 @@ use super::tree::{Change, ROOT, Tree};
 
 /// What goes wrong, and what this file system cannot.
 #[derive(Debug, Clone)]
-pub(crate) struct Faults {
+pub struct Faults {
     /// Syncs until one fails.
-    pub(crate) sync: Option<u64>,
+    pub sync: Option<u64>,
     /// Writes until one fails.
-    pub(crate) write: Option<u64>,
+    pub write: Option<u64>,
     /// Bytes that all files together may have.
-    pub(crate) room: u64,
+    pub room: u64,
     /// Bytes that can still be written, whoever has the room.
-    pub(crate) full_after: u64,
+    pub full_after: u64,
     /// Nothing can be changed.
-    pub(crate) read_only: bool,
+    pub read_only: bool,
     /// It can reserve room for a file.
-    pub(crate) reserves: bool,
+    pub reserves: bool,
     /// It can rename without replacing.
-    pub(crate) renames_new: bool,
+    pub renames_new: bool,
     /// It says that files are synced, and does nothing.
-    pub(crate) file_syncs_lie: bool,
+    pub file_syncs_lie: bool,
     /// It says that directories are synced, and does nothing.
-    pub(crate) directory_syncs_lie: bool,
+    pub directory_syncs_lie: bool,
 }
 
 impl Default for Faults {
@@ -51,16 +51,20 @@ impl Default for Faults {
 
 /// A file that a receiver has reported as held.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Report {
-    pub(crate) name: String,
-    pub(crate) hash: [u8; 32],
+pub struct Report {
+    /// Under which name.
+    pub name: String,
+    /// BLAKE3 hash of its content.
+    pub hash: [u8; 32],
 }
 
 /// All that a snapshot holds.
 #[derive(Debug, Clone)]
-pub(crate) struct State {
-    pub(crate) seen: Tree,
-    pub(crate) disk: Tree,
+pub struct State {
+    /// What processes see.
+    pub seen: Tree,
+    /// What is on the platters.
+    pub disk: Tree,
     waiting: Vec<Change>,
     next_number: u64,
     /// Failed syncs by file.
@@ -69,19 +73,20 @@ pub(crate) struct State {
     /// When each file was last changed, counted in changes.
     times: BTreeMap<u64, i64>,
     changes: i64,
-    pub(crate) faults: Faults,
+    /// What goes wrong.
+    pub faults: Faults,
     /// What has been told to the world.
-    pub(crate) reports: Vec<Report>,
+    pub reports: Vec<Report>,
     /// Bytes handed to the receiver's store.
-    pub(crate) received: u64,
+    pub received: u64,
     /// Syncs so far.
-    pub(crate) syncs: u64,
+    pub syncs: u64,
     rng: Rng,
 }
 
 impl State {
     /// An empty disk; `seed` decides what a failed sync writes.
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self {
             seen: Tree::new(),
             disk: Tree::new(),
@@ -100,7 +105,7 @@ impl State {
     }
 
     /// Puts a file there, durable.
-    pub(crate) fn put(&mut self, name: &str, content: Vec<u8>) {
+    pub fn put(&mut self, name: &str, content: Vec<u8>) {
         let number = self.number();
         for tree in [&mut self.seen, &mut self.disk] {
             tree.files.insert(number, Arc::new(content.clone()));
@@ -272,12 +277,12 @@ impl State {
     }
 
     /// What would survive a crash or not, each on its own.
-    pub(crate) fn loose_ends(&self, sector: u64) -> usize {
+    pub fn loose_ends(&self, sector: u64) -> usize {
         self.waiting.iter().map(|change| change.pieces(sector).len()).sum()
     }
 
     /// The power fails, and `survives` decides what of the loose ends is on the disk.
-    pub(crate) fn crash(&self, sector: u64, mut survives: impl FnMut(usize) -> bool) -> Self {
+    pub fn crash(&self, sector: u64, mut survives: impl FnMut(usize) -> bool) -> Self {
         let mut disk = self.disk.clone();
         let pieces = self.waiting.iter().flat_map(|change| change.pieces(sector));
         for (_, piece) in pieces.enumerate().filter(|(number, _)| survives(*number)) {
@@ -289,7 +294,7 @@ impl State {
     }
 
     /// All processes are killed; what they have written the system still knows.
-    pub(crate) fn kill(&self) -> Self {
+    pub fn kill(&self) -> Self {
         Self { locks: BTreeMap::new(), ..self.clone() }
     }
 }

@@ -8,7 +8,7 @@ pub(super) const ROOT: u64 = 0;
 /// Directories and files by number. What no name leads to is still there: somebody may have it
 /// open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tree {
+pub struct Tree {
     pub(super) directories: BTreeMap<u64, BTreeMap<String, u64>>,
     pub(super) files: BTreeMap<u64, Arc<Vec<u8>>>,
 }
@@ -95,7 +95,7 @@ impl Tree {
     }
 
     /// All files by path, from the root.
-    pub(crate) fn paths(&self) -> BTreeMap<String, Arc<Vec<u8>>> {
+    pub fn paths(&self) -> BTreeMap<String, Arc<Vec<u8>>> {
         let mut paths = BTreeMap::new();
         self.collect(ROOT, "", &mut paths);
         paths

@@ -5,11 +5,12 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use fanfare_disk::placement::Conflict;
+
 use super::{
     case::{Sent, content},
     *,
 };
-use crate::placement::Conflict;
 
 /// Crashes of each case: most cases have fewer steps.
 const CRASHES_PER_CASE: usize = 100;

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use fanfare_disk::{
+    placement::Conflict,
+    simulated::{Faults, State},
+};
 use fanfare_proto::{FirstPass, rng::Rng};
 
 use crate::{
     announcement::{Announcement, Details},
-    disk::simulated::{Faults, State},
     manifest::{GroupHasher, Manifest},
     pack,
-    placement::Conflict,
 };
 
 /// A file to be sent.

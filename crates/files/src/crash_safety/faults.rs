@@ -1,5 +1,9 @@
 //! Disks that fail, fill up or lie.
 
+use fanfare_disk::{
+    placement::Conflict,
+    simulated::{SimFs, State},
+};
 use fanfare_proto::rng::Rng;
 
 use super::{
@@ -8,12 +12,7 @@ use super::{
     life::{Life, Outcome},
     play, recover,
 };
-use crate::{
-    disk::simulated::{SimFs, State},
-    ledger,
-    placement::Conflict,
-    receipt::Reason,
-};
+use crate::{ledger, receipt::Reason};
 
 fn live(case: &Case, fs: &SimFs) -> Outcome {
     let mut rng = Rng::new(5);

@@ -3,6 +3,10 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
+use fanfare_disk::{
+    directory::Directory,
+    simulated::{Report, SimFs},
+};
 use fanfare_proto::{
     AckPolicy, Bitrate, Event, FirstPass, InstanceId, NewObject, NodeId, ObjectKey, ObjectKind,
     ReceiverConfig, RecvMeta, SenderConfig, Session, SessionConfig, Storage, StorageError, Time,
@@ -10,13 +14,11 @@ use fanfare_proto::{
 };
 
 use super::case::{Case, Weather};
+use crate::event::Outbox;
 use crate::{
-    directory::Directory,
-    disk::simulated::{Report, SimFs},
     event::{NodeEvent, ReceiveEvent},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
-    outbox::Outbox,
     pack,
     receipt::Reason,
     receive::{ReceiveJob, ReceiveOptions},

@@ -13,14 +13,14 @@ mod faults;
 mod life;
 
 use case::{CALM, Case};
+use fanfare_disk::{
+    name::PART_PREFIX,
+    simulated::{SimFs, State},
+};
 use fanfare_proto::rng::Rng;
 use life::Life;
 
-use crate::{
-    disk::simulated::{SimFs, State},
-    ledger,
-    name::PART_PREFIX,
-};
+use crate::ledger;
 
 /// Times that a receiver is started again before it must have everything.
 const LIVES: usize = 4;

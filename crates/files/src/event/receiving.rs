@@ -1,8 +1,10 @@
 //! What a receiver tells, of what it hears and of what it places.
 
-use crate::{listing::Deleted, receipt::Reason, verify::Placed};
-use fanfare_proto::{Bitrate, NodeId, ObjectKey};
 use std::{net::SocketAddr, time::Duration};
+
+use fanfare_proto::{Bitrate, NodeId, ObjectKey};
+
+use crate::{listing::Deleted, receipt::Reason, verify::Placed};
 
 /// What happens while receiving.
 #[derive(Debug, Clone)]

@@ -1,12 +1,14 @@
 //! What a sender tells, of itself and of each receiver.
 
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+
+use fanfare_proto::{Bitrate, NodeId};
+
 use super::Limit;
 use crate::{
     receipt::{Reason, State},
     send::SlowVerdict,
 };
-use fanfare_proto::{Bitrate, NodeId};
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 /// What happens while sending.
 #[derive(Debug, Clone)]

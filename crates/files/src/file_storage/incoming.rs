@@ -2,14 +2,14 @@
 
 use std::{io, sync::Arc};
 
+use fanfare_disk::{
+    directory::Directory,
+    {self, OwnFile},
+};
 use fanfare_proto::{ObjectKey, Row, StorageError};
 use rustix::io::Errno;
 
 use super::{syncer::Task, units::Units};
-use crate::{
-    directory::Directory,
-    disk::{self, OwnFile},
-};
 
 /// Consecutive bytes gathered before they are written, up to a multiple of as many in the file. Writes below 64 KiB cost a third of the
 /// disk's rate; above 256 KiB nothing is gained.
@@ -94,7 +94,9 @@ impl Incoming {
         if !may_be_there && directory.free() < size {
             return Err(StorageError::Full);
         }
-        let name = directory.own_name(key, ".part");
+        let ObjectKey { sender, instance, object } = key;
+        let of = format_args!("{sender}-{instance}-{object}");
+        let name = directory.own_name(of, ".part");
         let file = directory.create_own(&name).map_err(|error| super::storage_error(&error))?;
         // Tells another receiver in this directory that it is in use; where there are no locks,
         // they had better not share one.
@@ -151,7 +153,7 @@ impl Incoming {
 
     /// Reserves the room for all of it.
     pub(super) fn reserve(&self) -> Result<(), StorageError> {
-        let reserved = disk::reserve(self.file.handle(), self.size);
+        let reserved = fanfare_disk::reserve(self.file.handle(), self.size);
         reserved.map_err(|errno| super::storage_error(&errno.into()))
     }
 

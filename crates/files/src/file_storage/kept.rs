@@ -8,12 +8,9 @@ use std::{
     sync::Arc,
 };
 
-use crate::{
-    directory::Directory,
-    disk::Reader,
-    manifest::{MANIFEST_MAX, Manifest},
-    name::PART_PREFIX,
-};
+use fanfare_disk::{Reader, directory::Directory, name::PART_PREFIX};
+
+use crate::manifest::{MANIFEST_MAX, Manifest};
 
 const PART: &str = ".part";
 /// Part of a pack.
@@ -186,8 +183,10 @@ fn parse_hex(hex: &str) -> Option<[u8; 8]> {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_disk::scratch::Scratch;
+
     use super::*;
-    use crate::{manifest::GroupHasher, scratch::Scratch};
+    use crate::manifest::GroupHasher;
 
     fn manifest() -> Arc<Manifest> {
         let mut hasher = GroupHasher::default();

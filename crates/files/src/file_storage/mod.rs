@@ -16,6 +16,7 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Row, Storage, StorageError, Time};
 
+use fanfare_disk::directory::Directory;
 pub(crate) use incoming::PartFile;
 pub(crate) use kept::{discard_parts, pack_part_name};
 use outgoing::Outgoing;
@@ -28,7 +29,6 @@ pub(crate) use syncer::inline::Backlog;
 pub(crate) use units::Units;
 
 use crate::{
-    directory::Directory,
     ledger::{self, SharedLedger},
     manifest::{MANIFEST_MAX, Manifest},
     read_at::ReadAt,
@@ -315,16 +315,16 @@ fn storage_error(error: &io::Error) -> StorageError {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_proto::{InstanceId, ObjectTransportId};
-
-    use super::*;
-    use crate::{
-        disk::{
+    use fanfare_disk::{
+        scratch::Scratch,
+        {
             Open,
             simulated::{SimFs, State},
         },
-        scratch::Scratch,
     };
+    use fanfare_proto::{InstanceId, ObjectTransportId};
+
+    use super::*;
 
     fn key(object: u16) -> ObjectKey {
         ObjectKey { sender: NodeId(7), instance: InstanceId(1), object: ObjectTransportId(object) }
@@ -354,7 +354,7 @@ mod tests {
         store.close(key(1), true);
         let part = store.finished(key(1)).unwrap();
         assert!(part.failed.is_none());
-        let mut reader = crate::disk::Reader::new(part.file.handle());
+        let mut reader = fanfare_disk::Reader::new(part.file.handle());
         let hashed = crate::source::hash(&mut reader, &mut |_| {}).unwrap();
         assert_eq!((hashed.root, hashed.size), (*blake3::hash(&content).as_bytes(), 300_000));
     }

@@ -267,12 +267,14 @@ impl Outgoing {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
     use std::{
         io,
         sync::atomic::{AtomicUsize, Ordering},
     };
+
+    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+
+    use super::*;
 
     /// Counts what is read of it.
     #[derive(Debug)]

@@ -26,7 +26,9 @@ use super::{
     storage_error,
     syncer::{Syncer, Task},
 };
-use crate::{directory::Directory, manifest::Manifest};
+use fanfare_disk::directory::Directory;
+
+use crate::manifest::Manifest;
 
 /// So much of time may be lost with the power.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);

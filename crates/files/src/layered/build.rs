@@ -2,16 +2,14 @@
 
 use std::{
     fmt, io,
-    net::IpAddr,
-    sync::{Arc, atomic::AtomicBool, mpsc::sync_channel},
+    net::{IpAddr, SocketAddr},
+    sync::mpsc::sync_channel,
     time::Duration,
 };
 
 use fanfare_fec::fountain::Shape;
-use fanfare_proto::{
-    InstanceId,
-    congestion::layered::{Rhythm, Scheme, SchemeError, SourceConfig},
-};
+use fanfare_node::{Clock, Network, Stopper, Waker};
+use fanfare_proto::congestion::layered::{Rhythm, Scheme, SchemeError, SourceConfig};
 use fanfare_wire::Alc;
 
 use super::{
@@ -19,13 +17,8 @@ use super::{
     send::{LayeredSender, Plan},
 };
 use crate::{
-    build_error::BuildError,
-    builder::{EVENTS, NodeBuilder, random, random_id},
-    clock::Clock,
-    node::{Node, Stopper},
-    outbox::Outbox,
-    source::SourceFile,
-    waker::Waker,
+    builder::EVENTS, event::Outbox, source::SourceFile, transfer::Transfer,
+    transfer_error::TransferError,
 };
 
 /// The longest object: its blocks are kept in memory, encoded, twice its length.
@@ -121,24 +114,19 @@ impl fmt::Display for LayeredError {
 
 impl std::error::Error for LayeredError {}
 
-impl From<LayeredError> for BuildError {
-    fn from(error: LayeredError) -> Self {
-        Self::Layers(error)
-    }
-}
-
-impl NodeBuilder {
+impl Transfer {
     /// Sends one file over layers: opens everything, encodes the file, and starts the node's thread.
     ///
     /// # Errors
     /// When the file, the layers or the network do not allow it.
     pub fn send_layered(
-        mut self,
+        mut network: Network,
         file: &SourceFile,
         options: &LayeredOptions,
-    ) -> Result<Node, BuildError> {
+    ) -> Result<Self, TransferError> {
         let name = file.name.clone();
-        let ip = self.endpoint.group.ip();
+        let group = network.address();
+        let ip = group.ip();
         if !ip.is_multicast() {
             return Err(LayeredError::Unicast(ip).into());
         }
@@ -152,13 +140,11 @@ impl NodeBuilder {
         if info.len() > INFO_MAX {
             return Err(LayeredError::Name(name).into());
         }
-        let endpoint = self.open_endpoint(false)?;
+        let endpoint = network.open_endpoint(false)?;
         let symbol = packet::symbol(endpoint.interface(), ip);
         let shape = Shape::new(file.size, symbol).map_err(|_| LayeredError::Empty(name.clone()))?;
-        let config = self.source_config(&shape, options)?;
-        let id = self.node_id.unwrap_or_else(random_id);
-        let instance = self.instance_id.unwrap_or_else(|| InstanceId(random() as u16));
-        let seed = self.seed.unwrap_or_else(random);
+        let config = source_config(group, &shape, options)?;
+        let (id, instance, seed) = network.choose();
         let gone = || io::Error::from(io::ErrorKind::InvalidData);
         let of = name.clone();
         let unreadable = |error| LayeredError::Unreadable(of.clone(), error);
@@ -168,42 +154,39 @@ impl NodeBuilder {
         let plan = Plan { name, shape, file: content, info, config, lasting, id, seed };
         // What was described cannot change any more: commands go nowhere.
         let (commands, _) = sync_channel(1);
-        let stop = Arc::new(AtomicBool::new(false));
         let (to_application, events) = sync_channel(EVENTS);
-        let waker = Waker::new()?;
+        let stopper = Stopper::new(Waker::new()?);
         let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
-        let reach = (Arc::clone(&stop), waker.clone(), Outbox::new(to_application));
+        let reach = (stopper.clone(), Outbox::new(to_application));
         let sender = LayeredSender::prepare(plan, Clock::start(), endpoint, reach);
         let sender = sender.map_err(unreadable)?;
         let thread = std::thread::Builder::new().name("fanfare-layers".into());
         let thread = thread.spawn(move || sender.run())?;
-        let stopper = Stopper { stop, waker };
         let (events, thread) = (Some(events), Some(thread));
-        Ok(Node { id: id.0, group, interface, stopper, commands, events, thread })
+        Ok(Self { id: id.0, group, interface, stopper, commands, events, thread })
     }
+}
 
-    fn source_config(
-        &self,
-        shape: &Shape,
-        options: &LayeredOptions,
-    ) -> Result<SourceConfig, LayeredError> {
-        let group = self.endpoint.group;
-        let count = options.layers.layers().map_err(LayeredError::Layers)?.count();
-        let first =
-            packet::nth(group.ip(), 1).filter(|_| packet::nth(group.ip(), count as u8).is_some());
-        let Some(first) = first else { return Err(LayeredError::Groups(group.ip(), count)) };
-        let packet = usize::from(shape.symbol()) + Alc::HEADER + packet::headers(first);
-        Ok(SourceConfig {
-            scheme: options.layers.clone(),
-            rhythm: Rhythm::Pairs,
-            interval: options.interval,
-            every: 1,
-            packet: packet as u16,
-            object: shape.object(),
-            group: std::net::SocketAddr::new(first, group.port()),
-            rtt: Duration::ZERO,
-        })
-    }
+fn source_config(
+    group: SocketAddr,
+    shape: &Shape,
+    options: &LayeredOptions,
+) -> Result<SourceConfig, LayeredError> {
+    let count = options.layers.layers().map_err(LayeredError::Layers)?.count();
+    let first =
+        packet::nth(group.ip(), 1).filter(|_| packet::nth(group.ip(), count as u8).is_some());
+    let Some(first) = first else { return Err(LayeredError::Groups(group.ip(), count)) };
+    let packet = usize::from(shape.symbol()) + Alc::HEADER + packet::headers(first);
+    Ok(SourceConfig {
+        scheme: options.layers.clone(),
+        rhythm: Rhythm::Pairs,
+        interval: options.interval,
+        every: 1,
+        packet: packet as u16,
+        object: shape.object(),
+        group: SocketAddr::new(first, group.port()),
+        rtt: Duration::ZERO,
+    })
 }
 
 /// As long as a receiver of the lowest layer alone needs.

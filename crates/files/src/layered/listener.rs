@@ -22,10 +22,11 @@ use super::{
     packet,
     reception::Reception,
 };
+use crate::event::Outbox;
+
 use crate::{
     event::{NodeEvent, ReceiveEvent},
     file_storage::FileStorage,
-    outbox::Outbox,
     receive::ReceiveJob,
 };
 
@@ -284,13 +285,13 @@ fn why(refusal: Refusal) -> String {
 mod tests {
     use std::sync::Arc;
 
+    use fanfare_disk::{directory::Directory, scratch::Scratch};
     use fanfare_proto::{
         Bitrate,
         congestion::layered::{Announcement, Channel, Header, Rhythm, Scheme, Shape},
     };
 
     use super::*;
-    use crate::{directory::Directory, scratch::Scratch};
 
     const LIFE: Life = (NodeId(7), InstanceId(1));
 

@@ -116,9 +116,10 @@ impl Reception {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use fanfare_fec::fountain::BlockEncoder;
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+
+    use super::*;
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(7), instance: InstanceId(1), object: ObjectTransportId(0) };

@@ -1,16 +1,9 @@
 //! Sending a file over layers: the same whoever listens, for as long as it was said.
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use fanfare_fec::fountain::Shape;
+use fanfare_node::{Clock, Stopper};
 use fanfare_proto::{
     Bitrate, InstanceId, NodeId, Time,
     congestion::layered::{Description, Header, LayeredSource, Outgoing, Question, SourceConfig},
@@ -24,12 +17,10 @@ use fanfare_wire::{
 use super::{
     content::Content, delivery_session::DeliverySession, delivery_table::DeliveryTable, packet,
 };
+use crate::event::Outbox;
 use crate::{
-    clock::Clock,
     event::{Finished, Limit, NodeEvent, SendEnd, SendEvent, SendProgress, SendReport},
-    outbox::Outbox,
     read_at::ReadAt,
-    waker::Waker,
 };
 
 /// Progress is told this often.
@@ -62,8 +53,7 @@ pub(super) struct LayeredSender {
     plan: Plan,
     clock: Clock,
     endpoint: Endpoint,
-    stop: Arc<AtomicBool>,
-    waker: Waker,
+    stopper: Stopper,
     outbox: Outbox,
     source: LayeredSource,
     session: DeliverySession,
@@ -87,7 +77,7 @@ impl LayeredSender {
         plan: Plan,
         clock: Clock,
         endpoint: Endpoint,
-        (stop, waker, outbox): (Arc<AtomicBool>, Waker, Outbox),
+        (stopper, outbox): (Stopper, Outbox),
     ) -> io::Result<Self> {
         let content = Content::prepare(plan.shape, Arc::clone(&plan.file))?;
         let now = clock.now();
@@ -105,8 +95,7 @@ impl LayeredSender {
             clock,
             batch_to: endpoint.group(),
             endpoint,
-            stop,
-            waker,
+            stopper,
             outbox,
             source,
             batch: Vec::new(),
@@ -131,8 +120,8 @@ impl LayeredSender {
                 self.receive();
             }
             if self.ready.woken {
-                self.waker.clear();
-                self.stopped |= self.stop.load(Ordering::Relaxed);
+                self.stopper.waker().clear();
+                self.stopped |= self.stopper.is_asked();
             }
             self.send_due();
             self.tell_progress();
@@ -268,7 +257,7 @@ impl LayeredSender {
     fn wait(&mut self) {
         let now = self.clock.now();
         let next = self.source.next_timeout().min(self.ends).min(self.next_progress);
-        let waited = self.endpoint.wait(Some(next.since(now)), Some(self.waker.as_fd()));
+        let waited = self.endpoint.wait(Some(next.since(now)), Some(self.stopper.waker().as_fd()));
         self.ready = waited.unwrap_or(Ready { unicast: true, woken: true, ..Ready::default() });
     }
 

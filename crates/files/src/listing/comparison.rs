@@ -7,6 +7,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
 };
 
+use fanfare_disk::placement::numbered;
 use rustix::io::Errno;
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
     reader::{ListingReader, ReadError},
     tree::{self, Name},
 };
-use crate::placement::numbered;
 
 impl From<ReadError> for Obstacle {
     fn from(error: ReadError) -> Self {
@@ -179,6 +179,8 @@ fn is_numbered(here: &Name, names: &[Name], matched: &[bool]) -> bool {
 mod tests {
     use std::{collections::BTreeMap, fs, path::Path, sync::atomic::AtomicBool};
 
+    use fanfare_disk::scratch::Scratch;
+
     use super::{
         super::{
             Lister,
@@ -186,7 +188,6 @@ mod tests {
         },
         *,
     };
-    use crate::scratch::Scratch;
 
     /// Nothing has changed since then.
     const NEVER: Moment = (i64::MAX, 0);

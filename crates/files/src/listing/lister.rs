@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use fanfare_disk::name::{NameError, SafeName, shared_bytes};
+
 use super::{Kind, LISTING_MAX, MAGIC, VERSION};
-use crate::name::{NameError, SafeName, shared_bytes};
 
 /// Why what is sent cannot say what receivers may remove.
 #[derive(Debug, Clone, PartialEq, Eq)]

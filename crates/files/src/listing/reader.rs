@@ -2,8 +2,9 @@
 
 use std::io::{self, Read};
 
+use fanfare_disk::name::{SafeName, is_one_part};
+
 use super::{Kind, MAGIC, NAME_MAX, VERSION};
-use crate::name::{SafeName, is_one_part};
 
 /// Why a listing is not followed.
 #[derive(Debug)]

@@ -6,6 +6,10 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
+use fanfare_disk::{
+    directory::Directory,
+    {self, Reader},
+};
 use rustix::{fs::Mode, io::Errno};
 
 use super::{
@@ -14,13 +18,7 @@ use super::{
     extras::{Bounds, Count, Extras, Moment, Obstacle, Remove},
     tree,
 };
-use crate::{
-    directory::Directory,
-    disk::{self, Reader},
-    file_storage::PartFile,
-    receipt::Reason,
-    source, verify,
-};
+use crate::{file_storage::PartFile, receipt::Reason, source, verify};
 
 /// Names told at once.
 const BATCH: usize = 256;
@@ -95,7 +93,7 @@ impl Removal {
     ) -> Result<(), (Reason, String)> {
         self.verify()?;
         let place = |errno| refusal(errno, "the directory");
-        let target = disk::descriptor(self.directory.handle()).map_err(place)?;
+        let target = fanfare_disk::descriptor(self.directory.handle()).map_err(place)?;
         let bounds = self.bounds(target, stop).map_err(place)?;
         let mut count = Count::default();
         outcome.roots = self.compare(target, bounds, &mut count)?;

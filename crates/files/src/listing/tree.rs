@@ -6,12 +6,11 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
+use fanfare_disk::name::PART_PREFIX;
 use rustix::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat},
     io::Errno,
 };
-
-use crate::name::PART_PREFIX;
 
 /// A name in a directory.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use std::{
     io,
 };
 
+use fanfare_disk::{directory::Directory, name::SafeName};
 use rustix::io::Errno;
 
 use super::{parents::Parents, staging::Staging};
-use crate::{directory::Directory, name::SafeName};
 
 /// Directories under way, by number. Nothing in them is looked at before it is in its place.
 #[derive(Debug, Default)]

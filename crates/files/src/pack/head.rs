@@ -2,12 +2,13 @@
 
 use std::io;
 
+use fanfare_disk::FileHandle;
+
 use super::{
     GROUP_BYTES, GROUPS_MAX, HASH, HEADER_BYTES,
     index::{self, Entry},
     parse_header,
 };
-use crate::disk::FileHandle;
 
 /// A head that was read.
 #[derive(Debug)]

@@ -9,10 +9,10 @@
 //! Neighbours in a sorted tree differ little: so an entry costs about 15 bytes instead of 60, which
 //! for files of 1 KB is the difference between 1.5 % and 6 % of everything sent.
 
+use fanfare_disk::name::shared_bytes;
 use minicbor::{Decoder, Encoder, data::Type};
 
 use super::{ENTRIES_MAX, INDEX_BYTES_MAX};
-use crate::name::shared_bytes;
 
 /// Longest name that is believed, bytes: the longest path that Linux takes.
 const NAME_MAX: usize = 4096;

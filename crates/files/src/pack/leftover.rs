@@ -5,18 +5,17 @@
 
 use std::{io, sync::Arc};
 
+use fanfare_disk::{
+    directory::Directory,
+    name::SafeName,
+    placement, {DirectoryHandle, FileHandle, OwnFile},
+};
 use minicbor::{Decode, Encode};
 
 use super::{
     graft::Grafts, head::Head, parents::Parents, rebuild::read_in_place, staging, staging::Staging,
 };
-use crate::{
-    directory::Directory,
-    disk::{DirectoryHandle, FileHandle, OwnFile},
-    file_storage::pack_part_name,
-    name::SafeName,
-    placement,
-};
+use crate::file_storage::pack_part_name;
 
 /// The note's name. Files there are called by numbers.
 const NOTE: &str = "pack";
@@ -144,14 +143,11 @@ fn read_left(
 mod tests {
     use std::{collections::BTreeSet, path::Path};
 
+    use fanfare_disk::{placement::Conflict, scratch::Scratch};
     use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
 
     use super::*;
-    use crate::{
-        pack::unpack::{Staged, stage},
-        placement::Conflict,
-        scratch::Scratch,
-    };
+    use crate::pack::unpack::{Staged, stage};
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(9) };

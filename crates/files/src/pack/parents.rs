@@ -3,9 +3,8 @@
 
 use std::io;
 
+use fanfare_disk::{DirectoryHandle, directory::Directory};
 use rustix::io::Errno;
-
-use crate::{directory::Directory, disk::DirectoryHandle};
 
 /// A directory, if it could be opened.
 type Opened = Result<Box<dyn DirectoryHandle>, Errno>;

@@ -6,15 +6,14 @@
 
 use std::io;
 
+use fanfare_disk::{FileHandle, directory::Directory, name::SafeName, placement};
+
 use super::{
     GROUP_BYTES, HASH, HEAD_MAX,
     head::{Head, HeadError},
     parents::Parents,
 };
-use crate::{
-    announcement::PackHead, directory::Directory, disk::FileHandle, name::SafeName, placement,
-    receipt::Reason, verify::disk_reason as disk,
-};
+use crate::{announcement::PackHead, receipt::Reason, verify::disk_reason as disk};
 
 /// Runs of bytes (offset, length).
 type Runs = Vec<(u64, u64)>;
@@ -121,9 +120,12 @@ pub(super) fn group_hash(content: &[u8]) -> [u8; HASH] {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{pack::Packer, pack::Rest, pack::Root, read_at::ReadAt, scratch::Scratch};
     use std::{fs::File, sync::Arc};
+
+    use fanfare_disk::scratch::Scratch;
+
+    use super::*;
+    use crate::{pack::Packer, pack::Rest, pack::Root, read_at::ReadAt};
 
     /// A pack of 300 files of 1000 bytes below `t`, its bytes and what is announced of its head.
     fn pack(scratch: &Scratch) -> (Vec<u8>, PackHead) {

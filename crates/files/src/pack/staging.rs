@@ -2,14 +2,13 @@
 
 use std::{io, sync::Arc};
 
+use fanfare_disk::{
+    directory::Directory,
+    name::PART_PREFIX,
+    {DirectoryHandle, FileHandle, Open},
+};
 use fanfare_proto::ObjectKey;
 use rustix::{fs::Mode, io::Errno};
-
-use crate::{
-    directory::Directory,
-    disk::{DirectoryHandle, FileHandle, Open},
-    name::PART_PREFIX,
-};
 
 /// Ends the name of such a directory.
 const ENDING: &str = ".pack";
@@ -27,7 +26,9 @@ pub(super) struct Staging {
 impl Staging {
     /// Creates it for this object.
     pub(super) fn create(parent: &Arc<Directory>, key: ObjectKey) -> io::Result<Self> {
-        let name = parent.own_name(key, ENDING);
+        let ObjectKey { sender, instance, object } = key;
+        let of = format_args!("{sender}-{instance}-{object}");
+        let name = parent.own_name(of, ENDING);
         let left_over = match parent.handle().make_own_directory(&name) {
             Err(Errno::EXIST) => true,
             made => made.map(|()| false)?,

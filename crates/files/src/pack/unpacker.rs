@@ -17,6 +17,8 @@ use std::{
     thread::JoinHandle,
 };
 
+use fanfare_disk::{directory::Directory, placement::Conflict};
+use fanfare_node::Waker;
 use fanfare_proto::ObjectKey;
 
 use super::{
@@ -24,12 +26,9 @@ use super::{
     unpack::{Staged, Unpacked, stage},
 };
 use crate::{
-    directory::Directory,
     ledger::{self, SharedLedger},
-    placement::Conflict,
     receipt::Reason,
     verify::{Fault, Held, PackJob, Verdict, disk_reason},
-    waker::Waker,
 };
 
 /// Packs written but not yet named: what a sync may take longer than writing one.

@@ -12,19 +12,19 @@ use std::{
     time::Duration,
 };
 
+use fanfare_disk::placement::Conflict;
+use fanfare_node::Waker;
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::{ReceiveJob, record::Record};
+use crate::event::Outbox;
 use crate::{
     announcement::Details,
     event::{NodeEvent, ReceiveEvent},
     file_storage::FileStorage,
     listing::{Limits, Outcome, Removal, Step},
-    outbox::Outbox,
-    placement::Conflict,
     receipt::Reason,
     verify::Held,
-    waker::Waker,
 };
 
 /// Steps told and not yet taken: an application that does not read holds up the removal, and nothing

@@ -3,16 +3,16 @@
 //! It goes to the verifier before it counts: nothing of it is trusted. What comes meanwhile is
 //! taken, and nothing is asked for; then, what proved wrong there and has not come.
 
+use fanfare_disk::name::SafeName;
 use fanfare_proto::{ObjectKey, Session, StorageError, Time};
 
 use super::ReceiveJob;
+use crate::event::Outbox;
 use crate::{
     announcement::Details,
     event::{NodeEvent, ReceiveEvent},
     file_storage::{FileStorage, Found, What},
     ledger, manifest,
-    name::SafeName,
-    outbox::Outbox,
     receipt::Reason,
     verify::{self, Fault, Held, Origin},
 };

@@ -6,12 +6,13 @@ use std::net::SocketAddr;
 use fanfare_proto::{Bitrate, NodeId, ObjectKey, Session, StorageError, Time};
 
 use super::{ReceiveJob, record::OpenObject};
+use crate::event::Outbox;
+
 use crate::{
     announcement::Announcement,
     event::{NodeEvent, ReceiveEvent},
     file_storage::FileStorage,
     ledger,
-    outbox::Outbox,
     receipt::Reason,
     verify::{self, Held},
 };

@@ -3,10 +3,11 @@
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::ReceiveJob;
+use crate::event::Outbox;
+
 use crate::{
     event::{NodeEvent, ReceiveEvent},
     file_storage::FileStorage,
-    outbox::Outbox,
     receipt::Reason,
     verify::{self, Origin},
 };

@@ -24,7 +24,9 @@ use std::{
     time::Duration,
 };
 
+use crate::event::Outbox;
 use deletion::Deletions;
+use fanfare_disk::directory::Directory;
 use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
 pub(crate) use layered::LayeredProgress;
 pub use options::{ReceiveOptions, Until};
@@ -32,11 +34,9 @@ use record::Record;
 use reminder::Reminder;
 
 use crate::{
-    directory::Directory,
     event::{NodeEvent, ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport},
     file_storage::FileStorage,
     ledger::{self, SharedLedger},
-    outbox::Outbox,
     receipt::{About, Reason, State, Status},
     root_set,
     verify::{Job, Verifier},

@@ -3,12 +3,13 @@
 use fanfare_proto::{AbortReason, ObjectKey, Session, Time};
 
 use super::{ReceiveJob, record::OpenObject};
+use crate::event::Outbox;
+
 use crate::{
     announcement::{Announcement, Turn},
     event::{NodeEvent, ReceiveEvent},
     file_storage::FileStorage,
     manifest::{Head, Manifest},
-    outbox::Outbox,
     receipt::Reason,
     verify::{self, Fault, Job, Origin, Verdict},
 };

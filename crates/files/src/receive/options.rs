@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use fanfare_disk::placement::Conflict;
 use fanfare_proto::NodeId;
 
 use super::ReceiveJob;
-use crate::placement::Conflict;
 
 /// When receiving is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

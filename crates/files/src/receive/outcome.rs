@@ -5,12 +5,13 @@ use std::time::Duration;
 use fanfare_proto::{ObjectKey, ObjectTransportId, Session, Time};
 
 use super::{ReceiveJob, record::OpenObject};
+use crate::event::Outbox;
+
 use crate::{
     announcement::Announcement,
     event::{NodeEvent, ReceiveEvent},
     file_storage::FileStorage,
     manifest,
-    outbox::Outbox,
     receipt::Reason,
     root_set,
     verify::{Held, Placed},

@@ -3,9 +3,10 @@
 use fanfare_proto::{NodeId, Session, Time, WatermarkOutcome};
 
 use super::{SendJob, peers::News};
+use crate::event::Outbox;
+
 use crate::{
     event::{NodeEvent, Outcome, Receipt, SendEvent},
-    outbox::Outbox,
     receipt::{Failure, Status},
 };
 

@@ -24,6 +24,7 @@ mod slow;
 
 use std::time::Duration;
 
+use crate::event::Outbox;
 use fanfare_proto::{Event, NodeId, RollCalls, Session, Time};
 pub use gathering::Expect;
 use gathering::{Decision, Gathering};
@@ -39,7 +40,6 @@ use crate::{
     event::{NodeEvent, Outcome, SendEnd, SendEvent},
     file_storage::FileStorage,
     invitation::Invitation,
-    outbox::Outbox,
     receipt::About,
     source::Sources,
 };

@@ -265,9 +265,11 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{file_storage::FileStorage, scratch::Scratch, source::Packing};
+    use fanfare_disk::scratch::Scratch;
     use fanfare_proto::{NodeId, SenderConfig, SessionConfig, Time};
+
+    use super::*;
+    use crate::{file_storage::FileStorage, source::Packing};
 
     fn session() -> Session {
         let config = SessionConfig {

@@ -5,10 +5,9 @@ use std::time::Duration;
 use fanfare_proto::{ReceiverReport, Session, Stats, Time};
 
 use super::{Expect, Phase, SendJob, slow::loss_of};
-use crate::{
-    event::{Limit, NodeEvent, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport},
-    outbox::Outbox,
-};
+use crate::event::Outbox;
+
+use crate::event::{Limit, NodeEvent, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport};
 
 /// A report of loss counts so long, and twenty GRTT: who loses nothing any more says nothing.
 const FRESH: Duration = Duration::from_secs(5);

@@ -3,21 +3,20 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
+use fanfare_disk::{directory::Directory, scratch::Scratch};
 use fanfare_proto::{
     AckPolicy, Bitrate, Event, InstanceId, NodeId, ReceiverConfig, RecvMeta, SenderConfig, Session,
     SessionConfig, Time, rng::Rng,
 };
 
 use super::{Expect, SendJob, SendOptions};
+use crate::event::Outbox;
 use crate::{
-    directory::Directory,
     event::{NodeEvent, Outcome, ReceiveEvent, SendReport},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
-    outbox::Outbox,
     receipt::About,
     receive::{ReceiveJob, ReceiveOptions},
-    scratch::Scratch,
     source::{Packing, Sources},
     verify::Verifier,
 };

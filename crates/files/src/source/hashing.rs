@@ -2,8 +2,9 @@
 
 use std::io::{self, Read};
 
+use fanfare_disk::{FileHandle, Reader};
+
 use crate::{
-    disk::{FileHandle, Reader},
     file_storage::Units,
     manifest::{
         GroupHasher, Manifest,

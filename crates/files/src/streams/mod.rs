@@ -20,9 +20,10 @@ use std::{
     },
 };
 
+use fanfare_node::Waker;
 use fanfare_proto::Bitrate;
 
-use crate::{builder::NodeBuilder, waker::Waker};
+use crate::builder::TransferBuilder;
 pub use pool::MemoryUse;
 use pool::Pool;
 use rates::Rates;
@@ -72,10 +73,10 @@ impl Streams {
     /// When there is not enough memory for one more.
     pub fn add(
         &self,
-        builder: NodeBuilder,
+        builder: TransferBuilder,
         weight: u32,
         most: Option<Bitrate>,
-    ) -> Result<NodeBuilder, MemoryShort> {
+    ) -> Result<TransferBuilder, MemoryShort> {
         let least = builder.memory_least();
         Ok(builder.stream(self.join(weight, most, least)?))
     }

@@ -8,13 +8,11 @@ use std::{
     },
 };
 
+use fanfare_node::Waker;
 use fanfare_proto::{Bitrate, SenderConfig, Session, Time};
 
 use super::{Shared, activity::Activity, rates::Granted};
-use crate::{
-    file_storage::{FileStorage, WINDOW},
-    waker::Waker,
-};
+use crate::file_storage::{FileStorage, WINDOW};
 
 /// Room for parity grows by so much at a time: some tens of blocks' repairs.
 const PARITY_STEP: usize = 512 << 10;

@@ -1,14 +1,13 @@
 //! What is in its place already, what is right, and which bytes are wrong.
 
+use fanfare_disk::{Reader, directory::Directory, name::SafeName};
+
 use super::{
     Fault, Held, Job, Origin, PackJob, Placed, Unpack, Verdict, disk, place::place, reason,
 };
 use crate::{
     announcement::Details,
-    directory::Directory,
-    disk::Reader,
     ledger::{self, SharedLedger},
-    name::SafeName,
     pack,
     receipt::Reason,
     source::{self, Hashed},
@@ -174,14 +173,13 @@ fn wrong(job: &Job, found: &Hashed) -> Fault {
 mod tests {
     use std::{io, sync::Arc};
 
+    use fanfare_disk::{placement::Conflict, scratch::Scratch};
     use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
 
     use super::*;
     use crate::{
         announcement::Announcement,
         file_storage::{PartFile, Units},
-        placement::Conflict,
-        scratch::Scratch,
     };
 
     const KEY: ObjectKey =

@@ -9,10 +9,13 @@ use std::{
     thread::JoinHandle,
 };
 
+use fanfare_disk::directory::Directory;
+use fanfare_node::Waker;
+
 use super::{Job, Verdict, check::judge};
 #[cfg(test)]
 use crate::pack::InlineUnpacker;
-use crate::{directory::Directory, ledger::SharedLedger, pack::Unpacker, waker::Waker};
+use crate::{ledger::SharedLedger, pack::Unpacker};
 
 /// Files handed over but not yet begun. More wait with whoever hands them over.
 const QUEUE: usize = 16;

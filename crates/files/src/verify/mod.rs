@@ -13,6 +13,10 @@ mod place;
 
 use std::{io, sync::Arc};
 
+use fanfare_disk::{
+    name::{NameError, SafeName},
+    placement::Conflict,
+};
 use fanfare_proto::{ObjectKey, StorageError};
 pub(crate) use lane::Verifier;
 pub(crate) use place::{is_in_the_way, unnamed};
@@ -21,8 +25,6 @@ use crate::{
     announcement::{Announcement, PackHead},
     file_storage::PartFile,
     manifest::Manifest,
-    name::{NameError, SafeName},
-    placement::Conflict,
     receipt::Reason,
 };
 

@@ -2,19 +2,16 @@
 
 use std::io;
 
+use fanfare_disk::{
+    FileHandle,
+    directory::{Directory, permissions},
+    name::{NameError, SafeName},
+};
 use fanfare_proto::ObjectKey;
 use rustix::io::Errno;
 
 use super::{Fault, Held, Job, Placed, disk};
-use crate::{
-    announcement::Announcement,
-    directory::{Directory, permissions},
-    disk::FileHandle,
-    file_storage::PartFile,
-    name::{NameError, SafeName},
-    receipt::Reason,
-    source::Hashed,
-};
+use crate::{announcement::Announcement, file_storage::PartFile, receipt::Reason, source::Hashed};
 
 /// Syncs a file and gives it its name.
 pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault> {

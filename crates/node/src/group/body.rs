@@ -8,10 +8,10 @@ use std::{
     sync::Arc,
 };
 
+use fanfare_disk::unnamed_file;
 use fanfare_group::ContentHash;
 
 use super::keeper::Files;
-use crate::source::unnamed_file;
 
 /// Bytes that are kept in memory: most messages; of longer ones a thousand would be 64 MiB.
 pub(crate) const MEMORY_MAX: u64 = 64 << 10;

@@ -14,14 +14,14 @@ use std::{io, sync::Arc};
 pub(crate) use write::stage;
 
 use super::{graft::Grafts, index::Entry, leftover::Note, parents::Parents, staging::Staging};
-use crate::{
+use fanfare_disk::{
+    FileHandle,
     directory::Directory,
-    disk::FileHandle,
     name::{NameError, SafeName},
     placement::open_equal,
-    receipt::Reason,
-    verify::Placed,
 };
+
+use crate::{receipt::Reason, verify::Placed};
 
 /// What became of the files of a pack.
 #[derive(Debug, Default)]
@@ -92,10 +92,11 @@ impl StagedFile {
 mod tests {
     use std::{collections::BTreeSet, fs::File, path::Path};
 
+    use fanfare_disk::{OwnFile, placement::Conflict, scratch::Scratch};
     use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
 
     use super::*;
-    use crate::{disk::OwnFile, placement::Conflict, scratch::Scratch, verify::unnamed};
+    use crate::verify::unnamed;
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(9) };

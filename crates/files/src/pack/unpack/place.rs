@@ -2,11 +2,14 @@
 
 use std::io;
 
+use fanfare_disk::{
+    name::{NameError, SafeName},
+    placement::{Conflict, Finished, Place},
+};
+
 use super::{At, Staged, StagedFile, Unpacked};
 use crate::{
-    name::{NameError, SafeName},
     pack::{graft::Grafts, parents::Parents, staging::Staging},
-    placement::{Conflict, Finished, Place},
     receipt::Reason,
     verify::{Placed, disk_reason as disk, is_in_the_way, unnamed},
 };

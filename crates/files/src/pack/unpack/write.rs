@@ -2,13 +2,11 @@
 
 use std::{collections::BTreeSet, io, sync::Arc};
 
+use fanfare_disk::{FileHandle, directory::Directory, name::SafeName};
 use fanfare_proto::ObjectKey;
 
 use super::{At, Staged, StagedFile};
 use crate::{
-    directory::Directory,
-    disk::FileHandle,
-    name::SafeName,
     pack::{
         graft::Grafts,
         head::{Head, HeadError},
@@ -137,7 +135,9 @@ impl Stager<'_> {
         file.name.as_ref().is_ok_and(|name| {
             let (directories, last) = name.split();
             let parent = self.existing.get(directories);
-            parent.is_ok_and(|parent| crate::placement::has_size(parent, last, file.entry.size))
+            parent.is_ok_and(|parent| {
+                fanfare_disk::placement::has_size(parent, last, file.entry.size)
+            })
         })
     }
 

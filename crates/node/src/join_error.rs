@@ -1,24 +1,16 @@
-//! Why a node could not be built.
+//! Why a node cannot take part.
 
 use std::{fmt, io};
 
 use fanfare_udp::OpenError;
 
-use crate::{
-    directory::DirectoryError, group::CacheError, layered::LayeredError, send::EnqueueFailed,
-};
+use crate::group::CacheError;
 
-/// Why a node could not be built.
+/// Why a node cannot take part.
 #[derive(Debug)]
-pub enum BuildError {
-    /// Neither sending nor receiving was asked for.
-    NothingToDo,
+pub enum JoinError {
     /// The network.
     Open(OpenError),
-    /// The directory for received files.
-    Directory(DirectoryError),
-    /// A file to be sent.
-    Enqueue(EnqueueFailed),
     /// A segment with its headers is longer than the link takes.
     SegmentTooLong {
         /// Bytes of the segment asked for.
@@ -37,23 +29,15 @@ pub enum BuildError {
     },
     /// The durable cache of a group's node.
     Cache(CacheError),
-    /// A file cannot be sent over layers.
-    Layers(LayeredError),
     /// The system gave no thread or descriptor.
     System(io::Error),
 }
 
-impl fmt::Display for BuildError {
+impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NothingToDo => {
-                write!(f, "node (nothing to do): neither sends nor receives. Ask for one")
-            }
             Self::Open(error) => error.fmt(f),
-            Self::Directory(error) => error.fmt(f),
-            Self::Enqueue(error) => error.fmt(f),
             Self::Cache(error) => error.fmt(f),
-            Self::Layers(error) => error.fmt(f),
             Self::SegmentTooLong { segment, mtu, max } => write!(
                 f,
                 "segment ({segment}): with its headers longer than the link's packets of {mtu} \
@@ -70,24 +54,19 @@ impl fmt::Display for BuildError {
     }
 }
 
-impl std::error::Error for BuildError {}
+impl std::error::Error for JoinError {}
 
-impl From<OpenError> for BuildError {
+impl From<OpenError> for JoinError {
     fn from(error: OpenError) -> Self {
         Self::Open(error)
     }
 }
-impl From<DirectoryError> for BuildError {
-    fn from(error: DirectoryError) -> Self {
-        Self::Directory(error)
-    }
-}
-impl From<CacheError> for BuildError {
+impl From<CacheError> for JoinError {
     fn from(error: CacheError) -> Self {
         Self::Cache(error)
     }
 }
-impl From<io::Error> for BuildError {
+impl From<io::Error> for JoinError {
     fn from(error: io::Error) -> Self {
         Self::System(error)
     }
