@@ -3,10 +3,8 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
-use fanfare_node::{
-    BuildError, GroupSpec, GroupSpecError,
-    doctor::{Diagnosis, Examination, Finding, Level, PeerReport, examine},
-};
+use fanfare_doctor::{Diagnosis, Examination, Finding, Level, PeerReport, examine};
+use fanfare_node::{GroupSpec, GroupSpecError, JoinError};
 use serde::Serialize;
 
 use crate::{
@@ -193,7 +191,7 @@ fn diagnose(args: &DoctorArgs, subject: &Subject) -> Result<Diagnosis, Failure> 
         eprintln!("{name}examining {}, listening {time} for other doctors", examination.group);
     }
     let mut show = |finding: &Finding| show(args, name.as_deref(), finding);
-    examine(examination, &mut show).map_err(|error| Failure::from(BuildError::Open(error)))
+    examine(examination, &mut show).map_err(|error| Failure::from(JoinError::Open(error)))
 }
 
 fn ttl(text: &str) -> Result<u8, Failure> {

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use clap::Args;
 use fanfare_node::{
-    NodeBuilder,
+    Network,
     group::{BodyError, Damage, Gap, Group, GroupError, GroupEvent, GroupOptions, TooLong},
     messaging::{Filter, Topic, TopicError, description::PRIORITY_MAX},
     proto::{ObjectKey, SenderConfig, StorageError},
@@ -87,7 +87,7 @@ impl MemberArgs {
     }
 
     /// The options, understood.
-    pub(crate) fn plan(&self, net: &NetArgs) -> Result<(NodeBuilder, GroupOptions), Failure> {
+    pub(crate) fn plan(&self, net: &NetArgs) -> Result<(Network, GroupOptions), Failure> {
         let mut options =
             GroupOptions { message_max: self.message_max()?, ..GroupOptions::default() };
         options.config.repair_rate = units::rate_of("repair rate", &self.repair_rate)?;

@@ -7,7 +7,7 @@ mod serving;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use fanfare_node::{GroupSpec, NodeBuilder, group::GroupOptions, messaging::Filter};
+use fanfare_node::{GroupSpec, Network, group::GroupOptions, messaging::Filter};
 
 use crate::{
     config::{FileArgs, GatewaySettings, GroupSettings},
@@ -100,7 +100,7 @@ impl NodeArgs {
     }
 
     /// The options, understood.
-    pub(crate) fn plan(&self) -> Result<(NodeBuilder, GroupOptions, Vec<Filter>), Failure> {
+    pub(crate) fn plan(&self) -> Result<(Network, GroupOptions, Vec<Filter>), Failure> {
         let (builder, mut options) = self.member.plan(&self.net)?;
         options.config.hears_itself = true;
         let filters = self.topics.iter().map(|text| group_args::filter(text));

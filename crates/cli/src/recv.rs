@@ -7,11 +7,14 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use fanfare_node::{
-    Conflict, Node, NodeBuilder, NodeEvent, ReceiveEvent, ReceiveOptions, Until,
+use fanfare_files::{
+    Conflict, NodeEvent, ReceiveEvent, ReceiveOptions, Transfer, Until,
     event::{Finished, ReceiveEnd, ReceiveReport},
-    proto::{FeedbackPath, JoinPolicy, ReceiverConfig},
     receipt::Reason,
+};
+use fanfare_node::{
+    Network,
+    proto::{FeedbackPath, JoinPolicy, ReceiverConfig},
 };
 
 use crate::{
@@ -113,8 +116,8 @@ pub(crate) fn run(args: &RecvArgs) -> Exit {
 }
 
 fn receive(args: &RecvArgs, output: &Output) -> Result<Exit, Failure> {
-    let (builder, options) = args.plan()?;
-    let node = builder.receive(&args.dir, options).build()?;
+    let (network, options) = args.plan()?;
+    let node = Transfer::over(network).receive(&args.dir, options).start()?;
     interrupt::stop_on_interrupt(node.stopper());
     output.event(&Line::Start(Start {
         group: node.group().to_string(),
@@ -134,7 +137,7 @@ fn receive(args: &RecvArgs, output: &Output) -> Result<Exit, Failure> {
 
 impl RecvArgs {
     /// The options, understood.
-    pub(crate) fn plan(&self) -> Result<(NodeBuilder, ReceiveOptions), Failure> {
+    pub(crate) fn plan(&self) -> Result<(Network, ReceiveOptions), Failure> {
         let config = ReceiverConfig {
             join: self.join.into(),
             silent: self.silent,
@@ -179,7 +182,7 @@ impl RecvArgs {
     }
 }
 
-fn watch(node: &Node, dir: &Path, output: &Output, mut reload: Reload) {
+fn watch(node: &Transfer, dir: &Path, output: &Output, mut reload: Reload) {
     let mut overruns = Overruns::default();
     loop {
         reload.on_hangup::<RecvArgs>(node, output);

@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use fanfare_node::{
-    BuildError, Expect, Gathering, LayeredError, Node, NodeEvent, Packing, SendEvent, SlowVerdict,
-    Sources,
+use fanfare_files::{
+    Expect, Gathering, LayeredError, NodeEvent, Packing, SendEvent, SlowVerdict, Sources, Transfer,
+    TransferError,
     event::{Finished, Outcome, SendEnd, SendProgress, SendReport},
-    proto::CongestionControl,
 };
+use fanfare_node::proto::CongestionControl;
 
 use crate::{
     config::Reload,
@@ -57,8 +57,8 @@ pub(crate) fn send(args: &SendArgs, plan: SendPlan, output: &Output) -> Result<E
     let (expect, wait) = (options.expect.clone(), options.wait);
     let node = match (&layered, sources.files.front()) {
         (Some(layered), Some(file)) if objects == 1 => builder.send_layered(file, layered)?,
-        (Some(_), _) => return Err(BuildError::Layers(LayeredError::Many).into()),
-        (None, _) => builder.send(sources, options).build()?,
+        (Some(_), _) => return Err(TransferError::Layers(LayeredError::Many).into()),
+        (None, _) => builder.send(sources, options).start()?,
     };
     interrupt::stop_on_interrupt(node.stopper());
     output.event(&Line::Start(Start {
@@ -107,7 +107,7 @@ struct Watched {
     roster: Roster,
 }
 
-fn watch(node: &Node, output: &Output, watched: &mut Watched, mut reload: Reload) {
+fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Reload) {
     loop {
         reload.on_hangup::<SendArgs>(node, output);
         match node.next_event(POLL) {

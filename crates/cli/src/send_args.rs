@@ -3,8 +3,9 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
+use fanfare_files::{Expect, LayeredOptions, SendOptions, Slow, Transfer, TransferBuilder};
 use fanfare_node::{
-    Expect, FieldSize, LayeredOptions, NodeBuilder, SendOptions, Slow,
+    FieldSize,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
 };
 
@@ -158,7 +159,7 @@ pub(crate) struct SendPlan {
     pub(crate) options: SendOptions,
     pub(crate) congestion: CongestionControl,
     pub(crate) rate: Bitrate,
-    pub(crate) builder: NodeBuilder,
+    pub(crate) builder: TransferBuilder,
     /// What is sent over layers, in the place of all that.
     pub(crate) layered: Option<LayeredOptions>,
 }
@@ -186,6 +187,7 @@ impl SendArgs {
         };
         let builder = self.net.builder()?.sender_config(config);
         let builder = if self.segment.is_none() { builder.fit_segment() } else { builder };
+        let builder = Transfer::over(builder);
         let options = SendOptions {
             expect,
             wait,

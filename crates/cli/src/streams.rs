@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use fanfare_node::{MemoryShort, Sources, Streams};
+use fanfare_files::{MemoryShort, Sources, Streams};
 
 use crate::{
     config::StreamSettings,

@@ -32,7 +32,7 @@ pub(crate) const EVENTS: usize = 4096;
 /// Says what a [`Transfer`] is to do. Begin with [`Transfer::over`].
 #[derive(Debug)]
 pub struct TransferBuilder {
-    network: Network,
+    pub(crate) network: Network,
     send: Option<(Sources, SendOptions)>,
     receive: Option<(PathBuf, ReceiveOptions)>,
     /// It is one of several that share.
@@ -63,9 +63,18 @@ impl TransferBuilder {
         self
     }
 
+    /// Refuses what can be refused without opening anything: see [`Network::check`].
+    ///
+    /// # Errors
+    /// What was refused, and why.
+    pub fn check(&self) -> Result<(), TransferError> {
+        Ok(self.network.check()?)
+    }
+
     /// Bytes that sending holds at least: a window to read through, a block of the longest segments
     /// that there may be, and a symbol of its parity.
-    pub(crate) fn memory_least(&self) -> usize {
+    #[must_use]
+    pub fn memory_least(&self) -> usize {
         let longest = self.network.segment_longest();
         WINDOW + block_bytes(longest, self.network.sender().fec.source)
     }

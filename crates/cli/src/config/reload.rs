@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Parser;
-use fanfare_node::Node;
+use fanfare_files::Transfer;
 
 use super::{CommandLine, FileArgs, Loaded, settings::Setting};
 use crate::{
@@ -28,7 +28,7 @@ pub(crate) trait Live: Sized {
     fn put_into_force(
         &self,
         old: &Self,
-        node: &Node,
+        node: &Transfer,
         output: &Output,
     ) -> Result<&'static [&'static str], Failure>;
 }
@@ -43,7 +43,7 @@ impl Live for SendArgs {
     fn put_into_force(
         &self,
         old: &Self,
-        node: &Node,
+        node: &Transfer,
         output: &Output,
     ) -> Result<&'static [&'static str], Failure> {
         let (old, new) = (old.plan()?, self.plan()?);
@@ -68,7 +68,7 @@ impl Live for RecvArgs {
     fn put_into_force(
         &self,
         _: &Self,
-        node: &Node,
+        node: &Transfer,
         output: &Output,
     ) -> Result<&'static [&'static str], Failure> {
         output.set_verbose(self.output);
@@ -97,7 +97,7 @@ impl Reload {
     }
 
     /// Reads the file again if SIGHUP came.
-    pub(crate) fn on_hangup<A: Live>(&mut self, node: &Node, output: &Output) {
+    pub(crate) fn on_hangup<A: Live>(&mut self, node: &Transfer, output: &Output) {
         let Some(loaded) = self.loaded.as_mut().filter(|_| interrupt::take_hangup()) else {
             return;
         };
@@ -109,7 +109,7 @@ impl Reload {
 impl Loaded {
     fn read_again<A: Live>(
         &mut self,
-        node: &Node,
+        node: &Transfer,
         output: &Output,
     ) -> Result<Outcome, Vec<Failure>> {
         let contents = self.line.read_file().map_err(|(failures, _)| failures)?;

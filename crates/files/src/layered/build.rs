@@ -8,7 +8,7 @@ use std::{
 };
 
 use fanfare_fec::fountain::Shape;
-use fanfare_node::{Clock, Network, Stopper, Waker};
+use fanfare_node::{Clock, Stopper, Waker};
 use fanfare_proto::congestion::layered::{Rhythm, Scheme, SchemeError, SourceConfig};
 use fanfare_wire::Alc;
 
@@ -17,7 +17,10 @@ use super::{
     send::{LayeredSender, Plan},
 };
 use crate::{
-    builder::EVENTS, event::Outbox, source::SourceFile, transfer::Transfer,
+    builder::{EVENTS, TransferBuilder},
+    event::Outbox,
+    source::SourceFile,
+    transfer::Transfer,
     transfer_error::TransferError,
 };
 
@@ -114,17 +117,18 @@ impl fmt::Display for LayeredError {
 
 impl std::error::Error for LayeredError {}
 
-impl Transfer {
+impl TransferBuilder {
     /// Sends one file over layers: opens everything, encodes the file, and starts the node's thread.
     ///
     /// # Errors
     /// When the file, the layers or the network do not allow it.
     pub fn send_layered(
-        mut network: Network,
+        mut self,
         file: &SourceFile,
         options: &LayeredOptions,
-    ) -> Result<Self, TransferError> {
+    ) -> Result<Transfer, TransferError> {
         let name = file.name.clone();
+        let network = &mut self.network;
         let group = network.address();
         let ip = group.ip();
         if !ip.is_multicast() {
@@ -163,7 +167,7 @@ impl Transfer {
         let thread = std::thread::Builder::new().name("fanfare-layers".into());
         let thread = thread.spawn(move || sender.run())?;
         let (events, thread) = (Some(events), Some(thread));
-        Ok(Self { id: id.0, group, interface, stopper, commands, events, thread })
+        Ok(Transfer { id: id.0, group, interface, stopper, commands, events, thread })
     }
 }
 
