@@ -11,7 +11,7 @@ use std::{
 
 use clap::Args;
 use fanfare_files::{
-    Expect, NodeEvent, ReceiveEvent, ReceiveOptions, SendEvent, SendOptions, Sources, Transfer,
+    Expect, ReceiveEvent, ReceiveOptions, SendEvent, SendOptions, Sources, Transfer, TransferEvent,
     Until,
     event::{Finished, ReceiverResult, SendEnd, SendReport},
 };
@@ -148,15 +148,15 @@ fn start_sender(group: &GroupSpec, file: PathBuf) -> Result<Transfer, Failure> {
 fn watch(sender: &Transfer, output: &Output) {
     loop {
         match sender.next_event(POLL) {
-            Ok(NodeEvent::Send(SendEvent::Receiver(view))) => {
+            Ok(TransferEvent::Send(SendEvent::Receiver(view))) => {
                 output.event(&crate::json::Line::receiver(&view));
             }
-            Ok(NodeEvent::Send(SendEvent::Progress(p))) => {
+            Ok(TransferEvent::Send(SendEvent::Progress(p))) => {
                 output.event(&crate::json::Line::send_progress(&p));
                 let done = format!("{} of {} receivers done", p.complete, p.receivers);
                 output.progress(p.sent_bytes, p.total_bytes, done);
             }
-            Ok(NodeEvent::Send(SendEvent::Receipt(receipt))) => {
+            Ok(TransferEvent::Send(SendEvent::Receipt(receipt))) => {
                 output.event(&crate::json::Line::receipt(&receipt));
             }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -169,7 +169,9 @@ fn conclude_receiver(name: &'static str, drop: f64, node: Transfer) -> Shown {
     let mut verified = false;
     loop {
         match node.next_event(POLL) {
-            Ok(NodeEvent::Receive(ReceiveEvent::File { placed, .. })) => verified = placed.verified,
+            Ok(TransferEvent::Receive(ReceiveEvent::File { placed, .. })) => {
+                verified = placed.verified
+            }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }

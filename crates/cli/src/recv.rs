@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use fanfare_files::{
-    Conflict, NodeEvent, ReceiveEvent, ReceiveOptions, Transfer, Until,
+    Conflict, ReceiveEvent, ReceiveOptions, Transfer, TransferEvent, Until,
     event::{Finished, ReceiveEnd, ReceiveReport},
     receipt::Reason,
 };
@@ -187,28 +187,28 @@ fn watch(node: &Transfer, dir: &Path, output: &Output, mut reload: Reload) {
     loop {
         reload.on_hangup::<RecvArgs>(node, output);
         match node.next_event(POLL) {
-            Ok(NodeEvent::Receive(event)) => show(&event, dir, output),
-            Ok(NodeEvent::SendRefused { why }) => {
+            Ok(TransferEvent::Receive(event)) => show(&event, dir, output),
+            Ok(TransferEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
             }
-            Ok(NodeEvent::ReceiveFailed { why }) => {
+            Ok(TransferEvent::ReceiveFailed { why }) => {
                 output.warn("receive.failed", format!("nothing can be received: {why}"));
             }
-            Ok(NodeEvent::Rejoined { interface }) => {
+            Ok(TransferEvent::Rejoined { interface }) => {
                 output.warn("interface.back", rejoined(&interface));
             }
-            Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
+            Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));
             }
-            Ok(NodeEvent::Overrun { lost }) => {
+            Ok(TransferEvent::Overrun { lost }) => {
                 output.warn("overrun", format!("{lost} events were lost"));
             }
-            Ok(NodeEvent::BufferOverrun { runs }) => {
+            Ok(TransferEvent::BufferOverrun { runs }) => {
                 if let Some(text) = overruns.on_overrun(runs) {
                     output.warn("receive.overrun", text);
                 }
             }
-            Ok(NodeEvent::Send(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(TransferEvent::Send(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }

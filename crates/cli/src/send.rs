@@ -8,8 +8,8 @@ use std::{
 };
 
 use fanfare_files::{
-    Expect, Gathering, LayeredError, NodeEvent, Packing, SendEvent, SlowVerdict, Sources, Transfer,
-    TransferError,
+    Expect, Gathering, LayeredError, Packing, SendEvent, SlowVerdict, Sources, Transfer,
+    TransferError, TransferEvent,
     event::{Finished, Outcome, SendEnd, SendProgress, SendReport},
 };
 use fanfare_node::proto::CongestionControl;
@@ -111,7 +111,7 @@ fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Re
     loop {
         reload.on_hangup::<SendArgs>(node, output);
         match node.next_event(POLL) {
-            Ok(NodeEvent::Send(event)) => {
+            Ok(TransferEvent::Send(event)) => {
                 if let Some(message) = watched.plain.on_event(&event) {
                     output.warn("packs.unreadable", message);
                 }
@@ -120,22 +120,22 @@ fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Re
                 }
                 show(&event, output, &mut watched.receipts);
             }
-            Ok(NodeEvent::SendRefused { why }) => {
+            Ok(TransferEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
             }
-            Ok(NodeEvent::ReceiveFailed { why }) => {
+            Ok(TransferEvent::ReceiveFailed { why }) => {
                 output.warn("receive.failed", format!("nothing can be received: {why}"));
             }
-            Ok(NodeEvent::Rejoined { interface }) => {
+            Ok(TransferEvent::Rejoined { interface }) => {
                 output.warn("interface.back", rejoined(&interface));
             }
-            Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
+            Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));
             }
-            Ok(NodeEvent::Overrun { lost }) => {
+            Ok(TransferEvent::Overrun { lost }) => {
                 output.warn("overrun", format!("{lost} events were lost"));
             }
-            Ok(NodeEvent::Receive(_) | NodeEvent::BufferOverrun { .. })
+            Ok(TransferEvent::Receive(_) | TransferEvent::BufferOverrun { .. })
             | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }

@@ -11,7 +11,7 @@ use fanfare_proto::{Bitrate, Event, RecvMeta, Session, Time, Transmit};
 use fanfare_udp::Endpoint;
 
 use crate::{
-    event::{Finished, NodeEvent, Outbox},
+    event::{Finished, Outbox, TransferEvent},
     file_storage::FileStorage,
     layered::LayeredListener,
     receive::ReceiveJob,
@@ -68,7 +68,7 @@ impl Overruns {
 
 impl Engine for TransferEngine {
     type Command = Command;
-    type Event = NodeEvent;
+    type Event = TransferEvent;
     type Report = Finished;
 
     fn handle_datagrams(&mut self, now: Time, meta: RecvMeta, run: &[u8], stride: usize) {
@@ -140,9 +140,9 @@ impl Engine for TransferEngine {
         self.session.handle_timeout(now, &mut self.storage);
     }
 
-    fn react(&mut self, now: Time, endpoint: &mut Endpoint, outbox: &mut Outbox<NodeEvent>) {
+    fn react(&mut self, now: Time, endpoint: &mut Endpoint, outbox: &mut Outbox<TransferEvent>) {
         let Self { session, storage, send, receive, layered, stream, overruns } = self;
-        outbox.push_all(overruns.take(now).map(|runs| NodeEvent::BufferOverrun { runs }));
+        outbox.push_all(overruns.take(now).map(|runs| TransferEvent::BufferOverrun { runs }));
         if let Some(job) = receive {
             job.on_wake(now, session, storage, outbox);
             if let Some(layered) = layered {
@@ -213,12 +213,12 @@ fn give_way(
     endpoint: &Endpoint,
     other: SocketAddr,
     acknowledged: bool,
-) -> Option<NodeEvent> {
+) -> Option<TransferEvent> {
     let (id, own) = (session.node_id(), endpoint.local_addr().ok()?);
     let settled = session.stats().watermarks_acknowledged > 0;
     let gives_way = !settled && (acknowledged || own > other);
     let new = Some(random_id()).filter(|new| gives_way && session.set_node_id(*new));
-    Some(NodeEvent::NodeIdTaken { id, own, other, new })
+    Some(TransferEvent::NodeIdTaken { id, own, other, new })
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ pub use sending::{
 };
 
 /// Where a transfer's events go.
-pub(crate) type Outbox<E = NodeEvent> = fanfare_node::Outbox<E>;
+pub(crate) type Outbox<E = TransferEvent> = fanfare_node::Outbox<E>;
 
 /// Something an application may want to show.
 #[derive(Debug, Clone)]
-pub enum NodeEvent {
+pub enum TransferEvent {
     /// So many events were lost here because they were not fetched in time.
     Overrun {
         /// How many.
@@ -66,7 +66,7 @@ pub enum NodeEvent {
     Receive(ReceiveEvent),
 }
 
-impl From<Trouble> for NodeEvent {
+impl From<Trouble> for TransferEvent {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Overrun(lost) => Self::Overrun { lost },

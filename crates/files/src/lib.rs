@@ -16,7 +16,7 @@
 //! # let port = 20_000 + std::process::id() % 20_000;
 //! let network = Network::new(format!("norm://lo;239.255.42.9:{port}").parse()?);
 //! let receiver = Transfer::over(network.clone()).receive(&inbox, ReceiveOptions::default()).start()?;
-//! let files = Sources::gather(&[hello], "stdin", &mut |_| {})?;
+//! let files = Sources::of([hello])?;
 //! let sender = Transfer::over(network).send(files, SendOptions::default()).start()?;
 //! let report = sender.finish().sent.unwrap();
 //! assert_eq!(report.complete(), 1);
@@ -70,7 +70,7 @@ mod verify;
 mod walk;
 
 pub use builder::TransferBuilder;
-pub use event::{Finished, NodeEvent, ReceiveEvent, SendEvent};
+pub use event::{Finished, ReceiveEvent, SendEvent, TransferEvent};
 pub use fanfare_disk::{directory::DirectoryError, placement::Conflict};
 pub use layered::{LayeredError, LayeredOptions};
 pub use listing::ListingError;

@@ -213,6 +213,22 @@ impl Sources {
         Self::gather_with(paths, stdin_name, Packing::default(), report)
     }
 
+    /// Files and directories to be sent, as [`Self::gather`] finds them, and nothing said meanwhile.
+    ///
+    /// ```
+    /// use fanfare_files::Sources;
+    /// let sources = Sources::of([concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])?;
+    /// assert_eq!(sources.file_count(), 1);
+    /// # Ok::<(), fanfare_files::SourceError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A path cannot be read, or there is nothing to send.
+    pub fn of(paths: impl IntoIterator<Item: Into<PathBuf>>) -> Result<Self, SourceError> {
+        let paths: Vec<PathBuf> = paths.into_iter().map(Into::into).collect();
+        Self::gather(&paths, "stdin", &mut |_| {})
+    }
+
     /// As [`Self::gather`], with or without packs.
     pub fn gather_with(
         paths: &[PathBuf],

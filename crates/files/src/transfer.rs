@@ -14,7 +14,7 @@ use fanfare_udp::Interface;
 use crate::{
     builder::TransferBuilder,
     engine::Command,
-    event::{Finished, NodeEvent},
+    event::{Finished, TransferEvent},
     send::Slow,
 };
 
@@ -26,7 +26,7 @@ pub struct Transfer {
     pub(crate) interface: Option<Interface>,
     pub(crate) stopper: Stopper,
     pub(crate) commands: SyncSender<Command>,
-    pub(crate) events: Option<Receiver<NodeEvent>>,
+    pub(crate) events: Option<Receiver<TransferEvent>>,
     pub(crate) thread: Option<JoinHandle<Finished>>,
 }
 
@@ -84,11 +84,16 @@ impl Transfer {
 
     /// The next event; waits for it. Errors: nothing came in time, or the node has ended and
     /// everything was told.
-    pub fn next_event(&self, timeout: Duration) -> Result<NodeEvent, RecvTimeoutError> {
+    pub fn next_event(&self, timeout: Duration) -> Result<TransferEvent, RecvTimeoutError> {
         match &self.events {
             Some(events) => events.recv_timeout(timeout),
             None => Err(RecvTimeoutError::Disconnected),
         }
+    }
+
+    /// All events until it ends, each as it comes.
+    pub fn events(&self) -> impl Iterator<Item = TransferEvent> {
+        self.events.iter().flatten()
     }
 
     /// Asks it to tell the others and to end.

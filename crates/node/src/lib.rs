@@ -8,7 +8,7 @@
 //! use fanfare_node::{Network, group::GroupOptions, messaging::{Filter, Subscription}};
 //! let network = Network::new("239.255.42.9:6003".parse()?);
 //! let member = network.join(GroupOptions::default())?;
-//! member.subscribe(Subscription::new(Filter::parse("weather/#").unwrap()))?;
+//! member.subscribe(Subscription::new(Filter::new("weather/#")?))?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -16,7 +16,7 @@ use fanfare_proto::{
 use super::case::{Case, Weather};
 use crate::event::Outbox;
 use crate::{
-    event::{NodeEvent, ReceiveEvent},
+    event::{ReceiveEvent, TransferEvent},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
     pack,
@@ -125,7 +125,7 @@ pub(super) struct Life<'a> {
     storage: FileStorage,
     job: ReceiveJob,
     outbox: Outbox,
-    events: std::sync::mpsc::Receiver<NodeEvent>,
+    events: std::sync::mpsc::Receiver<TransferEvent>,
     backlog: Backlog,
     datagrams: u64,
     keys: Vec<ObjectKey>,
@@ -279,18 +279,18 @@ impl<'a> Life<'a> {
         self.outbox.flush();
         for event in self.events.try_iter() {
             match event {
-                NodeEvent::Receive(ReceiveEvent::File { placed, .. }) => {
+                TransferEvent::Receive(ReceiveEvent::File { placed, .. }) => {
                     let report = Report { name: placed.name.to_string(), hash: placed.hash };
                     self.fs.with(|state| state.reports.push(report.clone()));
                     self.outcome.held.push(report);
                 }
-                NodeEvent::Receive(ReceiveEvent::Failed { reason, .. }) => {
+                TransferEvent::Receive(ReceiveEvent::Failed { reason, .. }) => {
                     self.outcome.failed.push(reason);
                 }
-                NodeEvent::Receive(ReceiveEvent::Resumed { bytes, .. }) => {
+                TransferEvent::Receive(ReceiveEvent::Resumed { bytes, .. }) => {
                     self.outcome.resumed.push(bytes);
                 }
-                NodeEvent::Receive(ReceiveEvent::Mending { .. }) => self.outcome.mended += 1,
+                TransferEvent::Receive(ReceiveEvent::Mending { .. }) => self.outcome.mended += 1,
                 _ => {}
             }
         }

@@ -25,7 +25,7 @@ use super::{
 use crate::event::Outbox;
 
 use crate::{
-    event::{NodeEvent, ReceiveEvent},
+    event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     receive::ReceiveJob,
 };
@@ -217,7 +217,7 @@ impl LayeredListener {
     ) {
         for (id, why) in self.untold.drain(..) {
             let why = format!("not followed: {why}");
-            out.push(NodeEvent::Receive(ReceiveEvent::Refused { id, why }));
+            out.push(TransferEvent::Receive(ReceiveEvent::Refused { id, why }));
         }
         job.set_refused(self.refused_count);
         while let Some(New { key, source, info, size, opened }) = self.new.pop_front() {
@@ -238,7 +238,7 @@ impl LayeredListener {
             let Some(end) = followed.end else {
                 for error in followed.settle_groups(endpoint) {
                     let why = error.to_string();
-                    out.push(NodeEvent::Receive(ReceiveEvent::Refused { id: life.0, why }));
+                    out.push(TransferEvent::Receive(ReceiveEvent::Refused { id: life.0, why }));
                 }
                 if !self.silent {
                     // A question that is lost is asked again.

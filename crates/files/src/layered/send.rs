@@ -19,7 +19,7 @@ use super::{
 };
 use crate::event::Outbox;
 use crate::{
-    event::{Finished, Limit, NodeEvent, SendEnd, SendEvent, SendProgress, SendReport},
+    event::{Finished, Limit, SendEnd, SendEvent, SendProgress, SendReport, TransferEvent},
     read_at::ReadAt,
 };
 
@@ -114,7 +114,7 @@ impl LayeredSender {
 
     /// Runs until its time is over, or it is stopped.
     pub(super) fn run(mut self) -> Finished {
-        self.outbox.push(NodeEvent::Send(SendEvent::Started { receivers: 0 }));
+        self.outbox.push(TransferEvent::Send(SendEvent::Started { receivers: 0 }));
         while !self.stopped && self.clock.now() < self.ends {
             if self.ready.readable() {
                 self.receive();
@@ -250,7 +250,7 @@ impl LayeredSender {
         let why = error.to_string();
         if self.refused.as_ref() != Some(&why) {
             self.refused = Some(why.clone());
-            self.outbox.push(NodeEvent::SendRefused { why });
+            self.outbox.push(TransferEvent::SendRefused { why });
         }
     }
 
@@ -275,7 +275,7 @@ impl LayeredSender {
         let size = self.plan.shape.object();
         let layers = self.plan.config.scheme.layers();
         let rate = layers.map_or(0.0, |layers| layers.sum(usize::MAX));
-        self.outbox.push(NodeEvent::Send(SendEvent::Progress(SendProgress {
+        self.outbox.push(TransferEvent::Send(SendEvent::Progress(SendProgress {
             sent_bytes: self.payload.min(size),
             total_bytes: size,
             rate: Bitrate::bps(rate as u64),

@@ -20,7 +20,7 @@ use super::{ReceiveJob, record::Record};
 use crate::event::Outbox;
 use crate::{
     announcement::Details,
-    event::{NodeEvent, ReceiveEvent},
+    event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     listing::{Limits, Outcome, Removal, Step},
     receipt::Reason,
@@ -217,7 +217,7 @@ impl ReceiveJob {
             let outcome = match steps.try_recv() {
                 Ok(Step::Deleted(names)) => {
                     self.last_news = now;
-                    let event = |name| NodeEvent::Receive(ReceiveEvent::Deleted { key, name });
+                    let event = |name| TransferEvent::Receive(ReceiveEvent::Deleted { key, name });
                     out.push_all(names.into_iter().map(event));
                     continue;
                 }
@@ -249,7 +249,7 @@ impl ReceiveJob {
         self.report.deleted += outcome.deleted;
         let Outcome { roots, extra, deleted, refused } = outcome;
         let deletion = ReceiveEvent::Deletion { key, roots, extra, deleted, refused };
-        out.push(NodeEvent::Receive(deletion));
+        out.push(TransferEvent::Receive(deletion));
         // It may have been given up meanwhile, together with its sender.
         let Some(object) = self.record_of(key).open.get(&key) else { return };
         let details = object.announcement.as_ref().and_then(|a| a.details.as_ref());

@@ -10,7 +10,7 @@ use super::ReceiveJob;
 use crate::event::Outbox;
 use crate::{
     announcement::Details,
-    event::{NodeEvent, ReceiveEvent},
+    event::{ReceiveEvent, TransferEvent},
     file_storage::{FileStorage, Found, What},
     ledger, manifest,
     receipt::Reason,
@@ -116,7 +116,7 @@ impl ReceiveJob {
             // Its completion will find it.
         } else if origin == Origin::Kept {
             let bytes = right.iter().map(|(_, len)| len).sum();
-            out.push(NodeEvent::Receive(ReceiveEvent::Resumed { key, name, bytes, size }));
+            out.push(TransferEvent::Receive(ReceiveEvent::Resumed { key, name, bytes, size }));
         } else if let Err(error) = storage.reserve(key) {
             // A file that was believed to be here whole has been given no room so far.
             receiver.cancel(key, storage);

@@ -10,7 +10,7 @@ use crate::event::Outbox;
 
 use crate::{
     announcement::Announcement,
-    event::{NodeEvent, ReceiveEvent},
+    event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     ledger,
     receipt::Reason,
@@ -42,7 +42,7 @@ impl ReceiveJob {
         out: &mut Outbox,
     ) -> bool {
         self.last_news = now;
-        out.push(NodeEvent::Receive(ReceiveEvent::Sender { id: key.sender, source }));
+        out.push(TransferEvent::Receive(ReceiveEvent::Sender { id: key.sender, source }));
         let announcement = Announcement::parse(info);
         let name = announcement.shown_name();
         let details = announcement.details.clone().filter(|d| d.size == size && !d.asks_to_read());
@@ -56,7 +56,7 @@ impl ReceiveJob {
         let record = self.record_of(key);
         record.gone = false;
         record.open.insert(key, object);
-        out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name, size }));
+        out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name, size }));
         let (Some(files), Some(details)) = (listed, details) else { return true };
         let held = Held { hash: details.root, size, files, failures: Vec::new() };
         self.on_held(now, session, storage, key, held, out);
@@ -85,7 +85,7 @@ impl ReceiveJob {
                 continue;
             };
             object.told_level = progress.level;
-            out.push(NodeEvent::Receive(level(key.sender, &progress)));
+            out.push(TransferEvent::Receive(level(key.sender, &progress)));
         }
     }
 
@@ -109,7 +109,7 @@ impl ReceiveJob {
         if let Some(progress) = progress {
             // Its groups are left.
             let left = LayeredProgress { level: 0, rate: Bitrate::bps(0), ..progress };
-            out.push(NodeEvent::Receive(level(key.sender, &left)));
+            out.push(TransferEvent::Receive(level(key.sender, &left)));
         }
         self.on_completed(now, session, storage, key, size, out);
         self.on_gone(key.sender, true, out);

@@ -6,7 +6,7 @@ use super::ReceiveJob;
 use crate::event::Outbox;
 
 use crate::{
-    event::{NodeEvent, ReceiveEvent},
+    event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     receipt::Reason,
     verify::{self, Origin},
@@ -48,7 +48,7 @@ impl ReceiveJob {
             Origin::Head => Some(ReceiveEvent::Resumed { key, name, bytes: size - bytes, size }),
             Origin::Kept | Origin::Elsewhere | Origin::Claimed => None,
         };
-        out.push_all(event.map(NodeEvent::Receive));
+        out.push_all(event.map(TransferEvent::Receive));
         storage.reopen(key);
         // A pack that was believed to be here whole has been given no room so far.
         let reserved = if asks_head { storage.reserve(key) } else { Ok(()) };

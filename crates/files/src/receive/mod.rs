@@ -34,7 +34,7 @@ use record::Record;
 use reminder::Reminder;
 
 use crate::{
-    event::{NodeEvent, ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport},
+    event::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport, TransferEvent},
     file_storage::FileStorage,
     ledger::{self, SharedLedger},
     receipt::{About, Reason, State, Status},
@@ -142,7 +142,7 @@ impl ReceiveJob {
             Event::SenderNew { sender, instance, source } => {
                 self.record(*sender, *instance).gone = false;
                 let event = ReceiveEvent::Sender { id: *sender, source: *source };
-                out.push(NodeEvent::Receive(event));
+                out.push(TransferEvent::Receive(event));
             }
             Event::SenderReset { sender, instance } => {
                 self.record(*sender, *instance).gone = false;
@@ -166,7 +166,7 @@ impl ReceiveJob {
             Event::Evicted { sender } => {
                 let lives = (*sender, InstanceId(0))..=(*sender, InstanceId(u16::MAX));
                 self.records.range_mut(lives).for_each(|(_, record)| record.evicted = true);
-                out.push(NodeEvent::Receive(ReceiveEvent::Evicted { id: *sender }));
+                out.push(TransferEvent::Receive(ReceiveEvent::Evicted { id: *sender }));
                 self.give_up_evicted(now, session, storage, *sender, out);
             }
             Event::SenderInactive { sender } => self.on_gone(*sender, false, out),
@@ -195,7 +195,7 @@ impl ReceiveJob {
         {
             record.gone = true;
         }
-        out.push(NodeEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));
+        out.push(TransferEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));
     }
 
     /// A sender that goes on without us will answer no request: what is open will not be had from
@@ -295,7 +295,7 @@ impl ReceiveJob {
             let progress = self.progress(session);
             if self.last_progress != Some(progress) {
                 self.last_progress = Some(progress);
-                out.push(NodeEvent::Receive(ReceiveEvent::Progress(progress)));
+                out.push(TransferEvent::Receive(ReceiveEvent::Progress(progress)));
             }
             self.tell_levels(out);
         }

@@ -7,7 +7,7 @@ use crate::event::Outbox;
 
 use crate::{
     announcement::{Announcement, Turn},
-    event::{NodeEvent, ReceiveEvent},
+    event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     manifest::{Head, Manifest},
     receipt::Reason,
@@ -43,7 +43,7 @@ impl ReceiveJob {
         }
         self.update_status(session, key, false);
         if !has_info {
-            out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name: None, size }));
+            out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name: None, size }));
         }
     }
 
@@ -71,7 +71,7 @@ impl ReceiveJob {
         {
             return;
         }
-        out.push(NodeEvent::Receive(ReceiveEvent::Object { key, name, size }));
+        out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name, size }));
         if let Some(details) = details {
             let found = self.claim(now, session, storage, key, (&announcement.name, &details));
             if let Err(error) = found {

@@ -9,7 +9,7 @@ use crate::event::Outbox;
 
 use crate::{
     announcement::Announcement,
-    event::{NodeEvent, ReceiveEvent},
+    event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     manifest,
     receipt::Reason,
@@ -111,12 +111,12 @@ impl ReceiveJob {
             }
             self.report.files += 1;
             self.report.bytes += placed.size;
-            out.push(NodeEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
+            out.push(TransferEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
         }
         for (name, reason) in held.failures {
             self.report.failures.push((key, reason));
             let name = Announcement { name: name.into_bytes(), details: None }.shown_name();
-            out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+            out.push(TransferEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
         }
     }
 
@@ -169,6 +169,6 @@ impl ReceiveJob {
         self.update_status(session, key, true);
         self.remind(now, session, key);
         let name = object.and_then(|object| object.name());
-        out.push(NodeEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+        out.push(TransferEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
     }
 }

@@ -6,7 +6,7 @@ use super::{SendJob, peers::News};
 use crate::event::Outbox;
 
 use crate::{
-    event::{NodeEvent, Outcome, Receipt, SendEvent},
+    event::{Outcome, Receipt, SendEvent, TransferEvent},
     receipt::{Failure, Status},
 };
 
@@ -43,7 +43,7 @@ impl SendJob {
             let name = self.queue.name_of(*object);
             let receiver = self.peers.view(node);
             let reported = SendEvent::Reported { receiver, name, reason: *reason };
-            out.push(NodeEvent::Send(reported));
+            out.push(TransferEvent::Send(reported));
         }
         if news.settled {
             session.sender().remove_acking_node(node);
@@ -88,7 +88,7 @@ impl SendJob {
 
     fn issue_receipts(&self, now: Time, node: NodeId, out: &mut Outbox) {
         for object in self.queue.sent.iter().filter(|object| !object.is_manifest) {
-            out.push(NodeEvent::Send(SendEvent::Receipt(Receipt {
+            out.push(TransferEvent::Send(SendEvent::Receipt(Receipt {
                 receiver: self.peers.view(node),
                 object: object.key.object.0,
                 file: object.file.name.clone(),

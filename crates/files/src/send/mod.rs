@@ -37,7 +37,7 @@ use slow::SlowReceivers;
 pub use slow::{Slow, SlowVerdict};
 
 use crate::{
-    event::{NodeEvent, Outcome, SendEnd, SendEvent},
+    event::{Outcome, SendEnd, SendEvent, TransferEvent},
     file_storage::FileStorage,
     invitation::Invitation,
     receipt::About,
@@ -184,7 +184,7 @@ impl SendJob {
         // A receiver's first sign of life and its name come in one message but two events: by now
         // both have been seen.
         for view in self.peers.take_changed() {
-            out.push(NodeEvent::Send(SendEvent::Receiver(view)));
+            out.push(TransferEvent::Send(SendEvent::Receiver(view)));
             self.tell_waiting(out);
         }
         self.advance(now, session, storage, out);
@@ -193,7 +193,7 @@ impl SendJob {
             self.judge(now, session, out);
             let progress = self.progress(now, session);
             self.limits.on_limit(&progress.limit);
-            out.push(NodeEvent::Send(SendEvent::Progress(progress)));
+            out.push(TransferEvent::Send(SendEvent::Progress(progress)));
         }
     }
 
@@ -212,7 +212,7 @@ impl SendJob {
                 }
             }
             let receiver = self.peers.view(node);
-            out.push(NodeEvent::Send(SendEvent::Slow { receiver, verdict, rate }));
+            out.push(TransferEvent::Send(SendEvent::Slow { receiver, verdict, rate }));
         }
     }
 
@@ -258,7 +258,7 @@ impl SendJob {
             self.stay = session.sender().answered_by();
         }
         let receivers = self.peers.len();
-        out.push(NodeEvent::Send(SendEvent::Started { receivers }));
+        out.push(TransferEvent::Send(SendEvent::Started { receivers }));
     }
 
     fn continue_sending(
@@ -275,7 +275,7 @@ impl SendJob {
             return self.leave(now, session, SendEnd::Partial);
         }
         for (key, name) in self.queue.take_resuming() {
-            out.push(NodeEvent::Send(SendEvent::Resuming { object: key.object.0, name }));
+            out.push(TransferEvent::Send(SendEvent::Resuming { object: key.object.0, name }));
         }
         let open = self.peers.open();
         if self.queue.wants_watermark() {

@@ -7,7 +7,9 @@ use fanfare_proto::{ReceiverReport, Session, Stats, Time};
 use super::{Expect, Phase, SendJob, slow::loss_of};
 use crate::event::Outbox;
 
-use crate::event::{Limit, NodeEvent, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport};
+use crate::event::{
+    Limit, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport, TransferEvent,
+};
 
 /// A report of loss counts so long, and twenty GRTT: who loses nothing any more says nothing.
 const FRESH: Duration = Duration::from_secs(5);
@@ -17,7 +19,7 @@ impl SendJob {
     /// Who is still waited for.
     pub(super) fn tell_waiting(&self, out: &mut Outbox) {
         if matches!(self.phase, Phase::Gathering(_)) && self.options.expect != Expect::Anyone {
-            out.push(NodeEvent::Send(SendEvent::Waiting {
+            out.push(TransferEvent::Send(SendEvent::Waiting {
                 receivers: self.peers.len(),
                 expected: self.options.expect.count().unwrap_or(0),
                 missing: self.missing(),

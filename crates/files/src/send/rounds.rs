@@ -12,7 +12,7 @@ use fanfare_proto::{
 use super::{Expect, SendJob, SendOptions};
 use crate::event::Outbox;
 use crate::{
-    event::{NodeEvent, Outcome, ReceiveEvent, SendReport},
+    event::{Outcome, ReceiveEvent, SendReport, TransferEvent},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
     receipt::About,
@@ -35,7 +35,7 @@ struct Host<J> {
     storage: FileStorage,
     job: J,
     outbox: Outbox,
-    events: std::sync::mpsc::Receiver<NodeEvent>,
+    events: std::sync::mpsc::Receiver<TransferEvent>,
 }
 
 impl<J> Host<J> {
@@ -176,7 +176,7 @@ impl World {
             job.on_timeout(self.now, session, storage, outbox);
             outbox.flush();
             let told = events.try_iter().filter_map(|event| match event {
-                NodeEvent::Receive(event) => Some(event),
+                TransferEvent::Receive(event) => Some(event),
                 _ => None,
             });
             self.told[at].extend(told);

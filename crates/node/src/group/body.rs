@@ -159,6 +159,16 @@ impl Body {
         }
     }
 
+    /// All of it, in memory.
+    ///
+    /// # Errors
+    /// It is in a file that cannot be read.
+    pub fn to_vec(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.copy_to(&mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Writes all of them.
     ///
     /// # Errors

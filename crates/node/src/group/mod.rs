@@ -288,6 +288,11 @@ impl Group {
         }
     }
 
+    /// All events until the member ends, each as it comes.
+    pub fn events(&self) -> impl Iterator<Item = GroupEvent> {
+        self.events.iter().flatten()
+    }
+
     /// The events for another thread; [`Self::next_event`] gives none any more.
     pub fn take_events(&mut self) -> Option<Receiver<GroupEvent>> {
         self.events.take()
