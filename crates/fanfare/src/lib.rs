@@ -37,7 +37,7 @@
 //! | know who has them | [`TransferEvent`]: [`SendEvent`](files::SendEvent) | `receipts.rs` |
 //! | receive files, show progress | [`Transfer`], [`ReceiveOptions`] | `receive.rs` |
 //! | publish and subscribe | [`Group`], [`GroupOptions`], [`GroupEvent`] | `publish_subscribe.rs` |
-//! | try a program's plans on a bad network | [`sim`] (feature `sim`) | `simulated_network.rs` |
+//! | try a program's plans on a bad network | `fanfare::sim` (feature `sim`) | `simulated_network.rs` |
 //!
 //! The examples are complete programs in `examples/`. `cargo run --example send` tells how each is
 //! called, and CI runs them all.
