@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fanfare_node::{
     gateway::{Gateway, GatewayStats},
-    messaging::{GatewayConfig, Side},
+    messaging::{GatewayConfig, GroupIndex},
 };
 
 use crate::{
@@ -50,7 +50,7 @@ pub(crate) fn remembers(node_id: Option<&str>, is_durable: bool) -> Result<(), F
 /// What came of all that crossed between sides that are called so.
 pub(crate) fn ways(gateway: &Gateway, names: &[String]) -> Vec<WayLine> {
     let way = |from: usize, to: usize| {
-        let stats = gateway.stats(Side(from as u8), Side(to as u8));
+        let stats = gateway.stats(GroupIndex(from as u8), GroupIndex(to as u8));
         WayLine { from: names[from].clone(), to: names[to].clone(), way: Way::from(stats) }
     };
     let sides = 0..names.len();
@@ -59,7 +59,10 @@ pub(crate) fn ways(gateway: &Gateway, names: &[String]) -> Vec<WayLine> {
 }
 
 /// All of several ways.
-pub(crate) fn total(gateway: &Gateway, ways: impl Iterator<Item = (Side, Side)>) -> GatewayStats {
+pub(crate) fn total(
+    gateway: &Gateway,
+    ways: impl Iterator<Item = (GroupIndex, GroupIndex)>,
+) -> GatewayStats {
     ways.map(|(from, to)| gateway.stats(from, to)).fold(GatewayStats::default(), |all, one| {
         GatewayStats {
             carried: all.carried + one.carried,

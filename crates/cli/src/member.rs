@@ -211,7 +211,7 @@ fn show_status(status: &StatusLine, output: &Output) {
             "repairs  {} sent for others ({} sums), {} own sums ahead, {} asked for, {} heard, {} of use",
             status.repairs_sent,
             status.sums_sent,
-            status.ahead_sent,
+            status.proactive_sums_sent,
             status.answers_sent,
             status.repairs_heard,
             status.repairs_useful

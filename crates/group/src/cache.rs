@@ -256,8 +256,8 @@ fn end(object: &Cached, age_max: Duration) -> Time {
     let kept = age_max.saturating_sub(object.before);
     // Of use it is for what is left since it was published, as far as that is known.
     let age = object.told.max(object.before);
-    let life = expiry.map_or(kept, |expiry| expiry.saturating_sub(age).min(kept));
-    object.first_heard + life
+    let incarnation = expiry.map_or(kept, |expiry| expiry.saturating_sub(age).min(kept));
+    object.first_heard + incarnation
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use crate::{
     age::Age,
     description::Description,
     event::Delivered,
+    lru_map::LruMap,
     order::{Order, Place, STREAMS_MAX, Source, rule},
     origin::Known,
-    recent::Recent,
     subscription::{Ordering, Subscription, SubscriptionId},
     topic::Topic,
 };
@@ -89,13 +89,13 @@ pub(crate) struct Delivery {
     subscriptions: BTreeMap<SubscriptionId, Subscribed>,
     next_id: u32,
     /// Numbers of topics, for places.
-    topics: Recent<Topic, u32>,
+    topics: LruMap<Topic, u32>,
     next_topic: u32,
 }
 
 impl Default for Delivery {
     fn default() -> Self {
-        let topics = Recent::new(STREAMS_MAX);
+        let topics = LruMap::new(STREAMS_MAX);
         Self { subscriptions: BTreeMap::new(), next_id: 0, topics, next_topic: 0 }
     }
 }

@@ -3,7 +3,7 @@
 //! NACKs speak in two ways. Who asks for parity tells how many symbols it lacks: any fresh symbol of
 //! the block serves it. Who asks by name tells which source symbols: those serve it, and parity does.
 
-use crate::shortage::{Shortage, count};
+use crate::outstanding::{Outstanding, count};
 use alloc::{collections::VecDeque, vec::Vec};
 use fanfare_proto::{Duration, NodeId, ObjectKey, RunSet, Time};
 
@@ -61,7 +61,7 @@ pub(crate) struct Demand {
     /// Fresh symbols that serve all who asked for parity.
     unnamed: u16,
     /// What each lacks who asked by name, as far as it was not heard since.
-    askers: Vec<Shortage>,
+    requesters: Vec<Outstanding>,
     /// Source symbols asked for by name and not heard since.
     names: RunSet,
     names_left: u16,
@@ -90,7 +90,7 @@ impl Demand {
     pub(crate) fn new(now: Time) -> Self {
         Self {
             unnamed: 0,
-            askers: Vec::new(),
+            requesters: Vec::new(),
             names: RunSet::default(),
             names_left: 0,
             heard: RunSet::default(),
@@ -110,7 +110,7 @@ impl Demand {
 
     /// Parity that serves all who asked by name.
     fn count(&self) -> u16 {
-        self.askers.iter().map(|asker| asker.enough).max().unwrap_or(0)
+        self.requesters.iter().map(|requester| requester.enough).max().unwrap_or(0)
     }
 
     /// Whether somebody may still lack something.
@@ -140,7 +140,7 @@ impl Demand {
         if request.named == 0 {
             return;
         }
-        self.note_asker(request, parity, in_flight);
+        self.note_requester(request, parity, in_flight);
         for (first, end) in request.names.iter() {
             if in_flight {
                 let left: Vec<_> = self.heard.gaps(first, end).collect();
@@ -154,7 +154,7 @@ impl Demand {
         self.names_left = count(&self.names).saturating_add(parity);
     }
 
-    fn note_asker(&mut self, request: &Request, parity: u16, in_flight: bool) {
+    fn note_requester(&mut self, request: &Request, parity: u16, in_flight: bool) {
         let (mut names, mut named) = (request.names.clone(), request.named);
         if in_flight {
             for (first, end) in self.heard.iter() {
@@ -163,27 +163,28 @@ impl Demand {
             named = count(&names);
         }
         let enough = parity.saturating_add(named);
-        let mut asker = Shortage::new(names, enough);
-        asker.of = request.from.unwrap_or(NodeId::NONE);
-        self.sums.iter().for_each(|(_, of)| _ = asker.on_sum(of));
-        if self.askers.len() >= ASKERS_MAX {
+        let mut requester = Outstanding::new(names, enough);
+        requester.of = request.from.unwrap_or(NodeId::NONE);
+        self.sums.iter().for_each(|(_, of)| _ = requester.on_sum(of));
+        if self.requesters.len() >= ASKERS_MAX {
             let heard = self.parity;
-            self.askers.retain(|asker| asker.enough > heard);
+            self.requesters.retain(|requester| requester.enough > heard);
         }
-        if self.askers.len() < ASKERS_MAX {
-            self.askers.push(asker);
-        } else if let Some(most) = self.askers.iter_mut().max_by_key(|asker| asker.enough)
-            && asker.enough > most.enough
+        if self.requesters.len() < ASKERS_MAX {
+            self.requesters.push(requester);
+        } else if let Some(most) =
+            self.requesters.iter_mut().max_by_key(|requester| requester.enough)
+            && requester.enough > most.enough
         {
-            *most = asker;
+            *most = requester;
         }
     }
 
     /// What this node asked for by name it no longer asks for.
     pub(crate) fn on_done(&mut self, node: NodeId) {
-        let before = self.askers.len();
-        self.askers.retain(|asker| asker.of != node);
-        if self.askers.len() < before && before < ASKERS_MAX {
+        let before = self.requesters.len();
+        self.requesters.retain(|requester| requester.of != node);
+        if self.requesters.len() < before && before < ASKERS_MAX {
             self.gather_names();
         }
     }
@@ -191,8 +192,8 @@ impl Demand {
     /// What those lack together who asked by name, and are known all.
     fn gather_names(&mut self) {
         self.names = RunSet::default();
-        let open = self.askers.iter().filter(|asker| asker.enough > self.parity);
-        for (first, end) in open.flat_map(|asker| asker.names().iter()) {
+        let open = self.requesters.iter().filter(|requester| requester.enough > self.parity);
+        for (first, end) in open.flat_map(|requester| requester.names().iter()) {
             self.names.insert(first, end);
         }
         self.names_left = count(&self.names).saturating_add(self.parity);
@@ -217,11 +218,11 @@ impl Demand {
     }
 
     fn on_named(&mut self, now: Time, number: u64) {
-        for asker in &mut self.askers {
-            if asker.names().contains(number) {
-                let lacked = asker.enough > self.parity;
-                asker.on_name(number);
-                if lacked && asker.enough <= self.parity {
+        for requester in &mut self.requesters {
+            if requester.names().contains(number) {
+                let lacked = requester.enough > self.parity;
+                requester.on_name(number);
+                if lacked && requester.enough <= self.parity {
                     self.served = Some(now);
                 }
             }
@@ -244,14 +245,14 @@ impl Demand {
             self.sums.pop_front();
         }
         self.sums.push_back((now, of.clone()));
-        for asker in &mut self.askers {
-            let lacked = asker.enough > self.parity;
-            asker.on_sum(of);
-            if lacked && asker.enough <= self.parity {
+        for requester in &mut self.requesters {
+            let lacked = requester.enough > self.parity;
+            requester.on_sum(of);
+            if lacked && requester.enough <= self.parity {
                 self.served = Some(now);
             }
         }
-        if self.askers.len() < ASKERS_MAX {
+        if self.requesters.len() < ASKERS_MAX {
             self.gather_names();
         }
     }
@@ -266,23 +267,23 @@ impl Demand {
     pub(crate) fn wants_sum(&self, symbols: &[u16]) -> bool {
         let mut of = RunSet::default();
         symbols.iter().for_each(|&symbol| of.insert(u64::from(symbol), u64::from(symbol) + 1));
-        let mut open = self.askers.iter().filter(|asker| asker.enough > self.parity);
-        self.rounds <= SUM_ROUNDS && open.any(|asker| asker.gains(&of))
+        let mut open = self.requesters.iter().filter(|requester| requester.enough > self.parity);
+        self.rounds <= SUM_ROUNDS && open.any(|requester| requester.gains(&of))
     }
 
     /// Of these symbols those that serve who lacks least; if none does, who lacks next least, and so on.
     pub(crate) fn for_who_lacks_least(&self, symbols: &[u16]) -> Vec<u16> {
-        let mut askers: Vec<&Shortage> =
-            self.askers.iter().filter(|asker| asker.enough > self.parity).collect();
-        askers.sort_by_key(|asker| asker.enough);
-        let of = |asker: &Shortage| -> Vec<u16> {
-            let named = |symbol: &&u16| asker.names().contains(u64::from(**symbol));
+        let mut requesters: Vec<&Outstanding> =
+            self.requesters.iter().filter(|requester| requester.enough > self.parity).collect();
+        requesters.sort_by_key(|requester| requester.enough);
+        let of = |requester: &Outstanding| -> Vec<u16> {
+            let named = |symbol: &&u16| requester.names().contains(u64::from(**symbol));
             symbols.iter().filter(named).copied().collect()
         };
-        askers.into_iter().map(of).find(|symbols| !symbols.is_empty()).unwrap_or_default()
+        requesters.into_iter().map(of).find(|symbols| !symbols.is_empty()).unwrap_or_default()
     }
 
-    /// A request belongs to the round before, when that began less than `round` ago. Gives the number
+    /// A request belongs to the round before, when that began less than `repair_round` ago. Gives the number
     /// of rounds so far, from 1.
     pub(crate) fn round(&mut self, now: Time, round: Duration) -> u8 {
         if self.rounds == 0 || now.since(self.round_at) >= round {
@@ -295,7 +296,7 @@ impl Demand {
     /// Somebody with the whole block answers: what it does not bring will be asked for again.
     pub(crate) fn leave(&mut self) {
         self.unnamed = self.fresh;
-        self.askers.clear();
+        self.requesters.clear();
     }
 
     /// Somebody who asked has had all since less than `window`: it is its turn, with parity.
@@ -311,8 +312,8 @@ impl Demand {
     }
     /// Whether all of a block of `len` symbols was asked for.
     pub(crate) fn is_for_all(&self, len: u16) -> bool {
-        let all = |asker: &Shortage| asker.at_first.saturating_sub(self.parity) >= len;
-        self.askers.iter().any(all)
+        let all = |requester: &Outstanding| requester.at_first.saturating_sub(self.parity) >= len;
+        self.requesters.iter().any(all)
     }
     /// Nothing fresh is left to send: what was heard may be sent again.
     pub(crate) fn forget_heard(&mut self) {
@@ -515,7 +516,7 @@ mod tests {
             demand.on_request(at(0), &named(&[n]), GRTT);
         }
         demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
-        assert_eq!((demand.askers.len(), demand.count()), (ASKERS_MAX, 3));
+        assert_eq!((demand.requesters.len(), demand.count()), (ASKERS_MAX, 3));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What sums over several objects say of terms that are not here, kept until these follow: for each publisher, and
-//! for descriptions and symbols, a [`System`]. Here are its bounds, and which terms are asked for.
+//! for descriptions and symbols, a [`LinearSystem`]. Here are its bounds, and which terms are asked for.
 
 use crate::{
-    mixture::{Scope, TERMS_MAX},
-    system::{Added, Solved, System},
+    coded_packet::{Scope, TERMS_MAX},
+    linear_system::{Added, LinearSystem, Solved},
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +23,7 @@ const SWAPS_MAX: usize = 32;
 /// Of one publisher and class.
 #[derive(Debug, Default)]
 struct Sums {
-    system: System,
+    system: LinearSystem,
     /// How often terms were asked for in vain.
     asked: BTreeMap<u64, u32>,
     /// Symbols that had been decoded when it was last looked for terms that came so.
@@ -164,8 +164,8 @@ impl Equations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mixture::Class;
-    use crate::{mixture::factor, system::UNKNOWNS_MAX};
+    use crate::coded_packet::Class;
+    use crate::{coded_packet::factor, linear_system::UNKNOWNS_MAX};
     use alloc::vec;
     use fanfare_fec::combine;
     use fanfare_proto::{InstanceId, NodeId};

@@ -4,10 +4,10 @@
 //!
 //! ```text
 //! "FG" | version 2 (4) kind (4) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
-//!                               | BRIEF (5):  short messages of origins, see `brief`
+//!                               | BRIEF (5):  short messages of origins, see `compact_info`
 //!                               | STATE (6):  see `state`
 //!                               | SUM (7):    see [`Sum`]
-//!                               | MIXTURE (8): see `mixture`
+//!                               | MIXTURE (8): see `coded_packet`
 //!                               | NACK (9):   see `nack`
 //! ```
 //!
@@ -15,7 +15,7 @@
 //! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions;
 //! frames of version 1 began otherwise, and are no frames to this one.
 
-use crate::mixture::Mixture;
+use crate::coded_packet::CodedPacket;
 use alloc::vec::Vec;
 use fanfare_proto::{Combination, RunSet, SUM_SYMBOLS_MAX};
 use fanfare_wire::{Cmd, Data, Message, ext::Extensions};
@@ -25,16 +25,16 @@ const VERSION: u8 = 2;
 /// Bytes before a frame's content, in a command.
 pub(crate) const HEADER: usize = 3;
 
-/// What a message of a group node's is called: `repair`, `brief`, `state`, `sum`, `mixture`, `nack`; `None` where it is
+/// What a message of a group node's is called: `repair`, `compact_info`, `state`, `sum`, `coded_packet`, `nack`; `None` where it is
 /// none. For people who read traces.
 #[must_use]
 pub fn frame_name(message: &Message<'_>) -> Option<&'static str> {
     let name = match Frame::of(message)?.0 {
         Frame::Repair(_) => "repair",
-        Frame::Brief(_) => "brief",
+        Frame::CompactInfo(_) => "compact",
         Frame::State(_) => "state",
         Frame::Sum(_) => "sum",
-        Frame::Mixture(_) => "mixture",
+        Frame::CodedPacket(_) => "coded",
         Frame::Nack(_) => "nack",
         Frame::Unknown => "unknown frame",
     };
@@ -45,10 +45,10 @@ pub fn frame_name(message: &Message<'_>) -> Option<&'static str> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Repair,
-    Brief,
+    CompactInfo,
     State,
     Sum,
-    Mixture,
+    CodedPacket,
     Nack,
 }
 
@@ -103,10 +103,10 @@ impl Kind {
     fn byte(self) -> u8 {
         let kind = match self {
             Self::Repair => 1,
-            Self::Brief => 5,
+            Self::CompactInfo => 5,
             Self::State => 6,
             Self::Sum => 7,
-            Self::Mixture => 8,
+            Self::CodedPacket => 8,
             Self::Nack => 9,
         };
         VERSION << 4 | kind
@@ -119,13 +119,13 @@ pub(crate) enum Frame<'a> {
     /// Somebody passes on a message of an origin, which was asked for.
     Repair(Message<'a>),
     /// Bytes of short messages passed on.
-    Brief(&'a [u8]),
+    CompactInfo(&'a [u8]),
     /// Bytes of an announcement.
     State(&'a [u8]),
     /// A sum of symbols of an origin's block, which was asked for.
     Sum(Sum<'a>),
     /// A sum over several objects of an origin.
-    Mixture(Mixture<'a>),
+    CodedPacket(CodedPacket<'a>),
     /// Bytes of a NACK in few.
     Nack(&'a [u8]),
     /// Ours, but broken, or of a version that is not known here.
@@ -161,10 +161,10 @@ impl<'a> Frame<'a> {
                 Ok(message @ (Message::Info(_) | Message::Data(_))) => Self::Repair(message),
                 _ => Self::Unknown,
             },
-            (VERSION, 5) => Self::Brief(body),
+            (VERSION, 5) => Self::CompactInfo(body),
             (VERSION, 6) => Self::State(body),
             (VERSION, 7) => Sum::parse(body).map_or(Self::Unknown, Self::Sum),
-            (VERSION, 8) => Mixture::parse(body).map_or(Self::Unknown, Self::Mixture),
+            (VERSION, 8) => CodedPacket::parse(body).map_or(Self::Unknown, Self::CodedPacket),
             (VERSION, 9) => Self::Nack(body),
             _ => Self::Unknown,
         }
@@ -203,9 +203,9 @@ mod tests {
             let mut out = Vec::new();
             Report { sequence, source_id, extensions, payload }.encode(&mut out);
             let message = Message::parse(&out).unwrap();
-            Frame::of(&message).map(|(frame, _)| matches!(frame, Frame::Brief(b"abc")))
+            Frame::of(&message).map(|(frame, _)| matches!(frame, Frame::CompactInfo(b"abc")))
         };
-        assert_eq!(Kind::Brief.report_header(), *b"F\x25");
+        assert_eq!(Kind::CompactInfo.report_header(), *b"F\x25");
         assert_eq!(report(b"F\x25abc"), Some(true));
         assert_eq!((report(b"FG\x25abc"), report(b"F")), (Some(false), Some(false)));
         assert_eq!((report(b"abc"), report(b"")), (None, None));

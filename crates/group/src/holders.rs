@@ -1,7 +1,7 @@
 //! How others stand to what this node has published, as far as they announce it: the publisher then
 //! knows that the message outlives it, and who still waits for it.
 
-use crate::load::OBJECTS_IN_VIEW;
+use crate::occupancy::OBJECTS_IN_VIEW;
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{NodeId, ObjectKey, RunSet};
 

@@ -7,18 +7,18 @@
 //! # Map, in reading order
 //! - [`topic`], [`description`], [`publisher`](PublishError): what is published, and what it says of
 //!   itself.
-//! - [`subscription`], `delivery`, `order`, `recent`: who gets it, in which order, and what is remembered for that.
+//! - [`subscription`], `delivery`, `order`, `lru_map`: who gets it, in which order, and what is remembered for that.
 //! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
 //! - `age`: how long ago messages were published.
-//! - `frame`: what group nodes say to each other; `demand`, `shortage`, `rank`, `patience`, `slice`, `budget`,
-//!   `repairer`: answering for others; `asker`: asking them; `relay`, `prospect`: passing on what nobody asked for.
-//! - `pool`, `mixture`, `equations`: the same across objects: who lacks what, sums of it, and what follows from them;
-//!   `nack`: asking for it in few bytes; `terms`: sets of numbers in few bytes.
-//! - `round`: who asks for which of a node's own short messages, and the sums that answer;
-//!   `foresight`: what who hears nobody sends ahead of requests; `kept`: that of others, to be passed on.
-//! - `state`, `trickle`, `members`, `member`, `lost`, `share`: saying what one holds, and who hears whom; `holders`: who else
+//! - `frame`: what group nodes say to each other; `demand`, `outstanding`, `rank`, `origin_timeout`, `slice`, `token_bucket`,
+//!   `repairer`: answering for others; `requester`: asking them; `relay`, `coverage`: passing on what nobody asked for.
+//! - `request_pool`, `coded_packet`, `equations`: the same across objects: who lacks what, sums of it, and what follows from them;
+//!   `nack`: asking for it in few bytes; `bitmap`: sets of numbers in few bytes.
+//! - `repair_round`: who asks for which of a node's own short messages, and the sums that answer;
+//!   `proactive`: what who hears nobody sends ahead of requests; `sum_cache`: that of others, to be passed on.
+//! - `state`, `trickle`, `members`, `member`, `lost_members`, `delivery_ratio`: saying what one holds, and who hears whom; `holders`: who else
 //!   holds what one has published.
-//! - `load`: how full is what has bounds.
+//! - `occupancy`: how full is what has bounds.
 //! - [`node`]: all of it together: it dispatches, and has the few rules that concern several machines at once.
 //! - `origin`: by what a message is known in every group; [`gateway`]: what crosses between groups.
 //!
@@ -31,49 +31,49 @@ extern crate alloc;
 extern crate std;
 
 mod age;
-mod asker;
-mod brief;
-mod budget;
+mod bitmap;
 pub mod cache;
+mod coded_packet;
+mod compact_info;
 pub mod config;
+mod coverage;
 mod delivery;
+mod delivery_ratio;
 mod demand;
 pub mod description;
 mod equations;
 pub mod event;
-mod foresight;
 mod frame;
 pub mod gateway;
 mod holders;
-mod kept;
-mod load;
-mod lost;
+mod linear_system;
+mod lost_members;
+mod lru_map;
 mod member;
 mod members;
-mod mixture;
 mod nack;
 pub mod node;
 mod node_set;
+mod occupancy;
 mod order;
 mod origin;
-mod patience;
-mod pool;
-mod prospect;
+mod origin_timeout;
+mod outstanding;
+mod proactive;
 mod publisher;
 mod rank;
-mod recent;
 mod relay;
+mod repair_round;
 mod repairer;
-mod round;
-mod share;
-mod shortage;
+mod request_pool;
+mod requester;
 mod slice;
 mod source_log;
 mod state;
 pub mod stats;
 pub mod subscription;
-mod system;
-mod terms;
+mod sum_cache;
+mod token_bucket;
 pub mod topic;
 mod trickle;
 mod varint;
@@ -83,10 +83,12 @@ pub use config::GroupConfig;
 pub use description::{ContentHash, Description, Options};
 pub use event::{Delivered, Event};
 pub use frame::frame_name;
-pub use gateway::{Crossing, Gateway, GatewayConfig, GatewayStats, Heard, Route, Side};
+pub use gateway::{
+    ForwardedMessage, Gateway, GatewayConfig, GatewayStats, GroupIndex, IncomingMessage, Route,
+};
 pub use holders::Standing;
-pub use load::{DEADLINES_MAX, Load, OBJECTS_IN_VIEW, PUBLISHERS_MAX, SENDERS_IN_VIEW};
 pub use node::{GroupNode, Published, Wake};
+pub use occupancy::{DEADLINES_MAX, Load, OBJECTS_IN_VIEW, PUBLISHERS_MAX, SENDERS_IN_VIEW};
 pub use origin::{Identity, Origin};
 pub use publisher::PublishError;
 pub use stats::GroupStats;

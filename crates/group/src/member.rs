@@ -1,6 +1,6 @@
 //! One node that is heard: how much of what it says arrives, how long it is silent, and what it has said of itself.
 
-use crate::{node_set::NodeSet, share};
+use crate::{delivery_ratio, node_set::NodeSet};
 use fanfare_proto::{Duration, Time};
 use fanfare_wire::Sequence;
 
@@ -124,24 +124,24 @@ impl Member {
         silence >= WORD
     }
     /// How long it is silent as a rule.
-    pub(crate) fn usual(&self, life: Duration) -> Duration {
-        self.silence.unwrap_or(life).max(SILENCE_MIN / SILENCES)
+    pub(crate) fn usual(&self, incarnation: Duration) -> Duration {
+        self.silence.unwrap_or(incarnation).max(SILENCE_MIN / SILENCES)
     }
     /// How likely it would be silent for so long, were it within reach.
-    pub(crate) fn still(&self, now: Time, life: Duration) -> f32 {
-        share::still(now.since(self.heard), self.usual(life))
+    pub(crate) fn still(&self, now: Time, incarnation: Duration) -> f32 {
+        delivery_ratio::still(now.since(self.heard), self.usual(incarnation))
     }
     /// The share of its messages that arrives, now that it has been silent for so long.
-    pub(crate) fn share(&self, now: Time, life: Duration) -> f32 {
-        share::there(self.share, self.still(now, life))
+    pub(crate) fn share(&self, now: Time, incarnation: Duration) -> f32 {
+        delivery_ratio::there(self.share, self.still(now, incarnation))
     }
     /// Whether it still speaks, as far as one can know.
-    pub(crate) fn speaks(&self, now: Time, life: Duration, words: u64) -> bool {
-        let usual = self.silence.map_or(life, |silence| silence * SILENCES);
+    pub(crate) fn speaks(&self, now: Time, incarnation: Duration, words: u64) -> bool {
+        let usual = self.silence.map_or(incarnation, |silence| silence * SILENCES);
         now.since(self.heard) <= usual.max(SILENCE_MIN) || words < self.words
     }
     /// Whether it is within reach now, as far as one can know.
-    pub(crate) fn is_near(&self, now: Time, life: Duration, words: u64) -> bool {
-        self.arrives && self.speaks(now, life, words)
+    pub(crate) fn is_near(&self, now: Time, incarnation: Duration, words: u64) -> bool {
+        self.arrives && self.speaks(now, incarnation, words)
     }
 }

@@ -1,18 +1,18 @@
 //! Who is there, and who hears whom: any word of a node is a sign of life.
 
 use crate::{
+    delivery_ratio::{self, DeliveryRatio, DeliveryRatios, HeardNode},
     event::Event,
-    lost::Lost,
+    lost_members::LostMembers,
     member::{Count, Member, SHARE_LEFT},
     node_set::NodeSet,
-    share::{self, Hearing, Share, Shares},
     stats::GroupStats,
 };
 use alloc::{
     collections::{BTreeMap, VecDeque},
     vec::Vec,
 };
-use fanfare_proto::{Duration, NodeId, Time, Timetable};
+use fanfare_proto::{Duration, NodeId, Time, TimerQueue};
 use fanfare_wire::Sequence;
 
 /// Nodes known at once.
@@ -42,14 +42,14 @@ pub(crate) enum Heard {
 #[derive(Debug)]
 pub(crate) struct Members {
     own: NodeId,
-    life: Duration,
+    incarnation: Duration,
     members: BTreeMap<NodeId, Member>,
     /// When each has left, if it says nothing until then.
-    ends: Timetable<NodeId, Time>,
+    ends: TimerQueue<NodeId, Time>,
     /// Group nodes that went without good-bye.
-    lost: Lost,
+    lost: LostMembers,
     /// Who says to hear a node: their lists the other way round.
-    heard_by: BTreeMap<NodeId, Shares>,
+    heard_by: BTreeMap<NodeId, DeliveryRatios>,
     /// The last one named in an announcement: lists that do not fit go round.
     named: NodeId,
     /// Words heard so far, of all.
@@ -57,10 +57,10 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// Nodes of which nothing is heard for `life` have left.
-    pub(crate) fn new(own: NodeId, life: Duration) -> Self {
+    /// Nodes of which nothing is heard for `incarnation` have left.
+    pub(crate) fn new(own: NodeId, incarnation: Duration) -> Self {
         let (members, ends, lost, heard_by) = Default::default();
-        Self { own, life, members, ends, lost, heard_by, named: NodeId::NONE, words: 0 }
+        Self { own, incarnation, members, ends, lost, heard_by, named: NodeId::NONE, words: 0 }
     }
 
     /// Something was heard of `node`.
@@ -73,9 +73,9 @@ impl Members {
     ) -> Heard {
         let patience = WORDS * self.members.len() as u64;
         if let Some(member) = self.members.get_mut(&node) {
-            let returns = !member.is_near(now, self.life, self.words);
+            let returns = !member.is_near(now, self.incarnation, self.words);
             self.words += u64::from(member.on_heard(now, self.words + patience));
-            self.ends.set(node, Some(now + self.life));
+            self.ends.set(node, Some(now + self.incarnation));
             return if returns { Heard::Again } else { Heard::Still };
         }
         if node == self.own || self.members.len() >= MEMBERS_MAX {
@@ -84,7 +84,7 @@ impl Members {
         }
         self.lost.on_back(node);
         self.members.insert(node, Member::new(now, self.words + patience));
-        self.ends.set(node, Some(now + self.life));
+        self.ends.set(node, Some(now + self.incarnation));
         events.push_back(Event::Joined { node });
         Heard::First
     }
@@ -93,7 +93,7 @@ impl Members {
     pub(crate) fn on_goodbye(&mut self, now: Time, node: NodeId) {
         if let Some(member) = self.members.get_mut(&node).filter(|member| member.in_group) {
             member.leaves = true;
-            self.ends.set(node, Some(now + GOODBYE.min(self.life)));
+            self.ends.set(node, Some(now + GOODBYE.min(self.incarnation)));
         }
     }
 
@@ -125,7 +125,7 @@ impl Members {
     }
 
     /// It sent a frame, or the description of a message.
-    pub(crate) fn on_group_word(&mut self, node: NodeId) {
+    pub(crate) fn on_group_message(&mut self, node: NodeId) {
         if let Some(member) = self.members.get_mut(&node) {
             member.in_group = true;
         }
@@ -145,7 +145,7 @@ impl Members {
     pub(crate) fn on_hears(
         &mut self,
         node: NodeId,
-        (hearings, all): (&[Hearing], bool),
+        (hearings, all): (&[HeardNode], bool),
         events: &mut VecDeque<Event>,
     ) {
         let Some(member) = self.members.get_mut(&node) else { return };
@@ -180,7 +180,7 @@ impl Members {
     }
 
     fn is_near(&self, now: Time, member: &Member) -> bool {
-        member.is_near(now, self.life, self.words)
+        member.is_near(now, self.incarnation, self.words)
     }
 
     pub(crate) fn own(&self) -> NodeId {
@@ -188,7 +188,7 @@ impl Members {
     }
 
     /// Who says to hear a node, and how well.
-    pub(crate) fn heard_by(&self, node: NodeId) -> Option<&Shares> {
+    pub(crate) fn heard_by(&self, node: NodeId) -> Option<&DeliveryRatios> {
         self.heard_by.get(&node)
     }
 
@@ -197,10 +197,10 @@ impl Members {
     pub(crate) fn is_beyond(&self, node: NodeId, senders: &[NodeId]) -> bool {
         let half_hears = |member: &Member, sender| {
             let alone = self.members.get(&sender).filter(|member| member.alone);
-            let share = self.heard_by(sender).map_or(Share::NONE, |by| by.of(node));
+            let share = self.heard_by(sender).map_or(DeliveryRatio::NONE, |by| by.of(node));
             let early =
                 |sender: &Member| sender.known.is_none_or(|known| member.told < Some(known));
-            alone.is_some_and(|sender| share >= Share::new(SHARE_LEFT) || early(sender))
+            alone.is_some_and(|sender| share >= DeliveryRatio::new(SHARE_LEFT) || early(sender))
         };
         self.members.get(&node).is_some_and(|member| {
             let hears = |sender| {
@@ -232,21 +232,22 @@ impl Members {
     pub(crate) fn stills(&self, now: Time) -> impl Iterator<Item = (NodeId, f32)> + '_ {
         self.members.iter().map(move |(node, member)| match member.hears_more {
             true => (*node, 0.0),
-            false => (*node, member.still(now, self.life)),
+            false => (*node, member.still(now, self.incarnation)),
         })
     }
 
-    /// How lately a node was heard: see [`share::recency`].
+    /// How lately a node was heard: see [`delivery_ratio::recency`].
     pub(crate) fn recency(&self, now: Time, node: NodeId) -> f32 {
         let member = self.members.get(&node);
-        member.map_or(0.0, |m| share::recency(now.since(m.heard), m.usual(self.life)))
+        member
+            .map_or(0.0, |m| delivery_ratio::recency(now.since(m.heard), m.usual(self.incarnation)))
     }
 
     /// How likely what it sends is not heard here, though it is there.
     pub(crate) fn sends_unheard(&self, now: Time, node: NodeId) -> f32 {
-        let there = |member: &&Member| member.speaks(now, self.life, self.words);
+        let there = |member: &&Member| member.speaks(now, self.incarnation, self.words);
         let member = self.members.get(&node).filter(there);
-        member.map_or(0.0, |member| 1.0 - member.share(now, self.life))
+        member.map_or(0.0, |member| 1.0 - member.share(now, self.incarnation))
     }
 
     /// Whether what we say is passed on: a node near us that hears us hears others, too, that do not.
@@ -267,7 +268,7 @@ impl Members {
     }
 
     /// Up to `max` of those near us to name next, and those of whom little arrives.
-    pub(crate) fn name(&mut self, now: Time, max: usize) -> Vec<Hearing> {
+    pub(crate) fn name(&mut self, now: Time, max: usize) -> Vec<HeardNode> {
         let after = self
             .members
             .range((core::ops::Bound::Excluded(self.named), core::ops::Bound::Unbounded));
@@ -279,12 +280,12 @@ impl Members {
         let little = self.members.iter().filter(|(_, member)| !self.is_near(now, member));
         let all = names.into_iter().map(counted).chain(little.map(|(node, _)| (*node, false)));
         let hearing = |(node, counts)| {
-            let share = self.members[&node].share(now, self.life);
+            let share = self.members[&node].share(now, self.incarnation);
             // Who is counted on has some, whatever its silence says.
-            let least = if counts { Share::LEAST } else { Share::NONE };
-            Hearing { node, share: Share::new(share).max(least), counts }
+            let least = if counts { DeliveryRatio::LEAST } else { DeliveryRatio::NONE };
+            HeardNode { node, share: DeliveryRatio::new(share).max(least), counts }
         };
-        all.map(hearing).filter(|h| h.counts || h.share > Share::NONE).collect()
+        all.map(hearing).filter(|h| h.counts || h.share > DeliveryRatio::NONE).collect()
     }
 
     /// Whether it has said something that only group nodes say.
@@ -319,7 +320,7 @@ impl Members {
 }
 
 /// `by` no longer says to hear `node`.
-fn unlist(heard_by: &mut BTreeMap<NodeId, Shares>, node: NodeId, by: NodeId) {
+fn unlist(heard_by: &mut BTreeMap<NodeId, DeliveryRatios>, node: NodeId, by: NodeId) {
     if let Some(list) = heard_by.get_mut(&node) {
         list.remove(by);
         if list.is_empty() {
@@ -372,7 +373,7 @@ mod tests {
     fn who_goes_without_good_bye_is_missed_until_it_is_back() {
         let mut world = World::new();
         (2..5).for_each(|node| world.hear(u64::from(node), node));
-        [2, 3].into_iter().for_each(|node| world.0.on_group_word(NodeId(node)));
+        [2, 3].into_iter().for_each(|node| world.0.on_group_message(NodeId(node)));
         world.0.on_goodbye(at(4), NodeId(3));
         world.0.on_timeout(at(100), &mut world.1);
         assert_eq!(world.0.absence(at(100)), Some(Duration::from_secs(98)), "4 is a plain node");
@@ -390,7 +391,7 @@ mod tests {
         );
         assert_eq!(world.0.new_to(NodeId(4)).collect::<Vec<_>>(), [NodeId(2), NodeId(3)]);
         world.hear(6, 2);
-        world.0.on_hears(NodeId(2), (&[Hearing::all_of(NodeId(1))], true), &mut world.1);
+        world.0.on_hears(NodeId(2), (&[HeardNode::all_of(NodeId(1))], true), &mut world.1);
         assert!(
             world.0.is_unheard(NodeId(2), NodeId(4)) && world.0.is_beyond(NodeId(2), &[NodeId(4)])
         );
@@ -403,7 +404,8 @@ mod tests {
         world.hear(0, 2);
         world.events();
         let say = |world: &mut World, names: &[u32], all| {
-            let names: Vec<Hearing> = names.iter().map(|n| Hearing::all_of(NodeId(*n))).collect();
+            let names: Vec<HeardNode> =
+                names.iter().map(|n| HeardNode::all_of(NodeId(*n))).collect();
             world.0.on_hears(NodeId(2), (&names, all), &mut world.1);
             world.events()
         };
@@ -418,10 +420,10 @@ mod tests {
         let mut world = World::new();
         world.hear(0, 2);
         for (counts, unheard) in [(true, false), (false, true)] {
-            let three = Hearing { counts, ..Hearing::all_of(NodeId(3)) };
+            let three = HeardNode { counts, ..HeardNode::all_of(NodeId(3)) };
             world.0.on_hears(
                 NodeId(2),
-                (&[three, Hearing::all_of(NodeId(4))], false),
+                (&[three, HeardNode::all_of(NodeId(4))], false),
                 &mut world.1,
             );
             assert_eq!(world.0.is_unheard(NodeId(2), NodeId(3)), unheard);
@@ -477,7 +479,7 @@ mod tests {
         // Six lost in a row.
         assert_eq!((send(107..108, 1), send(108..120, 2)), (1, 1));
         assert_eq!(send(120..400, 8), 0);
-        world.0.on_hears(NodeId(2), (&[Hearing::all_of(NodeId(3))], true), &mut world.1);
+        world.0.on_hears(NodeId(2), (&[HeardNode::all_of(NodeId(3))], true), &mut world.1);
         assert!(!world.0.hears_nobody(NodeId(2)));
     }
 
@@ -503,7 +505,8 @@ mod tests {
         let mut world = World::new();
         for (node, hears) in lists {
             world.hear(0, *node);
-            let hears: Vec<Hearing> = hears.iter().map(|n| Hearing::all_of(NodeId(*n))).collect();
+            let hears: Vec<HeardNode> =
+                hears.iter().map(|n| HeardNode::all_of(NodeId(*n))).collect();
             world.0.on_hears(NodeId(*node), (&hears, true), &mut world.1);
         }
         world.0.name(at(0), 99);
@@ -531,8 +534,9 @@ mod tests {
                 world.0.on_sequence(NodeId(2), (Count::Sender, Sequence(n)));
             }
             world.hear(at + 1, 3);
-            let little = Hearing { node: NodeId(2), share: Share::from_bits(bits), counts: false };
-            let hears = [Hearing::all_of(NodeId(1)), little];
+            let little =
+                HeardNode { node: NodeId(2), share: DeliveryRatio::from_bits(bits), counts: false };
+            let hears = [HeardNode::all_of(NodeId(1)), little];
             world.0.on_hears(
                 NodeId(3),
                 (&hears[..if bits > 0 { 2 } else { 1 }], true),
@@ -543,7 +547,7 @@ mod tests {
         assert!(!beyond(0..7, 1, 0), "2 has said little yet");
         assert!(beyond(7..8, 2, 0));
         assert!(!beyond(8..9, 3, 2), "it hears some");
-        world.0.on_hears(NodeId(2), (&[Hearing::all_of(NodeId(1))], true), &mut world.1);
+        world.0.on_hears(NodeId(2), (&[HeardNode::all_of(NodeId(1))], true), &mut world.1);
         assert!(world.0.is_beyond(NodeId(3), &[NodeId(2)]), "of who hears, some is too little");
     }
 

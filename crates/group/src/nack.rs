@@ -2,7 +2,7 @@
 //! and what is asked for is told in bitmaps, where an item of a NACK has eight bytes.
 //!
 //! ```text
-//! publisher (32) | instance (16) | how (8) | per level: level (8) | numbers, see `terms`
+//! publisher (32) | instance (16) | how (8) | per level: level (8) | numbers, see `bitmap`
 //! how:    02 of symbols over GF(2^16); 0c encoding id: 5 or 2
 //! level:  as in NORM_NACK: 01 symbols, numbered object (16) | block (8) | symbol (8); 02 blocks: object (16) | block (8);
 //!         04 descriptions and 08 objects: object (16)
@@ -10,7 +10,7 @@
 //!
 //! Whoever hears one makes the NACK of it, and goes by that.
 
-use crate::{brief::CODES, terms, varint::array};
+use crate::{bitmap, compact_info::CODES, varint::array};
 use alloc::{collections::BTreeSet, vec::Vec};
 use fanfare_proto::NodeId;
 use fanfare_wire::{
@@ -60,15 +60,15 @@ pub(crate) fn append(
     for at in BY_NEED {
         let numbers = &mut lists[at];
         begin_at(first_of(nack, at), numbers);
-        numbers.truncate(terms::within(numbers, room.saturating_sub(1)));
+        numbers.truncate(bitmap::within(numbers, room.saturating_sub(1)));
         if !numbers.is_empty() {
-            room -= 1 + terms::len(numbers);
+            room -= 1 + bitmap::len(numbers);
         }
     }
     let told = LEVELS.iter().zip(&lists).filter(|(_, numbers)| !numbers.is_empty());
     for (level, numbers) in told {
         out.push(*level);
-        terms::append(numbers, out);
+        bitmap::append(numbers, out);
     }
     lists.iter().any(|numbers| !numbers.is_empty())
 }
@@ -145,7 +145,7 @@ pub(crate) fn expand(from: NodeId, mut bytes: &[u8]) -> Option<Vec<u8>> {
         if !LEVELS.contains(&level) {
             return None;
         }
-        let numbers = terms::parse(&mut bytes, u32::MAX, NUMBERS_MAX)?;
+        let numbers = bitmap::parse(&mut bytes, u32::MAX, NUMBERS_MAX)?;
         // Runs of what has the same number of bits above these.
         let apart = match level {
             RepairLevel::SEGMENT | RepairLevel::BLOCK => 8,

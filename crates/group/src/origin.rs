@@ -1,6 +1,6 @@
 //! Where a message was published first, and by what it is known in all groups that it comes to.
 
-use crate::{recent::Recent, topic::Topic};
+use crate::{lru_map::LruMap, topic::Topic};
 use fanfare_proto::{InstanceId, NodeId, RunSet};
 
 /// Publishers' topics of which it is remembered what came: as many as nodes that a group knows.
@@ -41,14 +41,14 @@ type Stream = (NodeId, InstanceId, Topic);
 /// without a gap costs nothing more.
 #[derive(Debug)]
 pub(crate) struct Known {
-    streams: Recent<Stream, RunSet>,
+    streams: LruMap<Stream, RunSet>,
     /// Runs that were forgotten because there are too many.
     runs_forgotten: u64,
 }
 
 impl Default for Known {
     fn default() -> Self {
-        Self { streams: Recent::new(STREAMS_MAX), runs_forgotten: 0 }
+        Self { streams: LruMap::new(STREAMS_MAX), runs_forgotten: 0 }
     }
 }
 

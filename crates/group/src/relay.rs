@@ -2,7 +2,7 @@
 //! whose radio does not reach everybody.
 //!
 //! Announcements say how much of each other's messages arrives. Who hears a message that is new to it, and is heard by
-//! a node that does not hear who sent it, passes it on when it is its turn, if that is worth it still (`prospect`):
+//! a node that does not hear who sent it, passes it on when it is its turn, if that is worth it still (`coverage`):
 //! first those to whom it is worth most (scalable broadcast, Peng and Lu 2000). In a
 //! group in which all hear each other nobody passes anything on.
 
@@ -31,7 +31,7 @@ pub(crate) struct Relay {
 
 /// Of those who could pass a message on that these were heard to send: how many come before this node;
 /// `None`: it need not.
-pub(crate) type Prospect<'a> = &'a dyn Fn(&[NodeId]) -> Option<u32>;
+pub(crate) type Coverage<'a> = &'a dyn Fn(&[NodeId]) -> Option<u32>;
 
 impl Relay {
     /// A message is new here, from one of these nodes, its publisher among them.
@@ -39,12 +39,12 @@ impl Relay {
         &mut self,
         now: Time,
         (key, senders): (ObjectKey, Vec<NodeId>),
-        prospect: Prospect<'_>,
+        coverage: Coverage<'_>,
         chance: (OriginTiming, &mut Rng),
     ) {
         if self.waiting.len() >= WAITING_MAX {
             self.dropped += 1;
-        } else if let Some(before) = prospect(&senders) {
+        } else if let Some(before) = coverage(&senders) {
             let due = turn(now, before, chance);
             self.waiting.insert(key, Waiting { due, senders });
         }
@@ -56,7 +56,7 @@ impl Relay {
         &mut self,
         now: Time,
         (key, sender): (ObjectKey, NodeId),
-        prospect: Prospect<'_>,
+        coverage: Coverage<'_>,
         chance: (OriginTiming, &mut Rng),
     ) {
         let Some(waiting) = self.waiting.get_mut(&key) else { return };
@@ -68,7 +68,7 @@ impl Relay {
             return self.forget(key);
         }
         waiting.senders.push(sender);
-        match prospect(&waiting.senders) {
+        match coverage(&waiting.senders) {
             Some(before) => waiting.due = turn(now, before, chance),
             None => self.forget(key),
         }
@@ -136,12 +136,12 @@ mod tests {
     fn when_others_have_passed_it_on_it_is_reckoned_anew() {
         let (mut relay, mut rng) = heard(Some(5));
         let before = relay.next_timeout();
-        let prospect = |senders: &[NodeId]| (senders.len() < 3).then_some(0);
-        relay.on_again(Time::ZERO, (KEY, NodeId(2)), &prospect, (TIMING, &mut rng));
+        let coverage = |senders: &[NodeId]| (senders.len() < 3).then_some(0);
+        relay.on_again(Time::ZERO, (KEY, NodeId(2)), &coverage, (TIMING, &mut rng));
         assert!(relay.next_timeout() < before, "nobody is before it now");
         relay.on_again(Time::ZERO, (KEY, NodeId(2)), &|_| None, (TIMING, &mut rng));
         assert!(relay.next_timeout().is_some(), "it was reckoned with");
-        relay.on_again(Time::ZERO, (KEY, NodeId(3)), &prospect, (TIMING, &mut rng));
+        relay.on_again(Time::ZERO, (KEY, NodeId(3)), &coverage, (TIMING, &mut rng));
         assert_eq!((relay.due(Time::FAR_FUTURE), relay.next_timeout()), (None, None));
     }
 

@@ -1,21 +1,21 @@
 //! Answers for origins that do not answer themselves: who of several repairers, when, with what.
 //!
-//! A request is the origin's for as long as it takes one to answer ([`Patience`]); then the repairers
+//! A request is the origin's for as long as it takes one to answer ([`OriginTimeout`]); then the repairers
 //! wait a random time, those who hold the whole block less than others, and the first to speak
 //! silences the rest ([`Demand`] counts what is heard). Each sends symbols of a slice of its own.
 
 use crate::{
-    budget::Budget,
     demand::{Demand, Part, Piece, Request, Wanted},
-    patience::Patience,
+    origin_timeout::OriginTimeout,
     slice,
     stats::GroupStats,
+    token_bucket::TokenBucket,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::cmp::Reverse;
 use fanfare_proto::{
-    Bitrate, Duration, HeldBlock, Life, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX, Time,
-    Timetable, backoff, rng::Rng,
+    Bitrate, Duration, HeldBlock, Incarnation, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX, Time,
+    TimerQueue, backoff, rng::Rng,
 };
 
 /// Requests kept at once.
@@ -53,7 +53,7 @@ impl OriginTiming {
 
 /// Who was heard to send a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Voice {
+pub(crate) enum SymbolSource {
     Origin,
     Repairer,
     /// Unasked: it says nothing of the origin.
@@ -67,20 +67,20 @@ pub(crate) struct Repairer {
     node: NodeId,
     demands: BTreeMap<Wanted, Demand>,
     /// When those of them are to be answered that are open and have a time: few, of many remembered.
-    waiting: Timetable<Wanted, Time>,
-    origins: BTreeMap<Life, Patience>,
+    waiting: TimerQueue<Wanted, Time>,
+    origins: BTreeMap<Incarnation, OriginTimeout>,
     /// When this node asked an origin itself.
-    own_requests: BTreeMap<Life, Time>,
+    own_requests: BTreeMap<Incarnation, Time>,
     /// All places are taken until then: it is not looked for one before.
     full: Time,
-    budget: Budget,
+    budget: TokenBucket,
 }
 
 impl Repairer {
     pub(crate) fn new(node: NodeId, now: Time, rate: Bitrate) -> Self {
-        let budget = Budget::new(now, rate);
+        let budget = TokenBucket::new(now, rate);
         let (demands, origins) = (BTreeMap::new(), BTreeMap::new());
-        let (waiting, own_requests) = (Timetable::default(), BTreeMap::new());
+        let (waiting, own_requests) = (TimerQueue::default(), BTreeMap::new());
         Self { node, demands, waiting, origins, own_requests, full: now, budget }
     }
 
@@ -89,8 +89,8 @@ impl Repairer {
         self.demands.len()
     }
 
-    pub(crate) fn is_deaf(&self, origin: Life) -> bool {
-        self.origins.get(&origin).is_some_and(Patience::is_deaf)
+    pub(crate) fn is_deaf(&self, origin: Incarnation) -> bool {
+        self.origins.get(&origin).is_some_and(OriginTimeout::is_deaf)
     }
 
     /// A NACK asks for something that is here, in whole or in part: `lacking` is what is not, in percent.
@@ -106,7 +106,7 @@ impl Repairer {
             stats.demands_dropped += 1;
             return;
         }
-        let patience = self.origins.get(&wanted.0.life()).copied().unwrap_or_default();
+        let origin_timeout = self.origins.get(&wanted.0.incarnation()).copied().unwrap_or_default();
         let demand = self.demands.entry(wanted).or_insert_with(|| Demand::new(now));
         let was_open = demand.is_open();
         demand.on_request(now, request, timing.grtt);
@@ -121,13 +121,13 @@ impl Repairer {
         let members = u64::from(timing.members) + 1;
         let answers = slice::is_chosen(self.node, wanted.0, block, chosen, members);
         if answers && demand.is_open() && (!was_open || demand.due.is_none()) {
-            let grace = Patience::grace(timing.grtt, timing.backoff);
+            let grace = OriginTimeout::grace(timing.grtt, timing.backoff);
             // Parity serves all who ask; who holds less lets those speak first who hold more.
             let later = match lacking {
                 0 => Duration::ZERO,
                 _ => timing.window() * (50 + u32::from(lacking)) / 100,
             };
-            let until = if demand.unheard { now } else { patience.until(now, grace) };
+            let until = if demand.unheard { now } else { origin_timeout.until(now, grace) };
             demand.due = Some(until + later + timing.draw(rng));
         }
         self.note(wanted);
@@ -166,14 +166,14 @@ impl Repairer {
         &mut self,
         now: Time,
         (wanted, piece, len): (Wanted, &Piece, u16),
-        voice: Voice,
+        symbol_source: SymbolSource,
         timing: OriginTiming,
         rng: &mut Rng,
     ) {
-        let origin = wanted.0.life();
+        let origin = wanted.0.incarnation();
         let Some(demand) = self.demands.get_mut(&wanted) else {
             // Others heard a request that we did not, and the origin did not answer it.
-            if voice == Voice::Repairer {
+            if symbol_source == SymbolSource::Repairer {
                 self.on_left_to_others(now, origin, timing);
             }
             return;
@@ -187,10 +187,10 @@ impl Repairer {
             return;
         }
         // Somebody is at it: it is left to it for as long as it goes on.
-        if voice != Voice::Own {
+        if symbol_source != SymbolSource::Own {
             // Parity means that it has the whole block, and no need of us.
             let parity = matches!(piece, Piece::Symbol(symbol) if *symbol >= len);
-            if voice == Voice::Repairer && parity {
+            if symbol_source == SymbolSource::Repairer && parity {
                 demand.leave();
             }
             let goes_on = demand.is_open() && demand.due.is_some();
@@ -198,10 +198,12 @@ impl Repairer {
         }
         let asked = demand.asked;
         self.note(wanted);
-        match voice {
-            Voice::Origin => self.patience(origin).on_answer(now),
-            Voice::Repairer | Voice::Own => self.patience(origin).on_unanswered(now, asked),
-            Voice::Relay => {}
+        match symbol_source {
+            SymbolSource::Origin => self.origin_timeout(origin).on_answer(now),
+            SymbolSource::Repairer | SymbolSource::Own => {
+                self.origin_timeout(origin).on_unanswered(now, asked)
+            }
+            SymbolSource::Relay => {}
         }
     }
 
@@ -222,10 +224,11 @@ impl Repairer {
         }
     }
 
-    fn patience(&mut self, origin: Life) -> &mut Patience {
+    fn origin_timeout(&mut self, origin: Incarnation) -> &mut OriginTimeout {
         if !self.origins.contains_key(&origin) && self.origins.len() >= ORIGINS_MAX {
             // It is learned again within two requests.
-            let oldest = self.origins.iter().min_by_key(|(_, patience)| patience.touched());
+            let oldest =
+                self.origins.iter().min_by_key(|(_, origin_timeout)| origin_timeout.touched());
             let oldest = oldest.map(|(origin, _)| *origin);
             oldest.map(|oldest| self.origins.remove(&oldest));
         }
@@ -238,17 +241,17 @@ impl Repairer {
     }
 
     /// The origin sent something that it had sent before.
-    pub(crate) fn on_answer(&mut self, now: Time, origin: Life) {
+    pub(crate) fn on_answer(&mut self, now: Time, origin: Incarnation) {
         self.own_requests.remove(&origin);
-        self.patience(origin).on_answer(now);
+        self.origin_timeout(origin).on_answer(now);
     }
 
     /// This node asks the origin; it has not answered the last time, when this was long ago enough.
-    pub(crate) fn on_own_request(&mut self, now: Time, origin: Life, timing: OriginTiming) {
+    pub(crate) fn on_own_request(&mut self, now: Time, origin: Incarnation, timing: OriginTiming) {
         let answer = timing.grtt * (u32::from(timing.backoff) + 1);
         match self.own_requests.get(&origin).copied() {
             Some(asked) if now.since(asked) >= answer => {
-                self.patience(origin).on_unanswered(now, asked);
+                self.origin_timeout(origin).on_unanswered(now, asked);
                 self.own_requests.insert(origin, now);
             }
             Some(_) => {}
@@ -267,18 +270,19 @@ impl Repairer {
     pub(crate) fn poll(
         &mut self,
         now: Time,
-        timing: impl Fn(Life) -> OriginTiming,
+        timing: impl Fn(Incarnation) -> OriginTiming,
         mut held: impl FnMut(ObjectKey, u32) -> Option<HeldBlock>,
         rank: impl Fn(ObjectKey) -> u8,
         rng: &mut Rng,
     ) -> Option<(Wanted, Piece, u16)> {
         loop {
             let wanted = self.first_due(now, &rank)?;
-            let timing = timing(wanted.0.life());
-            let patience = self.origins.get(&wanted.0.life()).copied().unwrap_or_default();
-            let grace = Patience::grace(timing.grtt, timing.backoff);
+            let timing = timing(wanted.0.incarnation());
+            let origin_timeout =
+                self.origins.get(&wanted.0.incarnation()).copied().unwrap_or_default();
+            let grace = OriginTimeout::grace(timing.grtt, timing.backoff);
             let demand = self.demands.get_mut(&wanted)?;
-            let until = patience.until(demand.asked, grace);
+            let until = origin_timeout.until(demand.asked, grace);
             if until > now && !demand.unheard {
                 demand.due = Some(until + timing.draw(rng));
                 self.note(wanted);
@@ -324,7 +328,7 @@ impl Repairer {
         (timing, rng): (OriginTiming, &mut Rng),
     ) {
         self.budget.on_sent(bytes);
-        self.on_symbol(now, (wanted, piece, len), Voice::Own, timing, rng);
+        self.on_symbol(now, (wanted, piece, len), SymbolSource::Own, timing, rng);
     }
 
     /// An answer that is none of its own has been sent.
@@ -333,10 +337,15 @@ impl Repairer {
     }
 
     /// Others answer for an origin what this node has not heard anybody ask.
-    pub(crate) fn on_left_to_others(&mut self, now: Time, origin: Life, timing: OriginTiming) {
-        let grace = Patience::grace(timing.grtt, timing.backoff);
+    pub(crate) fn on_left_to_others(
+        &mut self,
+        now: Time,
+        origin: Incarnation,
+        timing: OriginTiming,
+    ) {
+        let grace = OriginTimeout::grace(timing.grtt, timing.backoff);
         let asked = Time::from_nanos(now.as_nanos().saturating_sub(grace.as_nanos() as u64));
-        self.patience(origin).on_unanswered(now, asked);
+        self.origin_timeout(origin).on_unanswered(now, asked);
     }
 
     /// Whether the budget allows something more now.
@@ -357,7 +366,7 @@ impl Repairer {
         (timing, rng): (OriginTiming, &mut Rng),
     ) {
         self.budget.on_sent(bytes);
-        self.on_symbol(now, (wanted, &Piece::Symbol(0), 1), Voice::Relay, timing, rng);
+        self.on_symbol(now, (wanted, &Piece::Symbol(0), 1), SymbolSource::Relay, timing, rng);
     }
 
     /// It could not be sent after all.
@@ -486,9 +495,9 @@ mod tests {
             let chance = (&mut self.rng, &mut self.stats);
             self.repairer.on_request(now, BLOCK, (&request, lacking), TIMING, chance);
         }
-        fn hear(&mut self, now: Time, symbol: u16, voice: Voice) {
+        fn hear(&mut self, now: Time, symbol: u16, symbol_source: SymbolSource) {
             let heard = (BLOCK, &Piece::Symbol(symbol), 10);
-            self.repairer.on_symbol(now, heard, voice, TIMING, &mut self.rng);
+            self.repairer.on_symbol(now, heard, symbol_source, TIMING, &mut self.rng);
         }
         /// Symbols sent up to `until`, and when the first went.
         fn run(&mut self, until: Time) -> (Vec<u16>, Option<Time>) {
@@ -521,8 +530,8 @@ mod tests {
     fn while_the_origin_answers_nothing_is_sent() {
         let mut world = World::whole(2);
         world.ask(at(0), 2, &[]);
-        world.hear(at(600), 10, Voice::Origin);
-        world.hear(at(610), 11, Voice::Origin);
+        world.hear(at(600), 10, SymbolSource::Origin);
+        world.hear(at(610), 11, SymbolSource::Origin);
         assert_eq!(world.run(at(60_000)), (Vec::new(), None));
     }
 
@@ -545,8 +554,8 @@ mod tests {
     fn a_repairer_that_hears_another_leaves_it_to_it_and_fills_up_what_is_left() {
         let mut world = World::whole(2);
         world.ask(at(0), 0, &[1, 2, 3]);
-        world.hear(at(750), 1, Voice::Repairer);
-        world.hear(at(760), 2, Voice::Repairer);
+        world.hear(at(750), 1, SymbolSource::Repairer);
+        world.hear(at(760), 2, SymbolSource::Repairer);
         let (sent, first) = world.run(at(60_000));
         assert!(sent.len() == 1 && sent[0] >= 10, "{sent:?}");
         assert!(first.unwrap() >= at(860));
@@ -556,7 +565,7 @@ mod tests {
     fn who_hears_parity_of_another_sends_nothing_until_it_is_asked_for_again() {
         let mut world = World::whole(2);
         world.ask(at(0), 3, &[]);
-        world.hear(at(750), 18, Voice::Repairer);
+        world.hear(at(750), 18, SymbolSource::Repairer);
         assert_eq!(world.run(at(60_000)).0, []);
         world.ask(at(61_000), 1, &[]);
         let (sent, _) = world.run(at(90_000));
@@ -588,7 +597,7 @@ mod tests {
         let mut world = World::new(2, &[0, 1, 2]);
         world.held.kept = Vec::from([4, 5]);
         world.ask(at(0), 0, &[7, 8]);
-        world.hear(at(10), 14, Voice::Origin);
+        world.hear(at(10), 14, SymbolSource::Origin);
         assert_eq!(world.run(at(60_000)).0, [15]);
     }
 
@@ -619,7 +628,7 @@ mod tests {
         let mut world = World::new(2, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
         world.ask(at(0), 0, &[9]);
         world.ask(at(0), 0, &[1, 5, 7]);
-        world.hear(at(700), 9, Voice::Repairer);
+        world.hear(at(700), 9, SymbolSource::Repairer);
         world.held.sources.push(9);
         world.repairer.on_whole(at(700), BLOCK, TIMING, &mut world.rng);
         let (sent, first) = world.run(at(60_000));

@@ -1,6 +1,6 @@
 //! What has become of each object of one life of a publisher: whole here, settled, or neither.
 
-use crate::load::OBJECTS_IN_VIEW;
+use crate::occupancy::OBJECTS_IN_VIEW;
 use fanfare_proto::{ObjectTransportId, RunSet};
 
 /// One turn of transport ids is left below the first one heard, for what came earlier.

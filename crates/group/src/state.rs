@@ -23,12 +23,12 @@
 //! last gap, and [`NEAR`] objects at least. To whom the check does not fit, it says only who hears whom.
 
 use crate::{
-    share::{Hearing, Share},
+    delivery_ratio::{DeliveryRatio, HeardNode},
     slice,
     varint::{array, put, take},
 };
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_proto::{NodeId, ObjectKey, Rumour, RunSet};
+use fanfare_proto::{NodeId, ObjectKey, RunSet, SenderSummary};
 use fanfare_wire::{FecId, GroupSize, InstanceId, ObjectTransportId, QuantizedRtt};
 
 /// Nodes named as heard, at most; they take turns.
@@ -75,7 +75,7 @@ fn index(newest: u64, down: u64) -> u64 {
 /// What is said of one publisher. Indices are counted from the newest down, which is 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Holding {
-    pub(crate) rumour: Rumour,
+    pub(crate) summary: SenderSummary,
     pub(crate) reach: u64,
     /// From the newest (0) down.
     pub(crate) gaps: Vec<Gap>,
@@ -85,7 +85,7 @@ impl Holding {
     /// Of the objects `floor..=newest`, those in `whole` are held; of the others, those in `settled`
     /// are not wanted.
     pub(crate) fn of(
-        rumour: Rumour,
+        summary: SenderSummary,
         (floor, newest): (u64, u64),
         whole: &RunSet,
         settled: &RunSet,
@@ -111,7 +111,7 @@ impl Holding {
             }
         }
         gaps.reverse();
-        Self { rumour, reach: newest + 1 - floor, gaps }
+        Self { summary, reach: newest + 1 - floor, gaps }
     }
 
     /// What is held, when `newest` is the index that the newest object has here.
@@ -164,8 +164,8 @@ impl Holding {
     }
 
     /// Whether what is said of how it speaks is the same.
-    fn is_alike(&self, other: &Rumour) -> bool {
-        let Rumour { grtt, backoff, gsize, fec_id, .. } = self.rumour;
+    fn is_alike(&self, other: &SenderSummary) -> bool {
+        let SenderSummary { grtt, backoff, gsize, fec_id, .. } = self.summary;
         (grtt, backoff, gsize, fec_id) == (other.grtt, other.backoff, other.gsize, other.fec_id)
     }
 
@@ -183,7 +183,7 @@ impl Holding {
     }
 
     fn append(&self, as_before: bool, out: &mut Vec<u8>) {
-        let Rumour { instance, grtt, backoff, gsize, fec_id, newest, .. } = self.rumour;
+        let SenderSummary { instance, grtt, backoff, gsize, fec_id, newest, .. } = self.summary;
         out.extend_from_slice(&instance.0.to_be_bytes());
         if !as_before {
             out.extend_from_slice(&[grtt.0, backoff << 4 | gsize.0 & 0x0f, fec_id.to_byte()]);
@@ -206,12 +206,12 @@ impl Holding {
     /// Of a node that publishes; `how` it does, and what was said of the publisher before.
     fn take(
         (sender, how): (NodeId, u8),
-        before: Option<&Rumour>,
+        before: Option<&SenderSummary>,
         bytes: &mut &[u8],
     ) -> Option<Self> {
         let instance = InstanceId(u16::from_be_bytes(array(bytes)?));
         let (grtt, backoff, gsize, fec_id) = if how & AS_BEFORE != 0 {
-            let Rumour { grtt, backoff, gsize, fec_id, .. } = *before?;
+            let SenderSummary { grtt, backoff, gsize, fec_id, .. } = *before?;
             (grtt, backoff, gsize, fec_id)
         } else {
             let [grtt, nibbles, fec_id] = array(bytes)?;
@@ -219,21 +219,21 @@ impl Holding {
             (QuantizedRtt(grtt), nibbles >> 4, gsize, FecId::from_byte(fec_id).ok()?)
         };
         let newest = ObjectTransportId(u16::from_be_bytes(array(bytes)?));
-        let rumour = Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest };
+        let summary = SenderSummary { sender, instance, grtt, backoff, gsize, fec_id, newest };
         let reach = take(bytes).filter(|reach| *reach <= REACH_MAX)?;
         let gaps = take_gaps(how, reach, bytes)?;
-        Some(Self { rumour, reach, gaps })
+        Some(Self { summary, reach, gaps })
     }
 
     /// Of a short announcement, where `known` is what is known of the publisher here. Without that nobody can use it.
-    fn take_near(how: u8, known: Option<Rumour>, bytes: &mut &[u8]) -> Option<Option<Self>> {
+    fn take_near(how: u8, known: Option<SenderSummary>, bytes: &mut &[u8]) -> Option<Option<Self>> {
         let [low] = array(bytes)?;
         let gaps = take_gaps(how, REACH_MAX, bytes)?;
         let reach = gaps.last().map_or(0, |gap| gap.end).max(NEAR);
-        Some(known.map(|mut rumour| {
-            let ahead = low.wrapping_sub(rumour.newest.0 as u8).cast_signed();
-            rumour.newest = ObjectTransportId(rumour.newest.0.wrapping_add_signed(ahead.into()));
-            Self { rumour, reach, gaps }
+        Some(known.map(|mut summary| {
+            let ahead = low.wrapping_sub(summary.newest.0 as u8).cast_signed();
+            summary.newest = ObjectTransportId(summary.newest.0.wrapping_add_signed(ahead.into()));
+            Self { summary, reach, gaps }
         }))
     }
 }
@@ -258,7 +258,9 @@ fn take_gaps(how: u8, reach: u64, bytes: &mut &[u8]) -> Option<Vec<Gap>> {
 /// Of what a short announcement leaves out.
 fn check<'a>(holdings: impl IntoIterator<Item = &'a Holding>) -> [u8; CHECK] {
     let (mut check, nobody) = (0, NodeId(0));
-    for Rumour { sender, instance, newest: object, .. } in holdings.into_iter().map(|h| h.rumour) {
+    for SenderSummary { sender, instance, newest: object, .. } in
+        holdings.into_iter().map(|h| h.summary)
+    {
         check = slice::digest(nobody, ObjectKey { sender, instance, object }, check);
     }
     check.to_be_bytes()
@@ -274,7 +276,7 @@ fn put_gap(gap: &Gap, at: u64, out: &mut Vec<u8>) {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct State {
     pub(crate) asks: bool,
-    pub(crate) hears: Vec<Hearing>,
+    pub(crate) hears: Vec<HeardNode>,
     /// Those counted on in `hears` are all that it hears.
     pub(crate) hears_all: bool,
     /// These are to announce soon what they hold.
@@ -318,10 +320,10 @@ impl State {
             short &= holding.reach == whole.reach;
             left -= bytes;
             spoken += 1;
-            let node = holding.rumour.sender;
+            let node = holding.summary.sender;
             lines.entry(node).or_default().holdings.push(holding);
         }
-        for Hearing { node, share, .. } in &self.hears {
+        for HeardNode { node, share, .. } in &self.hears {
             // Who is heard little is named where something else is said of it: it costs nothing there.
             if let Some(line) = lines.get_mut(node) {
                 line.how |= share.bits() << SHARE_SHIFT;
@@ -332,9 +334,9 @@ impl State {
         out.push(flag(self.asks, ASKS) | flag(all, ALL) | flag(short, SHORT));
         let told = self.holdings.iter().take(spoken);
         let mut sorted: Vec<&Holding> = told.collect();
-        sorted.sort_by_key(|holding| holding.rumour.sender);
+        sorted.sort_by_key(|holding| holding.summary.sender);
         let check = short.then(|| check(sorted));
-        let (mut last, mut before): (u32, Option<Rumour>) = (0, None);
+        let (mut last, mut before): (u32, Option<SenderSummary>) = (0, None);
         for (node, Line { mut how, holdings }) in lines {
             if holdings.is_empty() {
                 put(u64::from(node.0 - last), out);
@@ -349,12 +351,12 @@ impl State {
                 let gaps = flag(!holding.gaps.is_empty(), GAPS);
                 out.push(how | PUBLISHES | flag(as_before, AS_BEFORE) | gaps);
                 if short {
-                    out.push(holding.rumour.newest.0 as u8);
+                    out.push(holding.summary.newest.0 as u8);
                     holding.append_gaps(out);
                 } else {
                     holding.append(as_before, out);
                 }
-                (how, before) = (0, Some(holding.rumour));
+                (how, before) = (0, Some(holding.summary));
             }
         }
         out.extend(check.into_iter().flatten());
@@ -364,7 +366,7 @@ impl State {
     /// Reads one; `None` when it contradicts itself. `known` is what is known of a publisher here.
     pub(crate) fn parse(
         mut bytes: &[u8],
-        known: &mut dyn FnMut(NodeId) -> Option<Rumour>,
+        known: &mut dyn FnMut(NodeId) -> Option<SenderSummary>,
     ) -> Option<Self> {
         let [flags] = array(&mut bytes)?;
         let (asks, hears_all, short) = (flags & ASKS != 0, flags & ALL != 0, flags & SHORT != 0);
@@ -384,10 +386,11 @@ impl State {
             if again && (short || how & !(AS_BEFORE | GAPS) != PUBLISHES) {
                 return None;
             }
-            let (counts, told) = (how & HEARD != 0, Share::from_bits(how >> SHARE_SHIFT));
-            let share = if counts && told == Share::NONE { Share::ALL } else { told };
-            if share > Share::NONE {
-                state.hears.push(Hearing { node: NodeId(id), share, counts });
+            let (counts, told) = (how & HEARD != 0, DeliveryRatio::from_bits(how >> SHARE_SHIFT));
+            let share =
+                if counts && told == DeliveryRatio::NONE { DeliveryRatio::ALL } else { told };
+            if share > DeliveryRatio::NONE {
+                state.hears.push(HeardNode { node: NodeId(id), share, counts });
             }
             state.called.extend(Some(NodeId(id)).filter(|_| how & CALLED != 0));
             if how & PUBLISHES != 0 && short {
@@ -395,14 +398,16 @@ impl State {
                 state.unknown |= holding.is_none();
                 state.holdings.extend(holding);
             } else if how & PUBLISHES != 0 {
-                let before = state.holdings.last().map(|holding| &holding.rumour);
+                let before = state.holdings.last().map(|holding| &holding.summary);
                 let holding = Holding::take((NodeId(id), how), before, &mut bytes)?;
-                let before = state.holdings.iter().rev().map(|told| told.rumour);
-                let lives: Vec<InstanceId> = before
+                let before = state.holdings.iter().rev().map(|told| told.summary);
+                let incarnations: Vec<InstanceId> = before
                     .take_while(|told| told.sender == NodeId(id))
                     .map(|told| told.instance)
                     .collect();
-                if again == lives.is_empty() || lives.contains(&holding.rumour.instance) {
+                if again == incarnations.is_empty()
+                    || incarnations.contains(&holding.summary.instance)
+                {
                     return None;
                 }
                 state.holdings.push(holding);
@@ -422,8 +427,8 @@ pub(crate) mod tests {
     use alloc::vec;
     use proptest::prelude::*;
 
-    pub(crate) fn rumour(newest: u16) -> Rumour {
-        Rumour {
+    pub(crate) fn summary(newest: u16) -> SenderSummary {
+        SenderSummary {
             sender: NodeId(0x0a00_0001),
             instance: InstanceId(0x1234),
             grtt: QuantizedRtt(0xa6),
@@ -459,13 +464,13 @@ pub(crate) mod tests {
 
     #[test]
     fn golden_bytes_of_one_publisher_with_two_gaps() {
-        let holding = Holding::of(rumour(300), (10, 300), &runs(&[(10, 20), (22, 300)]), &none());
+        let holding = Holding::of(summary(300), (10, 300), &runs(&[(10, 20), (22, 300)]), &none());
         assert_eq!(
             (holding.reach, &holding.gaps[..]),
             (291, &[lacking(0, 1), lacking(279, 281)][..])
         );
         let state =
-            State { hears: vec![Hearing::all_of(NodeId(7))], ..speaking_of(vec![holding], true) };
+            State { hears: vec![HeardNode::all_of(NodeId(7))], ..speaking_of(vec![holding], true) };
         let mut bytes = Vec::new();
         assert_eq!(state.append(1400, &mut bytes), 1);
         let golden = [
@@ -479,7 +484,7 @@ pub(crate) mod tests {
     #[test]
     fn golden_bytes_of_an_announcement_that_calls_a_node_and_does_not_want_all() {
         let settled = runs(&[(10, 25), (40, 301)]);
-        let holding = Holding::of(rumour(300), (10, 300), &runs(&[(10, 20), (50, 300)]), &settled);
+        let holding = Holding::of(summary(300), (10, 300), &runs(&[(10, 20), (50, 300)]), &settled);
         let unwanted = |first, end| Gap { first, end, unwanted: true };
         let gaps = [unwanted(0, 1), unwanted(251, 261), lacking(261, 276), unwanted(276, 281)];
         assert_eq!(holding.gaps, gaps);
@@ -507,46 +512,46 @@ pub(crate) mod tests {
     #[test]
     fn golden_bytes_of_a_short_one_leave_out_what_is_known() {
         let held = runs(&[(10, 20), (22, 299), (300, 301)]);
-        let holding = |floor| Holding::of(rumour(300), (floor, 300), &held, &none());
+        let holding = |floor| Holding::of(summary(300), (floor, 300), &held, &none());
         let bytes = short(vec![holding(280)]);
         let golden = [7, 0x81, 0x80, 0x80, 0x50, 0x14, 44, 1, 1, 2];
         assert_eq!(bytes[..bytes.len() - CHECK], golden);
         for here in [300, 298, 301, 300 - 127, 300 + 128] {
-            let read = State::parse(&bytes, &mut |_| Some(rumour(here))).unwrap();
+            let read = State::parse(&bytes, &mut |_| Some(summary(here))).unwrap();
             let [told] = &read.holdings[..] else { panic!("it is read: {here}") };
-            assert_eq!((told.rumour.newest.0, told.reach, read.unread), (300, NEAR, false));
+            assert_eq!((told.summary.newest.0, told.reach, read.unread), (300, NEAR, false));
             assert_eq!(told.gaps, [lacking(1, 2)]);
         }
-        let read = State::parse(&short(vec![holding(10)]), &mut |_| Some(rumour(300))).unwrap();
+        let read = State::parse(&short(vec![holding(10)]), &mut |_| Some(summary(300))).unwrap();
         assert_eq!((read.holdings[0].reach, read.holdings[0].gaps.len()), (281, 2));
     }
 
     #[test]
     fn a_short_one_says_of_few_objects_that_there_are_no_others_to_ask_for() {
-        let few = Holding::of(rumour(3), (0, 3), &runs(&[(0, 2)]), &none());
-        let read = State::parse(&short(vec![few]), &mut |_| Some(rumour(3))).unwrap();
+        let few = Holding::of(summary(3), (0, 3), &runs(&[(0, 2)]), &none());
+        let read = State::parse(&short(vec![few]), &mut |_| Some(summary(3))).unwrap();
         let holding = &read.holdings[0];
         let list = |set: RunSet| set.iter().collect::<Vec<_>>();
         assert_eq!((holding.reach, list(holding.held(3))), (NEAR, vec![(0, 2)]));
-        let none_lacks = Holding::of(rumour(3), (0, 3), &runs(&[(0, 4)]), &none());
-        let read = State::parse(&short(vec![none_lacks]), &mut |_| Some(rumour(3))).unwrap();
+        let none_lacks = Holding::of(summary(3), (0, 3), &runs(&[(0, 4)]), &none());
+        let read = State::parse(&short(vec![none_lacks]), &mut |_| Some(summary(3))).unwrap();
         assert_eq!(read.holdings[0].lacking(3).collect::<Vec<_>>(), [(4, u64::MAX)]);
     }
 
     #[test]
     fn a_short_one_tells_only_who_hears_whom_to_who_knows_another_life_or_is_far_behind() {
         let heard = State {
-            hears: vec![Hearing::all_of(NodeId(7))],
+            hears: vec![HeardNode::all_of(NodeId(7))],
             short: true,
             ..speaking_of(
-                vec![Holding::of(rumour(300), (280, 300), &runs(&[(280, 301)]), &none())],
+                vec![Holding::of(summary(300), (280, 300), &runs(&[(280, 301)]), &none())],
                 true,
             )
         };
         let mut bytes = Vec::new();
         heard.append(1400, &mut bytes);
-        let other = Rumour { instance: InstanceId(0x4321), ..rumour(300) };
-        for known in [Some(other), Some(rumour(300 - 128)), Some(rumour(300 + 129)), None] {
+        let other = SenderSummary { instance: InstanceId(0x4321), ..summary(300) };
+        for known in [Some(other), Some(summary(300 - 128)), Some(summary(300 + 129)), None] {
             let read = State::parse(&bytes, &mut |_| known).unwrap();
             assert_eq!((read.unread, read.unknown), (true, known.is_none()));
             assert_eq!((read.hears, read.holdings), (heard.hears.clone(), vec![]));
@@ -556,14 +561,14 @@ pub(crate) mod tests {
     #[test]
     fn several_lives_of_a_publisher_are_told_each_once_and_by_none_that_is_short() {
         let of = |instance| {
-            let rumour = Rumour { instance: InstanceId(instance), ..rumour(300) };
-            Holding::of(rumour, (280, 300), &runs(&[(280, 301)]), &none())
+            let summary = SenderSummary { instance: InstanceId(instance), ..summary(300) };
+            Holding::of(summary, (280, 300), &runs(&[(280, 301)]), &none())
         };
-        let other = Rumour { sender: NodeId(7), ..rumour(300) };
+        let other = SenderSummary { sender: NodeId(7), ..summary(300) };
         let other = Holding::of(other, (280, 300), &runs(&[(280, 290)]), &none());
         // The life that it is in comes first, whatever its number.
         let state = State {
-            hears: vec![Hearing::all_of(NodeId(0x0a00_0001))],
+            hears: vec![HeardNode::all_of(NodeId(0x0a00_0001))],
             ..speaking_of(vec![other, of(3), of(1)], true)
         };
         let mut bytes = Vec::new();
@@ -574,7 +579,7 @@ pub(crate) mod tests {
         assert_eq!(parse(&twice), None);
         let mut short = Vec::new();
         State { short: true, ..speaking_of(vec![of(3), of(1)], true) }.append(1400, &mut short);
-        assert_eq!(State::parse(&short, &mut |_| Some(rumour(300))), None);
+        assert_eq!(State::parse(&short, &mut |_| Some(summary(300))), None);
     }
 
     #[test]
@@ -588,7 +593,7 @@ pub(crate) mod tests {
     #[test]
     fn what_is_held_is_told_exactly() {
         let whole = runs(&[(100, 150), (160, 161), (170, 201)]);
-        let holding = Holding::of(rumour(200), (100, 200), &whole, &none());
+        let holding = Holding::of(summary(200), (100, 200), &whole, &none());
         let held = holding.held(200);
         assert_eq!(held.iter().collect::<Vec<_>>(), whole.iter().collect::<Vec<_>>());
     }
@@ -596,7 +601,7 @@ pub(crate) mod tests {
     #[test]
     fn where_gaps_do_not_fit_less_is_spoken_of_but_nothing_wrong() {
         let odd: Vec<(u64, u64)> = (0..500).map(|n| (2 * n + 1, 2 * n + 2)).collect();
-        let holding = Holding::of(rumour(999), (0, 999), &runs(&odd), &none());
+        let holding = Holding::of(summary(999), (0, 999), &runs(&odd), &none());
         let mut bytes = Vec::new();
         speaking_of(vec![holding], false).append(100, &mut bytes);
         assert!(bytes.len() <= 100);
@@ -609,16 +614,16 @@ pub(crate) mod tests {
 
     fn publishers(count: u32) -> Vec<Holding> {
         let of = |n| {
-            let rumour = Rumour { sender: NodeId(100 + n), ..rumour(n as u16) };
-            Holding::of(rumour, (0, 1), &runs(&[(0, 2)]), &none())
+            let summary = SenderSummary { sender: NodeId(100 + n), ..summary(n as u16) };
+            Holding::of(summary, (0, 1), &runs(&[(0, 2)]), &none())
         };
         (0..count).map(of).collect()
     }
 
     #[test]
     fn golden_bytes_of_publishers_that_speak_alike_are_eight_each() {
-        let share = Share::from_bits(3);
-        let hears = vec![Hearing { node: NodeId(101), share, counts: true }];
+        let share = DeliveryRatio::from_bits(3);
+        let hears = vec![HeardNode { node: NodeId(101), share, counts: true }];
         let state = State { hears, ..speaking_of(publishers(3), false) };
         let mut bytes = Vec::new();
         state.append(1400, &mut bytes);
@@ -643,7 +648,7 @@ pub(crate) mod tests {
     #[test]
     fn who_names_more_nodes_than_there_is_room_for_does_not_say_that_these_are_all() {
         let named = |count| {
-            let hears = (1..=count).map(|n| Hearing::all_of(NodeId(n))).collect();
+            let hears = (1..=count).map(|n| HeardNode::all_of(NodeId(n))).collect();
             let mut bytes = Vec::new();
             State { hears, ..speaking_of(Vec::new(), true) }.append(1400, &mut bytes);
             let read = parse(&bytes).unwrap();
@@ -654,21 +659,21 @@ pub(crate) mod tests {
 
     #[test]
     fn who_is_heard_little_is_named_where_it_costs_nothing_and_who_has_no_share_is_heard_whole() {
-        let share = Share::from_bits(1);
-        let little = |node| Hearing { node: NodeId(node), share, counts: false };
+        let share = DeliveryRatio::from_bits(1);
+        let little = |node| HeardNode { node: NodeId(node), share, counts: false };
         let hears = vec![little(7), little(100)];
         let mut bytes = Vec::new();
         State { hears, ..speaking_of(publishers(1), true) }.append(1400, &mut bytes);
         assert_eq!(parse(&bytes).unwrap().hears, [little(100)]);
         // As earlier versions say it.
         let read = parse(&[0x03, 7, 0x01]).unwrap();
-        assert_eq!(read.hears, [Hearing::all_of(NodeId(7))]);
+        assert_eq!(read.hears, [HeardNode::all_of(NodeId(7))]);
     }
 
     #[test]
     fn gaps_out_of_reach_or_out_of_order_and_nodes_named_twice_are_refused() {
         let mut bytes = Vec::new();
-        let holding = Holding::of(rumour(300), (10, 300), &runs(&[(10, 20), (22, 300)]), &none());
+        let holding = Holding::of(summary(300), (10, 300), &runs(&[(10, 20), (22, 300)]), &none());
         speaking_of(vec![holding], false).append(1400, &mut bytes);
         for length in [200, 0, 1] {
             let mut bad = bytes.clone();

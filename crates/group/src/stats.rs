@@ -8,7 +8,7 @@ pub struct GroupStats {
     /// Of the repairs those that were sums, of parts of a block or across objects.
     pub sums_sent: u64,
     /// Sums over own messages, sent unasked while nobody is heard.
-    pub ahead_sent: u64,
+    pub proactive_sums_sent: u64,
     /// Sums over own messages, sent in place of several that were asked for.
     pub answers_sent: u64,
     /// Sums across objects not kept because there is no room, or because what followed was wrong.
@@ -20,9 +20,9 @@ pub struct GroupStats {
     /// Their UDP payload bytes.
     pub repair_bytes_sent: u64,
     /// Datagrams with short messages of others.
-    pub brief_frames_sent: u64,
+    pub compact_frames_sent: u64,
     /// Their UDP payload bytes.
-    pub brief_bytes_sent: u64,
+    pub compact_bytes_sent: u64,
     /// Requests in few bytes.
     pub nack_frames_sent: u64,
     /// Their UDP payload bytes.

@@ -20,7 +20,7 @@ fn step() -> impl Strategy<Value = Vec<u8>> {
 fn plausible() -> impl Strategy<Value = Vec<u8>> {
     let rest = || proptest::collection::vec(any::<u8>(), 0..80);
     // Asked for, no timing; node 2 to 5, instance 1, objects 0 to 7; a description with its content.
-    let brief = (0..4_u8, 2..6_u8, 0..8_u8, any::<u64>(), rest()).prop_map(
+    let compact = (0..4_u8, 2..6_u8, 0..8_u8, any::<u64>(), rest()).prop_map(
         |(how, node, object, number, content)| {
             let mut bytes = vec![0, how & 1, 0, 0, 0, node, 0, 1, 0, object, 0x20];
             let mut number = number;
@@ -57,7 +57,7 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
     let sum = (any::<[u8; 4]>(), message.clone())
         .prop_map(|(head, data)| [&[head[0], 2, head[2], head[3]][..], &data].concat());
     // Of node 2, instance 1; two groups of terms with bitmaps of a byte.
-    let mixture = (any::<(u8, u8, u8)>(), any::<(u8, u8)>(), 0..4_u8, rest()).prop_map(
+    let coded = (any::<(u8, u8, u8)>(), any::<(u8, u8)>(), 0..4_u8, rest()).prop_map(
         |((known, seed, how), bitmaps, first, sum)| {
             let head = [0, 0, 0, 2, 0, 1, how & 1, known, seed, 2];
             let groups = [first, 1, bitmaps.0, 1, 1, bitmaps.1];
@@ -70,7 +70,7 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
             let head = [0, 0, 0, 2, 0, 1, how << 1, 1, 1, 3, 1, bitmaps.0];
             [&head[..], &[level, 1, 2, 1, bitmaps.1], &rest].concat()
         });
-    prop_oneof![3 => brief, 2 => mixture, 2 => nack, 2 => state, 3 => message, 2 => sum, 1 => rest()]
+    prop_oneof![3 => compact, 2 => coded, 2 => nack, 2 => state, 3 => message, 2 => sum, 1 => rest()]
 }
 
 proptest! {
@@ -108,10 +108,10 @@ fn the_seeds_of_the_fuzz_target_are_there_and_harmless() {
     let names = [
         (0, "norm"),
         (1, "repair"),
-        (5, "brief"),
+        (5, "compact"),
         (6, "state"),
         (7, "sum"),
-        (8, "mixture"),
+        (8, "coded"),
         (9, "nack"),
     ];
     if std::env::var_os("FANFARE_WRITE_SEEDS").is_some() {

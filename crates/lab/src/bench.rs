@@ -6,35 +6,35 @@
 //! shared and only ratios within one run can be compared.
 //!
 //! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all;
-//!   `beginning`: when its data began to flow; `work`: what a byte costs any receiver;
+//!   `first_packet`: when its data began to flow; `receive_cost`: what a byte costs any receiver;
 //!   `streams`: several streams of one process
 //! - `rate`: the rate that `fanfare send` finds by itself, beside told rates and TCP
 
-mod beginning;
+mod first_packet;
 mod rate;
 mod raw;
+mod receive_cost;
 mod star;
 mod streams;
 mod transfer;
-mod work;
 
 use crate::{
     error::LabError,
     host::Host,
     peer::{Parity, Peer, System, Tools},
-    rights,
+    privileges,
     scratch::Scratch,
     stop::Stop,
     trials,
 };
 pub use rate::{
-    Buffer, Circumstance, RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot, RateTold,
+    Buffer, Condition, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold, RateTransfer,
     Reaction, Shortfall, Spread,
 };
 use serde::Serialize;
 use star::Star;
 use std::path::PathBuf;
-pub use streams::Together;
+pub use streams::StreamsResult;
 pub use transfer::Transfer;
 
 /// What is to be measured.
@@ -113,7 +113,7 @@ impl Bench {
         stop: &Stop,
         tell: &mut dyn FnMut(&Told<'_>),
     ) -> Result<Vec<Speed>, LabError> {
-        rights::check()?;
+        privileges::check()?;
         crate::lab::clear_leftovers()?;
         let peers = self.prepare(tell)?;
         let scratch = Scratch::with_large_pages(&self.directory)?;
@@ -169,9 +169,9 @@ impl Cell<'_> {
             raw.push(raw::measure(self.star)?);
             let last = raw[raw.len() - 1];
             tell(&Told::Raw(receivers, last));
-            let seconds = work::measure(self.scratch)
+            let seconds = receive_cost::measure(self.scratch)
                 .map_err(|error| LabError::system(self.scratch.display(), &error))?;
-            bounds.push(work::bound(last, seconds, receivers, processors));
+            bounds.push(receive_cost::bound(last, seconds, receivers, processors));
             for (system, peer) in peers {
                 for rate in &self.bench.rates {
                     let transfer = transfer::run(self, *system, &**peer, *rate)?;

@@ -76,11 +76,11 @@ struct Cell {
     load: Load,
     rate: f64,
     delay: Duration,
-    judge: Judge,
+    quantity: Quantity,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Judge {
+enum Quantity {
     Rate,
     Delay,
     Loss(f64),
@@ -112,24 +112,31 @@ fn cells(lasting: Duration) -> [Cell; 5] {
     let line = "rate = \"10Mbps\"\ndelay = \"20ms\"\n";
     let lossy = "delay = \"5ms\"\nloss = \"5%\"\n";
     let ms = Duration::from_millis;
-    let cell = |name, link, load, delay, judge| Cell { name, link, load, rate: 10e6, delay, judge };
+    let cell =
+        |name, link, load, delay, quantity| Cell { name, link, load, rate: 10e6, delay, quantity };
     [
-        cell("rate: 12 on 10 Mbit/s", line, load(2, 1, 12e6, group), ms(20), Judge::Rate),
-        cell("delay: 1 to 9, 9.2 Mbit/s", line, load(10, 1, 9.2e6, group), ms(20), Judge::Delay),
+        cell("rate: 12 on 10 Mbit/s", line, load(2, 1, 12e6, group), ms(20), Quantity::Rate),
+        cell("delay: 1 to 9, 9.2 Mbit/s", line, load(10, 1, 9.2e6, group), ms(20), Quantity::Delay),
         cell(
             "delay: 10 nodes, 1 Mbit/s each",
             line,
             load(10, 10, 1e6, group),
             ms(20),
-            Judge::Delay,
+            Quantity::Delay,
         ),
-        cell("loss: 5 % to a group of 3", lossy, load(4, 1, 20e6, group), ms(5), Judge::Loss(0.05)),
+        cell(
+            "loss: 5 % to a group of 3",
+            lossy,
+            load(4, 1, 20e6, group),
+            ms(5),
+            Quantity::Loss(0.05),
+        ),
         cell(
             "loss: 5 % to one host",
             lossy,
             load(2, 1, 20e6, crate::packet::address(1)),
             ms(5),
-            Judge::Loss(0.05),
+            Quantity::Loss(0.05),
         ),
     ]
 }
@@ -150,10 +157,10 @@ impl Cell {
         let arrived = measure(&lab, &self.load)?;
         let overruns = lab.overruns()?;
         let counted = lab.down()?;
-        Ok(self.judge(&arrived, &counted, overruns))
+        Ok(self.quantity(&arrived, &counted, overruns))
     }
 
-    fn judge(&self, arrived: &[Arrived], counted: &Snapshot, overruns: u64) -> Accuracy {
+    fn quantity(&self, arrived: &[Arrived], counted: &Snapshot, overruns: u64) -> Accuracy {
         let received: usize = arrived.iter().map(|arrived| arrived.times.len()).sum();
         let mut accuracy = Accuracy {
             cell: self.name,
@@ -164,18 +171,18 @@ impl Cell {
             void: counted.lateness.void,
             ..Accuracy::default()
         };
-        let kept = match self.judge {
-            Judge::Rate => {
+        let kept = match self.quantity {
+            Quantity::Rate => {
                 let error = self.rate_error(arrived);
                 accuracy.rate_error = Some(error);
                 error.abs() <= RATE_ERROR_MAX
             }
-            Judge::Delay => {
+            Quantity::Delay => {
                 let errors = self.delay_errors(arrived);
                 accuracy.delay_error_ms = Some(errors);
                 errors[0] <= MEDIAN_MAX_MS && errors[2] <= P99_MAX_MS
             }
-            Judge::Loss(share) => {
+            Quantity::Loss(share) => {
                 let sigmas = loss_sigmas(arrived, share);
                 accuracy.loss_sigmas = Some(sigmas);
                 sigmas <= SIGMAS_MAX
@@ -259,9 +266,9 @@ type Times = BTreeMap<u32, i64>;
 mod tests {
     use super::*;
 
-    fn cell(judge: Judge) -> Cell {
+    fn cell(quantity: Quantity) -> Cell {
         let [mut cell, ..] = cells(Duration::from_secs(1));
-        cell.judge = judge;
+        cell.quantity = quantity;
         cell
     }
     /// Sent at these times (microseconds), arrived so much after.
@@ -275,14 +282,14 @@ mod tests {
     #[test]
     fn an_error_of_delay_is_what_line_and_delay_do_not_explain() {
         // 1400 bytes at 10 Mbit/s take 1.12 ms: the second waits for the first.
-        let errors = cell(Judge::Delay).delay_errors(&arrived(&[(0, 21_120), (0, 22_340)]));
+        let errors = cell(Quantity::Delay).delay_errors(&arrived(&[(0, 21_120), (0, 22_340)]));
         assert_eq!(errors.map(|ms| (ms * 1e3).round()), [0.0, 100.0, 100.0, 100.0]);
     }
 
     #[test]
     fn a_rate_is_counted_from_the_first_to_the_last_arrival() {
         let times: Vec<(i64, i64)> = (0..101).map(|n| (n * 1_120, 5_000)).collect();
-        assert!(cell(Judge::Rate).rate_error(&arrived(&times)).abs() < 1e-9);
+        assert!(cell(Quantity::Rate).rate_error(&arrived(&times)).abs() < 1e-9);
     }
 
     #[test]

@@ -18,8 +18,8 @@ pub use table::CompanyRow;
 use crate::{
     error::{LabError, Refusal},
     name,
-    peer::carrier::{Carrier, Fleet},
-    rights,
+    peer::messaging::{MessagingSoftware, MessagingSystem},
+    privileges,
     stop::Stop,
     trials::{self, Trials},
 };
@@ -93,7 +93,7 @@ impl FromStr for Radio {
 #[derive(Debug, Clone)]
 pub struct Company {
     /// Which systems.
-    pub carriers: Vec<Carrier>,
+    pub systems: Vec<MessagingSystem>,
     /// Whether a missing system is left out instead of refused.
     pub leave_out_missing: bool,
     /// On which radios.
@@ -114,13 +114,13 @@ pub struct Company {
 #[derive(Debug)]
 pub enum CompanyProgress<'a> {
     /// A system is left out, and why.
-    Missing(Carrier, &'a LabError),
+    Missing(MessagingSystem, &'a LabError),
     /// A trial has ended.
     Ended(&'a CompanyRow),
 }
 
 /// A system that can be run.
-type Prepared = (Carrier, Box<dyn Fleet>);
+type Prepared = (MessagingSystem, Box<dyn MessagingSoftware>);
 
 impl Company {
     /// Runs all of it, and writes the tables.
@@ -132,7 +132,7 @@ impl Company {
         stop: &Stop,
         tell: &mut (dyn FnMut(CompanyProgress<'_>) + Send),
     ) -> Result<Vec<CompanyRow>, LabError> {
-        rights::check()?;
+        privileges::check()?;
         let fleets = self.prepare(tell)?;
         let trials: Vec<Trial<'_>> = self
             .radios
@@ -174,7 +174,7 @@ impl Company {
     ) -> Result<Vec<Prepared>, LabError> {
         let tools = self.trials.tools();
         trials::available(
-            &self.carriers,
+            &self.systems,
             |carrier| carrier.prepare(&tools),
             |_| self.leave_out_missing,
             |carrier, error| tell(CompanyProgress::Missing(carrier, error)),

@@ -91,7 +91,7 @@ type Leaving = Arc<Mutex<Vec<UnixStream>>>;
 
 /// What a connection's thread knows of the lab.
 #[derive(Debug, Clone)]
-struct Desk {
+struct Connection {
     handle: Handle,
     lab: String,
     scenario: String,
@@ -114,7 +114,7 @@ impl Control {
             address: host.address().to_string(),
             namespace: host.namespace().to_owned(),
         };
-        let desk = Desk {
+        let connection = Connection {
             handle: lab.handle().clone(),
             lab: lab.name().to_owned(),
             scenario: lab.scenario().to_owned(),
@@ -122,12 +122,12 @@ impl Control {
             down: Stop::new()?,
             leaving: Leaving::default(),
         };
-        let (down, leaving) = (desk.down.clone(), Arc::clone(&desk.leaving));
+        let (down, leaving) = (connection.down.clone(), Arc::clone(&connection.leaving));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let desk = desk.clone();
+                let connection = connection.clone();
                 // Who asks and goes away spoils only its own answer.
-                thread::spawn(move || drop(desk.serve(stream)));
+                thread::spawn(move || drop(connection.serve(stream)));
             }
         });
         Ok(Self { path, down, leaving })
@@ -145,7 +145,7 @@ impl Drop for Control {
     }
 }
 
-impl Desk {
+impl Connection {
     fn serve(&self, stream: UnixStream) -> io::Result<()> {
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut line = String::new();

@@ -4,10 +4,10 @@
 //! host sends or the next event is due, to the nanosecond by a `timerfd`.
 
 mod cable;
-mod orders;
+mod commands;
 
 use cable::Cable;
-pub(crate) use orders::{Handle, Order};
+pub(crate) use commands::{Handle, Order};
 
 use crate::{
     capture::Captured,
@@ -133,7 +133,7 @@ impl Emulator {
     fn advance(&mut self) {
         let now = self.clock.now();
         if now >= self.next_pulse {
-            self.lateness.pulse.add(now.since(self.next_pulse));
+            self.lateness.scheduling_delay.add(now.since(self.next_pulse));
             self.next_pulse = (self.next_pulse + PULSE).max(now);
         }
         self.emulation.poll(now, &mut self.due);

@@ -7,7 +7,7 @@ use crate::{
     error::{LabError, Refusal},
     host::Host,
     namespace::{self, Namespace},
-    rights,
+    privileges,
     snapshot::Snapshot,
     stop::Stop,
     wait,
@@ -39,7 +39,7 @@ impl Lab {
     /// # Errors
     /// What is missing, or what the system refused; nothing is left then.
     pub fn up(scenario: &Scenario, seed: u64) -> Result<Self, LabError> {
-        rights::check()?;
+        privileges::check()?;
         clear_leftovers()?;
         let plan = scenario.plan(seed);
         let entries = plan.emulated_hosts();

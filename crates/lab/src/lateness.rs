@@ -13,7 +13,7 @@ const P99_MAX: Duration = Duration::from_millis(2);
 #[derive(Debug, Default)]
 pub(crate) struct Lateness {
     pub(crate) packets: Histogram,
-    pub(crate) pulse: Histogram,
+    pub(crate) scheduling_delay: Histogram,
     longest: Duration,
 }
 
@@ -34,9 +34,9 @@ impl Lateness {
             p95_ms: of(&self.packets, 0.95),
             p99_ms: of(&self.packets, 0.99),
             most_ms: ms(self.longest),
-            pulse_median_ms: of(&self.pulse, 0.5),
-            pulse_p99_ms: of(&self.pulse, 0.99),
-            void: too_late(&self.packets) || too_late(&self.pulse),
+            pulse_median_ms: of(&self.scheduling_delay, 0.5),
+            pulse_p99_ms: of(&self.scheduling_delay, 0.99),
+            void: too_late(&self.packets) || too_late(&self.scheduling_delay),
         }
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_pulse_that_was_late_voids_a_run_without_a_packet() {
         let mut lateness = Lateness::default();
-        (0..100).for_each(|_| lateness.pulse.add(Duration::from_millis(3)));
+        (0..100).for_each(|_| lateness.scheduling_delay.add(Duration::from_millis(3)));
         assert!(lateness.report().void);
     }
 }

@@ -29,7 +29,7 @@
 //!   `trials`, `name`: what all three are asked alike.
 //! - `bench`: how fast this machine is with them, without an emulator between; `payload`, `scratch`: the
 //!   file that both send, and where its copies are.
-//! - `control`: how other processes find a lab; `namespace`, `tool`, `rights`: what it stands on.
+//! - `control`: how other processes find a lab; `namespace`, `tool`, `privileges`: what it stands on.
 //! - `check`: how exact it is here; `super_packet`: what it is measured with, and `bench`, too;
 //!   `payload`: the file that `reproduce` and `bench` send.
 #![cfg(target_os = "linux")]
@@ -52,9 +52,9 @@ mod packet;
 mod payload;
 mod peer;
 mod priority;
+mod privileges;
 mod process;
 mod reproduce;
-mod rights;
 mod run;
 mod scratch;
 mod segment;
@@ -69,8 +69,8 @@ mod trials;
 mod wait;
 
 pub use bench::{
-    Bench, Buffer, Circumstance, RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot,
-    RateTold, Reaction, Shortfall, Speed, Spread, Together, Told, Transfer,
+    Bench, Buffer, Condition, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold,
+    RateTransfer, Reaction, Shortfall, Speed, Spread, StreamsResult, Told, Transfer,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};
@@ -80,13 +80,13 @@ pub use host::{Host, INTERFACE};
 pub use lab::{Lab, clear_leftovers};
 pub use lateness::LatenessReport;
 pub use namespace::Namespace;
-pub use peer::{Parity, System, carrier::Carrier};
+pub use peer::{Parity, System, messaging::MessagingSystem};
+pub use privileges::check as check_rights;
 pub use process::Ending;
 pub use reproduce::{
     Agreement, AgreementRow, Campaign, Cell, Experiment, Figure, Measured, Outcome, Point,
     Progress, Published, Record,
 };
-pub use rights::check as check_rights;
 pub use run::{Conclusion, ProgramReport, Run};
 pub use snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};
 pub use stop::Stop;

@@ -13,12 +13,15 @@ pub(crate) fn find<T: Copy, const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    use crate::{Carrier, Radio, Relay, System};
+    use crate::{MessagingSystem, Radio, Relay, System};
 
     #[test]
     fn all_are_found_by_their_names_and_unknown_ones_are_told_them() {
         assert_eq!(System::ALL.map(|one| one.name().parse()), System::ALL.map(Ok));
-        assert_eq!(Carrier::ALL.map(|one| one.name().parse()), Carrier::ALL.map(Ok));
+        assert_eq!(
+            MessagingSystem::ALL.map(|one| one.name().parse()),
+            MessagingSystem::ALL.map(Ok)
+        );
         assert_eq!(Relay::ALL.map(|one| one.name().parse()), Relay::ALL.map(Ok));
         assert_eq!(Radio::ALL.map(|one| one.name().parse()), Radio::ALL.map(Ok));
         let why = "x".parse::<Relay>().unwrap_err();

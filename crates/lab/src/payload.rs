@@ -41,18 +41,18 @@ fn copy(from: &mut impl io::Read, to: File) -> io::Result<()> {
 /// take. What a virtual machine has not used for some seconds may have been given back, and comes page
 /// by page when it is touched: files in memory were then written at an eighth of the speed.
 pub(crate) fn touch_memory(directory: &Path, bytes: u64) -> io::Result<()> {
-    Ballast::take(directory, bytes).map(drop)
+    MemoryReserve::take(directory, bytes).map(drop)
 }
 
 /// Memory that was touched and is kept in use until others need it, so that it cannot be given back
 /// while a transfer takes its time. A file that gets shorter as others below the same mount grow.
 #[derive(Debug)]
-pub(crate) struct Ballast {
+pub(crate) struct MemoryReserve {
     path: PathBuf,
     shed: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
 }
 
-impl Ballast {
+impl MemoryReserve {
     /// Takes so many bytes, where files are in memory.
     fn take(directory: &Path, bytes: u64) -> io::Result<Self> {
         let path = directory.join("ballast");
@@ -64,11 +64,11 @@ impl Ballast {
 
     /// Takes so many, and sheds as many as others take from now on.
     pub(crate) fn shedding(directory: &Path, bytes: u64) -> io::Result<Self> {
-        let mut ballast = Self::take(directory, bytes)?;
-        if bytes < WORTHWHILE || !ballast.path.exists() {
-            return Ok(ballast);
+        let mut reserve = Self::take(directory, bytes)?;
+        if bytes < WORTHWHILE || !reserve.path.exists() {
+            return Ok(reserve);
         }
-        let file = File::options().write(true).open(&ballast.path)?;
+        let file = File::options().write(true).open(&reserve.path)?;
         let (over, from) = (Arc::new(AtomicBool::new(false)), free(directory)?);
         let (until, directory) = (Arc::clone(&over), directory.to_path_buf());
         let shed = move || {
@@ -82,12 +82,12 @@ impl Ballast {
                 let _ = file.set_len(left);
             }
         };
-        ballast.shed = Some((over, thread::spawn(shed)));
-        Ok(ballast)
+        reserve.shed = Some((over, thread::spawn(shed)));
+        Ok(reserve)
     }
 }
 
-impl Drop for Ballast {
+impl Drop for MemoryReserve {
     fn drop(&mut self) {
         if let Some((over, thread)) = self.shed.take() {
             over.store(true, Ordering::Relaxed);

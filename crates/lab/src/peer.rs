@@ -5,21 +5,21 @@
 //! measured, and when, is the same for all: `reproduce` on an emulated network, `bench` on the kernel's.
 //!
 //! - `fanfare`, `norm`, `openpgm`, `jgroups`, `uftp`, `udpcast`, `tcp`: one system each
-//! - `carrier`: systems that carry messages instead of a file
-//! - `workshop`: compiling and fetching; `program`: a started one, and what it says and uses;
+//! - `messaging`: systems that carry messages instead of a file
+//! - `build`: compiling and fetching; `program`: a started one, and what it says and uses;
 //!   `delivery`: all that take part in one, until everybody has the file
 
-pub(crate) mod carrier;
+mod build;
 pub(crate) mod delivery;
 mod fanfare;
 mod jgroups;
+pub(crate) mod messaging;
 mod norm;
 mod openpgm;
 pub(crate) mod program;
 mod tcp;
 mod udpcast;
 mod uftp;
-mod workshop;
 
 use crate::{error::LabError, host::Host, name};
 pub(crate) use fanfare::{

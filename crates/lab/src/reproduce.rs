@@ -1,7 +1,7 @@
 //! The papers' tables again: every system in every cell, side by side, over the same network.
 //!
 //! - `experiment`: cells, their networks and what was published of them
-//! - `trial`: one transfer of one system; `pulse`: whether the machine kept it waiting
+//! - `trial`: one transfer of one system; `scheduling_delay`: whether the machine kept it waiting
 //! - `record`: what came of a trial, and the file of all records
 //! - `campaign`: all trials, as many at a time as the machine bears; what is recorded is not run again
 //! - `table`: the records as Markdown and CSV
@@ -10,8 +10,8 @@
 mod agreement;
 mod campaign;
 mod experiment;
-mod pulse;
 mod record;
+mod scheduling_delay;
 mod table;
 mod trial;
 

@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use task::{Moment, Task};
+use task::{RunState, Task};
 
 /// While only programs are waited for, which wake by their ends.
 const LONG: Duration = Duration::from_secs(60);
@@ -94,7 +94,7 @@ impl Run<'_> {
         let limit = self.scenario.plan(0).limit();
         let mut tasks = self.tasks(&programs)?;
         loop {
-            let moment = Moment {
+            let moment = RunState {
                 now: self.lab.elapsed(),
                 over: self.lab.elapsed() >= limit || self.is_stopped(),
                 served: tasks.iter().all(Task::needs_no_service),
@@ -127,7 +127,7 @@ impl Run<'_> {
     }
 
     /// Until a program ends, the next is due, or the run is to end.
-    fn sleep(&self, tasks: &[Task], moment: &Moment, limit: Duration) {
+    fn sleep(&self, tasks: &[Task], moment: &RunState, limit: Duration) {
         let due = tasks.iter().filter_map(|task| task.next_change(moment.now));
         let due = due.chain((!moment.over).then_some(limit)).min();
         let longest = due.map_or(LONG, |at| at.saturating_sub(self.lab.elapsed()));

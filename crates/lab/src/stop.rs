@@ -2,7 +2,7 @@
 
 use crate::{
     error::LabError,
-    wait::{self, Bell},
+    wait::{self, WakeEvent},
 };
 use rustix::fd::{AsFd, BorrowedFd};
 use std::{
@@ -15,13 +15,13 @@ use std::{
 
 /// A wish to end early: of the user's, or of another process's. Clones are the same wish.
 #[derive(Debug, Clone)]
-pub struct Stop(Arc<Wish>);
+pub struct Stop(Arc<StopState>);
 
 #[derive(Debug)]
-struct Wish {
+struct StopState {
     set: AtomicBool,
     // Rung once and never cleared: it stays readable for all.
-    bell: Bell,
+    wake_event: WakeEvent,
 }
 
 impl Stop {
@@ -30,13 +30,13 @@ impl Stop {
     /// # Errors
     /// When the system has no more file descriptors.
     pub fn new() -> Result<Self, LabError> {
-        let bell = Bell::new().map_err(|error| LabError::system("stop ()", &error))?;
-        Ok(Self(Arc::new(Wish { set: AtomicBool::new(false), bell })))
+        let wake_event = WakeEvent::new().map_err(|error| LabError::system("stop ()", &error))?;
+        Ok(Self(Arc::new(StopState { set: AtomicBool::new(false), wake_event })))
     }
     /// Sets it, for good.
     pub fn set(&self) {
         self.0.set.store(true, Ordering::SeqCst);
-        self.0.bell.ring();
+        self.0.wake_event.ring();
     }
     /// Whether it is set.
     #[must_use]
@@ -55,7 +55,7 @@ impl Stop {
 
 impl AsFd for Stop {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.bell.as_fd()
+        self.0.wake_event.as_fd()
     }
 }
 

@@ -16,8 +16,8 @@ pub use table::TacticalRow;
 use crate::{
     error::LabError,
     name,
-    peer::{Tools, carrier::norm::Objects, fanfare_version},
-    rights,
+    peer::{Tools, fanfare_version, messaging::norm::Objects},
+    privileges,
     stop::Stop,
     trials::Trials,
 };
@@ -108,7 +108,7 @@ impl Tactical {
         stop: &Stop,
         tell: &mut (dyn FnMut(&TacticalRow) + Send),
     ) -> Result<Vec<TacticalRow>, LabError> {
-        rights::check()?;
+        privileges::check()?;
         let prepared = self.prepare()?;
         let mut waiting = VecDeque::new();
         for repetition in self.repetitions.clone() {

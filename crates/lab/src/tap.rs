@@ -5,7 +5,7 @@
 //! (UDP_SEGMENT), and the kernel takes such super-packets from us (UDP_GRO). At high rates this is
 //! worth more than anything else: the cost is per frame, not per byte.
 
-use crate::rights::TUN;
+use crate::privileges::TUN;
 use rustix::{
     fs::{Mode, OFlags, open},
     io::Errno,

@@ -8,9 +8,9 @@ use std::{io, time::Duration};
 
 /// Wakes who waits for it, however often it is rung before that.
 #[derive(Debug)]
-pub(crate) struct Bell(OwnedFd);
+pub(crate) struct WakeEvent(OwnedFd);
 
-impl Bell {
+impl WakeEvent {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?))
     }
@@ -30,7 +30,7 @@ impl Bell {
     }
 }
 
-impl AsFd for Bell {
+impl AsFd for WakeEvent {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -56,7 +56,7 @@ mod tests {
     fn a_bell_that_was_rung_wakes_until_it_is_cleared() {
         let long = Duration::from_secs(60);
         let begun = Instant::now();
-        let (rung, silent) = (Bell::new().unwrap(), Bell::new().unwrap());
+        let (rung, silent) = (WakeEvent::new().unwrap(), WakeEvent::new().unwrap());
         rung.ring();
         rung.ring();
         for_any(&[silent.as_fd(), rung.as_fd()], long);

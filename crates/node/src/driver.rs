@@ -219,7 +219,7 @@ impl TestDrop {
     }
 
     fn takes(&mut self) -> bool {
-        let takes = self.probability > 0.0 && self.rng.chance(self.probability);
+        let takes = self.probability > 0.0 && self.rng.random_bool(self.probability);
         self.dropped += u64::from(takes);
         takes
     }

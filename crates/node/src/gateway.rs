@@ -19,7 +19,8 @@ use std::{
 };
 
 use fanfare_group::{
-    Crossing, Gateway as Machine, GatewayConfig, Heard, Route, Side, Subscription,
+    ForwardedMessage, Gateway as Machine, GatewayConfig, GroupIndex, IncomingMessage, Route,
+    Subscription,
 };
 use fanfare_proto::NodeId;
 
@@ -40,17 +41,17 @@ const AHEAD: usize = 4;
 #[derive(Debug)]
 pub enum GatewayEvent {
     /// An event of its member of a group, other than messages.
-    Group(Side, GroupEvent),
+    Group(GroupIndex, GroupEvent),
     /// A group does not take a message.
-    NotPublished(Side, GroupError),
+    NotPublished(GroupIndex, GroupError),
 }
 
 #[derive(Debug)]
 enum News {
-    Event(Side, GroupEvent),
-    Heard(Side, Box<Message>),
+    Event(GroupIndex, GroupEvent),
+    Heard(GroupIndex, Box<Message>),
     /// A message was published, or was not.
-    Published(Side, Result<(), GroupError>),
+    Published(GroupIndex, Result<(), GroupError>),
     /// A member has ended, or the gateway is to.
     End,
 }
@@ -58,7 +59,7 @@ enum News {
 /// By which a gateway is told what a member hears that it shares with others.
 #[derive(Debug, Clone)]
 pub struct Ear {
-    side: Side,
+    side: GroupIndex,
     news: SyncSender<News>,
 }
 
@@ -79,7 +80,7 @@ impl Ear {
 /// The thread that publishes in a group, as the caller's sees it.
 #[derive(Debug)]
 struct Writer {
-    crossings: SyncSender<Crossing<Body>>,
+    crossings: SyncSender<ForwardedMessage<Body>>,
     on_their_way: Arc<AtomicUsize>,
     /// Its member has ended: what would go there waits, within the machine's bounds.
     closed: bool,
@@ -143,7 +144,7 @@ impl Gateway {
         let (sender, news) = sync_channel(HEARD);
         let (mut threads, mut writers, mut ears) = (Vec::new(), Vec::new(), Vec::new());
         for (number, member) in members.iter().enumerate() {
-            let (side, news) = (Side(number as u8), sender.clone());
+            let (side, news) = (GroupIndex(number as u8), sender.clone());
             ears.push(Ear { side, news: news.clone() });
             let (crossings, to_publish) = sync_channel(AHEAD);
             let on_their_way = Arc::new(AtomicUsize::new(0));
@@ -161,13 +162,13 @@ impl Gateway {
 
     /// What its member in a group has to subscribe to for it.
     #[must_use]
-    pub fn subscriptions(&self, side: Side) -> Vec<Subscription> {
+    pub fn subscriptions(&self, side: GroupIndex) -> Vec<Subscription> {
         self.machine.subscriptions(side)
     }
 
     /// By which it is told what a member hears; `None` for a side that there is not.
     #[must_use]
-    pub fn ear(&self, side: Side) -> Option<Ear> {
+    pub fn ear(&self, side: GroupIndex) -> Option<Ear> {
         self.ears.get(usize::from(side.0)).cloned()
     }
 
@@ -177,7 +178,7 @@ impl Gateway {
     /// A member has ended.
     pub fn subscribe(&self) -> Result<(), GroupError> {
         for (number, member) in self.members.iter().enumerate() {
-            for subscription in self.machine.subscriptions(Side(number as u8)) {
+            for subscription in self.machine.subscriptions(GroupIndex(number as u8)) {
                 member.subscribe(subscription)?;
             }
         }
@@ -186,7 +187,7 @@ impl Gateway {
 
     /// What came of messages from one group into another.
     #[must_use]
-    pub fn stats(&self, from: Side, to: Side) -> GatewayStats {
+    pub fn stats(&self, from: GroupIndex, to: GroupIndex) -> GatewayStats {
         self.machine.stats(from, to)
     }
 
@@ -233,17 +234,17 @@ impl Gateway {
         }
     }
 
-    fn on_message(&mut self, side: Side, message: &Message) {
+    fn on_message(&mut self, side: GroupIndex, message: &Message) {
         let Message { key, description, body, age, .. } = message;
         let (size, body) = (body.len(), body.clone());
-        let heard = Heard { key: *key, size, age: *age, description, body };
+        let heard = IncomingMessage { key: *key, size, age: *age, description, body };
         self.machine.on_message(self.clock.now(), side, heard);
     }
 
     fn carry(&mut self) {
         let Self { machine, writers, clock, .. } = self;
-        let writer = |side: Side| writers.get(usize::from(side.0));
-        let has_room = |side: Side| writer(side).is_some_and(Writer::has_room);
+        let writer = |side: GroupIndex| writers.get(usize::from(side.0));
+        let has_room = |side: GroupIndex| writer(side).is_some_and(Writer::has_room);
         while let Some(crossing) = machine.poll(clock.now(), has_room) {
             if let Some(writer) = writer(crossing.to) {
                 writer.on_their_way.fetch_add(1, Ordering::AcqRel);
@@ -275,7 +276,7 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<Joi
 }
 
 /// Gives a member's events to the caller's thread.
-fn pass_on(side: Side, events: &Receiver<GroupEvent>, news: &SyncSender<News>) {
+fn pass_on(side: GroupIndex, events: &Receiver<GroupEvent>, news: &SyncSender<News>) {
     while let Ok(event) = events.recv() {
         if news.send(News::Event(side, event)).is_err() {
             return;
@@ -287,13 +288,13 @@ fn pass_on(side: Side, events: &Receiver<GroupEvent>, news: &SyncSender<News>) {
 
 /// Publishes in a group what comes from the others.
 fn publish_all(
-    side: Side,
+    side: GroupIndex,
     member: &GroupHandle,
-    crossings: &Receiver<Crossing<Body>>,
+    crossings: &Receiver<ForwardedMessage<Body>>,
     on_their_way: &AtomicUsize,
     news: &SyncSender<News>,
 ) {
-    while let Ok(Crossing { topic, options, body, .. }) = crossings.recv() {
+    while let Ok(ForwardedMessage { topic, options, body, .. }) = crossings.recv() {
         let published = member.publish(topic, body, options, Watch::Nothing).map(|_| ());
         on_their_way.fetch_sub(1, Ordering::AcqRel);
         if news.send(News::Published(side, published)).is_err() {

@@ -17,9 +17,9 @@
 //! - [`time`], [`rate`], [`rng`], [`backoff`]: the units, and the one source of chance.
 //! - [`config`], [`datagram`], [`enqueue`], [`event`], [`timer`], [`report`], [`stats`], [`storage`]:
 //!   what goes in and what comes out.
-//! - [`partition`]: how an object is cut into blocks and symbols. `naming`: which repairs are parity.
+//! - [`partition`]: how an object is cut into blocks and symbols. `explicit_repair`: which repairs are parity.
 //! - [`session`]: who gets a datagram, who speaks next. It holds no protocol rule. [`handle`]: the
-//!   commands of the application. [`cooperation`]: receivers that help each other.
+//!   commands of the application. [`peer_repair`]: receivers that help each other.
 //! - `sender`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
 //! - `receiver`: what this node knows of each remote sender: sync, objects, NACK, loss, ACK: a file
 //!   each.
@@ -34,15 +34,15 @@ pub mod backoff;
 pub mod config;
 pub mod congestion;
 mod context;
-pub mod cooperation;
 pub mod datagram;
 pub mod enqueue;
 pub mod event;
+mod explicit_repair;
 mod fti;
 pub mod handle;
-mod namesake;
-mod naming;
+mod id_conflict;
 pub mod partition;
+pub mod peer_repair;
 pub mod rate;
 mod receiver;
 pub mod report;
@@ -54,25 +54,26 @@ pub mod stats;
 pub mod storage;
 pub mod time;
 pub mod timer;
-pub mod timetable;
+pub mod timer_queue;
 
 pub use config::{
     AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
 pub use congestion::CongestionControl;
-pub use cooperation::{
-    AGE_TOLD_FROM, Combination, HeldBlock, Life, Passage, Rumour, SUM_SYMBOLS_MAX,
-};
 pub use datagram::{Destination, Ecn, RecvMeta, Transmit};
 pub use enqueue::{EnqueueError, FirstPass, NewObject};
 pub use event::{AbortReason, Event, WatermarkOutcome};
 pub use fanfare_fec::Matrix;
 pub use fanfare_wire::{
-    EncodingSymbolId, FecId, FieldSize, InstanceId, NodeId, ObjectTransportId, Row,
+    DataBatch, EncodingSymbolId, FecId, FieldSize, InstanceId, NodeId, ObjectTransportId,
     SourceBlockNumber,
 };
 pub use handle::{ReceiverHandle, SenderHandle};
+pub use peer_repair::{
+    AGE_TOLD_FROM, Combination, HeldBlock, Incarnation, Retransmission, SUM_SYMBOLS_MAX,
+    SenderSummary,
+};
 pub use rate::Bitrate;
 pub use receiver::RunSet;
 pub use report::{ReceiverReport, Reception};
@@ -82,4 +83,4 @@ pub use stats::{DropReason, Stats};
 pub use storage::{MemoryStorage, ObjectKey, ObjectKind, Storage, StorageError};
 pub use time::{Duration, Time};
 pub use timer::Timer;
-pub use timetable::Timetable;
+pub use timer_queue::TimerQueue;

@@ -42,7 +42,7 @@ impl Rng {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
     /// True with probability `p`.
-    pub fn chance(&mut self, p: f64) -> bool {
+    pub fn random_bool(&mut self, p: f64) -> bool {
         self.unit() < p
     }
 }

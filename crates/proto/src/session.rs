@@ -9,7 +9,7 @@ use crate::{
     datagram::{Destination, RecvMeta, Transmit},
     event::{Event, EventQueue},
     handle::{ReceiverHandle, SenderHandle},
-    namesake::Namesakes,
+    id_conflict::IdConflicts,
     receiver::RemoteSenders,
     rng::Rng,
     sender::Sender,
@@ -20,7 +20,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::net::SocketAddr;
-use fanfare_wire::{AckKind, Data, Message, NodeId, Row};
+use fanfare_wire::{AckKind, Data, DataBatch, Message, NodeId};
 
 /// Longest batch of one [`Transmit`]: what fits in one UDP datagram, and so in one GSO call.
 const BATCH_BYTES: usize = 65_000;
@@ -35,7 +35,7 @@ pub struct Session {
     pub(crate) receiver: Option<RemoteSenders>,
     pub(crate) events: EventQueue,
     pub(crate) stats: Stats,
-    namesakes: Namesakes,
+    id_conflicts: IdConflicts,
     /// A message that did not fit into the batch before.
     stash: Vec<u8>,
 }
@@ -56,7 +56,7 @@ impl Session {
             receiver,
             events: EventQueue::new(events_max),
             stats: Stats::default(),
-            namesakes: Namesakes::default(),
+            id_conflicts: IdConflicts::default(),
             stash: Vec::new(),
         }
     }
@@ -90,7 +90,7 @@ impl Session {
             let heard = self.hear(&meta, first, storage);
             let taken = match heard {
                 Some(Message::Data(data)) if rest.len() > first.len() => {
-                    self.hear_row(&meta, &data, Row::behind(&data, rest, size), storage)
+                    self.hear_batch(&meta, &data, DataBatch::behind(&data, rest, size), storage)
                 }
                 _ => 0,
             };
@@ -125,16 +125,16 @@ impl Session {
     }
 
     /// What follows `head`, which was heard. Returns how much of it is done with.
-    fn hear_row(
+    fn hear_batch(
         &mut self,
         meta: &RecvMeta,
         head: &Data<'_>,
-        row: Row<'_>,
+        row: DataBatch<'_>,
         storage: &mut dyn Storage,
     ) -> usize {
         let mut ctx = context!(self, storage);
         let receiver = self.receiver.as_mut();
-        let taken = receiver.map_or(0, |receiver| receiver.on_row(&mut ctx, meta, head, row));
+        let taken = receiver.map_or(0, |receiver| receiver.on_batch(&mut ctx, meta, head, row));
         self.count_received(taken, taken * row.datagram_size());
         taken
     }
@@ -147,7 +147,7 @@ impl Session {
     fn hear_own_id(&mut self, meta: &RecvMeta, message: &Message<'_>) {
         let acknowledged =
             matches!(message, Message::Ack(ack) if matches!(ack.kind, AckKind::Flush(_)));
-        if self.namesakes.hear(meta.source, acknowledged) {
+        if self.id_conflicts.hear(meta.source, acknowledged) {
             self.events.push(Event::NodeIdTaken { source: meta.source, acknowledged });
         }
     }
@@ -155,7 +155,7 @@ impl Session {
     /// Where this node's datagrams come from, as others see it: its id at another address is then
     /// told as [`Event::NodeIdTaken`].
     pub fn set_address(&mut self, own: SocketAddr) {
-        self.namesakes.set_address(own);
+        self.id_conflicts.set_address(own);
     }
 
     /// Takes another id; false for a sender, whose id is part of what it has sent. Senders know a
@@ -165,7 +165,7 @@ impl Session {
             return false;
         }
         self.node_id = node_id;
-        self.namesakes.clear();
+        self.id_conflicts.clear();
         if let Some(receiver) = &mut self.receiver {
             receiver.set_node_id(node_id);
         }
@@ -282,7 +282,7 @@ impl Session {
             }
             let room = (max - count).min(BATCH_BYTES.saturating_sub(buf.len()) / segment_size);
             let mut ctx = context!(self, storage);
-            count += sender.poll_row(&mut ctx, start, room, buf);
+            count += sender.poll_batch(&mut ctx, start, room, buf);
         }
         (segment_size, count)
     }

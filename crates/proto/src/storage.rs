@@ -4,9 +4,9 @@
 //! it with each call, as time is. Nothing here may block for long: a driver with a slow disk puts a
 //! queue behind it.
 
-use crate::cooperation::Life;
+use crate::peer_repair::Incarnation;
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_wire::{InstanceId, NodeId, ObjectTransportId, Row};
+use fanfare_wire::{DataBatch, InstanceId, NodeId, ObjectTransportId};
 
 /// Names one object: of this node when it sends, of a remote sender when it receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ pub struct ObjectKey {
 impl ObjectKey {
     /// Whose it is, in which life.
     #[must_use]
-    pub fn life(&self) -> Life {
+    pub fn incarnation(&self) -> Incarnation {
         (self.sender, self.instance)
     }
 }
@@ -71,9 +71,14 @@ pub trait Storage {
     /// Puts received bytes in their final place.
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
     /// Puts symbols that came in a row in their final place, which begins at `offset`.
-    fn write_row(&mut self, key: ObjectKey, offset: u64, row: Row<'_>) -> Result<(), StorageError> {
+    fn write_batch(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        batch: DataBatch<'_>,
+    ) -> Result<(), StorageError> {
         let mut at = offset;
-        row.symbols().try_for_each(|symbol| {
+        batch.symbols().try_for_each(|symbol| {
             let offset = at;
             at += symbol.len() as u64;
             self.write(key, offset, symbol)

@@ -114,14 +114,14 @@ impl CheckedStorage {
 
 /// The sending side of a node: all of its own objects exist.
 #[derive(Debug)]
-pub struct Shelf<'a> {
+pub struct HostStorage<'a> {
     /// Whose objects can be read without having been written.
     pub own: fanfare_proto::NodeId,
     /// Where received ones go.
     pub received: &'a mut CheckedStorage,
 }
 
-impl Storage for Shelf<'_> {
+impl Storage for HostStorage<'_> {
     fn open(&mut self, key: ObjectKey, _kind: ObjectKind, _size: u64) -> Result<(), StorageError> {
         self.received.objects.insert(key, Held::default());
         Ok(())
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_wrong_byte_is_counted_and_an_unwritten_range_cannot_be_read() {
         let mut received = CheckedStorage::default();
-        let mut shelf = Shelf { own: NodeId(9), received: &mut received };
+        let mut shelf = HostStorage { own: NodeId(9), received: &mut received };
         let mut bytes = [0; 10];
         fill(KEY, 0, &mut bytes);
         bytes[3] ^= 1;

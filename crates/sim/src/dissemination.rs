@@ -137,7 +137,7 @@ impl Report {
         };
         let mut kinds = vec![
             ("repair", group(|s| s.repair_frames_sent), group(|s| s.repair_bytes_sent)),
-            ("brief", group(|s| s.brief_frames_sent), group(|s| s.brief_bytes_sent)),
+            ("compact", group(|s| s.compact_frames_sent), group(|s| s.compact_bytes_sent)),
             ("state", group(|s| s.states_sent), group(|s| s.state_bytes_sent)),
             ("nack-frame", group(|s| s.nack_frames_sent), group(|s| s.nack_bytes_sent)),
         ];
@@ -225,7 +225,7 @@ mod tests {
         Hosts, Plan, Publication, Until,
         medium::Medium,
         network::Host,
-        path_loss::{Motion, Reach, parse},
+        path_loss::{Mobility, Reach, parse},
         plan::Change,
     };
     use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
@@ -236,7 +236,7 @@ mod tests {
     fn who_could_be_reached_and_what_it_took_is_told_by_kind_of_message() {
         // 1 and 2 hear each other; 3 hears 2 from 60 s on.
         let text = "0 nem:1 pathloss nem:2,90 nem:3,200\n60 nem:2 pathloss nem:1,90 nem:3,90\n";
-        let motion = Motion::Recorded(Arc::new(parse(text).unwrap()));
+        let mobility = Mobility::Recorded(Arc::new(parse(text).unwrap()));
         let node = || SessionConfig {
             sender: Some(SenderConfig::default()),
             receiver: Some(ReceiverConfig::default()),
@@ -250,7 +250,7 @@ mod tests {
             .host(node())
             .cooperate(Hosts::All, GroupConfig::default())
             .subscribe(Hosts::All, &Subscription::new(Filter::new("#").unwrap()))
-            .medium(medium.reach(Reach { motion, limit: 100.0, combined: false }))
+            .medium(medium.reach(Reach { mobility, limit: 100.0, combined: false }))
             .at(Duration::from_secs(10), Change::Publish(Host(0), publish("a/1")))
             .at(Duration::from_secs(90), Change::Publish(Host(0), publish("b")))
             .until(Until::Limit, Duration::from_secs(200))

@@ -14,7 +14,7 @@ mod account;
 pub use account::LinkAccount;
 
 use crate::{
-    agenda::Agenda,
+    event_queue::EventQueue,
     fabric::{ChannelId, Fabric, Step},
     flow::{Running, Side},
     link::HEADER_BYTES,
@@ -80,7 +80,7 @@ pub struct Due {
 pub struct Emulation {
     plan: Plan,
     now: Time,
-    agenda: Agenda<Happening>,
+    events: EventQueue<ScheduledEvent>,
     /// Paths of each pair, and who is up.
     network: Network,
     /// In a plan with hops, in the place of the network's paths.
@@ -96,7 +96,7 @@ pub struct Emulation {
 
 /// What the agenda holds.
 #[derive(Debug)]
-enum Happening {
+enum ScheduledEvent {
     Due(Due),
     Step(Step),
     Change(usize),
@@ -164,21 +164,21 @@ impl Emulation {
         let traces = Rc::new(plan.traces.clone());
         let mut network = Network::new(plan.seed, plan.link);
         network.set_traces(Rc::clone(&traces));
-        let mut agenda = Agenda::new();
+        let mut events = EventQueue::new();
         for entry in &plan.hosts {
             let host = network.add(entry.group);
-            agenda.push(Time::ZERO + entry.start, Happening::Start(host));
+            events.push(Time::ZERO + entry.start, ScheduledEvent::Start(host));
         }
         plan.links.iter().for_each(|(from, to, link)| network.set_link(*from, *to, *link));
         for (number, (at, _)) in plan.changes.iter().enumerate() {
-            agenda.push(Time::ZERO + *at, Happening::Change(number));
+            events.push(Time::ZERO + *at, ScheduledEvent::Change(number));
         }
         let fabric = Simulation::fabric_of(&plan, &traces);
         let mut emulation = Self {
             up: vec![false; plan.hosts.len()],
             plan,
             now: Time::ZERO,
-            agenda,
+            events,
             network,
             fabric,
             flows: Vec::new(),
@@ -251,14 +251,14 @@ impl Emulation {
     /// When something happens next.
     #[must_use]
     pub fn next_time(&self) -> Option<Time> {
-        self.agenda.next_time()
+        self.events.next_time()
     }
 
     /// Lets everything happen that is due by `now`; what has reached hosts is put into `due`, in
     /// the order of time.
     pub fn poll(&mut self, now: Time, due: &mut Vec<Due>) {
-        while self.agenda.next_time().is_some_and(|at| at <= now) {
-            let Some((at, happening)) = self.agenda.pop() else { return };
+        while self.events.next_time().is_some_and(|at| at <= now) {
+            let Some((at, happening)) = self.events.pop() else { return };
             self.now = self.now.max(at);
             self.happen(at, happening, due);
         }
@@ -282,28 +282,28 @@ impl Emulation {
         self.unheard
     }
 
-    fn happen(&mut self, at: Time, happening: Happening, due: &mut Vec<Due>) {
+    fn happen(&mut self, at: Time, happening: ScheduledEvent, due: &mut Vec<Due>) {
         match happening {
-            Happening::Due(arrived) => {
+            ScheduledEvent::Due(arrived) => {
                 if self.up[usize::from(arrived.to.0)] {
                     due.push(arrived);
                 } else {
                     self.unheard += 1;
                 }
             }
-            Happening::Step(step) => self.on_step(at, step, due),
-            Happening::Start(host) => self.set_up(at, host, true),
-            Happening::Change(number) => {
+            ScheduledEvent::Step(step) => self.on_step(at, step, due),
+            ScheduledEvent::Start(host) => self.set_up(at, host, true),
+            ScheduledEvent::Change(number) => {
                 let change = self.plan.changes[number].1.clone();
                 self.change(at, change);
             }
-            Happening::FlowStart(number) => {
+            ScheduledEvent::FlowStart(number) => {
                 let flow = &self.plan.flows[usize::from(number)];
                 self.flows[usize::from(number)].start(at, flow, self.plan.seed);
                 self.settle_flow(at, number, Side::Source);
             }
-            Happening::FlowStop(number) => self.flows[usize::from(number)].stop(),
-            Happening::FlowWake(number, side) => {
+            ScheduledEvent::FlowStop(number) => self.flows[usize::from(number)].stop(),
+            ScheduledEvent::FlowWake(number, side) => {
                 self.flows[usize::from(number)].on_wake(at, side);
                 self.settle_flow(at, number, side);
             }
@@ -348,7 +348,7 @@ impl Emulation {
                 true => [&bytes[..headers], &delivery.bytes[..]].concat().into(),
                 false => Rc::clone(bytes),
             };
-            self.agenda.push(at, Happening::Due(Due { at, from, to, ecn, bytes, corrupted }));
+            self.events.push(at, ScheduledEvent::Due(Due { at, from, to, ecn, bytes, corrupted }));
         }
     }
 
@@ -376,7 +376,7 @@ impl Emulation {
     fn enter_steps(&mut self) {
         let Some(fabric) = &mut self.fabric else { return };
         for (at, step) in fabric.steps.drain(..) {
-            self.agenda.push(at, Happening::Step(step));
+            self.events.push(at, ScheduledEvent::Step(step));
         }
     }
 
@@ -418,9 +418,9 @@ impl Emulation {
                 fabric.find(place).unwrap_or_else(|| panic!("flow {number}: no hop names {place}"))
             };
             self.flows.push(Running::new(number, [place(flow.from), place(flow.to)], flow));
-            self.agenda.push(Time::ZERO + flow.during.start, Happening::FlowStart(number));
+            self.events.push(Time::ZERO + flow.during.start, ScheduledEvent::FlowStart(number));
             if flow.during.end < Duration::MAX {
-                self.agenda.push(Time::ZERO + flow.during.end, Happening::FlowStop(number));
+                self.events.push(Time::ZERO + flow.during.end, ScheduledEvent::FlowStop(number));
             }
         }
     }
@@ -428,7 +428,7 @@ impl Emulation {
         let flow = &mut self.flows[usize::from(number)];
         let packets = flow.drain(at, side);
         if let Some(wake) = flow.plan_wake(at, side) {
-            self.agenda.push(wake, Happening::FlowWake(number, side));
+            self.events.push(wake, ScheduledEvent::FlowWake(number, side));
         }
         if let Some(fabric) = &mut self.fabric {
             packets.into_iter().for_each(|packet| fabric.send(at, packet));

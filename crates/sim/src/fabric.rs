@@ -13,7 +13,7 @@ use crate::{
     packet::{Packet, Target},
     path_loss::{PathLoss, Reach},
     plan::medium_seed,
-    port::{Passage, Port},
+    port::{Departure, Port},
     topology::{Edge, HopNumber, Place, PlaceNumber, Topology},
 };
 use channels::Channels;
@@ -92,7 +92,7 @@ pub(crate) struct Fabric {
     /// Places of different sides do not reach each other.
     sides: Vec<u8>,
     trees: BTreeMap<(PlaceNumber, Target), Tree>,
-    passages: Vec<Passage>,
+    departures: Vec<Departure>,
     /// What is to be entered on the agenda.
     pub(crate) steps: Vec<(Time, Step)>,
 }
@@ -125,7 +125,7 @@ impl Fabric {
             sides: vec![0; topology.len()],
             topology,
             trees: BTreeMap::new(),
-            passages: Vec::new(),
+            departures: Vec::new(),
             steps: Vec::new(),
         }
     }
@@ -150,7 +150,7 @@ impl Fabric {
 
     /// Loss on the `number`-th medium follows its nodes' path loss from now on.
     pub(crate) fn follow(&mut self, number: u16, medium: &Medium, (seed, until): (u64, Duration)) {
-        let Some(reach) = medium.motion() else { return };
+        let Some(reach) = medium.mobility() else { return };
         let places = medium.places().iter().filter_map(|place| self.topology.find(*place));
         let places: Vec<PlaceNumber> = places.collect();
         let path_loss = reach.path_loss(places.len(), medium_seed(seed, number), until);
@@ -260,7 +260,7 @@ impl Fabric {
                 return here;
             }
             Step::Sent(hop) => {
-                self.ports[hop].on_sent(now, &mut self.passages);
+                self.ports[hop].on_sent(now, &mut self.departures);
                 self.drain(hop);
                 self.start_line(now, hop);
             }
@@ -297,7 +297,7 @@ impl Fabric {
                 port.on_cut();
                 continue;
             }
-            port.on_packet(now, packet.clone(), &mut self.passages);
+            port.on_packet(now, packet.clone(), &mut self.departures);
             self.drain(hop);
             self.start_line(now, hop);
         }
@@ -333,8 +333,8 @@ impl Fabric {
 
     fn drain(&mut self, hop: HopNumber) {
         let to = self.ports[hop].to;
-        let arrive = |Passage { at, packet }| (at, Step::Arrive(to, packet));
-        self.steps.extend(self.passages.drain(..).map(arrive));
+        let arrive = |Departure { at, packet }| (at, Step::Arrive(to, packet));
+        self.steps.extend(self.departures.drain(..).map(arrive));
     }
 
     fn tree(&mut self, source: PlaceNumber, target: Target) -> Tree {
@@ -366,7 +366,7 @@ impl Fabric {
 mod tests {
     use super::*;
     use crate::{
-        agenda::Agenda,
+        event_queue::EventQueue,
         link::Link,
         queue::{Queue, Red},
         topology::Router,
@@ -395,10 +395,10 @@ mod tests {
         all.into_iter().map(|(place, ms, ())| (place, ms)).collect()
     }
     fn arrivals_with<T>(fabric: &mut Fabric, of: impl Fn(&Packet) -> T) -> Vec<(u16, u128, T)> {
-        let (mut agenda, mut arrived) = (Agenda::new(), Vec::new());
+        let (mut events, mut arrived) = (EventQueue::new(), Vec::new());
         loop {
-            fabric.steps.drain(..).for_each(|(at, step)| agenda.push(at, step));
-            let Some((now, step)) = agenda.pop() else { return arrived };
+            fabric.steps.drain(..).for_each(|(at, step)| events.push(at, step));
+            let Some((now, step)) = events.pop() else { return arrived };
             if let Some((place, packet)) = fabric.on_step(now, step) {
                 arrived.push((place.0, now.since(Time::ZERO).as_millis(), of(&packet)));
             }

@@ -9,25 +9,26 @@
 //! - [`link`]: one direction of a path; [`network`]: who hears whom over which.
 //! - [`topology`]: a network of shared hops in its place; [`hop`] and [`queue`]: one of them;
 //!   [`medium`]: radio; [`path_loss`]: whose nodes move; [`packet`]: what travels; `port`, `fabric`: the same at work; [`flow`]: what else is there.
-//! - [`agenda`]: what happens when.
-//! - `node`: drives one session or group node (`speaker`) by its `clock`; [`content`]: objects' bytes, computed rather than stored.
+//! - [`event_queue`]: what happens when.
+//! - `node`: drives one session or group node (`protocol_node`) by its `clock`; [`content`]: objects' bytes, computed rather than stored.
 //! - `simulation`: the run itself.
 //! - [`emulation`]: the network alone, under a driver's clock, with real packets.
 //! - [`tcp`]: flows to compete with.
 //! - [`experiment`]: a scenario over many values and seeds, as tables.
 //! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
-//!   [`metrics`], `group_metrics`, `dissemination`, `joined`, [`reaction`], [`statistics`],
+//!   [`metrics`], `group_metrics`, `dissemination`, `cross_group`, [`reaction`], [`statistics`],
 //!   `time_series`, `trace`: what came of it.
 //!
 //! # The guide
 #![doc = include_str!("../../../docs/reference/simulation.md")]
 #![forbid(unsafe_code)]
 
-pub mod agenda;
 mod clock;
 pub mod content;
+mod cross_group;
 mod dissemination;
 pub mod emulation;
+pub mod event_queue;
 pub mod experiment;
 mod fabric;
 pub mod fairness;
@@ -36,7 +37,6 @@ mod group_metrics;
 pub mod histogram;
 pub mod hop;
 pub mod hop_report;
-mod joined;
 pub mod link;
 pub mod medium;
 pub mod metrics;
@@ -46,13 +46,13 @@ pub mod packet;
 pub mod path_loss;
 pub mod plan;
 mod port;
+mod protocol_node;
 pub mod queue;
 pub mod reaction;
 pub mod report;
 pub mod scenario;
 pub mod series;
 mod simulation;
-mod speaker;
 pub mod statistics;
 pub mod table;
 pub mod tcp;
@@ -67,16 +67,16 @@ pub use fabric::MembershipLatency;
 pub use fairness::jain_index;
 pub use flow::{
     Flow, FlowKind, FlowReport,
-    layered::{LayeredFlow, LayeredReport, Reaching},
+    layered::{Convergence, LayeredFlow, LayeredReport},
 };
 pub use hop::Hop;
 pub use hop_report::HopReport;
 pub use link::{Link, Loss, TraceId};
 pub use medium::Medium;
 pub use network::{Host, Hosts};
-pub use node::{Completion, Offer, PublishedMessage};
+pub use node::{Completion, OfferedObject, PublishedMessage};
 pub use packet::FlowId;
-pub use path_loss::{Motion, PathLoss, Reach};
+pub use path_loss::{Mobility, PathLoss, Reach};
 pub use plan::{Change, GatewayPlan, GatewayReport, Object, Plan, Publication, Until};
 pub use queue::{Limit, Queue, Red};
 pub use reaction::Reaction;

@@ -41,21 +41,22 @@ impl Loss {
         self,
         memory: &mut LinkMemory,
         bytes: usize,
-        chance: &mut Chance<'_>,
+        chance: &mut LinkRandomness<'_>,
     ) -> bool {
         match self {
             Self::None => false,
-            Self::Independent(p) => chance.rng.chance(p),
+            Self::Independent(p) => chance.rng.random_bool(p),
             // 1 - (1 - p)^bits, exact for small p.
             Self::BitErrors(p) => {
-                chance.rng.chance(-libm::expm1(bytes as f64 * 8.0 * libm::log1p(-p)))
+                chance.rng.random_bool(-libm::expm1(bytes as f64 * 8.0 * libm::log1p(-p)))
             }
             Self::Bursts { mean, burst } => {
                 let leave = 1.0 / burst.max(1.0);
                 // In balance: mean = enter / (enter + leave).
                 let enter = leave * mean / (1.0 - mean).max(f64::EPSILON);
                 let rng = &mut *chance.rng;
-                memory.bad = if memory.bad { !rng.chance(leave) } else { rng.chance(enter) };
+                memory.bad =
+                    if memory.bad { !rng.random_bool(leave) } else { rng.random_bool(enter) };
                 memory.bad
             }
             Self::Trace(id) => {
@@ -70,7 +71,7 @@ impl Loss {
 
 /// Where a link's fates come from.
 #[derive(Debug)]
-pub(crate) struct Chance<'a> {
+pub(crate) struct LinkRandomness<'a> {
     pub(crate) rng: &'a mut Rng,
     pub(crate) traces: &'a Traces,
 }
@@ -184,12 +185,12 @@ impl Link {
         memory: &mut LinkMemory,
         now: Time,
         bytes: usize,
-        chance: &mut Chance<'_>,
-    ) -> Fate {
+        chance: &mut LinkRandomness<'_>,
+    ) -> LinkOutcome {
         if !self.up {
-            return Fate::Down;
+            return LinkOutcome::Down;
         }
-        let Some(left) = self.transmit(memory, now, bytes) else { return Fate::QueueFull };
+        let Some(left) = self.transmit(memory, now, bytes) else { return LinkOutcome::QueueFull };
         self.propagate(memory, left, bytes, chance)
     }
 
@@ -199,18 +200,18 @@ impl Link {
         memory: &mut LinkMemory,
         left: Time,
         bytes: usize,
-        chance: &mut Chance<'_>,
-    ) -> Fate {
+        chance: &mut LinkRandomness<'_>,
+    ) -> LinkOutcome {
         if !self.up {
-            return Fate::Down;
+            return LinkOutcome::Down;
         }
         if self.loss.takes(memory, bytes + HEADER_BYTES, chance) {
-            return Fate::Lost;
+            return LinkOutcome::Lost;
         }
         let rng = &mut *chance.rng;
         let first = self.arrival(left, bytes, rng);
         let second = happens(self.duplicate, rng).then(|| self.arrival(left, bytes, rng));
-        Fate::Arrives(first, second)
+        LinkOutcome::Arrives(first, second)
     }
 
     /// When its last bit has left; `None` when the queue is full.
@@ -240,7 +241,7 @@ impl Link {
 
 /// Chance without drawing when nothing can come of it: a plain link costs no random number.
 fn happens(p: f64, rng: &mut Rng) -> bool {
-    p > 0.0 && rng.chance(p)
+    p > 0.0 && rng.random_bool(p)
 }
 
 /// What a link remembers between datagrams.
@@ -256,7 +257,7 @@ pub struct LinkMemory {
 
 /// What becomes of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum LinkOutcome {
     /// The link does not pass anything.
     Down,
     /// Lost on the way.
@@ -280,22 +281,22 @@ pub struct Arrival {
 mod tests {
     use super::*;
 
-    fn fates(link: Link, n: usize) -> Vec<Fate> {
+    fn outcomes(link: Link, n: usize) -> Vec<LinkOutcome> {
         let (mut memory, mut rng) = (LinkMemory::default(), Rng::new(1));
         let traces = Traces::from([(TraceId(4), vec![false, true, true])]);
         let mut carry = |_| {
-            let chance = &mut Chance { rng: &mut rng, traces: &traces };
+            let chance = &mut LinkRandomness { rng: &mut rng, traces: &traces };
             link.carry(&mut memory, Time::ZERO, 972, chance)
         };
         (0..n).map(&mut carry).collect()
     }
-    fn lost(fates: &[Fate]) -> usize {
-        fates.iter().filter(|f| **f == Fate::Lost).count()
+    fn lost(outcomes: &[LinkOutcome]) -> usize {
+        outcomes.iter().filter(|f| **f == LinkOutcome::Lost).count()
     }
 
     #[test]
     fn independent_loss_has_its_mean() {
-        let lost = lost(&fates(Link::default().loss(0.3), 20_000));
+        let lost = lost(&outcomes(Link::default().loss(0.3), 20_000));
         assert!((5_800..6_200).contains(&lost), "{lost}");
     }
 
@@ -303,60 +304,64 @@ mod tests {
     fn bit_errors_take_long_datagrams_more_often_than_short_ones() {
         // 972 bytes and 28 of headers at 1e-5: 1 - 0.99999^8000.
         let link = Link { loss: Loss::BitErrors(1e-5), ..Link::default() };
-        let long = lost(&fates(link, 20_000));
+        let long = lost(&outcomes(link, 20_000));
         assert!((1_440..1_640).contains(&long), "{long}");
         let (mut memory, mut rng) = (LinkMemory::default(), Rng::new(1));
-        let chance = &mut Chance { rng: &mut rng, traces: &Traces::new() };
+        let chance = &mut LinkRandomness { rng: &mut rng, traces: &Traces::new() };
         let short = (0..20_000).filter(|_| link.loss.takes(&mut memory, 40, chance)).count();
         assert!((40..90).contains(&short), "{short}");
     }
 
     #[test]
     fn bursts_have_their_mean_and_length() {
-        let fates = fates(Link::default().bursts(0.1, 8.0), 200_000);
-        let starts = fates.windows(2).filter(|w| w[0] != Fate::Lost && w[1] == Fate::Lost).count();
-        let lost = lost(&fates);
+        let outcomes = outcomes(Link::default().bursts(0.1, 8.0), 200_000);
+        let starts = outcomes
+            .windows(2)
+            .filter(|w| w[0] != LinkOutcome::Lost && w[1] == LinkOutcome::Lost)
+            .count();
+        let lost = lost(&outcomes);
         assert!((18_000..22_000).contains(&lost), "{lost}");
         assert!((7.0..9.0).contains(&(lost as f64 / starts as f64)), "{lost} in {starts}");
     }
 
     #[test]
     fn a_trace_is_followed_over_and_over_and_one_that_is_not_there_loses_nothing() {
-        let fates = fates(Link::default().trace(TraceId(4)), 7);
-        let kept: Vec<bool> = fates.iter().map(|fate| *fate != Fate::Lost).collect();
+        let outcomes = outcomes(Link::default().trace(TraceId(4)), 7);
+        let kept: Vec<bool> =
+            outcomes.iter().map(|outcome| *outcome != LinkOutcome::Lost).collect();
         assert_eq!(kept, [true, false, false, true, false, false, true]);
-        assert_eq!(lost(&self::fates(Link::default().trace(TraceId(5)), 7)), 0);
+        assert_eq!(lost(&self::outcomes(Link::default().trace(TraceId(5)), 7)), 0);
     }
 
     #[test]
     fn a_line_serialises_and_its_queue_drops_at_the_tail() {
         // 1000 bytes with headers take 1 ms at 8 Mbit/s; 3000 bytes of queue hold three.
         let link = Link::wire().rate(Bitrate::mbps(8), 3_000);
-        let fates = fates(link, 6);
-        let arrivals: Vec<_> = fates
+        let outcomes = outcomes(link, 6);
+        let arrivals: Vec<_> = outcomes
             .iter()
-            .map_while(|fate| match fate {
-                Fate::Arrives(a, None) => Some(a.at.as_nanos() / 1_000_000),
+            .map_while(|outcome| match outcome {
+                LinkOutcome::Arrives(a, None) => Some(a.at.as_nanos() / 1_000_000),
                 _ => None,
             })
             .collect();
         assert_eq!(arrivals, [1, 2, 3]);
-        assert!(fates[3..].iter().all(|f| *f == Fate::QueueFull), "{fates:?}");
+        assert!(outcomes[3..].iter().all(|f| *f == LinkOutcome::QueueFull), "{outcomes:?}");
     }
 
     #[test]
     fn a_link_that_is_down_passes_nothing_and_a_duplicating_one_passes_two() {
-        assert!(fates(Link::down(), 5).iter().all(|f| *f == Fate::Down));
-        let twice = fates(Link::default().duplicate(1.0), 5);
-        assert!(twice.iter().all(|f| matches!(f, Fate::Arrives(_, Some(_)))));
+        assert!(outcomes(Link::down(), 5).iter().all(|f| *f == LinkOutcome::Down));
+        let twice = outcomes(Link::default().duplicate(1.0), 5);
+        assert!(twice.iter().all(|f| matches!(f, LinkOutcome::Arrives(_, Some(_)))));
     }
 
     #[test]
     fn reordering_lets_later_datagrams_overtake() {
-        let times: Vec<_> = fates(Link::default().reorder(0.5), 50)
+        let times: Vec<_> = outcomes(Link::default().reorder(0.5), 50)
             .iter()
             .filter_map(|f| match f {
-                Fate::Arrives(a, _) => Some(a.at),
+                LinkOutcome::Arrives(a, _) => Some(a.at),
                 _ => None,
             })
             .collect();

@@ -90,7 +90,7 @@ impl Medium {
         Self { reach: Some(reach), ..self }
     }
 
-    pub(crate) fn motion(&self) -> Option<&Reach> {
+    pub(crate) fn mobility(&self) -> Option<&Reach> {
         self.reach.as_ref()
     }
     pub(crate) fn places(&self) -> &[Place] {

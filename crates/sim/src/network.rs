@@ -1,6 +1,6 @@
 //! Who hears whom: addresses, groups, partitions, and the fate of each datagram on each path.
 
-use crate::link::{Arrival, Chance, Fate, Link, LinkMemory, Traces};
+use crate::link::{Arrival, Link, LinkMemory, LinkOutcome, LinkRandomness, Traces};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use fanfare_proto::{Destination, Ecn, Time, rng::Rng};
 use std::{collections::BTreeMap, rc::Rc};
@@ -181,8 +181,8 @@ impl Network {
     ) -> Vec<Delivery> {
         let mut out = Vec::new();
         let link = rule_for(&self.uplinks, from, from);
-        let fate = self.fate(&link, (from, None), now, bytes.len());
-        let Fate::Arrives(first, second) = fate else { return out };
+        let outcome = self.outcome(&link, (from, None), now, bytes.len());
+        let LinkOutcome::Arrives(first, second) = outcome else { return out };
         for (left, again) in [(Some(first), false), (second, true)] {
             let Some(left) = left else { continue };
             self.counts.duplicated += u64::from(again);
@@ -218,8 +218,8 @@ impl Network {
         }
         let link = rule_for(&self.rules, sending.from, to);
         let bytes = sending.shared.len();
-        let fate = self.fate(&link, (sending.from, Some(to)), sending.left.at, bytes);
-        if let Fate::Arrives(first, second) = fate {
+        let outcome = self.outcome(&link, (sending.from, Some(to)), sending.left.at, bytes);
+        if let LinkOutcome::Arrives(first, second) = outcome {
             self.counts.arrived += 1;
             self.arrive(sending, first, to, out);
             if let Some(second) = second {
@@ -229,19 +229,25 @@ impl Network {
         }
     }
 
-    fn fate(&mut self, link: &Link, path: (Host, Option<Host>), now: Time, bytes: usize) -> Fate {
+    fn outcome(
+        &mut self,
+        link: &Link,
+        path: (Host, Option<Host>),
+        now: Time,
+        bytes: usize,
+    ) -> LinkOutcome {
         let mut none = LinkMemory::default();
         let memory = match link.remembers() {
             true => self.memory.entry(path).or_default(),
             false => &mut none,
         };
-        let fate = {
-            let chance = &mut Chance { rng: &mut self.rng, traces: &self.traces };
+        let outcome = {
+            let chance = &mut LinkRandomness { rng: &mut self.rng, traces: &self.traces };
             link.carry(memory, now, bytes, chance)
         };
-        self.counts.lost += u64::from(fate == Fate::Lost);
-        self.counts.queue_full += u64::from(fate == Fate::QueueFull);
-        fate
+        self.counts.lost += u64::from(outcome == LinkOutcome::Lost);
+        self.counts.queue_full += u64::from(outcome == LinkOutcome::QueueFull);
+        outcome
     }
 
     fn arrive(&mut self, sending: &Sending, arrival: Arrival, to: Host, out: &mut Vec<Delivery>) {

@@ -1,7 +1,7 @@
 //! Drives one [`Session`] as its documentation asks: tell it what happened, drain it, note when it
 //! wants to be woken.
 
-mod carrying;
+mod gateway;
 mod publishing;
 
 pub use publishing::PublishedMessage;
@@ -9,11 +9,11 @@ use publishing::Publishing;
 
 use crate::{
     clock::Clock,
-    content::{CheckedStorage, Shelf},
+    content::{CheckedStorage, HostStorage},
     network::Host,
     plan::{GroupPlan, HostPlan, Object},
+    protocol_node::{ProtocolEvent, ProtocolNode},
     series::Series,
-    speaker::{Speaker, Told},
 };
 use fanfare_group::{Delivered, Event as GroupEvent, Filter, GroupStats};
 use fanfare_proto::{
@@ -31,7 +31,7 @@ const STORM_DATAGRAMS: usize = 200_000;
 
 /// An object as it was handed to a sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
+pub struct OfferedObject {
     /// Its name on the wire.
     pub key: ObjectKey,
     /// What kind.
@@ -70,7 +70,7 @@ pub(crate) struct Node {
     seed: u64,
     number_of_group: u8,
     group: Option<GroupPlan>,
-    speaker: Option<Speaker>,
+    protocol: Option<ProtocolNode>,
     storage: CheckedStorage,
     buffer: Vec<u8>,
     backlog: VecDeque<Object>,
@@ -90,7 +90,7 @@ pub(crate) struct Node {
     before: Vec<(u64, u64)>,
     /// It looks at them before it says so.
     examines: bool,
-    pub(crate) offers: Vec<Offer>,
+    pub(crate) offers: Vec<OfferedObject>,
     pub(crate) completions: Vec<Completion>,
     done: BTreeSet<ObjectKey>,
     pub(crate) events: Vec<(Time, Event)>,
@@ -115,7 +115,7 @@ impl Node {
             seed,
             number_of_group: plan.group,
             group: plan.group_plan.clone(),
-            speaker: None,
+            protocol: None,
             storage: CheckedStorage::default(),
             buffer: Vec::new(),
             backlog: VecDeque::new(),
@@ -150,16 +150,16 @@ impl Node {
         }
         let seed = self.seed ^ (u64::from(self.host.0) + 1) << 20 ^ (life << 50);
         let shown = self.clock.shows(now);
-        self.speaker = Some(Speaker::new(config, self.group.as_ref(), seed, shown));
+        self.protocol = Some(ProtocolNode::new(config, self.group.as_ref(), seed, shown));
         self.storage.forget();
         self.unsent = 0;
     }
 
     /// Ends a life without a word.
     pub(crate) fn crash(&mut self) {
-        if let Some(speaker) = self.speaker.take() {
-            self.past.push(speaker.stats());
-            self.past_group.extend(speaker.group_stats());
+        if let Some(protocol) = self.protocol.take() {
+            self.past.push(protocol.stats());
+            self.past_group.extend(protocol.group_stats());
         }
         self.backlog.clear();
         self.publishing.clear();
@@ -171,7 +171,7 @@ impl Node {
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        self.speaker.is_some()
+        self.protocol.is_some()
     }
 
     pub(crate) fn receives(&self) -> bool {
@@ -205,12 +205,12 @@ impl Node {
     }
 
     pub(crate) fn session(&mut self) -> Option<&mut Session> {
-        self.speaker.as_mut().map(Speaker::session)
+        self.protocol.as_mut().map(ProtocolNode::session)
     }
 
     /// When its session wants to be woken.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let at = self.speaker.as_ref()?.next_timeout()?;
+        let at = self.protocol.as_ref()?.next_timeout()?;
         Some(self.clock.when(at))
     }
 
@@ -220,25 +220,25 @@ impl Node {
 
     /// Counters of each life, the present one last.
     pub(crate) fn lives(&self) -> Vec<Stats> {
-        self.past.iter().copied().chain(self.speaker.as_ref().map(Speaker::stats)).collect()
+        self.past.iter().copied().chain(self.protocol.as_ref().map(ProtocolNode::stats)).collect()
     }
 
     /// Counters of a group node in each life; none of a plain session.
     pub(crate) fn group_lives(&self) -> Vec<GroupStats> {
-        let present = self.speaker.as_ref().and_then(Speaker::group_stats);
+        let present = self.protocol.as_ref().and_then(ProtocolNode::group_stats);
         self.past_group.iter().copied().chain(present).collect()
     }
 
     pub(crate) fn on_datagram(&mut self, now: Time, meta: RecvMeta, bytes: &[u8]) {
-        let Some(speaker) = &mut self.speaker else { return };
-        let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
-        speaker.handle_datagram(self.clock.shows(now), meta, bytes, &mut shelf);
+        let Some(protocol) = &mut self.protocol else { return };
+        let mut shelf = HostStorage { own: self.config.node_id, received: &mut self.storage };
+        protocol.handle_datagram(self.clock.shows(now), meta, bytes, &mut shelf);
     }
 
     /// A wake from the agenda. It may be one that is no longer wanted; then nothing happens.
     pub(crate) fn on_wake(&mut self, now: Time) {
-        let Some(speaker) = &mut self.speaker else { return };
-        let Some(at) = speaker.next_timeout() else { return };
+        let Some(protocol) = &mut self.protocol else { return };
+        let Some(at) = protocol.next_timeout() else { return };
         if self.clock.when(at) > now {
             return;
         }
@@ -251,10 +251,10 @@ impl Node {
             self.last_wake.1 <= STORM_WAKES,
             "host {} at {now}: woken {STORM_WAKES} times without time passing, now by {:?} of {at}",
             self.host.0,
-            speaker.poll_timeout()
+            protocol.poll_timeout()
         );
-        let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
-        speaker.handle_timeout(self.clock.shows(now), &mut shelf);
+        let mut shelf = HostStorage { own: self.config.node_id, received: &mut self.storage };
+        protocol.handle_timeout(self.clock.shows(now), &mut shelf);
     }
 
     /// Takes an object for sending, now or when the session has room.
@@ -264,9 +264,9 @@ impl Node {
 
     /// Withdraws its `nth` object.
     pub(crate) fn cancel(&mut self, nth: usize) {
-        if let (Some(speaker), Some(offer)) = (&mut self.speaker, self.offers.get_mut(nth)) {
+        if let (Some(protocol), Some(offer)) = (&mut self.protocol, self.offers.get_mut(nth)) {
             offer.cancelled = true;
-            speaker.session().sender().cancel(offer.key.object);
+            protocol.session().sender().cancel(offer.key.object);
         }
     }
 
@@ -276,7 +276,7 @@ impl Node {
 
     /// Confirms all objects received so far.
     pub(crate) fn confirm(&mut self) {
-        if let Some(session) = self.speaker.as_mut().map(Speaker::session) {
+        if let Some(session) = self.protocol.as_mut().map(ProtocolNode::session) {
             self.completions.iter().for_each(|c| session.receiver().confirm(c.key));
         }
     }
@@ -289,13 +289,13 @@ impl Node {
     /// It begins, or ends, to look at what it has of objects.
     pub(crate) fn examine(&mut self, now: Time, examines: bool) {
         self.examines = examines;
-        let session = self.speaker.as_mut().map(Speaker::session).filter(|_| !examines);
+        let session = self.protocol.as_mut().map(ProtocolNode::session).filter(|_| !examines);
         let Some(session) = session else { return };
         let begun = self.events.iter().filter_map(|(_, event)| match event {
             Event::ObjectNew { key, .. } => Some(*key),
             _ => None,
         });
-        let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
+        let mut shelf = HostStorage { own: self.config.node_id, received: &mut self.storage };
         for key in begun {
             claim(session, &mut shelf, key, &self.before);
             session.receiver().examine(now, key, false);
@@ -308,9 +308,9 @@ impl Node {
             Event::ObjectNew { key, .. } => Some(*key),
             _ => None,
         });
-        if let (Some(key), Some(speaker)) = (begun.into_iter().nth(nth), &mut self.speaker) {
+        if let (Some(key), Some(protocol)) = (begun.into_iter().nth(nth), &mut self.protocol) {
             self.storage.lose(key, offset, offset + len);
-            speaker.session().receiver().reject(self.clock.shows(now), key, offset, len);
+            protocol.session().receiver().reject(self.clock.shows(now), key, offset, len);
         }
     }
 
@@ -343,10 +343,10 @@ impl Node {
     }
 
     fn transmit(&mut self, now: Time, output: &mut Output<'_>) {
-        let Some(speaker) = &mut self.speaker else { return };
-        let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
+        let Some(protocol) = &mut self.protocol else { return };
+        let mut shelf = HostStorage { own: self.config.node_id, received: &mut self.storage };
         let (local, mut sent) = (self.clock.shows(now), 0);
-        while let Some(batch) = speaker.poll_transmit(local, BATCH, &mut self.buffer, &mut shelf) {
+        while let Some(batch) = protocol.poll_transmit(local, BATCH, &mut self.buffer, &mut shelf) {
             assert!(batch.segment_size > 0, "host {} at {now}: an empty datagram", self.host.0);
             for datagram in self.buffer.chunks(batch.segment_size) {
                 output(batch.destination, batch.ecn, datagram);
@@ -358,16 +358,16 @@ impl Node {
 
     /// True when the session may have room again.
     fn take_events(&mut self, now: Time, news: &mut bool) -> bool {
-        let Some(speaker) = &mut self.speaker else { return false };
+        let Some(protocol) = &mut self.protocol else { return false };
         let mut purged = false;
-        while let Some(told) = speaker.poll_event() {
+        while let Some(told) = protocol.poll_event() {
             let event = match told {
-                Told::Session(event) => event,
-                Told::Group(GroupEvent::Message(message)) => {
+                ProtocolEvent::Session(event) => event,
+                ProtocolEvent::Group(GroupEvent::Message(message)) => {
                     self.messages.push((now, message));
                     continue;
                 }
-                Told::Group(_) => continue,
+                ProtocolEvent::Group(_) => continue,
             };
             match &event {
                 Event::ObjectCompleted { key, size } => {
@@ -377,12 +377,13 @@ impl Node {
                     *news = true;
                 }
                 Event::ObjectNew { key, .. } => {
-                    let mut shelf = Shelf { own: self.config.node_id, received: &mut self.storage };
+                    let mut shelf =
+                        HostStorage { own: self.config.node_id, received: &mut self.storage };
                     self.before.iter().for_each(|&(o, len)| shelf.received.keep(*key, o, o + len));
                     if self.examines {
-                        speaker.session().receiver().examine(now, *key, true);
+                        protocol.session().receiver().examine(now, *key, true);
                     } else {
-                        claim(speaker.session(), &mut shelf, *key, &self.before);
+                        claim(protocol.session(), &mut shelf, *key, &self.before);
                     }
                 }
                 Event::ObjectSent { .. } => {
@@ -402,21 +403,26 @@ impl Node {
     fn enqueue(&mut self, now: Time) -> bool {
         let before = self.offers.len();
         self.publish_next(now);
-        let Some(session) = self.speaker.as_mut().map(Speaker::session) else { return false };
+        let Some(session) = self.protocol.as_mut().map(ProtocolNode::session) else { return false };
         while let Some(object) = self.backlog.pop_front() {
             let Ok(key) = session.sender().enqueue(self.clock.shows(now), object.to_new()) else {
                 self.backlog.push_front(object);
                 break;
             };
             let Object { kind, size, info, .. } = object;
-            self.offers.push(Offer { key, kind, size, info, cancelled: false });
+            self.offers.push(OfferedObject { key, kind, size, info, cancelled: false });
         }
         self.offers.len() > before
     }
 }
 
 /// Says that these ranges (offset, bytes) of an object are here.
-fn claim(session: &mut Session, shelf: &mut Shelf<'_>, key: ObjectKey, ranges: &[(u64, u64)]) {
+fn claim(
+    session: &mut Session,
+    shelf: &mut HostStorage<'_>,
+    key: ObjectKey,
+    ranges: &[(u64, u64)],
+) {
     for &(offset, len) in ranges {
         session.receiver().have(key, offset, len, shelf);
     }

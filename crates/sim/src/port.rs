@@ -3,7 +3,7 @@
 use crate::{
     hop::Hop,
     hop_report::HopReport,
-    link::{Chance, Fate, HEADER_BYTES, LinkMemory, Loss, Traces},
+    link::{HEADER_BYTES, LinkMemory, LinkOutcome, LinkRandomness, Loss, Traces},
     packet::{Packet, Payload},
     queue::{Discipline, Queue},
     topology::{Place, PlaceNumber},
@@ -31,7 +31,7 @@ pub(crate) struct Port {
 
 /// A packet that reaches the far end of a hop.
 #[derive(Debug)]
-pub(crate) struct Passage {
+pub(crate) struct Departure {
     pub(crate) at: Time,
     pub(crate) packet: Packet,
 }
@@ -89,7 +89,7 @@ impl Port {
     }
 
     /// A packet wants to pass. Without a rate it is on its way at once.
-    pub(crate) fn on_packet(&mut self, now: Time, mut packet: Packet, out: &mut Vec<Passage>) {
+    pub(crate) fn on_packet(&mut self, now: Time, mut packet: Packet, out: &mut Vec<Departure>) {
         self.report.came += 1;
         if !self.hop.link.up {
             self.report.down += 1;
@@ -129,38 +129,38 @@ impl Port {
     }
 
     /// The last bit of the packet on the line has left.
-    pub(crate) fn on_sent(&mut self, now: Time, out: &mut Vec<Passage>) {
+    pub(crate) fn on_sent(&mut self, now: Time, out: &mut Vec<Departure>) {
         if let Some(packet) = self.sending.take() {
             self.propagate(now, packet, out);
         }
     }
 
-    fn propagate(&mut self, now: Time, packet: Packet, out: &mut Vec<Passage>) {
+    fn propagate(&mut self, now: Time, packet: Packet, out: &mut Vec<Departure>) {
         let bytes = match &packet.payload {
             Payload::Datagram(bytes, _) => bytes.len(),
             Payload::Background(_) => packet.bytes.saturating_sub(HEADER_BYTES),
         };
-        let chance = &mut Chance { rng: &mut self.rng, traces: &self.traces };
+        let chance = &mut LinkRandomness { rng: &mut self.rng, traces: &self.traces };
         let pair = self.losses.get_mut(&packet.before_air);
         if pair.is_some_and(|(loss, memory)| loss.takes(memory, packet.bytes, chance)) {
             self.report.lost += 1;
             return;
         }
         match self.hop.link.propagate(&mut self.memory, now, bytes, chance) {
-            Fate::Arrives(first, second) => {
+            LinkOutcome::Arrives(first, second) => {
                 self.report.duplicated += u64::from(second.is_some());
                 for arrival in core::iter::once(first).chain(second) {
                     let mut packet = packet.clone();
                     if arrival.flip.is_none_or(|bit| packet.corrupt(bit)) {
                         self.report.arrived += 1;
-                        out.push(Passage { at: arrival.at, packet });
+                        out.push(Departure { at: arrival.at, packet });
                     } else {
                         self.report.lost += 1;
                     }
                 }
             }
-            Fate::Down => self.report.down += 1,
-            Fate::Lost | Fate::QueueFull => self.report.lost += 1,
+            LinkOutcome::Down => self.report.down += 1,
+            LinkOutcome::Lost | LinkOutcome::QueueFull => self.report.lost += 1,
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     flow::{FlowReport, layered::LayeredReport},
     hop_report::HopReport,
     network::{Host, PathCounts},
-    node::{Completion, Node, Offer, PublishedMessage},
+    node::{Completion, Node, OfferedObject, PublishedMessage},
     path_loss::Contacts,
     plan::GatewayReport,
     series::Series,
@@ -104,7 +104,7 @@ pub struct Report {
     /// Every receiver that was up at the end had every object that was not withdrawn.
     pub complete: bool,
     /// Everything that was sent, in the order of hosts and then of enqueueing.
-    pub offers: Vec<Offer>,
+    pub offers: Vec<OfferedObject>,
     /// Each host, by number.
     pub hosts: Vec<HostReport>,
     /// What was put on the network.
@@ -229,7 +229,7 @@ impl Report {
         self.check(fits, &format!("host {} has the INFO of {key:?}", host.host.0));
     }
 
-    fn offer(&self, key: ObjectKey) -> Option<&Offer> {
+    fn offer(&self, key: ObjectKey) -> Option<&OfferedObject> {
         self.offers.iter().find(|offer| offer.key == key)
     }
 

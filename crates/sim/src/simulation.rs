@@ -5,11 +5,11 @@ mod layered;
 mod shared;
 
 use crate::{
-    agenda::Agenda,
+    event_queue::EventQueue,
     fabric::{Fabric, Step},
     flow::{
         Running, Side,
-        layered::{LayeredRunning, Party},
+        layered::{LayeredRunning, Participant},
     },
     network::{Delivery, Host, Hosts, Network},
     node::Node,
@@ -51,7 +51,7 @@ fn hash_bytes(bytes: &[u8]) -> u64 {
 }
 
 /// What the agenda holds.
-enum Happening {
+enum ScheduledEvent {
     Delivery(Delivery),
     Wake(Host),
     Change(usize),
@@ -60,8 +60,8 @@ enum Happening {
     FlowStart(u16),
     FlowStop(u16),
     FlowWake(u16, Side),
-    PartyStart(u16, Party),
-    PartyWake(u16, Party),
+    PartyStart(u16, Participant),
+    PartyWake(u16, Participant),
     Gateway(usize),
 }
 
@@ -69,7 +69,7 @@ enum Happening {
 pub(crate) struct Simulation {
     plan: Plan,
     now: Time,
-    agenda: Agenda<Happening>,
+    events: EventQueue<ScheduledEvent>,
     network: Network,
     /// In a plan with hops, in the place of the network's paths.
     fabric: Option<Fabric>,
@@ -91,17 +91,17 @@ impl Simulation {
         let mut network = Network::new(plan.seed, plan.link);
         let traces = Rc::new(plan.traces.clone());
         network.set_traces(Rc::clone(&traces));
-        let mut agenda = Agenda::new();
+        let mut events = EventQueue::new();
         let mut nodes = Vec::new();
         for host_plan in &plan.hosts {
             let host = network.add(host_plan.group);
-            agenda.push(Time::ZERO + host_plan.start, Happening::Start(host));
+            events.push(Time::ZERO + host_plan.start, ScheduledEvent::Start(host));
             nodes.push(Node::new(host, host_plan, plan.seed));
         }
         plan.links.iter().for_each(|(from, to, link)| network.set_link(*from, *to, *link));
         plan.uplinks.iter().for_each(|(from, link)| network.set_uplink(*from, *link));
         for (number, (at, _)) in plan.changes.iter().enumerate() {
-            agenda.push(Time::ZERO + *at, Happening::Change(number));
+            events.push(Time::ZERO + *at, ScheduledEvent::Change(number));
         }
         let fabric = Self::fabric_of(&plan, &traces);
         assert!(
@@ -114,7 +114,7 @@ impl Simulation {
             last_data: vec![Vec::new(); nodes.len()],
             plan,
             now: Time::ZERO,
-            agenda,
+            events,
             network,
             fabric,
             flows: Vec::new(),
@@ -134,8 +134,8 @@ impl Simulation {
 
     pub(crate) fn run(mut self) -> Report {
         let limit = Time::ZERO + self.plan.limit;
-        while self.agenda.next_time().is_some_and(|at| at <= limit) {
-            let Some((at, happening)) = self.agenda.pop() else { break };
+        while self.events.next_time().is_some_and(|at| at <= limit) {
+            let Some((at, happening)) = self.events.pop() else { break };
             self.now = at;
             self.happen(happening);
             if std::mem::take(&mut self.news) && self.is_fulfilled() {
@@ -146,14 +146,14 @@ impl Simulation {
         self.report()
     }
 
-    fn happen(&mut self, happening: Happening) {
+    fn happen(&mut self, happening: ScheduledEvent) {
         match happening {
-            Happening::Delivery(delivery) => {
+            ScheduledEvent::Delivery(delivery) => {
                 for host in &delivery.to {
                     self.deliver(*host, &delivery);
                 }
             }
-            Happening::Wake(host) => {
+            ScheduledEvent::Wake(host) => {
                 let node = &mut self.nodes[usize::from(host.0)];
                 if node.planned == Some(self.now) {
                     node.planned = None;
@@ -161,18 +161,18 @@ impl Simulation {
                 node.on_wake(self.now);
                 self.settle(host);
             }
-            Happening::Step(step) => self.on_step(step),
-            Happening::FlowStart(number) => self.start_flow(number),
-            Happening::FlowStop(number) => self.flows[usize::from(number)].stop(),
-            Happening::FlowWake(number, side) => self.wake_flow(number, side),
-            Happening::PartyStart(number, party) => self.start_party(number, party),
-            Happening::PartyWake(number, party) => self.wake_party(number, party),
-            Happening::Gateway(number) => self.wake_gateway(number),
-            Happening::Start(host) => {
+            ScheduledEvent::Step(step) => self.on_step(step),
+            ScheduledEvent::FlowStart(number) => self.start_flow(number),
+            ScheduledEvent::FlowStop(number) => self.flows[usize::from(number)].stop(),
+            ScheduledEvent::FlowWake(number, side) => self.wake_flow(number, side),
+            ScheduledEvent::PartyStart(number, party) => self.start_party(number, party),
+            ScheduledEvent::PartyWake(number, party) => self.wake_party(number, party),
+            ScheduledEvent::Gateway(number) => self.wake_gateway(number),
+            ScheduledEvent::Start(host) => {
                 self.outstanding -= 1;
                 self.start(host);
             }
-            Happening::Change(number) => {
+            ScheduledEvent::Change(number) => {
                 self.outstanding -= 1;
                 self.news = true;
                 let change = self.plan.changes[number].1.clone();
@@ -235,7 +235,7 @@ impl Simulation {
         let at = at.max(self.now);
         if at < Time::FAR_FUTURE && node.planned.is_none_or(|planned| at < planned) {
             node.planned = Some(at);
-            self.agenda.push(at, Happening::Wake(host));
+            self.events.push(at, ScheduledEvent::Wake(host));
         }
     }
 
@@ -260,7 +260,7 @@ impl Simulation {
         }
         for mut delivery in self.network.send(self.now, from, to, bytes, hash) {
             delivery.ecn = ecn;
-            self.agenda.push(delivery.at, Happening::Delivery(delivery));
+            self.events.push(delivery.at, ScheduledEvent::Delivery(delivery));
         }
     }
 
@@ -378,7 +378,7 @@ impl Simulation {
         let (bytes, hash) = (Rc::from(bytes), hash_bytes(bytes));
         let delivery =
             Delivery { at: self.now, source, unicast: false, ecn: None, to, bytes, hash };
-        self.happen(Happening::Delivery(delivery));
+        self.happen(ScheduledEvent::Delivery(delivery));
     }
 
     fn is_fulfilled(&mut self) -> bool {

@@ -169,18 +169,20 @@ impl Endpoint {
     ) -> io::Result<usize> {
         // Feedback first: it is little, and the sender's rate hangs on it.
         let mut count = match ready.unicast {
-            true => self.buffers.drain(&self.transmitter.inlet, Via::Unicast, &mut each)?,
+            true => {
+                self.buffers.drain(&self.transmitter.receive_socket, Via::Unicast, &mut each)?
+            }
             false => 0,
         };
         for group in self.groups.iter().filter(|_| ready.group) {
-            match self.buffers.drain(&group.inlet, Via::Group(group.group), &mut each) {
+            match self.buffers.drain(&group.receive_socket, Via::Group(group.group), &mut each) {
                 Ok(more) => count += more,
                 Err(_) if count > 0 => break,
                 Err(error) => return Err(error),
             }
         }
-        for inlet in self.layers.inlets().filter(|_| ready.layers) {
-            match self.buffers.drain(inlet, Via::Layers, &mut each) {
+        for receive_socket in self.layers.inlets().filter(|_| ready.layers) {
+            match self.buffers.drain(receive_socket, Via::Layers, &mut each) {
                 Ok(more) => count += more,
                 Err(_) if count > 0 => break,
                 Err(error) => return Err(error),
@@ -221,9 +223,9 @@ impl Endpoint {
         timeout: Option<Duration>,
         waker: Option<BorrowedFd<'_>>,
     ) -> io::Result<Ready> {
-        let groups = self.groups.iter().map(|group| group.inlet.socket.as_fd());
-        let layers = self.layers.inlets().map(|inlet| inlet.socket.as_fd());
-        let sending = self.transmitter.inlet.socket.as_fd();
+        let groups = self.groups.iter().map(|group| group.receive_socket.socket.as_fd());
+        let layers = self.layers.inlets().map(|receive_socket| receive_socket.socket.as_fd());
+        let sending = self.transmitter.receive_socket.socket.as_fd();
         wait::wait(sending, for_space, waker, (groups, layers), timeout)
     }
 
@@ -245,7 +247,7 @@ impl Endpoint {
         let Some(at) = self.groups.iter().position(|joined| joined.group == group) else {
             return false;
         };
-        self.past_overruns += self.groups.remove(at).inlet.drops();
+        self.past_overruns += self.groups.remove(at).receive_socket.drops();
         true
     }
 
@@ -260,7 +262,9 @@ impl Endpoint {
         else {
             return Ok(false);
         };
-        if interface::index_of(&self.transmitter.inlet.socket, &old.name) == Some(old.index) {
+        if interface::index_of(&self.transmitter.receive_socket.socket, &old.name)
+            == Some(old.index)
+        {
             return Ok(false);
         }
         let Some(new) = interface::again(old, self.config.group.ip())? else { return Ok(false) };
@@ -316,7 +320,12 @@ impl Endpoint {
 
     /// The address and port from which everything is sent, to which feedback comes.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.transmitter.inlet.socket.local_addr()?.as_socket().ok_or(io::ErrorKind::Other.into())
+        self.transmitter
+            .receive_socket
+            .socket
+            .local_addr()?
+            .as_socket()
+            .ok_or(io::ErrorKind::Other.into())
     }
 
     /// The group it was opened for.
@@ -334,16 +343,17 @@ impl Endpoint {
     /// for up to 64 datagrams. Always 0 where the system does not tell (all but Linux and Android).
     pub fn overruns(&self) -> u64 {
         let counted = self.groups.iter().filter(|_| self.config.own);
-        let groups: u64 = counted.map(|group| group.inlet.drops()).sum();
+        let groups: u64 = counted.map(|group| group.receive_socket.drops()).sum();
         let layers = self.layers.overruns();
-        self.past_overruns + groups + layers + self.transmitter.inlet.drops()
+        self.past_overruns + groups + layers + self.transmitter.receive_socket.drops()
     }
 
     /// Bytes that the system keeps until they are received, of the socket that keeps least. It counts what
     /// it spends beside the content.
     pub fn receive_room(&self) -> usize {
-        let groups = self.groups.iter().map(|group| &group.inlet);
-        let rooms = groups.filter_map(|inlet| inlet.socket.recv_buffer_size().ok());
+        let groups = self.groups.iter().map(|group| &group.receive_socket);
+        let rooms =
+            groups.filter_map(|receive_socket| receive_socket.socket.recv_buffer_size().ok());
         rooms.min().unwrap_or(self.config.receive_buffer)
     }
 
@@ -374,10 +384,10 @@ fn check(config: &EndpointConfig) -> Result<(), OpenError> {
 /// What is not refused here the session drops: it only costs.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn refuse_own(config: &EndpointConfig, transmitter: &Transmitter, groups: &[GroupSocket]) {
-    let own = transmitter.inlet.socket.local_addr().ok().and_then(|own| own.as_socket());
+    let own = transmitter.receive_socket.socket.local_addr().ok().and_then(|own| own.as_socket());
     if let Some(own) = own.filter(|_| !config.own && config.group.ip().is_multicast()) {
         for group in groups {
-            let _ = crate::filter::refuse_own(&group.inlet.socket, own);
+            let _ = crate::filter::refuse_own(&group.receive_socket.socket, own);
         }
     }
 }

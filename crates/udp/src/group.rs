@@ -9,7 +9,7 @@ use crate::endpoint::EndpointConfig;
 use crate::error::OpenError;
 use crate::interface::{Interface, is_link_scope};
 use crate::option;
-use crate::receive::Inlet;
+use crate::receive::ReceiveSocket;
 
 /// A quarter of a second at 1 Gbit/s: so long a busy machine keeps a receiver from its processor. Memory
 /// is only taken by what waits.
@@ -18,7 +18,7 @@ const FORCED_BUFFER: usize = 32 << 20;
 /// A socket that hears one group. Closing it leaves the group.
 #[derive(Debug)]
 pub(crate) struct GroupSocket {
-    pub(crate) inlet: Inlet,
+    pub(crate) receive_socket: ReceiveSocket,
     pub(crate) group: SocketAddr,
 }
 
@@ -58,7 +58,10 @@ impl GroupSocket {
         group: SocketAddr,
         config: &EndpointConfig,
     ) -> Result<Self, OpenError> {
-        Ok(Self { inlet: Inlet::timed(socket, config.gro, group.is_ipv6())?, group })
+        Ok(Self {
+            receive_socket: ReceiveSocket::timed(socket, config.gro, group.is_ipv6())?,
+            group,
+        })
     }
 }
 

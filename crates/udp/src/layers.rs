@@ -14,7 +14,7 @@ use crate::endpoint::EndpointConfig;
 use crate::error::OpenError;
 use crate::group;
 use crate::interface::Interface;
-use crate::receive::Inlet;
+use crate::receive::ReceiveSocket;
 
 /// A session has at most 128 layers: who asks for more sockets than that means no session.
 const SOCKETS_MAX: usize = 128;
@@ -22,7 +22,7 @@ const SOCKETS_MAX: usize = 128;
 /// A socket and the groups that it hears.
 #[derive(Debug)]
 struct Members {
-    inlet: Inlet,
+    receive_socket: ReceiveSocket,
     port: u16,
     groups: Vec<IpAddr>,
     /// It is bound to its one group.
@@ -87,13 +87,15 @@ impl Layers {
             };
             members.groups.swap_remove(at);
             // What cannot be left is not heard of any more: the session has left it.
-            let _ = group::leave(&members.inlet.socket, group.ip(), interface, config.source);
+            let _ =
+                group::leave(&members.receive_socket.socket, group.ip(), interface, config.source);
         }
         let (gone, kept) = std::mem::take(&mut self.sockets)
             .into_iter()
             .partition(|members: &Members| members.groups.is_empty());
         self.sockets = kept;
-        self.past_overruns += gone.iter().map(|members| members.inlet.drops()).sum::<u64>();
+        self.past_overruns +=
+            gone.iter().map(|members| members.receive_socket.drops()).sum::<u64>();
     }
 
     /// Those that are heard.
@@ -103,11 +105,12 @@ impl Layers {
         })
     }
 
-    pub(crate) fn inlets(&self) -> impl Iterator<Item = &Inlet> {
-        self.sockets.iter().map(|members| &members.inlet)
+    pub(crate) fn inlets(&self) -> impl Iterator<Item = &ReceiveSocket> {
+        self.sockets.iter().map(|members| &members.receive_socket)
     }
     pub(crate) fn overruns(&self) -> u64 {
-        self.past_overruns + self.sockets.iter().map(|members| members.inlet.drops()).sum::<u64>()
+        self.past_overruns
+            + self.sockets.iter().map(|members| members.receive_socket.drops()).sum::<u64>()
     }
 }
 
@@ -125,8 +128,8 @@ impl Members {
         let socket = group::open_shared(group, config)?;
         let any = SocketAddr::new(any, group.port());
         group::bind(&socket, if single { group::scoped(group, interface) } else { any })?;
-        let inlet = Inlet::timed(socket, false, group.is_ipv6())?;
-        Ok(Self { inlet, port: group.port(), groups: Vec::new(), single })
+        let receive_socket = ReceiveSocket::timed(socket, false, group.is_ipv6())?;
+        Ok(Self { receive_socket, port: group.port(), groups: Vec::new(), single })
     }
 
     fn join(
@@ -135,7 +138,7 @@ impl Members {
         interface: &Interface,
         config: &EndpointConfig,
     ) -> io::Result<()> {
-        group::join(&self.inlet.socket, group, interface, config.source)?;
+        group::join(&self.receive_socket.socket, group, interface, config.source)?;
         self.groups.push(group);
         Ok(())
     }

@@ -54,12 +54,12 @@ pub struct RecvMeta {
 
 /// A socket prepared for batched receiving with marks and destinations.
 #[derive(Debug)]
-pub(crate) struct Inlet {
+pub(crate) struct ReceiveSocket {
     pub(crate) socket: Socket,
     pub(crate) state: UdpSocketState,
 }
 
-impl Inlet {
+impl ReceiveSocket {
     /// Takes a bound socket and switches on what receiving needs.
     pub(crate) fn new(socket: Socket, coalesce: bool) -> Result<Self, OpenError> {
         let state = UdpSocketState::new((&socket).into())
@@ -110,18 +110,18 @@ impl Buffers {
         Self { memory: vec![0; count * BUFFER_LEN], count }
     }
 
-    /// Gives one turn's worth of runs of datagrams from `inlet` to `each`, with the length of all
+    /// Gives one turn's worth of runs of datagrams from `receive_socket` to `each`, with the length of all
     /// but the last of a run; returns how many datagrams there were.
     pub(crate) fn drain(
         &mut self,
-        inlet: &Inlet,
+        receive_socket: &ReceiveSocket,
         via: Via,
         each: &mut impl FnMut(&RecvMeta, &[u8], usize),
     ) -> io::Result<usize> {
         let mut datagrams = 0;
         while datagrams < TURN {
             let mut metas = [quinn_udp::RecvMeta::default(); BATCH_SIZE];
-            let filled = match self.fill(inlet, &mut metas) {
+            let filled = match self.fill(receive_socket, &mut metas) {
                 Ok(filled) => filled,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 // An ICMP answer to something sent earlier; the socket is as good as before.
@@ -145,13 +145,13 @@ impl Buffers {
 
     fn fill(
         &mut self,
-        inlet: &Inlet,
+        receive_socket: &ReceiveSocket,
         metas: &mut [quinn_udp::RecvMeta; BATCH_SIZE],
     ) -> io::Result<usize> {
         let mut chunks = self.memory.chunks_exact_mut(BUFFER_LEN);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
-        inlet.state.recv((&inlet.socket).into(), &mut slices[..self.count], metas)
+        receive_socket.state.recv((&receive_socket.socket).into(), &mut slices[..self.count], metas)
     }
 }
 
@@ -209,16 +209,16 @@ mod tests {
 
         let socket = std::net::UdpSocket::bind((address, 0)).unwrap();
         let group = socket.local_addr().unwrap();
-        let inlet = Inlet::timed(socket.into(), true, group.is_ipv6()).unwrap();
+        let receive_socket = ReceiveSocket::timed(socket.into(), true, group.is_ipv6()).unwrap();
         let config = EndpointConfig { group, role: Role::Sender, ..EndpointConfig::default() };
         let sender = Endpoint::open(&config).unwrap();
         assert_eq!(sender.send(group, 1000, ecn, &[7; 19_500]).unwrap(), 19_500);
         let timeout = Some(Duration::from_secs(5));
-        let fd = std::os::fd::AsFd::as_fd(&inlet.socket);
+        let fd = std::os::fd::AsFd::as_fd(&receive_socket.socket);
         let none = (std::iter::empty(), std::iter::empty());
         assert!(crate::wait::wait(fd, false, None, none, timeout).unwrap().unicast);
         let mut metas = [quinn_udp::RecvMeta::default(); BATCH_SIZE];
-        let filled = Buffers::new(true).fill(&inlet, &mut metas).unwrap();
+        let filled = Buffers::new(true).fill(&receive_socket, &mut metas).unwrap();
         assert_eq!(filled, 1, "loopback hands over the run as one");
         metas[0]
     }

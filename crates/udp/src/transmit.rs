@@ -15,7 +15,7 @@ use crate::endpoint::EndpointConfig;
 use crate::error::OpenError;
 use crate::interface::Interface;
 use crate::option;
-use crate::receive::Inlet;
+use crate::receive::ReceiveSocket;
 
 /// Most segments that one system call sends (UDP_MAX_SEGMENTS of Linux before 6.9, the smaller).
 pub const MAX_GSO_SEGMENTS: usize = 64;
@@ -28,7 +28,7 @@ const SEGMENTATION_REFUSALS: [i32; 2] = [5, 22];
 /// The socket from which everything is sent.
 #[derive(Debug)]
 pub(crate) struct Transmitter {
-    pub(crate) inlet: Inlet,
+    pub(crate) receive_socket: ReceiveSocket,
     segmentation: AtomicBool,
     dscp: u8,
     settings: Mutex<Settings>,
@@ -53,13 +53,13 @@ impl Transmitter {
                 .map_err(|source| OpenError::Socket { source })?;
         configure(&socket, config, interface)?;
         socket.bind(&local.into()).map_err(|source| OpenError::Bind { address: local, source })?;
-        let inlet = Inlet::new(socket, config.gro)?;
-        let segmentation = config.gso && inlet.state.max_gso_segments() > 1;
+        let receive_socket = ReceiveSocket::new(socket, config.gro)?;
+        let segmentation = config.gso && receive_socket.state.max_gso_segments() > 1;
         let traffic_class = config.dscp << 2;
-        set_traffic_class(&inlet.socket, local.ip(), traffic_class)
+        set_traffic_class(&receive_socket.socket, local.ip(), traffic_class)
             .map_err(|source| OpenError::Configure { what: "DSCP", source })?;
         Ok(Self {
-            inlet,
+            receive_socket,
             segmentation: AtomicBool::new(segmentation),
             dscp: config.dscp,
             settings: Mutex::new(Settings { segment_size: 0, traffic_class }),
@@ -150,7 +150,7 @@ impl Transmitter {
 
     fn send_call(&self, to: SocketAddr, bytes: &[u8]) -> io::Result<usize> {
         loop {
-            match self.inlet.socket.send_to(bytes, &to.into()) {
+            match self.receive_socket.socket.send_to(bytes, &to.into()) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => return result,
             }
@@ -159,7 +159,7 @@ impl Transmitter {
 
     fn set_segment_size(&self, settings: &mut Settings, size: u16) -> io::Result<()> {
         if settings.segment_size != size {
-            option::set_segment_size(&self.inlet.socket, size)?;
+            option::set_segment_size(&self.receive_socket.socket, size)?;
             settings.segment_size = size;
         }
         Ok(())
@@ -168,7 +168,7 @@ impl Transmitter {
     fn mark(&self, settings: &mut Settings, to: IpAddr, ecn: Option<Ecn>) -> io::Result<()> {
         let traffic_class = self.dscp << 2 | ecn.map_or(0, Ecn::bits);
         if settings.traffic_class != traffic_class {
-            set_traffic_class(&self.inlet.socket, to, traffic_class)?;
+            set_traffic_class(&self.receive_socket.socket, to, traffic_class)?;
             settings.traffic_class = traffic_class;
         }
         Ok(())
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn where_segmentation_is_refused_every_datagram_still_goes_out_once() {
         let (mut receiver, transmitter) = unicast_pair();
-        option::refuse_segmentation(&transmitter.inlet.socket).unwrap();
+        option::refuse_segmentation(&transmitter.receive_socket.socket).unwrap();
         assert_eq!(transmitter.segments_per_call(1000), 64);
         let sent = transmitter.send(receiver.group(), 1000, None, &[1; 4500]).unwrap();
         assert_eq!((sent, lengths(&mut receiver)), (4500, vec![1000, 1000, 1000, 1000, 500]));

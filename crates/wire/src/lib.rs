@@ -13,7 +13,7 @@
 //! - `frame`: reads and writes one datagram, header length and all.
 //! - [`repair`]: repair requests, the content of NACK and REPAIR_ADV.
 //! - [`data`], [`info`], [`cmd`], [`nack`], [`ack`], [`report`]: one file per message.
-//! - [`row`]: DATA that follow each other, read at once.
+//! - [`batch`]: DATA that follow each other, read at once.
 //! - [`Message`]: all of them, for dispatch.
 //! - [`alc`]: no NORM: what goes to the groups of layers; [`fdt`]: what tells FLUTE what that is.
 #![no_std]
@@ -22,6 +22,7 @@ extern crate alloc;
 
 pub mod ack;
 pub mod alc;
+pub mod batch;
 pub mod cmd;
 pub mod data;
 pub mod error;
@@ -39,10 +40,10 @@ pub mod nack;
 pub mod quantized;
 pub mod repair;
 pub mod report;
-pub mod row;
 
 pub use ack::{Ack, AckKind, FlushAck};
 pub use alc::Alc;
+pub use batch::{DataBatch, DataBatchWriter};
 pub use cmd::Cmd;
 pub use data::{Data, ObjectFlags};
 pub use error::WireError;
@@ -56,4 +57,3 @@ pub use message::Message;
 pub use nack::{Nack, RepairForm, RepairItem, RepairLevel, RepairRequest, RepairRequests};
 pub use quantized::{GroupSize, QuantizedLoss, QuantizedRate, QuantizedRtt};
 pub use report::Report;
-pub use row::{Row, RowWriter};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fanfare_lab::{
-    RateBench, RateCell, RateCheck, RateRow, RateSender, RateShot, RateTold, Shortfall,
+    RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold, RateTransfer, Shortfall,
 };
 use table::mega;
 
@@ -81,9 +81,9 @@ pub(super) fn run(args: &RateArgs) -> Exit {
         Err(error) => return give_up(&output, error),
     };
     let mut tell = |told: &RateTold<'_>| match told {
-        RateTold::Shot(shot) => {
-            print(&output, "shot", *shot);
-            output.text(&line(shot));
+        RateTold::Transfer(transfer) => {
+            print(&output, "transfer", *transfer);
+            output.text(&line(transfer));
         }
         RateTold::Rows(rows) => picture(args.out.as_deref(), rows, &output),
     };
@@ -123,12 +123,12 @@ impl RateArgs {
 }
 
 /// One transfer, for people.
-fn line(shot: &RateShot) -> String {
-    let what = match shot.sender {
-        RateSender::Told(rate) => format!("{}, told {} Mbit/s", shot.cell, mega(rate as f64)),
-        sender => format!("{}, {sender}", shot.cell),
+fn line(transfer: &RateTransfer) -> String {
+    let what = match transfer.sender {
+        RateSender::Told(rate) => format!("{}, told {} Mbit/s", transfer.cell, mega(rate as f64)),
+        sender => format!("{}, {sender}", transfer.cell),
     };
-    if let Some(reaction) = shot.reaction {
+    if let Some(reaction) = transfer.reaction {
         let seconds = |s: Option<f64>| s.map_or_else(|| "never".into(), |s| format!("{s:.1} s"));
         return format!(
             "{what}: down {}, up {}, then {:.2} and {:.2} of the link",
@@ -138,21 +138,23 @@ fn line(shot: &RateShot) -> String {
             reaction.share_up
         );
     }
-    let beside: Vec<String> = shot.beside_bps.iter().map(|bps| mega(*bps)).collect();
+    let beside: Vec<String> = transfer.beside_bps.iter().map(|bps| mega(*bps)).collect();
     let beside = match beside.is_empty() {
         true => String::new(),
         false => format!(", TCP beside it {}", beside.join(" ")),
     };
-    let limited = shot.limited_by.as_ref().map(|code| format!(", limited by {code}"));
-    match (shot.seconds, shot.why.is_empty()) {
+    let limited = transfer.limited_by.as_ref().map(|code| format!(", limited by {code}"));
+    match (transfer.seconds, transfer.why.is_empty()) {
         (Some(seconds), _) => format!(
             "{what}: {} Mbit/s, {:.0} ms{beside}{}",
-            mega(shot.goodput_bps),
+            mega(transfer.goodput_bps),
             seconds * 1000.0,
             limited.unwrap_or_default()
         ),
-        (None, true) => format!("{what}: {} Mbit/s until it was stopped", mega(shot.goodput_bps)),
-        (None, false) => format!("{what}: not complete: {}{beside}", shot.why),
+        (None, true) => {
+            format!("{what}: {} Mbit/s until it was stopped", mega(transfer.goodput_bps))
+        }
+        (None, false) => format!("{what}: not complete: {}{beside}", transfer.why),
     }
 }
 
@@ -224,7 +226,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_transfer_is_told_in_a_line() {
-        let shot = |sender, seconds, why: &str| RateShot {
+        let transfer = |sender, seconds, why: &str| RateTransfer {
             cell: "100M-3",
             sender,
             seconds,
@@ -235,11 +237,11 @@ pub(super) mod tests {
             reaction: None,
             why: why.to_owned(),
         };
-        let auto = shot(RateSender::Auto, Some(2.0), "");
+        let auto = transfer(RateSender::Auto, Some(2.0), "");
         assert_eq!(line(&auto), "100M-3, auto: 30.00 Mbit/s, 2000 ms");
-        let tcp = shot(RateSender::Tcp, None, "");
+        let tcp = transfer(RateSender::Tcp, None, "");
         assert_eq!(line(&tcp), "100M-3, tcp: 30.00 Mbit/s until it was stopped");
-        let told = shot(RateSender::Told(9_000_000), None, "not within 40 s");
+        let told = transfer(RateSender::Told(9_000_000), None, "not within 40 s");
         assert_eq!(line(&told), "100M-3, told 9.00 Mbit/s: not complete: not within 40 s");
     }
 }

@@ -1,12 +1,12 @@
 //! Several streams of one process beside one alone, shown.
 
-use fanfare_lab::Together;
+use fanfare_lab::StreamsResult;
 use fanfare_sim::Table;
 
 use super::{end, mega, print};
 use crate::{exit::Exit, progress::Output};
 
-pub(super) fn conclude(together: &Together, output: &Output) -> Exit {
+pub(super) fn conclude(together: &StreamsResult, output: &Output) -> Exit {
     print(output, "together", together);
     output.data(&table(together).to_string());
     if !together.why.is_empty() {
@@ -15,7 +15,7 @@ pub(super) fn conclude(together: &Together, output: &Output) -> Exit {
     end(together.complete[0] > 0, output)
 }
 
-fn table(together: &Together) -> Table {
+fn table(together: &StreamsResult) -> Table {
     let mut table = Table::new(&[
         "streams",
         "told",
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_row_has_a_cell_for_each_column() {
-        let together = Together {
+        let together = StreamsResult {
             streams: 10,
             rate_bps: [8_000_000_000, 14_000_000_000],
             sum_bps: 5e9,

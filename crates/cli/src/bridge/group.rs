@@ -6,7 +6,7 @@ use clap::Args;
 use fanfare_node::{
     gateway::{Gateway, GatewayEvent},
     group::{Group, GroupEvent},
-    messaging::{Filter, Route, Side},
+    messaging::{Filter, GroupIndex, Route},
     proto::Bitrate,
 };
 
@@ -22,7 +22,7 @@ use crate::{
     units,
 };
 
-const HERE: Side = Side(0);
+const HERE: GroupIndex = GroupIndex(0);
 /// Other groups: what a gateway knows of each is in memory, and each has threads of its own.
 const OTHERS_MAX: usize = 15;
 
@@ -143,7 +143,7 @@ impl GroupArgs {
         let (to, back) = (filters(to)?, filters(back)?);
         let mut routes = Vec::new();
         for number in 0..self.to.len() {
-            let there = Side(number as u8 + 1);
+            let there = GroupIndex(number as u8 + 1);
             let rate_of = |option, what, values: &[String]| {
                 let text = self.nth(option, values, number)?.cloned().unwrap_or_default();
                 units::rate_of(what, &text)
@@ -155,7 +155,7 @@ impl GroupArgs {
                 continue;
             }
             routes.push(route((there, HERE), back.clone(), back_rate));
-            let others = (1..=self.to.len()).map(|other| Side(other as u8));
+            let others = (1..=self.to.len()).map(|other| GroupIndex(other as u8));
             let others = others.filter(|other| *other != there);
             routes.extend(others.map(|other| route((other, there), back.clone(), to_rate)));
         }
@@ -190,7 +190,7 @@ impl GroupArgs {
     }
 }
 
-fn route((from, to): (Side, Side), filters: Vec<Filter>, rate: Bitrate) -> Route {
+fn route((from, to): (GroupIndex, GroupIndex), filters: Vec<Filter>, rate: Bitrate) -> Route {
     Route { from, to, filters, rate }
 }
 
@@ -223,7 +223,7 @@ pub(super) fn bridge(args: &GroupArgs, output: &Output) -> Result<Exit, Failure>
 }
 
 fn conclude(gateway: Gateway, groups: Vec<Group>, output: &Output) -> Exit {
-    let others = || (1..groups.len()).map(|other| Side(other as u8));
+    let others = || (1..groups.len()).map(|other| GroupIndex(other as u8));
     let to = Way::from(gateway::total(&gateway, others().map(|other| (HERE, other))));
     let back = Way::from(gateway::total(&gateway, others().map(|other| (other, HERE))));
     let names: Vec<String> = groups.iter().map(|group| group.address().to_string()).collect();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use clap::Parser;
 use fanfare_node::{
-    messaging::{Filter, GatewayConfig, Route, Side},
+    messaging::{Filter, GatewayConfig, GroupIndex, Route},
     proto::Bitrate,
 };
 use fanfare_sim::scenario::{nearest, scalar, shown};
@@ -74,7 +74,7 @@ impl GatewaySettings {
         let mut routes = Vec::new();
         for (from, filters) in self.topics.iter().enumerate().filter(|(_, all)| !all.is_empty()) {
             for (to, rate) in self.rates.iter().enumerate().filter(|(to, _)| *to != from) {
-                let (from, to) = (Side(from as u8), Side(to as u8));
+                let (from, to) = (GroupIndex(from as u8), GroupIndex(to as u8));
                 routes.push(Route { from, to, filters: filters.clone(), rate: *rate });
             }
         }

@@ -247,7 +247,7 @@ impl Line {
             bytes_received: status.session.bytes_received,
             repairs_sent: status.group.repairs_sent,
             sums_sent: status.group.sums_sent,
-            ahead_sent: status.group.ahead_sent,
+            proactive_sums_sent: status.group.proactive_sums_sent,
             answers_sent: status.group.answers_sent,
             repairs_heard: status.group.repairs_heard,
             repairs_useful: status.group.repairs_useful,

@@ -228,7 +228,7 @@ pub(crate) struct StatusLine {
     pub(crate) sums_sent: u64,
     /// Nor does one of a version that sends none.
     #[serde(default)]
-    pub(crate) ahead_sent: u64,
+    pub(crate) proactive_sums_sent: u64,
     #[serde(default)]
     pub(crate) answers_sent: u64,
     pub(crate) repairs_heard: u64,

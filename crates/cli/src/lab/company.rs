@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fanfare_lab::{Carrier, Company, CompanyProgress, CompanyRow, Radio};
+use fanfare_lab::{Company, CompanyProgress, CompanyRow, MessagingSystem, Radio};
 
 use super::{
     give_up,
@@ -46,7 +46,7 @@ fn company(args: &ReproduceArgs) -> Result<Company, Failure> {
     let radios = if args.quick { &quick[..] } else { &Radio::MEASURED };
     let duration = units::time("duration", &args.duration)?;
     Ok(Company {
-        carriers: chosen("systems", args.systems.as_deref(), &Carrier::ALL)?,
+        systems: chosen("systems", args.systems.as_deref(), &MessagingSystem::ALL)?,
         leave_out_missing: args.systems.is_none(),
         radios: chosen("cells", args.cells.as_deref(), radios)?,
         vehicles: args.vehicles,

@@ -9,7 +9,7 @@ use std::{
 use fanfare_node::{
     gateway::{Ear, Gateway, GatewayEvent},
     group::{Group, GroupEvent, GroupHandle},
-    messaging::{Side, Subscription},
+    messaging::{GroupIndex, Subscription},
 };
 
 use super::{NodeArgs, clashes, same};
@@ -145,7 +145,7 @@ fn begin<'scope, 'env: 'scope>(
         .iter()
         .map(|gateway| open(gateway, members, server))
         .collect::<Result<_, _>>()?;
-    let ears = carriers.iter().filter_map(|carrier| carrier.gateway.ear(Side(0))).collect();
+    let ears = carriers.iter().filter_map(|carrier| carrier.gateway.ear(GroupIndex(0))).collect();
     members.iter().for_each(|member| interrupt::stop_on_interrupt(member.group.stopper()));
     for Member { group, output, .. } in members {
         group_args::show_start(group, "in group", output);
@@ -171,7 +171,7 @@ fn open(
     let seed = handles.iter().fold(0, |seed, group| seed << 16 ^ u64::from(group.id().0));
     let gateway = Gateway::among(handles, settings.routes(), settings.times, seed)?;
     for (side, place) in settings.groups.iter().enumerate() {
-        let side = Side(side as u8);
+        let side = GroupIndex(side as u8);
         let Some(ear) = gateway.ear(side) else { continue };
         for subscription in gateway.subscriptions(side) {
             server.attach(*place, subscription, ear.clone())?;

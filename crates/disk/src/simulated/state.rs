@@ -221,7 +221,7 @@ impl State {
         let Self { waiting, disk, rng, .. } = self;
         waiting.retain(|change| {
             let concerned = change.file() == Some(file);
-            if concerned && (!failed || rng.chance(0.5)) {
+            if concerned && (!failed || rng.random_bool(0.5)) {
                 disk.apply(change);
             }
             !concerned
@@ -268,7 +268,7 @@ impl State {
             if (is_data && lies.0) || (!is_data && (lies.1 || failed)) {
                 return true;
             }
-            if !failed || rng.chance(0.5) {
+            if !failed || rng.random_bool(0.5) {
                 disk.apply(change);
             }
             false

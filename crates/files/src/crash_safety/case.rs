@@ -134,7 +134,7 @@ impl Case {
     /// One to three packs, in directories that are new, shared, or both.
     fn add_random_packs(&mut self, rng: &mut Rng) {
         for number in 0..1 + rng.below(3) {
-            let on_demand = rng.chance(0.2);
+            let on_demand = rng.random_bool(0.2);
             let file = |n: u64| {
                 let directory = ["", "d/", "n/", "n/m/", "o/p/"][rng.below(5) as usize];
                 let name = format!("{directory}p{number}{n}");
@@ -148,7 +148,7 @@ impl Case {
 
     /// Anything that may happen.
     pub(super) fn random(rng: &mut Rng) -> Self {
-        let large = rng.chance(0.06);
+        let large = rng.random_bool(0.06);
         let count = if large { 1 } else { 1 + rng.below(3) };
         let mut case = Self { files: Vec::new(), ..Self::of("", Vec::new()) };
         for number in 0..count {
@@ -157,31 +157,31 @@ impl Case {
             let name = format!("{directory}f{number}");
             case.files.push(Sent::new(&name, content(rng, size as usize)));
         }
-        case.senders = 1 + u64::from(rng.chance(0.2));
-        case.plain = !large && rng.chance(0.15);
-        if !large && !case.plain && rng.chance(0.4) {
+        case.senders = 1 + u64::from(rng.random_bool(0.2));
+        case.plain = !large && rng.random_bool(0.15);
+        if !large && !case.plain && rng.random_bool(0.4) {
             case.add_random_packs(rng);
         }
-        if rng.chance(0.4) {
+        if rng.random_bool(0.4) {
             case.conflict = [Conflict::Overwrite, Conflict::KeepBoth][rng.below(2) as usize];
             let Some(file) = case.files.iter().find(|file| !file.name.contains('/')) else {
                 return case;
             };
-            let equal = rng.chance(0.2);
+            let equal = rng.random_bool(0.2);
             let old = if equal { file.content.to_vec() } else { content(rng, file.content.len()) };
             case.old.push((file.name.clone(), old));
         }
-        case.faults.reserves = rng.chance(0.8);
-        case.faults.renames_new = rng.chance(0.8);
-        case.faults.sync = rng.chance(0.2).then(|| rng.below(10));
-        case.faults.write = rng.chance(0.1).then(|| rng.below(10));
+        case.faults.reserves = rng.random_bool(0.8);
+        case.faults.renames_new = rng.random_bool(0.8);
+        case.faults.sync = rng.random_bool(0.2).then(|| rng.below(10));
+        case.faults.write = rng.random_bool(0.1).then(|| rng.below(10));
         case.weather = Weather {
-            loss: if rng.chance(0.5) { 0.1 } else { 0.0 },
+            loss: if rng.random_bool(0.5) { 0.1 } else { 0.0 },
             corruption: if large { 0.02 } else { 0.0 },
             syncing: [0.05, 0.5, 1.0][rng.below(3) as usize],
         };
-        case.stopped_after = rng.chance(0.3).then(|| rng.below(if large { 200 } else { 10 }));
-        case.sector = if large || rng.chance(0.2) { 4096 } else { 512 };
+        case.stopped_after = rng.random_bool(0.3).then(|| rng.below(if large { 200 } else { 10 }));
+        case.sector = if large || rng.random_bool(0.2) { 4096 } else { 512 };
         case
     }
 

@@ -220,10 +220,10 @@ impl<'a> Life<'a> {
             for datagram in buffer.chunks_mut(transmit.segment_size) {
                 self.datagrams += 1;
                 let corruptible = datagram.len() > 1000 && self.datagrams < CORRUPTIBLE;
-                if corruptible && rng.chance(weather.corruption) {
+                if corruptible && rng.random_bool(weather.corruption) {
                     datagram[900] ^= 1;
                 }
-                if !rng.chance(weather.loss) {
+                if !rng.random_bool(weather.loss) {
                     self.session.handle_datagram(self.now, meta, datagram, &mut self.storage);
                 }
             }
@@ -234,10 +234,10 @@ impl<'a> Life<'a> {
     fn work(&mut self, weather: Weather, rng: &mut Rng) {
         self.session.handle_timeout(self.now, &mut self.storage);
         self.react();
-        if rng.chance(weather.syncing) {
+        if rng.random_bool(weather.syncing) {
             self.backlog.run_next();
         }
-        if rng.chance(0.5) {
+        if rng.random_bool(0.5) {
             self.job.on_wake(self.now, &mut self.session, &mut self.storage, &mut self.outbox);
             self.react();
         }

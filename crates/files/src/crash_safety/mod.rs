@@ -82,7 +82,7 @@ fn crash(case: &Case, state: &State, rng: &mut Rng) -> State {
         3 => state.kill(),
         _ => {
             let share = [0.1, 0.5, 0.9][rng.below(3) as usize];
-            state.crash(sector, |_| rng.chance(share))
+            state.crash(sector, |_| rng.random_bool(share))
         }
     }
 }
@@ -98,7 +98,7 @@ fn recover(
     case.check(&left)?;
     tally.after_reports += u64::from(!left.reports.is_empty());
     let fs = SimFs::new(left);
-    let again = crashes > 0 && rng.chance(0.2);
+    let again = crashes > 0 && rng.random_bool(0.2);
     if again {
         fs.record(case.step());
     }

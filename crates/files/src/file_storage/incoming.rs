@@ -2,11 +2,8 @@
 
 use std::{io, sync::Arc};
 
-use fanfare_disk::{
-    directory::Directory,
-    {self, OwnFile},
-};
-use fanfare_proto::{ObjectKey, Row, StorageError};
+use fanfare_disk::{OwnFile, directory::Directory};
+use fanfare_proto::{DataBatch, ObjectKey, StorageError};
 use rustix::io::Errno;
 
 use super::{syncer::Task, units::Units};
@@ -176,7 +173,7 @@ impl Incoming {
     }
 
     /// Symbols that came in a row.
-    pub(super) fn write_row(&mut self, offset: u64, row: Row<'_>) -> io::Result<()> {
+    pub(super) fn write_batch(&mut self, offset: u64, row: DataBatch<'_>) -> io::Result<()> {
         let place = self.place(offset, (row.len() * row.symbol_size()) as u64)?;
         row.symbols().try_for_each(|symbol| self.gather(place, symbol))
     }

@@ -14,7 +14,7 @@ mod units;
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
-use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Row, Storage, StorageError, Time};
+use fanfare_proto::{DataBatch, NodeId, ObjectKey, ObjectKind, Storage, StorageError, Time};
 
 use fanfare_disk::directory::Directory;
 pub(crate) use incoming::PartFile;
@@ -230,13 +230,18 @@ impl Storage for FileStorage {
         }
     }
 
-    fn write_row(&mut self, key: ObjectKey, offset: u64, row: Row<'_>) -> Result<(), StorageError> {
+    fn write_batch(
+        &mut self,
+        key: ObjectKey,
+        offset: u64,
+        row: DataBatch<'_>,
+    ) -> Result<(), StorageError> {
         match self.small.get_mut(&key) {
             Some(small) => (offset..)
                 .step_by(row.symbol_size().max(1))
                 .zip(row.symbols())
                 .try_for_each(|(offset, symbol)| small.write(offset, symbol)),
-            None => self.parts.as_mut().ok_or(StorageError::Failed)?.write_row(key, offset, row),
+            None => self.parts.as_mut().ok_or(StorageError::Failed)?.write_batch(key, offset, row),
         }
     }
 

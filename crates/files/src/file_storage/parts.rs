@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_proto::{ObjectKey, Row, StorageError, Time};
+use fanfare_proto::{DataBatch, ObjectKey, StorageError, Time};
 
 use super::{
     incoming::{Incoming, PartFile},
@@ -137,13 +137,13 @@ impl Parts {
         self.write_by(key, |incoming| incoming.write(offset, bytes))
     }
 
-    pub(super) fn write_row(
+    pub(super) fn write_batch(
         &mut self,
         key: ObjectKey,
         offset: u64,
-        row: Row<'_>,
+        row: DataBatch<'_>,
     ) -> Result<(), StorageError> {
-        self.write_by(key, |incoming| incoming.write_row(offset, row))
+        self.write_by(key, |incoming| incoming.write_batch(offset, row))
     }
 
     fn write_by(

@@ -9,7 +9,7 @@ use std::{
 
 use fanfare_fec::fountain::Shape;
 use fanfare_node::{Clock, Stopper, Waker};
-use fanfare_proto::congestion::layered::{Rhythm, Scheme, SchemeError, SourceConfig};
+use fanfare_proto::congestion::layered::{Scheme, SchemeError, SendPattern, SourceConfig};
 use fanfare_wire::Alc;
 
 use super::{
@@ -183,7 +183,7 @@ fn source_config(
     let packet = usize::from(shape.symbol()) + Alc::HEADER + packet::headers(first);
     Ok(SourceConfig {
         scheme: options.layers.clone(),
-        rhythm: Rhythm::Pairs,
+        send_pattern: SendPattern::Pairs,
         interval: options.interval,
         every: 1,
         packet: packet as u16,

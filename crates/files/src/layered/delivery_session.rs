@@ -84,7 +84,9 @@ mod tests {
 
     use fanfare_proto::{
         Bitrate,
-        congestion::layered::{Channel, LayeredSource, Outgoing, Rhythm, Scheme, SourceConfig},
+        congestion::layered::{
+            Channel, LayeredSource, Outgoing, Scheme, SendPattern, SourceConfig,
+        },
     };
     use flute::{
         core::UDPEndpoint,
@@ -117,7 +119,7 @@ mod tests {
             let scheme = Scheme::Equal { rate: Bitrate::mbps(1), count: 6 };
             let config = SourceConfig {
                 scheme,
-                rhythm: Rhythm::Pairs,
+                send_pattern: SendPattern::Pairs,
                 interval: Duration::from_secs(1),
                 every: 1,
                 packet: symbol + 60,

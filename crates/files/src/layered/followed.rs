@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, io, net::SocketAddr, time::Duration};
 
 use fanfare_proto::{
     Bitrate, NodeId, ObjectKey, StorageError, Time,
-    congestion::layered::{Description, Header, LayeredReceiver, Membership, Question, Symbol},
+    congestion::layered::{Description, Header, LayeredReceiver, Membership, RttRequest, Symbol},
 };
 use fanfare_udp::{Endpoint, OpenError};
 use fanfare_wire::{Ack, AckKind, Alc, Sequence, ext::Extensions, header::FeedbackFields};
@@ -167,7 +167,7 @@ impl Followed {
 
     /// Asks for the round trip, when it is time to.
     pub(super) fn ask(&mut self, now: Time, node: NodeId, endpoint: &Endpoint) -> io::Result<()> {
-        let Some(question) = self.receiver.poll_question(now) else { return Ok(()) };
+        let Some(question) = self.receiver.poll_rtt_request(now) else { return Ok(()) };
         let (server_id, instance_id) = (self.key.sender, self.key.instance);
         let feedback = FeedbackFields {
             sequence: Sequence(0),
@@ -177,7 +177,7 @@ impl Followed {
             grtt_response: None,
         };
         let (content, extensions) = (question.to_bytes(), Extensions::default());
-        let kind = AckKind::Application(Question::ACK_TYPE, &content);
+        let kind = AckKind::Application(RttRequest::ACK_TYPE, &content);
         let mut bytes = Vec::new();
         Ack { feedback, kind, ack_id: 0, extensions }.encode(None, None, &mut bytes);
         endpoint.send(self.source, bytes.len(), None, &bytes).map(drop)

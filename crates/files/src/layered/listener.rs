@@ -276,7 +276,9 @@ fn why(refusal: Refusal) -> String {
         Refusal::Absurd => "its interval, packets or object cannot be".to_owned(),
         Refusal::Layers(error) => format!("its layers cannot be: {error:?}"),
         Refusal::Groups => "its layers have groups that do not follow the session's own".to_owned(),
-        Refusal::Rhythm(rhythm) => format!("its packets follow each other otherwise: {rhythm:?}"),
+        Refusal::SendPattern(send_pattern) => {
+            format!("its packets follow each other otherwise: {send_pattern:?}")
+        }
         Refusal::Changed => "it is not what was described first".to_owned(),
     }
 }
@@ -288,7 +290,7 @@ mod tests {
     use fanfare_disk::{directory::Directory, scratch::Scratch};
     use fanfare_proto::{
         Bitrate,
-        congestion::layered::{Announcement, Channel, Header, Rhythm, Scheme, Shape},
+        congestion::layered::{Announcement, Channel, Header, Scheme, SendPattern, Shape},
     };
 
     use super::*;
@@ -305,7 +307,7 @@ mod tests {
     }
     fn announcement() -> Announcement {
         Announcement {
-            rhythm: Rhythm::Pairs,
+            send_pattern: SendPattern::Pairs,
             interval: Duration::from_secs(1),
             every: 1,
             packet: 1500,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fanfare_fec::fountain::{BlockDecoder, Shape};
 use fanfare_proto::{
     ObjectKey, ObjectKind, Storage, StorageError,
-    congestion::layered::{Gathering, Symbol, Taken},
+    congestion::layered::{ObjectAssembly, Placement, Symbol},
 };
 
 /// An object that comes by layers.
@@ -13,7 +13,7 @@ use fanfare_proto::{
 pub(super) struct Reception {
     key: ObjectKey,
     shape: Shape,
-    gathering: Gathering,
+    assembly: ObjectAssembly,
     /// Symbols for which there is no room in the file: beyond a block's length. A few of each block.
     extras: BTreeMap<(u8, u32), Vec<u8>>,
     /// Symbols of another length, or of blocks that there are not.
@@ -28,20 +28,20 @@ impl Reception {
         shape: Shape,
     ) -> Result<Self, StorageError> {
         storage.open(key, ObjectKind::File, shape.object())?;
-        let gathering = Gathering::new(shape);
-        Ok(Self { key, shape, gathering, extras: BTreeMap::new(), foreign: 0 })
+        let assembly = ObjectAssembly::new(shape);
+        Ok(Self { key, shape, assembly, extras: BTreeMap::new(), foreign: 0 })
     }
 
     /// Bytes that are here.
     pub(super) fn bytes(&self) -> u64 {
-        self.gathering.bytes()
+        self.assembly.bytes()
     }
     pub(super) fn shape(&self) -> Shape {
         self.shape
     }
     /// Symbols beyond those that the object has, as a share of them.
     pub(super) fn overhead(&self) -> f64 {
-        self.gathering.overhead()
+        self.assembly.overhead()
     }
 
     /// A symbol has come. True when that makes the object whole.
@@ -55,14 +55,14 @@ impl Reception {
             self.foreign += 1;
             return Ok(false);
         }
-        match self.gathering.on_symbol(symbol) {
-            Taken::Spare => {}
-            Taken::Foreign => self.foreign += 1,
-            Taken::Kept(place) => self.keep(storage, symbol.block, place, content)?,
-            Taken::Enough(place) => {
+        match self.assembly.on_symbol(symbol) {
+            Placement::Duplicate => {}
+            Placement::OutOfRange => self.foreign += 1,
+            Placement::Kept(place) => self.keep(storage, symbol.block, place, content)?,
+            Placement::Decodable(place) => {
                 self.keep(storage, symbol.block, place, content)?;
                 self.decode(storage, symbol.block)?;
-                return Ok(self.gathering.is_whole());
+                return Ok(self.assembly.is_whole());
             }
         }
         Ok(false)
@@ -94,8 +94,8 @@ impl Reception {
     /// Puts a block into its place, when its symbols are enough.
     fn decode(&mut self, storage: &mut dyn Storage, block: u8) -> Result<(), StorageError> {
         let size = usize::from(self.shape.symbol());
-        let mut symbols = Vec::with_capacity(self.gathering.ids(block).len());
-        for (place, id) in (0..).zip(self.gathering.ids(block)) {
+        let mut symbols = Vec::with_capacity(self.assembly.ids(block).len());
+        for (place, id) in (0..).zip(self.assembly.ids(block)) {
             let mut content = vec![0; size];
             match (self.offset(block, place), self.extras.get(&(block, place))) {
                 (Some(offset), _) => storage.read(self.key, offset, &mut content)?,
@@ -108,7 +108,7 @@ impl Reception {
             return Ok(());
         };
         storage.write(self.key, self.shape.bytes(block).start, &bytes)?;
-        self.gathering.on_decoded(block);
+        self.assembly.on_decoded(block);
         self.extras.retain(|(of, _), _| *of != block);
         Ok(())
     }

@@ -6,7 +6,7 @@ use fanfare_fec::fountain::Shape;
 use fanfare_node::{Clock, Stopper};
 use fanfare_proto::{
     Bitrate, InstanceId, NodeId, Time,
-    congestion::layered::{Description, Header, LayeredSource, Outgoing, Question, SourceConfig},
+    congestion::layered::{Description, Header, LayeredSource, Outgoing, RttRequest, SourceConfig},
 };
 use fanfare_udp::{Endpoint, Ready};
 use fanfare_wire::{
@@ -136,11 +136,11 @@ impl LayeredSender {
         let (now, source, node) = (self.clock.now(), &mut self.source, self.plan.id);
         let received = self.endpoint.receive(|_, bytes| {
             if let Ok(Message::Ack(Ack { feedback, kind, .. })) = Message::parse(bytes)
-                && let AckKind::Application(Question::ACK_TYPE, content) = kind
+                && let AckKind::Application(RttRequest::ACK_TYPE, content) = kind
                 && (feedback.server_id, feedback.instance_id) == node
-                && let Some(question) = Question::from_bytes(content)
+                && let Some(question) = RttRequest::from_bytes(content)
             {
-                source.on_question(now, question);
+                source.on_rtt_request(now, question);
             }
         });
         if let Err(error) = received {

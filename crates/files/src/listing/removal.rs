@@ -6,10 +6,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use fanfare_disk::{
-    directory::Directory,
-    {self, Reader},
-};
+use fanfare_disk::{Reader, directory::Directory};
 use rustix::{fs::Mode, io::Errno};
 
 use super::{

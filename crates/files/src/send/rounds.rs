@@ -156,7 +156,7 @@ impl World {
         for datagram in self.sender.say(self.now) {
             self.sent += 1;
             for receiver in &mut self.receivers {
-                if !self.rng.chance(self.loss) {
+                if !self.rng.random_bool(self.loss) {
                     receiver.hear(self.now, meta, &datagram);
                 }
             }

@@ -1,14 +1,14 @@
 //! From one group into another: what waits to be carried, and when it goes.
 
 use super::{
-    Crossing, GatewayStats, Heard, Route,
-    lead::{Lead, Way},
-    waiting::{Queue, Waiting},
+    ForwardedMessage, GatewayStats, IncomingMessage, Route,
+    election::{Election, PathRank},
+    queue::{Queue, QueuedMessage},
 };
 use crate::{
-    budget::Budget,
     description::{Description, Options},
     origin::{Identity, Origin},
+    token_bucket::TokenBucket,
 };
 use alloc::collections::{BTreeMap, VecDeque};
 use fanfare_proto::{Duration, NodeId, Time, rng::Rng};
@@ -32,9 +32,9 @@ pub(super) struct Direction<B> {
     standby: Duration,
     /// Until then it learns what is there.
     pub(super) not_before: Time,
-    budget: Budget,
+    budget: TokenBucket,
     /// By who brings it to where it comes from: its publisher, or which gateway.
-    leads: BTreeMap<Option<NodeId>, Lead>,
+    is_elected: BTreeMap<Option<NodeId>, Election>,
     waiting: Queue<B>,
     arrivals: u64,
     /// What it has carried of late, who had brought it, and its hops.
@@ -51,12 +51,12 @@ impl<B> Direction<B> {
         (standby, not_before): (Duration, Time),
     ) -> Self {
         Self {
-            budget: Budget::new(now, route.rate),
+            budget: TokenBucket::new(now, route.rate),
             route,
             node,
             standby,
             not_before,
-            leads: BTreeMap::new(),
+            is_elected: BTreeMap::new(),
             waiting: Queue::new(),
             arrivals: 0,
             carried: BTreeMap::new(),
@@ -65,15 +65,15 @@ impl<B> Direction<B> {
         }
     }
 
-    fn lead(&mut self, entry: Option<NodeId>, hops: u8, rng: &mut Rng) -> &mut Lead {
-        if self.leads.len() >= LEADS_MAX && !self.leads.contains_key(&entry) {
+    fn election(&mut self, entry: Option<NodeId>, hops: u8, rng: &mut Rng) -> &mut Election {
+        if self.is_elected.len() >= LEADS_MAX && !self.is_elected.contains_key(&entry) {
             // Of whom nothing waits: it is learned again. The direct way, for what no gateway brought, stays.
-            let idle = self.leads.keys().find(|way| way.is_some() && !self.waiting.has(**way));
-            let idle = idle.or_else(|| self.leads.keys().find(|way| way.is_some())).copied();
-            idle.map(|idle| self.leads.remove(&idle));
+            let idle = self.is_elected.keys().find(|way| way.is_some() && !self.waiting.has(**way));
+            let idle = idle.or_else(|| self.is_elected.keys().find(|way| way.is_some())).copied();
+            idle.map(|idle| self.is_elected.remove(&idle));
         }
         let standby = self.standby;
-        self.leads.entry(entry).or_insert_with(|| Lead::new(standby, hops, rng))
+        self.is_elected.entry(entry).or_insert_with(|| Election::new(standby, hops, rng))
     }
 
     /// A message has come to where the direction begins, and is not where it ends.
@@ -81,7 +81,7 @@ impl<B> Direction<B> {
         &mut self,
         now: Time,
         identity: &Identity,
-        heard: Heard<'_, B>,
+        heard: IncomingMessage<'_, B>,
         rng: &mut Rng,
     ) {
         let description = heard.description;
@@ -94,12 +94,12 @@ impl<B> Direction<B> {
             return;
         }
         let entry = description.options.origin.map(|_| heard.key.sender);
-        self.lead(entry, hops, rng);
+        self.election(entry, hops, rng);
         let Identity { node, instance, number, .. } = *identity;
         let origin = Origin { node, instance, number, hops: hops + 1 };
         self.arrivals += 1;
         let description = description.clone();
-        let waiting = Waiting {
+        let waiting = QueuedMessage {
             came: now,
             age: heard.age,
             description,
@@ -117,7 +117,7 @@ impl<B> Direction<B> {
     }
 
     /// A message is where the direction ends; `by`: another gateway brought it by this way.
-    pub(super) fn on_there(&mut self, now: Time, identity: &Identity, by: Option<Way>) {
+    pub(super) fn on_there(&mut self, now: Time, identity: &Identity, by: Option<PathRank>) {
         let waited =
             self.waiting.take(identity).map(|waiting| (waiting.entry, waiting.origin.hops));
         self.stats.left += u64::from(waited.is_some());
@@ -125,20 +125,20 @@ impl<B> Direction<B> {
         let carried = self.carried.get(identity).copied();
         self.stats.doubled += u64::from(carried.is_some());
         if let Some((entry, hops)) = waited.or(carried)
-            && let Some(lead) = self.leads.get_mut(&entry)
+            && let Some(election) = self.is_elected.get_mut(&entry)
         {
-            lead.on_copy(now, theirs, (hops, self.node));
+            election.on_copy(now, theirs, (hops, self.node));
         }
     }
 
-    fn due(&self, waiting: &Waiting<B>) -> Time {
-        let lead = self.leads.get(&waiting.entry);
+    fn due(&self, waiting: &QueuedMessage<B>) -> Time {
+        let election = self.is_elected.get(&waiting.entry);
         let came = waiting.came.max(self.not_before);
-        lead.map_or(came, |lead| lead.due(came))
+        election.map_or(came, |election| election.due(came))
     }
 
     /// What goes now: of what is due the highest priority, and of equals the first.
-    pub(super) fn poll(&mut self, now: Time) -> Option<(Identity, Crossing<B>)> {
+    pub(super) fn poll(&mut self, now: Time) -> Option<(Identity, ForwardedMessage<B>)> {
         while self.budget.allows(now) {
             let heads = self.waiting.heads();
             let due = heads.into_iter().find(|(_, waiting)| self.due(waiting) <= now);
@@ -153,8 +153,8 @@ impl<B> Direction<B> {
             let bytes = waiting.size + OVERHEAD;
             self.budget.on_sent(usize::try_from(bytes).unwrap_or(usize::MAX));
             self.remember(&identity, &waiting);
-            if let Some(lead) = self.leads.get_mut(&waiting.entry) {
-                lead.on_carried();
+            if let Some(election) = self.is_elected.get_mut(&waiting.entry) {
+                election.on_carried();
             }
             self.stats.carried += 1;
             self.stats.bytes += waiting.size;
@@ -163,12 +163,15 @@ impl<B> Direction<B> {
             let options = Options { expiry, origin: Some(waiting.origin), ..options };
             let Route { from, to, .. } = self.route;
             let (size, body) = (waiting.size, waiting.body);
-            return Some((identity, Crossing { from, to, topic, options, size, content, body }));
+            return Some((
+                identity,
+                ForwardedMessage { from, to, topic, options, size, content, body },
+            ));
         }
         None
     }
 
-    fn remember(&mut self, identity: &Identity, waiting: &Waiting<B>) {
+    fn remember(&mut self, identity: &Identity, waiting: &QueuedMessage<B>) {
         if self.carried.len() >= CARRIED_MAX
             && let Some(first) = self.carried_order.pop_front()
         {

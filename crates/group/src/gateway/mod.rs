@@ -7,14 +7,14 @@
 //! ([`crate::GroupConfig::hears_itself`]): what they had brought in an earlier life, and what is published
 //! on them for others.
 //!
-//! - `direction`: from one group into another; `waiting`: what waits there; `lead`: which of several gateways goes
+//! - `direction`: from one group into another; `queue`: what waits there; `election`: which of several gateways goes
 //!   first.
 
 mod direction;
-mod lead;
+mod election;
+mod queue;
 #[cfg(test)]
 mod tests;
-mod waiting;
 
 use crate::{
     description::{Description, Options},
@@ -32,15 +32,15 @@ const LEARNING_MAX: u32 = 4;
 
 /// One of the groups that a gateway joins: its place among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Side(pub u8);
+pub struct GroupIndex(pub u8);
 
 /// What is carried from one group into another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// From where.
-    pub from: Side,
+    pub from: GroupIndex,
     /// Into which.
-    pub to: Side,
+    pub to: GroupIndex,
     /// Messages of which topics: those that fit one of them.
     pub filters: Vec<Filter>,
     /// Most that it takes of the group that it comes out in.
@@ -94,7 +94,7 @@ pub struct GatewayStats {
 
 /// A message in one of the groups, as its driver tells it.
 #[derive(Debug, Clone, Copy)]
-pub struct Heard<'a, B> {
+pub struct IncomingMessage<'a, B> {
     /// Its object there.
     pub key: ObjectKey,
     /// Bytes of the message.
@@ -109,11 +109,11 @@ pub struct Heard<'a, B> {
 
 /// A message that is to be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Crossing<B> {
+pub struct ForwardedMessage<B> {
     /// Where it was heard.
-    pub from: Side,
+    pub from: GroupIndex,
     /// Where it is to be published.
-    pub to: Side,
+    pub to: GroupIndex,
     /// About what.
     pub topic: Topic,
     /// With what: its origin is among it, and what is left of its expiry.
@@ -156,7 +156,7 @@ impl<B: Clone> Gateway<B> {
     ) -> Self {
         let learns_until = now + config.learning;
         let times = (config.standby, learns_until);
-        let node = |side: Side| nodes.get(usize::from(side.0)).copied();
+        let node = |side: GroupIndex| nodes.get(usize::from(side.0)).copied();
         let directions = routes.into_iter().filter_map(|route| {
             node(route.from).filter(|_| route.from != route.to)?;
             Some(Direction::new(now, route.clone(), node(route.to)?, times))
@@ -176,7 +176,7 @@ impl<B: Clone> Gateway<B> {
     /// What its node in a group has to subscribe to: what it carries from there, and what it brings
     /// there, so that it knows what others have brought.
     #[must_use]
-    pub fn subscriptions(&self, side: Side) -> Vec<Subscription> {
+    pub fn subscriptions(&self, side: GroupIndex) -> Vec<Subscription> {
         let routes = self.directions.iter().map(|direction| &direction.route);
         let concerned = routes.filter(|route| route.from == side || route.to == side);
         let mut filters: Vec<&Filter> = Vec::new();
@@ -191,7 +191,7 @@ impl<B: Clone> Gateway<B> {
     }
 
     /// A message was handed over in a group.
-    pub fn on_message(&mut self, now: Time, side: Side, heard: Heard<'_, B>) {
+    pub fn on_message(&mut self, now: Time, side: GroupIndex, heard: IncomingMessage<'_, B>) {
         let place = usize::from(side.0);
         let (Some(node), Some(present)) = (self.nodes.get(place), self.present.get_mut(place))
         else {
@@ -225,7 +225,11 @@ impl<B: Clone> Gateway<B> {
     }
 
     /// What is to be published now, in a group that has room for it.
-    pub fn poll(&mut self, now: Time, has_room: impl Fn(Side) -> bool) -> Option<Crossing<B>> {
+    pub fn poll(
+        &mut self,
+        now: Time,
+        has_room: impl Fn(GroupIndex) -> bool,
+    ) -> Option<ForwardedMessage<B>> {
         let count = self.directions.len();
         for step in 0..count {
             let number = (self.turn + step) % count;
@@ -256,7 +260,7 @@ impl<B: Clone> Gateway<B> {
 
     /// What came of messages from one group into another.
     #[must_use]
-    pub fn stats(&self, from: Side, to: Side) -> GatewayStats {
+    pub fn stats(&self, from: GroupIndex, to: GroupIndex) -> GatewayStats {
         let route =
             |direction: &&Direction<B>| (direction.route.from, direction.route.to) == (from, to);
         let Some(direction) = self.directions.iter().find(route) else {

@@ -3,8 +3,8 @@ use crate::Origin;
 use alloc::{format, vec};
 use fanfare_proto::{InstanceId, ObjectTransportId};
 
-const A: Side = Side(0);
-const B: Side = Side(1);
+const A: GroupIndex = GroupIndex(0);
+const B: GroupIndex = GroupIndex(1);
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
@@ -32,22 +32,22 @@ fn message(sender: u32, topic: &str, number: u64, options: Options) -> (ObjectKe
     (key, Description { topic, number, options, content: Some(vec![7; 100]) })
 }
 
-fn hear(gateway: &mut Gateway<()>, ms: u64, side: Side, what: &(ObjectKey, Description)) {
+fn hear(gateway: &mut Gateway<()>, ms: u64, side: GroupIndex, what: &(ObjectKey, Description)) {
     hear_long(gateway, ms, side, (what, 100));
 }
 fn hear_long(
     gateway: &mut Gateway<()>,
     ms: u64,
-    side: Side,
+    side: GroupIndex,
     (what, size): (&(ObjectKey, Description), u64),
 ) {
     let (key, description) = (what.0, &what.1);
-    let heard = Heard { key, size, age: Duration::ZERO, description, body: () };
+    let heard = IncomingMessage { key, size, age: Duration::ZERO, description, body: () };
     gateway.on_message(at(ms), side, heard);
 }
 
 /// What crosses now, and into which group.
-fn crosses(gateway: &mut Gateway<()>, ms: u64) -> Vec<(Side, u64)> {
+fn crosses(gateway: &mut Gateway<()>, ms: u64) -> Vec<(GroupIndex, u64)> {
     let next = core::iter::from_fn(|| gateway.poll(at(ms), |_| true));
     next.map(|crossing| (crossing.to, crossing.options.origin.unwrap().number)).collect()
 }

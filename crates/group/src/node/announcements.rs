@@ -1,6 +1,6 @@
 //! What nodes say they hold: this one, and others; what differs there from what is here is asked for, told, or answered.
 
-use super::{GroupNode, frames::COMMAND};
+use super::{GroupNode, encapsulation::COMMAND};
 use crate::{
     demand::{Part, Request},
     event::Event,
@@ -13,7 +13,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::ops::Bound;
-use fanfare_proto::{InstanceId, Life, NodeId, ObjectKey, Rumour, Storage};
+use fanfare_proto::{Incarnation, InstanceId, NodeId, ObjectKey, SenderSummary, Storage};
 use fanfare_wire::ext::Extensions;
 
 /// Objects heeded that one announcement lacks of one publisher.
@@ -49,7 +49,7 @@ impl GroupNode {
         let mut content = Vec::new();
         let spoken = state.append(room, &mut content);
         if let Some(last) = spoken.checked_sub(1).and_then(|last| state.holdings.get(last)) {
-            self.spoken_of = last.rumour.sender;
+            self.spoken_of = last.summary.sender;
         }
         let kind = (Kind::State, Extensions::default());
         let content = |_, out: &mut Vec<u8>| out.extend_from_slice(&content);
@@ -96,22 +96,26 @@ impl GroupNode {
     fn holdings(&mut self, current: bool) -> Vec<Holding> {
         let last = (self.spoken_of, InstanceId(u16::MAX));
         let after = self.logs.range((Bound::Excluded(last), Bound::Unbounded));
-        let lives = after.chain(self.logs.range(..=last)).map(|(life, _)| *life);
-        let mut lives: Vec<(Life, bool)> =
-            lives.collect::<Vec<_>>().into_iter().map(|life| (life, self.is_past(life))).collect();
-        lives.retain(|(_, past)| !(current && *past));
-        for of_one in lives.chunk_by_mut(|((one, _), _), ((other, _), _)| one == other) {
+        let incarnations =
+            after.chain(self.logs.range(..=last)).map(|(incarnation, _)| *incarnation);
+        let mut incarnations: Vec<(Incarnation, bool)> = incarnations
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|incarnation| (incarnation, self.is_past(incarnation)))
+            .collect();
+        incarnations.retain(|(_, past)| !(current && *past));
+        for of_one in incarnations.chunk_by_mut(|((one, _), _), ((other, _), _)| one == other) {
             of_one.sort_by_key(|(_, past)| *past);
         }
-        lives.into_iter().filter_map(|(life, _)| self.holding(life)).collect()
+        incarnations.into_iter().filter_map(|(incarnation, _)| self.holding(incarnation)).collect()
     }
 
     /// What is announced of a life; nothing where its newest object lies before all that concerns us.
-    fn holding(&mut self, life: Life) -> Option<Holding> {
-        let rumour = self.rumour(life)?;
-        let log = self.logs.get(&life)?;
-        let newest = Some(log.index(rumour.newest)).filter(|newest| *newest >= log.floor())?;
-        Some(Holding::of(rumour, (log.floor(), newest), log.whole(), log.settled()))
+    fn holding(&mut self, incarnation: Incarnation) -> Option<Holding> {
+        let summary = self.summary(incarnation)?;
+        let log = self.logs.get(&incarnation)?;
+        let newest = Some(log.index(summary.newest)).filter(|newest| *newest >= log.floor())?;
+        Some(Holding::of(summary, (log.floor(), newest), log.whole(), log.settled()))
     }
 
     /// Somebody says what it holds: what it has and we lack is asked for; what we have and it lacks
@@ -135,10 +139,10 @@ impl GroupNode {
         let mut before = None;
         for holding in &state.holdings {
             differs |= self.on_holding(from, holding, state.asks, storage);
-            let life = holding.rumour.life();
+            let incarnation = holding.summary.incarnation();
             // Of each node the life that it is in comes first.
-            if before.replace(life.0) != Some(life.0) {
-                self.session.receiver().hear_of_life(life);
+            if before.replace(incarnation.0) != Some(incarnation.0) {
+                self.session.receiver().hear_of_incarnation(incarnation);
             }
         }
         match differs {
@@ -149,12 +153,12 @@ impl GroupNode {
 
     /// What it says of this node's own messages, or by saying nothing.
     fn note_standing(&mut self, from: NodeId, state: &State) {
-        let own = self.own_life();
+        let own = self.own_incarnation();
         let counts = self.holders.watches() && self.members.knows(from);
         let Some(log) = self.logs.get(&own).filter(|_| counts) else { return };
-        let told = state.holdings.iter().find(|holding| holding.rumour.life() == own);
+        let told = state.holdings.iter().find(|holding| holding.summary.incarnation() == own);
         let sets = told.map(|holding| {
-            let newest = log.index(holding.rumour.newest);
+            let newest = log.index(holding.summary.newest);
             let first = if state.short { holding.spoken_of(newest).0 } else { 0 };
             (first, holding.held(newest), holding.settled(newest))
         });
@@ -169,14 +173,14 @@ impl GroupNode {
 
     /// `node` announces, and says nothing of holding these objects, which are here. Of short messages
     /// this is as good as a request. Whether there are others.
-    fn on_lacking(&mut self, node: NodeId, rumour: &Rumour, lacking: Vec<u64>) -> bool {
+    fn on_lacking(&mut self, node: NodeId, summary: &SenderSummary, lacking: Vec<u64>) -> bool {
         if lacking.is_empty() {
             return false;
         }
-        let life @ (sender, instance) = rumour.life();
-        let unheard = self.does_not_answer(life, node);
+        let incarnation @ (sender, instance) = summary.incarnation();
+        let unheard = self.does_not_answer(incarnation, node);
         let serves = self.config.repairs && !self.config.silent;
-        let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
+        let timing = self.timing_of(summary.grtt, summary.backoff, summary.gsize);
         let mut others = false;
         for index in lacking {
             let object = id_of(index);
@@ -186,8 +190,8 @@ impl GroupNode {
                 others = true;
                 continue;
             }
-            if self.members.hears_nobody(sender) && !self.is_past(life) {
-                self.pool_lacking(node, life, index, timing);
+            if self.members.hears_nobody(sender) && !self.is_past(incarnation) {
+                self.pool_lacking(node, incarnation, index, timing);
                 continue;
             }
             let request = Request { unnamed: 1, info: true, unheard, ..Request::default() };
@@ -206,41 +210,45 @@ impl GroupNode {
         asks: bool,
         storage: &mut dyn Storage,
     ) -> bool {
-        let rumour = &holding.rumour;
+        let summary = &holding.summary;
         let ours = self.delivery.asks() && !self.config.silent;
-        let Some(log) = self.logs.get(&rumour.life()) else {
-            return self.hear_of_more(rumour, storage);
+        let Some(log) = self.logs.get(&summary.incarnation()) else {
+            return self.on_newer_reported(summary, storage);
         };
-        let newest = log.index(rumour.newest);
+        let newest = log.index(summary.newest);
         let has_more = ours && lacks_of(log, holding, newest);
         let lacking = if asks { beyond(log, holding, newest) } else { Vec::new() };
-        let has_less = self.on_lacking(from, rumour, lacking);
+        let has_less = self.on_lacking(from, summary, lacking);
         if has_more {
-            self.hear_of_more(rumour, storage);
+            self.on_newer_reported(summary, storage);
         }
         has_more || has_less
     }
 
     /// Somebody near has more of a publisher: whether that is asked for.
-    pub(super) fn hear_of_more(&mut self, rumour: &Rumour, storage: &mut dyn Storage) -> bool {
-        let life = rumour.life();
+    pub(super) fn on_newer_reported(
+        &mut self,
+        summary: &SenderSummary,
+        storage: &mut dyn Storage,
+    ) -> bool {
+        let incarnation = summary.incarnation();
         let asks = self.delivery.asks() && !self.config.silent;
-        if !asks || life.0 == self.session.node_id() {
+        if !asks || incarnation.0 == self.session.node_id() {
             return false;
         }
-        let Some(log) = self.logs.get(&life) else {
-            self.foretold.entry(&life, || rumour.newest);
-            self.session.receiver().hear_of(self.now, rumour, storage);
+        let Some(log) = self.logs.get(&incarnation) else {
+            self.foretold.entry(&incarnation, || summary.newest);
+            self.session.receiver().hear_of(self.now, summary, storage);
             return true;
         };
         // Also when its newest is here: what others tell of it does not say that there is something before it.
-        if log.index(rumour.newest) >= log.newest() {
-            self.session.receiver().hear_of(self.now, rumour, storage);
+        if log.index(summary.newest) >= log.newest() {
+            self.session.receiver().hear_of(self.now, summary, storage);
         }
-        if self.asker.is_silent(self.now, life) || self.repairer.is_deaf(life) {
-            let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
-            let patience = self.awaited(life, timing);
-            self.asker.on_promise(self.now, life, patience);
+        if self.requester.is_silent(self.now, incarnation) || self.repairer.is_deaf(incarnation) {
+            let timing = self.timing_of(summary.grtt, summary.backoff, summary.gsize);
+            let origin_timeout = self.awaited(incarnation, timing);
+            self.requester.on_promise(self.now, incarnation, origin_timeout);
         }
         true
     }

@@ -1,12 +1,12 @@
 //! What others ask of this node's own short messages: sums over them, of which one serves several who ask.
 
-use super::{GroupNode, frames::COMMAND, mixing::FRAME_MAX};
+use super::{GroupNode, coding::FRAME_MAX, encapsulation::COMMAND};
 use crate::{
     age,
-    foresight::Lane,
+    coded_packet::{self, Class, TERMS_MAX},
     frame::HEADER,
-    mixture::{self, Class, TERMS_MAX},
-    round::{Closing, Pending},
+    proactive::SizeClass,
+    repair_round::{Closing, Pending},
     source_log::id_of,
 };
 use alloc::{collections::BTreeSet, vec::Vec};
@@ -38,20 +38,20 @@ impl GroupNode {
     }
 
     fn own_object(&self, index: u64) -> ObjectKey {
-        let (sender, instance) = self.own_life();
+        let (sender, instance) = self.own_incarnation();
         ObjectKey { sender, instance, object: id_of(index) }
     }
 
     /// The sender has gathered, or what one alone lacks has waited: what sums serve is taken from it.
     pub(super) fn close_round(&mut self) {
-        let waits = self.round.due(self.patience());
+        let waits = self.round.due(self.hold());
         let overdue = waits.is_some_and(|due| due <= self.now);
         let open = self.round.is_open();
         if !open && waits.is_none() && !self.round.has_left() {
             return;
         }
         let repairs = self.session.sender().info_repairs();
-        let Some(log) = self.logs.get(&self.own_life()) else { return };
+        let Some(log) = self.logs.get(&self.own_incarnation()) else { return };
         let repairs = repairs.into_iter().map(|object| log.index(object)).collect();
         self.round.on_pending(&repairs);
         let idle = !self.session.sender().has_new();
@@ -62,16 +62,16 @@ impl GroupNode {
     }
 
     fn answer_round(&mut self, repairs: &BTreeSet<u64>, idle: bool) {
-        let patience = if idle { Duration::ZERO } else { self.patience() };
+        let hold = if idle { Duration::ZERO } else { self.hold() };
         let holdoff = self.session.sender().grtt();
-        let closing = Closing { now: self.now, patience, holdoff };
+        let closing = Closing { now: self.now, hold, holdoff };
         let Self { round, members, publisher, session, fields, now, .. } = self;
         let (sender, instance) = (session.node_id(), fields.instance_id);
         let pending = |index: u64| {
             let own = publisher.get(ObjectKey { sender, instance, object: id_of(index) })?;
             own.message.content.as_ref()?;
             let info = own.message.encode();
-            let (bytes, alone) = (mixture::wrap(&info)?.len(), INFO + info.len());
+            let (bytes, alone) = (coded_packet::wrap(&info)?.len(), INFO + info.len());
             Some(Pending { index, bytes, alone, age: own.age.at(*now) })
         };
         let closed = round.close(closing, repairs, |node| members.has_told(node), pending, frame);
@@ -84,14 +84,14 @@ impl GroupNode {
     }
 
     /// How long what one alone lacks waits for others who ask.
-    fn patience(&self) -> Duration {
+    fn hold(&self) -> Duration {
         self.session.gathering() * ALONE_WAITS
     }
 
     /// When the next sum is to go, or to be made.
     pub(super) fn next_answer(&self) -> Option<Time> {
         let next = self.round.answers().then(|| self.session.next_turn());
-        next.into_iter().chain(self.round.due(self.patience())).min()
+        next.into_iter().chain(self.round.due(self.hold())).min()
     }
 
     /// The next sum for those who asked, within the sender's rate and before what is new, but for a message that came
@@ -103,11 +103,12 @@ impl GroupNode {
             && let Some(of) = self.round.poll(until)
         {
             let terms = of.iter().map(|index| Class::Info.told(*index));
-            let terms = terms.map(|term| Some((term, self.own_term(Lane::Short, term, storage)?)));
+            let terms =
+                terms.map(|term| Some((term, self.own_term(SizeClass::Short, term, storage)?)));
             // What cannot be sent any more is left out; one that is left alone goes as it is.
             let (terms, bytes): (Vec<_>, Vec<_>) = terms.flatten().unzip();
             if terms.len() > 1 {
-                self.write_own_sum(Lane::Short, terms, &bytes, buf);
+                self.write_own_sum(SizeClass::Short, terms, &bytes, buf);
                 self.stats.answers_sent += 1;
                 self.session.sender().on_answered(buf.len());
                 return true;
@@ -126,6 +127,6 @@ fn frame(of: &[Pending]) -> Option<usize> {
     let longest = of.iter().map(|one| one.bytes).max()?;
     let (oldest, newest) = (of.first()?.age, of.last()?.age);
     let ages = age::room_of_sum(oldest, newest);
-    let bytes = COMMAND + ages + HEADER + mixture::overhead(&terms) + longest;
+    let bytes = COMMAND + ages + HEADER + coded_packet::overhead(&terms) + longest;
     (bytes <= FRAME_MAX && terms.len() <= TERMS_MAX).then_some(bytes)
 }

@@ -3,21 +3,21 @@
 use super::{
     GroupNode,
     announcements::SHORTS_MAX,
-    frames::{carrier, is_of_group, numbered},
+    encapsulation::{envelope, is_of_group, numbered},
 };
 use crate::{
     age,
-    brief::{self, Brief, Carrier},
+    compact_info::{self, CompactInfo, Envelope},
     demand::{Part, Piece, Wanted},
     frame::{Frame, Sum},
     members::Heard,
     nack,
-    patience::Patience,
-    repairer::{OriginTiming, Voice},
+    origin_timeout::OriginTimeout,
+    repairer::{OriginTiming, SymbolSource},
     slice,
     state::State,
 };
-use fanfare_proto::{Duration, Life, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
+use fanfare_proto::{Duration, Incarnation, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
 use fanfare_wire::{
     Cmd, Data, FecId, FieldSize, Message, ObjectFlags, ObjectTransportId, ext::Extensions,
     header::SenderFields,
@@ -41,7 +41,7 @@ impl GroupNode {
         if from == self.session.node_id() {
             return self.session.handle_datagram(now, meta, datagram, storage);
         }
-        self.foresight.on_heard(now);
+        self.proactive.on_heard(now);
         let (events, stats) = (&mut self.events, &mut self.stats);
         match self.members.on_heard(now, from, events, stats) {
             Heard::First => {
@@ -55,7 +55,7 @@ impl GroupNode {
             self.members.on_sequence(from, numbered);
         }
         if is_of_group(&message) {
-            self.members.on_group_word(from);
+            self.members.on_group_message(from);
         }
         match Frame::of(&message) {
             None => {
@@ -79,7 +79,7 @@ impl GroupNode {
                     self.on_short_nack((from, bytes), meta, storage);
                     return self.take_events(storage);
                 }
-                self.on_frame((from, carrier(&message), &extensions), frame, storage);
+                self.on_frame((from, envelope(&message), &extensions), frame, storage);
             }
         }
         self.told = None;
@@ -120,42 +120,42 @@ impl GroupNode {
                 if matches!(cmd, Cmd::Eot(_)) {
                     self.members.on_goodbye(self.now, from);
                 }
-                self.origin_lives(cmd.sender());
+                self.origin_incarnations(cmd.sender());
             }
             Message::Ack(_) | Message::Report(_) => {}
         }
     }
 
-    fn origin_lives(&mut self, sender: &SenderFields) {
-        let life = (sender.source_id, sender.instance_id);
+    fn origin_incarnations(&mut self, sender: &SenderFields) {
+        let incarnation = (sender.source_id, sender.instance_id);
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
-        let patience = self.awaited(life, timing);
-        self.asker.on_heard(self.now, life, patience);
-        let deaf = self.repairer.is_deaf(life);
-        self.ask(life, deaf);
+        let origin_timeout = self.awaited(incarnation, timing);
+        self.requester.on_heard(self.now, incarnation, origin_timeout);
+        let deaf = self.repairer.is_deaf(incarnation);
+        self.ask(incarnation, deaf);
     }
 
     /// Whether what is asked of an origin is answered with sums across its objects: others have to answer, and
     /// count what each lacks. Of an earlier life of a publisher nothing is known of who misses what.
-    pub(super) fn answers_with_sums(&mut self, life: Life) -> bool {
-        let untold = self.members.has_not_told(life.0) && self.repairer.is_deaf(life);
-        (self.members.hears_nobody(life.0) || untold) && !self.is_past(life)
+    pub(super) fn answers_with_sums(&mut self, incarnation: Incarnation) -> bool {
+        let untold = self.members.has_not_told(incarnation.0) && self.repairer.is_deaf(incarnation);
+        (self.members.hears_nobody(incarnation.0) || untold) && !self.is_past(incarnation)
     }
 
     /// How long nothing has to come of an origin before it is asked for again. Who is answered with sums asks as often as
     /// while the origin speaks, which is as often as the session lets it: what it lacks may be in none of those that
     /// come, and who answers counts what each has asked for.
-    pub(super) fn awaited(&mut self, origin: Life, timing: OriginTiming) -> Duration {
+    pub(super) fn awaited(&mut self, origin: Incarnation, timing: OriginTiming) -> Duration {
         match self.answers_with_sums(origin) {
             true => timing.window(),
-            false => Patience::grace(timing.grtt, timing.backoff),
+            false => OriginTimeout::grace(timing.grtt, timing.backoff),
         }
     }
 
     /// How an origin is asked from now on: by name when others answer for it, in full when with sums across objects.
-    pub(super) fn ask(&mut self, origin: Life, by_name: bool) {
+    pub(super) fn ask(&mut self, origin: Incarnation, by_name: bool) {
         let in_full = by_name && self.answers_with_sums(origin);
-        self.session.receiver().ask_by_name(origin, by_name);
+        self.session.receiver().request_explicitly(origin, by_name);
         self.session.receiver().ask_in_full(origin, in_full);
     }
 
@@ -166,17 +166,17 @@ impl GroupNode {
         flags: ObjectFlags,
         (object, part, symbol): (ObjectTransportId, Part, u16),
     ) {
-        self.origin_lives(sender);
+        self.origin_incarnations(sender);
         let key = ObjectKey { sender: sender.source_id, instance: sender.instance_id, object };
-        let again = self.logs.get_mut(&key.life()).is_some_and(|log| {
+        let again = self.logs.get_mut(&key.incarnation()).is_some_and(|log| {
             let before = log.newest();
             log.on_heard(object) < before
         });
         if again || flags.has(ObjectFlags::REPAIR) {
-            self.repairer.on_answer(self.now, key.life());
+            self.repairer.on_answer(self.now, key.incarnation());
         }
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
-        self.on_piece((key, part), &Piece::Symbol(symbol), timing, Voice::Origin);
+        self.on_piece((key, part), &Piece::Symbol(symbol), timing, SymbolSource::Origin);
     }
 
     pub(super) fn on_piece(
@@ -184,7 +184,7 @@ impl GroupNode {
         wanted: Wanted,
         piece: &Piece,
         timing: OriginTiming,
-        voice: Voice,
+        symbol_source: SymbolSource,
     ) {
         let asked = self.repairer.is_asked(wanted);
         let (len, whole) = match wanted.1 {
@@ -195,18 +195,18 @@ impl GroupNode {
             _ => (1, false),
         };
         let heard = (wanted, piece, len);
-        self.repairer.on_symbol(self.now, heard, voice, timing, &mut self.rng);
+        self.repairer.on_symbol(self.now, heard, symbol_source, timing, &mut self.rng);
         // Named symbols and sums come from who has no whole block: who has one has more to offer.
         let of_parts = matches!(piece, Piece::Symbol(symbol) if *symbol < len)
             || matches!(piece, Piece::Sum { .. });
-        if whole && of_parts && voice == Voice::Repairer {
+        if whole && of_parts && symbol_source == SymbolSource::Repairer {
             self.repairer.on_whole(self.now, wanted, timing, &mut self.rng);
         }
     }
 
     fn on_frame(
         &mut self,
-        (from, carrier, extensions): (NodeId, Carrier, &Extensions<'_>),
+        (from, envelope, extensions): (NodeId, Envelope, &Extensions<'_>),
         frame: Frame<'_>,
         storage: &mut dyn Storage,
     ) {
@@ -218,27 +218,27 @@ impl GroupNode {
                 self.on_repair(&message, storage);
                 self.pass_on_from(from, key, had);
             }
-            Frame::Brief(bytes) => {
+            Frame::CompactInfo(bytes) => {
                 let known = &mut |reference| self.referred(reference);
-                let Some(briefs) = brief::parse(carrier, known, bytes) else {
+                let Some(compacts) = compact_info::parse(envelope, known, bytes) else {
                     self.stats.frames_refused += 1;
                     return;
                 };
-                for (which, brief) in briefs.iter().enumerate() {
-                    let Some(brief) = brief else {
+                for (which, compact) in compacts.iter().enumerate() {
+                    let Some(compact) = compact else {
                         self.stats.topics_unknown += 1;
                         continue;
                     };
-                    self.told = Some((brief.key(), age::told(extensions, which)));
-                    self.on_brief(from, brief, storage);
+                    self.told = Some((compact.key(), age::told(extensions, which)));
+                    self.on_compact(from, compact, storage);
                 }
             }
-            Frame::State(bytes) => match State::parse(bytes, &mut |node| self.rumour_of(node)) {
+            Frame::State(bytes) => match State::parse(bytes, &mut |node| self.summary_of(node)) {
                 Some(state) => self.on_state(from, &state, storage),
                 None => self.stats.frames_refused += 1,
             },
             Frame::Sum(sum) => self.on_sum(from, &sum, storage),
-            Frame::Mixture(mixture) => self.on_mixture(from, (&mixture, extensions), storage),
+            Frame::CodedPacket(coded) => self.on_coded(from, (&coded, extensions), storage),
             Frame::Nack(_) | Frame::Unknown => self.stats.frames_refused += 1,
         }
     }
@@ -254,13 +254,14 @@ impl GroupNode {
         let new = self.session.receiver().accept(self.now, message, storage);
         self.take_events(storage);
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);
-        self.on_hearsay((wanted, &Piece::Symbol(symbol)), (timing, Voice::Repairer), new);
+        self.on_reported((wanted, &Piece::Symbol(symbol)), (timing, SymbolSource::Repairer), new);
         self.on_term(wanted, symbol, storage);
     }
 
     /// Somebody answers for this node itself; plain NORM nodes, which may be who asked, read none of it.
     fn on_own_repaired(&mut self, (key, part): Wanted, symbol: Option<u16>) {
-        let own = key.life() == self.own_life() && self.logs.contains_key(&key.life());
+        let own = key.incarnation() == self.own_incarnation()
+            && self.logs.contains_key(&key.incarnation());
         if !own || !self.members.are_in_group() {
             return;
         }
@@ -293,51 +294,56 @@ impl GroupNode {
         let (Part::Block(block), _) = symbol_of(&sum.data) else { return };
         let before = sum.of.seed.wrapping_sub(slice::seed(from, key, block));
         let piece = Piece::Sum { seed: sum.of.seed, before, of };
-        self.on_hearsay(((key, Part::Block(block)), &piece), (timing, Voice::Repairer), new);
+        self.on_reported(
+            ((key, Part::Block(block)), &piece),
+            (timing, SymbolSource::Repairer),
+            new,
+        );
     }
 
     /// Somebody tells a short message of an origin.
-    fn on_brief(&mut self, from: NodeId, brief: &Brief, storage: &mut dyn Storage) {
+    fn on_compact(&mut self, from: NodeId, compact: &CompactInfo, storage: &mut dyn Storage) {
         self.stats.repairs_heard += 1;
-        let rumour = &brief.rumour;
-        let key = brief.key();
-        if rumour.sender == self.session.node_id() {
+        let summary = &compact.summary;
+        let key = compact.key();
+        if summary.sender == self.session.node_id() {
             // What is passed on unasked is for others than who asks.
-            if brief.asked {
+            if compact.asked {
                 self.on_own_repaired((key, Part::Info), None);
             }
             return;
         }
         let had = self.is_short(key);
-        let timing = self.timing_of(rumour.grtt, rumour.backoff, rumour.gsize);
-        let voice = if brief.asked { Voice::Repairer } else { Voice::Relay };
-        let Some(info) = self.told_info(brief, storage) else {
+        let timing = self.timing_of(summary.grtt, summary.backoff, summary.gsize);
+        let symbol_source =
+            if compact.asked { SymbolSource::Repairer } else { SymbolSource::Relay };
+        let Some(info) = self.told_info(compact, storage) else {
             // Others may have got it.
             let heard = ((key, Part::Info), &Piece::Symbol(0));
-            return self.on_hearsay(heard, (timing, voice), false);
+            return self.on_reported(heard, (timing, symbol_source), false);
         };
-        let new = self.session.receiver().accept_info(self.now, rumour, &info, storage);
+        let new = self.session.receiver().accept_info(self.now, summary, &info, storage);
         self.take_events(storage);
-        self.on_hearsay(((key, Part::Info), &Piece::Symbol(0)), (timing, voice), new);
+        self.on_reported(((key, Part::Info), &Piece::Symbol(0)), (timing, symbol_source), new);
         self.on_term((key, Part::Info), 0, storage);
         self.pass_on_from(from, Some(key), had);
     }
 
     /// Something of an origin was heard from somebody else.
-    fn on_hearsay(
+    fn on_reported(
         &mut self,
         (wanted, piece): (Wanted, &Piece),
-        (timing, voice): (OriginTiming, Voice),
+        (timing, symbol_source): (OriginTiming, SymbolSource),
         new: bool,
     ) {
-        let origin = wanted.0.life();
-        self.on_piece(wanted, piece, timing, voice);
-        let deaf = self.repairer.is_deaf(origin) || self.asker.is_silent(self.now, origin);
+        let origin = wanted.0.incarnation();
+        self.on_piece(wanted, piece, timing, symbol_source);
+        let deaf = self.repairer.is_deaf(origin) || self.requester.is_silent(self.now, origin);
         self.ask(origin, deaf);
         if new {
             self.stats.repairs_useful += 1;
-            let patience = self.awaited(origin, timing);
-            self.asker.on_progress(self.now, origin, patience);
+            let origin_timeout = self.awaited(origin, timing);
+            self.requester.on_progress(self.now, origin, origin_timeout);
         }
     }
 }

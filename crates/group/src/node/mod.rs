@@ -3,57 +3,57 @@
 //!
 //! - `incoming`: what a datagram means to which machine; `requests`: a NACK of others; `announcements`: what
 //!   this node says that it holds, and others;
-//! - `news`: what the session's events mean;
-//! - `outgoing`: who speaks next, and when to wake; `frames`: what its frames travel in;
-//! - `ahead`: what goes with own messages when nobody can be heard to ask for it;
+//! - `session_events`: what the session's events mean;
+//! - `outgoing`: who speaks next, and when to wake; `encapsulation`: what its frames travel in;
+//! - `proactive`: what goes with own messages when nobody can be heard to ask for it;
 //! - `answering`: what others ask of own short messages;
-//! - `mixing`, `unmixing`: sums over several objects, sent and heard; `asking`: what who has some asks for;
+//! - `coding`, `decoding`: sums over several objects, sent and heard; `coded_requests`: what who has some asks for;
 //! - `relaying`: what is passed on unasked;
 //! - `subscribing`: what a subscription is given of what is here;
 //! - `restoring`: what an earlier life of the process held.
 
-mod ahead;
 mod announcements;
 mod answering;
-mod asking;
-mod frames;
+mod coded_requests;
+mod coding;
+mod decoding;
+mod encapsulation;
 mod incoming;
-mod mixing;
-mod news;
 mod outgoing;
+mod proactive;
 mod relaying;
 mod requests;
 mod restoring;
+mod session_events;
 mod subscribing;
 #[cfg(test)]
 mod tests;
-mod unmixing;
 
 pub use outgoing::Wake;
 
 use self::announcements::SHORTS_MAX;
 use crate::{
     age::Age,
-    asker::Asker,
     cache::{Cache, CachePolicy, PriorityThenAge},
     config::GroupConfig,
     delivery::Delivery,
     description::{Description, Options},
     equations::Equations,
     event::Event,
-    foresight::Foresight,
     holders::Holders,
-    kept::Kept,
-    load::{Load, PUBLISHERS_MAX},
+    lru_map::LruMap,
     members::Members,
-    pool::Pools,
+    occupancy::{Load, PUBLISHERS_MAX},
+    proactive::ProactiveSums,
     publisher::{PublishError, Publisher},
-    recent::Recent,
     relay::Relay,
+    repair_round::RepairRound,
     repairer::{OriginTiming, Repairer},
-    round::Round,
+    request_pool::RequestPools,
+    requester::Requester,
     source_log::{SourceLog, id_of},
     stats::GroupStats,
+    sum_cache::SumCache,
     topic::Topic,
     trickle::Trickle,
 };
@@ -63,8 +63,9 @@ use alloc::{
     vec::Vec,
 };
 use fanfare_proto::{
-    Duration, FecConfig, FeedbackPath, InstanceId, JoinPolicy, Life, NewObject, NodeId, ObjectKey,
-    ObjectKind, ObjectTransportId, Rumour, Session, SessionConfig, Time, rng::Rng,
+    Duration, FecConfig, FeedbackPath, Incarnation, InstanceId, JoinPolicy, NewObject, NodeId,
+    ObjectKey, ObjectKind, ObjectTransportId, SenderSummary, Session, SessionConfig, Time,
+    rng::Rng,
 };
 use fanfare_wire::{GroupSize, QuantizedRtt, Sequence, header::SenderFields};
 
@@ -122,25 +123,25 @@ pub struct GroupNode {
     delivery: Delivery,
     cache: Cache,
     /// Of each publisher, in each of its lives.
-    logs: BTreeMap<Life, SourceLog>,
+    logs: BTreeMap<Incarnation, SourceLog>,
     /// When what is not here by then is given up.
     give_ups: BTreeSet<(Time, ObjectKey)>,
     repairer: Repairer,
-    pools: Pools,
+    pools: RequestPools,
     equations: Equations,
-    kept: Kept,
+    kept: SumCache,
     relay: Relay,
     /// Objects told to who asked, without their topic.
-    retold: Recent<ObjectKey, ()>,
+    retold: LruMap<ObjectKey, ()>,
     /// What others said to be the newest of publishers of which nothing had been heard yet.
-    foretold: Recent<Life, ObjectTransportId>,
-    foresight: Foresight,
-    round: Round,
+    foretold: LruMap<Incarnation, ObjectTransportId>,
+    proactive: ProactiveSums,
+    round: RepairRound,
     /// Messages of a flush without announcements.
     flushes_max: u32,
     /// Longest time between two probes of a small group.
     probe_max: Duration,
-    asker: Asker,
+    requester: Requester,
     members: Members,
     holders: Holders,
     /// Announcements to come that call on everybody.
@@ -210,15 +211,15 @@ impl GroupNode {
             logs: BTreeMap::new(),
             give_ups: BTreeSet::new(),
             repairer: Repairer::new(node, now, config.repair_rate),
-            pools: Pools::default(),
+            pools: RequestPools::default(),
             equations: Equations::default(),
-            kept: Kept::default(),
+            kept: SumCache::default(),
             relay: Relay::default(),
-            retold: Recent::new(RETOLD_MAX),
-            foretold: Recent::new(PUBLISHERS_MAX),
-            foresight: Foresight::new(now),
-            round: Round::default(),
-            asker: Asker::default(),
+            retold: LruMap::new(RETOLD_MAX),
+            foretold: LruMap::new(PUBLISHERS_MAX),
+            proactive: ProactiveSums::new(now),
+            round: RepairRound::default(),
+            requester: Requester::default(),
             members: Members::new(node, config.announce_max * LIVES),
             holders: Holders::default(),
             rolls: 0,
@@ -315,7 +316,7 @@ impl GroupNode {
         for replaced in self.publisher.on_published(message, (key, bytes), age) {
             self.session.sender().cancel(replaced.object);
         }
-        let log = self.logs.entry(key.life());
+        let log = self.logs.entry(key.incarnation());
         let log = log.or_insert_with(|| SourceLog::new(key.object, 0));
         let index = log.on_heard(key.object);
         log.on_whole(index);
@@ -330,7 +331,7 @@ impl GroupNode {
     /// Tells from now on how others stand to this message of this node's own
     /// ([`Event::Standing`]).
     pub fn watch(&mut self, key: ObjectKey) {
-        if let Some(log) = self.logs.get(&key.life()) {
+        if let Some(log) = self.logs.get(&key.incarnation()) {
             self.rolls = if self.holders.watches() { self.rolls } else { ROLLS };
             self.holders.watch(log.index(key.object), key);
             // Whoever waits for word of it is to be told soon.
@@ -412,7 +413,7 @@ impl GroupNode {
     #[must_use]
     pub fn stats(&self) -> GroupStats {
         GroupStats {
-            origins_dropped: self.asker.dropped(),
+            origins_dropped: self.requester.dropped(),
             relays_dropped: self.relay.dropped(),
             standings_dropped: self.holders.dropped(),
             tags_dropped: self.publisher.tags_dropped(),
@@ -423,10 +424,10 @@ impl GroupNode {
     #[must_use]
     pub fn session_stats(&self) -> fanfare_proto::Stats {
         let mut stats = self.session.stats();
-        let GroupStats { repair_frames_sent, brief_frames_sent, states_sent, .. } = self.stats;
-        let GroupStats { repair_bytes_sent, brief_bytes_sent, state_bytes_sent, .. } = self.stats;
-        stats.datagrams_sent += repair_frames_sent + brief_frames_sent + states_sent;
-        stats.bytes_sent += repair_bytes_sent + brief_bytes_sent + state_bytes_sent;
+        let GroupStats { repair_frames_sent, compact_frames_sent, states_sent, .. } = self.stats;
+        let GroupStats { repair_bytes_sent, compact_bytes_sent, state_bytes_sent, .. } = self.stats;
+        stats.datagrams_sent += repair_frames_sent + compact_frames_sent + states_sent;
+        stats.bytes_sent += repair_bytes_sent + compact_bytes_sent + state_bytes_sent;
         stats.bytes_sent = stats.bytes_sent.saturating_sub(self.spared);
         stats
     }
@@ -446,47 +447,47 @@ impl GroupNode {
     }
 
     /// This node's own life.
-    fn own_life(&self) -> Life {
+    fn own_incarnation(&self) -> Incarnation {
         (self.session.node_id(), self.fields.instance_id)
     }
 
     /// The life that a node is in, this one among them.
-    fn life_of(&mut self, node: NodeId) -> Option<Life> {
+    fn life_of(&mut self, node: NodeId) -> Option<Incarnation> {
         match node == self.session.node_id() {
-            true => Some(self.own_life()),
-            false => self.session.receiver().life(node),
+            true => Some(self.own_incarnation()),
+            false => self.session.receiver().incarnation(node),
         }
     }
 
     /// What is told of the life that a node is in.
-    fn rumour_of(&mut self, node: NodeId) -> Option<Rumour> {
-        let life = self.life_of(node)?;
-        self.rumour(life)
+    fn summary_of(&mut self, node: NodeId) -> Option<SenderSummary> {
+        let incarnation = self.life_of(node)?;
+        self.summary(incarnation)
     }
 
     /// Whether a publisher is in another life by now: of this one only others have something to give.
-    fn is_past(&mut self, life: Life) -> bool {
-        self.life_of(life.0).is_some_and(|current| current != life)
+    fn is_past(&mut self, incarnation: Incarnation) -> bool {
+        self.life_of(incarnation.0).is_some_and(|current| current != incarnation)
     }
 
     /// What is told of a life of an origin, this node itself among them.
-    fn rumour(&mut self, life: Life) -> Option<Rumour> {
-        let (sender, instance) = life;
+    fn summary(&mut self, incarnation: Incarnation) -> Option<SenderSummary> {
+        let (sender, instance) = incarnation;
         if sender != self.session.node_id() {
-            return self.session.receiver().rumour(life);
+            return self.session.receiver().summary(incarnation);
         }
-        let newest = id_of(self.logs.get(&life)?.newest());
+        let newest = id_of(self.logs.get(&incarnation)?.newest());
         let grtt = self.session.sender().grtt();
         let grtt = QuantizedRtt::from_nanos(grtt.as_nanos() as u64);
         let SenderFields { backoff, gsize, .. } = self.fields;
         let fec_id = self.fec.id;
-        Some(Rumour { sender, instance, grtt, backoff, gsize, fec_id, newest })
+        Some(SenderSummary { sender, instance, grtt, backoff, gsize, fec_id, newest })
     }
 
     /// How a publisher was timed in a life.
-    fn timing_in(&mut self, life: Life) -> OriginTiming {
-        let rumour = self.session.receiver().rumour(life);
-        timing_of(rumour, self.members.len())
+    fn timing_in(&mut self, incarnation: Incarnation) -> OriginTiming {
+        let summary = self.session.receiver().summary(incarnation);
+        timing_of(summary, self.members.len())
     }
 
     fn timing_of(&self, grtt: QuantizedRtt, backoff: u8, gsize: GroupSize) -> OriginTiming {
@@ -495,8 +496,8 @@ impl GroupNode {
 }
 
 /// Of a life that is not in view any more nothing is sent; the times do not matter then.
-fn timing_of(rumour: Option<Rumour>, members: usize) -> OriginTiming {
-    rumour.map_or_else(OriginTiming::default, |r| timing(members, r.grtt, r.backoff, r.gsize))
+fn timing_of(summary: Option<SenderSummary>, members: usize) -> OriginTiming {
+    summary.map_or_else(OriginTiming::default, |r| timing(members, r.grtt, r.backoff, r.gsize))
 }
 
 /// At least those heard of may want to speak.

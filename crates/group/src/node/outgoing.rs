@@ -6,7 +6,7 @@ use crate::{
     frame::{Kind, Sum},
 };
 use alloc::vec::Vec;
-use fanfare_proto::{Destination, Passage, Storage, Time, Timer, Transmit};
+use fanfare_proto::{Destination, Retransmission, Storage, Time, Timer, Transmit};
 use fanfare_wire::{Message, ext::Extensions};
 
 /// Why a node wants to be woken.
@@ -46,8 +46,10 @@ impl GroupNode {
         self.stats.expired += gone.len() as u64;
         for (key, index) in &gone {
             // Of long ago the same id is another object's by now.
-            let named =
-                self.logs.get(&key.life()).is_some_and(|log| log.index(key.object) == *index);
+            let named = self
+                .logs
+                .get(&key.incarnation())
+                .is_some_and(|log| log.index(key.object) == *index);
             if named {
                 self.session.receiver().cancel(*key, storage);
             }
@@ -63,10 +65,10 @@ impl GroupNode {
             self.give_up(key);
         }
         if self.delivery.asks() && !self.config.silent {
-            while let Some(life) = self.asker.poll(now) {
-                self.ask(life, true);
-                if !self.session.receiver().ask(now, life) {
-                    self.asker.rest(life);
+            while let Some(incarnation) = self.requester.poll(now) {
+                self.ask(incarnation, true);
+                if !self.session.receiver().ask(now, incarnation) {
+                    self.requester.rest(incarnation);
                 }
             }
         }
@@ -75,8 +77,10 @@ impl GroupNode {
 
     /// It is not here in time: it is taken if it still comes, but not asked for.
     pub(super) fn give_up(&mut self, key: fanfare_proto::ObjectKey) {
-        let late =
-            self.logs.get(&key.life()).is_some_and(|log| !log.is_settled(log.index(key.object)));
+        let late = self
+            .logs
+            .get(&key.incarnation())
+            .is_some_and(|log| !log.is_settled(log.index(key.object)));
         if late {
             self.session.receiver().examine(self.now, key, true);
             self.settle(key);
@@ -97,11 +101,11 @@ impl GroupNode {
         self.close_round();
         if !self.config.silent
             && (self.poll_answer(buf, storage)
-                || self.poll_brief(buf)
+                || self.poll_compact(buf)
                 || self.poll_repair(buf, storage)
-                || self.poll_mixture(buf, storage)
+                || self.poll_coded(buf, storage)
                 || self.poll_state(buf)
-                || self.poll_ahead(buf, storage))
+                || self.poll_proactive(buf, storage))
         {
             let destination = Destination::Group;
             return Some(Transmit { destination, segment_size: buf.len(), ecn: None });
@@ -118,9 +122,9 @@ impl GroupNode {
     /// Gives what is to be sent in its place.
     fn note_own_nack(&mut self, buf: &[u8]) -> Option<Vec<u8>> {
         let Ok(Message::Nack(nack)) = Message::parse(buf) else { return None };
-        let life = asked_of(&nack);
-        let timing = self.timing_in(life);
-        self.repairer.on_own_request(self.now, life, timing);
+        let incarnation = asked_of(&nack);
+        let timing = self.timing_in(incarnation);
+        self.repairer.on_own_request(self.now, incarnation, timing);
         self.own_nack(&nack)
     }
 
@@ -133,7 +137,7 @@ impl GroupNode {
                 self.stats.repairs_sent += 1;
                 self.stats.repair_frames_sent += 1;
                 self.stats.repair_bytes_sent += buf.len() as u64;
-                let timing = self.timing_in(wanted.0.life());
+                let timing = self.timing_in(wanted.0.incarnation());
                 let sent = (wanted, &piece, len);
                 self.repairer.on_sent(self.now, sent, buf.len(), (timing, &mut self.rng));
                 return true;
@@ -148,7 +152,7 @@ impl GroupNode {
         let Self { session, cache, repairer, members, rng, .. } = self;
         let receiver = session.receiver();
         let rank = |key| cache.get(key).map_or(0, |cached| cached.priority());
-        let timing = |life| timing_of(receiver.rumour(life), members.len());
+        let timing = |incarnation| timing_of(receiver.summary(incarnation), members.len());
         repairer.poll(self.now, timing, |key, block| receiver.held(key, block), rank, rng)
     }
 
@@ -162,20 +166,20 @@ impl GroupNode {
         let has_info = cached.has_info;
         let kind = if matches!(piece, Piece::Sum { .. }) { Kind::Sum } else { Kind::Repair };
         let mut content = Vec::new();
-        let passage = match (part, &cached.info, piece) {
+        let retransmission = match (part, &cached.info, piece) {
             (Part::Info, Some(content), _) => {
-                Passage::Info { content, age: cached.age().at(self.now) }
+                Retransmission::Info { content, age: cached.age().at(self.now) }
             }
             (Part::Info, None, _) => return false,
             (Part::Block(block), _, &Piece::Symbol(symbol)) => {
-                Passage::Symbol { block, symbol, has_info }
+                Retransmission::Symbol { block, symbol, has_info }
             }
             (Part::Block(block), _, Piece::Sum { seed, of, .. }) => {
                 Sum::append(*seed, of, &mut content);
-                Passage::Sum { block, seed: *seed, has_info }
+                Retransmission::Sum { block, seed: *seed, has_info }
             }
         };
-        if !self.session.receiver().pass_on(key, passage, storage, &mut content) {
+        if !self.session.receiver().retransmit(key, retransmission, storage, &mut content) {
             return false;
         }
         let kind = (kind, Extensions::default());
@@ -194,8 +198,8 @@ impl GroupNode {
         let relay = self.relay.next_timeout().filter(|_| speaks);
         let relay = relay.map(|due| due.max(self.repairer.next_allowed()));
         let announce = (speaks && self.config.announces).then(|| self.trickle.next_timeout());
-        let ahead = self.next_ahead().into_iter().chain(self.next_answer()).min();
-        let ask = self.asker.next_timeout().filter(|_| speaks && asks);
+        let ahead = self.next_proactive().into_iter().chain(self.next_answer()).min();
+        let ask = self.requester.next_timeout().filter(|_| speaks && asks);
         let deadline = self.give_ups.first().map(|(at, _)| *at);
         let others = [
             (repair, Wake::Repair),

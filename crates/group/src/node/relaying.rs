@@ -3,14 +3,14 @@
 use super::GroupNode;
 use crate::{
     age,
-    brief::{self, Brief, Like, Reference},
     cache::Cached,
+    compact_info::{self, CompactInfo, Reference, SameTopic},
     demand::{Part, Piece},
     frame::Kind,
     topic::Topic,
 };
 use alloc::vec::Vec;
-use fanfare_proto::{Duration, NodeId, ObjectKey, ObjectTransportId, Rumour, Storage};
+use fanfare_proto::{Duration, NodeId, ObjectKey, ObjectTransportId, SenderSummary, Storage};
 use fanfare_wire::ext::{ExtAge, Extensions};
 
 /// A topic is not told where an object of at most so many before had it, as of who publishes on some by turns (each is
@@ -31,92 +31,93 @@ impl GroupNode {
     pub(super) fn pass_on_from(&mut self, from: NodeId, key: Option<ObjectKey>, had: bool) {
         let relays = self.config.relays && self.config.repairs && !self.config.silent;
         let Some(key) = key.filter(|key| relays && self.is_short(*key)) else { return };
-        let timing = self.timing_in(key.life());
+        let timing = self.timing_in(key.incarnation());
         // Whoever hears a publisher had it from there, unless it has begun another life.
         let mut senders: Vec<_> =
-            Some(key.sender).filter(|_| !self.is_past(key.life())).into_iter().collect();
+            Some(key.sender).filter(|_| !self.is_past(key.incarnation())).into_iter().collect();
         senders.extend(Some(from).filter(|from| *from != key.sender));
         let Self { relay, members, rng, now, .. } = self;
-        let prospect = |senders: &[NodeId]| members.prospect(*now, senders, key);
+        let coverage = |senders: &[NodeId]| members.coverage(*now, senders, key);
         if had {
-            return relay.on_again(*now, (key, from), &prospect, (timing, rng));
+            return relay.on_again(*now, (key, from), &coverage, (timing, rng));
         }
-        relay.on_new(*now, (key, senders), &prospect, (timing, rng));
+        relay.on_new(*now, (key, senders), &coverage, (timing, rng));
     }
 
     /// Short messages of others that may go now, asked for and not, as many as one datagram takes.
-    pub(super) fn poll_brief(&mut self, buf: &mut Vec<u8>) -> bool {
+    pub(super) fn poll_compact(&mut self, buf: &mut Vec<u8>) -> bool {
         let mut headers = self.frame_headers();
         let mut room = self.config.frame_max.saturating_sub(headers);
-        let (mut briefs, mut ages, mut aged) = (Vec::new(), Vec::new(), 0);
+        let (mut compacts, mut ages, mut aged) = (Vec::new(), Vec::new(), 0);
         if !self.repairer.may_send(self.now) {
             return false;
         }
         // What shares a datagram with another costs little: it does not wait for the budget again.
-        while let Some(brief) = self.next_brief() {
-            let age = self.cache.get(brief.key()).map_or(Duration::ZERO, |c| c.age().at(self.now));
+        while let Some(compact) = self.next_compact() {
+            let age =
+                self.cache.get(compact.key()).map_or(Duration::ZERO, |c| c.age().at(self.now));
             let extension = if age::is_told(age) { ExtAge::LEN } else { 0 };
-            let bytes = brief.room() + extension;
-            if (bytes > room || aged >= age::AGED_MAX) && !briefs.is_empty() {
+            let bytes = compact.room() + extension;
+            if (bytes > room || aged >= age::AGED_MAX) && !compacts.is_empty() {
                 break;
             }
             room = room.saturating_sub(bytes);
             aged += usize::from(extension > 0);
             // The first one pays for what they have in common.
-            self.on_brief_sent(&brief, bytes + core::mem::take(&mut headers));
-            briefs.push(brief);
+            self.on_compact_sent(&compact, bytes + core::mem::take(&mut headers));
+            compacts.push(compact);
             ages.push(age);
         }
-        if briefs.is_empty() {
+        if compacts.is_empty() {
             return false;
         }
         let area = age::extensions(&ages);
-        let kind = (Kind::Brief, Extensions::parse(&area).unwrap_or_default());
-        self.write_frame(kind, |carrier, out| brief::append(&briefs, carrier, out), buf);
-        self.stats.brief_frames_sent += 1;
-        self.stats.brief_bytes_sent += buf.len() as u64;
+        let kind = (Kind::CompactInfo, Extensions::parse(&area).unwrap_or_default());
+        self.write_frame(kind, |envelope, out| compact_info::append(&compacts, envelope, out), buf);
+        self.stats.compact_frames_sent += 1;
+        self.stats.compact_bytes_sent += buf.len() as u64;
         true
     }
 
     /// The next of them. It stays the next one until it is told to be sent.
-    fn next_brief(&mut self) -> Option<Brief> {
+    fn next_compact(&mut self) -> Option<CompactInfo> {
         let asked = self.next_repair().map(|((key, part), ..)| (key, part));
         let asked = asked.filter(|(key, part)| *part == Part::Info && self.is_short(*key));
         if let Some((key, _)) = asked {
             let like = self.like(key).filter(|like| self.is_likely_known(key, *like));
-            return self.brief(key, true, like);
+            return self.compact(key, true, like);
         }
         while let Some(key) = self.relay.due(self.now) {
             let like = self.like(key);
-            match self.brief(key, false, like) {
-                Some(brief) => return Some(brief),
+            match self.compact(key, false, like) {
+                Some(compact) => return Some(compact),
                 None => self.relay.forget(key),
             }
         }
         None
     }
 
-    pub(super) fn brief(
+    pub(super) fn compact(
         &mut self,
         key: ObjectKey,
         asked: bool,
-        like: Option<Like>,
-    ) -> Option<Brief> {
-        let rumour = self.session.receiver().rumour(key.life())?;
+        like: Option<SameTopic>,
+    ) -> Option<CompactInfo> {
+        let summary = self.session.receiver().summary(key.incarnation())?;
         let info = self.cache.get(key)?.info.as_ref()?;
-        Brief::new(asked, Rumour { newest: key.object, ..rumour }, info, like)
+        CompactInfo::new(asked, SenderSummary { newest: key.object, ..summary }, info, like)
     }
 
     /// Whether who asks for an object is likely to have this one before it: nobody asks for that, and it is the first
     /// answer.
-    fn is_likely_known(&self, key: ObjectKey, like: Like) -> bool {
+    fn is_likely_known(&self, key: ObjectKey, like: SameTopic) -> bool {
         let before = self.described_before(key, like.before);
         let asked = |before| self.repairer.is_asked((before, Part::Info));
         self.retold.get(&key).is_none() && before.is_some_and(|(before, _)| !asked(before))
     }
 
     /// An object of the same topic before it that others have had time to get.
-    fn like(&mut self, key: ObjectKey) -> Option<Like> {
+    fn like(&mut self, key: ObjectKey) -> Option<SameTopic> {
         // Who is named for it must not be taken for another.
         self.referred(Reference::of(key.sender, key.instance))?;
         let (topic, number) = self.described(key)?;
@@ -124,7 +125,7 @@ impl GroupNode {
             let (object, (of, last)) = self.described_before(key, before)?;
             let known = self.now.since(self.cache.get(object)?.first_heard) >= KNOWN_AFTER;
             let counted = last.checked_add(1) == Some(number);
-            (known && of == topic).then_some(Like { before, counted })
+            (known && of == topic).then_some(SameTopic { before, counted })
         };
         (1..=LIKE_MAX).find_map(like)
     }
@@ -139,7 +140,7 @@ impl GroupNode {
     /// begin anew after 65,536.
     fn described_before(&self, key: ObjectKey, before: u8) -> Option<(ObjectKey, (&Topic, u64))> {
         let object = ObjectTransportId(key.object.0.wrapping_sub(u16::from(before)));
-        let log = self.logs.get(&key.life())?;
+        let log = self.logs.get(&key.incarnation())?;
         let index = log.index(key.object).checked_sub(u64::from(before))?;
         let here = log.index(object) == index && log.whole().contains(index);
         let key = ObjectKey { object, ..key };
@@ -150,29 +151,29 @@ impl GroupNode {
     /// that is not here.
     pub(super) fn told_info(
         &mut self,
-        brief: &Brief,
+        compact: &CompactInfo,
         storage: &mut dyn Storage,
     ) -> Option<Vec<u8>> {
-        let key = brief.key();
-        let known = brief.like.and_then(|like| self.described_before(key, like.before));
-        let info = brief.info(known.map(|(_, described)| described));
+        let key = compact.key();
+        let known = compact.like.and_then(|like| self.described_before(key, like.before));
+        let info = compact.info(known.map(|(_, described)| described));
         // Who has it already needs no topic.
         let info = info.or_else(|| self.cache.get(key).and_then(|cached| cached.info.clone()));
         if info.is_none() {
             self.stats.topics_unknown += 1;
-            self.hear_of_more(&brief.rumour, storage);
+            self.on_newer_reported(&compact.summary, storage);
         }
         info
     }
 
-    fn on_brief_sent(&mut self, brief: &Brief, bytes: usize) {
-        let key = brief.key();
+    fn on_compact_sent(&mut self, compact: &CompactInfo, bytes: usize) {
+        let key = compact.key();
         let wanted = (key, Part::Info);
-        let timing = self.timing_in(key.life());
+        let timing = self.timing_in(key.incarnation());
         self.relay.forget(key);
         let chance = (timing, &mut self.rng);
-        if brief.asked {
-            if brief.like.is_some() {
+        if compact.asked {
+            if compact.like.is_some() {
                 self.retold.entry(&key, || ());
             }
             self.stats.repairs_sent += 1;

@@ -4,10 +4,10 @@ use super::{GroupNode, timing};
 use crate::{
     demand::{Part, Request, Wanted},
     nack::NACK_MAX,
-    shortage::count,
+    outstanding::count,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_proto::{Life, NodeId, ObjectKey, RunSet};
+use fanfare_proto::{Incarnation, NodeId, ObjectKey, RunSet};
 use fanfare_wire::{Nack, ObjectTransportId, RepairForm, RepairItem, RepairLevel};
 
 /// Items heeded in one NACK: as many as one that tells all has.
@@ -43,19 +43,19 @@ impl GroupNode {
     /// Somebody asks an origin. If that is another node, this one may answer.
     pub(super) fn on_nack(&mut self, nack: &Nack<'_>) {
         let feedback = &nack.feedback;
-        let life = asked_of(nack);
-        let known = self.logs.contains_key(&life);
-        if known && life == self.own_life() {
+        let incarnation = asked_of(nack);
+        let known = self.logs.contains_key(&incarnation);
+        if known && incarnation == self.own_incarnation() {
             return self.on_own_request(nack);
         }
         if !known || !self.config.repairs || self.config.silent {
             return;
         }
-        let Some(rumour) = self.rumour(life) else { return };
-        let timing = timing(self.members.len(), rumour.grtt, rumour.backoff, rumour.gsize);
-        let unheard = self.does_not_answer(life, feedback.source_id);
+        let Some(summary) = self.summary(incarnation) else { return };
+        let timing = timing(self.members.len(), summary.grtt, summary.backoff, summary.gsize);
+        let unheard = self.does_not_answer(incarnation, feedback.source_id);
         let mut requests = self.requests(nack, &mut Allowance::default());
-        if self.answers_with_sums(life) {
+        if self.answers_with_sums(incarnation) {
             self.pool_requests(nack, &mut requests, timing);
         }
         for (wanted, request) in requests {
@@ -74,8 +74,8 @@ impl GroupNode {
     }
 
     /// Whether it is known that a publisher does not answer this node: it does not hear it, or is in another life.
-    pub(super) fn does_not_answer(&mut self, life: Life, node: NodeId) -> bool {
-        self.is_past(life) || self.members.is_unheard(life.0, node)
+    pub(super) fn does_not_answer(&mut self, incarnation: Incarnation, node: NodeId) -> bool {
+        self.is_past(incarnation) || self.members.is_unheard(incarnation.0, node)
     }
 
     /// What a NACK asks for, as far as anything of it is here.
@@ -170,10 +170,10 @@ impl GroupNode {
         last: &RepairItem,
         ids: &mut usize,
     ) -> Vec<ObjectKey> {
-        let life = asked_of(nack);
-        let Some(log) = self.logs.get(&life) else { return Vec::new() };
+        let incarnation = asked_of(nack);
+        let Some(log) = self.logs.get(&incarnation) else { return Vec::new() };
         let object = first.object_transport_id;
-        let key = ObjectKey { sender: life.0, instance: life.1, object };
+        let key = ObjectKey { sender: incarnation.0, instance: incarnation.1, object };
         if first.object_transport_id == last.object_transport_id {
             return Vec::from([key]);
         }
@@ -189,7 +189,7 @@ impl GroupNode {
 }
 
 /// Who is asked, in which life.
-pub(super) fn asked_of(nack: &Nack<'_>) -> Life {
+pub(super) fn asked_of(nack: &Nack<'_>) -> Incarnation {
     (nack.feedback.server_id, nack.feedback.instance_id)
 }
 

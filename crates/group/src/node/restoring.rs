@@ -10,20 +10,22 @@ use crate::{
 };
 use alloc::vec::Vec;
 use fanfare_proto::{
-    Duration, FirstPass, InstanceId, NewObject, ObjectKey, ObjectKind, ObjectTransportId, Passage,
-    Storage, Time,
+    Duration, FirstPass, InstanceId, NewObject, ObjectKey, ObjectKind, ObjectTransportId,
+    Retransmission, Storage, Time,
 };
 use fanfare_wire::Message;
 
 impl GroupNode {
     /// What of a whole message, besides its bytes, [`Self::restore`] needs: the NORM_INFO of its
     /// publisher, as that would send it now. `None` for objects that are no messages.
-    pub fn passage(&mut self, key: ObjectKey, storage: &mut dyn Storage) -> Option<Vec<u8>> {
+    pub fn info_message(&mut self, key: ObjectKey, storage: &mut dyn Storage) -> Option<Vec<u8>> {
         let cached = self.cache.get(key).filter(|cached| cached.description.is_some())?;
         let (mut out, content) = (Vec::new(), cached.info.as_ref()?);
         let age = cached.age().at(self.now);
         let receiver = &mut self.session.receiver();
-        receiver.pass_on(key, Passage::Info { content, age }, storage, &mut out).then_some(out)
+        receiver
+            .retransmit(key, Retransmission::Info { content, age }, storage, &mut out)
+            .then_some(out)
     }
 
     /// A message of another publisher whose passage was written in an earlier life of the process, `age`
@@ -32,12 +34,12 @@ impl GroupNode {
     pub fn restore(
         &mut self,
         now: Time,
-        passage: &[u8],
+        info_message: &[u8],
         (size, age): (u64, Duration),
         storage: &mut dyn Storage,
     ) -> bool {
         self.advance(now);
-        let Ok(message @ Message::Info(_)) = Message::parse(passage) else { return false };
+        let Ok(message @ Message::Info(_)) = Message::parse(info_message) else { return false };
         let Message::Info(info) = &message else { return false };
         let (sender, instance) = (info.sender.source_id, info.sender.instance_id);
         let key = ObjectKey { sender, instance, object: info.object_transport_id };
@@ -73,7 +75,7 @@ impl GroupNode {
         let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
         let age = Age { heard: self.now, then: age };
         self.publisher.on_published(&message, (key, bytes), age);
-        let log = self.logs.entry(key.life());
+        let log = self.logs.entry(key.incarnation());
         let log = log.or_insert_with(|| SourceLog::new(key.object, 0));
         let index = log.on_heard(key.object);
         log.on_whole(index);

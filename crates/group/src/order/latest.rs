@@ -1,13 +1,13 @@
 //! Only what is newer than all before it, of each publisher and topic.
 
 use super::{Order, Place, Source};
-use crate::recent::Recent;
+use crate::lru_map::LruMap;
 use alloc::collections::VecDeque;
 
 /// Remembers the newest of each.
 #[derive(Debug)]
 pub(super) struct Latest {
-    newest: Recent<(Source, u32), u64>,
+    newest: LruMap<(Source, u32), u64>,
     ready: VecDeque<Place>,
     dropped: VecDeque<Place>,
 }
@@ -16,7 +16,7 @@ impl Latest {
     /// For at most so many topics of publishers.
     pub(super) fn new(streams: usize) -> Self {
         let (ready, dropped) = (VecDeque::new(), VecDeque::new());
-        Self { newest: Recent::new(streams), ready, dropped }
+        Self { newest: LruMap::new(streams), ready, dropped }
     }
 }
 

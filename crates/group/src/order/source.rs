@@ -1,14 +1,14 @@
 //! Each publisher's messages in the order of publication, whatever their topics.
 
 use super::{Order, Place, Source};
-use crate::recent::Recent;
+use crate::lru_map::LruMap;
 use alloc::collections::{BTreeMap, VecDeque};
 
 /// Holds back what has something unsettled before it.
 #[derive(Debug)]
 pub(super) struct SourceOrder {
     held: BTreeMap<(Source, u64), Place>,
-    settled: Recent<Source, u64>,
+    settled: LruMap<Source, u64>,
     ready: VecDeque<Place>,
 }
 
@@ -16,7 +16,7 @@ impl SourceOrder {
     /// For at most so many publishers.
     pub(super) fn new(sources: usize) -> Self {
         let (held, ready) = (BTreeMap::new(), VecDeque::new());
-        Self { held, settled: Recent::new(sources), ready }
+        Self { held, settled: LruMap::new(sources), ready }
     }
 }
 

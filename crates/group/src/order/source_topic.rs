@@ -2,7 +2,7 @@
 //! holds nothing up.
 
 use super::{Order, Place, Source};
-use crate::recent::Recent;
+use crate::lru_map::LruMap;
 use alloc::collections::{BTreeMap, VecDeque};
 
 type Stream = (Source, u32);
@@ -14,8 +14,8 @@ pub(super) struct SourceTopicOrder {
     /// The same by their objects.
     by_index: BTreeMap<(Source, u64), (Stream, u64)>,
     /// The number to come next; those of a stream begin at 0.
-    next: Recent<Stream, u64>,
-    settled: Recent<Source, u64>,
+    next: LruMap<Stream, u64>,
+    settled: LruMap<Source, u64>,
     ready: VecDeque<Place>,
 }
 
@@ -23,7 +23,7 @@ impl SourceTopicOrder {
     /// For at most so many topics of publishers, and publishers.
     pub(super) fn new(streams: usize) -> Self {
         let (held, by_index, ready) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
-        let (next, settled) = (Recent::new(streams), Recent::new(streams));
+        let (next, settled) = (LruMap::new(streams), LruMap::new(streams));
         Self { held, by_index, next, settled, ready }
     }
 

@@ -5,14 +5,14 @@
 //! emulator where there is delay or loss. The time that counts is the user's: from the start of the
 //! sender's program until its end.
 //!
-//! - `cell`: what a network is; `grid`: all of them; `choice`: some of them; `network`: its hosts
-//! - `sender`: who sends; `shot`: one transfer; `load`, `flows`: what else goes on; `reaction`: how it follows a change
+//! - `cell`: what a network is; `grid`: all of them; `cell_filter`: some of them; `network`: its hosts
+//! - `sender`: who sends; `transfer`: one transfer; `load`, `flows`: what else goes on; `reaction`: how it follows a change
 //! - `row`: what all transfers of a cell came to; `target`: what they should; `check`: for CI
 //! - `table`, `csv`: files for people and for programs
 
 mod cell;
+mod cell_filter;
 mod check;
-mod choice;
 mod csv;
 mod flows;
 mod grid;
@@ -21,27 +21,27 @@ mod network;
 mod reaction;
 mod row;
 mod sender;
-mod shot;
 mod table;
 mod target;
+mod transfer;
 
 use crate::{
     error::LabError,
     peer::{Peer, System, Tools},
-    rights,
+    privileges,
     scratch::Scratch,
     stop::Stop,
     trials::Trials,
 };
-pub use cell::{Buffer, Circumstance, RateCell};
+pub use cell::{Buffer, Condition, RateCell};
 pub use check::{RateCheck, Shortfall};
 use network::Network;
 pub use reaction::Reaction;
 pub use row::{RateRow, Spread};
 pub use sender::RateSender;
-use shot::Range;
-pub use shot::RateShot;
 use std::{fs, path::PathBuf};
+use transfer::Range;
+pub use transfer::RateTransfer;
 
 /// The name of the files that are written.
 const NAME: &str = "rate";
@@ -67,13 +67,13 @@ pub struct RateBench {
 #[derive(Debug)]
 pub enum RateTold<'a> {
     /// One transfer has ended.
-    Shot(&'a RateShot),
+    Transfer(&'a RateTransfer),
     /// One more cell has been measured: all so far, as the tables have them.
     Rows(&'a [RateRow]),
 }
 
 /// What is the same for all cells.
-struct Workshop<'a> {
+struct BenchSetup<'a> {
     bench: &'a RateBench,
     fanfare: Box<dyn Peer>,
     tcp: Option<Box<dyn Peer>>,
@@ -91,11 +91,11 @@ impl RateBench {
         stop: &Stop,
         tell: &mut dyn FnMut(&RateTold<'_>),
     ) -> Result<Vec<RateRow>, LabError> {
-        let workshop = self.prepare(&self.cells, stop)?;
+        let setup = self.prepare(&self.cells, stop)?;
         let mut rows = Vec::new();
         for cell in &self.cells {
-            rows.push(workshop.measure(cell, self.repetitions, tell)?);
-            self.write(&rows, &workshop)?;
+            rows.push(setup.measure(cell, self.repetitions, tell)?);
+            self.write(&rows, &setup)?;
             tell(&RateTold::Rows(&rows));
         }
         Ok(rows)
@@ -112,13 +112,13 @@ impl RateBench {
         tell: &mut dyn FnMut(&RateTold<'_>),
     ) -> Result<Vec<(RateRow, Option<Shortfall>)>, LabError> {
         let cells: Vec<RateCell> = checks.iter().map(|check| check.cell).collect();
-        let workshop = self.prepare(&cells, stop)?;
+        let setup = self.prepare(&cells, stop)?;
         let mut checked = Vec::new();
         for check in checks {
             let mut attempts = 0;
             checked.push(loop {
                 attempts += 1;
-                let row = workshop.measure(&check.cell, 1, tell)?;
+                let row = setup.measure(&check.cell, 1, tell)?;
                 let shortfall = check.shortfall(&row);
                 if shortfall.is_none() || attempts == check::ATTEMPTS {
                     break (row, shortfall);
@@ -128,8 +128,12 @@ impl RateBench {
         Ok(checked)
     }
 
-    fn prepare<'a>(&'a self, cells: &[RateCell], stop: &'a Stop) -> Result<Workshop<'a>, LabError> {
-        rights::check()?;
+    fn prepare<'a>(
+        &'a self,
+        cells: &[RateCell],
+        stop: &'a Stop,
+    ) -> Result<BenchSetup<'a>, LabError> {
+        privileges::check()?;
         crate::lab::clear_leftovers()?;
         let tools = Tools::of(&self.fanfare);
         let fanfare = System::Fanfare.prepare(&tools)?;
@@ -139,28 +143,28 @@ impl RateBench {
         for cell in cells {
             scratch.check_room(cell.size, cell.receivers)?;
         }
-        Ok(Workshop { bench: self, fanfare, tcp, scratch, stop })
+        Ok(BenchSetup { bench: self, fanfare, tcp, scratch, stop })
     }
 
     fn senders(&self, cell: &RateCell) -> Vec<RateSender> {
         let told = cell.told().into_iter().map(RateSender::Told);
-        let compared = matches!(cell.circumstance, Circumstance::Quiet | Circumstance::Busy);
+        let compared = matches!(cell.condition, Condition::Quiet | Condition::Busy);
         // Only Fanfare's receivers can drop packets by themselves.
         let tcp = self.tcp && compared && !cell.drops_by_itself();
         let tcp = tcp.then_some(RateSender::Tcp);
         std::iter::once(RateSender::Auto).chain(told).chain(tcp).collect()
     }
 
-    fn write(&self, rows: &[RateRow], workshop: &Workshop<'_>) -> Result<(), LabError> {
+    fn write(&self, rows: &[RateRow], setup: &BenchSetup<'_>) -> Result<(), LabError> {
         let Some(out) = &self.out else { return Ok(()) };
         let trials = Trials { out: out.clone(), jobs: 1, fanfare: self.fanfare.clone() };
-        let version = workshop.fanfare.version();
+        let version = setup.fanfare.version();
         let heading = table::Heading { repetitions: self.repetitions, version };
         trials.write(NAME, &table::markdown(rows, &heading), &csv::csv(rows))
     }
 }
 
-impl Workshop<'_> {
+impl BenchSetup<'_> {
     /// All senders one after another in every repetition, so that all meet the same minutes.
     fn measure(
         &self,
@@ -172,20 +176,20 @@ impl Workshop<'_> {
         let scratch = self.scratch.path();
         let (bench, stop) = (self.bench, self.stop);
         let range = Range { bench, of: cell, network: &network, scratch, stop };
-        let (mut shots, mut raw) = (Vec::new(), Vec::new());
+        let (mut transfers, mut raw) = (Vec::new(), Vec::new());
         for _ in 0..repetitions {
             raw.extend(network.raw(cell)?);
             for sender in bench.senders(cell) {
-                let shot = range.shoot(sender, &*self.fanfare, self.tcp.as_deref())?;
-                tell(&RateTold::Shot(&shot));
-                shots.push(shot);
+                let transfer = range.shoot(sender, &*self.fanfare, self.tcp.as_deref())?;
+                tell(&RateTold::Transfer(&transfer));
+                transfers.push(transfer);
             }
         }
         // The next cell has a file of another size.
-        let source = shot::source(scratch);
+        let source = transfer::source(scratch);
         fs::remove_file(&source).map_err(|error| LabError::system(source.display(), &error))?;
         let late_ms = network.lateness()?.map(|report| report.p99_ms);
-        Ok(RateRow { raw_bps: Spread::of(&raw), ..RateRow::of(cell, &shots, late_ms) })
+        Ok(RateRow { raw_bps: Spread::of(&raw), ..RateRow::of(cell, &transfers, late_ms) })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     error::LabError,
     host::{Host, INTERFACE},
     peer::{Launch, Peer, System, Task, fanfare_parity, fanfare_rate},
-    rights,
+    privileges,
     scratch::Scratch,
     stop::Stop,
 };
@@ -20,7 +20,7 @@ use std::{
 
 /// What several streams come to beside one: medians at the best rate of each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Together {
+pub struct StreamsResult {
     /// How many.
     pub streams: usize,
     /// The rate that they were told together, and the one alone, bit/s.
@@ -58,8 +58,8 @@ impl Bench {
         streams: usize,
         stop: &Stop,
         tell: &mut dyn FnMut(&Told<'_>),
-    ) -> Result<Together, LabError> {
-        rights::check()?;
+    ) -> Result<StreamsResult, LabError> {
+        privileges::check()?;
         crate::lab::clear_leftovers()?;
         let scratch = Scratch::with_large_pages(&self.directory)?;
         scratch.check_room(self.size, streams)?;
@@ -100,7 +100,7 @@ fn over(all: f64, one: f64) -> f64 {
     if one > 0.0 { all / one } else { 0.0 }
 }
 
-fn together(streams: usize, all: &[Transfer], one: &[Transfer]) -> Together {
+fn together(streams: usize, all: &[Transfer], one: &[Transfer]) -> StreamsResult {
     let ((all, least), (one, one_bps)) = (best(all), best(one));
     let complete = || all.iter().filter(|transfer| transfer.why.is_empty());
     let of = |value: &dyn Fn(&Transfer) -> f64| median(complete().map(|t| value(t)).collect());
@@ -108,7 +108,7 @@ fn together(streams: usize, all: &[Transfer], one: &[Transfer]) -> Together {
     let most = |each: &[f64]| each.iter().copied().fold(0.0, f64::max);
     let memory = |of: &[&Transfer]| of.iter().map(|t| t.memory[0]).max().unwrap_or(0);
     let rate = |of: &[&Transfer]| of.first().map_or(0, |transfer| transfer.rate_bps);
-    Together {
+    StreamsResult {
         streams,
         rate_bps: [rate(&all), rate(&one)],
         sum_bps,

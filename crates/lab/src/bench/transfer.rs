@@ -3,7 +3,7 @@
 //! Time begins when data has left the sender's host, seen at its cable's other end, and ends for a
 //! receiver when its program shows that it has the file. The file's BLAKE3 is compared afterwards.
 
-use super::{Cell, beginning::Beginning};
+use super::{Cell, first_packet::FirstPacket};
 use crate::{
     error::LabError,
     payload,
@@ -11,7 +11,7 @@ use crate::{
         Peer, System, Task,
         delivery::{self, Delivery, Order},
     },
-    wait::Bell,
+    wait::WakeEvent,
 };
 use serde::Serialize;
 use std::{
@@ -77,9 +77,9 @@ pub(super) fn run(
         interrupted: "bench (): was interrupted. Run it again",
     };
     let copies = cell.bench.size * task.receivers.len() as u64;
-    let ballast = payload::Ballast::shedding(&directory, copies).map_err(failed)?;
+    let reserve = payload::MemoryReserve::shedding(&directory, copies).map_err(failed)?;
     let transfer = deliver(cell, order);
-    drop(ballast);
+    drop(reserve);
     fs::remove_dir_all(&directory).map_err(failed)?;
     transfer
 }
@@ -104,7 +104,7 @@ fn deliver(cell: &Cell<'_>, order: Order<'_>) -> Result<Transfer, LabError> {
     let [to_sender, to_receivers] =
         if order.system == System::Fanfare { &cell.bench.extra } else { &none };
     let mut delivery = Delivery::to(order, cell.receivers(), to_receivers)?;
-    let (beginning, over) = (Beginning::watch(cell.star)?, Bell::new().map_err(failed)?);
+    let (beginning, over) = (FirstPacket::watch(cell.star)?, WakeEvent::new().map_err(failed)?);
     thread::scope(|scope| {
         let first = scope.spawn(|| beginning.wait(&over));
         let launched = Instant::now();

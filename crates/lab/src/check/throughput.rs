@@ -95,7 +95,7 @@ impl Throughput {
             Ok::<_, LabError>((seconds, datagrams, received))
         })?;
         let overruns = lab.overruns()?;
-        Ok(self.judge(seconds, datagrams, received, &lab.down()?, overruns))
+        Ok(self.quantity(seconds, datagrams, received, &lab.down()?, overruns))
     }
 
     /// Sends at the rate; gives how long it took, and the datagrams.
@@ -115,7 +115,7 @@ impl Throughput {
         (begun.elapsed().as_secs_f64(), u64::from(calls) * PACKETS.segments as u64)
     }
 
-    fn judge(
+    fn quantity(
         self,
         seconds: f64,
         datagrams: u64,

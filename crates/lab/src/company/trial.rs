@@ -8,15 +8,15 @@ use super::{
 use crate::{
     error::{LabError, Refusal},
     lab::Lab,
-    peer::carrier::{
-        Carrier, Fleet, Post,
-        voice::{self, Arrival, Hearing, Voice},
+    peer::messaging::{
+        HostSlot, MessagingSoftware, MessagingSystem,
+        client::{self, Arrival, ArrivalLog, MessagingClient},
     },
     reproduce::Campaign,
     snapshot::Snapshot,
     stop::Stop,
     trials,
-    wait::Bell,
+    wait::WakeEvent,
 };
 use fanfare_sim::Scenario;
 use std::{
@@ -40,8 +40,8 @@ const IN_TIME: Duration = Duration::from_secs(5);
 pub(super) struct Trial<'a> {
     company: &'a Company,
     radio: Radio,
-    carrier: Carrier,
-    fleet: &'a dyn Fleet,
+    carrier: MessagingSystem,
+    fleet: &'a dyn MessagingSoftware,
     stop: &'a Stop,
 }
 
@@ -49,8 +49,8 @@ impl<'a> Trial<'a> {
     pub(super) fn new(
         company: &'a Company,
         radio: Radio,
-        carrier: Carrier,
-        fleet: &'a dyn Fleet,
+        carrier: MessagingSystem,
+        fleet: &'a dyn MessagingSoftware,
         stop: &'a Stop,
     ) -> Self {
         Self { company, radio, carrier, fleet, stop }
@@ -66,16 +66,16 @@ impl<'a> Trial<'a> {
     fn run_in(&self, directory: &Path) -> Result<CompanyRow, LabError> {
         let failed = |error: io::Error| LabError::system(directory.display(), &error);
         let lab = self.lab()?;
-        let bell = Arc::new(Bell::new().map_err(failed)?);
+        let wake_event = Arc::new(WakeEvent::new().map_err(failed)?);
         let hosts = lab.hosts();
-        let mut server = self.fleet.serve(&hosts[0], directory, &bell)?;
+        let mut server = self.fleet.serve(&hosts[0], directory, &wake_event)?;
         let (arrivals, heard) = channel();
         let mut voices = Vec::new();
         for (number, host) in hosts.iter().enumerate() {
             let wants = traffic::wants(number);
             let server = &hosts[0];
-            let post = Post { host, number, server, wants: &wants, directory };
-            let hearing = Hearing { host: number, arrivals: arrivals.clone() };
+            let post = HostSlot { host, number, server, wants: &wants, directory };
+            let hearing = ArrivalLog { host: number, arrivals: arrivals.clone() };
             voices.push(self.fleet.start(post, hearing)?);
         }
         self.pause()?;
@@ -86,7 +86,7 @@ impl<'a> Trial<'a> {
         let why = self.publish(&plan, &mut voices, &heard, &mut tally)?;
         let after = lab.snapshot()?;
         let gone = server.as_mut().is_some_and(|server| server.has_closed());
-        let ended = voice::ended(&mut voices);
+        let ended = client::ended(&mut voices);
         drop(voices);
         drop(server);
         lab.down()?;
@@ -128,7 +128,7 @@ impl<'a> Trial<'a> {
     fn publish(
         &self,
         plan: &[Planned],
-        voices: &mut [Voice],
+        voices: &mut [MessagingClient],
         heard: &Receiver<Arrival>,
         tally: &mut Tally<'_>,
     ) -> Result<String, LabError> {
@@ -142,9 +142,9 @@ impl<'a> Trial<'a> {
                 && planned.at <= zero.elapsed()
             {
                 tally.on_published(next, zero.elapsed());
-                let text = voice::text(next, planned.bytes);
-                let voice = &mut voices[planned.publisher];
-                if let Err(error) = voice.publish(&planned.topic(), &text) {
+                let text = client::text(next, planned.bytes);
+                let client = &mut voices[planned.publisher];
+                if let Err(error) = client.publish(&planned.topic(), &text) {
                     why = format!("v{} has ended ({error})", planned.publisher + 1);
                 }
                 next += 1;

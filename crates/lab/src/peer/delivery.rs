@@ -6,7 +6,7 @@ use crate::{
     error::{LabError, Refusal},
     host::Host,
     stop::Stop,
-    wait::{self, Bell},
+    wait::{self, WakeEvent},
 };
 use rustix::fd::AsFd as _;
 use std::{
@@ -46,7 +46,7 @@ pub(crate) struct Order<'a> {
 #[derive(Debug)]
 pub(crate) struct Delivery<'a> {
     order: Order<'a>,
-    bell: Arc<Bell>,
+    wake_event: Arc<WakeEvent>,
     receivers: Vec<Receiving>,
 }
 
@@ -75,8 +75,8 @@ impl<'a> Delivery<'a> {
         options: &[String],
     ) -> Result<Self, LabError> {
         let failed = |error: std::io::Error| LabError::system(order.directory.display(), &error);
-        let bell = Arc::new(Bell::new().map_err(failed)?);
-        let mut delivery = Self { order, bell, receivers: Vec::new() };
+        let wake_event = Arc::new(WakeEvent::new().map_err(failed)?);
+        let mut delivery = Self { order, wake_event, receivers: Vec::new() };
         delivery.start_receivers(hosts, options)?;
         order.stop.wait(SETTLE);
         delivery.check_stop()?;
@@ -107,7 +107,7 @@ impl<'a> Delivery<'a> {
     fn start(&self, command: Command, name: &str) -> Result<Program, LabError> {
         let log = self.order.directory.join(format!("{name}.log"));
         let failed = |error: std::io::Error| LabError::system(log.display(), &error);
-        Program::start(command, &log, &self.bell).map_err(failed)
+        Program::start(command, &log, &self.wake_event).map_err(failed)
     }
 
     fn wait_ready(&mut self, signs: &[Sign]) -> Result<(), LabError> {
@@ -218,10 +218,10 @@ impl<'a> Delivery<'a> {
 
     /// Until one of them says something or ends, or it is to stop; at most for so long.
     fn sleep(&self, programs: &[&Program], longest: Duration) {
-        let mut waited = vec![self.bell.as_fd(), self.order.stop.as_fd()];
+        let mut waited = vec![self.wake_event.as_fd(), self.order.stop.as_fd()];
         waited.extend(programs.iter().filter_map(|program| program.ended()));
         wait::for_any(&waited, longest);
-        self.bell.clear();
+        self.wake_event.clear();
     }
 
     /// When each has shown that it has the file.

@@ -1,7 +1,7 @@
 //! Fanfare itself, as a user has it: `fanfare recv --once`, `fanfare send --expect N --cc fixed
 //! --rate R`.
 
-use super::{HEADERS, Launch, Parity, Peer, SEGMENT, Task, Tools, workshop};
+use super::{HEADERS, Launch, Parity, Peer, SEGMENT, Task, Tools, build};
 use crate::{
     error::{LabError, Refusal},
     host::{Host, INTERFACE},
@@ -36,7 +36,7 @@ pub(crate) fn version(tools: &Tools) -> Result<String, LabError> {
         let text = format!("fanfare ({}): cannot be read ({error}). Build it", program.display());
         LabError::new(Refusal::Missing, "lab.peer", text)
     })?;
-    Ok(format!("{}+{}", env!("CARGO_PKG_VERSION"), workshop::short_hash(&bytes)))
+    Ok(format!("{}+{}", env!("CARGO_PKG_VERSION"), build::short_hash(&bytes)))
 }
 
 /// What is told with `--rate`, so that full packets take the whole link.

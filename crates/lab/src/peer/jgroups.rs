@@ -1,6 +1,6 @@
 //! JGroups: a program of ours over org.jgroups from Maven Central, with the stack of the paper.
 
-use super::{Launch, Peer, SEGMENT, Task, Tools, workshop};
+use super::{Launch, Peer, SEGMENT, Task, Tools, build};
 use crate::{error::LabError, host::Host};
 use std::{path::Path, process::Command, time::Duration};
 
@@ -33,11 +33,11 @@ struct JGroups {
 }
 
 pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
-    workshop::output("java", "default-jre-headless", &["-version"])?;
+    build::output("java", "default-jre-headless", &["-version"])?;
     let jar = tools.fetched(&format!("jgroups-{VERSION}.jar"), URL, HASH)?;
     let classes = tools.classes("JGroupsPeer.java", SOURCE, &jar)?;
     let class_path = format!("{}:{}", classes.display(), jar.display());
-    let version = workshop::with_settings(VERSION, &[SOURCE, include_str!("jgroups.rs")]);
+    let version = build::with_settings(VERSION, &[SOURCE, include_str!("jgroups.rs")]);
     Ok(Box::new(JGroups { class_path, version }))
 }
 

@@ -1,6 +1,6 @@
 //! NRL's NORM: the program of the interoperability runs, over libnorm.
 
-use super::{HEADERS, Launch, Parity, Peer, SEGMENT, Sign, Task, Tools, workshop};
+use super::{HEADERS, Launch, Parity, Peer, SEGMENT, Sign, Task, Tools, build};
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
@@ -28,7 +28,7 @@ struct Norm {
 }
 
 pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
-    let program = tools.compiled(&workshop::Source {
+    let program = tools.compiled(&build::Source {
         name: "norm_peer.cpp",
         text: SOURCE,
         compiler: "c++",
@@ -37,8 +37,8 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
         header: "normApi.h",
         package: "libnorm-dev",
     })?;
-    let version = workshop::package_version("libnorm1");
-    let version = workshop::with_settings(&version, &[SOURCE, include_str!("norm.rs")]);
+    let version = build::package_version("libnorm1");
+    let version = build::with_settings(&version, &[SOURCE, include_str!("norm.rs")]);
     Ok(Box::new(Norm { program, version }))
 }
 

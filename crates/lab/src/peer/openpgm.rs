@@ -1,6 +1,6 @@
 //! OpenPGM: a program of ours over libpgm, PGM in UDP, NACK only.
 
-use super::{Launch, Peer, Task, Tools, workshop};
+use super::{Launch, Peer, Task, Tools, build};
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
@@ -50,7 +50,7 @@ struct OpenPgm {
 }
 
 pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
-    let program = tools.compiled(&workshop::Source {
+    let program = tools.compiled(&build::Source {
         name: "pgm_peer.c",
         text: SOURCE,
         compiler: "cc",
@@ -59,8 +59,8 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
         header: "pgm/pgm.h",
         package: "libpgm-dev",
     })?;
-    let version = workshop::package_version("libpgm-5.3-0");
-    let version = workshop::with_settings(&version, &[SOURCE, include_str!("openpgm.rs")]);
+    let version = build::package_version("libpgm-5.3-0");
+    let version = build::with_settings(&version, &[SOURCE, include_str!("openpgm.rs")]);
     Ok(Box::new(OpenPgm { program, version }))
 }
 

@@ -3,7 +3,7 @@
 use super::Sign;
 use crate::{
     process::{Ending, Process, Usage},
-    wait::{self, Bell},
+    wait::{self, WakeEvent},
 };
 use rustix::{fd::BorrowedFd, process::Signal};
 use std::{
@@ -41,15 +41,20 @@ struct Said {
 impl Program {
     /// Starts it. What it prints rings the bell, and goes to `log`, too, for a person who looks
     /// afterwards.
-    pub(crate) fn start(command: Command, log: &Path, bell: &Arc<Bell>) -> io::Result<Self> {
+    pub(crate) fn start(
+        command: Command,
+        log: &Path,
+        wake_event: &Arc<WakeEvent>,
+    ) -> io::Result<Self> {
         let file = Arc::new(Mutex::new(fs::File::create(log)?));
         let mut process = Process::start(command, Stdio::piped(), Stdio::piped())?;
         let said = Arc::<Mutex<Said>>::default();
         let mut readers = Vec::new();
         let mut listen = |pipe: Box<dyn Read + Send>| {
             said.lock().unwrap_or_else(PoisonError::into_inner).open += 1;
-            let (said, file, bell) = (Arc::clone(&said), Arc::clone(&file), Arc::clone(bell));
-            readers.push(thread::spawn(move || listen(pipe, &said, &file, &bell)));
+            let (said, file, wake_event) =
+                (Arc::clone(&said), Arc::clone(&file), Arc::clone(wake_event));
+            readers.push(thread::spawn(move || listen(pipe, &said, &file, &wake_event)));
         };
         let (stdout, stderr) = process.outputs();
         if let Some(pipe) = stdout {
@@ -142,7 +147,7 @@ impl Drop for Program {
 }
 
 /// Notes each line with its time.
-fn listen(pipe: impl Read, said: &Mutex<Said>, log: &Mutex<fs::File>, bell: &Bell) {
+fn listen(pipe: impl Read, said: &Mutex<Said>, log: &Mutex<fs::File>, wake_event: &WakeEvent) {
     let mut pipe = BufReader::new(pipe);
     let mut line = Vec::new();
     while pipe.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
@@ -151,13 +156,13 @@ fn listen(pipe: impl Read, said: &Mutex<Said>, log: &Mutex<fs::File>, bell: &Bel
         // Only for a person; a full disk shows elsewhere.
         let _ = log.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line);
         said.lock().unwrap_or_else(PoisonError::into_inner).lines.push((at, text));
-        bell.ring();
+        wake_event.ring();
         line.clear();
     }
     let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
     said.open -= 1;
     said.closed = (said.open == 0).then(Instant::now);
-    bell.ring();
+    wake_event.ring();
 }
 
 #[cfg(test)]
@@ -165,7 +170,7 @@ mod tests {
     use super::*;
     use rustix::fd::AsFd as _;
 
-    fn shell(script: &str, bell: &Arc<Bell>) -> Program {
+    fn shell(script: &str, wake_event: &Arc<WakeEvent>) -> Program {
         let log = std::env::temp_dir().join(format!(
             "fanfare-program-{}-{:?}",
             std::process::id(),
@@ -173,19 +178,19 @@ mod tests {
         ));
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let program = Program::start(command, &log, bell).unwrap();
+        let program = Program::start(command, &log, wake_event).unwrap();
         fs::remove_file(log).unwrap();
         program
     }
 
     /// Waits as a trial does: for lines, and for the end.
-    fn until(program: &mut Program, bell: &Bell, done: impl Fn(&Program) -> bool) {
+    fn until(program: &mut Program, wake_event: &WakeEvent, done: impl Fn(&Program) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while !done(program) {
             assert!(Instant::now() < deadline, "{program:?}");
-            let waited: Vec<_> = program.ended().into_iter().chain([bell.as_fd()]).collect();
+            let waited: Vec<_> = program.ended().into_iter().chain([wake_event.as_fd()]).collect();
             wait::for_any(&waited, Duration::from_millis(20));
-            bell.clear();
+            wake_event.clear();
             program.notice().unwrap();
             program.measure();
         }
@@ -193,23 +198,25 @@ mod tests {
 
     #[test]
     fn a_line_on_either_output_is_a_sign_and_an_ending_only_with_code_zero() {
-        let bell = Arc::new(Bell::new().unwrap());
-        let mut good = shell("echo one >&2; echo ready", &bell);
-        until(&mut good, &bell, |program| program.saw(Sign::Ending).is_some());
+        let wake_event = Arc::new(WakeEvent::new().unwrap());
+        let mut good = shell("echo one >&2; echo ready", &wake_event);
+        until(&mut good, &wake_event, |program| program.saw(Sign::Ending).is_some());
         assert!(good.saw(Sign::Line("one")).is_some() && good.saw(Sign::Line("ready")).is_some());
         assert!(good.saw(Sign::Line("three")).is_none());
         assert_eq!(good.line_with("read").as_deref(), Some("ready"));
-        let mut bad = shell("echo why >&2; exit 7", &bell);
-        until(&mut bad, &bell, |program| program.code() == Some(7));
+        let mut bad = shell("echo why >&2; exit 7", &wake_event);
+        until(&mut bad, &wake_event, |program| program.code() == Some(7));
         assert_eq!(bad.saw(Sign::Ending), None);
     }
 
     #[test]
     fn what_a_program_uses_is_its_own() {
-        let bell = Arc::new(Bell::new().unwrap());
-        let mut program = shell("echo up; while :; do :; done", &bell);
+        let wake_event = Arc::new(WakeEvent::new().unwrap());
+        let mut program = shell("echo up; while :; do :; done", &wake_event);
         let used = |program: &Program| program.usage();
-        until(&mut program, &bell, |program| used(program).cpu >= 0.02 && used(program).memory > 0);
+        until(&mut program, &wake_event, |program| {
+            used(program).cpu >= 0.02 && used(program).memory > 0
+        });
         assert!(program.usage().memory < 64 << 20);
         program.end();
         assert_eq!(program.code(), Some(128 + 15));

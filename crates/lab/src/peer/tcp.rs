@@ -1,6 +1,6 @@
 //! TCP to each receiver on its own, all at the same time: what people do without multicast.
 
-use super::{Launch, Peer, Task, Tools, workshop};
+use super::{Launch, Peer, Task, Tools, build};
 use crate::{error::LabError, host::Host};
 use std::{
     fs,
@@ -17,7 +17,7 @@ struct Tcp {
 }
 
 pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
-    let program = tools.compiled(&workshop::Source {
+    let program = tools.compiled(&build::Source {
         name: "tcp_peer.c",
         text: SOURCE,
         compiler: "cc",
@@ -30,7 +30,7 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn Peer>, LabError> {
     let read = |path| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let control = read("/proc/sys/net/ipv4/tcp_congestion_control");
     let version = format!("{} {control}", read("/proc/sys/kernel/osrelease"));
-    let version = workshop::with_settings(&version, &[SOURCE]);
+    let version = build::with_settings(&version, &[SOURCE]);
     Ok(Box::new(Tcp { program, version }))
 }
 

@@ -1,6 +1,6 @@
 //! udpcast: `udp-receiver` and `udp-sender` from their package.
 
-use super::{Launch, Peer, Sign, Task, workshop};
+use super::{Launch, Peer, Sign, Task, build};
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
@@ -27,10 +27,10 @@ struct Udpcast {
 }
 
 pub(super) fn prepare() -> Result<Box<dyn Peer>, LabError> {
-    workshop::present("udp-sender", "udpcast")?;
-    workshop::present("udp-receiver", "udpcast")?;
-    let version = workshop::package_version("udpcast");
-    let version = workshop::with_settings(&version, &[include_str!("udpcast.rs")]);
+    build::present("udp-sender", "udpcast")?;
+    build::present("udp-receiver", "udpcast")?;
+    let version = build::package_version("udpcast");
+    let version = build::with_settings(&version, &[include_str!("udpcast.rs")]);
     Ok(Box::new(Udpcast { version }))
 }
 

@@ -1,6 +1,6 @@
 //! UFTP: `uftpd` and `uftp` from their package.
 
-use super::{Launch, Peer, SEGMENT, Sign, Task, workshop};
+use super::{Launch, Peer, SEGMENT, Sign, Task, build};
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
@@ -18,10 +18,10 @@ struct Uftp {
 }
 
 pub(super) fn prepare() -> Result<Box<dyn Peer>, LabError> {
-    workshop::present("uftp", "uftp")?;
-    workshop::present("uftpd", "uftp")?;
-    let version = workshop::package_version("uftp");
-    let version = workshop::with_settings(&version, &[include_str!("uftp.rs")]);
+    build::present("uftp", "uftp")?;
+    build::present("uftpd", "uftp")?;
+    let version = build::package_version("uftp");
+    let version = build::with_settings(&version, &[include_str!("uftp.rs")]);
     Ok(Box::new(Uftp { version }))
 }
 

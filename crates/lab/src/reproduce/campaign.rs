@@ -2,14 +2,14 @@
 
 use super::{
     experiment::{Cell, Experiment},
-    record::{Ledger, Outcome, Record},
+    record::{Outcome, Record, RecordFile},
     table::{self, Point},
     trial::Trial,
 };
 use crate::{
     error::{LabError, Refusal},
     peer::{Peer, System},
-    rights,
+    privileges,
     scratch::Scratch,
     stop::Stop,
     trials::{self, Trials},
@@ -83,7 +83,7 @@ struct Job {
 /// What all workers share.
 struct Shared<'a> {
     jobs: Vec<Job>,
-    ledger: Ledger,
+    record_file: RecordFile,
     rate: u64,
     running: usize,
     number: usize,
@@ -107,17 +107,18 @@ impl Campaign {
         stop: &Stop,
         tell: &mut (dyn FnMut(&Progress<'_>) + Send),
     ) -> Result<Measured, LabError> {
-        rights::check()?;
+        privileges::check()?;
         let peers = self.prepare(tell)?;
-        let ledger = Ledger::open(&self.trials.out)?;
+        let record_file = RecordFile::open(&self.trials.out)?;
         let all = self.jobs(&peers);
         let count = all.len();
         let jobs: Vec<Job> =
-            all.into_iter().filter(|job| !self.is_done(&ledger, &peers, job)).collect();
+            all.into_iter().filter(|job| !self.is_done(&record_file, &peers, job)).collect();
         tell(&Progress::Planned(jobs.len(), count - jobs.len()));
         let scratch = Scratch::make(&Self::scratch_base())?;
         scratch.check_room(self.experiment.size, self.experiment.receivers)?;
-        let shared = Shared { jobs, ledger, rate: 0, running: 0, number: 0, failure: None, tell };
+        let shared =
+            Shared { jobs, record_file, rate: 0, running: 0, number: 0, failure: None, tell };
         let (shared, wake) = (Mutex::new(shared), Condvar::new());
         let work = Work {
             campaign: self,
@@ -136,7 +137,7 @@ impl Campaign {
         let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         let versions: Vec<_> =
             peers.iter().map(|(system, peer)| (*system, peer.version())).collect();
-        let records = shared.ledger.records().to_vec();
+        let records = shared.record_file.records().to_vec();
         // Tables of what there is, also where the trials ended early: why they did is told first.
         let points = table::write(&self.experiment, &versions, &records, &self.trials.out);
         match shared.failure {
@@ -171,10 +172,10 @@ impl Campaign {
         jobs
     }
 
-    fn is_done(&self, ledger: &Ledger, peers: &[Prepared], job: &Job) -> bool {
+    fn is_done(&self, record_file: &RecordFile, peers: &[Prepared], job: &Job) -> bool {
         let version = peers.iter().find(|(system, _)| *system == job.system);
         let version = version.map_or("", |(_, peer)| peer.version());
-        ledger.has(&self.experiment, &job.cell.key, (job.system, version, job.repetition))
+        record_file.has(&self.experiment, &job.cell.key, (job.system, version, job.repetition))
     }
 
     /// What a trial takes of the budgets: rate and memory.
@@ -261,7 +262,7 @@ impl Work<'_, '_> {
             if record.outcome == Outcome::Void && job.attempt + 1 < ATTEMPTS {
                 shared.jobs.push(Job { attempt: job.attempt + 1, ..job });
             }
-            shared.ledger.add(record)
+            shared.record_file.add(record)
         });
         if let Err(error) = kept {
             shared.failure.get_or_insert(error);

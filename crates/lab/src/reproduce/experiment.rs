@@ -146,7 +146,7 @@ impl Experiment {
         }
     }
 
-    /// The cells that `choice` names: keys with commas; a half may be a star, or left out with its
+    /// The cells that `cell_filter` names: keys with commas; a half may be a star, or left out with its
     /// colon.
     ///
     /// # Errors

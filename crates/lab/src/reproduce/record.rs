@@ -123,12 +123,12 @@ impl Record {
 
 /// The file of records.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct RecordFile {
     path: PathBuf,
     records: Vec<Record>,
 }
 
-impl Ledger {
+impl RecordFile {
     /// Reads what is there. A line that was cut off by a crash is passed over.
     pub(super) fn open(directory: &Path) -> Result<Self, LabError> {
         let path = directory.join(FILE);
@@ -230,14 +230,14 @@ pub(super) mod tests {
     #[test]
     fn a_ledger_knows_after_a_crash_what_has_been_run_and_a_void_trial_is_not() {
         let place = std::env::temp_dir().join(format!("fanfare-ledger-{}", std::process::id()));
-        let mut ledger = Ledger::open(&place).unwrap();
-        ledger.add(record(System::Norm, &[7.5])).unwrap();
+        let mut record_file = RecordFile::open(&place).unwrap();
+        record_file.add(record(System::Norm, &[7.5])).unwrap();
         let void = Record { outcome: Outcome::Void, ..record(System::Tcp, &[]) };
-        ledger.add(void).unwrap();
+        record_file.add(void).unwrap();
         let path = place.join("trials.jsonl");
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{text}{{\"experiment\":\"s0")).unwrap();
-        let again = Ledger::open(&place).unwrap();
+        let again = RecordFile::open(&place).unwrap();
         let mut table = Experiment::find("s000-table1").unwrap();
         let has = |system, version| again.has(&table, "1024:90", (system, version, 0));
         assert!(has(System::Norm, "1") && !has(System::Norm, "2") && !has(System::Tcp, "1"));

@@ -7,8 +7,8 @@
 
 use super::{
     experiment::{Cell, Experiment},
-    pulse::{Lateness, Pulse},
     record::{Outcome, Record},
+    scheduling_delay::{Lateness, SchedulingDelay},
 };
 use crate::{
     error::LabError,
@@ -71,7 +71,7 @@ impl Trial<'_> {
         payload::write(&task.source, self.seed(), self.experiment.size).map_err(failed)?;
         let sent = delivery::hash(&task.source).map_err(failed)?;
         let copies = self.experiment.size * self.experiment.receivers as u64;
-        let ballast = payload::Ballast::shedding(self.directory, copies).map_err(failed)?;
+        let reserve = payload::MemoryReserve::shedding(self.directory, copies).map_err(failed)?;
         let order = Order {
             system: self.system,
             peer: self.peer,
@@ -85,12 +85,12 @@ impl Trial<'_> {
         let before = lab.snapshot()?;
         let launched = Instant::now();
         let mut sender = delivery.send(&lab.hosts()[0], &[])?;
-        let pulse = Pulse::start();
+        let scheduling_delay = SchedulingDelay::start();
         let why = delivery.wait(&mut sender)?;
         let after = lab.snapshot()?;
-        let seen = Seen { launched, before, after, why, starved: pulse.lateness() };
+        let seen = Seen { launched, before, after, why, starved: scheduling_delay.lateness() };
         delivery.end(&mut sender);
-        drop(ballast);
+        drop(reserve);
         lab.down()?;
         let first =
             first.join().ok().flatten().map(|at| zero + Duration::from_nanos(at.as_nanos()));

@@ -22,7 +22,7 @@ const GOODBYE: Duration = Duration::from_secs(3);
 
 /// What a task has to know of the run.
 #[derive(Debug)]
-pub(super) struct Moment {
+pub(super) struct RunState {
     pub(super) now: Duration,
     /// The run is over: by its time, or by the user's will.
     pub(super) over: bool,
@@ -93,7 +93,7 @@ impl Task {
     }
 
     /// Looks after it; gives its report when it has just ended.
-    pub(super) fn step(&mut self, moment: &Moment) -> Result<Option<&ProgramReport>, LabError> {
+    pub(super) fn step(&mut self, moment: &RunState) -> Result<Option<&ProgramReport>, LabError> {
         let present = is_present(&self.presence, moment.now);
         match &mut self.state {
             State::Waiting | State::Gone => {

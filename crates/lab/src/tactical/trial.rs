@@ -5,10 +5,10 @@ use crate::{
     error::{LabError, Refusal},
     host::Host,
     lab::Lab,
-    peer::carrier::{
+    peer::messaging::{
+        client::{self, Arrival, ArrivalLog, MessagingClient},
         fanfare,
         norm::Pace,
-        voice::{self, Arrival, Hearing, Voice},
     },
     reproduce::Campaign,
     snapshot::{Amount, Snapshot},
@@ -111,7 +111,7 @@ impl Trial<'_> {
         let before = lab.snapshot()?;
         let why = self.publish(&mut voices[0], &heard, &mut course)?;
         let after = lab.snapshot()?;
-        let why = if why.is_empty() { voice::ended(&mut voices).unwrap_or_default() } else { why };
+        let why = if why.is_empty() { client::ended(&mut voices).unwrap_or_default() } else { why };
         drop(voices);
         lab.down()?;
         Ok(self.row(prepared, &course, (&before, &after), why))
@@ -123,14 +123,14 @@ impl Trial<'_> {
         hosts: &[Host],
         directory: &Path,
         arrivals: &Sender<Arrival>,
-    ) -> Result<Vec<Voice>, LabError> {
+    ) -> Result<Vec<MessagingClient>, LabError> {
         let mut voices = Vec::new();
         // Those who hear come first.
         for (number, host) in hosts.iter().enumerate().rev() {
             let (place, hearing) =
-                ((host, directory), Hearing { host: number, arrivals: arrivals.clone() });
+                ((host, directory), ArrivalLog { host: number, arrivals: arrivals.clone() });
             let subscribes = (1..=SUBSCRIBERS).contains(&number);
-            let voice = match (self.relay, &prepared.norm) {
+            let client = match (self.relay, &prepared.norm) {
                 (Relay::Norm, Some(norm)) if number == 0 => {
                     let (parity, segment) = (self.situation.parity(), self.situation.segment());
                     let (rate, round_trip) = (RATE, ROUND_TRIP);
@@ -146,7 +146,7 @@ impl Trial<'_> {
                     fanfare::node(&prepared.tools, place, rates, &filters, hearing)?
                 }
             };
-            voices.push(voice);
+            voices.push(client);
         }
         voices.reverse();
         Ok(voices)
@@ -159,11 +159,15 @@ impl Trial<'_> {
         }
     }
 
-    fn greet(&self, sender: &mut Voice, heard: &Receiver<Arrival>) -> Result<Course, LabError> {
+    fn greet(
+        &self,
+        sender: &mut MessagingClient,
+        heard: &Receiver<Arrival>,
+    ) -> Result<Course, LabError> {
         let mut course = Course::default();
         for greeting in 0..GREETINGS {
             // With a number that no message has.
-            let text = voice::text(usize::MAX - greeting, GREETING);
+            let text = client::text(usize::MAX - greeting, GREETING);
             // A program that is gone shows with its first message.
             course.published += usize::from(sender.publish(TOPIC, &text).is_ok());
             self.pause(GREETING_EVERY)?;
@@ -175,7 +179,7 @@ impl Trial<'_> {
     /// Publishes as fast as it is sent, and then waits until everybody has everything, or for the rest.
     fn publish(
         &self,
-        sender: &mut Voice,
+        sender: &mut MessagingClient,
         heard: &Receiver<Arrival>,
         course: &mut Course,
     ) -> Result<String, LabError> {
@@ -189,7 +193,7 @@ impl Trial<'_> {
                 break;
             }
             while sends && course.has_room() {
-                let text = voice::text(course.messages, self.situation.size);
+                let text = client::text(course.messages, self.situation.size);
                 if let Err(error) = sender.publish(TOPIC, &text) {
                     return Ok(format!("the sender has ended ({error})"));
                 }

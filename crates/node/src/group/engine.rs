@@ -170,8 +170,8 @@ impl GroupEngine {
         }
         // A message in its description has no bytes besides.
         let hash = self.node.hash(key).unwrap_or_default();
-        if let Some(passage) = self.node.passage(key, &mut self.store) {
-            self.store.keep(key, (size, hash), passage);
+        if let Some(info) = self.node.info_message(key, &mut self.store) {
+            self.store.keep(key, (size, hash), info);
         }
     }
 

@@ -128,7 +128,7 @@ impl RemoteSender {
         if let (Some((requests, cut)), Some(objects), Some(coding), true) =
             (requests, &self.objects, self.coding, self.nack.listens())
         {
-            self.overheard.hear(objects.newest(), coding.field, requests, cut);
+            self.suppression.hear(objects.newest(), coding.field, requests, cut);
         }
     }
 }

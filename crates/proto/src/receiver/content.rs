@@ -8,7 +8,7 @@ use super::{
     remote_sender::RemoteSender,
     request::Coding,
 };
-use crate::{context::Context, cooperation::Combination, datagram::RecvMeta};
+use crate::{context::Context, datagram::RecvMeta, peer_repair::Combination};
 use fanfare_wire::{
     Data, FecId, FecPayloadId, FieldSize, Info, ObjectFlags, ObjectTransportId, SourceBlockNumber,
     ext::Fti,
@@ -16,7 +16,7 @@ use fanfare_wire::{
 
 /// Whose word a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum MessageSource {
     /// The sender's.
     Own,
     /// Somebody else passes it on.
@@ -25,7 +25,9 @@ pub(super) enum Word {
 
 impl RemoteSender {
     pub(super) fn on_info(&mut self, ctx: &mut Context<'_>, local: &Local, info: &Info<'_>) {
-        let Some((position, _)) = self.place_info(ctx, local, Word::Own, info) else { return };
+        let Some((position, _)) = self.place_info(ctx, local, MessageSource::Own, info) else {
+            return;
+        };
         self.moved(ctx, local, position);
     }
 
@@ -35,7 +37,7 @@ impl RemoteSender {
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,
-        word: Word,
+        word: MessageSource,
         info: &Info<'_>,
     ) -> Option<(Position, bool)> {
         let heard = Heard::of(info.flags, true);
@@ -77,7 +79,7 @@ impl RemoteSender {
         if let Some(time) = data.extensions.time() {
             self.on_stamp(ctx.now, meta, time);
         }
-        let placed = self.place_data(ctx, local, Word::Own, (data, None));
+        let placed = self.place_data(ctx, local, MessageSource::Own, (data, None));
         let Some((position, _)) = placed else { return };
         self.moved(ctx, local, position);
     }
@@ -88,7 +90,7 @@ impl RemoteSender {
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,
-        word: Word,
+        word: MessageSource,
         (data, sum): (&Data<'_>, Option<&Combination>),
     ) -> Option<(Position, bool)> {
         let fec_id = data.payload_id.fec_id;
@@ -110,8 +112,14 @@ impl RemoteSender {
     }
 
     /// Only its own word denies what the sender is said to have ended, and tells that it is there.
-    fn heed(&mut self, ctx: &mut Context<'_>, word: Word, object: ObjectIndex, known: bool) {
-        if word == Word::Own {
+    fn heed(
+        &mut self,
+        ctx: &mut Context<'_>,
+        word: MessageSource,
+        object: ObjectIndex,
+        known: bool,
+    ) {
+        if word == MessageSource::Own {
             self.squelched.contradict(object);
             self.announce(ctx, known);
         }

@@ -2,7 +2,7 @@
 
 use super::{block::ReceiveBlock, format::Format};
 use crate::{
-    cooperation::Combination,
+    peer_repair::Combination,
     storage::{ObjectKey, Storage, StorageError},
 };
 use alloc::{vec, vec::Vec};

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     context::Context,
-    cooperation::{Combination, SUM_SYMBOLS_MAX},
+    peer_repair::{Combination, SUM_SYMBOLS_MAX},
     stats::DropReason,
     storage::StorageError,
 };

@@ -2,14 +2,14 @@
 
 use super::{
     RemoteSenders,
-    guard::{Identity, Verdict},
+    pinned_identity::{Identity, Verdict},
     remote_sender::RemoteSender,
 };
 use crate::{
     context::Context,
-    cooperation::Life,
     datagram::RecvMeta,
     event::{AbortReason, Event},
+    peer_repair::Incarnation,
     stats::DropReason,
 };
 use fanfare_wire::header::SenderFields;
@@ -22,10 +22,10 @@ impl RemoteSenders {
         ctx: &mut Context<'_>,
         meta: &RecvMeta,
         sender: &SenderFields,
-    ) -> Option<Life> {
+    ) -> Option<Incarnation> {
         let said = (sender.source_id, sender.instance_id);
         let in_view = self.senders.contains(said).then_some(said);
-        let Some(life) = in_view.or_else(|| self.senders.current(said.0)) else {
+        let Some(incarnation) = in_view.or_else(|| self.senders.current(said.0)) else {
             if !self.make_place(ctx, said) {
                 ctx.stats.drop(DropReason::TooManySenders);
                 return None;
@@ -34,9 +34,9 @@ impl RemoteSenders {
             return Some(said);
         };
         let identity = Identity { source: meta.source, instance: sender.instance_id };
-        let known = self.senders.at_mut(life)?;
-        let guard = known.guard.clone();
-        match known.guard.check(ctx.now, identity, known.timing.grtt) {
+        let known = self.senders.at_mut(incarnation)?;
+        let pinned = known.identity.clone();
+        match known.identity.check(ctx.now, identity, known.timing.grtt) {
             Verdict::Known | Verdict::Moved => {}
             Verdict::Refused(reason) => {
                 ctx.stats.drop(reason);
@@ -44,8 +44,8 @@ impl RemoteSenders {
             }
             Verdict::Restarted => {
                 let announced = known.announced;
-                known.guard = guard;
-                self.begin_life(ctx, (life, said), (meta, sender));
+                known.identity = pinned;
+                self.begin_incarnation(ctx, (incarnation, said), (meta, sender));
                 if announced {
                     let (sender, instance) = said;
                     ctx.events.push(Event::SenderReset { sender, instance });
@@ -58,21 +58,21 @@ impl RemoteSenders {
 
     /// A node has begun a new life. What it had published before others may still have: where that is so, and
     /// something of it is here whole, its earlier life stays in view.
-    fn begin_life(
+    fn begin_incarnation(
         &mut self,
         ctx: &mut Context<'_>,
-        (before, life): (Life, Life),
+        (before, incarnation): (Incarnation, Incarnation),
         (meta, sender): (&RecvMeta, &SenderFields),
     ) {
         let mut new = RemoteSender::new(&self.local, ctx.now, meta, sender);
-        let stays = self.local.config.outlive_senders && self.make_place(ctx, life);
+        let stays = self.local.config.outlive_senders && self.make_place(ctx, incarnation);
         if let Some(old) = self.senders.at_mut(before) {
             new.follow(old);
             if !stays || !old.has_whole() {
                 self.let_go(ctx, before);
             }
         }
-        self.senders.insert(life, new);
+        self.senders.insert(incarnation, new);
     }
 }
 
@@ -102,9 +102,9 @@ impl RemoteSender {
 
     /// Tells the driver of the sender, once it is more than one stray datagram.
     pub(super) fn announce(&mut self, ctx: &mut Context<'_>, now: bool) {
-        if !self.announced && self.speaks && (now || self.guard.is_established()) {
+        if !self.announced && self.speaks && (now || self.identity.is_established()) {
             self.announced = true;
-            let Identity { source, instance } = self.guard.pinned();
+            let Identity { source, instance } = self.identity.pinned();
             ctx.events.push(Event::SenderNew { sender: self.id, instance, source });
         }
     }

@@ -1,20 +1,21 @@
 //! What this node knows of each remote sender, and what it asks of it (RFC 5740 5.2, 5.3, 5.5).
 //!
 //! In reading order:
-//! - [`roster`]: all senders in view, and which of them is to be woken next;
+//! - [`sender_table`]: all senders in view, and which of them is to be woken next;
 //! - [`remote_sender`]: one sender; owns the machines below and hands each message to them:
-//!   [`identity`], [`location`], [`content`], [`commands`]; [`row`]: many alike at once;
-//! - [`guard`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
+//!   [`identity`], [`object_window`], [`content`], [`commands`]; [`batch`]: many alike at once;
+//! - [`pinned_identity`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
 //! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`], [`decode`]:
 //!   what is here;
-//! - [`stored`]: what the driver says of bytes in storage;
-//! - [`hearsay`], [`passing`]: what is taken from others in the sender's place, and passed on so;
-//! - [`needs`], [`overheard`], [`request`], [`nack`]: what is missing, and asking for it;
+//! - [`resume`]: what the driver says of bytes in storage;
+//! - [`peer_repair`], [`retransmission`]: what is taken from others in the sender's place, and passed on so;
+//! - [`needs`], [`suppression`], [`request`], [`nack`]: what is missing, and asking for it;
 //! - [`ack`], [`watermark`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`reception`], [`timing`], [`inactivity`]: the
 //!   other things a sender wants to know, and when;
-//! - [`speak`]: the messages themselves.
+//! - [`messages`]: the messages themselves.
 
 mod ack;
+mod batch;
 mod block;
 mod blocks;
 mod commands;
@@ -23,32 +24,31 @@ mod decode;
 mod equations;
 mod feedback;
 mod format;
-mod guard;
-mod hearsay;
 mod identity;
 mod inactivity;
 mod join;
-mod location;
 mod loss;
+mod messages;
 mod nack;
 mod needs;
 mod object;
+mod object_window;
 mod objects;
-mod overheard;
-mod passing;
 mod path;
+mod peer_repair;
+mod pinned_identity;
 mod position;
 mod receive_rate;
 mod reception;
 mod remote_sender;
 mod request;
-mod roster;
-mod row;
+mod resume;
+mod retransmission;
 mod runs;
-mod speak;
+mod sender_table;
 mod squelch;
 mod status;
-mod stored;
+mod suppression;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -57,9 +57,9 @@ mod watermark;
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
     context::Context,
-    cooperation::Life,
     datagram::{Destination, RecvMeta},
     event::AbortReason,
+    peer_repair::Incarnation,
     rng::Rng,
     stats::DropReason,
     storage::ObjectKey,
@@ -67,7 +67,7 @@ use crate::{
     timer::Timer,
 };
 use alloc::vec::Vec;
-use fanfare_wire::{Ack, Data, InstanceId, Message, Nack, NodeId, Row};
+use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
 use objects::Entry;
 #[cfg(test)]
 #[cfg(test)]
@@ -75,8 +75,8 @@ pub(crate) use path::PathMeter;
 pub(crate) use path::drain_interval;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
-use roster::Roster;
 pub use runs::RunSet;
+use sender_table::SenderTable;
 
 /// Longest status and acknowledgement content, bytes: what fits beside EXT_CC into a header of
 /// 255 words, rounded down.
@@ -101,7 +101,7 @@ struct Local {
 #[derive(Debug)]
 pub(crate) struct RemoteSenders {
     local: Local,
-    senders: Roster,
+    senders: SenderTable,
     status: Vec<u8>,
 }
 
@@ -115,7 +115,7 @@ impl RemoteSenders {
         let (has_status, info_first) = (false, false);
         let overruns = 0;
         let local = Local { node_id, feedback, unicast, config, has_status, info_first, overruns };
-        Self { local, senders: Roster::default(), status: Vec::new() }
+        Self { local, senders: SenderTable::default(), status: Vec::new() }
     }
 
     pub(crate) fn set_node_id(&mut self, node_id: NodeId) {
@@ -137,49 +137,49 @@ impl RemoteSenders {
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return,
         };
         let said = (sender.source_id, sender.instance_id);
-        let Some(life) = self.admit(ctx, meta, sender) else {
+        let Some(incarnation) = self.admit(ctx, meta, sender) else {
             // Where others may speak for a sender, a word of it that may be another's counts as one of theirs.
             if self.local.config.outlive_senders && self.senders.contains(said) {
-                self.on_passed_on(ctx, message);
+                self.on_retransmission(ctx, message);
             }
             return;
         };
         let Self { local, senders, .. } = self;
-        if let Some(sender) = senders.at_mut(life) {
+        if let Some(sender) = senders.at_mut(incarnation) {
             sender.on_message(ctx, local, meta, message, bytes);
         }
     }
 
     /// What follows `head`, which was heard, in a row. Returns how much of it is done with.
-    pub(crate) fn on_row(
+    pub(crate) fn on_batch(
         &mut self,
         ctx: &mut Context<'_>,
         meta: &RecvMeta,
         head: &Data<'_>,
-        row: Row<'_>,
+        row: DataBatch<'_>,
     ) -> usize {
         let Self { local, senders, .. } = self;
-        let life = (head.sender.source_id, head.sender.instance_id);
-        let sender = senders.at_mut(life).filter(|_| !row.is_empty());
-        sender.map_or(0, |sender| sender.on_row(ctx, local, meta, head, row))
+        let incarnation = (head.sender.source_id, head.sender.instance_id);
+        let sender = senders.at_mut(incarnation).filter(|_| !row.is_empty());
+        sender.map_or(0, |sender| sender.on_batch(ctx, local, meta, head, row))
     }
 
-    /// Whether there is room for `life`: the stray one heard longest ago gives way, and of a node with too many lives
+    /// Whether there is room for `incarnation`: the stray one heard longest ago gives way, and of a node with too many lives
     /// that which has least.
-    fn make_place(&mut self, ctx: &mut Context<'_>, life: Life) -> bool {
-        if self.senders.contains(life) {
+    fn make_place(&mut self, ctx: &mut Context<'_>, incarnation: Incarnation) -> bool {
+        if self.senders.contains(incarnation) {
             return true;
         }
-        if let Some(least) = self.senders.least_life(life.0) {
+        if let Some(least) = self.senders.least_incarnation(incarnation.0) {
             self.let_go(ctx, least);
         }
         if self.has_room() {
             return true;
         }
         // First who has given nothing yet.
-        let stray = self.senders.values().filter(|known| !known.guard.is_established());
+        let stray = self.senders.values().filter(|known| !known.identity.is_established());
         let stray = stray.min_by_key(|known| (known.has_whole(), known.heard));
-        let Some(stray) = stray.map(RemoteSender::life) else { return false };
+        let Some(stray) = stray.map(RemoteSender::incarnation) else { return false };
         self.let_go(ctx, stray);
         true
     }
@@ -188,8 +188,8 @@ impl RemoteSenders {
         self.senders.len() < self.local.config.senders_max.max(1)
     }
 
-    fn let_go(&mut self, ctx: &mut Context<'_>, life: Life) {
-        if let Some(mut gone) = self.senders.remove(life) {
+    fn let_go(&mut self, ctx: &mut Context<'_>, incarnation: Incarnation) {
+        if let Some(mut gone) = self.senders.remove(incarnation) {
             gone.abandon(ctx);
         }
     }
@@ -220,8 +220,8 @@ impl RemoteSenders {
 
     pub(crate) fn on_timeout(&mut self, ctx: &mut Context<'_>) {
         let Self { local, senders, .. } = self;
-        for life in senders.due(ctx.now, local.config.silent) {
-            if let Some(sender) = senders.at_mut(life) {
+        for incarnation in senders.due(ctx.now, local.config.silent) {
+            if let Some(sender) = senders.at_mut(incarnation) {
                 sender.on_timeout(ctx, local);
             }
         }
@@ -238,7 +238,9 @@ impl RemoteSenders {
         }
         let Self { local, senders, status } = self;
         let due = senders.due(ctx.now, local.config.silent);
-        due.into_iter().find_map(|life| senders.at_mut(life)?.poll_message(ctx, local, status, out))
+        due.into_iter().find_map(|incarnation| {
+            senders.at_mut(incarnation)?.poll_message(ctx, local, status, out)
+        })
     }
 
     pub(crate) fn next_timeout(&self) -> Option<(Time, Timer)> {

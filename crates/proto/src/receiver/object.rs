@@ -13,7 +13,7 @@ use crate::{
     storage::{ObjectKey, StorageError},
 };
 use core::ops::Range;
-use fanfare_wire::{FecPayloadId, Row, SourceBlockNumber};
+use fanfare_wire::{DataBatch, FecPayloadId, SourceBlockNumber};
 
 /// What has become of the object's NORM_INFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,14 +173,14 @@ impl ReceiveObject {
 
     /// How many symbols of a row that begins with `id` are source symbols of its block, which has
     /// begun, and not here.
-    pub(crate) fn row_wanted(&self, id: FecPayloadId, row: &Row<'_>) -> usize {
+    pub(crate) fn batch_wanted(&self, id: FecPayloadId, batch: &DataBatch<'_>) -> usize {
         let (block, symbol) = (id.block.0, id.symbol.0);
         let len = self.format.partition.block_len(id.block);
-        let count = row.len().min(usize::from(len.saturating_sub(symbol)));
+        let count = batch.len().min(usize::from(len.saturating_sub(symbol)));
         let last = symbol.saturating_add((count as u16).saturating_sub(1));
         let full = self.format.partition.span(id.block, last);
-        let full = full.is_some_and(|(_, bytes)| bytes == row.symbol_size())
-            && row.symbol_size() == usize::from(self.format.fti.segment_size);
+        let full = full.is_some_and(|(_, bytes)| bytes == batch.symbol_size())
+            && batch.symbol_size() == usize::from(self.format.fti.segment_size);
         let lacks = |state: &ReceiveBlock| {
             state.equations().is_empty() && state.lacks_all(symbol..symbol + count as u16)
         };
@@ -188,18 +188,18 @@ impl ReceiveObject {
     }
 
     /// Symbols arrived, all of them wanted.
-    pub(crate) fn on_row(
+    pub(crate) fn on_batch(
         &mut self,
         ctx: &mut Context<'_>,
         decoder: &mut Decoder,
         id: FecPayloadId,
-        row: Row<'_>,
+        batch: DataBatch<'_>,
     ) -> Result<Arrival, StorageError> {
-        let (block, symbol, count) = (id.block.0, id.symbol.0, row.len() as u16);
+        let (block, symbol, count) = (id.block.0, id.symbol.0, batch.len() as u16);
         let Some((offset, bytes)) = self.format.partition.span(id.block, symbol) else {
             return Ok(Arrival::Nothing);
         };
-        ctx.storage.write_row(self.key, offset, row)?;
+        ctx.storage.write_batch(self.key, offset, batch)?;
         ctx.stats.source_received += u64::from(count);
         self.received += bytes as u64 * u64::from(count);
         if self.blocks.set_sources(block, symbol..symbol + count) > 0 {

@@ -57,7 +57,7 @@ impl ReceiveRate {
     }
 
     /// So many messages of `bytes` arrived together: each counts as in [`Self::on_message`].
-    pub(crate) fn on_row(
+    pub(crate) fn on_batch(
         &mut self,
         now: Time,
         (bytes, count): (usize, u16),

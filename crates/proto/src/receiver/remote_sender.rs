@@ -6,28 +6,28 @@ use super::{
     ack::WatermarkAck,
     decode::Decoder,
     feedback::{Feedback, Measured},
-    guard::{Confirmation, Guard, Identity},
     inactivity::{Inactivity, Silence},
     loss::{LossMeter, PathState},
     nack::{NackCycle, NackPath},
     objects::Objects,
-    overheard::Overheard,
     path::PathMeter,
+    pinned_identity::{Confirmation, Identity, PinnedIdentity},
     position::{Position, Track},
     receive_rate::ReceiveRate,
     reception::Reception,
     request::Coding,
     squelch::Squelched,
     status::Status,
+    suppression::Suppression,
     timing::Timing,
 };
 use crate::{
     config::FeedbackPath,
     congestion::Mode,
     context::Context,
-    cooperation::Life,
     datagram::{Ecn, RecvMeta},
     event::Event,
+    peer_repair::Incarnation,
     rng::Rng,
     time::{Duration, Time},
     timer::Timer,
@@ -41,14 +41,14 @@ use fanfare_wire::{
 #[derive(Debug)]
 pub(super) struct RemoteSender {
     pub(super) id: NodeId,
-    pub(super) guard: Guard,
+    pub(super) identity: PinnedIdentity,
     pub(super) timing: Timing,
     pub(super) heard: Time,
     /// `None` before the synchronisation point.
     pub(super) objects: Option<Objects>,
     pub(super) track: Track,
     pub(super) nack: NackCycle,
-    pub(super) overheard: Overheard,
+    pub(super) suppression: Suppression,
     pub(super) ack: WatermarkAck,
     pub(super) ack_content: Vec<u8>,
     pub(super) status: Status,
@@ -74,7 +74,7 @@ pub(super) struct RemoteSender {
     pub(super) speaks: bool,
     pub(super) announced: bool,
     /// What is missing is asked for by name, so that others than the sender can answer.
-    pub(super) by_name: bool,
+    pub(super) explicitly: bool,
     /// A NACK tells all that is missing, also what others have asked for.
     pub(super) in_full: bool,
 }
@@ -89,13 +89,13 @@ impl RemoteSender {
         };
         Self {
             id: sender.source_id,
-            guard: Guard::new(identity),
+            identity: PinnedIdentity::new(identity),
             timing: Timing::new(local.unicast, &local.config, sender),
             heard: now,
             objects: None,
             track: Track::default(),
             nack: NackCycle::new(path),
-            overheard: Overheard::default(),
+            suppression: Suppression::default(),
             ack: WatermarkAck::default(),
             ack_content: Vec::new(),
             status: Status::default(),
@@ -116,14 +116,14 @@ impl RemoteSender {
             evicted: false,
             speaks: false,
             announced: false,
-            by_name: false,
+            explicitly: false,
             in_full: false,
         }
     }
 
     /// Who it is, in which life.
-    pub(super) fn life(&self) -> Life {
-        (self.id, self.guard.pinned().instance)
+    pub(super) fn incarnation(&self) -> Incarnation {
+        (self.id, self.identity.pinned().instance)
     }
 
     /// A message of this sender.
@@ -242,13 +242,13 @@ impl RemoteSender {
             return;
         }
         if self.nack.on_need(now, limit, &self.timing, rng) {
-            self.overheard.clear();
+            self.suppression.clear();
         }
     }
 
     pub(super) fn on_timeout(&mut self, ctx: &mut Context<'_>, local: &Local) {
         if self.nack.on_timeout(ctx.now, &self.timing, ctx.rng) {
-            self.overheard.clear();
+            self.suppression.clear();
         }
         match self.inactivity.on_timeout(ctx.now, self.timing.grtt) {
             None => {}

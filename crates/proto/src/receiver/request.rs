@@ -1,8 +1,8 @@
 //! Needs as the repair requests of one NACK (RFC 5740 4.3.1, 5.3).
 
 use super::{
-    block::ReceiveBlock, format::Format, needs::Need, object::ReceiveObject, overheard::Overheard,
-    position::ObjectIndex,
+    block::ReceiveBlock, format::Format, needs::Need, object::ReceiveObject, position::ObjectIndex,
+    suppression::Suppression,
 };
 use alloc::vec::Vec;
 use fanfare_wire::{
@@ -27,14 +27,14 @@ pub(crate) struct Coding {
     /// Symbols of a full block, likewise: encoding id 129 wants it in requests above symbols.
     pub(crate) max_block_len: u16,
     /// What is asked for in the place of a missing source symbol.
-    pub(crate) naming: Naming,
+    pub(crate) explicit: ExplicitRepair,
     /// All that is missing is told, in more than one segment if need be.
     pub(crate) in_full: bool,
 }
 
 /// Which missing source symbols are asked for by name, not by parity in their place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Naming {
+pub(crate) enum ExplicitRepair {
     /// None: one parity symbol serves many.
     Parity,
     /// Those of blocks that lack few: the sender is fast, and parity would have to be decoded.
@@ -46,7 +46,7 @@ pub(crate) enum Naming {
 /// Of a block so many are few: with more, one parity symbol serves many.
 const FEW: u16 = 2;
 
-impl Naming {
+impl ExplicitRepair {
     /// Whether this block's symbols are asked for by name because they are few.
     pub(crate) fn names_few(self, state: &ReceiveBlock) -> bool {
         self == Self::Few && state.erasures() <= FEW && state.parity_count() == 0
@@ -60,7 +60,7 @@ impl Coding {
             field: format.fti.field,
             segment_size: Some(format.fti.segment_size),
             max_block_len: format.fti.max_block_len,
-            naming: Naming::Parity,
+            explicit: ExplicitRepair::Parity,
             in_full: false,
         }
     }
@@ -71,7 +71,14 @@ impl Coding {
             FecId::ReedSolomon8 | FecId::SmallBlockSystematic => FieldSize::M8,
         };
         let (segment_size, max_block_len) = (None, 0);
-        Self { fec_id, field, segment_size, max_block_len, naming: Naming::Parity, in_full: false }
+        Self {
+            fec_id,
+            field,
+            segment_size,
+            max_block_len,
+            explicit: ExplicitRepair::Parity,
+            in_full: false,
+        }
     }
     /// Bytes that the requests of one NACK may have: more is left for the next cycle.
     fn room(&self) -> usize {
@@ -87,15 +94,15 @@ impl Coding {
     }
 }
 
-/// Encodes `needs` that `overheard` does not cover, lowest first, until one NACK is full. Needs of
+/// Encodes `needs` that `suppression` does not cover, lowest first, until one NACK is full. Needs of
 /// an object coded otherwise than `coding` end it: they come first in a later NACK.
 pub(crate) fn encode<'a>(
     coding: Coding,
-    overheard: &Overheard,
+    suppression: &Suppression,
     needs: impl Iterator<Item = Need<'a>>,
 ) -> Vec<u8> {
     let mut writer = RequestWriter::new(coding.fec_id, coding.field, coding.room());
-    let mut writing = Writing { coding, overheard, writer: &mut writer, infos: None };
+    let mut writing = Writing { coding, suppression, writer: &mut writer, infos: None };
     for need in needs {
         if !writing.need(&need) {
             break;
@@ -107,7 +114,7 @@ pub(crate) fn encode<'a>(
 
 struct Writing<'a> {
     coding: Coding,
-    overheard: &'a Overheard,
+    suppression: &'a Suppression,
     writer: &'a mut RequestWriter,
     /// Objects (first, last) of which the INFO alone is missing, not yet written: of many short messages in a row
     /// one range says it.
@@ -122,22 +129,22 @@ impl Writing<'_> {
         }
         match *need {
             Need::Objects { first, last } => {
-                let overheard = self.overheard;
-                overheard.objects_left(first, last).all(|(first, last)| self.objects(first, last))
+                let suppression = self.suppression;
+                suppression.objects_left(first, last).all(|(first, last)| self.objects(first, last))
             }
-            Need::Info { object } => self.overheard.has_info(object) || self.info(object),
+            Need::Info { object } => self.suppression.has_info(object) || self.info(object),
             Need::Blocks { object, open, first, last } => {
-                let overheard = self.overheard;
+                let suppression = self.suppression;
                 self.same_coding(open)
-                    && overheard
+                    && suppression
                         .blocks_left(object, first, last)
                         .all(|(first, last)| self.blocks(object, first, last))
             }
             Need::Symbols { open, .. } if !self.same_coding(open) => false,
-            Need::Symbols { .. } if self.overheard.covers(need, self.coding.naming) => true,
+            Need::Symbols { .. } if self.suppression.covers(need, self.coding.explicit) => true,
             Need::Symbols { object, open, block, state } => {
-                let naming = self.coding.naming;
-                let named = naming == Naming::All || naming.names_few(state);
+                let explicit = self.coding.explicit;
+                let named = explicit == ExplicitRepair::All || explicit.names_few(state);
                 let wanted = wanted(state, if named { 0 } else { open.format().parity });
                 wanted.iter().all(|&run| self.symbols(object, open.format(), block, run))
             }
@@ -236,7 +243,7 @@ mod tests {
             let coding =
                 Coding { segment_size: Some(room), ..Coding::unknown(FecId::ReedSolomon8) };
             let needs = infos.iter().map(|n| Need::Info { object: object(*n) });
-            encode(coding, &Overheard::default(), needs)
+            encode(coding, &Suppression::default(), needs)
         };
         let asked = |bytes: &[u8]| -> Vec<(u16, u16)> {
             let requests = RepairRequests::parse(bytes).unwrap();
@@ -274,12 +281,12 @@ mod tests {
 
     #[test]
     fn of_a_fast_sender_a_few_are_asked_for_by_name_and_more_by_parity() {
-        let few = |lost: &[u16]| Naming::Few.names_few(&block(16, lost));
+        let few = |lost: &[u16]| ExplicitRepair::Few.names_few(&block(16, lost));
         assert!(few(&[3]) && few(&[3, 9]) && !few(&[3, 9, 10]));
-        assert!(!Naming::Parity.names_few(&block(16, &[3])));
+        assert!(!ExplicitRepair::Parity.names_few(&block(16, &[3])));
         let mut with_parity = block(16, &[3, 9]);
         with_parity.add_parity(0, b"parity");
-        assert!(!Naming::Few.names_few(&with_parity), "it is decoded anyway");
+        assert!(!ExplicitRepair::Few.names_few(&with_parity), "it is decoded anyway");
     }
 
     #[test]

@@ -30,7 +30,7 @@ enum Node {
     Pending {
         attempts: u32,
         /// Requests before this time do not count: the node has said that it is at work.
-        patience: Time,
+        answerable_from: Time,
         /// It is not asked before.
         ask: Time,
         /// When it was asked first.
@@ -41,7 +41,7 @@ enum Node {
 
 impl Node {
     const NEW: Self =
-        Self::Pending { attempts: 0, patience: Time::ZERO, ask: Time::ZERO, asked: None };
+        Self::Pending { attempts: 0, answerable_from: Time::ZERO, ask: Time::ZERO, asked: None };
 }
 
 /// The watermark machine.
@@ -147,13 +147,13 @@ impl Watermark {
     }
 
     /// A request is due: the nodes to name in it, at most `fit`; none when all are at work and were
-    /// asked lately. Before `patience` receivers may be unable to answer: it does not count.
+    /// asked lately. Before `answerable_from` receivers may be unable to answer: it does not count.
     pub(super) fn on_flushed(
         &mut self,
         now: Time,
         interval: Duration,
         fit: usize,
-        patience: Time,
+        answerable_from: Time,
     ) -> Vec<NodeId> {
         let robust = self.robust;
         let open = |(node, state): (&NodeId, &Node)| match state {
@@ -166,8 +166,8 @@ impl Watermark {
             all[start..].iter().chain(&all[..start]).take(fit.max(1)).copied().collect();
         for node in &named {
             let state = self.nodes.get_mut(node);
-            if let Some(Node::Pending { attempts, patience: own, ask, asked }) = state {
-                *attempts += u32::from(now >= patience.max(*own));
+            if let Some(Node::Pending { attempts, answerable_from: own, ask, asked }) = state {
+                *attempts += u32::from(now >= answerable_from.max(*own));
                 if now < *own {
                     *ask = now + ASK_AT_WORK;
                 }
@@ -217,12 +217,13 @@ impl Watermark {
     /// most ([`crate::receiver`]), which is longer than all requests take at a short GRTT. What it has said
     /// before it can have been asked, at least `rtt` there and back, answers the roll.
     pub(super) fn on_status(&mut self, now: Time, node: NodeId, rtt: Duration) {
-        let Some(Node::Pending { attempts, patience, ask, asked }) = self.nodes.get_mut(&node)
+        let Some(Node::Pending { attempts, answerable_from, ask, asked }) =
+            self.nodes.get_mut(&node)
         else {
             return;
         };
         if asked.is_some_and(|asked| asked + rtt <= now) {
-            (*attempts, *patience, *ask) = (0, now + AT_WORK, now + ASK_AT_WORK);
+            (*attempts, *answerable_from, *ask) = (0, now + AT_WORK, now + ASK_AT_WORK);
         }
     }
 

@@ -1,9 +1,9 @@
 //! One block that was asked for: which parity is still fresh, and what is to be sent.
 
 use super::{
-    flight::Underway,
-    helped::Helped,
+    in_flight::BlockInFlight,
     object::{Part, Piece, Purpose},
+    peer_repair::PeerRepair,
 };
 use alloc::collections::BTreeSet;
 use core::ops::Range;
@@ -25,7 +25,7 @@ pub(super) struct BlockDemand {
     pub(super) unnamed: bool,
     /// The symbols that are named are to be sent, rather than parity in their place: nobody has to
     /// read a block back for them.
-    pub(super) by_name: bool,
+    pub(super) explicitly: bool,
 }
 
 impl BlockDemand {
@@ -41,10 +41,10 @@ impl BlockDemand {
     }
 
     /// This is on its way to who asks.
-    pub(super) fn deduct(&mut self, underway: &Underway) {
+    pub(super) fn deduct(&mut self, in_flight_block: &BlockInFlight) {
         let before = self.named.len();
-        self.named.retain(|symbol| !underway.sources.contains(symbol));
-        let symbols = underway.parity.saturating_add((before - self.named.len()) as u16);
+        self.named.retain(|symbol| !in_flight_block.sources.contains(symbol));
+        let symbols = in_flight_block.parity.saturating_add((before - self.named.len()) as u16);
         self.need = self.need.saturating_sub(symbols);
         self.allowance = self.allowance.saturating_sub(symbols);
     }
@@ -55,12 +55,12 @@ impl BlockDemand {
         self.allowance = self.allowance.max(other.allowance);
         self.named.extend(other.named);
         self.unnamed |= other.unnamed;
-        self.by_name &= other.by_name;
+        self.explicitly &= other.explicitly;
     }
 
     /// Whether it is to be served by the source symbols that it names.
     fn is_for_names(&self, source: u16) -> bool {
-        self.by_name
+        self.explicitly
             && !self.unnamed
             && self.named.last().is_some_and(|last| *last < source)
             && usize::from(self.need) == self.named.len()
@@ -79,7 +79,7 @@ pub(super) struct TransmitBlock {
     named: BTreeSet<u16>,
     /// So many were to be sent by name though there was parity.
     rather_named: u16,
-    helped: Helped,
+    peer_repair: PeerRepair,
 }
 
 impl TransmitBlock {
@@ -90,7 +90,7 @@ impl TransmitBlock {
             parity_pending: 0,
             named: BTreeSet::new(),
             rather_named: 0,
-            helped: Helped::default(),
+            peer_repair: PeerRepair::default(),
         }
     }
 
@@ -101,7 +101,7 @@ impl TransmitBlock {
     /// RFC 5740 5.4.2: fresh parity as long as it suffices for the neediest receiver, then what was
     /// named. Parity still pending serves the new demand, too: the greater counts, never the sum.
     pub(super) fn demand(&mut self, wanted: &BlockDemand, source: u16, parity: u16) {
-        self.helped.on_demand();
+        self.peer_repair.on_demand();
         if self.parity_pending == 0 && self.takes_names(wanted, source) {
             return;
         }
@@ -133,7 +133,7 @@ impl TransmitBlock {
 
     /// Another node sent a symbol of it, or a sum: that need not be sent from here, unless it was not believed.
     pub(super) fn on_repaired(&mut self, symbol: Option<u16>) -> bool {
-        if !self.helped.on_repaired() {
+        if !self.peer_repair.on_repaired() {
             return false;
         }
         if symbol.is_none_or(|symbol| !self.named.remove(&symbol)) {
@@ -208,11 +208,11 @@ mod tests {
     fn what_is_on_its_way_is_not_sent_again() {
         let mut wanted = BlockDemand::named(0..7);
         wanted.allow(|_| 2);
-        wanted.deduct(&Underway { parity: 4, ..Underway::default() });
+        wanted.deduct(&BlockInFlight { parity: 4, ..BlockInFlight::default() });
         let mut block = TransmitBlock::new(4);
         block.demand(&wanted, 10, 20);
         assert_eq!(drain(&mut block).len(), 5);
-        wanted.deduct(&Underway { parity: 9, ..Underway::default() });
+        wanted.deduct(&BlockInFlight { parity: 9, ..BlockInFlight::default() });
         block.demand(&wanted, 10, 20);
         assert!(!block.has_pending());
     }
@@ -235,28 +235,28 @@ mod tests {
         );
     }
 
-    fn by_name(symbols: Range<u16>) -> BlockDemand {
-        BlockDemand { by_name: true, ..BlockDemand::named(symbols) }
+    fn explicitly(symbols: Range<u16>) -> BlockDemand {
+        BlockDemand { explicitly: true, ..BlockDemand::named(symbols) }
     }
 
     #[test]
     fn few_symbols_are_sent_by_name_when_that_is_wanted_and_parity_serves_what_is_beyond() {
         let mut block = TransmitBlock::new(0);
-        block.demand(&by_name(7..8), 64, 20);
-        block.demand(&by_name(9..10), 64, 20);
+        block.demand(&explicitly(7..8), 64, 20);
+        block.demand(&explicitly(9..10), 64, 20);
         let named = |symbol| Part::Source { block: 0, symbol };
         assert_eq!(drain(&mut block), [named(7), named(9)]);
-        block.demand(&by_name(11..12), 64, 20);
+        block.demand(&explicitly(11..12), 64, 20);
         assert_eq!(drain(&mut block), [Part::Parity { block: 0, number: 0, ahead: 1 }]);
     }
 
     #[test]
     fn what_is_named_is_not_sent_so_where_parity_or_a_count_is_asked_for() {
-        let mut counted = by_name(7..8);
+        let mut counted = explicitly(7..8);
         counted.merge(BlockDemand::named(64..66));
-        let mut allowed = by_name(7..8);
+        let mut allowed = explicitly(7..8);
         allowed.allow(|_| 1);
-        for (wanted, parity) in [(counted, 2), (allowed, 2), (by_name(64..65), 1)] {
+        for (wanted, parity) in [(counted, 2), (allowed, 2), (explicitly(64..65), 1)] {
             let mut block = TransmitBlock::new(0);
             block.demand(&wanted, 64, 20);
             let sent = drain(&mut block);
@@ -266,8 +266,8 @@ mod tests {
 
     #[test]
     fn another_symbol_on_its_way_serves_nobody_who_named_one() {
-        let mut wanted = by_name(7..9);
-        wanted.deduct(&Underway { parity: 0, sources: [3, 7].into() });
+        let mut wanted = explicitly(7..9);
+        wanted.deduct(&BlockInFlight { parity: 0, sources: [3, 7].into() });
         assert_eq!((wanted.need, wanted.named.len()), (1, 1));
     }
 

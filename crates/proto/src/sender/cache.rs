@@ -42,7 +42,7 @@ pub(super) struct Cache {
     new: BTreeMap<u64, u32>,
     /// The same by passes, then ordinal: a carousel goes round all objects before it begins anew,
     /// and what was never sent goes first.
-    turns: BTreeSet<(u32, u64)>,
+    candidates: BTreeSet<(u32, u64)>,
     /// Objects with repairs to be sent.
     repairs: BTreeSet<u64>,
     /// Those of them of which more than whole blocks is wanted.
@@ -63,7 +63,7 @@ impl Cache {
             bytes: 0,
             bytes_max,
             new: BTreeMap::new(),
-            turns: BTreeSet::new(),
+            candidates: BTreeSet::new(),
             repairs: BTreeSet::new(),
             urgent: BTreeSet::new(),
             prompt: None,
@@ -164,12 +164,12 @@ impl Cache {
 
     /// Whether the first pass of an object is under way or to come.
     pub(super) fn has_first_pass(&self) -> bool {
-        self.turns.first().is_some_and(|(passes, _)| *passes == 0)
+        self.candidates.first().is_some_and(|(passes, _)| *passes == 0)
     }
 
     /// Whether no more than `bytes` of first passes are to come.
     pub(super) fn first_passes_end_within(&self, mut bytes: u64) -> bool {
-        let first = self.turns.iter().take_while(|(passes, _)| *passes == 0);
+        let first = self.candidates.iter().take_while(|(passes, _)| *passes == 0);
         let mut left =
             first.filter_map(|(_, ordinal)| Some(self.objects.get(ordinal)?.bytes_left()));
         left.all(|left| bytes.checked_sub(left).map(|rest| bytes = rest).is_some())
@@ -180,7 +180,7 @@ impl Cache {
     }
 
     pub(super) fn first_new(&self) -> Option<u64> {
-        self.turns.first().map(|(_, ordinal)| *ordinal)
+        self.candidates.first().map(|(_, ordinal)| *ordinal)
     }
 
     /// Whether what waits to be sent first is one message that came while nothing waited: it goes before repairs, however
@@ -235,7 +235,7 @@ impl Cache {
         let passes = object.filter(|object| object.has_new()).map(TransmitObject::passes);
         let repair = object.is_some_and(TransmitObject::has_repair);
         let urgent = object.is_some_and(TransmitObject::has_urgent_repair);
-        self.turn(ordinal, passes);
+        self.next_message(ordinal, passes);
         for (set, pending) in [(&mut self.repairs, repair), (&mut self.urgent, urgent)] {
             if pending {
                 set.insert(ordinal);
@@ -246,16 +246,16 @@ impl Cache {
     }
 
     /// Puts an object where its next pass has its turn, or takes it from there.
-    fn turn(&mut self, ordinal: u64, passes: Option<u32>) {
+    fn next_message(&mut self, ordinal: u64, passes: Option<u32>) {
         if self.new.get(&ordinal).copied() == passes {
             return;
         }
         if let Some(before) = self.new.remove(&ordinal) {
-            self.turns.remove(&(before, ordinal));
+            self.candidates.remove(&(before, ordinal));
         }
         if let Some(passes) = passes {
             self.new.insert(ordinal, passes);
-            self.turns.insert((passes, ordinal));
+            self.candidates.insert((passes, ordinal));
         }
     }
 
@@ -431,7 +431,7 @@ pub(super) mod tests {
             }
         }
         assert_eq!(order, [0, 1, 0, 2, 1, 0, 1]);
-        assert!(cache.is_past(u64::MAX) && cache.turns.is_empty());
+        assert!(cache.is_past(u64::MAX) && cache.candidates.is_empty());
     }
 
     #[test]

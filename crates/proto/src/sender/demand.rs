@@ -6,7 +6,7 @@ use super::{
     block_ranges::BlockRanges,
     cache::{Cache, Found},
     coding::Coding,
-    flight::Underway,
+    in_flight::BlockInFlight,
     object::TransmitObject,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -80,18 +80,18 @@ impl Demand {
     /// Symbols that are named are to be sent by name, where they are few.
     pub(super) fn serve_by_name(&mut self) {
         let symbols = self.objects.values_mut().flat_map(|object| object.symbols.values_mut());
-        symbols.for_each(|wanted| wanted.by_name = true);
+        symbols.for_each(|wanted| wanted.explicitly = true);
     }
 
-    /// Leaves what is not on its way to the asker: `flight` has symbols by object and block. Who
+    /// Leaves what is not on its way to the asker: `in_flight` has symbols by object and block. Who
     /// asks for all of what is on its way in part may ask again for the rest.
-    pub(super) fn deduct(&mut self, flight: &BTreeMap<(u64, u32), Underway>) {
-        for ((ordinal, block), underway) in flight {
+    pub(super) fn deduct(&mut self, in_flight: &BTreeMap<(u64, u32), BlockInFlight>) {
+        for ((ordinal, block), in_flight_block) in in_flight {
             let Some(object) = self.objects.get_mut(ordinal) else { continue };
             object.whole = false;
             object.blocks.remove(*block);
             if let Some(wanted) = object.symbols.get_mut(block) {
-                wanted.deduct(underway);
+                wanted.deduct(in_flight_block);
             }
         }
         for object in self.objects.values_mut() {

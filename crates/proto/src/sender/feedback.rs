@@ -4,14 +4,14 @@ use super::{
     CYCLE_BEYOND_BACKOFF, Sender,
     cache::Found,
     demand::{Demand, Reading},
-    flight::Underway,
+    in_flight::BlockInFlight,
     receivers::{Heard, Report},
 };
 use crate::{
     context::Context,
     datagram::RecvMeta,
     event::Event,
-    naming,
+    explicit_repair,
     roll_call::{RECEPTION_ACK, STATUS_ACK},
     stats::DropReason,
     time::{Duration, Time},
@@ -50,21 +50,21 @@ impl Sender {
         self.keep_wanted(&reading.demand);
         let put_off = self.put_off_history(ctx, nack.feedback.source_id, &mut reading.demand);
         if !put_off && !reading.demand.is_empty() {
-            self.service.on_busy(self.now);
+            self.slow.on_busy(self.now);
         }
         let node = nack.feedback.source_id;
         self.count_first_requests(node, &reading.demand);
         // While there is more to send, a repair that is lost can be asked for again at no cost. At
         // the end every round of requests is time in which nothing is sent. Who is put off has lost
         // much, and gets no more than it asks for.
-        if self.is_ending() && !self.service.is_deferred(node) {
+        if self.is_ending() && !self.slow.is_deferred(node) {
             let loss = self.loss(node);
             reading.demand.allow(|need| self.parity_worth(need, &[loss]));
         }
-        if self.is_small_group() && naming::is_fast(self.message_time()) {
+        if self.is_small_group() && explicit_repair::is_fast(self.message_time()) {
             reading.demand.serve_by_name();
         }
-        self.deduct_flight(rtt, &mut reading.demand);
+        self.deduct_in_flight(rtt, &mut reading.demand);
         let timing = self.cycle_timing();
         let now = self.now;
         if let Some(demand) = self.repair.on_demand(now, reading.demand, timing, self.position) {
@@ -77,19 +77,19 @@ impl Sender {
             self.activate(&demand);
         }
         if meta.unicast && self.backoff() > 0 && self.repair.collecting().is_some() {
-            self.advert.on_unicast_nack();
+            self.repair_adv.on_unicast_nack();
         }
     }
 
     /// What is on its way to the asker need not be sent again, where that is known of everybody. The
     /// asker's clock is that of the probe that it has heard last; a full message begun then is on the
     /// line for its own time. Who has heard none is as far away as anybody.
-    fn deduct_flight(&self, rtt: Option<Duration>, demand: &mut Demand) {
+    fn deduct_in_flight(&self, rtt: Option<Duration>, demand: &mut Demand) {
         if self.is_small_group() {
             let age = rtt.unwrap_or(self.grtt()).saturating_add(self.message_time());
             let age = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
             let seen = Time::from_nanos(self.now.as_nanos().saturating_sub(age));
-            demand.deduct(&self.flight.since(seen));
+            demand.deduct(&self.in_flight.since(seen));
         }
     }
 
@@ -142,15 +142,15 @@ impl Sender {
     /// Whether a node's requests are put off: until the first pass is done, and the others, who
     /// could ask for some NACK cycles ([`CYCLE_BEYOND_BACKOFF`]) since, have been served.
     fn is_put_off(&mut self, node: NodeId) -> bool {
-        self.service.is_deferred(node) && !self.serves_tail(node)
+        self.slow.is_deferred(node) && !self.serves_tail(node)
     }
 
     fn serves_tail(&mut self, asker: NodeId) -> bool {
         let busy = self.cache.has_first_pass() || self.cache.has_repair();
-        let other = |node| node != asker && !self.service.is_deferred(node);
+        let other = |node| node != asker && !self.slow.is_deferred(node);
         let silent = if self.watermark.pending().any(other) { SILENCED } else { SILENT };
         let cycles = self.nack_cycle() * silent;
-        self.service.serves_tail(if busy { Time::ZERO } else { self.now }, cycles)
+        self.slow.serves_tail(if busy { Time::ZERO } else { self.now }, cycles)
     }
 
     /// A receiver's longest NACK cycle.
@@ -193,7 +193,7 @@ impl Sender {
 
     /// Requests become what is to be sent.
     pub(super) fn activate(&mut self, demand: &Demand) {
-        self.advert.on_activation();
+        self.repair_adv.on_activation();
         for (ordinal, wanted) in &demand.objects {
             if let Some(object) = self.cache.get_mut(*ordinal) {
                 object.demand(wanted, &self.coding);
@@ -217,7 +217,7 @@ impl Sender {
         }
         let source = symbol.filter(|symbol| *symbol < object.block_len(block));
         let parity = u16::from(source.is_none());
-        let by = Underway { parity, sources: source.into_iter().collect() };
+        let by = BlockInFlight { parity, sources: source.into_iter().collect() };
         self.repair.on_repaired(ordinal, block, &by);
         self.cache.refresh(ordinal);
     }
@@ -254,7 +254,7 @@ impl Sender {
                 self.watermark.on_status(self.now, node, rtt.saturating_sub(RTT_NOISE));
                 // Who answers before it has heard a probe shall answer once more.
                 if self.receivers.on_status(node) {
-                    self.roll.on_answer(node);
+                    self.roll_call.on_answer(node);
                 }
                 ctx.events.push(Event::ReceiverStatus { node, status: content.to_vec() });
             }
@@ -275,7 +275,7 @@ impl Sender {
             && self.receivers.on_overruns(node, u32::from_be_bytes(*overruns))
             && !self.controller.on_overrun(self.now, node)
         {
-            self.brake.on_overrun(self.now, node);
+            self.flow_control.on_overrun(self.now, node);
         }
     }
 
@@ -301,7 +301,7 @@ impl Sender {
             ctx.stats.drop(DropReason::NotForUs);
             return None;
         }
-        if self.service.is_evicted(feedback.source_id) {
+        if self.slow.is_evicted(feedback.source_id) {
             ctx.stats.drop(DropReason::Evicted);
             return None;
         }
@@ -323,7 +323,7 @@ impl Sender {
             ctx.events.push(Event::ReceiverNew { node, source: meta.source });
             if self.position.is_some() {
                 self.flush.on_newcomer(self.now);
-                self.roll.on_newcomer(self.now);
+                self.roll_call.on_newcomer(self.now);
             }
         }
         if let Some(feedback) = noted.feedback {

@@ -84,12 +84,12 @@ impl Flush {
     }
 
     /// A flush that names the end of transmission goes out; the next may follow in `interval`.
-    /// Before `patience` receivers may be unable to answer: it does not count.
-    pub(super) fn on_flushed(&mut self, now: Time, interval: Duration, patience: Time) {
+    /// Before `answerable_from` receivers may be unable to answer: it does not count.
+    pub(super) fn on_flushed(&mut self, now: Time, interval: Duration, answerable_from: Time) {
         let State::Flushing { left, .. } = self.state else { return };
         let next = now + interval;
         self.state = match left {
-            _ if now < patience => State::Flushing { left, next },
+            _ if now < answerable_from => State::Flushing { left, next },
             0 | 1 => State::Lingering { until: next },
             _ => State::Flushing { left: left - 1, next },
         };

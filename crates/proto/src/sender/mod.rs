@@ -5,51 +5,51 @@
 //! # Map, in reading order
 //! - `object`, `block`, `block_ranges`: one object, what was sent of it and what must be again;
 //!   `coding`: what its symbols are called; `cache`: all objects; `parity`: rows when wanted.
-//! - `demand`: what a NACK asks; `repair`: the cycle that serves it; `advert`, `squelch`: what the
-//!   group is told about it; `share`: how repairs and new data share the rate;
-//!   `flight`: what is on its way; `tail`: parity for the end.
+//! - `demand`: what a NACK asks; `repair`: the cycle that serves it; `repair_adv`, `squelch`: what the
+//!   group is told about it; `repair_share`: how repairs and new data share the rate;
+//!   `in_flight`: what is on its way; `tail_parity`: parity for the end.
 //! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye.
-//! - `grtt`, `probe`, `receivers`, `reception`, `roll`: what is known of the group; `service`: who of
+//! - `grtt`, `probe`, `receivers`, `reception`, `roll_call`: what is known of the group; `slow_receivers`: who of
 //!   it is put off or out.
 //! - `release`: data may flow, as what is known allows.
-//! - `brake`: what receivers' overruns take off the rate.
-//! - `pace`, `turn`: when something may be said, and which machine says it; `speak`: in what words;
-//!   `piece`: parts of objects; `row`: many alike at once; `infos`: what the driver says in their place.
+//! - `flow_control`: what receivers' overruns take off the rate.
+//! - `pacer`, `schedule`: when something may be said, and which machine says it; `messages`: in what words;
+//!   `object_message`: parts of objects; `batch`: many alike at once; `info_repair`: what the driver says in their place.
 //! - `feedback`: NACKs and ACKs, handed to the machines.
 
 mod ack;
-mod advert;
+mod batch;
 mod block;
 mod block_ranges;
-mod brake;
 mod cache;
 mod coding;
 mod demand;
 mod eot;
 mod feedback;
-mod flight;
+mod flow_control;
 mod flush;
 mod grtt;
-mod helped;
-mod infos;
+mod in_flight;
+mod info_repair;
+mod messages;
 mod object;
-mod pace;
+mod object_message;
+mod pacer;
 mod parity;
-mod piece;
+mod peer_repair;
 mod probe;
 mod receivers;
 mod reception;
 mod release;
 mod repair;
-mod roll;
-mod row;
-mod sequel;
-mod service;
-mod share;
-mod speak;
+mod repair_adv;
+mod repair_share;
+mod roll_call;
+mod schedule;
+mod slow_receivers;
 mod squelch;
-mod tail;
-mod turn;
+mod stream_detector;
+mod tail_parity;
 
 #[cfg(test)]
 mod tests;
@@ -69,29 +69,29 @@ use crate::{
     time::{Duration, Time},
 };
 use ack::{Point, Watermark};
-use advert::Advert;
 use alloc::{boxed::Box, vec::Vec};
-use brake::Brake;
 use cache::{Cache, Found};
 use coding::Coding;
 use eot::Eot;
 use fanfare_wire::{
     GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence, header::SenderFields,
 };
-use flight::Flight;
+use flow_control::FlowControl;
 use flush::Flush;
 use grtt::{Grtt, GrttLimits};
+use in_flight::InFlight;
 use object::{Piece, TransmitObject};
-use pace::Pace;
+use pacer::Pacer;
 use parity::ParityCache;
 use probe::Probe;
 use receivers::Receivers;
 use repair::{CycleTiming, RepairCycle};
-use roll::Roll;
-use sequel::Sequel;
-use service::Service;
-use share::Share;
+use repair_adv::RepairAdvert;
+use repair_share::RepairShare;
+use roll_call::RollCaller;
+use slow_receivers::SlowReceivers;
 use squelch::Squelch;
+use stream_detector::StreamDetector;
 
 /// An object that was sent or asked for within this many GRTT * (K + 1) is not purged to make room,
 /// nor within the least time. NRL's flow control factor is 2; but a receiver may be in hold-off for
@@ -135,10 +135,10 @@ pub(crate) struct Sender {
     advertised: (QuantizedRtt, Duration),
     /// Receivers may be waiting until then by a GRTT much longer than the present one: what goes
     /// unanswered before does not count.
-    patience: Time,
+    answerable_from: Time,
     held: bool,
     /// So many parts more may go before it is asked again whose turn it is.
-    row: u8,
+    batch_left: u8,
     /// Backoff factor and group size, as they travel.
     repeated: (u8, GroupSize),
     /// Source bytes of first passes sent.
@@ -153,9 +153,9 @@ pub(crate) struct Sender {
     cache: Cache,
     parity: ParityCache,
     repair: RepairCycle,
-    flight: Flight,
-    share: Share,
-    advert: Advert,
+    in_flight: InFlight,
+    share: RepairShare,
+    repair_adv: RepairAdvert,
     squelch: Squelch,
     flush: Flush,
     /// Objects of no bytes are flushed, too.
@@ -164,11 +164,11 @@ pub(crate) struct Sender {
     grtt: Grtt,
     probe: Probe,
     receivers: Receivers,
-    service: Service,
-    sequel: Sequel,
-    roll: Roll,
-    pace: Pace,
-    brake: Brake,
+    slow: SlowReceivers,
+    stream: StreamDetector,
+    roll_call: RollCaller,
+    pacer: Pacer,
+    flow_control: FlowControl,
     /// The most that may be sent for now, whatever the rate is.
     ceiling: Option<Bitrate>,
     eot: Eot,
@@ -200,9 +200,9 @@ impl Sender {
             controller: config.congestion.start(&config, now),
             active: false,
             advertised: (QuantizedRtt(0), Duration::ZERO),
-            patience: now,
+            answerable_from: now,
             held: false,
-            row: 0,
+            batch_left: 0,
             repeated: (0, GroupSize(0)),
             progress: 0,
             last: None,
@@ -211,9 +211,9 @@ impl Sender {
             cache: Cache::new(config.cache_objects, config.cache_bytes),
             parity: ParityCache::new(config.parity_cache),
             repair: RepairCycle::new(),
-            flight: Flight::default(),
-            share: Share::new(config.repair_share),
-            advert: Advert::default(),
+            in_flight: InFlight::default(),
+            share: RepairShare::new(config.repair_share),
+            repair_adv: RepairAdvert::default(),
             squelch: Squelch::default(),
             flush: Flush::new(config.robust_factor),
             flushes_infos: true,
@@ -221,11 +221,11 @@ impl Sender {
             grtt: Grtt::new(now, config.grtt_initial, limits),
             probe: Probe::new(now, config.probe_min, config.probe_max, rng),
             receivers: Receivers::default(),
-            service: Service::default(),
-            sequel: Sequel::default(),
-            roll: Roll::new(),
-            pace: Pace::new(now, config.burst),
-            brake: Brake::new(),
+            slow: SlowReceivers::default(),
+            stream: StreamDetector::default(),
+            roll_call: RollCaller::new(),
+            pacer: Pacer::new(now, config.burst),
+            flow_control: FlowControl::new(),
             ceiling: None,
             eot: Eot::default(),
             config,
@@ -261,8 +261,8 @@ impl Sender {
         let info = info.or_else(|| must_have_info.then(Vec::new));
         let key = self.key(self.cache.next_id());
         let object = TransmitObject::new(self.now, key, kind, partition, info);
-        self.service.on_enqueued();
-        self.sequel.on_enqueued(self.now, self.nack_cycle());
+        self.slow.on_enqueued();
+        self.stream.on_enqueued(self.now, self.nack_cycle());
         self.cache.push(match pass {
             FirstPass::Whole => object,
             FirstPass::WithParity(more) => object.with_parity(more),
@@ -339,7 +339,7 @@ impl Sender {
             object: object.key.object,
             id: object.partition.last(),
         });
-        let served = |node: &&NodeId| !self.service.is_evicted(**node);
+        let served = |node: &&NodeId| !self.slow.is_evicted(**node);
         let nodes: Vec<NodeId> = nodes.iter().filter(served).copied().collect();
         self.watermark.set(self.now, point, &nodes);
     }
@@ -347,7 +347,7 @@ impl Sender {
     /// Asks one more node to acknowledge the present or the next watermark.
     pub(crate) fn add_acking_node(&mut self, now: Time, node: NodeId) {
         self.now = self.now.max(now);
-        if !self.service.is_evicted(node) {
+        if !self.slow.is_evicted(node) {
             self.watermark.add(self.now, node);
         }
     }
@@ -361,22 +361,22 @@ impl Sender {
     /// No longer listens to `node`, and tells it so when it calls the roll.
     pub(crate) fn evict(&mut self, now: Time, node: NodeId) {
         self.now = self.now.max(now);
-        self.service.evict(node);
+        self.slow.evict(node);
         self.controller.on_left(self.now, node);
         self.watermark.remove(node);
         self.receivers.forget_recent(node);
-        self.roll.give_up(self.now, node);
+        self.roll_call.give_up(self.now, node);
     }
 
     /// Serves `node` only after the first pass and the others, or as all others again.
     pub(crate) fn defer(&mut self, node: NodeId, defer: bool) {
-        self.service.defer(node, defer);
+        self.slow.defer(node, defer);
     }
 
     /// Calls the roll from now on, or no more.
     pub(crate) fn set_roll_call(&mut self, now: Time, calls: Option<RollCalls>) {
         self.now = self.now.max(now);
-        self.roll.set(self.now, calls);
+        self.roll_call.set(self.now, calls);
     }
 
     /// Sets the rate, or the cap of it.
@@ -389,7 +389,7 @@ impl Sender {
 
     /// Why the rate is what it is.
     pub(crate) fn reason(&self) -> Reason {
-        match self.brake.node(self.now) {
+        match self.flow_control.node(self.now) {
             Some(node) => Reason::Overrun(node),
             None if self.is_capped() => Reason::Set,
             None => self.controller.reason(),
@@ -409,7 +409,7 @@ impl Sender {
 
     /// The rate at present.
     pub(crate) fn rate(&self) -> Bitrate {
-        let rate = self.brake.brake(self.now, self.controller.rate());
+        let rate = self.flow_control.flow_control(self.now, self.controller.rate());
         self.ceiling.map_or(rate, |ceiling| rate.min(ceiling))
     }
 
@@ -465,7 +465,7 @@ impl Sender {
     /// Says good-bye when all is sent and flushed (at once when held).
     pub(crate) fn end(&mut self, now: Time) {
         self.now = self.now.max(now);
-        self.eot.ask(self.may_part_quickly());
+        self.eot.ask(self.may_leave_quickly());
     }
 
     /// Source bytes of first passes sent so far.
@@ -475,7 +475,7 @@ impl Sender {
 
     /// What is known of each receiver heard.
     pub(crate) fn receivers(&self) -> Vec<ReceiverReport> {
-        self.receivers.reports(&self.service)
+        self.receivers.reports(&self.slow)
     }
 
     /// The session's time has come.
@@ -562,7 +562,7 @@ impl Sender {
     fn wait_out(&mut self, old: Duration) {
         let cycle = old * (2 * u32::from(self.backoff()) + CYCLE_BEYOND_BACKOFF);
         if cycle > self.flush_interval().saturating_mul(self.config.robust_factor) {
-            self.patience = self.patience.max(self.now + cycle);
+            self.answerable_from = self.answerable_from.max(self.now + cycle);
         }
     }
 }

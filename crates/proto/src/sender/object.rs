@@ -4,12 +4,12 @@
 //! was asked for.
 
 use super::{
+    batch::SymbolBatch,
     block::{BlockDemand, TransmitBlock},
     block_ranges::BlockRanges,
     coding::Coding,
     demand::ObjectDemand,
-    helped::Helped,
-    row::Row,
+    peer_repair::PeerRepair,
 };
 use crate::{
     partition::Partition,
@@ -99,7 +99,7 @@ pub(super) struct TransmitObject {
     /// The flush after its last transmission ended then.
     pub(super) flushed: Option<Time>,
     info_repair: bool,
-    info_helped: Helped,
+    info_helped: PeerRepair,
     repeats: BlockRanges,
     blocks: BTreeMap<u32, TransmitBlock>,
     pending: BTreeSet<u32>,
@@ -130,7 +130,7 @@ impl TransmitObject {
             active: now,
             flushed: None,
             info_repair: false,
-            info_helped: Helped::default(),
+            info_helped: PeerRepair::default(),
             repeats: BlockRanges::default(),
             blocks: BTreeMap::new(),
             pending: BTreeSet::new(),
@@ -248,7 +248,7 @@ impl TransmitObject {
 
     /// Source symbols of the pass from its cursor on, in a block that has begun and all of full
     /// length, and how many. What ends a pass is not among them.
-    pub(super) fn row(&self, ordinal: u64) -> Option<(Row, u16)> {
+    pub(super) fn batch(&self, ordinal: u64) -> Option<(SymbolBatch, u16)> {
         let (block, symbol) = self.cursor;
         if self.info_pending || symbol == 0 {
             return None;
@@ -257,7 +257,7 @@ impl TransmitObject {
         let last = u16::from(block + 1 == self.partition.blocks);
         let left = (self.block_len(block) - symbol) - last;
         let purpose = if self.sent.is_some() { Purpose::Again } else { Purpose::First };
-        Some((Row { ordinal, key: self.key, block, symbol, offset, purpose }, left))
+        Some((SymbolBatch { ordinal, key: self.key, block, symbol, offset, purpose }, left))
     }
 
     /// The cursor moves on by a symbol.

@@ -1,6 +1,6 @@
 //! Who has been heard, and what each reported.
 
-use super::{reception::Tally, service::Service};
+use super::{reception::Tally, slow_receivers::SlowReceivers};
 use crate::{
     congestion::{Feedback, auto::nearness::Nearness},
     rate::Bitrate,
@@ -190,9 +190,9 @@ impl Receivers {
     }
 
     /// What a REPAIR_ADV tells of the whole group: highest RTT and loss, lowest rate.
-    pub(super) fn limiting(&self, cc_sequence: u16, service: &Service) -> ExtCc {
+    pub(super) fn limiting(&self, cc_sequence: u16, slow: &SlowReceivers) -> ExtCc {
         let served =
-            || self.known.iter().filter(|(node, _)| !service.is_evicted(**node)).map(|(_, r)| r);
+            || self.known.iter().filter(|(node, _)| !slow.is_evicted(**node)).map(|(_, r)| r);
         let nanos = served().filter_map(|r| r.rtt).max().map_or(0, nanos);
         let slower = |a: &QuantizedRate, b: &QuantizedRate| {
             a.to_bytes_per_second().total_cmp(&b.to_bytes_per_second())
@@ -207,7 +207,7 @@ impl Receivers {
     }
 
     /// For the driver.
-    pub(super) fn reports(&self, service: &Service) -> Vec<ReceiverReport> {
+    pub(super) fn reports(&self, slow: &SlowReceivers) -> Vec<ReceiverReport> {
         let report = |(node, receiver): (&NodeId, &Receiver)| ReceiverReport {
             node: *node,
             source: receiver.source,
@@ -216,7 +216,7 @@ impl Receivers {
             reception: receiver.tally.latest(),
             nacks: receiver.nacks,
             heard: receiver.heard,
-            evicted: service.is_evicted(*node),
+            evicted: slow.is_evicted(*node),
         };
         self.known.iter().map(report).collect()
     }
@@ -289,7 +289,7 @@ mod tests {
         let mut receivers = Receivers::default();
         assert!(receivers.on_report(Time::ZERO, &report(7, Heard::Ack, 0)).new);
         assert!(!receivers.on_report(Time::ZERO, &report(7, Heard::Nack, 0)).new);
-        assert_eq!(receivers.reports(&Service::default())[0].nacks, 1);
+        assert_eq!(receivers.reports(&SlowReceivers::default())[0].nacks, 1);
     }
 
     #[test]

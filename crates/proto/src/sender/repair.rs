@@ -1,6 +1,6 @@
 //! The sender's repair cycle: collect requests, serve them together, hold off (RFC 5740 5.4.1).
 
-use super::{demand::Demand, flight::Underway};
+use super::{demand::Demand, in_flight::BlockInFlight};
 use crate::time::{Duration, Time};
 use alloc::vec::Vec;
 use fanfare_wire::NodeId;
@@ -90,7 +90,7 @@ impl RepairCycle {
     }
 
     /// Another node repairs a block of this object.
-    pub(super) fn on_repaired(&mut self, ordinal: u64, block: u32, by: &Underway) {
+    pub(super) fn on_repaired(&mut self, ordinal: u64, block: u32, by: &BlockInFlight) {
         let object = self.collected.objects.get_mut(&ordinal);
         if let Some(wanted) = object.and_then(|object| object.symbols.get_mut(&block)) {
             wanted.deduct(by);

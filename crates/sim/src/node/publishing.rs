@@ -1,7 +1,7 @@
 //! What a node publishes in its group, and when.
 
-use super::{Node, Offer};
-use crate::{plan::Publication, speaker::Speaker};
+use super::{Node, OfferedObject};
+use crate::{plan::Publication, protocol_node::ProtocolNode};
 use fanfare_group::Topic;
 use fanfare_proto::{ObjectKey, ObjectKind, Time};
 
@@ -40,7 +40,7 @@ impl Node {
 
     /// Publishes while the session has less than a few messages to send.
     pub(super) fn publish_next(&mut self, now: Time) {
-        let Some(group) = self.speaker.as_mut().and_then(Speaker::group) else { return };
+        let Some(group) = self.protocol.as_mut().and_then(ProtocolNode::group) else { return };
         while let Some(publishing) = self.publishing.front_mut() {
             let what = &publishing.what;
             if publishing.published >= what.count || now.since(Time::ZERO) >= what.until {
@@ -67,7 +67,7 @@ impl Node {
             let Ok((key, size)) = taken else { return };
             let number = group.own(key).map_or(0, |message| message.number);
             let kind = ObjectKind::Data;
-            self.offers.push(Offer { key, kind, size, info: None, cancelled: false });
+            self.offers.push(OfferedObject { key, kind, size, info: None, cancelled: false });
             publishing.published += 1;
             self.published = (self.published.0 + 1, self.published.1 + what.size);
             let (topic, size) = (what.topic.clone(), what.size);

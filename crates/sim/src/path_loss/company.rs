@@ -199,7 +199,7 @@ fn normal(rng: &mut Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path_loss::{Contacts, Motion, Reach};
+    use crate::path_loss::{Contacts, Mobility, Reach};
     use fanfare_proto::Time;
 
     const MINUTES_20: Duration = Duration::from_secs(1200);
@@ -251,7 +251,8 @@ mod tests {
                 let middle = gaps[gaps.len() / 2];
                 assert!((60.0..130.0).contains(&middle), "{second}: {middle}");
             }
-            let reach = Reach { motion: Motion::Columns(columns), limit: 139.0, combined: true };
+            let reach =
+                Reach { mobility: Mobility::Columns(columns), limit: 139.0, combined: true };
             let until = Duration::from_secs(60);
             let contacts = Contacts::new(&reach.path_loss(nodes, 1, until), &reach);
             let at = Time::ZERO + Duration::from_secs(30);
@@ -262,7 +263,7 @@ mod tests {
 
     #[test]
     fn the_network_falls_apart_at_hills_and_is_whole_for_most_of_the_time() {
-        let reach = Reach { motion: Motion::Company, limit: 139.0, combined: false };
+        let reach = Reach { mobility: Mobility::Company, limit: 139.0, combined: false };
         for seed in 1..=3 {
             let contacts = Contacts::new(&path_loss(24, seed, MINUTES_20), &reach);
             let all = connected(&contacts, 0..1200);

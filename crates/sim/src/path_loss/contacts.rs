@@ -157,13 +157,13 @@ fn towards(hears: &[Nodes], have: Nodes, lack: Nodes) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path_loss::{Motion, parse};
+    use crate::path_loss::{Mobility, parse};
     use fanfare_proto::Duration;
 
     fn contacts(text: &str) -> Contacts {
         Contacts::new(
             &parse(text).unwrap(),
-            &Reach { motion: Motion::Company, limit: 100.0, combined: false },
+            &Reach { mobility: Mobility::Company, limit: 100.0, combined: false },
         )
     }
     fn at(s: u64) -> Time {

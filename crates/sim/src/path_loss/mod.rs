@@ -57,7 +57,7 @@ impl PathLoss {
 
 /// Where the path loss of a medium comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Motion {
+pub enum Mobility {
     /// As recorded.
     Recorded(Arc<PathLoss>),
     /// A company of vehicles on its way, another one for each seed.
@@ -70,7 +70,7 @@ pub enum Motion {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reach {
     /// Who is how far from whom.
-    pub motion: Motion,
+    pub mobility: Mobility,
     /// With this path loss half of all packets arrive, dB: 3 dB less and all do, 3 dB more and none.
     pub limit: f32,
     /// Its radio repeats what it hears, all at once, so that a packet is everywhere to where hops lead: the
@@ -81,10 +81,10 @@ pub struct Reach {
 impl Reach {
     /// The path loss of a run of `nodes`, for so long.
     pub(crate) fn path_loss(&self, nodes: usize, seed: u64, until: Duration) -> Arc<PathLoss> {
-        let path_loss = match &self.motion {
-            Motion::Recorded(path_loss) => Arc::clone(path_loss),
-            Motion::Company => Arc::new(company::path_loss(nodes, seed, until)),
-            Motion::Columns(columns) => Arc::new(company::columns(nodes, *columns, seed, until)),
+        let path_loss = match &self.mobility {
+            Mobility::Recorded(path_loss) => Arc::clone(path_loss),
+            Mobility::Company => Arc::new(company::path_loss(nodes, seed, until)),
+            Mobility::Columns(columns) => Arc::new(company::columns(nodes, *columns, seed, until)),
         };
         match self.combined {
             true => Arc::new(combined::reached(&path_loss, self.limit)),
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn reception_falls_from_all_to_nothing_around_the_limit() {
-        let reach = Reach { motion: Motion::Company, limit: 120.0, combined: false };
+        let reach = Reach { mobility: Mobility::Company, limit: 120.0, combined: false };
         assert_eq!(reach.loss(117.0), Loss::None);
         assert_eq!(reach.loss(120.0), Loss::Independent(0.5));
         assert_eq!(reach.loss(150.0), Loss::Independent(1.0));

@@ -2,7 +2,9 @@
 
 use super::Plan;
 use crate::network::Host;
-use fanfare_group::{Filter, Gateway, GatewayConfig, GatewayStats, Route, Side, Subscription};
+use fanfare_group::{
+    Filter, Gateway, GatewayConfig, GatewayStats, GroupIndex, Route, Subscription,
+};
 use fanfare_proto::{Bitrate, NodeId, Time};
 
 /// A machine that joins groups: a host in each, and what it carries between them.
@@ -27,10 +29,10 @@ impl GatewayPlan {
     }
 
     /// From which group into which.
-    pub(crate) fn ways(&self) -> impl Iterator<Item = (Side, Side)> + '_ {
+    pub(crate) fn ways(&self) -> impl Iterator<Item = (GroupIndex, GroupIndex)> + '_ {
         let sides = 0..self.hosts.len() as u8;
         let pairs = sides.clone().flat_map(move |from| sides.clone().map(move |to| (from, to)));
-        pairs.filter(|(from, to)| from != to).map(|(from, to)| (Side(from), Side(to)))
+        pairs.filter(|(from, to)| from != to).map(|(from, to)| (GroupIndex(from), GroupIndex(to)))
     }
 
     pub(crate) fn start(&self, now: Time, seed: u64) -> Gateway<()> {
@@ -47,7 +49,7 @@ pub struct GatewayReport {
     /// Its hosts, in the order of its sides.
     pub hosts: Vec<Host>,
     /// Counters of each direction.
-    pub ways: Vec<((Side, Side), GatewayStats)>,
+    pub ways: Vec<((GroupIndex, GroupIndex), GatewayStats)>,
 }
 
 impl GatewayReport {

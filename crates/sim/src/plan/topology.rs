@@ -83,7 +83,8 @@ impl Plan {
     /// Of each medium whose nodes move: the hosts that its nodes are, and who could hear whom.
     pub(crate) fn contacts(&self) -> Vec<(Vec<Host>, Contacts)> {
         let moving = self.media.iter().zip(0..);
-        let moving = moving.filter_map(|(medium, number)| Some((medium, number, medium.motion()?)));
+        let moving =
+            moving.filter_map(|(medium, number)| Some((medium, number, medium.mobility()?)));
         let contacts = moving.filter_map(|(medium, number, reach)| {
             let host = |place: &Place| match place {
                 Place::Host(host) => Some(*host),

@@ -118,7 +118,7 @@ pub(crate) struct RedQueue {
 
 /// What RED wants of the packet that comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum RedDecision {
     Pass,
     /// Marked if it can be, else dropped.
     Signal,
@@ -149,24 +149,24 @@ impl RedQueue {
         self.average += weight * (self.held() as f64 - self.average);
     }
 
-    fn wish(&mut self, rng: &mut Rng) -> Wish {
+    fn wish(&mut self, rng: &mut Rng) -> RedDecision {
         let Some(p) = self.red.probability(self.average) else {
             self.count = Some(0);
-            return Wish::Refuse;
+            return RedDecision::Refuse;
         };
         if p <= 0.0 {
             self.count = None;
-            return Wish::Pass;
+            return RedDecision::Pass;
         }
         // Spreads signals evenly: the longer none came, the likelier one gets.
         let count = self.count.map_or(0, |count| count + 1);
         let spread = 1.0 - count as f64 * p;
-        if spread <= p || rng.chance(p / spread) {
+        if spread <= p || rng.random_bool(p / spread) {
             self.count = Some(0);
-            return Wish::Signal;
+            return RedDecision::Signal;
         }
         self.count = Some(count);
-        Wish::Pass
+        RedDecision::Pass
     }
 }
 
@@ -189,10 +189,10 @@ impl Discipline for RedQueue {
         let markable = self.red.ecn && packet.is_ect();
         let marked = match self.wish(rng) {
             _ if self.waiting.len() >= self.red.limit as usize => return Verdict::dropped(packet),
-            Wish::Pass => false,
-            Wish::Signal if markable => true,
-            Wish::Refuse if markable && self.red.above_max == AboveMax::Mark => true,
-            Wish::Signal | Wish::Refuse => return Verdict::dropped(packet),
+            RedDecision::Pass => false,
+            RedDecision::Signal if markable => true,
+            RedDecision::Refuse if markable && self.red.above_max == AboveMax::Mark => true,
+            RedDecision::Signal | RedDecision::Refuse => return Verdict::dropped(packet),
         };
         if marked {
             packet.mark();
@@ -289,7 +289,7 @@ mod tests {
         let mut last = 0;
         for n in 1..2_000 {
             queue.average = 10.0;
-            if queue.wish(rng) == Wish::Signal {
+            if queue.wish(rng) == RedDecision::Signal {
                 assert!(n - last <= 20, "{}", n - last);
                 last = n;
             }

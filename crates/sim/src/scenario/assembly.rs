@@ -2,7 +2,7 @@
 
 use super::{
     Mistakes, Program, Purpose, ReadFile, Scenario,
-    changes::{self, Roads},
+    changes::{self, LinkSharing},
     fields::Fields,
     flows::Role,
     gateways,
@@ -18,7 +18,7 @@ use crate::{
     fabric::MembershipLatency,
     flow::{
         Flow,
-        layered::{LayeredFlow, Reaching},
+        layered::{Convergence, LayeredFlow},
     },
     hop::Hop,
     link::Link,
@@ -202,7 +202,7 @@ fn read_links(
     sections: &[Fields<'_>],
     nodes: &Nodes,
     traces: &mut TraceFiles<'_>,
-) -> (Roads, Vec<Rule>) {
+) -> (LinkSharing, Vec<Rule>) {
     let mut rules = Vec::new();
     for fields in sections {
         let ends = Ends::read(fields, nodes);
@@ -213,18 +213,18 @@ fn read_links(
         rules.extend(ends.directions().into_iter().map(rule));
     }
     let open = rules.iter().any(|rule| rule.ends.is_open());
-    (if open { Roads::Pairwise } else { Roads::Shared }, rules)
+    (if open { LinkSharing::Pairwise } else { LinkSharing::Shared }, rules)
 }
 
 fn with_links(
     mut plan: Plan,
     nodes: &Nodes,
-    roads: Roads,
+    roads: LinkSharing,
     rules: &[Rule],
     mistakes: &Mistakes<'_>,
 ) -> Plan {
     for Rule { ends, hop, at } in rules {
-        if roads == Roads::Pairwise {
+        if roads == LinkSharing::Pairwise {
             let hosts = |end: &Option<Vec<usize>>| match end {
                 None => vec![Hosts::All],
                 Some(list) => {
@@ -368,7 +368,7 @@ fn refuse_simulated(purpose: Purpose, roles: &[Role], mistakes: &Mistakes<'_>) {
 
 fn finish(
     mut plan: Plan,
-    (reactions, reachings): (Vec<Reaction>, Vec<Reaching>),
+    (reactions, reachings): (Vec<Reaction>, Vec<Convergence>),
     sections: &Sections<'_>,
     default: Until,
 ) -> Option<Scenario> {

@@ -15,7 +15,7 @@ pub(super) type Timed = (Duration, Change);
 
 /// Whether links are hops that all share, or paths of their own for each pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Roads {
+pub(super) enum LinkSharing {
     Shared,
     Pairwise,
 }
@@ -24,7 +24,7 @@ pub(super) enum Roads {
 pub(super) fn read(
     fields: &Fields<'_>,
     nodes: &Nodes,
-    roads: Roads,
+    roads: LinkSharing,
     rules: &mut Vec<Rule>,
     traces: &mut TraceFiles<'_>,
 ) -> Vec<Timed> {
@@ -62,7 +62,7 @@ pub(super) fn at(fields: &Fields<'_>) -> Option<Duration> {
 fn link_changes(
     fields: &Fields<'_>,
     nodes: &Nodes,
-    roads: Roads,
+    roads: LinkSharing,
     rules: &mut Vec<Rule>,
     traces: &mut TraceFiles<'_>,
 ) -> Vec<Change> {
@@ -81,7 +81,7 @@ fn link_changes(
         for (from, to) in pairs {
             let rule = rules.iter().rev().find(|rule| rule.ends.contains(from, to));
             let base = rule.map(|rule| rule.hop);
-            if base.is_none() && roads == Roads::Shared {
+            if base.is_none() && roads == LinkSharing::Shared {
                 let (a, b) = (&nodes.list[from].name, &nodes.list[to].name);
                 let text =
                     format!("link ({a} to {b}): there is no such link. Write a [[link]] first");
@@ -103,12 +103,12 @@ fn link_changes(
 
 fn change(
     nodes: &Nodes,
-    roads: Roads,
+    roads: LinkSharing,
     ends: &Ends,
     (from, to): (usize, usize),
     hop: Hop,
 ) -> Option<Change> {
-    if roads == Roads::Shared {
+    if roads == LinkSharing::Shared {
         return Some(Change::Hop(nodes.place(from), nodes.place(to), hop));
     }
     if ends.from.is_none() && ends.to.is_none() {

@@ -11,7 +11,7 @@ use crate::{
     hop::Hop,
     link::{Link, Loss},
     medium::Medium,
-    path_loss::{self, Motion, NODES_MAX, Reach},
+    path_loss::{self, Mobility, NODES_MAX, Reach},
     queue::{Limit, Queue},
 };
 use fanfare_proto::Bitrate;
@@ -203,11 +203,11 @@ fn reach(fields: &Fields<'_>, nodes: usize, read: &ReadFile<'_>) -> Option<Reach
         return None;
     }
     fields.finish();
-    let motion = match recorded {
-        Some(recorded) => Motion::Recorded(Arc::new(recorded)),
-        None => columns.map_or(Motion::Company, Motion::Columns),
+    let mobility = match recorded {
+        Some(recorded) => Mobility::Recorded(Arc::new(recorded)),
+        None => columns.map_or(Mobility::Company, Mobility::Columns),
     };
-    Some(Reach { motion, limit: limit as f32, combined })
+    Some(Reach { mobility, limit: limit as f32, combined })
 }
 
 /// One loss for all pairs, or a row for each node that sends.

@@ -32,7 +32,7 @@ pub use traces::ReadFile;
 pub use variables::Values;
 
 use crate::{
-    flow::layered::Reaching,
+    flow::layered::Convergence,
     metrics::Metric,
     plan::{Plan, Until},
     reaction::Reaction,
@@ -61,7 +61,7 @@ pub struct Scenario {
     /// Changes whose reaction is measured.
     pub reactions: Vec<Reaction>,
     /// Shares that receivers of layers should come to.
-    pub reachings: Vec<Reaching>,
+    pub reachings: Vec<Convergence>,
     plan: Plan,
 }
 
@@ -166,7 +166,7 @@ impl Scenario {
         };
         let mut metrics = report.metrics(&self.window);
         metrics.extend(self.reactions.iter().flat_map(|reaction| reaction.metrics(report)));
-        metrics.extend(self.reachings.iter().flat_map(|reaching| reaching.metrics(report)));
+        metrics.extend(self.reachings.iter().flat_map(|convergence| convergence.metrics(report)));
         metrics.into_iter().filter(chosen).collect()
     }
     /// The plan with this seed.

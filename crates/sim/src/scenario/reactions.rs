@@ -1,7 +1,7 @@
 //! `[[reaction]]`: a change after which a flow should have a certain share.
 
 use super::{fields::Fields, nodes::Nodes, units};
-use crate::{flow::layered::Reaching, reaction::Reaction, topology::Edge};
+use crate::{flow::layered::Convergence, reaction::Reaction, topology::Edge};
 
 /// Reads one `[[reaction]]`.
 pub(super) fn read(fields: &Fields<'_>, nodes: &Nodes, hops: &[Edge]) -> Option<Reaction> {
@@ -36,12 +36,12 @@ pub(super) fn read(fields: &Fields<'_>, nodes: &Nodes, hops: &[Edge]) -> Option<
 }
 
 /// Reads one `[[reaction]]` of receivers of layers.
-pub(super) fn read_reaching(fields: &Fields<'_>, nodes: &Nodes) -> Option<Reaching> {
+pub(super) fn read_reaching(fields: &Fields<'_>, nodes: &Nodes) -> Option<Convergence> {
     let of = nodes.of(fields, "node", "\"name\"");
     let name = fields.need("name", fields.text("name"), "\"start\"");
     let at = fields.read("at", units::time);
     let share = fields.need("share", fields.read("share", units::rate), "\"500kbps\"");
     fields.finish();
     let of = of.into_iter().map(|node| nodes.place(node)).collect();
-    Some(Reaching { name: name?.to_owned(), of, at, share: share? })
+    Some(Convergence { name: name?.to_owned(), of, at, share: share? })
 }

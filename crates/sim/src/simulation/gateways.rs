@@ -1,11 +1,11 @@
 //! Gateways in a run: what their hosts were handed goes to the machine, and what it says to its hosts.
 
-use super::{Happening, Simulation};
+use super::{ScheduledEvent, Simulation};
 use crate::{
     network::Host,
     plan::{GatewayPlan, GatewayReport},
 };
-use fanfare_group::{Crossing, Gateway, Heard, Side};
+use fanfare_group::{ForwardedMessage, Gateway, GroupIndex, IncomingMessage};
 use fanfare_proto::Time;
 
 /// One that runs, or waits for its hosts.
@@ -26,7 +26,7 @@ impl Running {
     }
 
     pub(super) fn into_report(self) -> GatewayReport {
-        let stats = |way: (Side, Side)| {
+        let stats = |way: (GroupIndex, GroupIndex)| {
             let machine = self.machine.as_ref();
             (way, machine.map(|machine| machine.stats(way.0, way.1)).unwrap_or_default())
         };
@@ -62,14 +62,14 @@ impl Simulation {
         let next = next.filter(|at| *at > self.now && *at < Time::FAR_FUTURE);
         if let Some(at) = next.filter(|at| running.planned.is_none_or(|planned| *at < planned)) {
             running.planned = Some(at);
-            self.agenda.push(at, Happening::Gateway(number));
+            self.events.push(at, ScheduledEvent::Gateway(number));
         }
     }
 
-    fn next_crossing(&mut self, number: usize) -> Option<(Host, Crossing<()>)> {
+    fn next_crossing(&mut self, number: usize) -> Option<(Host, ForwardedMessage<()>)> {
         let Self { gateways, nodes, now, .. } = self;
         let Running { plan, machine, .. } = &mut gateways[number];
-        let host = |side: Side| plan.hosts[usize::from(side.0)];
+        let host = |side: GroupIndex| plan.hosts[usize::from(side.0)];
         let room = |side| nodes[usize::from(host(side).0)].has_room();
         let crossing = machine.as_mut()?.poll(*now, room)?;
         Some((host(crossing.to), crossing))
@@ -96,8 +96,8 @@ impl Simulation {
             for (at, message) in node.messages.iter().skip(running.told[side]) {
                 let age = node.age(message.key).max(now.since(*at));
                 let (key, size, description) = (message.key, message.size, &message.description);
-                let heard = Heard { key, size, age, description, body: () };
-                machine.on_message(*now, Side(side as u8), heard);
+                let heard = IncomingMessage { key, size, age, description, body: () };
+                machine.on_message(*now, GroupIndex(side as u8), heard);
             }
             running.told[side] = node.messages.len();
         }

@@ -1,8 +1,8 @@
 //! The run of layered sessions: who begins, what arrives, who joins which group.
 
-use super::{Happening, Simulation, fnv};
+use super::{ScheduledEvent, Simulation, fnv};
 use crate::{
-    flow::layered::{LayeredRunning, Party},
+    flow::layered::{LayeredRunning, Participant},
     packet::Packet,
     topology::{Place, PlaceNumber},
 };
@@ -21,17 +21,17 @@ impl Simulation {
             let ends = (find(flow.from), places);
             let running = LayeredRunning::new(number, flow, ends, self.plan.seed);
             for (at, party) in running.beginnings() {
-                self.agenda.push(Time::ZERO + at, Happening::PartyStart(number, party));
+                self.events.push(Time::ZERO + at, ScheduledEvent::PartyStart(number, party));
             }
             self.layered.push(running);
         }
     }
 
-    pub(super) fn start_party(&mut self, number: u16, party: Party) {
+    pub(super) fn start_party(&mut self, number: u16, party: Participant) {
         self.layered[usize::from(number)].start(self.now, party);
         self.settle_party(number, party);
     }
-    pub(super) fn wake_party(&mut self, number: u16, party: Party) {
+    pub(super) fn wake_party(&mut self, number: u16, party: Participant) {
         self.layered[usize::from(number)].on_wake(self.now, party);
         self.settle_party(number, party);
     }
@@ -45,16 +45,16 @@ impl Simulation {
         }
     }
 
-    fn settle_party(&mut self, number: u16, party: Party) {
-        let wishes = self.layered[usize::from(number)].drain(self.now, party);
-        if let Some(at) = wishes.wake {
-            self.agenda.push(at, Happening::PartyWake(number, party));
+    fn settle_party(&mut self, number: u16, party: Participant) {
+        let actions = self.layered[usize::from(number)].drain(self.now, party);
+        if let Some(at) = actions.wake {
+            self.events.push(at, ScheduledEvent::PartyWake(number, party));
         }
         let Some(fabric) = &mut self.fabric else { return };
-        for (place, id, joined) in wishes.memberships {
+        for (place, id, joined) in actions.memberships {
             fabric.set_listener(self.now, place, id, joined);
         }
-        wishes.packets.into_iter().for_each(|packet| fabric.send(self.now, packet));
+        actions.packets.into_iter().for_each(|packet| fabric.send(self.now, packet));
         self.enter_steps();
     }
 }

@@ -1,6 +1,6 @@
 //! The run over a topology: packets of sessions and of background flows on shared hops.
 
-use super::{Happening, Simulation, fnv};
+use super::{ScheduledEvent, Simulation, fnv};
 use crate::{
     fabric::{Fabric, Step},
     flow::{Running, Side},
@@ -43,9 +43,9 @@ impl Simulation {
             let places = [place(flow.from), place(flow.to)];
             assert!(places[0] != places[1], "flow {number}: begins where it ends");
             self.flows.push(Running::new(number, places, flow));
-            self.agenda.push(Time::ZERO + flow.during.start, Happening::FlowStart(number));
+            self.events.push(Time::ZERO + flow.during.start, ScheduledEvent::FlowStart(number));
             if flow.during.end < Duration::MAX {
-                self.agenda.push(Time::ZERO + flow.during.end, Happening::FlowStop(number));
+                self.events.push(Time::ZERO + flow.during.end, ScheduledEvent::FlowStop(number));
             }
         }
     }
@@ -76,7 +76,7 @@ impl Simulation {
     pub(super) fn enter_steps(&mut self) {
         let Some(fabric) = &mut self.fabric else { return };
         for (at, step) in fabric.steps.drain(..) {
-            self.agenda.push(at, Happening::Step(step));
+            self.events.push(at, ScheduledEvent::Step(step));
         }
     }
 
@@ -126,7 +126,7 @@ impl Simulation {
         let flow = &mut self.flows[usize::from(number)];
         let packets = flow.drain(self.now, side);
         if let Some(at) = flow.plan_wake(self.now, side) {
-            self.agenda.push(at, Happening::FlowWake(number, side));
+            self.events.push(at, ScheduledEvent::FlowWake(number, side));
         }
         if let Some(fabric) = &mut self.fabric {
             packets.into_iter().for_each(|packet| fabric.send(self.now, packet));

@@ -22,7 +22,7 @@ pub struct Bottleneck {
 
 /// What becomes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passage {
+pub struct Departure {
     /// When it arrives.
     pub at: Time,
     /// Whether the queue would mark it.
@@ -57,17 +57,17 @@ impl Bottleneck {
     }
 
     /// A packet of `bytes` comes; `None` when it does not arrive.
-    pub fn carry(&mut self, now: Time, bytes: usize) -> Option<Passage> {
+    pub fn carry(&mut self, now: Time, bytes: usize) -> Option<Departure> {
         let waiting = self.rate.bytes_in(self.free_at.since(now));
         if waiting > 0 && waiting + bytes as u64 > self.queue_bytes {
             return None;
         }
         self.free_at = self.free_at.max(now) + self.rate.time_for(bytes);
-        let passage = Passage {
+        let departure = Departure {
             at: self.free_at + self.one_way,
             marked: self.mark_above.is_some_and(|limit| waiting > limit),
         };
-        (!self.rng.chance(self.loss)).then_some(passage)
+        (!self.rng.random_bool(self.loss)).then_some(departure)
     }
 }
 
@@ -81,10 +81,10 @@ mod tests {
         // 1000 bytes take 1 ms.
         let mut line = Bottleneck::new(Bitrate::mbps(8), delay, 1).queue(3_000);
         line.mark_above = Some(1_500);
-        let passages: Vec<_> = (0..5)
+        let departures: Vec<_> = (0..5)
             .map(|_| line.carry(Time::ZERO, 1000).map(|p| (p.at.as_nanos() / 1_000_000, p.marked)))
             .collect();
         let expected = [Some((11, false)), Some((12, false)), Some((13, true)), None, None];
-        assert_eq!(passages, expected);
+        assert_eq!(departures, expected);
     }
 }

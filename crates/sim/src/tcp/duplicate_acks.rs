@@ -1,6 +1,6 @@
 //! Loss found by counting: RFC 6675's IsLost.
 
-use super::scoreboard::{Fate, Scoreboard};
+use super::scoreboard::{Scoreboard, SegmentState};
 
 /// RFC 6675 2: DupThresh.
 const THRESHOLD: u32 = 3;
@@ -13,7 +13,7 @@ pub(super) fn detect(board: &mut Scoreboard) -> u32 {
     }
     let mut above = 0;
     board.mark_lost(|sent| {
-        above += u32::from(sent.fate == Fate::Sacked);
+        above += u32::from(sent.state == SegmentState::Sacked);
         above >= THRESHOLD && !sent.retransmitted
     })
 }

@@ -30,7 +30,7 @@ mod sender;
 mod tests;
 mod window;
 
-pub use bottleneck::{Bottleneck, Passage};
+pub use bottleneck::{Bottleneck, Departure};
 pub use config::{Algorithm, Config, LossDetection};
 pub use pipe::{Flow, Pipe};
 pub use receiver::{Receiver, ReceiverStats};

@@ -3,7 +3,7 @@
 use fanfare_proto::{Duration, Time};
 
 use super::{Bottleneck, Config, Receiver, Segment, Sender, Source};
-use crate::agenda::Agenda;
+use crate::event_queue::EventQueue;
 
 /// The two ends of a flow.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Pipe {
     pub bottleneck: Bottleneck,
     /// The flows, in order of entry.
     pub flows: Vec<Flow>,
-    arrivals: Agenda<(usize, Segment)>,
+    arrivals: EventQueue<(usize, Segment)>,
     now: Time,
 }
 
@@ -29,7 +29,7 @@ impl Pipe {
     /// A pipe without flows.
     #[must_use]
     pub fn new(bottleneck: Bottleneck) -> Self {
-        Self { bottleneck, flows: Vec::new(), arrivals: Agenda::new(), now: Time::ZERO }
+        Self { bottleneck, flows: Vec::new(), arrivals: EventQueue::new(), now: Time::ZERO }
     }
 
     /// With another flow, which begins when the pipe runs on.
@@ -96,9 +96,9 @@ impl Pipe {
     fn send(&mut self, n: usize) {
         let now = self.now;
         while let Some(mut segment) = self.flows[n].sender.poll_segment(now) {
-            if let Some(passage) = self.bottleneck.carry(now, segment.wire_bytes()) {
-                segment.congestion_experienced = passage.marked && segment.ecn_capable;
-                self.arrivals.push(passage.at, (n, segment));
+            if let Some(departure) = self.bottleneck.carry(now, segment.wire_bytes()) {
+                segment.congestion_experienced = departure.marked && segment.ecn_capable;
+                self.arrivals.push(departure.at, (n, segment));
             }
         }
         while let Some(ack) = self.flows[n].receiver.poll_segment(now) {

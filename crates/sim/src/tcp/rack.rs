@@ -3,7 +3,7 @@
 use fanfare_proto::{Duration, Time};
 
 use super::rto::Rto;
-use super::scoreboard::{Delivered, Fate, Scoreboard, Sent};
+use super::scoreboard::{Delivered, Scoreboard, SegmentState, Sent};
 
 /// RFC 8985 6.2 step 4: three arrivals out of order need no time for reordering.
 const DUPLICATE_THRESHOLD: u32 = 3;
@@ -50,7 +50,7 @@ impl Rack {
         let mut next: Option<Time> = None;
         let lost = board.mark_lost(|sent| {
             let due = sent.at + patience;
-            let passed = sent.fate == Fate::InFlight && (sent.at, sent.end()) < newest;
+            let passed = sent.state == SegmentState::InFlight && (sent.at, sent.end()) < newest;
             if passed && due > now {
                 next = Some(next.map_or(due, |at| at.max(due)));
             }

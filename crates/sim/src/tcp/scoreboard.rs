@@ -8,7 +8,7 @@ use super::segment::SackRange;
 
 /// What is known of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum SegmentState {
     /// On its way, for the first time or again.
     InFlight,
     /// Held to be lost and not yet sent again.
@@ -25,7 +25,7 @@ pub(super) struct Sent {
     /// When last.
     pub(super) at: Time,
     pub(super) retransmitted: bool,
-    pub(super) fate: Fate,
+    pub(super) state: SegmentState,
 }
 
 impl Sent {
@@ -90,13 +90,14 @@ impl Scoreboard {
 
     /// When the earliest retransmission left that is still on its way.
     pub(super) fn earliest_resent(&self) -> Option<Time> {
-        let resent = |sent: &&Sent| sent.retransmitted && sent.fate == Fate::InFlight;
+        let resent = |sent: &&Sent| sent.retransmitted && sent.state == SegmentState::InFlight;
         self.sent.iter().filter(resent).map(|sent| sent.at).min()
     }
 
     /// A new segment has been sent.
     pub(super) fn push(&mut self, sequence: u64, length: u32, at: Time) {
-        let sent = Sent { sequence, length, at, retransmitted: false, fate: Fate::InFlight };
+        let sent =
+            Sent { sequence, length, at, retransmitted: false, state: SegmentState::InFlight };
         self.sent.push_back(sent);
         self.in_flight += 1;
     }
@@ -106,18 +107,18 @@ impl Scoreboard {
         if self.lost == 0 {
             return None;
         }
-        let index = self.sent.iter().position(|sent| sent.fate == Fate::Lost)?;
+        let index = self.sent.iter().position(|sent| sent.state == SegmentState::Lost)?;
         self.resend(index, now)
     }
 
     /// Takes the last segment that has not arrived as sent again: a probe.
     pub(super) fn resend_last(&mut self, now: Time) -> Option<Sent> {
-        let index = self.sent.iter().rposition(|sent| sent.fate != Fate::Sacked)?;
+        let index = self.sent.iter().rposition(|sent| sent.state != SegmentState::Sacked)?;
         self.resend(index, now)
     }
 
     fn resend(&mut self, index: usize, now: Time) -> Option<Sent> {
-        self.settle(index, Fate::InFlight);
+        self.settle(index, SegmentState::InFlight);
         let sent = self.sent.get_mut(index)?;
         sent.at = now;
         sent.retransmitted = true;
@@ -129,8 +130,8 @@ impl Scoreboard {
     pub(super) fn mark_lost(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u32 {
         let before = self.lost;
         for index in (0..self.sent.len()).rev() {
-            if is_lost(&self.sent[index]) && self.sent[index].fate == Fate::InFlight {
-                self.settle(index, Fate::Lost);
+            if is_lost(&self.sent[index]) && self.sent[index].state == SegmentState::InFlight {
+                self.settle(index, SegmentState::Lost);
             }
         }
         self.lost - before
@@ -139,8 +140,8 @@ impl Scoreboard {
     /// Takes back what was held to be lost and has not been sent again.
     pub(super) fn unmark_lost(&mut self) {
         for index in 0..self.sent.len() {
-            if self.sent[index].fate == Fate::Lost {
-                self.settle(index, Fate::InFlight);
+            if self.sent[index].state == SegmentState::Lost {
+                self.settle(index, SegmentState::InFlight);
             }
         }
     }
@@ -168,7 +169,7 @@ impl Scoreboard {
     /// The segment at `index` is there; `highest` was the highest byte before this ACK.
     fn arrived(&mut self, index: usize, in_order: bool, highest: u64, delivered: &mut Delivered) {
         let sent = self.sent[index];
-        if sent.fate == Fate::Sacked {
+        if sent.state == SegmentState::Sacked {
             return;
         }
         delivered.segments += 1;
@@ -184,20 +185,20 @@ impl Scoreboard {
         if newer {
             delivered.newest = Some(sent);
         }
-        self.settle(index, Fate::Sacked);
+        self.settle(index, SegmentState::Sacked);
     }
 
-    fn settle(&mut self, index: usize, fate: Fate) {
-        let from = std::mem::replace(&mut self.sent[index].fate, fate);
+    fn settle(&mut self, index: usize, state: SegmentState) {
+        let from = std::mem::replace(&mut self.sent[index].state, state);
         *self.counter(from) -= 1;
-        *self.counter(fate) += 1;
+        *self.counter(state) += 1;
     }
 
-    fn counter(&mut self, fate: Fate) -> &mut u32 {
-        match fate {
-            Fate::InFlight => &mut self.in_flight,
-            Fate::Lost => &mut self.lost,
-            Fate::Sacked => &mut self.sacked,
+    fn counter(&mut self, state: SegmentState) -> &mut u32 {
+        match state {
+            SegmentState::InFlight => &mut self.in_flight,
+            SegmentState::Lost => &mut self.lost,
+            SegmentState::Sacked => &mut self.sacked,
         }
     }
 }

@@ -95,7 +95,7 @@ fn an_age_outlives_a_restart_of_who_holds_it() {
         _ => None,
     });
     let kept: Vec<(ObjectKey, Vec<u8>)> =
-        whole.map(|key| (key, node.passage(key, storage).unwrap())).collect();
+        whole.map(|key| (key, node.info_message(key, storage).unwrap())).collect();
     // Node 1 comes back after 30 s: "young" is 50 s old then, "old" 150.
     restart(&mut bus, 1, &kept, Duration::from_secs(30));
     bus.nodes[2].0.subscribe(bus.now, since(60));

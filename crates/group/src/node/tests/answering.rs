@@ -1,12 +1,12 @@
 //! What others ask of a publisher that hears them: sums over its short messages.
 
 use super::*;
-use crate::{frame::Frame, mixture::Class};
+use crate::{coded_packet::Class, frame::Frame};
 use alloc::rc::Rc;
 use core::cell::Cell;
 
 fn is_sum(message: &Message<'_>) -> bool {
-    matches!(Frame::of(message), Some((Frame::Mixture(sum), _)) if sum.scope.1 == Class::Info)
+    matches!(Frame::of(message), Some((Frame::CodedPacket(sum), _)) if sum.scope.1 == Class::Info)
 }
 
 /// So many that others still wait to be sent when some are asked for.

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::{
-    brief::{self, Brief},
+    compact_info::{self, CompactInfo},
     frame::Kind,
-    load::{DEADLINES_MAX, PUBLISHERS_MAX},
     node::requests::Allowance,
-    state::tests::rumour,
+    occupancy::{DEADLINES_MAX, PUBLISHERS_MAX},
+    state::tests::summary,
 };
 use fanfare_wire::{
     FecId, FecPayloadId, FieldSize, Nack, ObjectTransportId, RepairLevel, Sequence,
@@ -21,12 +21,12 @@ fn tell(bus: &mut Bus, publisher: u32, object: u16) {
     let topic = Topic::new("a").unwrap();
     let content = Some(b"x".to_vec());
     let info = Description { topic, number: 0, options: Options::default(), content }.encode();
-    let told = Rumour { sender: NodeId(publisher), ..rumour(object) };
+    let told = SenderSummary { sender: NodeId(publisher), ..summary(object) };
     let sender = own_fields(&session(8));
-    let mut content = Kind::Brief.header().to_vec();
-    brief::append(
-        &[Brief::new(false, told, &info, None).unwrap()],
-        brief::Carrier::command(&sender),
+    let mut content = Kind::CompactInfo.header().to_vec();
+    compact_info::append(
+        &[CompactInfo::new(false, told, &info, None).unwrap()],
+        compact_info::Envelope::command(&sender),
         &mut content,
     );
     let mut datagram = Vec::new();

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
+    coded_packet::{Class, CodedPacket, term_of},
     frame::{HEADER, Kind},
     members::MEMBERS_MAX,
-    mixture::{Class, Mixture, term_of},
-    state::{Holding, State, tests::rumour},
+    state::{Holding, State, tests::summary},
 };
 use fanfare_proto::RunSet;
 use fanfare_wire::{FecId, ObjectTransportId, cmd::Application, ext::Extensions};
@@ -26,11 +26,11 @@ fn say(bus: &mut Bus, to: usize, (from, kind): (u32, Kind), content: &[u8]) {
 }
 
 /// A sum of these terms of node 0's, of bytes that are none.
-fn forged(of: Life, class: Class, terms: &[u32]) -> Vec<u8> {
+fn forged(of: Incarnation, class: Class, terms: &[u32]) -> Vec<u8> {
     let scope = (of, class);
     let (fec_id, terms) = (FecId::ReedSolomon8, terms.to_vec());
     let mut out = Vec::new();
-    Mixture { scope, fec_id, known: 0, seed: 1, terms, sum: &[0x55; 400] }.append(&mut out);
+    CodedPacket { scope, fec_id, known: 0, seed: 1, terms, sum: &[0x55; 400] }.append(&mut out);
     out
 }
 
@@ -59,16 +59,16 @@ fn half_heard() -> Bus {
 #[test]
 fn sums_of_what_cannot_be_are_refused_and_wrong_ones_are_found_and_forgotten() {
     let mut bus = half_heard();
-    let of = bus.nodes[0].0.own_life();
+    let of = bus.nodes[0].0.own_incarnation();
     let refused = |bus: &Bus| bus.nodes[2].0.stats().frames_refused;
     // Far ahead of all that is known; a symbol that its block does not have.
-    say(&mut bus, 2, (66, Kind::Mixture), &forged(of, Class::Info, &[20_000, 20_001]));
+    say(&mut bus, 2, (66, Kind::CodedPacket), &forged(of, Class::Info, &[20_000, 20_001]));
     let symbols = [term_of(ObjectTransportId(1), 0, 200), term_of(ObjectTransportId(3), 0, 0)];
-    say(&mut bus, 2, (66, Kind::Mixture), &forged(of, Class::Symbol, &symbols));
+    say(&mut bus, 2, (66, Kind::CodedPacket), &forged(of, Class::Symbol, &symbols));
     assert_eq!(refused(&bus), 2);
     // Each says something of two messages of which one is here, so that the other follows, wrong.
     for first in 0..39 {
-        say(&mut bus, 2, (66, Kind::Mixture), &forged(of, Class::Info, &[first, first + 1]));
+        say(&mut bus, 2, (66, Kind::CodedPacket), &forged(of, Class::Info, &[first, first + 1]));
     }
     let dropped = bus.nodes[2].0.stats().sums_dropped;
     assert!(dropped > 0, "what follows has a check");
@@ -98,14 +98,15 @@ fn who_says_to_hold_what_nobody_has_costs_questions_and_takes_nothing() {
     (0..3).for_each(|node| _ = bus.subscribe(node, "#"));
     bus.publish(0, "a", b"first", Options::default());
     bus.run(10, &mut none);
-    let life = bus.nodes[0].0.own_life();
+    let incarnation = bus.nodes[0].0.own_incarnation();
     let mut asked = 0;
     for round in 0..40_u16 {
         let newest = 30_000 + round;
-        let rumour = Rumour { sender: life.0, instance: life.1, ..rumour(newest) };
+        let summary =
+            SenderSummary { sender: incarnation.0, instance: incarnation.1, ..summary(newest) };
         let mut all = RunSet::default();
         all.insert(0, u64::from(newest) + 1);
-        let holding = Holding::of(rumour, (0, newest.into()), &all, &RunSet::default());
+        let holding = Holding::of(summary, (0, newest.into()), &all, &RunSet::default());
         let state = State { asks: true, holdings: vec![holding], ..State::default() };
         let mut content = Vec::new();
         state.append(1_000, &mut content);

@@ -68,7 +68,8 @@ fn topics_told(apart: u64, lose_first: bool) -> (Vec<bool>, Bus) {
     for (seconds, loses) in [(apart, lose_first), (30, false)] {
         let seen = told.clone();
         bus.run(seconds, &mut move |from, to, message| {
-            if let (Some((Frame::Brief(bytes), _)), (1, 2)) = (Frame::of(message), (from, to)) {
+            if let (Some((Frame::CompactInfo(bytes), _)), (1, 2)) = (Frame::of(message), (from, to))
+            {
                 seen.borrow_mut().extend(Some(bytes[0] & 0x10 == 0).filter(|_| bytes[0] & 1 == 0));
             }
             row(from, to, message) || loses && to == 2
@@ -104,7 +105,7 @@ fn in_reports(plain: bool) -> Vec<bool> {
     let told = Rc::new(RefCell::new(Vec::new()));
     let seen = told.clone();
     bus.run(10, &mut move |from, to, message| {
-        if let (Some((Frame::Brief(_), _)), (1, 2)) = (Frame::of(message), (from, to)) {
+        if let (Some((Frame::CompactInfo(_), _)), (1, 2)) = (Frame::of(message), (from, to)) {
             seen.borrow_mut().push(matches!(message, Message::Report(_)));
         }
         row(from, to, message)
@@ -129,7 +130,7 @@ fn who_asks_for_one_message_is_told_no_topic_until_it_asks_again() {
     // What is passed on, and the first two answers, are lost.
     bus.run(120, &mut move |from, to, message| {
         let mut lost = false;
-        if let (Some((Frame::Brief(bytes), _)), (1, 2)) = (Frame::of(message), (from, to)) {
+        if let (Some((Frame::CompactInfo(bytes), _)), (1, 2)) = (Frame::of(message), (from, to)) {
             let asked = bytes[0] & 0x01 != 0;
             seen.borrow_mut().extend(Some(bytes[0] & 0x10 == 0).filter(|_| asked));
             lost = !asked || seen.borrow().len() <= 2;
@@ -142,7 +143,7 @@ fn who_asks_for_one_message_is_told_no_topic_until_it_asks_again() {
 /// Whether it is an announcement, or a message alone that is passed on and was not asked for.
 fn is_unasked(message: &Message<'_>) -> bool {
     match Frame::of(message) {
-        Some((Frame::Brief(bytes), _)) => bytes[0] & 1 == 0,
+        Some((Frame::CompactInfo(bytes), _)) => bytes[0] & 1 == 0,
         frame => matches!(frame, Some((Frame::State(_), _))),
     }
 }

@@ -77,7 +77,7 @@ fn who_hears_nobody_sends_sums_or_parity_ahead_and_who_is_heard_by_nobody_neithe
         bus.run(20, &mut move |from, to, _| quiet(from, to));
         let stats = bus.nodes[0].0.session_stats();
         assert_eq!((stats.bytes_sent, stats.datagrams_sent), (bus.bytes[0], bus.sent[0]));
-        let sums = bus.nodes[0].0.stats().ahead_sent;
+        let sums = bus.nodes[0].0.stats().proactive_sums_sent;
         (stats.source_sent, stats.proactive_sent, sums, bus.messages(2).len())
     };
     // One sum for 32 symbols, and three of them and of the descriptions behind the last message.
@@ -103,8 +103,8 @@ fn short_messages_that_wait_for_the_budget_go_together_in_one_datagram() {
     bus.run(100, &mut |from, to, _| from == 0 || to == 0);
     assert_eq!(bus.messages(2).len(), 20);
     let stats = bus.nodes[1].0.stats();
-    assert!(stats.repairs_sent >= 20 && stats.brief_frames_sent <= 14, "{stats:?}");
-    let most = stats.brief_bytes_sent / stats.brief_frames_sent;
+    assert!(stats.repairs_sent >= 20 && stats.compact_frames_sent <= 14, "{stats:?}");
+    let most = stats.compact_bytes_sent / stats.compact_frames_sent;
     assert!(most <= 1400, "{stats:?}");
 }
 
@@ -152,8 +152,14 @@ fn garbage_and_forged_frames_are_refused_and_counted() {
         waited: Duration::ZERO,
     };
     let mut forged = Vec::new();
-    let passage = fanfare_proto::Passage::Symbol { block: 0, symbol: 0, has_info: true };
-    assert!(node.session().receiver().pass_on(published.key, passage, storage, &mut forged));
+    let retransmission =
+        fanfare_proto::Retransmission::Symbol { block: 0, symbol: 0, has_info: true };
+    assert!(node.session().receiver().retransmit(
+        published.key,
+        retransmission,
+        storage,
+        &mut forged
+    ));
     for (at, byte) in [(None, 0), (Some(9), 0x77), (Some(7), 2)] {
         let mut content = crate::frame::Kind::Repair.header().to_vec();
         content.extend_from_slice(&forged);
@@ -196,8 +202,9 @@ fn sums_that_lie_are_found_out_by_the_hash_and_those_that_cannot_be_are_counted(
         });
         let mut content = crate::frame::Kind::Sum.header().to_vec();
         crate::frame::Sum::append(seed, &of, &mut content);
-        let passage = fanfare_proto::Passage::Symbol { block: 0, symbol: 0, has_info: true };
-        assert!(node.session().receiver().pass_on(key, passage, storage, &mut content));
+        let retransmission =
+            fanfare_proto::Retransmission::Symbol { block: 0, symbol: 0, has_info: true };
+        assert!(node.session().receiver().retransmit(key, retransmission, storage, &mut content));
         let sender = SenderFields { source_id: NodeId(99), ..node.fields };
         let extensions = fanfare_wire::ext::Extensions::default();
         let command = fanfare_wire::cmd::Application { sender, extensions, content: &content };

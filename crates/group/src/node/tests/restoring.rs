@@ -15,9 +15,9 @@ pub(super) fn restart(bus: &mut Bus, number: usize, kept: &[(ObjectKey, Vec<u8>)
     let next = ObjectTransportId(40);
     node.resume(next, core::iter::once((Topic::new("a").unwrap(), 9)));
     let mut storage = MemoryStorage::new(1 << 20);
-    for (key, passage) in kept {
+    for (key, info_message) in kept {
         let bytes = old.1.take(*key).unwrap_or_default();
-        assert!(node.restore(bus.now, passage, (bytes.len() as u64, age), &mut storage));
+        assert!(node.restore(bus.now, info_message, (bytes.len() as u64, age), &mut storage));
         storage.put(*key, bytes);
     }
     for number in 0..100 {
@@ -58,7 +58,7 @@ fn what_a_restarted_node_held_of_others_it_still_gives_until_it_expires() {
     let whole = bus.messages(1).iter().map(|message| message.key).collect::<Vec<_>>();
     let (node, storage) = &mut bus.nodes[1];
     let kept: Vec<(ObjectKey, Vec<u8>)> =
-        whole.iter().map(|key| (*key, node.passage(*key, storage).unwrap())).collect();
+        whole.iter().map(|key| (*key, node.info_message(*key, storage).unwrap())).collect();
     restart(&mut bus, 1, &kept, Duration::from_secs(100));
     bus.events[1].clear();
     bus.subscribe(1, "#");

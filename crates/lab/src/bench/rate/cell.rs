@@ -26,7 +26,7 @@ pub struct RateCell {
     /// The time that `fanfare send` without `--rate` should not exceed, milliseconds.
     pub limit_ms: Option<u32>,
     /// What else happens.
-    pub circumstance: Circumstance,
+    pub condition: Condition,
 }
 
 /// What may wait before a link.
@@ -46,7 +46,7 @@ pub enum Buffer {
 /// What else happens in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Circumstance {
+pub enum Condition {
     /// Nothing.
     Quiet,
     /// Two processes for each processor count in a loop.
@@ -85,7 +85,7 @@ impl RateCell {
     /// delay nor loss, and is faster.
     #[must_use]
     pub fn is_emulated(&self) -> bool {
-        let fair = matches!(self.circumstance, Circumstance::Beside { fair: true, .. });
+        let fair = matches!(self.condition, Condition::Beside { fair: true, .. });
         self.rate_bps.is_some() && (self.round_trip_ms > LAN_MS || self.loss > 0.0 || fair)
     }
 
@@ -104,8 +104,7 @@ impl RateCell {
     /// The rates that are told, ascending.
     #[must_use]
     pub fn told(&self) -> Vec<u64> {
-        let compared =
-            !matches!(self.circumstance, Circumstance::Change(_) | Circumstance::Beside { .. });
+        let compared = !matches!(self.condition, Condition::Change(_) | Condition::Beside { .. });
         match self.rate_bps.filter(|_| self.sweep.is_empty() && compared) {
             None => self.sweep.to_vec(),
             Some(rate) => SHARES.map(|share| (self.counted_bps(rate) * share) as u64).to_vec(),

@@ -81,11 +81,11 @@ impl RateCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::rate::{RateSender, RateShot};
+    use crate::bench::rate::{RateSender, RateTransfer};
 
     fn row(check: &RateCheck, auto_seconds: Option<f64>, told_seconds: f64) -> RateRow {
         let size = check.cell.size as f64;
-        let shot = |sender, seconds: Option<f64>| RateShot {
+        let transfer = |sender, seconds: Option<f64>| RateTransfer {
             cell: check.cell.name,
             sender,
             seconds,
@@ -97,8 +97,9 @@ mod tests {
             why: if seconds.is_some() { String::new() } else { "not within 40 s".to_owned() },
         };
         let told = RateSender::Told(check.cell.told()[0]);
-        let shots = [shot(RateSender::Auto, auto_seconds), shot(told, Some(told_seconds))];
-        RateRow::of(&check.cell, &shots, None)
+        let transfers =
+            [transfer(RateSender::Auto, auto_seconds), transfer(told, Some(told_seconds))];
+        RateRow::of(&check.cell, &transfers, None)
     }
 
     fn check(name: &str) -> RateCheck {

@@ -1,10 +1,10 @@
 //! The rows for programs: comma-separated values, bit/s, bytes, seconds.
 
-use super::{Circumstance, RateRow, Spread};
+use super::{Condition, RateRow, Spread};
 
 const FIELDS: [&str; 41] = [
     "cell",
-    "circumstance",
+    "condition",
     "link_bps",
     "round_trip_ms",
     "loss",
@@ -56,7 +56,7 @@ fn fields(row: &RateRow) -> Vec<String> {
     let cell = &row.cell;
     let mut fields = vec![
         cell.name.to_owned(),
-        circumstance(cell.circumstance),
+        condition(cell.condition),
         cell.rate_bps.map(|rate| rate.to_string()).unwrap_or_default(),
         cell.round_trip_ms.to_string(),
         cell.loss.to_string(),
@@ -89,14 +89,14 @@ fn fields(row: &RateRow) -> Vec<String> {
     fields
 }
 
-fn circumstance(circumstance: Circumstance) -> String {
-    match circumstance {
-        Circumstance::Quiet => "quiet".to_owned(),
-        Circumstance::Busy => "busy".to_owned(),
-        Circumstance::Ceiling(rate) => format!("ceiling {rate}"),
-        Circumstance::Change(rate) => format!("change {rate}"),
-        Circumstance::Beside { flows, fair: true } => format!("beside {flows} tcp fair"),
-        Circumstance::Beside { flows, fair: false } => format!("beside {flows} tcp"),
+fn condition(condition: Condition) -> String {
+    match condition {
+        Condition::Quiet => "quiet".to_owned(),
+        Condition::Busy => "busy".to_owned(),
+        Condition::Ceiling(rate) => format!("ceiling {rate}"),
+        Condition::Change(rate) => format!("change {rate}"),
+        Condition::Beside { flows, fair: true } => format!("beside {flows} tcp fair"),
+        Condition::Beside { flows, fair: false } => format!("beside {flows} tcp"),
     }
 }
 

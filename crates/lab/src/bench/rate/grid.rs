@@ -5,7 +5,7 @@
 //! no network has or this laboratory cannot carry (`is_left_out` in the tests says which, and why).
 //! One cell without loss to three receivers is there for nearly each link and round trip.
 
-use super::cell::{Buffer, Circumstance, LAN_MS, RateCell};
+use super::cell::{Buffer, Condition, LAN_MS, RateCell};
 
 const KILO: u64 = 1_000;
 const MEGA: u64 = 1_000 * KILO;
@@ -75,7 +75,7 @@ const fn free(
         size,
         sweep,
         limit_ms: None,
-        circumstance: Circumstance::Quiet,
+        condition: Condition::Quiet,
     }
 }
 
@@ -89,21 +89,21 @@ const fn limited(limit_ms: u32, size: u64, cell: RateCell) -> RateCell {
     RateCell { size, limit_ms: Some(limit_ms), ..cell }
 }
 
-const fn with(circumstance: Circumstance, cell: RateCell) -> RateCell {
-    RateCell { circumstance, ..cell }
+const fn with(condition: Condition, cell: RateCell) -> RateCell {
+    RateCell { condition, ..cell }
 }
 
 /// The link becomes ten times slower in the run, and as fast again; the file lasts longer.
 const fn changing(name: &'static str, cell: RateCell) -> RateCell {
     let Some(rate) = cell.rate_bps else { panic!("only a link changes") };
     let size = 4 * cell.size;
-    RateCell { name, size, circumstance: Circumstance::Change(rate / 10), ..cell }
+    RateCell { name, size, condition: Condition::Change(rate / 10), ..cell }
 }
 
 /// Beside so many TCP flows. The file is as much as a fair share brings in the same time.
 const fn beside(name: &'static str, flows: usize, fair: bool, cell: RateCell) -> RateCell {
     let size = cell.size / (flows as u64 + 1);
-    RateCell { name, size, circumstance: Circumstance::Beside { flows, fair }, ..cell }
+    RateCell { name, size, condition: Condition::Beside { flows, fair }, ..cell }
 }
 
 /// Without a limit.
@@ -182,9 +182,9 @@ pub(super) const OTHERS: &[RateCell] = &[
     small("small-100M", 100 * MEGA, 800),
     // Eight round trips more than its time on the wire.
     limited(2_828, MEGA, on("small-1M-250ms", 10 * MEGA, 250.0, 0.0, 3, ONE)),
-    with(Circumstance::Busy, free("busy-free-3", 0.0, 3, 600 * MEGA, OF_BUSY)),
-    with(Circumstance::Busy, on("busy-100M-3", 100 * MEGA, LAN_MS, 0.0, 3, PACKETS)),
-    with(Circumstance::Ceiling(10 * GIGA), free("ceiling-free-3", 0.0, 3, 1_500 * MEGA, OF_THREE)),
+    with(Condition::Busy, free("busy-free-3", 0.0, 3, 600 * MEGA, OF_BUSY)),
+    with(Condition::Busy, on("busy-100M-3", 100 * MEGA, LAN_MS, 0.0, 3, PACKETS)),
+    with(Condition::Ceiling(10 * GIGA), free("ceiling-free-3", 0.0, 3, 1_500 * MEGA, OF_THREE)),
     changing("change-100M", on("", 100 * MEGA, LAN_MS, 0.0, 3, PACKETS)),
     beside("beside-100M-1", 1, false, on("", 100 * MEGA, LAN_MS, 0.0, 3, PACKETS)),
     beside("beside-100M-3", 3, false, on("", 100 * MEGA, LAN_MS, 0.0, 3, PACKETS)),

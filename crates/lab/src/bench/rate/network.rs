@@ -5,7 +5,7 @@
 //! the first receiver's cable. In the emulator it is a hop to a switch, from which each receiver has a
 //! path of its own with delay and loss.
 
-use super::cell::{Circumstance, RateCell};
+use super::cell::{Condition, RateCell};
 use crate::{
     bench::{raw, star::Star},
     error::{LabError, Refusal},
@@ -63,7 +63,7 @@ impl Network {
     pub(super) fn raw(&self, cell: &RateCell) -> Result<Option<f64>, LabError> {
         let whole = cell.rate_bps.is_none() && cell.limit_ms.is_none();
         match self {
-            Self::Bridge(star) if whole && cell.circumstance == Circumstance::Quiet => {
+            Self::Bridge(star) if whole && cell.condition == Condition::Quiet => {
                 raw::measure(star).map(Some)
             }
             _ => Ok(None),
@@ -79,7 +79,7 @@ impl Network {
 }
 
 fn bridge(cell: &RateCell) -> Result<Star, LabError> {
-    let beside = matches!(cell.circumstance, Circumstance::Beside { .. });
+    let beside = matches!(cell.condition, Condition::Beside { .. });
     let star = Star::up(cell.receivers + usize::from(beside), MTU, false)?;
     if let Some(rate) = cell.rate_bps {
         let (burst, queue) = (RateCell::burst(rate), cell.queue_bytes());
@@ -102,8 +102,8 @@ fn scenario(cell: &RateCell) -> Result<Scenario, LabError> {
 }
 
 fn text(cell: &RateCell) -> String {
-    let (fair, other) = match cell.circumstance {
-        Circumstance::Beside { fair, .. } => (fair, true),
+    let (fair, other) = match cell.condition {
+        Condition::Beside { fair, .. } => (fair, true),
         _ => (false, false),
     };
     let kind = if fair { "fair" } else { "drop-tail" };
@@ -141,7 +141,7 @@ mod tests {
         let mut emulated = 0;
         for cell in RateCell::all().iter().filter(|cell| cell.is_emulated()) {
             let hosts = scenario(cell).unwrap().plan(1).emulated_hosts();
-            let others = usize::from(matches!(cell.circumstance, Circumstance::Beside { .. }));
+            let others = usize::from(matches!(cell.condition, Condition::Beside { .. }));
             assert_eq!(hosts.len(), 1 + cell.receivers + others, "{}", cell.name);
             assert_eq!(hosts[0].name, "sender");
             emulated += 1;

@@ -1,6 +1,6 @@
 //! What all transfers of a cell came to.
 
-use super::{Circumstance, RateCell, RateSender, RateShot, reaction::Reaction, target};
+use super::{Condition, RateCell, RateSender, RateTransfer, reaction::Reaction, target};
 use crate::bench::median;
 use serde::Serialize;
 
@@ -66,14 +66,15 @@ impl Spread {
 }
 
 /// Bits per second of all transfers by this sender. A failed one counts as zero.
-fn goodputs(shots: &[RateShot], sender: RateSender) -> Option<Spread> {
-    let of_it = shots.iter().filter(|shot| shot.sender == sender);
-    Spread::of(&of_it.map(|shot| shot.goodput_bps).collect::<Vec<f64>>())
+fn goodputs(transfers: &[RateTransfer], sender: RateSender) -> Option<Spread> {
+    let of_it = transfers.iter().filter(|transfer| transfer.sender == sender);
+    Spread::of(&of_it.map(|transfer| transfer.goodput_bps).collect::<Vec<f64>>())
 }
 
-fn wire_per_file(shots: &[RateShot], sender: RateSender) -> Option<f64> {
-    let complete = shots.iter().filter(|shot| shot.sender == sender && shot.seconds.is_some());
-    let all: Vec<f64> = complete.filter_map(|shot| shot.wire_per_file).collect();
+fn wire_per_file(transfers: &[RateTransfer], sender: RateSender) -> Option<f64> {
+    let complete =
+        transfers.iter().filter(|transfer| transfer.sender == sender && transfer.seconds.is_some());
+    let all: Vec<f64> = complete.filter_map(|transfer| transfer.wire_per_file).collect();
     Spread::of(&all).map(|spread| spread.median)
 }
 
@@ -82,8 +83,8 @@ fn ratio(one: Spread, other: Option<Spread>) -> Option<f64> {
 }
 
 /// Of some reactions. Who never followed is later than all who did.
-fn reaction(shots: &[RateShot]) -> Option<Reaction> {
-    let all: Vec<Reaction> = shots.iter().filter_map(|shot| shot.reaction).collect();
+fn reaction(transfers: &[RateTransfer]) -> Option<Reaction> {
+    let all: Vec<Reaction> = transfers.iter().filter_map(|transfer| transfer.reaction).collect();
     let middle = |of: fn(&Reaction) -> f64| median(all.iter().map(of).collect());
     let finite = |value: f64| value.is_finite().then_some(value);
     (!all.is_empty()).then(|| Reaction {
@@ -96,28 +97,36 @@ fn reaction(shots: &[RateShot]) -> Option<Reaction> {
 
 impl RateRow {
     /// Of the transfers of one cell.
-    pub(super) fn of(cell: &RateCell, shots: &[RateShot], emulator_late_ms: Option<f64>) -> Self {
+    pub(super) fn of(
+        cell: &RateCell,
+        transfers: &[RateTransfer],
+        emulator_late_ms: Option<f64>,
+    ) -> Self {
         let nothing = Spread { median: 0.0, least: 0.0, most: 0.0 };
-        let auto_bps = goodputs(shots, RateSender::Auto).unwrap_or(nothing);
+        let auto_bps = goodputs(transfers, RateSender::Auto).unwrap_or(nothing);
         let told = cell.told().into_iter().filter_map(|rate| {
-            goodputs(shots, RateSender::Told(rate))
+            goodputs(transfers, RateSender::Told(rate))
                 .filter(|spread| spread.median > 0.0)
                 .map(|spread| (rate, spread))
         });
         let best = told.max_by(|one, other| one.1.median.total_cmp(&other.1.median));
         let told_bps = best.map(|(_, spread)| spread);
-        let tcp_bps = goodputs(shots, RateSender::Tcp);
-        let autos = || shots.iter().filter(|shot| shot.sender == RateSender::Auto);
-        let seconds: Vec<f64> = autos().filter_map(|shot| shot.seconds).collect();
-        let at_best = best.and_then(|(rate, _)| wire_per_file(shots, RateSender::Told(rate)));
-        let why = shots.iter().find(|shot| !shot.why.is_empty());
-        let watched = matches!(cell.circumstance, Circumstance::Change(_));
-        let well = autos().filter(|shot| shot.seconds.is_some() || shot.reaction.is_some()).count();
+        let tcp_bps = goodputs(transfers, RateSender::Tcp);
+        let autos = || transfers.iter().filter(|transfer| transfer.sender == RateSender::Auto);
+        let seconds: Vec<f64> = autos().filter_map(|transfer| transfer.seconds).collect();
+        let at_best = best.and_then(|(rate, _)| wire_per_file(transfers, RateSender::Told(rate)));
+        let why = transfers.iter().find(|transfer| !transfer.why.is_empty());
+        let watched = matches!(cell.condition, Condition::Change(_));
+        let well = autos()
+            .filter(|transfer| transfer.seconds.is_some() || transfer.reaction.is_some())
+            .count();
         let beside: Vec<f64> = autos()
-            .filter(|shot| !shot.beside_bps.is_empty())
-            .map(|shot| shot.beside_bps.iter().sum::<f64>() / shot.beside_bps.len() as f64)
+            .filter(|transfer| !transfer.beside_bps.is_empty())
+            .map(|transfer| {
+                transfer.beside_bps.iter().sum::<f64>() / transfer.beside_bps.len() as f64
+            })
             .collect();
-        let alone = cell.carries_bps().filter(|_| cell.circumstance == Circumstance::Quiet);
+        let alone = cell.carries_bps().filter(|_| cell.condition == Condition::Quiet);
         let mut row = Self {
             cell: *cell,
             auto_bps,
@@ -129,13 +138,15 @@ impl RateRow {
             over_link: alone.map(|carries| auto_bps.median / carries),
             over_told: ratio(auto_bps, told_bps),
             over_tcp: ratio(auto_bps, tcp_bps),
-            wire_per_file: [wire_per_file(shots, RateSender::Auto), at_best],
-            limited_by: autos().filter_map(|shot| shot.limited_by.clone()).next_back(),
+            wire_per_file: [wire_per_file(transfers, RateSender::Auto), at_best],
+            limited_by: autos().filter_map(|transfer| transfer.limited_by.clone()).next_back(),
             beside_bps: Spread::of(&beside).map(|spread| spread.median),
-            reaction: reaction(shots),
+            reaction: reaction(transfers),
             emulator_late_ms,
             complete: [well, autos().count()],
-            why: why.map(|shot| format!("{}: {}", shot.sender, shot.why)).unwrap_or_default(),
+            why: why
+                .map(|transfer| format!("{}: {}", transfer.sender, transfer.why))
+                .unwrap_or_default(),
             missed: Vec::new(),
         };
         row.missed = target::missed(&row);
@@ -159,7 +170,7 @@ impl RateRow {
     /// Of a fair share, what `auto` has and what the TCP flows beside it have; `None` without these.
     #[must_use]
     pub fn shares(&self) -> Option<[f64; 2]> {
-        let Circumstance::Beside { flows, .. } = self.cell.circumstance else { return None };
+        let Condition::Beside { flows, .. } = self.cell.condition else { return None };
         let fair = self.cell.carries_bps()? / (flows + 1) as f64;
         Some([self.auto_bps.median / fair, self.beside_bps? / fair])
     }
@@ -169,8 +180,8 @@ impl RateRow {
 mod tests {
     use super::*;
 
-    fn shot(sender: RateSender, goodput_bps: f64, why: &str) -> RateShot {
-        RateShot {
+    fn transfer(sender: RateSender, goodput_bps: f64, why: &str) -> RateTransfer {
+        RateTransfer {
             cell: "c",
             sender,
             seconds: why.is_empty().then(|| 8000.0 / goodput_bps),
@@ -193,17 +204,17 @@ mod tests {
     #[test]
     fn ratios_are_of_medians_and_of_the_best_told_rate() {
         use RateSender::{Auto, Tcp, Told};
-        let shots = [
-            shot(Auto, 4.0, ""),
-            shot(Told(8), 8.0, ""),
-            shot(Told(10), 10.0, ""),
-            shot(Tcp, 2.0, ""),
-            shot(Auto, 6.0, ""),
-            shot(Told(8), 8.0, ""),
-            shot(Told(10), 0.0, "lost"),
-            shot(Tcp, 2.0, ""),
+        let transfers = [
+            transfer(Auto, 4.0, ""),
+            transfer(Told(8), 8.0, ""),
+            transfer(Told(10), 10.0, ""),
+            transfer(Tcp, 2.0, ""),
+            transfer(Auto, 6.0, ""),
+            transfer(Told(8), 8.0, ""),
+            transfer(Told(10), 0.0, "lost"),
+            transfer(Tcp, 2.0, ""),
         ];
-        let row = RateRow::of(&cell(), &shots, None);
+        let row = RateRow::of(&cell(), &transfers, None);
         assert_eq!(row.auto_bps, Spread { median: 5.0, least: 4.0, most: 6.0 });
         assert_eq!((row.best_told_bps, row.over_told), (Some(8), Some(0.625)));
         assert_eq!((row.over_tcp, row.complete), (Some(2.5), [2, 2]));
@@ -214,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_never_came_has_no_time_and_misses_its_goals() {
-        let row = RateRow::of(&cell(), &[shot(RateSender::Auto, 0.0, "lost")], None);
+        let row = RateRow::of(&cell(), &[transfer(RateSender::Auto, 0.0, "lost")], None);
         assert_eq!((row.auto_seconds, row.over_told, row.over_tcp), (None, None, None));
         assert_eq!((row.complete, row.why.as_str()), ([0, 1], "auto: lost"));
         assert_eq!(row.is_in_time(), Some(false));
@@ -225,9 +236,11 @@ mod tests {
     fn a_link_that_is_not_used_and_a_faster_tcp_are_goals_that_were_missed() {
         let cell = named("100M-3");
         let missed = |auto: f64, tcp: f64| {
-            let shots = [shot(RateSender::Auto, auto, ""), shot(RateSender::Tcp, tcp, "")];
-            let shots = shots.map(|shot| RateShot { wire_per_file: Some(1.02), ..shot });
-            RateRow::of(&cell, &shots, None).missed
+            let transfers =
+                [transfer(RateSender::Auto, auto, ""), transfer(RateSender::Tcp, tcp, "")];
+            let transfers =
+                transfers.map(|transfer| RateTransfer { wire_per_file: Some(1.02), ..transfer });
+            RateRow::of(&cell, &transfers, None).missed
         };
         assert_eq!(missed(91e6, 32e6), [""; 0]);
         assert_eq!(missed(50e6, 60e6), ["link below 0.93", "TCP below 1"]);
@@ -238,8 +251,8 @@ mod tests {
         let cell = named("beside-100M-3");
         let fair = cell.carries_bps().unwrap() / 4.0;
         let beside_bps = vec![fair * 1.2, fair * 1.3, fair * 1.4];
-        let shots = [RateShot { beside_bps, ..shot(RateSender::Auto, fair * 0.1, "") }];
-        let row = RateRow::of(&cell, &shots, None);
+        let transfers = [RateTransfer { beside_bps, ..transfer(RateSender::Auto, fair * 0.1, "") }];
+        let row = RateRow::of(&cell, &transfers, None);
         let [ours, theirs] = row.shares().unwrap();
         assert!((ours - 0.1).abs() < 1e-9 && (theirs - 1.3).abs() < 1e-9, "{row:?}");
         assert_eq!((row.over_link, row.missed), (None, vec!["share".to_owned()]));
@@ -247,11 +260,15 @@ mod tests {
 
     #[test]
     fn who_did_not_follow_a_change_in_half_of_all_transfers_has_no_time() {
-        let shots = [Some(0.4), Some(0.6), None, None, None].map(|up_s| {
+        let transfers = [Some(0.4), Some(0.6), None, None, None].map(|up_s| {
             let reaction = Reaction { down_s: Some(0.2), up_s, share_down: 0.9, share_up: 0.5 };
-            RateShot { seconds: None, reaction: Some(reaction), ..shot(RateSender::Auto, 1.0, "") }
+            RateTransfer {
+                seconds: None,
+                reaction: Some(reaction),
+                ..transfer(RateSender::Auto, 1.0, "")
+            }
         });
-        let row = RateRow::of(&named("change-100M"), &shots, None);
+        let row = RateRow::of(&named("change-100M"), &transfers, None);
         let reaction = row.reaction.unwrap();
         assert_eq!((reaction.down_s, reaction.up_s), (Some(0.2), None));
         assert_eq!((row.complete, row.missed), ([5, 5], vec!["up".to_owned()]));

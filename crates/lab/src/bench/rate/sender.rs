@@ -1,6 +1,6 @@
 //! Who sends in a cell, and by which command.
 
-use super::{Circumstance, RateCell, table::short};
+use super::{Condition, RateCell, table::short};
 use crate::{
     host::{Host, INTERFACE},
     peer::{FANFARE_GROUP, Launch, Peer, Task},
@@ -23,8 +23,8 @@ pub enum RateSender {
 impl RateSender {
     /// The rate that Fanfare is told in this cell, if one is.
     pub(super) fn told(self, cell: &RateCell) -> Option<u64> {
-        match (self, cell.circumstance) {
-            (Self::Told(rate), _) | (Self::Auto, Circumstance::Ceiling(rate)) => Some(rate),
+        match (self, cell.condition) {
+            (Self::Told(rate), _) | (Self::Auto, Condition::Ceiling(rate)) => Some(rate),
             _ => None,
         }
     }

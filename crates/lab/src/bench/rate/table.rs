@@ -227,32 +227,34 @@ pub(super) fn short(value: u64) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::bench::rate::{Circumstance, RateSender, RateShot, Reaction};
+    use crate::bench::rate::{Condition, RateSender, RateTransfer, Reaction};
 
     /// A row for each cell: `auto` takes 2 s, a told rate 1 s.
     pub(in crate::bench::rate) fn rows() -> Vec<RateRow> {
-        let shot =
-            |cell: &RateCell, sender, seconds: f64| RateShot {
-                cell: cell.name,
-                sender,
-                seconds: Some(seconds),
-                goodput_bps: 8e6 / seconds,
-                wire_per_file: Some(1.02),
-                limited_by: Some("queue".to_owned()),
-                beside_bps: match cell.circumstance {
-                    Circumstance::Beside { flows, .. } => vec![1e6; flows],
-                    _ => Vec::new(),
-                },
-                reaction: matches!(cell.circumstance, Circumstance::Change(_)).then_some(
-                    Reaction { down_s: Some(0.4), up_s: None, share_down: 0.9, share_up: 0.5 },
-                ),
-                why: String::new(),
-            };
+        let transfer = |cell: &RateCell, sender, seconds: f64| RateTransfer {
+            cell: cell.name,
+            sender,
+            seconds: Some(seconds),
+            goodput_bps: 8e6 / seconds,
+            wire_per_file: Some(1.02),
+            limited_by: Some("queue".to_owned()),
+            beside_bps: match cell.condition {
+                Condition::Beside { flows, .. } => vec![1e6; flows],
+                _ => Vec::new(),
+            },
+            reaction: matches!(cell.condition, Condition::Change(_)).then_some(Reaction {
+                down_s: Some(0.4),
+                up_s: None,
+                share_down: 0.9,
+                share_up: 0.5,
+            }),
+            why: String::new(),
+        };
         let row = |cell: &RateCell| {
-            let told = cell.told().first().map(|rate| shot(cell, RateSender::Told(*rate), 1.0));
-            let shots: Vec<RateShot> =
-                [shot(cell, RateSender::Auto, 2.0)].into_iter().chain(told).collect();
-            RateRow::of(cell, &shots, cell.is_emulated().then_some(0.1))
+            let told = cell.told().first().map(|rate| transfer(cell, RateSender::Told(*rate), 1.0));
+            let transfers: Vec<RateTransfer> =
+                [transfer(cell, RateSender::Auto, 2.0)].into_iter().chain(told).collect();
+            RateRow::of(cell, &transfers, cell.is_emulated().then_some(0.1))
         };
         RateCell::all().iter().map(row).collect()
     }

@@ -1,6 +1,6 @@
 //! What `auto` should reach in a cell, and where it falls short.
 
-use super::{Circumstance, RateCell, RateRow};
+use super::{Condition, RateCell, RateRow};
 
 /// Of what a link carries less losses and headers; at 1 Gbit/s.
 const OF_LINK: f64 = 0.93;
@@ -34,22 +34,22 @@ pub(super) fn missed(row: &RateRow) -> Vec<String> {
             missed.push(format!("{what} below {least}"));
         }
     };
-    match cell.circumstance {
-        Circumstance::Quiet if cell.limit_ms.is_none() => {
+    match cell.condition {
+        Condition::Quiet if cell.limit_ms.is_none() => {
             let (of_link, of_told) = goals(row);
             below("link", row.over_link.filter(|_| of_link > 0.0), of_link);
             below("told", row.over_told.filter(|_| of_told > 0.0), of_told);
             let of_tcp = if cell.receivers == 1 { OF_ONE_TCP } else { OF_TCP };
             below("TCP", row.over_tcp.filter(|_| cell.rate_bps.is_some()), of_tcp);
         }
-        Circumstance::Quiet => {}
-        Circumstance::Busy => below("told", row.over_told, OF_TOLD_BUSY),
-        Circumstance::Ceiling(_) => below("told", row.over_told, OF_TOLD_CEILING),
-        Circumstance::Change(_) | Circumstance::Beside { .. } => {}
+        Condition::Quiet => {}
+        Condition::Busy => below("told", row.over_told, OF_TOLD_BUSY),
+        Condition::Ceiling(_) => below("told", row.over_told, OF_TOLD_CEILING),
+        Condition::Change(_) | Condition::Beside { .. } => {}
     }
     below("worst", row.worst_of_median(), WORST);
     let too_much = row.wire_per_file[0].is_some_and(|sent| sent > sent_most(cell));
-    if cell.circumstance == Circumstance::Quiet && cell.limit_ms.is_none() && too_much {
+    if cell.condition == Condition::Quiet && cell.limit_ms.is_none() && too_much {
         missed.push(format!("sent above {:.3}", sent_most(cell)));
     }
     if row.is_in_time() == Some(false) {
@@ -101,12 +101,12 @@ fn slow(row: &RateRow) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::rate::{RateSender, RateShot};
+    use crate::bench::rate::{RateSender, RateTransfer};
 
     /// `auto` and a told rate bring so much of what the link carries.
     fn of(cell: &str, auto: f64, told: f64) -> Vec<String> {
         let cell = RateCell::chosen(&[cell.to_owned()]).unwrap()[0];
-        let shot = |sender, share: f64| RateShot {
+        let transfer = |sender, share: f64| RateTransfer {
             cell: cell.name,
             sender,
             seconds: Some(5.0),
@@ -117,8 +117,8 @@ mod tests {
             reaction: None,
             why: String::new(),
         };
-        let told = shot(RateSender::Told(cell.told()[0]), told);
-        RateRow::of(&cell, &[shot(RateSender::Auto, auto), told], None).missed
+        let told = transfer(RateSender::Told(cell.told()[0]), told);
+        RateRow::of(&cell, &[transfer(RateSender::Auto, auto), told], None).missed
     }
 
     #[test]

@@ -250,7 +250,7 @@ impl Model {
             let at = self.now + self.path.rate.time_for(next.bytes);
             self.at(at, Event::Depart);
         }
-        if !self.rng.chance(self.path.loss) {
+        if !self.rng.random_bool(self.path.loss) {
             let noise = Duration::from_secs_f64(self.rng.unit() * self.path.busy.noise);
             let flow = &mut self.flows[packet.flow];
             flow.arrived = flow.arrived.max(self.now + self.path.one_way + noise);

@@ -127,7 +127,7 @@ mod tests {
     /// Reports of ten messages each, of which `loss` is lost by chance; how often it surprised.
     fn surprises(random: &mut RandomLoss, reports: u32, loss: f64, rng: &mut Rng) -> u32 {
         (0..reports).fold(0, |count, _| {
-            let lost = (0..10).filter(|_| rng.chance(loss)).count() as f64 / 10.0;
+            let lost = (0..10).filter(|_| rng.random_bool(loss)).count() as f64 / 10.0;
             count + u32::from(random.on_report(10.0, lost, true))
         })
     }

@@ -14,7 +14,7 @@
 //! ```
 
 use super::{
-    Rhythm,
+    SendPattern,
     scheme::{Layers, Scheme, SchemeError},
 };
 use crate::{rate::Bitrate, time::Duration};
@@ -52,7 +52,7 @@ pub struct Echo {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Announcement {
     /// How packets of a layer follow each other.
-    pub rhythm: Rhythm,
+    pub send_pattern: SendPattern,
     /// All receivers adapt once in each, by the sender's time (RAI).
     pub interval: Duration,
     /// An announcement every so many intervals.
@@ -92,7 +92,7 @@ pub enum Refusal {
     /// Groups outside the range that the receiver was told.
     Groups,
     /// Packets follow each other otherwise than the receiver's controller needs.
-    Rhythm(Rhythm),
+    SendPattern(SendPattern),
     /// Another session than the one that is followed.
     Changed,
 }
@@ -109,7 +109,7 @@ impl Announcement {
     #[must_use]
     pub fn channels(&self) -> usize {
         let layers = self.layers().map_or(0, |layers| layers.count());
-        layers + usize::from(self.rhythm.quiet_slots())
+        layers + usize::from(self.send_pattern.quiet_slots())
     }
 
     /// Appends its bytes to `out`.
@@ -117,7 +117,7 @@ impl Announcement {
         let ms = u16::try_from(self.interval.as_millis()).unwrap_or(u16::MAX);
         let echoes = &self.echoes[..self.echoes.len().min(ECHOES_MAX)];
         out.extend(MAGIC);
-        out.extend([VERSION, self.rhythm.to_wire()]);
+        out.extend([VERSION, self.send_pattern.to_wire()]);
         out.extend(ms.to_be_bytes());
         out.extend([self.every, echoes.len() as u8]);
         out.extend(self.packet.to_be_bytes());
@@ -162,7 +162,7 @@ impl Announcement {
         if reader.take::<4>()? != MAGIC || reader.byte()? != VERSION {
             return None;
         }
-        let rhythm = Rhythm::from_wire(reader.byte()?)?;
+        let send_pattern = SendPattern::from_wire(reader.byte()?)?;
         let interval = Duration::from_millis(u64::from(reader.short()?));
         let (every, echoes) = (reader.byte()?, usize::from(reader.byte()?));
         let (packet, ask_share) = (reader.short()?, reader.short()?);
@@ -182,7 +182,17 @@ impl Announcement {
         };
         let echoes = (0..echoes.min(ECHOES_MAX)).map(echo).collect::<Option<Vec<_>>>()?;
         let group = SocketAddr::new(ip, port);
-        Some(Self { rhythm, interval, every, packet, ask_share, object, group, scheme, echoes })
+        Some(Self {
+            send_pattern,
+            interval,
+            every,
+            packet,
+            ask_share,
+            object,
+            group,
+            scheme,
+            echoes,
+        })
     }
 
     /// Bytes of it on the wire, without UDP's headers.
@@ -278,7 +288,7 @@ mod tests {
 
     fn announcement(scheme: Scheme) -> Announcement {
         Announcement {
-            rhythm: Rhythm::Pairs,
+            send_pattern: SendPattern::Pairs,
             interval: Duration::from_secs(1),
             every: 1,
             packet: 512,

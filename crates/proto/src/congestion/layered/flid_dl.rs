@@ -3,7 +3,7 @@
 //! Dynamic layers (see `subscription`) make leaving unnecessary. Chance decides which levels are
 //! told to grow in a slot, so that growth is on average a TCP flow's (see [`super::source`]).
 
-use super::{Arrival, LayeredController, Terms};
+use super::{Arrival, LayeredController, SessionParameters};
 use crate::time::Time;
 
 /// A FLID-DL receiver.
@@ -19,7 +19,7 @@ pub struct FlidDl {
 impl FlidDl {
     /// With the base layer.
     #[must_use]
-    pub fn new(terms: Terms) -> Self {
+    pub fn new(terms: SessionParameters) -> Self {
         Self { most: terms.layers.count(), level: 1, slot: None, lost: false, signal: 0 }
     }
 

@@ -10,33 +10,33 @@
 //! - [`scheme`]: rates of layers. [`announcement`]: what a session says of itself; [`description`]:
 //!   what of its object.
 //! - [`source`]: the sender: which packet of which layer when; [`symbols`]: what it carries.
-//! - [`gathering`]: the symbols that a receiver has.
-//! - [`receiver`]: what arrives: loss (`gaps`), packet pairs (`pairs`), round trip (`round_trip`),
+//! - [`assembly`]: the symbols that a receiver has.
+//! - [`receiver`]: what arrives: loss (`sequence_gaps`), packet pairs (`packet_pairs`), round trip (`round_trip`),
 //!   joins and leaves (`subscription`).
 //! - [`rlm`], [`rlc`], [`flid_dl`], [`plm`], [`era`]: the controllers.
 
 pub mod announcement;
+pub mod assembly;
 pub mod description;
 pub mod era;
 pub mod flid_dl;
-mod gaps;
-pub mod gathering;
-mod pairs;
+mod packet_pairs;
 pub mod plm;
 pub mod receiver;
 pub mod rlc;
 pub mod rlm;
 mod round_trip;
 pub mod scheme;
+mod sequence_gaps;
 pub mod source;
 mod subscription;
 pub mod symbols;
 
 pub use announcement::{Announcement, Echo, GroupRange, Refusal};
+pub use assembly::{ObjectAssembly, Placement};
 pub use description::Description;
 pub use fanfare_fec::fountain::{Shape, ShapeError};
-pub use gathering::{Gathering, Taken};
-pub use receiver::{LayeredReceiver, LayeredStats, Membership, Question};
+pub use receiver::{LayeredReceiver, LayeredStats, Membership, RttRequest};
 pub use scheme::{Layers, Scheme, SchemeError};
 pub use source::{LayeredSource, Outgoing, SourceConfig};
 pub use symbols::{Symbol, Symbols};
@@ -58,7 +58,7 @@ impl Channel {
 
 /// How the packets of a layer follow each other: what a controller needs of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rhythm {
+pub enum SendPattern {
     /// Two and two, back to back (ERA, PLM).
     Pairs,
     /// Evenly (RLM).
@@ -69,7 +69,7 @@ pub enum Rhythm {
     Slots,
 }
 
-impl Rhythm {
+impl SendPattern {
     /// Slots in which a dynamic layer is silent before it begins anew: in these, who still hears it
     /// can leave. 20 slots of half a second cover the leave latency of IGMP version 2.
     #[must_use]
@@ -134,7 +134,7 @@ pub struct Arrival {
 
 /// What a controller may know before the first packet.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct SessionParameters {
     /// The layers.
     pub layers: Layers,
     /// The adaptation interval (RAI).
@@ -202,17 +202,22 @@ impl LayeredControl {
     }
     /// What the sender must do for it.
     #[must_use]
-    pub const fn rhythm(self) -> Rhythm {
+    pub const fn send_pattern(self) -> SendPattern {
         match self {
-            Self::Era | Self::EraTolerant | Self::EraPublished | Self::Plm => Rhythm::Pairs,
-            Self::FlidDl => Rhythm::Slots,
-            Self::Rlc => Rhythm::Bursts,
-            Self::Rlm => Rhythm::Even,
+            Self::Era | Self::EraTolerant | Self::EraPublished | Self::Plm => SendPattern::Pairs,
+            Self::FlidDl => SendPattern::Slots,
+            Self::Rlc => SendPattern::Bursts,
+            Self::Rlm => SendPattern::Even,
         }
     }
     /// Its controller, with the base layer to begin with.
     #[must_use]
-    pub fn start(self, now: Time, terms: Terms, seed: u64) -> Box<dyn LayeredController> {
+    pub fn start(
+        self,
+        now: Time,
+        terms: SessionParameters,
+        seed: u64,
+    ) -> Box<dyn LayeredController> {
         match self {
             Self::Era => Box::new(era::Era::new(now, terms)),
             Self::EraTolerant => Box::new(era::Era::new(now, terms).tolerant()),
@@ -239,7 +244,7 @@ pub(crate) mod tests {
     /// ERA's defaults: 100 layers of 20 kbit/s, 512 bytes, an interval of a second.
     pub(crate) fn announcement() -> Announcement {
         Announcement {
-            rhythm: Rhythm::Pairs,
+            send_pattern: SendPattern::Pairs,
             interval: Duration::from_secs(1),
             every: 1,
             packet: 512,
@@ -251,9 +256,9 @@ pub(crate) mod tests {
         }
     }
     /// The same, as a controller is told.
-    pub(crate) fn terms() -> Terms {
+    pub(crate) fn terms() -> SessionParameters {
         let Announcement { interval, packet, .. } = announcement();
-        Terms { layers: announcement().layers().unwrap(), interval, packet }
+        SessionParameters { layers: announcement().layers().unwrap(), interval, packet }
     }
     /// A packet that arrives `ms` after the start, 30 ms after it was sent.
     pub(crate) fn arrival(ms: u64) -> (Time, Arrival) {

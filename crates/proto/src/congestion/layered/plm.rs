@@ -1,7 +1,7 @@
 //! PLM: the rate that packet pairs tell, where every router lets flows take turns (Legout and
 //! Biersack 2000; thesis 4.5; what the thesis leaves open as in ns-2's plm.tcl).
 
-use super::{Arrival, LayeredController, Terms};
+use super::{Arrival, LayeredController, SessionParameters};
 use crate::time::{Duration, Time};
 use alloc::vec::Vec;
 
@@ -19,7 +19,7 @@ const AWAY: Duration = Duration::from_secs(30);
 /// A PLM receiver.
 #[derive(Debug)]
 pub struct Plm {
-    terms: Terms,
+    terms: SessionParameters,
     level: usize,
     samples: Vec<f64>,
     check_at: Time,
@@ -33,7 +33,7 @@ pub struct Plm {
 impl Plm {
     /// With the base layer.
     #[must_use]
-    pub fn new(now: Time, terms: Terms) -> Self {
+    pub fn new(now: Time, terms: SessionParameters) -> Self {
         Self {
             terms,
             level: 1,

@@ -2,8 +2,8 @@
 
 use super::{
     Announcement, Arrival, Channel, GroupRange, Header, LayeredControl, LayeredController, Refusal,
-    Rhythm, Terms, gaps::Gaps, pairs::Pairs, round_trip::RoundTrip, source::SLOT,
-    subscription::Subscription,
+    SendPattern, SessionParameters, packet_pairs::Pairs, round_trip::RoundTrip,
+    sequence_gaps::Gaps, source::SLOT, subscription::Subscription,
 };
 use crate::{
     rng::Rng,
@@ -25,14 +25,14 @@ pub enum Membership {
 
 /// What a receiver asks the sender, by unicast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Question {
+pub struct RttRequest {
     /// Who asks.
     pub receiver: u32,
     /// Its clock, microseconds; wraps.
     pub asked: u32,
 }
 
-impl Question {
+impl RttRequest {
     /// The type of the NORM_ACK in which it travels: RFC 5740 4.3.2 leaves 16 to 255 to applications,
     /// and ours has 16 and 17 otherwise.
     pub const ACK_TYPE: u8 = 18;
@@ -75,7 +75,7 @@ pub struct LayeredReceiver {
     control: LayeredControl,
     allowed: GroupRange,
     rng: Rng,
-    session: Option<Followed>,
+    session: Option<FollowedSession>,
     gaps: Gaps,
     pairs: Pairs,
     round_trip: RoundTrip,
@@ -87,7 +87,7 @@ pub struct LayeredReceiver {
 
 /// A session that it follows.
 #[derive(Debug)]
-struct Followed {
+struct FollowedSession {
     announcement: Announcement,
     controller: Box<dyn LayeredController>,
     cycle: usize,
@@ -97,7 +97,7 @@ struct Followed {
     level: usize,
 }
 
-impl Followed {
+impl FollowedSession {
     /// A packet of this slot has come. The newest decides where layers are.
     fn on_slot(&mut self, now: Time, slot: u32) {
         if self.cycle > 0 && slot > self.slot {
@@ -166,7 +166,7 @@ impl LayeredReceiver {
 
     /// The first announcement is followed; later ones may answer questions but change nothing.
     fn follow(&mut self, now: Time, new: Announcement) -> Result<(), Refusal> {
-        if let Some(Followed { announcement: old, .. }) = &mut self.session {
+        if let Some(FollowedSession { announcement: old, .. }) = &mut self.session {
             let (ask_share, echoes) = (old.ask_share, core::mem::take(&mut old.echoes));
             let comparable = Announcement { ask_share, echoes: Vec::new(), ..new.clone() };
             if *old != comparable {
@@ -176,16 +176,16 @@ impl LayeredReceiver {
             (old.ask_share, old.echoes) = (new.ask_share, new.echoes);
             return Ok(());
         }
-        if new.rhythm != self.control.rhythm() {
-            return Err(Refusal::Rhythm(new.rhythm));
+        if new.send_pattern != self.control.send_pattern() {
+            return Err(Refusal::SendPattern(new.send_pattern));
         }
         let layers = new.layers().map_err(Refusal::Layers)?;
-        let cycle = if new.rhythm == Rhythm::Slots { new.channels() } else { 0 };
-        let terms = Terms { layers, interval: new.interval, packet: new.packet };
+        let cycle = if new.send_pattern == SendPattern::Slots { new.channels() } else { 0 };
+        let terms = SessionParameters { layers, interval: new.interval, packet: new.packet };
         let controller = self.control.start(now, terms, self.rng.next_u64());
         let (slot, slot_ends, level) = (0, now + SLOT + SLOT_SLACK, 0);
         self.session =
-            Some(Followed { announcement: new, controller, cycle, slot, slot_ends, level });
+            Some(FollowedSession { announcement: new, controller, cycle, slot, slot_ends, level });
         Ok(())
     }
 
@@ -219,7 +219,7 @@ impl LayeredReceiver {
     /// When it wants to be asked again.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Time> {
-        let session = self.session.as_ref().and_then(Followed::next_timeout);
+        let session = self.session.as_ref().and_then(FollowedSession::next_timeout);
         session.into_iter().chain(self.round_trip.next_timeout()).min()
     }
 
@@ -238,7 +238,7 @@ impl LayeredReceiver {
         self.subscription.poll()
     }
     /// What it asks the sender now.
-    pub fn poll_question(&mut self, now: Time) -> Option<Question> {
+    pub fn poll_rtt_request(&mut self, now: Time) -> Option<RttRequest> {
         self.round_trip.poll(now)
     }
     /// How many layers it is in.
@@ -302,8 +302,8 @@ mod tests {
     #[test]
     fn a_session_that_changes_its_layers_or_suits_another_scheme_is_refused_and_counted() {
         let mut receiver = receiver(LayeredControl::Plm);
-        hear(&mut receiver, &Announcement { rhythm: Rhythm::Slots, ..announcement() });
-        assert_eq!(receiver.refusal(), Some(Refusal::Rhythm(Rhythm::Slots)));
+        hear(&mut receiver, &Announcement { send_pattern: SendPattern::Slots, ..announcement() });
+        assert_eq!(receiver.refusal(), Some(Refusal::SendPattern(SendPattern::Slots)));
         hear(&mut receiver, &announcement());
         let faster = super::super::Scheme::Equal { rate: Bitrate::mbps(20), count: 100 };
         hear(&mut receiver, &Announcement { scheme: faster, ..announcement() });
@@ -315,15 +315,15 @@ mod tests {
 
     #[test]
     fn a_question_comes_back_as_it_was() {
-        let question = Question { receiver: 0xfedc_ba98, asked: 0x0123_4567 };
-        assert_eq!(Question::from_bytes(&question.to_bytes()), Some(question));
-        assert_eq!(Question::from_bytes(&question.to_bytes()[..7]), None);
+        let question = RttRequest { receiver: 0xfedc_ba98, asked: 0x0123_4567 };
+        assert_eq!(RttRequest::from_bytes(&question.to_bytes()), Some(question));
+        assert_eq!(RttRequest::from_bytes(&question.to_bytes()[..7]), None);
     }
 
     #[test]
     fn loss_is_counted_on_joined_layers_and_strangers_are_not_heard() {
         let mut receiver = receiver(LayeredControl::Rlm);
-        hear(&mut receiver, &Announcement { rhythm: Rhythm::Even, ..announcement() });
+        hear(&mut receiver, &Announcement { send_pattern: SendPattern::Even, ..announcement() });
         for (n, sequence) in [0, 1, 4].into_iter().enumerate() {
             receiver.on_packet(at(n as u64), &Header { sequence, ..header(0) }, 512);
         }

@@ -1,7 +1,7 @@
 //! RLC: a layer more at a synchronisation point that no loss preceded, one less for loss (Vicisano,
 //! Rizzo and Crowcroft 1998; thesis 4.3). Before each such point the source tries the next rate.
 
-use super::{Arrival, LayeredController, Terms, source::BURST_PACKETS};
+use super::{Arrival, LayeredController, SessionParameters, source::BURST_PACKETS};
 use crate::time::{Duration, Time};
 
 /// After a drop the line still gets what was on its way, and the leave takes time: loss in this time
@@ -22,7 +22,7 @@ pub struct Rlc {
 impl Rlc {
     /// With the base layer.
     #[must_use]
-    pub fn new(now: Time, terms: Terms) -> Self {
+    pub fn new(now: Time, terms: SessionParameters) -> Self {
         let packet = 8.0 * f64::from(terms.packet) / terms.layers.sum(1);
         let burst = Duration::from_secs_f64(2.0 * BURST_PACKETS * packet);
         Self { most: terms.layers.count(), level: 1, burst, lost_at: None, deaf_until: now }

@@ -3,7 +3,7 @@
 //!
 //! What receivers tell each other of their experiments is left out: each learns for itself.
 
-use super::{Arrival, LayeredController, Terms};
+use super::{Arrival, LayeredController, SessionParameters};
 use crate::{
     rng::Rng,
     time::{Duration, Time},
@@ -54,7 +54,7 @@ pub struct Rlm {
 impl Rlm {
     /// With the base layer.
     #[must_use]
-    pub fn new(now: Time, terms: Terms, rng: Rng) -> Self {
+    pub fn new(now: Time, terms: SessionParameters, rng: Rng) -> Self {
         let mut rlm = Self {
             rng,
             level: 1,

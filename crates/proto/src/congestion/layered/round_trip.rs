@@ -8,7 +8,7 @@
 //! as TFMCC does (RFC 4654 2.4.3).
 
 use super::{
-    Announcement, Echo, Question,
+    Announcement, Echo, RttRequest,
     announcement::{ECHOES_MAX, EVERYBODY},
 };
 use crate::{
@@ -54,7 +54,7 @@ impl RoundTrip {
         });
         self.known |= sample.is_some();
         let share = f64::from(announcement.ask_share) / f64::from(EVERYBODY);
-        if rng.chance(if self.known { share * KNOWN } else { share }) {
+        if rng.random_bool(if self.known { share * KNOWN } else { share }) {
             // Spread over half an interval: questions of many do not come at once, and the next
             // announcement still has the answer.
             self.due = Some(now + announcement.interval.mul_f64(rng.unit() / 2.0));
@@ -64,16 +64,16 @@ impl RoundTrip {
     pub(super) fn next_timeout(&self) -> Option<Time> {
         self.due
     }
-    pub(super) fn poll(&mut self, now: Time) -> Option<Question> {
+    pub(super) fn poll(&mut self, now: Time) -> Option<RttRequest> {
         self.due.take_if(|due| *due <= now)?;
-        Some(Question { receiver: self.receiver, asked: clock(now) })
+        Some(RttRequest { receiver: self.receiver, asked: clock(now) })
     }
 }
 
 /// The answering side.
 #[derive(Debug)]
 pub(super) struct Answers {
-    waiting: Vec<(Question, Time)>,
+    waiting: Vec<(RttRequest, Time)>,
     asked: usize,
     share: u16,
 }
@@ -85,7 +85,7 @@ impl Default for Answers {
 }
 
 impl Answers {
-    pub(super) fn on_question(&mut self, now: Time, question: Question) {
+    pub(super) fn on_rtt_request(&mut self, now: Time, question: RttRequest) {
         self.asked += 1;
         if self.waiting.len() < ECHOES_MAX {
             self.waiting.push((question, now));
@@ -102,7 +102,7 @@ impl Answers {
         } else {
             self.share
         };
-        let echo = |(question, at): (Question, Time)| Echo {
+        let echo = |(question, at): (RttRequest, Time)| Echo {
             receiver: question.receiver,
             asked: question.asked,
             held: now.since(at),
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(asker.on_announcement(ms(40_000), &announcement, &mut rng), None);
         let at = asker.next_timeout().unwrap();
         let question = asker.poll(at).unwrap();
-        answers.on_question(ms(130), question);
+        answers.on_rtt_request(ms(130), question);
         let (echoes, ask_share) = answers.take(ms(500));
         let answer = Announcement { echoes, ask_share, ..announcement };
         let sample = asker.on_announcement(at + Duration::from_millis(430), &answer, &mut rng);
@@ -149,7 +149,7 @@ mod tests {
                 let question = asker.poll(ms(round * 1000 + 999));
                 asked.extend(question);
             }
-            asked[before..].iter().for_each(|q| answers.on_question(ms(round * 1000 + 999), *q));
+            asked[before..].iter().for_each(|q| answers.on_rtt_request(ms(round * 1000 + 999), *q));
         }
         // All 10,000 in the first round, which nobody could foresee; then few.
         assert!((10_000..12_000).contains(&asked.len()), "{}", asked.len());

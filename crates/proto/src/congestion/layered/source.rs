@@ -1,7 +1,7 @@
 //! The sending side: which packet of which layer goes when. It sends the same whoever listens.
 
 use super::{
-    Announcement, Channel, Echo, Header, Layers, Question, Rhythm, Scheme, SchemeError,
+    Announcement, Channel, Echo, Header, Layers, RttRequest, Scheme, SchemeError, SendPattern,
     round_trip::Answers, subscription::channel_of,
 };
 use crate::{
@@ -31,7 +31,7 @@ pub struct SourceConfig {
     /// Layers.
     pub scheme: Scheme,
     /// How packets follow each other.
-    pub rhythm: Rhythm,
+    pub send_pattern: SendPattern,
     /// The adaptation interval (RAI).
     pub interval: Duration,
     /// An announcement every so many of them.
@@ -91,7 +91,7 @@ impl LayeredSource {
     /// When the layers are such as no session may have.
     pub fn new(config: SourceConfig, seed: u64, now: Time) -> Result<Self, SchemeError> {
         let layers = config.scheme.layers()?;
-        let quiet = usize::from(config.rhythm.quiet_slots());
+        let quiet = usize::from(config.send_pattern.quiet_slots());
         let channels = layers.count() + quiet;
         let mut source = Self {
             rng: Rng::new(seed),
@@ -118,7 +118,7 @@ impl LayeredSource {
 
     /// Seconds between packets, or pairs, of a layer.
     fn period(&self, layer: usize) -> f64 {
-        let packets = if self.config.rhythm == Rhythm::Pairs { 2.0 } else { 1.0 };
+        let packets = if self.config.send_pattern == SendPattern::Pairs { 2.0 } else { 1.0 };
         packets * 8.0 * f64::from(self.config.packet) / self.layers.rate(layer)
     }
     /// RLC: seconds between a layer's synchronisation points, and a burst's length.
@@ -134,7 +134,7 @@ impl LayeredSource {
     fn plan(&mut self, layer: usize) {
         let jitter = SPREAD * self.rng.unit() * self.period(layer);
         let mut due = self.lines[layer].due + jitter;
-        if self.config.rhythm == Rhythm::Bursts {
+        if self.config.send_pattern == SendPattern::Bursts {
             let (period, burst) = self.sync_times(layer);
             let into = due % period - (period - 2.0 * burst);
             // What was due in two bursts' time goes in the first half of it.
@@ -144,8 +144,8 @@ impl LayeredSource {
     }
 
     /// A receiver wants to know its round trip.
-    pub fn on_question(&mut self, now: Time, question: Question) {
-        self.answers.on_question(now, question);
+    pub fn on_rtt_request(&mut self, now: Time, question: RttRequest) {
+        self.answers.on_rtt_request(now, question);
     }
     /// When the next packet goes.
     #[must_use]
@@ -180,9 +180,19 @@ impl LayeredSource {
         self.lines[0].due += 8.0 * bytes as f64 / self.layers.rate(0);
     }
     fn announcement(&self, echoes: Vec<Echo>, ask_share: u16) -> Announcement {
-        let SourceConfig { scheme, rhythm, interval, every, packet, object, group, .. } =
+        let SourceConfig { scheme, send_pattern, interval, every, packet, object, group, .. } =
             self.config.clone();
-        Announcement { rhythm, interval, every, packet, ask_share, object, group, scheme, echoes }
+        Announcement {
+            send_pattern,
+            interval,
+            every,
+            packet,
+            ask_share,
+            object,
+            group,
+            scheme,
+            echoes,
+        }
     }
 
     /// The next packet's of a channel.
@@ -194,7 +204,7 @@ impl LayeredSource {
     }
 
     fn data(&mut self, now: Time, layer: usize) -> Header {
-        let is_pair = self.config.rhythm == Rhythm::Pairs;
+        let is_pair = self.config.send_pattern == SendPattern::Pairs;
         let first_of_pair = is_pair && !self.lines[layer].second;
         let channel = channel_of(layer, self.slot, self.cycle);
         let header = self.header(now, channel, layer as u8);
@@ -208,14 +218,14 @@ impl LayeredSource {
     }
 
     fn signal_of(&mut self, layer: usize) -> u8 {
-        match self.config.rhythm {
-            Rhythm::Slots => self.signal,
-            Rhythm::Bursts => {
+        match self.config.send_pattern {
+            SendPattern::Slots => self.signal,
+            SendPattern::Bursts => {
                 let syncs = (self.lines[layer].due / self.sync_times(layer).0) as u64;
                 let is_new = core::mem::replace(&mut self.lines[layer].syncs, syncs) < syncs;
                 if is_new { layer as u8 + 2 } else { 0 }
             }
-            Rhythm::Pairs | Rhythm::Even => 0,
+            SendPattern::Pairs | SendPattern::Even => 0,
         }
     }
 
@@ -243,10 +253,10 @@ mod tests {
     use super::*;
     use crate::rate::Bitrate;
 
-    fn config(rhythm: Rhythm, scheme: Scheme) -> SourceConfig {
+    fn config(send_pattern: SendPattern, scheme: Scheme) -> SourceConfig {
         SourceConfig {
             scheme,
-            rhythm,
+            send_pattern,
             interval: Duration::from_secs(1),
             every: 1,
             packet: 512,
@@ -280,7 +290,7 @@ mod tests {
 
     #[test]
     fn every_layer_has_its_rate_and_announcements_take_theirs_from_the_first() {
-        let packets = sent(config(Rhythm::Pairs, equal()), 100);
+        let packets = sent(config(SendPattern::Pairs, equal()), 100);
         let bits = |layer| {
             let of = |(_, header): &&(Time, Header)| header.layer == layer;
             data(&packets).iter().filter(of).count() as f64 * 4096.0
@@ -299,7 +309,7 @@ mod tests {
 
     #[test]
     fn pairs_go_back_to_back() {
-        let packets = data(&sent(config(Rhythm::Pairs, equal()), 10));
+        let packets = data(&sent(config(SendPattern::Pairs, equal()), 10));
         let pairs = packets.windows(2).filter(|two| two[0].1.first_of_pair);
         assert!(pairs.clone().count() > 200);
         assert!(pairs.clone().all(|two| {
@@ -311,7 +321,7 @@ mod tests {
     #[test]
     fn a_dynamic_channel_falls_layer_by_layer_and_is_silent_for_long_enough() {
         let scheme = Scheme::Multiplicative { base: Bitrate::kbps(96), factor: 1300, count: 6 };
-        let packets = data(&sent(config(Rhythm::Slots, scheme), 26));
+        let packets = data(&sent(config(SendPattern::Slots, scheme), 26));
         let mut heard: Vec<(u32, u8)> = packets
             .iter()
             .filter(|(_, header)| header.channel == Channel(6))
@@ -327,7 +337,7 @@ mod tests {
     #[test]
     fn before_a_synchronisation_point_a_layer_doubles_and_then_rests() {
         let packets =
-            data(&sent(config(Rhythm::Bursts, Scheme::doubling(Bitrate::kbps(32), 3)), 60));
+            data(&sent(config(SendPattern::Bursts, Scheme::doubling(Bitrate::kbps(32), 3)), 60));
         let of_base: Vec<&(Time, Header)> = packets.iter().filter(|(_, h)| h.layer == 0).collect();
         let synced = of_base.iter().filter(|(_, header)| header.signal == 2).count();
         // Eight packets of 128 ms each.
@@ -347,7 +357,7 @@ mod tests {
     fn signals_to_grow_are_rarer_for_higher_levels() {
         let scheme = Scheme::Multiplicative { base: Bitrate::kbps(96), factor: 1300, count: 20 };
         let slow =
-            SourceConfig { rtt: Duration::from_millis(300), ..config(Rhythm::Slots, scheme) };
+            SourceConfig { rtt: Duration::from_millis(300), ..config(SendPattern::Slots, scheme) };
         let mut slots = data(&sent(slow, 200));
         slots.dedup_by_key(|(_, header)| header.slot);
         let open_to = |level| slots.iter().filter(|(_, h)| level < h.signal).count();

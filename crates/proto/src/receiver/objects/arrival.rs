@@ -3,8 +3,8 @@
 use super::{Entry, INFO_TRIES, Objects};
 use crate::{
     context::Context,
-    cooperation::Combination,
     event::Event,
+    peer_repair::Combination,
     receiver::{
         decode::Decoder,
         format::Format,
@@ -15,7 +15,7 @@ use crate::{
     storage::StorageError,
 };
 use alloc::boxed::Box;
-use fanfare_wire::{FecPayloadId, Row};
+use fanfare_wire::{DataBatch, FecPayloadId};
 
 impl Objects {
     /// Makes sure that `object` is open; false when it cannot take anything (settled, or its
@@ -150,22 +150,27 @@ impl Objects {
     }
 
     /// How many symbols of a row that begins with `id` can be taken at once.
-    pub(crate) fn row_wanted(&self, object: ObjectIndex, id: FecPayloadId, row: &Row<'_>) -> usize {
-        self.open(object).map_or(0, |open| open.row_wanted(id, row))
+    pub(crate) fn batch_wanted(
+        &self,
+        object: ObjectIndex,
+        id: FecPayloadId,
+        batch: &DataBatch<'_>,
+    ) -> usize {
+        self.open(object).map_or(0, |open| open.batch_wanted(id, batch))
     }
 
     /// Symbols of an open object, all of them wanted.
-    pub(crate) fn on_row(
+    pub(crate) fn on_batch(
         &mut self,
         ctx: &mut Context<'_>,
         decoder: &mut Decoder,
         object: ObjectIndex,
         id: FecPayloadId,
-        row: Row<'_>,
+        batch: DataBatch<'_>,
     ) -> bool {
         let Some(Entry::Open(open)) = self.entries.get_mut(&object) else { return false };
         let before = open.buffered();
-        let result = open.on_row(ctx, decoder, id, row);
+        let result = open.on_batch(ctx, decoder, id, batch);
         self.buffered = self.buffered - before + open.buffered();
         self.arrived(ctx, object, result)
     }

@@ -1,11 +1,11 @@
 //! The objects of one sender in view: a window of ids, sparse.
 //!
-//! [`arrival`]: what the sender's messages do to it; [`held`]: what the driver says of bytes that it
+//! [`arrival`]: what the sender's messages do to it; [`resume`]: what the driver says of bytes that it
 //! has; [`ending`]: objects that will not be completed.
 
 mod arrival;
 mod ending;
-mod held;
+mod resume;
 
 use super::{
     format::Format,

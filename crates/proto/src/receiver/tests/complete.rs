@@ -1,6 +1,6 @@
 //! Objects arriving without loss, and those that are refused.
 
-use super::{RECEIVER, Rig, SENDER, Script, content, key, raw};
+use super::{Harness, RECEIVER, SENDER, Script, content, key, raw};
 use crate::{
     config::{JoinPolicy, ReceiverConfig},
     event::{AbortReason, Event},
@@ -18,7 +18,7 @@ const PLACES: [(u32, u16); 10] =
 
 #[test]
 fn an_object_in_order_completes_and_nothing_is_said() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     for (block, symbol) in PLACES {
         rig.hear(&script.data(0, 95, block, symbol));
     }
@@ -30,7 +30,7 @@ fn an_object_in_order_completes_and_nothing_is_said() {
 
 #[test]
 fn symbols_in_any_order_and_twice_complete_once() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     for n in [2, 9, 0, 2, 5, 1, 3, 8, 7, 6, 4, 4] {
         let (block, symbol) = PLACES[n];
         rig.hear(&script.data(0, 95, block, symbol));
@@ -42,7 +42,7 @@ fn symbols_in_any_order_and_twice_complete_once() {
 
 #[test]
 fn info_is_part_of_the_object() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.info(0, 20, b"name"));
     rig.hear(&script.data(0, 20, 0, 0));
     rig.hear(&script.data(0, 20, 0, 1));
@@ -51,7 +51,7 @@ fn info_is_part_of_the_object() {
 
 #[test]
 fn an_empty_object_completes_by_its_info_or_by_one_empty_symbol() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.info(0, 0, b"empty"));
     rig.hear(&script.raw_data(1, Some(Script::fti(0)), 0, 0, b""));
     let told = rig.told();
@@ -60,7 +60,7 @@ fn an_empty_object_completes_by_its_info_or_by_one_empty_symbol() {
 
 #[test]
 fn of_an_empty_object_that_was_missed_only_the_info_is_asked() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(0, 10, 0, 0));
     rig.hear(&script.flush(1, raw(0xff_ffff, 0xff), &[]));
     rig.pass(Duration::from_secs(1));
@@ -69,7 +69,7 @@ fn of_an_empty_object_that_was_missed_only_the_info_is_asked() {
 
 #[test]
 fn data_without_fti_is_dropped_and_only_info_is_asked() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     script.with_fti = false;
     rig.hear(&script.data(0, 95, 0, 0));
     rig.hear(&script.data(0, 95, 1, 0));
@@ -82,7 +82,7 @@ fn data_without_fti_is_dropped_and_only_info_is_asked() {
 
 #[test]
 fn an_impossible_fti_is_dropped_and_nothing_allocated() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     let fti = Fti { segment_size: 65000, max_block_len: 30000, ..Script::fti(1 << 30) };
     let fti = Fti { max_block_len: 200, num_parity: 200, ..fti };
     rig.hear(&script.raw_data(0, Some(fti), 0, 0, &[0; 100]));
@@ -92,7 +92,7 @@ fn an_impossible_fti_is_dropped_and_nothing_allocated() {
 
 #[test]
 fn an_object_that_is_never_acceptable_is_not_asked_for_ever() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     let fti = Fti { segment_size: 9000, ..Script::fti(1 << 20) };
     for symbol in 0..4 {
         rig.hear(&script.raw_data(0, Some(fti), 0, symbol, &[0; 100]));
@@ -105,7 +105,7 @@ fn an_object_that_is_never_acceptable_is_not_asked_for_ever() {
 #[test]
 fn what_is_too_long_is_told_with_its_size_and_its_info_until_it_is_given_up() {
     let config = ReceiverConfig { object_size_max: 90, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.info(0, 95, b"about"));
     (0..5).for_each(|symbol| rig.hear(&script.data(0, 95, symbol / 4, (symbol % 4) as u16)));
     let too_long = |info| Event::ObjectTooLong { key: key(0), size: 95, info };
@@ -117,7 +117,7 @@ fn what_is_too_long_is_told_with_its_size_and_its_info_until_it_is_given_up() {
 
 #[test]
 fn an_fti_that_changes_within_an_object_is_dropped() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(0, 95, 0, 0));
     rig.hear(&script.raw_data(0, Some(Script::fti(200)), 0, 1, &[9; 10]));
     assert_eq!(rig.stats.dropped(DropReason::ObjectInfo), 1);
@@ -126,7 +126,7 @@ fn an_fti_that_changes_within_an_object_is_dropped() {
 
 #[test]
 fn what_storage_refuses_is_aborted_once_and_never_asked_for() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.storage = MemoryStorage::new(50);
     for block in 0..3 {
         rig.hear(&script.data(0, 95, block, 0));
@@ -139,7 +139,7 @@ fn what_storage_refuses_is_aborted_once_and_never_asked_for() {
 
 #[test]
 fn a_cancelled_object_is_never_asked_for() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(0, 95, 0, 0));
     rig.cancel(key(0));
     rig.hear(&script.data(0, 95, 1, 0));
@@ -150,7 +150,7 @@ fn a_cancelled_object_is_never_asked_for() {
 #[test]
 fn a_receiver_that_joins_from_now_takes_no_part_in_what_is_under_way() {
     let config = ReceiverConfig { join: JoinPolicy::FromNow, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.data(7, 95, 1, 0));
     rig.hear(&script.data(8, 10, 0, 0));
     rig.hear(&script.data(7, 95, 2, 0));
@@ -162,7 +162,7 @@ fn a_receiver_that_joins_from_now_takes_no_part_in_what_is_under_way() {
 #[test]
 fn a_receiver_that_joins_at_the_objects_start_asks_for_what_it_missed_of_it() {
     let config = ReceiverConfig { join: JoinPolicy::ObjectStart, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.data(7, 95, 2, 0));
     rig.pass(Duration::from_secs(1));
     assert_eq!(rig.asked(), ["block 7/0", "block 7/1"]);
@@ -170,7 +170,7 @@ fn a_receiver_that_joins_at_the_objects_start_asks_for_what_it_missed_of_it() {
 
 #[test]
 fn a_receiver_that_wants_all_asks_for_earlier_objects_until_squelched() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(7, 10, 0, 0));
     rig.pass(Duration::from_secs(1));
     assert_eq!(rig.asked(), ["object 0 to object 6"]);
@@ -183,7 +183,7 @@ fn a_receiver_that_wants_all_asks_for_earlier_objects_until_squelched() {
 #[test]
 fn objects_that_leave_the_window_are_aborted() {
     let config = ReceiverConfig { objects_max: 4, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.data(0, 95, 0, 0));
     for object in 1..5 {
         rig.hear(&script.data(object, 10, 0, 0));
@@ -194,9 +194,9 @@ fn objects_that_leave_the_window_are_aborted() {
 #[test]
 fn objects_that_leave_the_window_unheard_of_are_counted() {
     let config = ReceiverConfig { objects_max: 4, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.data(10, 5, 0, 0));
-    let missed = |rig: &mut Rig| -> Vec<(u16, u64)> {
+    let missed = |rig: &mut Harness| -> Vec<(u16, u64)> {
         let told = rig.events().into_iter().filter_map(|event| match event {
             Event::ObjectsMissed { oldest, missed } => Some((oldest.object.0, missed)),
             _ => None,
@@ -220,7 +220,7 @@ fn objects_that_leave_the_window_unheard_of_are_counted() {
 #[test]
 fn parity_of_the_newest_block_gives_way_when_the_buffer_is_full() {
     let config = ReceiverConfig { buffer_max: 500, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     for block in (0..20).rev() {
         rig.hear(&script.data(0, 800, block, 4));
     }
@@ -239,7 +239,7 @@ fn parity_of_the_newest_block_gives_way_when_the_buffer_is_full() {
 #[test]
 fn more_senders_than_allowed_are_dropped_but_strays_give_way() {
     let config = ReceiverConfig { senders_max: 2, ..ReceiverConfig::default() };
-    let mut rig = Rig::new(config);
+    let mut rig = Harness::new(config);
     let mut script = Script::new();
     for symbol in 0..4 {
         rig.hear(&script.data(0, 95, 0, symbol));
@@ -265,7 +265,7 @@ proptest! {
         datagrams in proptest::collection::vec(datagrams(), 1..60),
         unicast in any::<bool>(),
     ) {
-        let mut rig = Rig::on(Default::default(), unicast, ReceiverConfig::default());
+        let mut rig = Harness::on(Default::default(), unicast, ReceiverConfig::default());
         let mut script = Script::new();
         rig.hear(&script.data(0, 95, 0, 0));
         for (kind, words, tail, wait) in datagrams {
@@ -288,7 +288,7 @@ proptest! {
     fn no_sequence_of_symbols_and_commands_makes_a_receiver_panic_or_spin(
         steps in proptest::collection::vec((0u8..8, 0u16..600, 0usize..200, 0u32..7, 0u16..7), 1..80),
     ) {
-        let mut rig = Rig::new(ReceiverConfig { objects_max: 8, ..ReceiverConfig::default() });
+        let mut rig = Harness::new(ReceiverConfig { objects_max: 8, ..ReceiverConfig::default() });
         let mut script = Script::new();
         for (kind, object, size, block, symbol) in steps {
             let payload = &content(object, 200)[..size.min(18)];

@@ -1,19 +1,19 @@
 //! One forged datagram kills nothing; what is said twice, a GRTT apart, is believed.
 
-use super::{GRTT, Rig, Script, content};
+use super::{GRTT, Harness, Script, content};
 use crate::{config::ReceiverConfig, stats::DropReason, time::Duration};
 use core::net::SocketAddr;
 
 /// A 95-byte object of which one block has arrived.
-fn under_way() -> (Rig, Script) {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+fn under_way() -> (Harness, Script) {
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     for symbol in 0..4 {
         rig.hear(&script.data(0, 95, 0, symbol));
     }
     (rig, script)
 }
 
-fn completes(mut rig: Rig, mut script: Script) {
+fn completes(mut rig: Harness, mut script: Script) {
     for n in 0..6 {
         rig.hear(&script.data(0, 95, 1 + n / 3, (n % 3) as u16));
     }
@@ -88,7 +88,7 @@ fn a_forged_jump_of_the_object_id_does_not_kill_the_transfer() {
 
 #[test]
 fn a_forged_jump_that_would_end_what_is_under_way_does_not_though_it_is_within_the_window() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     (0..4).for_each(|symbol| rig.hear(&script.data(30, 95, 0, symbol)));
     rig.hear(&script.data(40, 10, 0, 0));
     // 256 objects are in view: of 290, 30 is not.
@@ -115,7 +115,7 @@ fn a_jump_that_lasts_is_followed() {
 
 #[test]
 fn a_jump_far_back_that_lasts_begins_anew() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(5000, 10, 0, 0));
     for _ in 0..3 {
         rig.hear(&script.data(0, 10, 0, 0));

@@ -1,13 +1,13 @@
 //! Receivers driven by hand: messages of a made-up sender in, events, bytes and feedback out.
 
+mod batch;
 mod complete;
 mod confirm;
-mod hearsay;
-mod lives;
+mod incarnations;
+mod peer_repair;
 mod repair;
-mod row;
+mod resume;
 mod status;
-mod stored;
 mod watermark;
 
 use super::RemoteSenders;
@@ -186,7 +186,7 @@ pub(super) fn raw(block: u32, symbol: u16) -> RawPayloadId {
 }
 
 /// The receiver under test and everything it touches.
-pub(super) struct Rig {
+pub(super) struct Harness {
     pub(super) senders: RemoteSenders,
     pub(super) now: Time,
     pub(super) storage: MemoryStorage,
@@ -197,7 +197,7 @@ pub(super) struct Rig {
     queue: EventQueue,
 }
 
-impl Rig {
+impl Harness {
     pub(super) fn new(config: ReceiverConfig) -> Self {
         Self::on(FeedbackPath::Group, false, config)
     }

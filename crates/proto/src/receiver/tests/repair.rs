@@ -1,6 +1,6 @@
 //! Loss: what is asked for, when, and what comes of it.
 
-use super::{GRTT, Rig, Script, content, key};
+use super::{GRTT, Harness, Script, content, key};
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
     datagram::Destination,
@@ -11,7 +11,7 @@ use alloc::{vec, vec::Vec};
 use fanfare_wire::Message;
 
 /// All symbols of a 95-byte object (4 + 3 + 3) but `lost` (block, symbol).
-fn lossy(rig: &mut Rig, script: &mut Script, lost: &[(u32, u16)]) {
+fn lossy(rig: &mut Harness, script: &mut Script, lost: &[(u32, u16)]) {
     for (block, len) in [(0, 4), (1, 3), (2, 3)] {
         for symbol in (0..len).filter(|symbol| !lost.contains(&(block, *symbol))) {
             rig.hear(&script.data(0, 95, block, symbol));
@@ -21,7 +21,7 @@ fn lossy(rig: &mut Rig, script: &mut Script, lost: &[(u32, u16)]) {
 
 #[test]
 fn a_lost_symbol_is_asked_as_parity_after_its_block_and_recovered() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(0, 2)]);
     assert_eq!(rig.next().unwrap().1, Timer::NackBackoff);
     rig.pass(GRTT * 5);
@@ -33,7 +33,7 @@ fn a_lost_symbol_is_asked_as_parity_after_its_block_and_recovered() {
 
 #[test]
 fn nothing_is_asked_within_the_block_under_way() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(0, 95, 0, 0));
     rig.hear(&script.data(0, 95, 0, 3));
     rig.pass(GRTT * 10);
@@ -42,7 +42,7 @@ fn nothing_is_asked_within_the_block_under_way() {
 
 #[test]
 fn parity_of_a_shortened_block_is_named_from_its_own_length() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(1, 0), (1, 1)]);
     rig.pass(GRTT * 5);
     assert_eq!(rig.asked(), ["0/1/3", "0/1/4"]);
@@ -53,7 +53,7 @@ fn parity_of_a_shortened_block_is_named_from_its_own_length() {
 
 #[test]
 fn a_flush_asks_for_the_last_block_too() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(2, 2)]);
     rig.pass(GRTT * 5);
     assert!(rig.asked().is_empty());
@@ -64,7 +64,7 @@ fn a_flush_asks_for_the_last_block_too() {
 
 #[test]
 fn a_sender_that_falls_silent_is_asked_and_then_reported() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(2, 2)]);
     rig.pass(Duration::from_secs(3));
     assert_eq!(rig.asked(), ["0/2/3"]);
@@ -75,7 +75,7 @@ fn a_sender_that_falls_silent_is_asked_and_then_reported() {
 
 #[test]
 fn an_idle_receiver_wakes_at_most_once_a_second() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[]);
     assert!(rig.pass(Duration::from_secs(10)) <= 10);
     assert!(rig.sent.is_empty());
@@ -83,7 +83,7 @@ fn an_idle_receiver_wakes_at_most_once_a_second() {
 
 /// The NACK of a receiver that lacks `lost`, as another one would send it.
 fn nack_of_another(lost: &[(u32, u16)]) -> Vec<u8> {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, lost);
     rig.pass(GRTT * 5);
     let mut nack = rig.sent.remove(0).1;
@@ -93,7 +93,7 @@ fn nack_of_another(lost: &[(u32, u16)]) -> Vec<u8> {
 
 #[test]
 fn an_equal_nack_of_another_suppresses_ours() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(0, 2)]);
     rig.hear(&nack_of_another(&[(0, 2)]));
     rig.pass(GRTT * 5);
@@ -103,7 +103,7 @@ fn an_equal_nack_of_another_suppresses_ours() {
 
 #[test]
 fn a_nack_for_as_many_other_symbols_suppresses_ours() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(0, 2)]);
     rig.hear(&nack_of_another(&[(0, 1), (0, 3)]));
     rig.pass(GRTT * 5);
@@ -112,7 +112,7 @@ fn a_nack_for_as_many_other_symbols_suppresses_ours() {
 
 #[test]
 fn only_what_nobody_else_asked_for_is_asked() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     (0..3).for_each(|symbol| rig.hear(&script.data(0, 95, 2, symbol)));
     rig.hear(&nack_of_another(&[(0, 0), (0, 1), (0, 2), (0, 3)]));
     rig.pass(GRTT * 5);
@@ -121,7 +121,7 @@ fn only_what_nobody_else_asked_for_is_asked() {
 
 #[test]
 fn after_two_cycles_in_vain_a_receiver_speaks_whatever_it_hears() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(0, 2)]);
     let mut asked = Vec::new();
     for _ in 0..3 {
@@ -135,7 +135,7 @@ fn after_two_cycles_in_vain_a_receiver_speaks_whatever_it_hears() {
 
 #[test]
 fn between_nacks_there_is_a_holdoff() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(0, 2)]);
     while rig.sent.is_empty() {
         rig.pass(GRTT / 10);
@@ -152,7 +152,7 @@ fn between_nacks_there_is_a_holdoff() {
 
 #[test]
 fn what_the_sender_has_gone_back_to_is_not_asked() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(0, 2), (1, 0)]);
     rig.hear(&script.data(0, 95, 0, 4));
     rig.hear(&script.data(0, 95, 0, 5));
@@ -162,7 +162,7 @@ fn what_the_sender_has_gone_back_to_is_not_asked() {
 
 #[test]
 fn missed_blocks_and_objects_are_asked_as_such() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(0, 400, 0, 0));
     rig.hear(&script.data(0, 400, 5, 0));
     rig.hear(&script.data(4, 10, 0, 0));
@@ -183,7 +183,7 @@ fn missed_blocks_and_objects_are_asked_as_such() {
 
 #[test]
 fn in_a_unicast_session_the_sender_is_asked_at_once() {
-    let mut rig = Rig::on(FeedbackPath::Group, true, ReceiverConfig::default());
+    let mut rig = Harness::on(FeedbackPath::Group, true, ReceiverConfig::default());
     let mut script = Script::new();
     lossy(&mut rig, &mut script, &[(0, 2)]);
     assert_eq!(rig.sent[0].0, Destination::Peer(rig.source));
@@ -192,7 +192,7 @@ fn in_a_unicast_session_the_sender_is_asked_at_once() {
 
 #[test]
 fn feedback_by_unicast_goes_to_the_senders_address() {
-    let mut rig = Rig::on(FeedbackPath::Sender, false, ReceiverConfig::default());
+    let mut rig = Harness::on(FeedbackPath::Sender, false, ReceiverConfig::default());
     let mut script = Script::new();
     lossy(&mut rig, &mut script, &[(0, 2)]);
     for _ in 0..20 {
@@ -206,7 +206,7 @@ fn feedback_by_unicast_goes_to_the_senders_address() {
 #[test]
 fn a_silent_receiver_sends_nothing() {
     let config = ReceiverConfig { silent: true, ..ReceiverConfig::default() };
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     lossy(&mut rig, &mut script, &[(0, 2)]);
     rig.hear(&script.flush(0, super::raw(2, 2), &[super::RECEIVER]));
     rig.pass(Duration::from_secs(60));
@@ -215,7 +215,7 @@ fn a_silent_receiver_sends_nothing() {
 
 #[test]
 fn a_nack_is_cut_at_one_segment_with_the_lowest_needs_first() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     for block in 0..100 {
         rig.hear(&script.data(0, 4000, block, 0));
     }

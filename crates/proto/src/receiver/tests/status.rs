@@ -1,6 +1,6 @@
 //! Who is taken for a sender, and what each is told.
 
-use super::{RECEIVER, Rig, Script};
+use super::{Harness, RECEIVER, Script};
 use crate::{config::ReceiverConfig, time::Duration};
 use alloc::string::String;
 use fanfare_wire::NodeId;
@@ -13,7 +13,7 @@ fn other() -> Script {
 
 #[test]
 fn a_roll_call_is_answered_once_there_is_a_status() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.roll_call(&[]));
     rig.pass(SECOND);
     assert!(rig.sent.is_empty());
@@ -28,7 +28,8 @@ fn a_roll_call_is_answered_once_there_is_a_status() {
 
 #[test]
 fn a_sender_with_a_status_of_its_own_is_told_that_one() {
-    let (mut rig, mut one, mut two) = (Rig::new(ReceiverConfig::default()), Script::new(), other());
+    let (mut rig, mut one, mut two) =
+        (Harness::new(ReceiverConfig::default()), Script::new(), other());
     assert!(rig.senders.set_status(rig.now, &mut rig.rng, b"ready".to_vec(), false));
     rig.hear(&one.roll_call(&[]));
     rig.hear(&two.roll_call(&[]));
@@ -58,7 +59,7 @@ fn a_sender_with_a_status_of_its_own_is_told_that_one() {
 
 #[test]
 fn who_says_nothing_but_commands_of_an_application_is_no_sender() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     for _ in 0..10 {
         rig.hear(&script.application(b"FNDR probe"));
         rig.pass(SECOND);
@@ -70,7 +71,7 @@ fn who_says_nothing_but_commands_of_an_application_is_no_sender() {
 
 #[test]
 fn who_calls_the_roll_is_a_sender() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     (0..4).for_each(|_| rig.hear(&script.roll_call(&[])));
     assert_eq!(rig.told(), [String::from("sender")]);
 }

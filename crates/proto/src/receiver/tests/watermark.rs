@@ -1,6 +1,6 @@
 //! Acknowledgements: of watermarks, of probes, of the roll call.
 
-use super::{GRTT, RECEIVER, Rig, SENDER, Script, key, raw};
+use super::{GRTT, Harness, RECEIVER, SENDER, Script, key, raw};
 use crate::{
     config::{AckPolicy, FeedbackPath, ReceiverConfig},
     time::{Duration, Time},
@@ -13,8 +13,8 @@ use fanfare_wire::{
     header::SendTime,
 };
 
-fn received(config: ReceiverConfig, lost: bool) -> (Rig, Script) {
-    let (mut rig, mut script) = (Rig::new(config), Script::new());
+fn received(config: ReceiverConfig, lost: bool) -> (Harness, Script) {
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
     for symbol in 0..if lost { 3 } else { 4 } {
         rig.hear(&script.data(0, 40, 0, symbol));
     }
@@ -102,7 +102,7 @@ fn probe(script: &mut Script, rate: Option<f64>) -> Vec<u8> {
 
 #[test]
 fn a_probe_with_a_rate_is_answered_with_the_time_it_was_held() {
-    let mut rig = Rig::on(FeedbackPath::Group, true, ReceiverConfig::default());
+    let mut rig = Harness::on(FeedbackPath::Group, true, ReceiverConfig::default());
     let mut script = Script::new();
     rig.hear(&probe(&mut script, Some(1e5)));
     let Ok(Message::Ack(ack)) = Message::parse(&rig.sent[0].1) else { panic!() };
@@ -114,7 +114,7 @@ fn a_probe_with_a_rate_is_answered_with_the_time_it_was_held() {
 
 #[test]
 fn in_a_group_the_answer_waits_its_turn_and_the_echo_says_how_long() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&probe(&mut script, Some(1e5)));
     let due = rig.next().unwrap().0;
     rig.pass(GRTT * 5);
@@ -126,7 +126,7 @@ fn in_a_group_the_answer_waits_its_turn_and_the_echo_says_how_long() {
 
 #[test]
 fn a_probe_without_a_rate_is_not_answered() {
-    let (mut rig, mut script) = (Rig::new(ReceiverConfig::default()), Script::new());
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&probe(&mut script, None));
     rig.pass(Duration::from_secs(1));
     assert!(rig.sent.is_empty());

@@ -33,7 +33,7 @@ fn a_repair_restarts_the_flush() {
 
 #[test]
 fn a_flush_outlasts_receivers_that_wait_by_an_older_longer_grtt() {
-    let mut hand = Hand::new(SenderConfig { grtt_initial: ms(250), ..config() });
+    let mut hand = Harness::new(SenderConfig { grtt_initial: ms(250), ..config() });
     hand.enqueue(1600, None);
     let (all, _) = hand.run_until(Time::ZERO + ms(5));
     let Said::Probe { clock } = all[0].1 else { panic!("{all:?}") };
@@ -59,7 +59,7 @@ fn a_flush_that_is_answered_with_a_request_has_not_ended() {
 
 #[test]
 fn a_watermark_names_who_must_answer_until_all_have() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.enqueue(1600, None);
     hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
     let said = hand.run(ms(5));
@@ -80,7 +80,7 @@ fn a_watermark_names_who_must_answer_until_all_have() {
 
 #[test]
 fn a_watermark_waits_for_repairs_of_what_lies_before_it() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.enqueue(1600, None);
     hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
     hand.run(ms(5));
@@ -92,7 +92,7 @@ fn a_watermark_waits_for_repairs_of_what_lies_before_it() {
 
 #[test]
 fn good_bye_is_said_after_the_flush_and_nothing_after_it() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.enqueue(1600, None);
     hand.sender.end(hand.now);
     let said = hand.run(ms(3000));
@@ -106,7 +106,7 @@ fn good_bye_is_said_after_the_flush_and_nothing_after_it() {
 
 #[test]
 fn after_good_bye_nothing_is_taken_and_too_large_an_object_never() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     let object =
         |size| NewObject { kind: ObjectKind::Data, size, info: None, pass: FirstPass::Whole };
     let refused = hand.sender.enqueue(hand.now, object(1 << 48), &mut hand.events);

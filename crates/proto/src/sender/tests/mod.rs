@@ -1,10 +1,10 @@
 //! The whole sender by hand: what goes on the wire, and when.
 
+mod batch;
 mod ending;
-mod infos;
+mod info_repair;
 mod release;
 mod repairing;
-mod row;
 mod sending;
 mod small_group;
 
@@ -32,7 +32,7 @@ use fanfare_wire::{
 };
 
 /// A sender, its world, and the hand that drives them.
-struct Hand {
+struct Harness {
     sender: Sender,
     now: Time,
     rng: Rng,
@@ -114,7 +114,7 @@ fn said(datagram: &[u8]) -> Said {
     }
 }
 
-impl Hand {
+impl Harness {
     fn new(config: SenderConfig) -> Self {
         Self::with(config, false)
     }
@@ -250,8 +250,8 @@ fn flushes(said: &[Said]) -> usize {
 }
 
 /// 16 symbols in two blocks, sent, not flushed yet.
-fn sent() -> Hand {
-    let mut hand = Hand::new(config());
+fn sent() -> Harness {
+    let mut hand = Harness::new(config());
     hand.enqueue(1600, None);
     assert_eq!(data(&hand.run(ms(5))).len(), 16);
     hand

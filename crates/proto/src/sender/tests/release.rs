@@ -10,8 +10,8 @@ fn far() -> SenderConfig {
 }
 
 /// Two receivers have answered the roll after so many milliseconds, and data may flow.
-fn answered(after: [u64; 2]) -> Hand {
-    let mut hand = Hand::new(far());
+fn answered(after: [u64; 2]) -> Harness {
+    let mut hand = Harness::new(far());
     hand.sender.hold(hand.now, true);
     let calls = RollCalls { content: Vec::new(), interval: ms(500), awaited: Some(2) };
     hand.sender.set_roll_call(hand.now, Some(calls));

@@ -38,7 +38,7 @@ fn exhausted_parity_falls_back_to_what_was_named() {
 
 #[test]
 fn a_whole_object_is_sent_again_with_its_info() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.enqueue(1600, Some(b"i"));
     hand.run(ms(10));
     hand.nack(2, false, |w| {
@@ -51,7 +51,7 @@ fn a_whole_object_is_sent_again_with_its_info() {
 
 #[test]
 fn an_object_on_demand_is_flushed_at_once_and_serves_what_is_asked_for() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     let key = hand.enqueue_as(1600, None, FirstPass::OnDemand);
     let said = hand.run(ms(10));
     assert_eq!(said[0], Said::Info { object: 0, payload: Vec::new() });
@@ -67,7 +67,7 @@ fn an_object_on_demand_is_flushed_at_once_and_serves_what_is_asked_for() {
 
 #[test]
 fn an_object_of_an_earlier_life_is_not_sent_and_is_repaired_under_its_old_id() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.sender.resume_at(ObjectTransportId(700));
     let key = hand.enqueue_as(1600, Some(b"i"), FirstPass::Before(ms(0)));
     assert_eq!(key.object, ObjectTransportId(700));
@@ -79,7 +79,7 @@ fn an_object_of_an_earlier_life_is_not_sent_and_is_repaired_under_its_old_id() {
 
 #[test]
 fn who_has_nothing_of_an_object_on_demand_gets_all_of_it() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.enqueue_as(1600, Some(b"i"), FirstPass::OnDemand);
     hand.run(ms(10));
     hand.nack(2, false, |w| {
@@ -108,7 +108,7 @@ fn in_holdoff_a_request_for_what_was_just_served_is_not_served_again() {
 
 #[test]
 fn with_one_receiver_repair_is_at_once() {
-    let mut hand = Hand::with(config(), true);
+    let mut hand = Harness::with(config(), true);
     hand.enqueue(1600, None);
     hand.run(ms(10));
     hand.ask(2, 0, 8..9);
@@ -117,7 +117,7 @@ fn with_one_receiver_repair_is_at_once() {
 
 #[test]
 fn a_cancelled_object_is_squelched_and_so_are_requests_for_it() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.enqueue(1600, None);
     hand.enqueue(1600, None);
     hand.run(ms(10));
@@ -134,7 +134,7 @@ fn a_cancelled_object_is_squelched_and_so_are_requests_for_it() {
 
 #[test]
 fn a_hole_between_cached_objects_is_named() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     for _ in 0..3 {
         hand.enqueue(100, None);
     }
@@ -153,7 +153,7 @@ fn feedback_for_another_life_or_node_is_dropped() {
 
 #[test]
 fn an_echoed_probe_gives_rtt_and_grtt() {
-    let mut hand = Hand::new(SenderConfig { grtt_initial: ms(250), ..config() });
+    let mut hand = Harness::new(SenderConfig { grtt_initial: ms(250), ..config() });
     hand.enqueue(1600, None);
     let (all, _) = hand.run_until(Time::ZERO + ms(30));
     let Said::Probe { clock } = all[0].1 else { panic!("{all:?}") };
@@ -177,7 +177,7 @@ fn unicast_requests_are_advertised_to_the_group() {
 
 #[test]
 fn a_late_joiner_is_served_the_part_already_sent_while_the_rest_goes_on() {
-    let mut hand = Hand::new(SenderConfig { rate: Bitrate::kbps(800), ..config() });
+    let mut hand = Harness::new(SenderConfig { rate: Bitrate::kbps(800), ..config() });
     hand.enqueue(16_000, None);
     let before = data(&hand.run(ms(20))).len();
     hand.nack(2, false, |w| {
@@ -217,7 +217,7 @@ fn while_one_who_has_yet_to_acknowledge_is_silent_requests_are_collected() {
 fn at_the_end_what_will_be_lost_of_a_repair_goes_with_it() {
     let mut hand = sent();
     let count = |arrived: u32| arrived.to_be_bytes();
-    let counted = |hand: &mut Hand, content: &[u8]| {
+    let counted = |hand: &mut Harness, content: &[u8]| {
         hand.ack(2, AckKind::Application(crate::roll_call::RECEPTION_ACK, content), None, 1);
     };
     counted(&mut hand, &count(0));
@@ -231,7 +231,7 @@ fn at_the_end_what_will_be_lost_of_a_repair_goes_with_it() {
 fn a_receiver_whose_buffer_runs_over_slows_the_sender_whatever_its_rate() {
     let mut hand = sent();
     let full = hand.sender.rate();
-    let told = |hand: &mut Hand, overruns: u32| {
+    let told = |hand: &mut Harness, overruns: u32| {
         let content = [9_u32.to_be_bytes(), overruns.to_be_bytes()].concat();
         hand.ack(2, AckKind::Application(crate::roll_call::RECEPTION_ACK, &content), None, 1);
     };
@@ -252,7 +252,7 @@ fn a_receiver_whose_buffer_runs_over_slows_the_sender_whatever_its_rate() {
 fn what_others_repair_is_left_out_but_who_asks_again_is_believed() {
     let mut hand = sent();
     let object = ObjectTransportId(0);
-    let repaired = |hand: &mut Hand| {
+    let repaired = |hand: &mut Harness| {
         hand.sender.on_repaired(object, (0, Some(1)));
         hand.sender.on_repaired(object, (0, None));
     };
@@ -294,7 +294,7 @@ fn who_is_evicted_is_neither_heard_nor_waited_for() {
 
 #[test]
 fn who_is_deferred_is_served_when_the_first_pass_is_done() {
-    let mut hand = Hand::new(SenderConfig { rate: Bitrate::kbps(800), ..config() });
+    let mut hand = Harness::new(SenderConfig { rate: Bitrate::kbps(800), ..config() });
     hand.enqueue(16_000, None);
     hand.sender.defer(NodeId(2), true);
     hand.run(ms(20));
@@ -315,7 +315,7 @@ fn who_is_deferred_is_served_when_the_first_pass_is_done() {
 
 #[test]
 fn a_status_is_an_event_and_puts_the_receiver_on_the_roll() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.ack(2, AckKind::Application(crate::roll_call::STATUS_ACK, b"ready"), None, 1);
     let status = Event::ReceiverStatus { node: NodeId(2), status: b"ready".to_vec() };
     assert_eq!(hand.events()[1], status);

@@ -5,14 +5,14 @@ use crate::roll_call::RollCalls;
 
 #[test]
 fn a_sender_with_nothing_to_do_says_nothing_and_sleeps() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     assert_eq!((hand.say(), hand.sender.next_timeout()), (Vec::new(), None));
     assert!(hand.sender.is_idle());
 }
 
 #[test]
 fn the_first_message_is_a_probe_then_come_info_and_data_in_order() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.enqueue(1000, Some(b"name"));
     let (all, _) = hand.run_until(Time::ZERO + ms(10));
     assert!(matches!(all[0], (Time::ZERO, Said::Probe { .. })));
@@ -25,7 +25,7 @@ fn the_first_message_is_a_probe_then_come_info_and_data_in_order() {
 
 #[test]
 fn sequence_numbers_count_every_message_and_the_rate_is_kept() {
-    let mut hand = Hand::new(SenderConfig { rate: Bitrate::kbps(80), ..config() });
+    let mut hand = Harness::new(SenderConfig { rate: Bitrate::kbps(80), ..config() });
     hand.enqueue(1600, None);
     let (mut sequence, mut bytes) = (0, 0);
     while let Some((at, _)) =
@@ -49,7 +49,7 @@ fn sequence_numbers_count_every_message_and_the_rate_is_kept() {
 #[test]
 fn an_empty_object_is_its_info_even_when_it_has_none() {
     for (info, payload) in [(None, &b""[..]), (Some(&b"name"[..]), b"name")] {
-        let mut hand = Hand::new(config());
+        let mut hand = Harness::new(config());
         hand.enqueue(0, info);
         let said = hand.run(ms(5));
         assert_eq!(said[0], Said::Info { object: 0, payload: payload.to_vec() });
@@ -64,7 +64,7 @@ fn an_empty_object_is_its_info_even_when_it_has_none() {
 
 #[test]
 fn an_object_that_cannot_be_read_is_withdrawn_and_the_rest_goes_on() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     let bad = hand.enqueue(1600, Some(b"bad"));
     hand.enqueue(300, None);
     hand.storage.take(bad);
@@ -77,7 +77,7 @@ fn an_object_that_cannot_be_read_is_withdrawn_and_the_rest_goes_on() {
 
 #[test]
 fn a_held_sender_probes_and_calls_the_roll_but_sends_no_object() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     hand.sender.hold(hand.now, true);
     hand.sender.set_roll_call(
         hand.now,
@@ -103,7 +103,7 @@ fn a_requeued_object_goes_out_once_more() {
 
 #[test]
 fn a_full_cache_refuses_until_an_old_object_has_been_quiet() {
-    let mut hand = Hand::new(SenderConfig { cache_objects: 2, ..config() });
+    let mut hand = Harness::new(SenderConfig { cache_objects: 2, ..config() });
     hand.enqueue(100, None);
     hand.enqueue(100, None);
     let object = NewObject { kind: ObjectKind::Data, size: 1, info: None, pass: FirstPass::Whole };
@@ -116,7 +116,7 @@ fn a_full_cache_refuses_until_an_old_object_has_been_quiet() {
 
 #[test]
 fn a_paused_sender_does_not_spin_and_resumes() {
-    let mut hand = Hand::new(SenderConfig { rate: Bitrate::bps(0), ..config() });
+    let mut hand = Harness::new(SenderConfig { rate: Bitrate::bps(0), ..config() });
     hand.enqueue(1600, None);
     let (said, wakes) = hand.run_until(Time::ZERO + ms(1000));
     assert_eq!((said.len(), wakes), (0, 0));
@@ -129,7 +129,7 @@ fn a_paused_sender_does_not_spin_and_resumes() {
 fn a_rate_that_its_cap_holds_down_says_so_and_not_that_a_receiver_does() {
     let cap = Bitrate::mbps(1000);
     let auto = SenderConfig { congestion: crate::CongestionControl::Auto, rate: cap, ..config() };
-    let mut hand = Hand::new(auto);
+    let mut hand = Harness::new(auto);
     assert_ne!(hand.sender.reason(), Reason::Set);
     let now = hand.sender.rate();
     hand.sender.set_ceiling(Some(now));
@@ -142,7 +142,7 @@ fn a_rate_that_its_cap_holds_down_says_so_and_not_that_a_receiver_does() {
 
 #[test]
 fn below_a_ceiling_less_goes_out_and_the_grtt_stays_what_the_rate_makes_it() {
-    let mut hand = Hand::new(config());
+    let mut hand = Harness::new(config());
     assert!(!hand.sender.has_data());
     hand.enqueue(160_000, None);
     assert!(hand.sender.has_data());

@@ -6,7 +6,7 @@ use crate::roll_call::STATUS_ACK;
 #[test]
 fn a_few_receivers_that_all_answered_the_roll_are_told_a_short_back_off() {
     let mut hand = sent();
-    let answer = |hand: &mut Hand, node| {
+    let answer = |hand: &mut Harness, node| {
         hand.ack(node, AckKind::Application(STATUS_ACK, b"here"), None, 1);
     };
     (2..4).for_each(|node| answer(&mut hand, node));
@@ -24,9 +24,9 @@ fn a_few_receivers_that_all_answered_the_roll_are_told_a_short_back_off() {
 
 /// Blocks of 8 symbols were sent to two receivers that are known and waited for; of the first object
 /// receiver 2 has lost one symbol in 8.
-fn few(blocks: usize) -> Hand {
+fn few(blocks: usize) -> Harness {
     let fec = FecConfig { source: 8, parity: 8, ..FecConfig::default() };
-    let mut hand = Hand::new(SenderConfig { fec, ..config() });
+    let mut hand = Harness::new(SenderConfig { fec, ..config() });
     hand.enqueue(100 * 8 * blocks, None);
     hand.run(ms(2));
     for node in [2, 3] {
@@ -37,9 +37,9 @@ fn few(blocks: usize) -> Hand {
 }
 
 /// Some blocks of 64 symbols of many were sent at `rate` to two receivers that are known and waited for.
-fn few_at(rate: Bitrate) -> Hand {
+fn few_at(rate: Bitrate) -> Harness {
     let fec = FecConfig { source: 64, parity: 8, ..FecConfig::default() };
-    let mut hand = Hand::new(SenderConfig { fec, rate, ..config() });
+    let mut hand = Harness::new(SenderConfig { fec, rate, ..config() });
     hand.enqueue(100 * 64 * 2000, None);
     hand.run(ms(5));
     for node in [2, 3] {
@@ -94,7 +94,7 @@ fn of_the_last_blocks_parity_goes_before_anybody_can_ask_if_it_is_known_what_is_
 #[test]
 fn the_first_flushes_do_not_wait_for_the_least_interval() {
     let grtt = ms(1);
-    let mut hand = Hand::new(SenderConfig { grtt_initial: grtt, robust_factor: 20, ..config() });
+    let mut hand = Harness::new(SenderConfig { grtt_initial: grtt, robust_factor: 20, ..config() });
     hand.enqueue(100, None);
     let (all, _) = hand.run_until(Time::ZERO + ms(500));
     let flushes = all.iter().filter(|(_, said)| matches!(said, Said::Flush { .. }));
@@ -109,7 +109,7 @@ fn the_first_flushes_do_not_wait_for_the_least_interval() {
 fn the_first_symbols_of_an_object_and_some_later_ones_say_its_structure() {
     let fec = FecConfig { source: 64, parity: 4, ..FecConfig::default() };
     let told = |fec| {
-        let mut hand = Hand::new(SenderConfig { fec, ..config() });
+        let mut hand = Harness::new(SenderConfig { fec, ..config() });
         hand.enqueue(128 * 100, None);
         let mut told = Vec::new();
         while told.len() < 128 {

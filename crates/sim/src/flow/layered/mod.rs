@@ -1,10 +1,10 @@
 //! Layered sessions: one source, receivers that join as many of its layers as they will.
 
-mod reaching;
+mod convergence;
 mod running;
 
-pub use reaching::Reaching;
-pub(crate) use running::{LayeredRunning, Party};
+pub use convergence::Convergence;
+pub(crate) use running::{LayeredRunning, Participant};
 
 use crate::{
     series::{STEP, Series},
@@ -71,7 +71,7 @@ impl LayeredFlow {
     fn source(&self) -> SourceConfig {
         SourceConfig {
             scheme: self.scheme.clone(),
-            rhythm: self.control.rhythm(),
+            send_pattern: self.control.send_pattern(),
             interval: self.interval,
             every: 1,
             packet: self.packet,

@@ -10,8 +10,8 @@ use crate::{
 use fanfare_proto::{
     Duration, Time,
     congestion::layered::{
-        Gathering, GroupRange, Header, LayeredReceiver, LayeredSource, LayeredStats, Layers,
-        Membership, Outgoing, Question, Symbol, Symbols, Taken,
+        GroupRange, Header, LayeredReceiver, LayeredSource, LayeredStats, Layers, Membership,
+        ObjectAssembly, Outgoing, Placement, RttRequest, Symbol, Symbols,
     },
     rng::Rng,
 };
@@ -28,7 +28,7 @@ const STORM_PACKETS: usize = 100_000;
 
 /// Who of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Party {
+pub(crate) enum Participant {
     Source,
     Receiver(usize),
 }
@@ -38,14 +38,14 @@ pub(crate) enum Party {
 enum Content {
     Announcement(Header, Vec<u8>),
     Data(Header, Option<Symbol>),
-    Question(Question),
+    RttRequest(RttRequest),
 }
 
 #[derive(Debug)]
 struct Receiving {
     place: PlaceNumber,
     machine: Option<LayeredReceiver>,
-    gathering: Option<Gathering>,
+    assembly: Option<ObjectAssembly>,
     planned: Option<Time>,
     report: LayeredReport,
 }
@@ -66,7 +66,7 @@ pub(crate) struct LayeredRunning {
 
 /// What a party wants of the network.
 #[derive(Debug, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct Actions {
     pub(crate) packets: Vec<Packet>,
     /// Place, group, whether to join it.
     pub(crate) memberships: Vec<(PlaceNumber, ChannelId, bool)>,
@@ -76,15 +76,15 @@ pub(crate) struct Wishes {
 
 impl Receiving {
     fn on_symbol(&mut self, now: Time, symbol: Symbol) {
-        let Some(gathering) = &mut self.gathering else { return };
+        let Some(assembly) = &mut self.assembly else { return };
         // One more than its symbols decodes 9,999 blocks in 10,000.
-        if let Taken::Enough(place) = gathering.on_symbol(symbol)
-            && place >= gathering.symbols(symbol.block)
+        if let Placement::Decodable(place) = assembly.on_symbol(symbol)
+            && place >= assembly.symbols(symbol.block)
         {
-            gathering.on_decoded(symbol.block);
+            assembly.on_decoded(symbol.block);
         }
-        if gathering.is_whole() && self.report.whole.is_none() {
-            self.report.whole = Some((now, gathering.overhead()));
+        if assembly.is_whole() && self.report.whole.is_none() {
+            self.report.whole = Some((now, assembly.overhead()));
             self.report.stats =
                 self.machine.as_ref().map(LayeredReceiver::stats).unwrap_or_default();
         }
@@ -116,8 +116,8 @@ impl LayeredRunning {
                 whole: None,
                 stats,
             };
-            let gathering = flow.object.map(Gathering::new);
-            Receiving { place, machine: None, gathering, planned: None, report }
+            let assembly = flow.object.map(ObjectAssembly::new);
+            Receiving { place, machine: None, assembly, planned: None, report }
         };
         let receivers = places.into_iter().zip(&flow.to).map(receiving).collect();
         Self {
@@ -134,21 +134,21 @@ impl LayeredRunning {
     }
 
     /// Who begins when.
-    pub(crate) fn beginnings(&self) -> Vec<(Duration, Party)> {
+    pub(crate) fn beginnings(&self) -> Vec<(Duration, Participant)> {
         let mut rng = Rng::new(self.seed);
         let receiver = |(number, (_, at)): (usize, &(_, Duration))| {
-            (*at + self.flow.spread.mul_f64(rng.unit()), Party::Receiver(number))
+            (*at + self.flow.spread.mul_f64(rng.unit()), Participant::Receiver(number))
         };
         let receivers = self.flow.to.iter().enumerate().map(receiver);
-        core::iter::once((self.flow.during.start, Party::Source)).chain(receivers).collect()
+        core::iter::once((self.flow.during.start, Participant::Source)).chain(receivers).collect()
     }
 
-    pub(crate) fn start(&mut self, now: Time, party: Party) {
+    pub(crate) fn start(&mut self, now: Time, party: Participant) {
         match party {
-            Party::Source => {
+            Participant::Source => {
                 self.source = LayeredSource::new(self.flow.source(), self.seed, now).ok();
             }
-            Party::Receiver(number) => {
+            Participant::Receiver(number) => {
                 let receiver = &mut self.receivers[number];
                 let seed = self.seed.wrapping_add(1 + number as u64);
                 let first = self.flow.source().group.ip();
@@ -165,12 +165,12 @@ impl LayeredRunning {
         now: Time,
         at: PlaceNumber,
         packet: &Packet,
-    ) -> Option<Party> {
+    ) -> Option<Participant> {
         let Payload::Background(content) = &packet.payload else { return None };
         let content = content.downcast_ref::<Content>()?;
-        if let Content::Question(question) = content {
-            self.source.as_mut()?.on_question(now, *question);
-            return Some(Party::Source);
+        if let Content::RttRequest(question) = content {
+            self.source.as_mut()?.on_rtt_request(now, *question);
+            return Some(Participant::Source);
         }
         let number = self.receivers.iter().position(|receiver| receiver.place == at)?;
         let receiver = &mut self.receivers[number];
@@ -187,21 +187,21 @@ impl LayeredRunning {
                 report.lost.add(now, after.lost - before.lost);
                 symbol.iter().for_each(|symbol| receiver.on_symbol(now, *symbol));
             }
-            Content::Question(_) => {}
+            Content::RttRequest(_) => {}
         }
-        Some(Party::Receiver(number))
+        Some(Participant::Receiver(number))
     }
 
     /// The time that a party was to be woken at has come.
-    pub(crate) fn on_wake(&mut self, now: Time, party: Party) {
+    pub(crate) fn on_wake(&mut self, now: Time, party: Participant) {
         let planned = match party {
-            Party::Source => &mut self.planned,
-            Party::Receiver(number) => &mut self.receivers[number].planned,
+            Participant::Source => &mut self.planned,
+            Participant::Receiver(number) => &mut self.receivers[number].planned,
         };
         if *planned == Some(now) {
             *planned = None;
         }
-        if let Party::Receiver(number) = party
+        if let Participant::Receiver(number) = party
             && let Some(machine) = &mut self.receivers[number].machine
             && machine.next_timeout().is_some_and(|at| at <= now)
         {
@@ -210,17 +210,17 @@ impl LayeredRunning {
     }
 
     /// What a party wants now.
-    pub(crate) fn drain(&mut self, now: Time, party: Party) -> Wishes {
+    pub(crate) fn drain(&mut self, now: Time, party: Participant) -> Actions {
         match party {
-            Party::Source => self.drain_source(now),
-            Party::Receiver(number) => self.drain_receiver(now, number),
+            Participant::Source => self.drain_source(now),
+            Participant::Receiver(number) => self.drain_receiver(now, number),
         }
     }
 
-    fn drain_source(&mut self, now: Time) -> Wishes {
-        let mut wishes = Wishes::default();
+    fn drain_source(&mut self, now: Time) -> Actions {
+        let mut actions = Actions::default();
         let (end, packet) = (Time::ZERO + self.flow.during.end, usize::from(self.flow.packet));
-        let Some(source) = self.source.as_mut().filter(|_| now < end) else { return wishes };
+        let Some(source) = self.source.as_mut().filter(|_| now < end) else { return actions };
         while let Some((channel, outgoing)) = source.poll_packet(now) {
             let (bytes, content) = match outgoing {
                 Outgoing::Data(header) => {
@@ -236,45 +236,45 @@ impl LayeredRunning {
             };
             let id = ChannelId { session: self.number, channel: channel.0 };
             let target = Target::Channel(id);
-            wishes.packets.push(packet_of(self.number, now, (self.place, target), bytes, content));
+            actions.packets.push(packet_of(self.number, now, (self.place, target), bytes, content));
             assert!(
-                wishes.packets.len() < STORM_PACKETS,
+                actions.packets.len() < STORM_PACKETS,
                 "session {} sends without end",
                 self.number
             );
         }
-        wishes.wake = wake(now, Some(source.next_timeout()), &mut self.planned);
-        wishes
+        actions.wake = wake(now, Some(source.next_timeout()), &mut self.planned);
+        actions
     }
 
-    fn drain_receiver(&mut self, now: Time, number: usize) -> Wishes {
-        let mut wishes = Wishes::default();
+    fn drain_receiver(&mut self, now: Time, number: usize) -> Actions {
+        let mut actions = Actions::default();
         let receiver = &mut self.receivers[number];
         let id = |channel: u8| ChannelId { session: self.number, channel };
         if receiver.report.whole.is_some() && receiver.machine.take().is_some() {
             let layers = receiver.report.levels.last().map_or(0, |(_, level, _)| *level);
             let all = 0..=layers as u8;
-            wishes.memberships.extend(all.map(|channel| (receiver.place, id(channel), false)));
+            actions.memberships.extend(all.map(|channel| (receiver.place, id(channel), false)));
             receiver.report.levels.push((now, 0, 0.0));
         }
-        let Some(machine) = &mut receiver.machine else { return wishes };
+        let Some(machine) = &mut receiver.machine else { return actions };
         while let Some(membership) = machine.poll_membership() {
-            wishes.memberships.push(match membership {
+            actions.memberships.push(match membership {
                 Membership::Join(channel) => (receiver.place, id(channel.0), true),
                 Membership::Leave(channel) => (receiver.place, id(channel.0), false),
             });
         }
-        while let Some(question) = machine.poll_question(now) {
+        while let Some(question) = machine.poll_rtt_request(now) {
             let way = (receiver.place, Target::Place(self.place));
-            let content = Content::Question(question);
-            wishes.packets.push(packet_of(self.number, now, way, QUESTION_BYTES, content));
+            let content = Content::RttRequest(question);
+            actions.packets.push(packet_of(self.number, now, way, QUESTION_BYTES, content));
         }
         let level = machine.level();
         if receiver.report.levels.last().map_or(0, |(_, last, _)| *last) != level {
             receiver.report.levels.push((now, level, self.layers.sum(level)));
         }
-        wishes.wake = wake(now, machine.next_timeout(), &mut receiver.planned);
-        wishes
+        actions.wake = wake(now, machine.next_timeout(), &mut receiver.planned);
+        actions
     }
 
     pub(crate) fn into_reports(self) -> impl Iterator<Item = LayeredReport> {

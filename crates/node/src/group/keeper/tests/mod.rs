@@ -69,7 +69,7 @@ impl Disk {
         let mut bytes = platter.durable.clone();
         for (offset, data) in &platter.pending {
             for (number, piece) in data.chunks(512).enumerate() {
-                if rng.chance(0.5) {
+                if rng.random_bool(0.5) {
                     let at = *offset as usize + number * 512;
                     bytes.resize(bytes.len().max(at + piece.len()), 0);
                     bytes[at..at + piece.len()].copy_from_slice(piece);

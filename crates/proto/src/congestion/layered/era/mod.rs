@@ -5,15 +5,15 @@
 //! docs/explanation/layers.md: the round trip is measured, pairs are judged by their median, the queue is seen
 //! before it overflows, and a flow that leaves no queue alone is answered as TCP would.
 
-mod caution;
-mod glance;
+mod controller;
 mod intervals;
-mod law;
-mod leaves;
+mod leave_latency;
 mod loss_events;
 mod published;
 mod queue;
+mod queue_target;
 mod random_loss;
+mod short_sample;
 
-pub use law::Era;
+pub use controller::Era;
 pub use published::{Published, target};

@@ -8,7 +8,7 @@ use super::intervals::Intervals;
 use crate::{
     congestion::{
         equation_rate,
-        layered::{Arrival, LayeredController, Terms},
+        layered::{Arrival, LayeredController, SessionParameters},
     },
     time::{Duration, Time},
 };
@@ -19,7 +19,7 @@ const PAIRS_MIN: usize = 3;
 
 /// What the published rule aims at; `None` keeps what is.
 ///
-/// `pairs` is the least estimate of the interval, when there were enough.
+/// `packet_pairs` is the least estimate of the interval, when there were enough.
 #[must_use]
 pub fn target(pairs: Option<f64>, loss: f64, rtt: Duration, packet: f64) -> Option<f64> {
     if loss <= 0.0 {
@@ -32,7 +32,7 @@ pub fn target(pairs: Option<f64>, loss: f64, rtt: Duration, packet: f64) -> Opti
 /// The published receiver.
 #[derive(Debug)]
 pub struct Published {
-    terms: Terms,
+    terms: SessionParameters,
     level: usize,
     intervals: Intervals,
     samples: Vec<f64>,
@@ -44,7 +44,7 @@ pub struct Published {
 impl Published {
     /// With the base layer.
     #[must_use]
-    pub fn new(_now: Time, terms: Terms) -> Self {
+    pub fn new(_now: Time, terms: SessionParameters) -> Self {
         let intervals = Intervals::new(terms.interval);
         Self { terms, level: 1, intervals, samples: Vec::new(), received: 0, lost: 0, transit: 0.0 }
     }

@@ -16,7 +16,7 @@ const SLOPE_MAX: f64 = 2.0 / 3.0;
 
 /// Transits of one stretch of time, as sums for a line of least squares.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Stretch {
+pub(super) struct TransitTrend {
     count: f64,
     time: f64,
     transit: f64,
@@ -49,7 +49,7 @@ impl Waiting {
     }
 }
 
-impl Stretch {
+impl TransitTrend {
     pub(super) fn new(began: Time) -> Self {
         Self { began, ..Self::default() }
     }
@@ -81,7 +81,7 @@ impl Stretch {
 
 /// A queue that does not empty: the line is never idle, and what of its time was not ours was others'.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Busy {
+pub(super) struct BusyPeriod {
     /// The packet that waited least: when it arrived, and its transit.
     from: Option<(Time, f64)>,
     /// The newest.
@@ -90,7 +90,7 @@ pub(super) struct Busy {
     pairs: Vec<f64>,
 }
 
-impl Busy {
+impl BusyPeriod {
     pub(super) fn add(&mut self, now: Time, arrival: &Arrival) {
         let transit = arrival.transit;
         if self.from.is_none_or(|(_, least)| transit <= least) {
@@ -129,14 +129,14 @@ mod tests {
 
     #[test]
     fn a_line_through_transits_tells_growth_and_where_it_ends() {
-        let mut stretch = Stretch::new(Time::ZERO);
-        assert_eq!(stretch.waiting(at(0)), None);
+        let mut trend = TransitTrend::new(Time::ZERO);
+        assert_eq!(trend.waiting(at(0)), None);
         // 30 ms, and half a millisecond more each millisecond, give or take 4 ms.
         for ms in 0..200 {
             let noise = if ms % 2 == 0 { 0.004 } else { -0.004 };
-            stretch.add(at(ms), 0.03 + 0.0005 * ms as f64 + noise);
+            trend.add(at(ms), 0.03 + 0.0005 * ms as f64 + noise);
         }
-        let waiting = stretch.waiting(at(200)).unwrap();
+        let waiting = trend.waiting(at(200)).unwrap();
         assert!((waiting.slope - 0.5).abs() < 0.01 && (waiting.end - 0.13).abs() < 0.002);
         assert!((waiting.mean - 0.08).abs() < 0.001 && (waiting.least - 0.0265).abs() < 1e-9);
     }
@@ -151,8 +151,8 @@ mod tests {
     }
 
     /// A busy line of 1 Mbit/s: we fill it by pairs, and so many packets of others go with each of ours.
-    fn busy(others: u32, pair: f64) -> Busy {
-        let (mut busy, mut arrives) = (Busy::default(), 0.0);
+    fn busy(others: u32, pair: f64) -> BusyPeriod {
+        let (mut busy, mut arrives) = (BusyPeriod::default(), 0.0);
         for n in 0..60 {
             // Pairs: two at once, twice as long apart.
             let sent = f64::from(n / 2) * 0.008192;
@@ -170,7 +170,7 @@ mod tests {
         // As much again comes of others: 1 Mbit/s too much, whatever our packets' rhythm.
         let excess = busy(1, 1e6).excess(1e6, 1e6).unwrap();
         assert!((excess / 1e6 - 1.0).abs() < 0.05, "{excess}");
-        assert_eq!(Busy::default().excess(1e6, 1e6), None);
+        assert_eq!(BusyPeriod::default().excess(1e6, 1e6), None);
     }
 
     #[test]

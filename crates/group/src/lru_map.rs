@@ -1,0 +1,75 @@
+//! A map with a bound: of too many entries the one is forgotten that was used least lately.
+//!
+//! Whoever publishes decides how many topics there are, and may make up publishers: what is remembered
+//! of each must end somewhere.
+
+use alloc::collections::BTreeMap;
+
+/// The map. What is in order of use has an entry for each of `entries`, and no others.
+#[derive(Debug)]
+pub(crate) struct LruMap<K, V> {
+    entries: BTreeMap<K, (u64, V)>,
+    by_use: BTreeMap<u64, K>,
+    uses: u64,
+    most: usize,
+    forgotten: u64,
+}
+
+impl<K: Ord + Clone, V> LruMap<K, V> {
+    /// For at most so many entries.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { entries: BTreeMap::new(), by_use: BTreeMap::new(), uses: 0, most, forgotten: 0 }
+    }
+
+    /// What is remembered, without using it.
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        self.entries.get(key).map(|(_, value)| value)
+    }
+
+    /// Uses an entry, which is made if there is none.
+    pub(crate) fn entry(&mut self, key: &K, new: impl FnOnce() -> V) -> &mut V {
+        self.uses += 1;
+        match self.entries.get(key) {
+            Some((used, _)) => drop(self.by_use.remove(used)),
+            None if self.entries.len() >= self.most => self.forget_oldest(),
+            None => {}
+        }
+        self.by_use.insert(self.uses, key.clone());
+        let (used, value) = self.entries.entry(key.clone()).or_insert_with(|| (0, new()));
+        *used = self.uses;
+        value
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some((_, oldest)) = self.by_use.pop_first() {
+            self.entries.remove(&oldest);
+            self.forgotten += 1;
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Entries forgotten because there were too many.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_the_one_used_least_lately_is_forgotten_and_counted() {
+        let mut recent = LruMap::new(2);
+        *recent.entry(&1, || 10) += 1;
+        recent.entry(&2, || 20);
+        *recent.entry(&1, || 0) += 1;
+        recent.entry(&3, || 30);
+        assert_eq!([1, 2, 3].map(|key| recent.get(&key).copied()), [Some(12), None, Some(30)]);
+        assert_eq!((recent.len(), recent.by_use.len(), recent.forgotten()), (2, 2, 1));
+    }
+}

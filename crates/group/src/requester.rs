@@ -1,0 +1,212 @@
+//! Asking the group for objects of an origin that says nothing any more: soon when somebody has
+//! them, ever more seldom when nobody answers.
+
+use alloc::collections::BTreeMap;
+use fanfare_proto::{Duration, Incarnation, Time, TimerQueue};
+
+/// Shortest time between two questions; what one takes to be answered, if that is longer.
+const INTERVAL_MIN: Duration = Duration::from_secs(1);
+/// Longest: like the longest interval of announcements, which bring news sooner.
+const INTERVAL_MAX: Duration = Duration::from_secs(64);
+/// Origins asked for.
+const ORIGINS_MAX: usize = 1024;
+
+#[derive(Debug)]
+struct Origin {
+    /// Its own word was heard.
+    heard: Time,
+    /// Anything was heard of it, or it was asked for.
+    used: Time,
+    /// How long it may be silent without being missed, and what an answer takes.
+    patience: Duration,
+    interval: Duration,
+    next: Time,
+}
+
+impl Origin {
+    /// The first question comes when it has been silent.
+    fn begin(&mut self, from: Time) {
+        self.interval = self.patience.max(INTERVAL_MIN);
+        self.next = from + self.interval;
+    }
+}
+
+/// One for all origins.
+#[derive(Debug, Default)]
+pub(crate) struct Requester {
+    origins: BTreeMap<Incarnation, Origin>,
+    /// Origins that gave way to others.
+    dropped: u64,
+    /// When each is asked for next; of those that rest nothing.
+    timer_queue: TimerQueue<Incarnation, Time>,
+}
+
+impl Requester {
+    /// The origin itself was heard: the session knows when to ask. `origin_timeout` is what an answer takes.
+    pub(crate) fn on_heard(&mut self, now: Time, origin: Incarnation, patience: Duration) {
+        let known = self.entry(now, origin, patience);
+        known.heard = now;
+        known.begin(now);
+        self.note(origin);
+    }
+
+    /// Keeps the timetable.
+    fn note(&mut self, origin: Incarnation) {
+        let next = self.origins.get(&origin).map(|known| known.next);
+        self.timer_queue.set(origin, next.filter(|next| *next < Time::FAR_FUTURE));
+    }
+
+    fn entry(&mut self, now: Time, origin: Incarnation, patience: Duration) -> &mut Origin {
+        if self.origins.len() >= ORIGINS_MAX && !self.origins.contains_key(&origin) {
+            // The one that was of no use for longest, first of those that rest.
+            let least =
+                self.origins.iter().min_by_key(|(_, o)| (o.next < Time::FAR_FUTURE, o.used));
+            if let Some(gone) = least.map(|(origin, _)| *origin) {
+                self.forget(gone);
+                self.dropped += 1;
+            }
+        }
+        let interval = patience.max(INTERVAL_MIN);
+        let (heard, next) = (Time::ZERO, now + interval);
+        let new = || Origin { heard, used: now, patience, interval, next };
+        let known = self.origins.entry(origin).or_insert_with(new);
+        (known.patience, known.used) = (patience, now);
+        known
+    }
+
+    /// Nothing of it is asked for any more.
+    pub(crate) fn forget(&mut self, origin: Incarnation) {
+        self.origins.remove(&origin);
+        self.note(origin);
+    }
+
+    /// Origins that gave way.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Others brought something that was missing: there is somebody to ask. The next question waits
+    /// until nothing more comes.
+    pub(crate) fn on_progress(&mut self, now: Time, origin: Incarnation, patience: Duration) {
+        self.entry(now, origin, patience).begin(now);
+        self.note(origin);
+    }
+
+    /// Somebody says that it has what is missing here.
+    pub(crate) fn on_promise(&mut self, now: Time, origin: Incarnation, patience: Duration) {
+        let known = self.entry(now, origin, patience);
+        let soon = known.patience.max(INTERVAL_MIN);
+        // A question that is under way need not be asked twice.
+        if known.interval > soon * 2 {
+            known.interval = soon;
+            known.next = known.next.min(now);
+        }
+        self.note(origin);
+    }
+
+    /// Whether the origin has not been heard for as long as it takes to ask.
+    pub(crate) fn is_silent(&self, now: Time, origin: Incarnation) -> bool {
+        let silent = |known: &Origin| now.since(known.heard) >= known.patience.max(INTERVAL_MIN);
+        self.origins.get(&origin).is_none_or(silent)
+    }
+
+    /// Origins to ask for now.
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Incarnation> {
+        let due = self.timer_queue.iter().take_while(|(next, _)| *next <= now);
+        let origin = due.map(|(_, origin)| origin).min()?;
+        let known = self.origins.get_mut(&origin)?;
+        known.interval = (known.interval * 2).min(INTERVAL_MAX);
+        known.next = now + known.interval;
+        self.note(origin);
+        Some(origin)
+    }
+
+    /// Nothing of it is missing: there is nothing to ask until something is heard of it.
+    pub(crate) fn rest(&mut self, origin: Incarnation) {
+        if let Some(known) = self.origins.get_mut(&origin) {
+            known.next = Time::FAR_FUTURE;
+        }
+        self.note(origin);
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.timer_queue.first().map(|(next, _)| next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use fanfare_proto::{InstanceId, NodeId};
+
+    const ORIGIN: Incarnation = (NodeId(1), InstanceId(1));
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    fn incarnation(node: u32) -> Incarnation {
+        (NodeId(node), InstanceId(1))
+    }
+    fn at(s: u64) -> Time {
+        Time::ZERO + Duration::from_secs(s)
+    }
+    fn questions(requester: &mut Requester, until: u64) -> Vec<u64> {
+        let mut asked = Vec::new();
+        while let Some(now) = requester.next_timeout().filter(|now| *now < at(until)) {
+            assert_eq!(requester.poll(now), Some(ORIGIN));
+            asked.push(now.as_nanos() / 1_000_000_000);
+        }
+        asked
+    }
+
+    #[test]
+    fn questions_without_answers_become_seldom() {
+        let mut requester = Requester::default();
+        requester.on_heard(at(0), ORIGIN, PATIENCE);
+        assert_eq!(questions(&mut requester, 300), [2, 6, 14, 30, 62, 126, 190, 254]);
+    }
+
+    #[test]
+    fn while_something_comes_nothing_is_asked_and_then_soon_again() {
+        let mut requester = Requester::default();
+        requester.on_heard(at(0), ORIGIN, PATIENCE);
+        questions(&mut requester, 100);
+        requester.on_progress(at(100), ORIGIN, PATIENCE);
+        requester.on_progress(at(101), ORIGIN, PATIENCE);
+        assert_eq!(questions(&mut requester, 110), [103, 107]);
+    }
+
+    #[test]
+    fn who_has_what_is_missing_is_asked_at_once() {
+        let mut requester = Requester::default();
+        requester.on_heard(at(0), ORIGIN, PATIENCE);
+        questions(&mut requester, 100);
+        requester.on_promise(at(100), ORIGIN, PATIENCE);
+        assert_eq!(questions(&mut requester, 110), [100, 104]);
+    }
+
+    #[test]
+    fn of_more_origins_than_are_watched_those_give_way_that_were_of_no_use_for_longest() {
+        let mut requester = Requester::default();
+        for n in 0..=ORIGINS_MAX as u32 {
+            requester.on_heard(at(u64::from(n)), incarnation(n), PATIENCE);
+        }
+        assert_eq!((requester.origins.len(), requester.dropped()), (ORIGINS_MAX, 1));
+        assert!(!requester.origins.contains_key(&incarnation(0)));
+        requester.rest(incarnation(900));
+        requester.on_heard(at(5000), incarnation(5000), PATIENCE);
+        assert!(!requester.origins.contains_key(&incarnation(900)), "it rests");
+        requester.forget(incarnation(5000));
+        assert_eq!(requester.origins.len(), ORIGINS_MAX - 1);
+    }
+
+    #[test]
+    fn a_node_that_lacks_nothing_rests_until_it_hears_more() {
+        let mut requester = Requester::default();
+        requester.on_heard(at(0), ORIGIN, PATIENCE);
+        requester.rest(ORIGIN);
+        assert_eq!(requester.next_timeout(), None);
+        assert!(requester.is_silent(at(2), ORIGIN) && !requester.is_silent(at(1), ORIGIN));
+        requester.on_heard(at(5), ORIGIN, PATIENCE);
+        assert_eq!(requester.next_timeout(), Some(at(7)));
+    }
+}

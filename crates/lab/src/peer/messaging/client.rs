@@ -1,0 +1,236 @@
+//! A started program that takes and gives messages, and who hears what it gives.
+
+use crate::{error::LabError, process::Process};
+use std::{
+    fs,
+    io::{self, BufRead as _, BufReader, Read, Write},
+    net::Shutdown,
+    os::unix::net::UnixStream,
+    path::Path,
+    process::{Command, Stdio},
+    sync::mpsc::Sender,
+    thread::{self, JoinHandle},
+    time::Instant,
+};
+
+/// Around the number of a message in its text: what comes is known by it, however it is wrapped.
+const MARK: u8 = b'@';
+
+/// The text of a message: its number, and as many bytes as it is to have.
+pub(crate) fn text(number: usize, bytes: usize) -> String {
+    let mut text = format!("@{number}@");
+    while text.len() < bytes {
+        text.push('x');
+    }
+    text
+}
+
+/// The number in a line that has a text.
+fn number(line: &[u8]) -> Option<usize> {
+    let begin = line.iter().position(|byte| *byte == MARK)? + 1;
+    let length = line[begin..].iter().position(|byte| *byte == MARK)?;
+    std::str::from_utf8(&line[begin..begin + length]).ok()?.parse().ok()
+}
+
+/// What has come: the number of a host, that of a message, and when.
+pub(crate) type Arrival = (usize, usize, Instant);
+
+/// Notes what one host hears.
+#[derive(Debug, Clone)]
+pub(crate) struct ArrivalLog {
+    pub(crate) host: usize,
+    pub(crate) arrivals: Sender<Arrival>,
+}
+
+impl ArrivalLog {
+    /// Until there is no more.
+    fn listen(self, pipe: impl Read + Send + 'static) -> JoinHandle<()> {
+        thread::spawn(move || {
+            let (mut pipe, mut line) = (BufReader::new(pipe), Vec::new());
+            while pipe.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+                let at = Instant::now();
+                if let Some(number) = number(&line)
+                    && self.arrivals.send((self.host, number, at)).is_err()
+                {
+                    return;
+                }
+                line.clear();
+            }
+        })
+    }
+}
+
+/// How it is told what to publish.
+#[derive(Debug, Clone, Copy)]
+enum RequestFormat {
+    /// Topic, a space, the text.
+    Words,
+    /// The same, with dots in topics.
+    Dots,
+    /// A node's requests.
+    Requests,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct MessagingClient {
+    // Before the thread: its end is the thread's.
+    process: Option<Process>,
+    host: usize,
+    socket: Option<UnixStream>,
+    line: Box<dyn Line>,
+    format: RequestFormat,
+    reader: Option<JoinHandle<()>>,
+}
+
+trait Line: Write + std::fmt::Debug + Send {}
+impl<T: Write + std::fmt::Debug + Send> Line for T {}
+
+impl MessagingClient {
+    /// A program that reads and prints lines.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(crate) fn of_program(
+        command: Command,
+        log: &Path,
+        hearing: ArrivalLog,
+    ) -> Result<Self, LabError> {
+        let failed = |error: io::Error| LabError::system(log.display(), &error);
+        let errors = fs::File::create(log).map_err(failed)?;
+        let mut process =
+            Process::start_with_input(command, Stdio::piped(), errors).map_err(failed)?;
+        let (output, _) = process.outputs();
+        let input = process.input();
+        let (Some(input), Some(output)) = (input, output) else {
+            return Err(failed(io::ErrorKind::BrokenPipe.into()));
+        };
+        let host = hearing.host;
+        let reader = Some(hearing.listen(output));
+        let (line, format) = (Box::new(input), RequestFormat::Words);
+        Ok(Self { process: Some(process), host, socket: None, line, format, reader })
+    }
+
+    /// A node's socket, with a line for each subscription.
+    ///
+    /// # Errors
+    /// Nobody listens there.
+    pub(crate) fn of_node(
+        process: Process,
+        path: &Path,
+        filters: &[String],
+        hearing: ArrivalLog,
+    ) -> Result<Self, LabError> {
+        let failed = |error: io::Error| LabError::system(path.display(), &error);
+        let mut stream = UnixStream::connect(path).map_err(failed)?;
+        for filter in filters {
+            let request = serde_json::json!({"do": "subscribe", "filter": filter, "history": "0"});
+            writeln!(stream, "{request}").map_err(failed)?;
+        }
+        let host = hearing.host;
+        let (socket, ears) = (stream.try_clone(), stream.try_clone());
+        let reader = Some(hearing.listen(ears.map_err(failed)?));
+        let (socket, format) = (Some(socket.map_err(failed)?), RequestFormat::Requests);
+        Ok(Self { process: Some(process), host, socket, line: Box::new(stream), format, reader })
+    }
+
+    /// Of a system whose topics are parted by dots.
+    pub(crate) fn with_dots(mut self) -> Self {
+        self.format = RequestFormat::Dots;
+        self
+    }
+
+    /// Publishes; a program that is gone says nothing any more.
+    pub(crate) fn publish(&mut self, topic: &str, text: &str) -> io::Result<()> {
+        let line = match self.format {
+            RequestFormat::Words => format!("{topic} {text}\n"),
+            RequestFormat::Dots => format!("{} {text}\n", topic.replace('/', ".")),
+            RequestFormat::Requests => {
+                let request = serde_json::json!({"do": "publish", "topic": topic, "text": text});
+                format!("{request}\n")
+            }
+        };
+        self.line.write_all(line.as_bytes())?;
+        self.line.flush()
+    }
+
+    fn has_ended(&mut self) -> bool {
+        // Who cannot be asked is as good as gone.
+        self.process.as_mut().is_none_or(|process| !matches!(process.try_end(), Ok(None)))
+    }
+}
+
+/// Those of them that have ended by themselves, if any: what they did not hear is no figure of the system.
+pub(crate) fn ended(voices: &mut [MessagingClient]) -> Option<String> {
+    let gone = voices.iter_mut().filter_map(|client| client.has_ended().then_some(client.host));
+    let gone: Vec<String> = gone.map(|host| host.to_string()).collect();
+    (!gone.is_empty()).then(|| format!("the program of host {} has ended", gone.join(", ")))
+}
+
+impl Drop for MessagingClient {
+    fn drop(&mut self) {
+        if let Some(socket) = &self.socket {
+            // Already closed is as good.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        self.process = None;
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn a_message_is_known_by_its_number_however_it_is_wrapped() {
+        assert_eq!(text(7, 10), "@7@xxxxxxx");
+        assert_eq!(text(12345, 3).len(), 7);
+        let wrapped = format!("{{\"event\":\"message\",\"text\":\"{}\"}}\n", text(42, 128));
+        assert_eq!(number(wrapped.as_bytes()), Some(42));
+        for line in ["ready", "@", "@@", "@x@", ""] {
+            assert_eq!(number(line.as_bytes()), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_program_prints_is_heard_with_its_hosts_number() {
+        let log = std::env::temp_dir().join(format!("fanfare-voice-{}", std::process::id()));
+        let (arrivals, heard) = channel();
+        let hearing = ArrivalLog { host: 3, arrivals };
+        let mut client = MessagingClient::of_program(Command::new("cat"), &log, hearing).unwrap();
+        client.publish("position/v4", &text(9, 20)).unwrap();
+        let (host, number, _) = heard.recv().unwrap();
+        assert_eq!((host, number), (3, 9));
+        drop(client);
+        assert!(heard.recv().is_err());
+        fs::remove_file(log).unwrap();
+    }
+
+    #[test]
+    fn who_has_ended_before_its_time_is_named() {
+        let log = std::env::temp_dir().join(format!("fanfare-voices-{}", std::process::id()));
+        let (arrivals, heard) = channel();
+        let mut voices: Vec<MessagingClient> = ["cat", "true"]
+            .into_iter()
+            .zip([4, 7])
+            .map(|(program, host)| {
+                let hearing = ArrivalLog { host, arrivals: arrivals.clone() };
+                MessagingClient::of_program(Command::new(program), &log, hearing).unwrap()
+            })
+            .collect();
+        drop(arrivals);
+        // Its output is at its end when the program is, or a moment before.
+        voices[1].reader.take().unwrap().join().unwrap();
+        while !voices[1].has_ended() {
+            thread::yield_now();
+        }
+        assert_eq!(ended(&mut voices).as_deref(), Some("the program of host 7 has ended"));
+        drop(voices);
+        assert!(heard.recv().is_err());
+        fs::remove_file(log).unwrap();
+    }
+}

@@ -1,0 +1,66 @@
+//! NATS with JetStream: its server on the first host, a client over cnats on each.
+
+use super::{
+    Client, HostSlot, MessagingSoftware, Program, Tools,
+    client::{ArrivalLog, MessagingClient},
+    give_up_soon, server,
+};
+use crate::{error::LabError, host::Host, peer::build, wait::WakeEvent};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+const SOURCE: &str = include_str!("../../../peers/nats_peer.c");
+const PORT: u16 = 4222;
+/// A connection that answers none of two is lost: the server's own two minutes are longer than a
+/// vehicle is out of sight.
+const PING: &str = "ping_interval: \"10s\"\nping_max: 2\n";
+/// A client whose radio takes longer for what waits is slow, and not gone: by default it would be cut off
+/// after 10 s.
+const WRITE: &str = "write_deadline: \"60s\"\n";
+
+#[derive(Debug)]
+struct Nats {
+    program: PathBuf,
+    version: String,
+}
+
+pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabError> {
+    let program = Client {
+        name: "nats_peer.c",
+        text: SOURCE,
+        flags: "-lnats",
+        header: "nats/nats.h",
+        package: "libnats-dev",
+    }
+    .compiled(tools)?;
+    build::present("nats-server", "nats-server")?;
+    let versions = ["nats-server", "libnats-dev"].map(build::package_version).join(", cnats ");
+    let version = build::with_settings(&versions, &[SOURCE, include_str!("nats.rs")]);
+    Ok(Box::new(Nats { program, version }))
+}
+
+impl MessagingSoftware for Nats {
+    fn version(&self) -> &str {
+        &self.version
+    }
+    fn serve(
+        &self,
+        host: &Host,
+        directory: &Path,
+        wake_event: &Arc<WakeEvent>,
+    ) -> Result<Option<Program>, LabError> {
+        let (listen, store) = (format!("{}:{PORT}", host.address()), directory.join("jetstream"));
+        let settings =
+            format!("listen: \"{listen}\"\n{PING}{WRITE}jetstream {{ store_dir: {store:?} }}\n");
+        server("nats-server", &settings, (host, directory), wake_event)
+    }
+    fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
+        give_up_soon(post.host)?;
+        let mut command = post.host.command(&self.program);
+        command.arg(format!("nats://{}:{PORT}", post.server.address())).arg(post.host.name());
+        command.args(post.wants.iter().map(|first| format!("{first}.>")));
+        Ok(MessagingClient::of_program(command, &post.file("log"), hearing)?.with_dots())
+    }
+}

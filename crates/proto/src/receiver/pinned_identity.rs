@@ -1,0 +1,187 @@
+//! Confirm before destroy: what would end a running transfer must be said twice, a GRTT apart,
+//! without anything to the contrary in between. A single forged datagram then does nothing.
+
+use crate::{
+    stats::DropReason,
+    time::{Duration, Time},
+};
+use core::net::SocketAddr;
+use fanfare_wire::InstanceId;
+
+/// A claim that takes effect when it is heard again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Confirmation<T> {
+    claim: Option<(T, Time)>,
+}
+
+impl<T> Default for Confirmation<T> {
+    fn default() -> Self {
+        Self { claim: None }
+    }
+}
+
+impl<T> Confirmation<T> {
+    /// `claim` was heard. True when an `agrees`-ing one was heard `apart` or longer ago.
+    pub(crate) fn hear(
+        &mut self,
+        now: Time,
+        claim: T,
+        apart: Duration,
+        agrees: impl Fn(&T, &T) -> bool,
+    ) -> bool {
+        match &self.claim {
+            Some((earlier, since)) if agrees(earlier, &claim) => {
+                let confirmed = now.since(*since) >= apart;
+                if confirmed {
+                    self.claim = None;
+                }
+                confirmed
+            }
+            _ => {
+                self.claim = Some((claim, now));
+                false
+            }
+        }
+    }
+
+    /// Something was heard that the claim denies.
+    pub(crate) fn contradict(&mut self) {
+        self.claim = None;
+    }
+}
+
+/// Where a sender's messages come from, and in which of its lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) source: SocketAddr,
+    pub(crate) instance: InstanceId,
+}
+
+/// What a message's identity means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// As always.
+    Known,
+    /// Not (yet) to be believed.
+    Refused(DropReason),
+    /// The sender is elsewhere now.
+    Moved,
+    /// The sender has begun a new life.
+    Restarted,
+}
+
+/// Pins a sender to its identity.
+#[derive(Debug, Clone)]
+pub(crate) struct PinnedIdentity {
+    pinned: Identity,
+    other: Confirmation<Identity>,
+    /// Messages as always, up to the number that makes a sender worth keeping.
+    consistent: u8,
+    /// Only others have spoken of it so far: its own first word counts more.
+    from_peers: bool,
+}
+
+/// Messages after which a sender is no longer given up for a new one.
+const CONSISTENT: u8 = 3;
+
+impl PinnedIdentity {
+    pub(crate) fn new(identity: Identity) -> Self {
+        Self { pinned: identity, other: Confirmation::default(), consistent: 0, from_peers: false }
+    }
+    /// A sender that others speak of; its address is not known.
+    pub(crate) fn of_peers(identity: Identity) -> Self {
+        Self { from_peers: true, ..Self::new(identity) }
+    }
+    pub(crate) fn is_from_peers(&self) -> bool {
+        self.from_peers
+    }
+    pub(crate) fn pinned(&self) -> Identity {
+        self.pinned
+    }
+    pub(crate) fn is_established(&self) -> bool {
+        self.consistent >= CONSISTENT
+    }
+
+    /// A message of this sender arrived.
+    pub(crate) fn check(&mut self, now: Time, identity: Identity, grtt: Duration) -> Verdict {
+        let before = self.pinned;
+        if core::mem::take(&mut self.from_peers) {
+            self.pinned = identity;
+            let same = identity.instance == before.instance;
+            return if same { Verdict::Known } else { Verdict::Restarted };
+        }
+        if identity == before {
+            self.other.contradict();
+            self.consistent = self.consistent.saturating_add(1).min(CONSISTENT);
+            return Verdict::Known;
+        }
+        if self.other.hear(now, identity, grtt, |a, b| a == b) {
+            self.pinned = identity;
+            let restarted = identity.instance != before.instance;
+            return if restarted { Verdict::Restarted } else { Verdict::Moved };
+        }
+        let foreign = identity.source != before.source;
+        Verdict::Refused(if foreign { DropReason::ForeignSource } else { DropReason::Unconfirmed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::at;
+
+    const GRTT: Duration = Duration::from_millis(100);
+
+    fn identity(port: u16, instance: u16) -> Identity {
+        let source = SocketAddr::from(([10, 0, 0, 1], port));
+        Identity { source, instance: InstanceId(instance) }
+    }
+
+    #[test]
+    fn a_new_life_is_believed_when_said_twice_a_grtt_apart() {
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
+        let refused = Verdict::Refused(DropReason::Unconfirmed);
+        assert_eq!(pinned.check(at(0), identity(1, 2), GRTT), refused);
+        assert_eq!(pinned.check(at(99), identity(1, 2), GRTT), refused);
+        assert_eq!(pinned.check(at(100), identity(1, 2), GRTT), Verdict::Restarted);
+        assert_eq!(pinned.check(at(101), identity(1, 2), GRTT), Verdict::Known);
+    }
+
+    #[test]
+    fn the_old_life_speaking_in_between_denies_the_new_one() {
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
+        for ms in (0..1000).step_by(50) {
+            assert!(matches!(pinned.check(at(ms), identity(1, 2), GRTT), Verdict::Refused(_)));
+            assert_eq!(pinned.check(at(ms + 25), identity(1, 1), GRTT), Verdict::Known);
+        }
+    }
+
+    #[test]
+    fn another_address_is_foreign_until_confirmed_and_then_a_move() {
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
+        let refused = Verdict::Refused(DropReason::ForeignSource);
+        assert_eq!(pinned.check(at(0), identity(2, 1), GRTT), refused);
+        assert_eq!(pinned.check(at(100), identity(2, 1), GRTT), Verdict::Moved);
+    }
+
+    #[test]
+    fn a_senders_own_first_word_counts_more_than_what_others_said() {
+        let mut pinned = PinnedIdentity::of_peers(identity(0, 1));
+        assert_eq!(pinned.check(at(0), identity(1, 1), GRTT), Verdict::Known);
+        assert!(matches!(pinned.check(at(1), identity(2, 1), GRTT), Verdict::Refused(_)));
+        let mut pinned = PinnedIdentity::of_peers(identity(0, 1));
+        assert_eq!(pinned.check(at(0), identity(1, 2), GRTT), Verdict::Restarted);
+    }
+
+    #[test]
+    fn claims_that_differ_do_not_confirm_each_other() {
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
+        for ms in (0..1000).step_by(100) {
+            let instance = 2 + u16::try_from(ms / 100).unwrap();
+            assert!(matches!(
+                pinned.check(at(ms), identity(1, instance), GRTT),
+                Verdict::Refused(_)
+            ));
+        }
+    }
+}

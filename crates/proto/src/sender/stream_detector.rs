@@ -1,0 +1,66 @@
+//! Whether objects follow one another: then what little waits is not the end.
+//!
+//! Who publishes message after message has but a few of them waiting. A repair that is lost can be asked
+//! for again while the next is sent, and costs no time in which nothing is: to send more than was asked
+//! for would take a part of the rate from what follows.
+
+use crate::time::{Duration, Time};
+
+/// NACK cycles in which another must follow. Two: one of them may go by with repairs alone.
+const CYCLES: u32 = 2;
+
+/// When objects were enqueued behind others.
+#[derive(Debug, Default)]
+pub(super) struct StreamDetector {
+    /// When a first pass ended last.
+    passed: Option<Time>,
+    /// When an object was enqueued last, not long after one had been sent.
+    followed: Option<Time>,
+}
+
+impl StreamDetector {
+    /// The first pass of an object has ended.
+    pub(super) fn on_passed(&mut self, now: Time) {
+        self.passed = Some(now);
+    }
+
+    /// An object was enqueued. Those that come together before any has been sent are one transfer, not
+    /// a sequel.
+    pub(super) fn on_enqueued(&mut self, now: Time, cycle: Duration) {
+        if self.passed.is_some_and(|at| now.since(at) < cycle * CYCLES) {
+            self.followed = Some(now);
+        }
+    }
+
+    /// Whether another object is to be expected.
+    pub(super) fn is_ongoing(&self, now: Time, cycle: Duration) -> bool {
+        self.followed.is_some_and(|at| now.since(at) < cycle * CYCLES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::at;
+
+    const CYCLE: Duration = Duration::from_millis(100);
+
+    #[test]
+    fn objects_that_come_together_before_any_is_sent_are_not_followed_by_more() {
+        let mut stream = StreamDetector::default();
+        (0..3).for_each(|n| stream.on_enqueued(at(n), CYCLE));
+        stream.on_passed(at(50));
+        assert!(!stream.is_ongoing(at(50), CYCLE));
+    }
+
+    #[test]
+    fn one_that_comes_soon_after_another_was_sent_is_followed_by_more_for_two_cycles() {
+        let mut stream = StreamDetector::default();
+        stream.on_passed(at(50));
+        stream.on_enqueued(at(60), CYCLE);
+        assert!(stream.is_ongoing(at(259), CYCLE) && !stream.is_ongoing(at(260), CYCLE));
+        stream.on_passed(at(300));
+        stream.on_enqueued(at(600), CYCLE);
+        assert!(!stream.is_ongoing(at(600), CYCLE), "it was long after");
+    }
+}
