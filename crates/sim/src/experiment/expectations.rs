@@ -7,8 +7,8 @@ use super::{
     results::Results,
 };
 use crate::{
+    results::statistics::Summary,
     scenario::{fields::Fields, suggestion::suggest, units},
-    statistics::Summary,
 };
 
 /// A sentence about a figure that is true or not.

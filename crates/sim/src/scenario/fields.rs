@@ -1,11 +1,13 @@
 //! Reading a table of a scenario file: every mistake is noted with its line, and reading goes on.
 
-use super::{suggestion::suggest, units};
 use core::{cell::RefCell, fmt, ops::RangeInclusive};
+
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
+
+use super::{suggestion::suggest, units};
 
 /// Something wrong in a scenario file.
 #[derive(Debug, Clone, PartialEq, Eq)]

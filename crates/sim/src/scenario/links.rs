@@ -1,5 +1,10 @@
 //! `[[link]]` and `[[medium]]`: how nodes reach each other.
 
+use std::sync::Arc;
+
+use fanfare_proto::Bitrate;
+use toml::{Spanned, de::DeValue};
+
 use super::{
     fields::{Fields, scalar},
     nodes::Nodes,
@@ -14,9 +19,6 @@ use crate::{
     path_loss::{self, Mobility, NODES_MAX, Reach},
     queue::{Limit, Queue},
 };
-use fanfare_proto::Bitrate;
-use std::sync::Arc;
-use toml::{Spanned, de::DeValue};
 
 /// The ends of a link.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,5 +1,7 @@
 //! `[[node]]`: who is there.
 
+use fanfare_proto::Duration;
+
 use super::{
     fields::{Fields, Mistakes, Placed},
     suggestion::suggest,
@@ -9,7 +11,6 @@ use crate::{
     network::Host,
     topology::{Place, Router},
 };
-use fanfare_proto::Duration;
 
 /// Most nodes: more than any run is made for, and fewer than numbers of places.
 const NODES_MAX: u64 = 10_000;

@@ -1,11 +1,13 @@
 //! `${name}`: what a scenario leaves open, and what its `[variables]` say when nobody else does.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use toml::de::{DeTable, DeValue};
+
 use super::{
     fields::{Mistakes, scalar},
     suggestion::suggest,
 };
-use std::collections::{BTreeMap, BTreeSet};
-use toml::de::{DeTable, DeValue};
 
 /// Values by the names of variables.
 pub type Values = BTreeMap<String, String>;

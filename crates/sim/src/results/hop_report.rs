@@ -1,14 +1,15 @@
 //! What came of one hop.
 
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+use fanfare_proto::{Bitrate, Duration, Time};
+
 use crate::{
-    histogram::Histogram,
     packet::{FlowId, Packet},
-    series::Series,
+    results::{histogram::Histogram, series::Series},
     topology::Place,
 };
-use core::ops::Range;
-use fanfare_proto::{Bitrate, Duration, Time};
-use std::collections::BTreeMap;
 
 /// Counters of one hop, and how it went over time. Packets are counted with all their headers.
 #[derive(Debug, Clone)]

@@ -1,11 +1,15 @@
 //! How soon a flow has its share after something has changed, and what the change cost.
 
-use crate::{
-    hop_report::HopReport, metrics::Metric, network::Host, packet::FlowId, report::Report,
-    series::STEP, topology::Place,
-};
 use core::ops::Range;
+
 use fanfare_proto::{Bitrate, Duration, Time};
+
+use crate::{
+    network::Host,
+    packet::FlowId,
+    results::{hop_report::HopReport, metrics::Metric, report::Report, series::STEP},
+    topology::Place,
+};
 
 /// How near the share counts as there: a tenth to either side.
 const NEAR: Range<f64> = 0.9..1.1;
@@ -64,9 +68,10 @@ impl Reaction {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::Duration;
+
     use super::*;
     use crate::{Hop, Link, Object, Plan, Queue, Router, Until};
-    use fanfare_proto::Duration;
 
     fn ms(n: u64) -> Duration {
         Duration::from_millis(n)

@@ -1,12 +1,14 @@
 //! Figures of groups: messages published and handed over, and what it cost beside their bytes.
 
-use crate::{
+use core::ops::Range;
+
+use fanfare_group::Topic;
+use fanfare_proto::{Duration, Time};
+
+use crate::results::{
     metrics::Metric,
     report::{HostReport, Report},
 };
-use core::ops::Range;
-use fanfare_group::Topic;
-use fanfare_proto::{Duration, Time};
 
 /// Ethernet, IPv4 and UDP headers: what a capture counts with each datagram.
 const FRAME_HEADERS: u64 = 14 + 20 + 8;
@@ -60,9 +62,10 @@ fn frames(hosts: &[&HostReport]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Change, Host, Hosts, Link, Plan, Publication, Until};
     use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
     use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
+
+    use crate::{Change, Host, Hosts, Link, Plan, Publication, Until};
 
     #[test]
     fn a_group_tells_its_messages_and_what_they_cost() {

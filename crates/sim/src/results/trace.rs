@@ -1,9 +1,11 @@
 //! One line for each datagram sent: what a person reads when a number surprises.
 
-use crate::{network::Host, traffic::Kind};
+use std::fmt::Write;
+
 use fanfare_proto::Time;
 use fanfare_wire::{Cmd, FieldSize, Message, RepairForm};
-use std::fmt::Write;
+
+use crate::{network::Host, results::traffic::Kind};
 
 /// `time host kind bytes: what it is about`. Symbol ids of encoding id 2 are read as for m = 8.
 pub(crate) fn line(

@@ -1,21 +1,25 @@
 //! What came of a run. docs/reference/simulation.md explains each column.
 
+use core::{fmt, ops::Range};
+use std::collections::BTreeMap;
+
+use fanfare_group::{Delivered, Description, Filter, GroupStats};
+use fanfare_proto::{Duration, Event, ObjectKey, Stats, Time};
+
 use crate::{
     flow::{FlowReport, layered::LayeredReport},
-    hop_report::HopReport,
     network::{Host, PathCounts},
     node::{Completion, Node, OfferedObject, PublishedMessage},
     path_loss::Contacts,
     plan::GatewayReport,
-    series::Series,
-    table::Table,
+    results::{
+        hop_report::HopReport,
+        series::Series,
+        table::Table,
+        traffic::{Kind, Traffic},
+    },
     topology::Place,
-    traffic::{Kind, Traffic},
 };
-use core::{fmt, ops::Range};
-use fanfare_group::{Delivered, Description, Filter, GroupStats};
-use fanfare_proto::{Duration, Event, ObjectKey, Stats, Time};
-use std::collections::BTreeMap;
 
 /// Rows of hosts that are printed; the rest is in the sums.
 const HOST_ROWS: usize = 12;

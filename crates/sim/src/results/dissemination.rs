@@ -11,18 +11,22 @@
 //! ([`Contacts::transmissions`]); on the air are all bytes of all packets, with their headers. Since no
 //! system sends contents without packets, the same is told with the contents' IP and UDP headers needed.
 
+use std::collections::BTreeMap;
+
+use fanfare_group::GroupStats;
+use fanfare_proto::{Duration, ObjectKey, Time, rng::Rng};
+
 use crate::{
     link::HEADER_BYTES,
-    metrics::Metric,
     network::Host,
     node::PublishedMessage,
     path_loss::Contacts,
-    report::{HostReport, Report},
-    traffic::Kind,
+    results::{
+        metrics::Metric,
+        report::{HostReport, Report},
+        traffic::Kind,
+    },
 };
-use fanfare_group::GroupStats;
-use fanfare_proto::{Duration, ObjectKey, Time, rng::Rng};
-use std::collections::BTreeMap;
 
 /// A position report that is older is of no use (the first cut-off of the Anglova experiments).
 const IN_TIME: Duration = Duration::from_secs(5);
@@ -221,6 +225,11 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+    use fanfare_proto::{Bitrate, Duration, ReceiverConfig, SenderConfig, SessionConfig};
+
     use crate::{
         Hosts, Plan, Publication, Until,
         medium::Medium,
@@ -228,9 +237,6 @@ mod tests {
         path_loss::{Mobility, Reach, parse},
         plan::Change,
     };
-    use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
-    use fanfare_proto::{Bitrate, Duration, ReceiverConfig, SenderConfig, SessionConfig};
-    use std::sync::Arc;
 
     #[test]
     fn who_could_be_reached_and_what_it_took_is_told_by_kind_of_message() {

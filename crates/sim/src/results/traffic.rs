@@ -1,9 +1,11 @@
 //! What was put on the network, by kind of message.
 
-use crate::series::Series;
+use std::collections::BTreeMap;
+
 use fanfare_proto::{Duration, NodeId, Time};
 use fanfare_wire::{Cmd, Message};
-use std::collections::BTreeMap;
+
+use crate::results::series::Series;
 
 /// Kinds of messages, as the report lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,14 +1,13 @@
 //! The figures of a run, by name: what is compared over seeds. docs/reference/simulation.md explains each.
 
-use crate::{
-    fairness::jain_index,
-    flow::{FlowKind, FlowReport, layered::LayeredReport},
-    hop_report::HopReport,
-    report::Report,
-    traffic::Kind,
-};
 use core::ops::Range;
+
 use fanfare_proto::{Duration, Time};
+
+use crate::{
+    flow::{FlowKind, FlowReport, layered::LayeredReport},
+    results::{fairness::jain_index, hop_report::HopReport, report::Report, traffic::Kind},
+};
 
 /// Receivers and hops that get rows of their own; of more, only sums are told.
 const ROWS_MAX: usize = 24;
@@ -145,9 +144,10 @@ fn seconds(window: &Range<Duration>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::{Bitrate, SenderConfig};
+
     use super::*;
     use crate::{Flow, FlowKind, Link, Object, Plan, Router, Until};
-    use fanfare_proto::{Bitrate, SenderConfig};
 
     #[test]
     fn a_transfer_tells_its_completion_and_a_shared_road_its_queues() {

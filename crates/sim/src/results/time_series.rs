@@ -1,11 +1,12 @@
 //! A run over time as comma-separated values: a line for each 100 ms and each hop, host and flow.
 
-use crate::{
+use std::fmt::Write;
+
+use crate::results::{
     hop_report::HopReport,
     report::Report,
     series::{STEP, Series},
 };
-use std::fmt::Write;
 
 impl Report {
     /// Columns `time_s, hop, rate_bps, longest_queue_ms, drops, marks`: each hop with a rate.
