@@ -8,8 +8,9 @@ use super::{
 };
 use crate::{
     results::statistics::Summary,
-    scenario::{fields::Fields, suggestion::suggest, units},
+    scenario::{fields::Fields, units},
 };
+use fanfare_toml::suggest;
 
 /// A sentence about a figure that is true or not.
 #[derive(Debug, Clone)]

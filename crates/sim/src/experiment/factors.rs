@@ -1,10 +1,9 @@
 //! `[[vary]]`: what varies, and the cells that come of it.
 
+use crate::scenario::{Values, fields::Fields, variables::plain};
+use fanfare_toml::suggest;
 use std::collections::BTreeMap;
-
 use toml::{Spanned, de::DeValue};
-
-use crate::scenario::{Values, fields::Fields, suggestion::suggest, variables::plain};
 
 /// Something that varies from cell to cell.
 #[derive(Debug, Clone)]

@@ -1,12 +1,7 @@
 //! `[[link]]` and `[[medium]]`: how nodes reach each other.
 
-use std::sync::Arc;
-
-use fanfare_proto::Bitrate;
-use toml::{Spanned, de::DeValue};
-
 use super::{
-    fields::{Fields, scalar},
+    fields::Fields,
     nodes::Nodes,
     queues,
     traces::{ReadFile, TraceFiles},
@@ -19,6 +14,10 @@ use crate::{
     path_loss::{self, Mobility, NODES_MAX, Reach},
     queue::{Limit, Queue},
 };
+use fanfare_proto::Bitrate;
+use fanfare_toml::scalar;
+use std::sync::Arc;
+use toml::{Spanned, de::DeValue};
 
 /// The ends of a link.
 #[derive(Debug, Clone, PartialEq)]

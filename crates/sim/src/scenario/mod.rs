@@ -1,7 +1,7 @@
 //! Scenario files: TOML in, a plan out, and every mistake at once.
 //!
 //! The format is described in docs/reference/scenario-files.md. Map, in reading order:
-//! - `fields`: a table that is asked for its keys; `units`, `suggestion`: values and slips.
+//! - `fields`: a table that is asked for its keys; `units`: values.
 //! - `variables`: what is put into a text before it is read.
 //! - `nodes`, `links`, `queues`, `traces`, `flows`, `groups`, `layered`, `programs`, `changes`, `reactions`: the sections.
 //! - `assembly`: how they become a plan.
@@ -18,16 +18,14 @@ mod nodes;
 mod programs;
 mod queues;
 mod reactions;
-pub(crate) mod suggestion;
 #[cfg(test)]
 pub(crate) mod tests;
 mod traces;
 pub(crate) mod units;
 pub(crate) mod variables;
 
-pub use fields::{Mistake, Mistakes, scalar, shown};
+pub use fanfare_toml::Mistake;
 pub use programs::{ExpectedExit, Program, ProgramCommand};
-pub use suggestion::nearest;
 pub use traces::ReadFile;
 pub use variables::Values;
 
@@ -38,6 +36,7 @@ use crate::{
 };
 use core::ops::Range;
 use fanfare_proto::Duration;
+use fanfare_toml::Mistakes;
 use std::collections::BTreeSet;
 use toml::de::DeTable;
 

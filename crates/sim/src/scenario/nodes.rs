@@ -1,16 +1,15 @@
 //! `[[node]]`: who is there.
 
-use fanfare_proto::Duration;
-
 use super::{
-    fields::{Fields, Mistakes, Placed},
-    suggestion::suggest,
+    fields::{Fields, Placed},
     units,
 };
 use crate::{
     network::Host,
     topology::{Place, Router},
 };
+use fanfare_proto::Duration;
+use fanfare_toml::{Mistakes, suggest};
 
 /// Most nodes: more than any run is made for, and fewer than numbers of places.
 const NODES_MAX: u64 = 10_000;

@@ -1,13 +1,8 @@
 //! `${name}`: what a scenario leaves open, and what its `[variables]` say when nobody else does.
 
+use fanfare_toml::{Mistakes, scalar, suggest};
 use std::collections::{BTreeMap, BTreeSet};
-
 use toml::de::{DeTable, DeValue};
-
-use super::{
-    fields::{Mistakes, scalar},
-    suggestion::suggest,
-};
 
 /// Values by the names of variables.
 pub type Values = BTreeMap<String, String>;
