@@ -3,8 +3,9 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
+use fanfare_files::{Expect, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::{
-    Expect, FieldSize, Packing, SendOptions, Slow,
+    FieldSize,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
 };
 
@@ -194,7 +195,7 @@ impl SendArgs {
             congestion,
             rate,
             given_rate: self.given_rate()?,
-            builder,
+            builder: Transfer::over(builder),
             layered,
             place: (self.net.group()?.group, self.net.interface()),
             output: self.output,
