@@ -40,7 +40,7 @@ impl RemoteSender {
     ) -> bool {
         match message {
             Message::Info(info) => self
-                .place_info(ctx, local, MessageSource::Hearsay, info)
+                .place_info(ctx, local, MessageSource::Peer, info)
                 .is_some_and(|(_, new)| new),
             Message::Data(data) => self.on_retransmitted_data(ctx, local, data, None),
             _ => false,
@@ -55,7 +55,7 @@ impl RemoteSender {
         sum: Option<&Combination>,
     ) -> bool {
         let Some((position, new)) =
-            self.place_data(ctx, local, MessageSource::Hearsay, (data, sum))
+            self.place_data(ctx, local, MessageSource::Peer, (data, sum))
         else {
             return false;
         };
