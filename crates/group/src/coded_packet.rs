@@ -10,7 +10,7 @@
 //!      z3 = (z2 ^ z2 >> 27) * 0x94d049bb133111eb, z4 = z3 ^ z3 >> 31
 //! ```
 //!
-//! Who sends one knew of so many before (`known`). A description counts as the [check](check) of what
+//! Who sends one knew of so many before (`known`). A description counts as the [check] of what
 //! follows (32 bits), its length (16) and what it has behind "FG" and the version.
 
 use crate::{

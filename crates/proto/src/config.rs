@@ -228,7 +228,7 @@ pub struct ReceiverConfig {
     pub backoff_floor: u8,
     /// Ceiling on the GRTT a sender may advertise. Default 10 s.
     pub grtt_max: Duration,
-    /// Other receivers may have what a sender no longer gives ([`crate::cooperation`]): what is
+    /// Other receivers may have what a sender no longer gives ([`crate::peer_repair`]): what is
     /// unfinished when it says good-bye is kept. Default false.
     pub outlive_senders: bool,
     /// NORM_INFO tells whether an object is wanted: while an object's INFO is missing nothing else of

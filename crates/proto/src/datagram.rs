@@ -3,16 +3,7 @@
 use crate::time::Duration;
 use core::net::SocketAddr;
 
-/// Explicit congestion notification mark (RFC 3168).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ecn {
-    /// ECT(0).
-    Ect0,
-    /// ECT(1).
-    Ect1,
-    /// Congestion experienced.
-    Ce,
-}
+pub use fanfare_congestion::Ecn;
 
 /// What the driver knows of a received datagram besides its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@
 //! - [`resume`]: what the driver says of bytes in storage;
 //! - [`peer_repair`], [`retransmission`]: what is taken from others in the sender's place, and passed on so;
 //! - [`needs`], [`suppression`], [`request`], [`nack`]: what is missing, and asking for it;
-//! - [`ack`], [`watermark`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`reception`], [`timing`], [`inactivity`]: the
+//! - [`ack`], [`watermark`], [`status`], [`feedback`], [`reception`], [`timing`], [`inactivity`]: the
 //!   other things a sender wants to know, and when;
 //! - [`messages`]: the messages themselves.
 
@@ -27,18 +27,15 @@ mod format;
 mod identity;
 mod inactivity;
 mod join;
-mod loss;
 mod messages;
 mod nack;
 mod needs;
 mod object;
 mod object_window;
 mod objects;
-mod path;
 mod peer_repair;
 mod pinned_identity;
 mod position;
-mod receive_rate;
 mod reception;
 mod remote_sender;
 mod request;
@@ -69,10 +66,6 @@ use crate::{
 use alloc::vec::Vec;
 use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
 use objects::Entry;
-#[cfg(test)]
-#[cfg(test)]
-pub(crate) use path::PathMeter;
-pub(crate) use path::drain_interval;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
 pub use runs::RunSet;

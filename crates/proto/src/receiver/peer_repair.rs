@@ -39,9 +39,9 @@ impl RemoteSender {
         message: &Message<'_>,
     ) -> bool {
         match message {
-            Message::Info(info) => self
-                .place_info(ctx, local, MessageSource::Peer, info)
-                .is_some_and(|(_, new)| new),
+            Message::Info(info) => {
+                self.place_info(ctx, local, MessageSource::Peer, info).is_some_and(|(_, new)| new)
+            }
             Message::Data(data) => self.on_retransmitted_data(ctx, local, data, None),
             _ => false,
         }
@@ -54,8 +54,7 @@ impl RemoteSender {
         data: &Data<'_>,
         sum: Option<&Combination>,
     ) -> bool {
-        let Some((position, new)) =
-            self.place_data(ctx, local, MessageSource::Peer, (data, sum))
+        let Some((position, new)) = self.place_data(ctx, local, MessageSource::Peer, (data, sum))
         else {
             return false;
         };

@@ -7,13 +7,10 @@ use super::{
     decode::Decoder,
     feedback::{Feedback, Measured},
     inactivity::{Inactivity, Silence},
-    loss::{LossMeter, PathState},
     nack::{NackCycle, NackPath},
     objects::Objects,
-    path::PathMeter,
     pinned_identity::{Confirmation, Identity, PinnedIdentity},
     position::{Position, Track},
-    receive_rate::ReceiveRate,
     reception::Reception,
     request::Coding,
     squelch::Squelched,
@@ -23,7 +20,12 @@ use super::{
 };
 use crate::{
     config::FeedbackPath,
-    congestion::Mode,
+    congestion::{
+        Mode,
+        loss::{LossMeter, PathState},
+        path::PathMeter,
+        receive_rate::ReceiveRate,
+    },
     context::Context,
     datagram::{Ecn, RecvMeta},
     event::Event,

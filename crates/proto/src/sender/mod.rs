@@ -26,15 +26,12 @@ mod coding;
 mod demand;
 mod eot;
 mod feedback;
-mod flow_control;
 mod flush;
-mod grtt;
 mod in_flight;
 mod info_repair;
 mod messages;
 mod object;
 mod object_message;
-mod pacer;
 mod parity;
 mod peer_repair;
 mod probe;
@@ -56,7 +53,12 @@ mod tests;
 
 use crate::{
     config::{FtiMode, SenderConfig},
-    congestion::{RateController, Reason},
+    congestion::{
+        Limits, RateController, Reason,
+        flow_control::FlowControl,
+        grtt::{Grtt, GrttLimits},
+        pacer::Pacer,
+    },
     context::Context,
     datagram::Ecn,
     enqueue::{EnqueueError, FirstPass, NewObject},
@@ -76,12 +78,9 @@ use eot::Eot;
 use fanfare_wire::{
     GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence, header::SenderFields,
 };
-use flow_control::FlowControl;
 use flush::Flush;
-use grtt::{Grtt, GrttLimits};
 use in_flight::InFlight;
 use object::{Piece, TransmitObject};
-use pacer::Pacer;
 use parity::ParityCache;
 use probe::Probe;
 use receivers::Receivers;
@@ -183,6 +182,8 @@ impl Sender {
         now: Time,
         rng: &mut Rng,
     ) -> Self {
+        let rate_limits =
+            Limits::new(config.rate, usize::from(config.segment_size), config.grtt_initial);
         let limits = GrttLimits {
             min: config.grtt_min,
             max: config.grtt_max,
@@ -197,7 +198,7 @@ impl Sender {
             ticked: None,
             sequence: Sequence(0),
             messages: 0,
-            controller: config.congestion.start(&config, now),
+            controller: config.congestion.start(rate_limits, now),
             active: false,
             advertised: (QuantizedRtt(0), Duration::ZERO),
             answerable_from: now,

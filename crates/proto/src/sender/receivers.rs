@@ -2,7 +2,7 @@
 
 use super::{reception::Tally, slow_receivers::SlowReceivers};
 use crate::{
-    congestion::{Feedback, auto::nearness::Nearness},
+    congestion::{Feedback, Nearness},
     rate::Bitrate,
     report::ReceiverReport,
     time::{Duration, Time},
