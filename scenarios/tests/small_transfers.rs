@@ -171,6 +171,19 @@ fn over_a_quarter_of_a_second_a_megabyte_takes_at_most_eight_round_trips_more_th
 }
 
 #[test]
+fn over_fifty_milliseconds_a_link_is_full_after_a_few_round_trips() {
+    // No loss, seeds 1 to 10, median. Five seconds at the link's rate, and so many round trips for the
+    // roll call, the start and the drains.
+    for (line, round_trips) in [(10, 7.0), (100, 10.0)] {
+        let (one_way, line) = (ms(25), Bitrate::mbps(line));
+        let bytes = line.bytes_in(secs(5));
+        let times = Transfer { one_way, line, bytes, ..LAN }.median();
+        let wire = 5e3 * 1468.0 / 1400.0;
+        assert!(times.complete <= wire + round_trips * 50.0, "{times:?}, {wire} on the wire");
+    }
+}
+
+#[test]
 fn on_slow_and_on_long_paths_nothing_takes_longer_than_by_guesses() {
     // no loss, seeds 1 to 10, median; when all had it and had acknowledged it before the start went by
     // what is measured, milliseconds

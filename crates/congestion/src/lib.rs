@@ -237,8 +237,8 @@ pub trait RateController: core::fmt::Debug + Send {
     /// A receiver reported.
     fn on_feedback(&mut self, now: Time, feedback: &Feedback);
     /// Data is about to flow; the farthest of the receivers that have answered has this round trip.
-    fn on_farthest(&mut self, rtt: Duration) {
-        let _ = rtt;
+    fn on_farthest(&mut self, now: Time, rtt: Duration) {
+        let _ = (now, rtt);
     }
     /// A probe goes out.
     fn on_probe(&mut self, now: Time, probing: &Probing) {

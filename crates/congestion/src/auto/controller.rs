@@ -49,8 +49,8 @@ impl RateController for Auto {
         }
     }
 
-    fn on_farthest(&mut self, rtt: Duration) {
-        self.begin_far(rtt);
+    fn on_farthest(&mut self, now: Time, rtt: Duration) {
+        self.begin_far(now, rtt);
     }
 
     fn on_probe(&mut self, now: Time, probing: &Probing) {

@@ -61,9 +61,9 @@ impl Drain {
     }
 
     /// What was sent until `sent`, in about a round trip, and with `slack` on both sides, was less
-    /// for a drain.
+    /// for a drain; false as long as there was none.
     pub(super) fn concerns(&self, sent: Time, slack: Duration, rtt: Duration) -> bool {
-        self.from < sent + slack && sent < self.until + rtt + slack
+        self.from < self.until && self.from < sent + slack && sent < self.until + rtt + slack
     }
 
     /// The queue has had time to come back.

@@ -45,6 +45,16 @@ impl Probes {
         self.sent += bytes as u64;
     }
 
+    /// Data begins to flow: what might have been sent before was not unused. The last probe counts as
+    /// sent now.
+    pub(super) fn begin(&mut self, now: Time) {
+        let last = self.marks.pop_back();
+        *self = Self::new(now);
+        if let Some(last) = last {
+            self.on_probe(now, last.sequence);
+        }
+    }
+
     /// The rate was `rate` until now.
     pub(super) fn on_rate(&mut self, now: Time, rate: Bitrate) {
         self.allowed += rate.as_bytes_per_second() * now.since(self.since).as_secs_f64();

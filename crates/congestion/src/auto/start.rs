@@ -28,10 +28,13 @@ impl Auto {
         }
     }
 
-    /// The farthest receiver that has answered the roll has this round trip.
-    pub(super) fn begin_far(&mut self, rtt: Duration) {
+    /// The farthest receiver that has answered the roll has this round trip. The first messages go in
+    /// that time, or sooner if the round trip is longer than was assumed.
+    pub(super) fn begin_far(&mut self, now: Time, rtt: Duration) {
         if self.starting && self.flight.is_none() && !law::is_short(rtt) {
             self.flight = Some(Flight::far(rtt, self.limits.rtt / FIRST_MESSAGES as u32));
+            self.set(now, self.first_rate(rtt).max(self.rate));
+            self.probes.begin(now);
         }
     }
 

@@ -14,8 +14,6 @@ const GROWTH: u32 = 2;
 const FRESH: Duration = Duration::from_millis(50);
 /// Who has not answered for long is not asked more often than this.
 const FRESH_MAX: Duration = Duration::from_millis(500);
-/// Intervals up to this are those of near paths. On others a guess is not so far off that it matters.
-const NEAR: Duration = Duration::from_millis(10);
 /// Our clock begins at zero, which on the wire would say "no probe heard".
 const CLOCK_OFFSET: Duration = Duration::from_secs(1);
 /// A probe's clock is told in microseconds: nothing shorter can be measured.
@@ -67,11 +65,9 @@ impl Probe {
         tried.map_or(self.next, |(last, tried)| last + tried.clamp(FRESH, FRESH_MAX))
     }
 
-    /// Probes go each `interval` now: where that is short the next does not wait for a guess.
+    /// Probes go each `interval` now: the next does not wait for what was a guess.
     pub(super) fn hasten(&mut self, now: Time, interval: Duration) {
-        if interval <= NEAR {
-            self.next = self.next.min(now + interval);
-        }
+        self.next = self.next.min(now + interval);
     }
 
     /// `cc_sequence` of the probe sent last.
@@ -160,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_was_due_by_a_guess_is_due_by_what_is_known_of_a_near_path() {
+    fn a_probe_that_was_due_by_a_guess_is_due_by_what_is_known_of_the_path() {
         let due = |interval| {
             let mut probe = probe();
             probe.on_sent(Time::ZERO, (ms(250), ms(0)), Some(ms(77)));
@@ -168,7 +164,8 @@ mod tests {
             probe.due_at().since(Time::ZERO)
         };
         assert_eq!(due(ms(5)), ms(25));
-        assert_eq!(due(ms(30)), ms(77), "not near");
+        assert_eq!(due(ms(30)), ms(50));
+        assert_eq!(due(ms(80)), ms(77), "it is due before");
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Sender {
             return;
         }
         let Some((node, rtt)) = self.receivers.farthest() else { return };
-        self.controller.on_farthest(self.receivers.nearest(node).unwrap_or(rtt));
+        self.controller.on_farthest(self.now, self.receivers.nearest(node).unwrap_or(rtt));
         self.controller.on_feedback(
             self.now,
             &Feedback {
@@ -64,8 +64,11 @@ impl Sender {
         served.peek().is_some() && served.all(content)
     }
 
-    /// The controller has learned that a path is short: what was to be probed by a guess is probed by that.
+    /// The controller has learned a path's round trip: what was to be probed by a guess is probed by that.
     pub(super) fn hasten_probe(&mut self) {
+        if self.controller.mode() != Some(Mode::Path) {
+            return;
+        }
         if let Some(interval) = self.controller.probe_interval(self.grtt()) {
             self.probe.hasten(self.now, interval.max(self.config.grtt_min));
         }
