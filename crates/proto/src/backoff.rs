@@ -1,7 +1,8 @@
-//! RandomBackoff (RFC 5401 3.2.1): when, within a bound, one of many receivers should speak.
+//! RandomBackoff (RFC 5401 3.2.1): a random wait before one of many receivers sends feedback.
 //!
-//! The distribution is exponential and truncated: few speak early, so that the first can silence
-//! the rest. `ln` and `exp` are the software ones of `libm`, so that a seed repeats everywhere.
+//! The distribution is a truncated exponential. Only a few receivers send early, and their feedback
+//! suppresses that of the others. `ln` and `exp` come from `libm`, so that a seed gives the same
+//! result on every machine.
 
 use crate::{rng::Rng, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What a session is told once, at its start. Each field says its unit, its default and its cost.
+//! The configuration of a session. Each field says its unit, its default and its cost.
 
 use crate::{congestion::CongestionControl, rate::Bitrate, time::Duration};
 use fanfare_fec::Matrix;

@@ -1,4 +1,4 @@
-//! Datagrams in and out, as the core sees them: roles and marks, not sockets.
+//! Datagrams in and out: destinations and ECN marks instead of sockets.
 
 use crate::time::Duration;
 use core::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! An object handed over for sending, and why it may not be taken.
+//! An object that the application hands over for sending, and the reasons to refuse it.
 
 use crate::{storage::ObjectKind, time::Duration};
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! What a session tells its driver.
+//! Events that a session reports to its driver.
 
 use crate::storage::{ObjectKey, ObjectKind, StorageError};
 use alloc::{collections::VecDeque, vec::Vec};

@@ -1,4 +1,4 @@
-//! Commands of the application to a session: what to send, what was received for good.
+//! Commands of the application to a session: what to send, and what was received and stored.
 
 use crate::{
     congestion::Reason,

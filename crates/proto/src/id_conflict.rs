@@ -1,5 +1,5 @@
-//! Others that bear this node's id: its own messages come back from the group, so only the address
-//! tells. Not RFC 5740's, which leaves ids to the operator (2, 4.1).
+//! Detects other nodes with the same node id. A node's own messages come back from the group, so
+//! only the source address tells them apart. RFC 5740 leaves unique ids to the operator (2, 4.1).
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;

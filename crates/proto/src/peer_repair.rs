@@ -1,8 +1,9 @@
-//! Receivers that help each other: what one holds of a remote sender's objects, and what it takes
-//! from somebody else in the sender's place. NORM knows nothing of it; `fanfare-group` uses it.
+//! Receivers that repair for each other: what this node holds of a remote sender's objects, and
+//! what it accepts from a peer in the sender's place. NORM does not have this; `fanfare-group` uses
+//! it.
 //!
-//! Hearsay is never worth more than a sender's own word: it changes neither what is known of the
-//! sender's address, clock and losses, nor ends anything, and gives way to the sender itself.
+//! What a peer says counts less than what the sender says. It does not change the sender's address,
+//! clock or loss statistics here, it ends nothing, and the sender's own messages override it.
 
 use crate::{
     context::{Context, context},

@@ -1,4 +1,4 @@
-//! Counters. Every drop has a reason and every reason a counter.
+//! Counters. Every reason to drop a datagram has a counter.
 
 use fanfare_wire::WireError;
 

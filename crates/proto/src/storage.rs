@@ -1,8 +1,8 @@
-//! Where objects' bytes live: the driver's, never the core's.
+//! The interface to the driver's storage of objects.
 //!
-//! The core reads what it sends and writes what it receives through this trait, which is handed to
-//! it with each call, as time is. Nothing here may block for long: a driver with a slow disk puts a
-//! queue behind it.
+//! The core reads what it sends and writes what it receives through this trait. The driver passes
+//! it to each call, as it passes the time. Calls must not block for long: a driver with a slow disk
+//! puts a queue in front of it.
 
 use crate::peer_repair::Incarnation;
 use alloc::{collections::BTreeMap, vec::Vec};

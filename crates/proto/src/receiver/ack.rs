@@ -1,4 +1,4 @@
-//! The watermark: acknowledging that everything up to a point is here (RFC 5740 5.5.3).
+//! The watermark: acknowledges that everything up to a point has arrived (RFC 5740 5.5.3).
 
 use super::position::ObjectIndex;
 use crate::{

@@ -1,6 +1,7 @@
-//! The blocks of one object: completed ones as runs, partial ones each, absent ones not at all.
+//! The blocks of one object. Complete blocks are kept as runs, partial blocks one by one, missing
+//! blocks not at all.
 //!
-//! An object may have millions of blocks; what is kept grows with what is incomplete and begun.
+//! An object may have millions of blocks. Memory grows only with the number of partial blocks.
 
 use super::{
     block::{Equation, ReceiveBlock},

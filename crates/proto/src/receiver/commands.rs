@@ -1,4 +1,4 @@
-//! A sender's commands, each handed to the machine it concerns (RFC 5740 4.2.3).
+//! Dispatches a sender's commands to the machines that they concern (RFC 5740 4.2.3).
 
 use super::{
     Local, ack::Watermark, join::Heard, position::Position, remote_sender::RemoteSender,

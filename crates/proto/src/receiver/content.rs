@@ -1,4 +1,4 @@
-//! NORM_INFO and NORM_DATA: what they bring is placed (RFC 5740 4.2.1, 4.2.2).
+//! Takes NORM_INFO and NORM_DATA and stores their content (RFC 5740 4.2.1, 4.2.2).
 
 use super::{
     Local,

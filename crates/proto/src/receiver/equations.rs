@@ -1,7 +1,8 @@
-//! Sums of a block's symbols, sent by receivers that hold parts of it: kept until source symbols follow.
+//! Sums of a block's symbols, sent by peers that hold only a part of the block. They are kept until
+//! source symbols can be solved from them.
 //!
-//! What follows is written at once, before the block is whole: who asks by name asks for nothing that
-//! it could know, and what it knows it can pass on.
+//! Solved symbols are written at once, before the block is complete. So a receiver never requests a
+//! symbol that it could compute, and it can retransmit that symbol to others.
 
 use super::{
     block::{Equation, ReceiveBlock},

@@ -1,4 +1,5 @@
-//! Whether a message is this sender's, in which of its lives, and when the driver hears of it.
+//! Decides whether a message belongs to a known sender and to which of its instances, and when the
+//! driver is told of a sender.
 
 use super::{
     RemoteSenders,

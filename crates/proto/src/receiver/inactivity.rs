@@ -1,4 +1,4 @@
-//! A sender that has fallen silent (RFC 5740 5.3).
+//! Detects senders that have fallen silent (RFC 5740 5.3).
 
 use crate::{
     time::{Duration, Time},

@@ -1,4 +1,4 @@
-//! From which object on a receiver takes part (RFC 5740 5.2).
+//! Decides with which object a late joiner begins (RFC 5740 5.2).
 
 use super::position::ObjectIndex;
 use crate::config::JoinPolicy;

@@ -1,4 +1,5 @@
-//! What this receiver says to one sender: NACK, ACK(FLUSH), ACK(CC), status, count, in that order.
+//! Writes what this receiver sends to one sender: NACK, ACK(FLUSH), ACK(CC), status and message
+//! count, in that order.
 
 use super::{
     Local,

@@ -1,18 +1,20 @@
 //! What this node knows of each remote sender, and what it asks of it (RFC 5740 5.2, 5.3, 5.5).
 //!
 //! In reading order:
-//! - [`sender_table`]: all senders in view, and which of them is to be woken next;
-//! - [`remote_sender`]: one sender; owns the machines below and hands each message to them:
-//!   [`identity`], [`object_window`], [`content`], [`commands`]; [`batch`]: many alike at once;
-//! - [`pinned_identity`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
-//! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`], [`decode`]:
-//!   what is here;
-//! - [`resume`]: what the driver says of bytes in storage;
-//! - [`peer_repair`], [`retransmission`]: what is taken from others in the sender's place, and passed on so;
-//! - [`needs`], [`suppression`], [`request`], [`nack`]: what is missing, and asking for it;
-//! - [`ack`], [`watermark`], [`status`], [`feedback`], [`reception`], [`timing`], [`inactivity`]: the
-//!   other things a sender wants to know, and when;
-//! - [`messages`]: the messages themselves.
+//! - [`sender_table`]: all known senders, and which of them must be woken next
+//! - [`remote_sender`]: one sender; it owns the machines below and passes each message to them:
+//!   [`identity`], [`object_window`], [`content`], [`commands`], and [`batch`] for many messages at
+//!   once
+//! - [`pinned_identity`], [`join`], [`squelch`]: which messages are believed, and from which object
+//!   on
+//! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`],
+//!   [`decode`]: what has arrived
+//! - [`resume`]: bytes that the driver has from an earlier attempt
+//! - [`peer_repair`], [`retransmission`]: accepting repairs from peers, and repairing for them
+//! - [`needs`], [`suppression`], [`request`], [`nack`]: what is missing, and asking for it
+//! - [`ack`], [`watermark`], [`status`], [`feedback`], [`reception`], [`timing`], [`inactivity`]:
+//!   the other feedback to a sender, and its timers
+//! - [`messages`]: writes the messages
 
 mod ack;
 mod batch;

@@ -1,4 +1,4 @@
-//! The NACK cycle: Idle, Backoff, then sent or suppressed, Holdoff (RFC 5740 5.3, RFC 5401 3.2).
+//! The NACK cycle: idle, backoff, sent or suppressed, hold-off (RFC 5740 5.3, RFC 5401 3.2).
 
 use super::{position::Position, timing::Timing};
 use crate::{

@@ -1,4 +1,4 @@
-//! What is missing before a position of the sender, in order, found as it is asked for.
+//! Iterates over what is missing before a given position of the sender.
 
 use super::{
     block::ReceiveBlock,

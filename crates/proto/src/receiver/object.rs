@@ -1,4 +1,4 @@
-//! An object being received: symbols go straight to their place in storage.
+//! An object that is being received. Symbols are written straight to their place in storage.
 
 use super::{
     block::ReceiveBlock,

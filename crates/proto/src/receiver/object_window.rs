@@ -1,4 +1,5 @@
-//! Which object a message is about: the window follows the sender, but not every jump is believed.
+//! Finds the object that a message belongs to. The window of objects follows the sender, but a
+//! large jump needs confirmation.
 
 use super::{
     Local,

@@ -1,4 +1,5 @@
-//! What is taken from somebody else in a sender's place, and what is asked for on such word.
+//! Accepts repairs and reports of senders from peers, and requests what these reports show to be
+//! missing.
 
 use super::{
     Local, RemoteSenders,

@@ -1,5 +1,6 @@
-//! Confirm before destroy: what would end a running transfer must be said twice, a GRTT apart,
-//! without anything to the contrary in between. A single forged datagram then does nothing.
+//! Pins a remote sender to its address and instance, and asks for confirmation before anything is
+//! destroyed. A message that would end a running transfer must come twice, at least a GRTT apart,
+//! with no contradiction in between. So a single forged datagram has no effect.
 
 use crate::{
     stats::DropReason,

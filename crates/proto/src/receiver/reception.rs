@@ -1,5 +1,5 @@
-//! Counting a sender's messages, and what this machine dropped, for a sender of ours that wants to
-//! know how much arrives.
+//! Counts a sender's messages, and the messages that this machine dropped, and reports both to
+//! senders that ask for them.
 
 use crate::{
     time::{Duration, Time},

@@ -1,5 +1,5 @@
-//! What this node knows of one remote sender: owns its machines, hands each message to those it
-//! concerns.
+//! What this node knows of one remote sender. It owns the machines and passes each message to those
+//! that need it.
 
 use super::{
     Local,

@@ -1,4 +1,4 @@
-//! Needs as the repair requests of one NACK (RFC 5740 4.3.1, 5.3).
+//! Encodes missing symbols as the repair requests of one NACK (RFC 5740 4.3.1, 5.3).
 
 use super::{
     block::ReceiveBlock, format::Format, needs::Need, object::ReceiveObject, position::ObjectIndex,

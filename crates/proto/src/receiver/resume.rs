@@ -1,5 +1,5 @@
-//! What the driver says of bytes in storage: there from an earlier attempt, perhaps, or found
-//! wrong.
+//! Takes over bytes that the driver has in storage from an earlier attempt, and rejects bytes that
+//! it found wrong.
 
 use super::{
     Local, RemoteSenders, objects::Entry, position::ObjectIndex, remote_sender::RemoteSender,

@@ -1,4 +1,5 @@
-//! Sets of numbers kept as runs: what takes memory is the holes, not the members.
+//! Sets of numbers, kept as runs. Memory grows with the number of gaps, not with the number of
+//! members.
 
 use alloc::collections::BTreeMap;
 

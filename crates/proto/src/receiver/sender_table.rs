@@ -1,5 +1,5 @@
-//! The remote senders in view, in which of their lives, and which of them want to be woken when. Of many few have
-//! something to do at a time: the others are not looked at.
+//! All remote senders in view, by node and instance, with their timers. Few of many senders have
+//! something to do at a time, so the others are not looked at.
 
 use super::remote_sender::RemoteSender;
 use crate::{peer_repair::Incarnation, time::Time, timer::Timer, timer_queue::TimerQueue};

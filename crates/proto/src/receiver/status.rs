@@ -1,5 +1,5 @@
-//! Telling a sender this receiver's state: when the roll is called, for news, and while a watermark
-//! is being worked on.
+//! Reports this receiver's status to a sender: in answer to a roll call, when the status changes,
+//! and while the receiver works on a watermark.
 
 use super::timing::uniform;
 use crate::{

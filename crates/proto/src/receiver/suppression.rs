@@ -1,4 +1,5 @@
-//! What others have asked for during our back-off (RFC 5740 5.3, RFC 5401 3.2.3).
+//! NACK suppression: remembers what others have requested during our backoff (RFC 5740 5.3, RFC
+//! 5401 3.2.3).
 
 use super::{
     needs::Need,

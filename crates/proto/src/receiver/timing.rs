@@ -1,4 +1,4 @@
-//! What a sender advertises for its receivers' timers, within this receiver's bounds.
+//! The timer parameters that a sender advertises, within this receiver's limits.
 
 use crate::{backoff::random_backoff, config::ReceiverConfig, rng::Rng, time::Duration};
 use fanfare_wire::{GroupSize, QuantizedRtt, header::SenderFields};

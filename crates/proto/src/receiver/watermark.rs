@@ -1,4 +1,4 @@
-//! How far a watermark is reached, and saying so (RFC 5740 5.5.3).
+//! Tracks how far a watermark is reached (RFC 5740 5.5.3).
 
 use super::{
     Local, ack::Watermark, objects::Entry, position::ObjectIndex, remote_sender::RemoteSender,

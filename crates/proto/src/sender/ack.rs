@@ -1,4 +1,4 @@
-//! The watermark: named receivers acknowledge everything up to a point (RFC 5740 5.5.3).
+//! The watermark: asks named receivers to acknowledge everything up to a point (RFC 5740 5.5.3).
 
 use crate::{
     event::WatermarkOutcome,

@@ -1,4 +1,4 @@
-//! One block that was asked for: which parity is still fresh, and what is to be sent.
+//! A block with requested symbols: which parity is still unsent, and what is to be sent.
 
 use super::{
     in_flight::BlockInFlight,

@@ -1,4 +1,5 @@
-//! A set of blocks as disjoint ranges: an object of millions of blocks asked for whole is one entry.
+//! A set of blocks as disjoint ranges. A request for a whole object of millions of blocks is one
+//! entry.
 
 use alloc::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! The objects that can be sent or repaired, in order of enqueueing.
+//! The objects that can be sent or repaired, in the order of enqueueing.
 //!
-//! An object's ordinal counts all objects of this sender and never wraps; its low 16 bits are the
+//! An object's ordinal counts all objects of this sender and never wraps. Its low 16 bits are the
 //! object transport id.
 
 use super::object::{LONG_REPAIR, TransmitObject};

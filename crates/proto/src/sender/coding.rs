@@ -1,4 +1,4 @@
-//! The session's code: what one symbol is called on the wire, and how many there can be.
+//! The session's erasure code: payload ids of symbols, and how many symbols a block can have.
 
 use crate::{
     config::{FecConfig, SenderConfig},

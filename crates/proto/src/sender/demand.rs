@@ -1,5 +1,4 @@
-//! What receivers ask for, read from repair requests and held against what the sender has
-//! (RFC 5740 4.3.1, 5.4.1).
+//! Reads repair requests, and compares them with what the sender can send (RFC 5740 4.3.1, 5.4.1).
 
 use super::{
     block::BlockDemand,

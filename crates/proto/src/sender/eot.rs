@@ -1,7 +1,7 @@
-//! CMD(EOT): good-bye, a few times (RFC 5740 4.2.3.2).
+//! CMD(EOT): the sender says good-bye, a few times (RFC 5740 4.2.3.2).
 //!
-//! Nobody confirms it, and a receiver believes it only when it is heard twice, a GRTT apart. Whoever
-//! misses it waits for its sender in vain, but lacks nothing.
+//! Nobody confirms it, and a receiver believes it only when it comes twice, at least a GRTT apart.
+//! A receiver that misses it waits longer for the sender, but no data is missing.
 
 use crate::time::{Duration, Time};
 

@@ -1,4 +1,5 @@
-//! NACKs and ACKs: checked to be for this life of this sender, and handed to the machines.
+//! Checks that NACKs and ACKs are for this sender and this instance, and passes them to the
+//! machines.
 
 use super::{
     CYCLE_BEYOND_BACKOFF, Sender,

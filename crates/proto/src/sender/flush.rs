@@ -1,5 +1,5 @@
-//! The flush at the end of transmission (RFC 5740 5.1): receivers learn that nothing more comes,
-//! and ask for what they lack.
+//! The flush at the end of transmission (RFC 5740 5.1): it tells receivers that no more data comes,
+//! and makes them request what is missing.
 
 use crate::time::{Duration, Time};
 

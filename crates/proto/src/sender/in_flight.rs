@@ -1,9 +1,10 @@
-//! Repairs that may still be on their way: whoever asks without having seen it need not be sent as much
-//! again.
+//! Repairs that are still in flight. A request that was sent before they arrived must not trigger
+//! them again.
 //!
-//! Every request echoes the sender's clock as its receiver last knew it. What was sent later cannot
-//! have been counted by who asks. Where all receivers are known, this takes the place of collecting
-//! requests and of holding off: each can be served at once, and never twice.
+//! Every request echoes the sender's clock as its receiver last knew it. The receiver cannot have
+//! counted anything that was sent later. Where all receivers are known, this replaces the
+//! aggregation of requests and the hold-off: each request is served at once, and no symbol is sent
+//! twice.
 
 use crate::time::Time;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};

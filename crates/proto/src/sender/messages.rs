@@ -1,4 +1,4 @@
-//! What each machine says, in the words of the wire.
+//! Writes the message of the machine that sends next.
 
 use super::{Sender, ack::Point, repair_adv, roll_call::CallTiming, schedule::NextMessage};
 use crate::{

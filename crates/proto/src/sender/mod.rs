@@ -1,21 +1,21 @@
 //! Objects to send, and everything that keeps them repairable (RFC 5740 5.1, 5.4, 5.5).
 //!
-//! [`Sender`] owns the machines and the order in which they speak; each rule is in a machine.
+//! [`Sender`] owns the machines and decides which of them sends next. Each rule is in a machine.
 //!
 //! # Map, in reading order
-//! - `object`, `block`, `block_ranges`: one object, what was sent of it and what must be again;
-//!   `coding`: what its symbols are called; `cache`: all objects; `parity`: rows when wanted.
-//! - `demand`: what a NACK asks; `repair`: the cycle that serves it; `repair_adv`, `squelch`: what the
-//!   group is told about it; `repair_share`: how repairs and new data share the rate;
-//!   `in_flight`: what is on its way; `tail_parity`: parity for the end.
-//! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye.
-//! - `grtt`, `probe`, `receivers`, `reception`, `roll_call`: what is known of the group; `slow_receivers`: who of
-//!   it is put off or out.
-//! - `release`: data may flow, as what is known allows.
-//! - `flow_control`: what receivers' overruns take off the rate.
-//! - `pacer`, `schedule`: when something may be said, and which machine says it; `messages`: in what words;
-//!   `object_message`: parts of objects; `batch`: many alike at once; `info_repair`: what the driver says in their place.
-//! - `feedback`: NACKs and ACKs, handed to the machines.
+//! - `object`, `block`, `block_ranges`: one object, what was sent of it and what must be sent
+//!   again; `coding`: payload ids; `cache`: all objects; `parity`: parity symbols, computed on
+//!   demand
+//! - `demand`: reads a NACK; `repair`: the repair cycle; `repair_adv`, `squelch`: what the group is
+//!   told about repairs; `repair_share`: how repairs and new data share the rate; `in_flight`:
+//!   repairs that have not arrived yet; `tail_parity`: parity at the end of a transfer
+//! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye
+//! - `probe`, `receivers`, `reception`, `roll_call`: what is known of the group; `slow_receivers`:
+//!   receivers that are deferred or evicted
+//! - `release`: the start of a transfer
+//! - `schedule`: which machine sends next; `messages`: writes the messages; `object_message`:
+//!   symbols as messages; `batch`: many at once; `info_repair`: repairs that the driver sends
+//! - `feedback`: passes NACKs and ACKs to the machines
 
 mod ack;
 mod batch;

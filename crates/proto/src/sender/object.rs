@@ -1,7 +1,7 @@
-//! One object being sent: where its pass stands, and what of it must be sent again.
+//! One object that is being sent: how far the first pass is, and what must be sent again.
 //!
-//! The pass over all blocks is a cursor, not a bitmap: a block has state of its own only once it
-//! was asked for.
+//! The pass over all blocks is a cursor, not a bitmap. A block has a state of its own only after a
+//! receiver requested something of it.
 
 use super::{
     batch::SymbolBatch,

@@ -1,6 +1,6 @@
-//! Parity, computed when it is about to be sent and not before.
+//! Parity symbols, computed just before they are sent.
 //!
-//! The source of a block is read once for all rows that will be wanted soon; the rows wait here.
+//! A block's source is read once for all parity symbols that will be needed soon. These wait here.
 
 use super::{coding::Coding, object::TransmitObject};
 use crate::storage::{Storage, StorageError};

@@ -1,4 +1,4 @@
-//! CMD(CC): when to probe, and what an echo says (RFC 5740 4.2.3.4, 5.5.1).
+//! CMD(CC): when to probe, and what the echo of a probe tells (RFC 5740 4.2.3.4, 5.5.1).
 
 use crate::{
     rng::Rng,

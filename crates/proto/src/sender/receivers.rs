@@ -1,4 +1,4 @@
-//! Who has been heard, and what each reported.
+//! The receivers that were heard, and what each reported.
 
 use super::{reception::Tally, slow_receivers::SlowReceivers};
 use crate::{

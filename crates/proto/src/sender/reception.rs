@@ -1,5 +1,5 @@
-//! How much of what is sent arrives at a receiver: by its own count of messages, and before it has
-//! told two counts by what it first asks of each block.
+//! The packet loss of a receiver. It comes from the receiver's own count of messages. Before two
+//! counts have come it is estimated from the receiver's first request for each block.
 
 use crate::{report::Reception, time::Time};
 

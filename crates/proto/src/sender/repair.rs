@@ -1,4 +1,4 @@
-//! The sender's repair cycle: collect requests, serve them together, hold off (RFC 5740 5.4.1).
+//! The sender's repair cycle: aggregate requests, serve them together, hold off (RFC 5740 5.4.1).
 
 use super::{demand::Demand, in_flight::BlockInFlight};
 use crate::time::{Duration, Time};

@@ -1,4 +1,4 @@
-//! When the roll is called, and who has answered (see [`crate::roll_call`]).
+//! When to call the roll, and which receivers have answered (see [`crate::roll_call`]).
 
 use crate::{
     roll_call::RollCalls,

@@ -1,4 +1,4 @@
-//! Which machine speaks next, and when: the one order that both sending and waiting follow.
+//! Which machine sends next, and when. Sending and waiting follow the same order.
 
 use super::{Sender, ack::Point};
 use crate::{context::Context, event::Event, time::Time, timer::Timer};

@@ -1,4 +1,4 @@
-//! Whom the sender serves: everybody, but for those whom the application has put off or out.
+//! Slow receivers that the application has deferred or evicted. The sender serves all others.
 
 use crate::time::{Duration, Time};
 use alloc::collections::BTreeMap;

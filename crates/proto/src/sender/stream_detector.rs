@@ -1,8 +1,9 @@
-//! Whether objects follow one another: then what little waits is not the end.
+//! Detects whether objects follow each other in a stream. If so, an empty queue is not the end of
+//! the transfer.
 //!
-//! Who publishes message after message has but a few of them waiting. A repair that is lost can be asked
-//! for again while the next is sent, and costs no time in which nothing is: to send more than was asked
-//! for would take a part of the rate from what follows.
+//! A sender that publishes message after message has only a few of them waiting. If a repair is
+//! lost, it can be requested again while the next message is sent, and no time is lost. Extra
+//! parity would only take rate from the messages that follow.
 
 use crate::time::{Duration, Time};
 

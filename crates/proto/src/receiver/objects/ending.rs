@@ -1,4 +1,4 @@
-//! Objects that will not be completed: given up, passed over, refused.
+//! Ends objects that will not be completed: aborted, skipped or refused ones.
 
 use super::{Entry, Objects};
 use crate::{

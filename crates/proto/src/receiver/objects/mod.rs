@@ -1,7 +1,8 @@
-//! The objects of one sender in view: a window of ids, sparse.
+//! The objects of one sender in view: a sparse window of object ids.
 //!
-//! [`arrival`]: what the sender's messages do to it; [`resume`]: what the driver says of bytes that it
-//! has; [`ending`]: objects that will not be completed.
+//! - [`arrival`]: opens, fills and completes them
+//! - [`resume`]: bytes that the driver has already, or found wrong
+//! - [`ending`]: objects that will not be completed
 
 mod arrival;
 mod ending;

@@ -1,4 +1,4 @@
-//! Datagrams heard in rows, beside the same heard one by one.
+//! Batches of datagrams have the same effect as the same datagrams one by one.
 
 use crate::{
     Bitrate, CongestionControl, Destination, Event, MemoryStorage, NewObject, NodeId, ObjectKind,

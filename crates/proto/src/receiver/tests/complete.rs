@@ -1,4 +1,4 @@
-//! Objects arriving without loss, and those that are refused.
+//! Objects that arrive without loss, and objects that are refused.
 
 use super::{Harness, RECEIVER, SENDER, Script, content, key, raw};
 use crate::{

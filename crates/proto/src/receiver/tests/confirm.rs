@@ -1,4 +1,4 @@
-//! One forged datagram kills nothing; what is said twice, a GRTT apart, is believed.
+//! A single forged datagram has no effect. A claim that is repeated a GRTT later is believed.
 
 use super::{GRTT, Harness, Script, content};
 use crate::{config::ReceiverConfig, stats::DropReason, time::Duration};

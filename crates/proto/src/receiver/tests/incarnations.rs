@@ -1,4 +1,5 @@
-//! A sender that begins a new life: where others may still have what it had published, its earlier life stays in view.
+//! A sender that restarts with a new instance id. Its earlier instance stays in view while peers
+//! may still hold its objects.
 
 use super::{GRTT, Harness, Script, content};
 use crate::{config::ReceiverConfig, stats::DropReason};

@@ -1,4 +1,5 @@
-//! Receivers driven by hand: messages of a made-up sender in, events, bytes and feedback out.
+//! A receiver without a network: tests feed it messages of an imaginary sender, and look at its
+//! events, bytes and feedback.
 
 mod batch;
 mod complete;

@@ -1,4 +1,4 @@
-//! Receivers that help each other: three sessions, of which the third hears only the second.
+//! Receivers that repair for each other: three sessions, of which the third hears only the second.
 
 use crate::{
     Event, FecConfig, Incarnation, MemoryStorage, NewObject, NodeId, ObjectKey, ObjectKind,

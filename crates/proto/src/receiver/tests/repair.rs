@@ -1,4 +1,4 @@
-//! Loss: what is asked for, when, and what comes of it.
+//! Loss: what the receiver requests, when, and what the repair does.
 
 use super::{GRTT, Harness, Script, content, key};
 use crate::{

@@ -1,4 +1,4 @@
-//! Bytes that are there from before, and bytes that prove wrong.
+//! Bytes from an earlier attempt, and bytes that turn out wrong.
 
 use super::{GRTT, Harness, RECEIVER, Script, content, key, raw};
 use alloc::vec::Vec;

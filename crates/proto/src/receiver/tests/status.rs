@@ -1,4 +1,4 @@
-//! Who is taken for a sender, and what each is told.
+//! Who counts as a sender, and what each sender is told.
 
 use super::{Harness, RECEIVER, Script};
 use crate::{config::ReceiverConfig, time::Duration};

@@ -1,4 +1,4 @@
-//! Acknowledgements: of watermarks, of probes, of the roll call.
+//! Acknowledgements of watermarks, probes and roll calls.
 
 use super::{GRTT, Harness, RECEIVER, SENDER, Script, key, raw};
 use crate::{

@@ -1,4 +1,4 @@
-//! Super-packets whose symbols are lent by the storage, beside those read one by one.
+//! Super-packets whose symbols the storage lends have the same bytes as those read one by one.
 
 use crate::{
     Bitrate, CongestionControl, FecConfig, FtiMode, MemoryStorage, NewObject, NodeId, ObjectKey,

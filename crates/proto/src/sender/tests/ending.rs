@@ -1,4 +1,4 @@
-//! Flushes, watermarks, good-bye, and sleep.
+//! Flushes, watermarks, good-bye, and idle senders.
 
 use super::*;
 

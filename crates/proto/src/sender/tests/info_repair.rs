@@ -1,4 +1,4 @@
-//! NORM_INFO that the driver says in words of its own.
+//! NORM_INFO repairs that the driver sends in its own form.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! What the answers to the roll are good for: the first rate, the first probes, and a short good-bye.
+//! What the sender learns from answers to the roll call: the first rate, the first probes, and a
+//! short good-bye.
 
 use super::*;
 use crate::{congestion::CongestionControl, roll_call::STATUS_ACK};

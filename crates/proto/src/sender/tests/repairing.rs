@@ -1,4 +1,4 @@
-//! What receivers say, and what the sender does about it.
+//! Requests of receivers, and how the sender serves them.
 
 use super::*;
 

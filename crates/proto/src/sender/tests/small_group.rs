@@ -1,4 +1,4 @@
-//! What a short transfer to a few does not wait for, and does not carry along.
+//! Short transfers to a few receivers: waits and messages that they do without.
 
 use super::*;
 use crate::roll_call::STATUS_ACK;
