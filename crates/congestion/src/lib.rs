@@ -16,6 +16,7 @@
 //! What senders and receivers measure for the controllers is here, too:
 //!
 //! - `loss`, `receive_rate`, `path`: a receiver's loss events, rate of arrivals, and queueing delay.
+//! - `reception`: the packet loss of each receiver, as a sender knows it.
 //! - `grtt`: a sender's estimate of the group's round-trip time.
 //! - `pacer`: when the next message may go at a rate.
 //! - `flow_control`: slowing down for receivers whose socket buffer overruns.
@@ -40,6 +41,7 @@ pub mod norm;
 pub mod pacer;
 pub mod path;
 pub mod receive_rate;
+pub mod reception;
 
 use alloc::{boxed::Box, vec::Vec};
 use fanfare_units::{

@@ -10,7 +10,7 @@
 //!   told about repairs; `repair_share`: how repairs and new data share the rate; `in_flight`:
 //!   repairs that have not arrived yet; `tail_parity`: parity at the end of a transfer
 //! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye
-//! - `probe`, `receivers`, `reception`, `roll_call`: what is known of the group; `slow_receivers`:
+//! - `probe`, `receivers`, `roll_call`: what is known of the group; `slow_receivers`:
 //!   receivers that are deferred or evicted
 //! - `release`: the start of a transfer
 //! - `schedule`: which machine sends next; `messages`: writes the messages; `object_message`:
@@ -36,7 +36,6 @@ mod parity;
 mod peer_repair;
 mod probe;
 mod receivers;
-mod reception;
 mod release;
 mod repair;
 mod repair_adv;

@@ -1,10 +1,21 @@
 //! The packet loss of a receiver. It comes from the receiver's own count of messages. Before two
 //! counts have come it is estimated from the receiver's first request for each block.
 
-use crate::{report::Reception, time::Time};
+use fanfare_units::time::Time;
 
 /// Messages that must have been sent between two counts: below that a share is chance.
 const MESSAGES_MIN: u64 = 32;
+
+/// How much of what is sent arrives at a receiver, as it counted itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reception {
+    /// Of the messages sent between `since` and `until`, 0 to 1.
+    pub share: f64,
+    /// When the count before came in.
+    pub since: Time,
+    /// When the last count came in.
+    pub until: Time,
+}
 
 /// A receiver's count, and ours at the same time.
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +27,7 @@ struct Count {
 
 /// One receiver's counts.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tally {
+pub struct ReceptionTally {
     base: Option<Count>,
     latest: Option<Reception>,
     first: FirstRequests,
@@ -31,9 +42,9 @@ struct FirstRequests {
     of: u64,
 }
 
-impl Tally {
+impl ReceptionTally {
     /// The receiver has had `arrived` messages (it wraps) of the `sent` so far.
-    pub(super) fn on_count(&mut self, at: Time, arrived: u32, sent: u64) {
+    pub fn on_count(&mut self, at: Time, arrived: u32, sent: u64) {
         let count = Count { at, arrived, sent };
         let Some(base) = self.base else {
             self.base = Some(count);
@@ -52,7 +63,7 @@ impl Tally {
     }
 
     /// Blocks of object `ordinal` before which nothing more is to be counted.
-    pub(super) fn counted(&self, ordinal: u64) -> u32 {
+    pub fn counted(&self, ordinal: u64) -> u32 {
         match self.first.end {
             (counted, end) if counted == ordinal => end,
             (counted, _) if counted > ordinal => u32::MAX,
@@ -61,21 +72,21 @@ impl Tally {
     }
 
     /// Of the `of` symbols from there up to block `end` the receiver has lost `lost`.
-    pub(super) fn on_first_request(&mut self, end: (u64, u32), lost: u64, of: u64) {
+    pub fn on_first_request(&mut self, end: (u64, u32), lost: u64, of: u64) {
         self.first.end = end;
         self.first.lost += lost;
         self.first.of += of;
     }
 
     /// The share that arrives, as far as anything is known of it.
-    pub(super) fn share(&self) -> Option<f64> {
+    pub fn share(&self) -> Option<f64> {
         let FirstRequests { lost, of, .. } = self.first;
         let asked = (of >= MESSAGES_MIN).then(|| 1.0 - (lost as f64 / of as f64).min(1.0));
         self.latest.map(|reception| reception.share).or(asked)
     }
 
     /// The share of the last interval.
-    pub(super) fn latest(&self) -> Option<Reception> {
+    pub fn latest(&self) -> Option<Reception> {
         self.latest
     }
 }
@@ -83,7 +94,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Duration;
+    use fanfare_units::time::Duration;
 
     fn at(seconds: u64) -> Time {
         Time::ZERO + Duration::from_secs(seconds)
@@ -91,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_share_is_what_arrived_between_two_counts_even_when_they_wrap() {
-        let mut tally = Tally::default();
+        let mut tally = ReceptionTally::default();
         tally.on_count(at(1), u32::MAX - 9, 5000);
         assert_eq!(tally.latest(), None);
         tally.on_count(at(2), 40, 5100);
@@ -105,7 +116,7 @@ mod tests {
 
     #[test]
     fn before_two_counts_the_share_is_what_first_requests_leave() {
-        let mut tally = Tally::default();
+        let mut tally = ReceptionTally::default();
         assert_eq!((tally.share(), tally.counted(7)), (None, 0));
         tally.on_first_request((7, 1), 30, 100);
         tally.on_first_request((7, 2), 10, 100);
@@ -118,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_receiver_that_begins_anew_is_not_misread() {
-        let mut tally = Tally::default();
+        let mut tally = ReceptionTally::default();
         tally.on_count(at(1), 1_000_000, 5000);
         tally.on_count(at(2), 3, 6000);
         assert_eq!(tally.latest(), None);
