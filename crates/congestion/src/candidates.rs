@@ -1,5 +1,5 @@
-//! The receivers that may limit the rate: the one that does (CLR) and those that might next (PLR).
-//! RFC 5740 5.5.2, RFC 4654 2.4.
+//! The receivers that may limit the rate: the current limiting receiver (CLR) and potential
+//! limiting receivers (PLR). RFC 5740 5.5.2, RFC 4654 2.4.
 
 use alloc::vec::Vec;
 use fanfare_units::{

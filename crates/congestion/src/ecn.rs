@@ -1,9 +1,9 @@
-//! NORM-CCE: routers' marks are congestion, loss is not (seed paper of 2014; NRL's `ecn` with
+//! NORM-CCE: only ECN marks count as congestion, loss does not (the paper of 2014; NRL's `ecn` with
 //! `ignoreLoss`).
 //!
-//! For paths whose every router marks: a lost message says nothing of a queue there, and on radio
-//! says mostly that the radio is bad. The sender is NORM-CC's, with ECT(0); the rule below is the
-//! receiver's.
+//! It is for paths on which every router marks. There a lost message says nothing about a queue; on
+//! radio links it is usually a bad signal. The sender is that of NORM-CC and sends with ECT(0). The
+//! receiver has the rule below.
 
 use super::{Limits, Mode, Norm};
 use crate::Ecn;

@@ -1,4 +1,4 @@
-//! The rate the application asked for, whatever happens.
+//! A fixed rate, as the application set it.
 
 use super::{Feedback, RateController};
 use fanfare_units::{rate::Bitrate, time::Time};

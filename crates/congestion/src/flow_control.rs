@@ -1,8 +1,7 @@
-//! What receivers' overruns take off the rate, whatever decides it.
+//! Flow control: slows down for receivers whose socket buffer overruns, under any controller.
 //!
-//! A receiver whose buffer runs over is behind with its own work, not with the network: what it lost
-//! is repaired by sending more, which it cannot take either. So the rate falls to what it can take,
-//! and comes back slowly.
+//! Such a receiver is too slow itself; its network is not. What it lost must be repaired by sending
+//! more, which it cannot take either. So the rate falls to what it can take, and recovers slowly.
 
 use fanfare_units::{
     rate::Bitrate,

@@ -1,8 +1,8 @@
-//! The greatest round-trip time of the group, as far as probes tell (RFC 5740 5.5.1).
+//! The greatest round-trip time of the group (GRTT), estimated from probes (RFC 5740 5.5.1).
 //!
-//! A larger sample raises the estimate at once; it decays slowly, one step per probe. The first
-//! collection may also lower it at once: without it every group begins with a guess, often far too
-//! long.
+//! A larger sample raises the estimate at once. Otherwise it decays slowly, one step for each
+//! probe. Only the first samples may lower it at once, because the initial value is a guess and
+//! often far too high.
 
 use fanfare_units::time::{Duration, Time};
 

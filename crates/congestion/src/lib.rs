@@ -2,24 +2,26 @@
 //!
 //! A sender asks a [`RateController`] how fast it may send. Each controller has a file:
 //!
-//! - `fixed`: the rate that was asked for.
+//! - `fixed`: the rate that was asked for
 //! - `norm`: NORM-CC, TCP-friendly multicast (RFC 5740 5.5.2, RFC 4654); `candidates`: which
-//!   receiver limits it. `ecn` (CCE) and `loss_tolerant` (CCL): the same with receivers that take
-//!   other things for congestion.
-//! - `auto`: ours, by the queue on the slowest receiver's path.
+//!   receiver limits it. `ecn` (CCE) and `loss_tolerant` (CCL) differ in what receivers count as
+//!   congestion
+//! - `auto`: Fanfare's own, by the queueing delay on the path of the slowest receiver
 //!
-//! [`layered`] is another way: no single rate, but layers that each receiver joins as it can.
+//! With [`layered`] there is no single rate: the sender sends layers, and each receiver joins as
+//! many as its path can carry.
 //!
-//! The sender tells its receivers how to measure ([`Mode`], EXT_MODE in CMD(CC)); a plain NORM
-//! receiver does as RFC 5740 says, and every controller can live with that.
+//! The sender tells its receivers how to measure ([`Mode`], EXT_MODE in CMD(CC)). A plain NORM
+//! receiver measures as RFC 5740 says, and every controller works with that.
 //!
 //! What senders and receivers measure for the controllers is here, too:
 //!
-//! - `loss`, `receive_rate`, `path`: a receiver's loss events, rate of arrivals, and queueing delay.
-//! - `reception`: the packet loss of each receiver, as a sender knows it.
-//! - `grtt`: a sender's estimate of the group's round-trip time.
-//! - `pacer`: when the next message may go at a rate.
-//! - `flow_control`: slowing down for receivers whose socket buffer overruns.
+//! - `loss`, `receive_rate`, `path`: loss events, rate of arrivals, and queueing delay at a
+//!   receiver
+//! - `reception`: the packet loss of each receiver, as a sender knows it
+//! - `grtt`: a sender's estimate of the group's round-trip time
+//! - `pacer`: when the next message may go at a rate
+//! - `flow_control`: slows down for receivers whose socket buffer overruns
 
 #![no_std]
 #![forbid(unsafe_code)]

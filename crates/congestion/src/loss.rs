@@ -1,7 +1,7 @@
-//! Loss event fraction as TFMCC wants it (RFC 5740 5.5.2.2, RFC 4654 2.3, RFC 5348 5.4).
+//! The loss event fraction of TFMCC (RFC 5740 5.5.2.2, RFC 4654 2.3, RFC 5348 5.4).
 //!
-//! Losses within one RTT are one event. The fraction is the inverse of the weighted mean number of
-//! messages between events. What makes an event is for the sender to say ([`Mode`]).
+//! Losses within one round trip are one event. The fraction is the inverse of the weighted mean
+//! number of messages between events. The sender tells what counts as an event ([`Mode`]).
 
 use crate::{Mode, ecn, loss_tolerant::Confirmation};
 use fanfare_units::time::{Duration, Time};

@@ -1,8 +1,8 @@
-//! NORM-CCL: a single loss within a round trip is the radio's; two are congestion (seed paper of
-//! 2014; NRL's `tolerateLoss`).
+//! NORM-CCL: a single loss within a round trip counts as radio loss, two count as congestion (the
+//! paper of 2014; NRL's `tolerateLoss`).
 //!
-//! For paths without ECN. A queue that overflows drops several of one sender's messages, a bad radio
-//! mostly one. The sender is NORM-CC's; the rule below is the receiver's.
+//! It is for paths without ECN. A queue that overflows drops several messages of one sender, a bad
+//! radio link usually drops one. The sender is that of NORM-CC. The receiver has the rule below.
 
 use fanfare_units::time::{Duration, Time};
 

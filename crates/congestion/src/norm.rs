@@ -1,8 +1,8 @@
-//! NORM-CC: as a TCP flow on the path to the slowest receiver would (RFC 5740 5.5.2, RFC 4654).
+//! NORM-CC: the rate of a TCP flow on the path to the slowest receiver (RFC 5740 5.5.2, RFC 4654).
 //!
-//! Receivers report a loss event fraction and, before any loss, twice the rate at which messages
-//! arrive; the sender turns it into TCP's rate with the round trip that it measures itself. The
-//! slowest receiver limits.
+//! Receivers report a loss event fraction. Before the first loss they report twice the rate at
+//! which messages arrive. The sender computes TCP's rate from it, with the round-trip time that it
+//! measures. The slowest receiver limits the rate.
 
 use super::{
     Feedback, Limits, Mode, Probing, RateController, Reason,

@@ -1,9 +1,10 @@
-//! When the next message may go: a bucket of time.
+//! Pacing: when the next message may go. A token bucket, counted in time.
 //!
-//! The bound: in any time `T`, no more goes out than the rate gives for `T` and a burst, with a half
-//! more while lost time is made up, and one message. Below some 90 Mbit/s each message is waited for; above,
-//! a driver is woken when a super-packet is due, at most `QUANTUM` later than the first of its
-//! messages: it sleeps in between at any rate below 1 Gbit/s, and what it is woken for costs one call.
+//! In any time `T` the sender sends no more than the rate gives for `T` plus one burst and one
+//! message; while it makes up for lost time it may send half as much again. Below about 90 Mbit/s
+//! the driver waits for each message. Above, it is woken when a super-packet is due, at most
+//! `QUANTUM` after the first of its messages. So below 1 Gbit/s it sleeps in between, and each
+//! wake-up costs one call.
 
 use fanfare_units::{
     rate::Bitrate,

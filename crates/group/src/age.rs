@@ -1,5 +1,6 @@
-//! How long ago messages were published. Publishers' clocks need not agree, so an age travels as a duration:
-//! who sends a description late says how late (EXT_AGE), and who passes it on adds how long it was here.
+//! How long ago messages were published. Publishers' clocks need not agree, so an age travels as a
+//! duration: a node that sends a description late says how late (EXT_AGE), and a node that forwards
+//! it adds how long it had it.
 
 use alloc::vec::Vec;
 use fanfare_proto::{AGE_TOLD_FROM, Duration, Time};

@@ -1,6 +1,7 @@
-//! Others' objects that are kept for repair: how many bytes, how long, and which give way.
+//! Objects of others that are kept for repair: how many bytes, how long, and which are dropped
+//! first.
 //!
-//! The bytes themselves are in the driver's storage; the cache says when they are no longer needed.
+//! The bytes are in the driver's storage. The cache says when they are no longer needed.
 
 use crate::{
     age::Age,

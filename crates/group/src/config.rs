@@ -1,4 +1,4 @@
-//! What a group node is told once, at its start. Each field says its default and its cost.
+//! The configuration of a group node. Each field says its default and its cost.
 
 use fanfare_proto::{Bitrate, Duration};
 

@@ -1,9 +1,9 @@
-//! What it brings to pass a short message on: to whom it would go who, by all that nodes say of whom
-//! they hear, has not got it.
+//! The expected gain of forwarding a short message: how many nodes would get it that probably do
+//! not have it, by what nodes announce about whom they hear.
 //!
-//! Nodes say of how much of each other's messages arrives: where nodes move it is long ago, and the mean of a
-//! while; but a mean is what can be known. So each node near has the message with a chance, and would
-//! get it from here with another.
+//! Nodes announce how many of each other's messages arrive. Where nodes move, that is old and a
+//! mean; but it is what can be known. So each neighbour has the message with some probability, and
+//! would get it from here with another.
 
 use crate::{
     delivery_ratio::{self, DeliveryRatio, DeliveryRatios},

@@ -1,4 +1,4 @@
-//! Subscriptions at work: which messages go to which, in which order.
+//! Delivers messages to subscriptions, in the order that each asked for.
 
 use crate::{
     age::Age,

@@ -1,4 +1,5 @@
-//! How much of what a node sends arrives at another, and who says so.
+//! The delivery ratio from one node to another: the share of its messages that arrive, and who
+//! reports it.
 
 use alloc::vec::Vec;
 use fanfare_proto::{Duration, NodeId};

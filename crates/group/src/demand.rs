@@ -1,7 +1,8 @@
-//! What has been asked of an origin's object and is not answered yet, as a repairer sees it.
+//! Requests for an origin's object that are not answered yet, as a repairer sees them.
 //!
-//! NACKs speak in two ways. Who asks for parity tells how many symbols it lacks: any fresh symbol of
-//! the block serves it. Who asks by name tells which source symbols: those serve it, and parity does.
+//! A NACK can ask in two ways. A request for parity says how many symbols are missing; any new
+//! symbol of the block answers it. An explicit request names source symbols; those symbols answer
+//! it, and parity does, too.
 
 use crate::outstanding::{Outstanding, count};
 use alloc::{collections::VecDeque, vec::Vec};

@@ -1,4 +1,4 @@
-//! What a message says of itself, in the NORM_INFO of its object.
+//! The description of a message, in the NORM_INFO of its object.
 //!
 //! ```text
 //! "FG" | version 2 (8) | flags (8) | number (varint)
@@ -7,10 +7,10 @@
 //! | topic length (8) | topic | content if 20
 //! ```
 //!
-//! A message that fits beside its description travels in it: its object is empty then, and one
-//! datagram carries all of it. The INFO of an object that is no message (a file's name, say) does
-//! not begin so. A flag that a version does not know makes a message no message to it: it repairs it
-//! for others, but hands it to nobody.
+//! A message that fits beside its description travels in it. Its object is then empty, and one
+//! datagram carries all of it. The INFO of an object that is no message (such as a file's name)
+//! begins otherwise. If a description has a flag that this version does not know, the node repairs
+//! the message for others but delivers it to nobody.
 
 use crate::{
     origin::{Identity, Origin},

@@ -1,5 +1,6 @@
-//! What sums over several objects say of terms that are not here, kept until these follow: for each publisher, and
-//! for descriptions and symbols, a [`LinearSystem`]. Here are its bounds, and which terms are asked for.
+//! What coded packets say about missing terms, kept until the terms can be solved. There is one
+//! [`LinearSystem`] for each publisher, and one each for descriptions and symbols. This file has
+//! their limits, and decides which terms to request.
 
 use crate::{
     coded_packet::{Scope, TERMS_MAX},

@@ -1,4 +1,4 @@
-//! What a group node tells its driver.
+//! Events that a group node reports to its driver.
 
 use crate::{
     description::{ContentHash, Description},

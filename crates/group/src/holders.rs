@@ -1,5 +1,5 @@
-//! How others stand to what this node has published, as far as they announce it: the publisher then
-//! knows that the message outlives it, and who still waits for it.
+//! Which other nodes have what this node published, as far as they announce it. So the publisher
+//! knows when a message no longer depends on it, and who still lacks it.
 
 use crate::occupancy::OBJECTS_IN_VIEW;
 use alloc::{collections::BTreeMap, vec::Vec};

@@ -1,8 +1,9 @@
-//! A linear system over GF(2^8) that grows by one equation at a time, kept in reduced row echelon form: each
-//! equation has a pivot, a term that is in no other, and is solved when nothing else is left in it.
+//! A linear system over GF(2^8) that grows by one equation at a time, in reduced row echelon form.
+//! Each equation has a pivot: a term that no other equation has. It is solved when no other term is
+//! left in it.
 //!
-//! Factors are kept by column, one for each unknown term, so that one equation is taken out of another at the speed
-//! of the code's kernels, whatever somebody may send.
+//! Factors are stored by column, one column for each unknown term. So one equation is subtracted
+//! from another at the speed of the code's kernels, whatever others send.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! Group nodes that went without a word and may come back.
+//! Members that left without a good-bye and may come back.
 
 use alloc::collections::BTreeMap;
 use fanfare_proto::{Duration, NodeId, Time};

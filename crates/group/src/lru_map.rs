@@ -1,7 +1,7 @@
-//! A map with a bound: of too many entries the one is forgotten that was used least lately.
+//! A map with a limit. When it is full, the entry that was used least recently is dropped.
 //!
-//! Whoever publishes decides how many topics there are, and may make up publishers: what is remembered
-//! of each must end somewhere.
+//! Publishers decide how many topics there are, and an attacker may invent publishers. So what is
+//! remembered of each must have a limit.
 
 use alloc::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! One node that is heard: how much of what it says arrives, how long it is silent, and what it has said of itself.
+//! One node that is heard: how many of its messages arrive, how long it has been silent, and what
+//! it announced about itself.
 
 use crate::{delivery_ratio, node_set::NodeSet};
 use fanfare_proto::{Duration, Time};

@@ -1,4 +1,4 @@
-//! Who is there, and who hears whom: any word of a node is a sign of life.
+//! The members of the group, and who hears whom. Any message of a node is a sign of life.
 
 use crate::{
     delivery_ratio::{self, DeliveryRatio, DeliveryRatios, HeardNode},

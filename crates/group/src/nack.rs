@@ -1,5 +1,5 @@
-//! A NACK in few bytes, for a publisher that hears nobody: what NORM_NACK says to a sender alone is left out,
-//! and what is asked for is told in bitmaps, where an item of a NACK has eight bytes.
+//! A compact NACK for a publisher that cannot hear anyone. It leaves out what NORM_NACK says to the
+//! sender alone, and has bitmaps where NORM_NACK has eight bytes for each item.
 //!
 //! ```text
 //! publisher (32) | instance (16) | how (8) | per level: level (8) | numbers, see `bitmap`
@@ -8,7 +8,7 @@
 //!         04 descriptions and 08 objects: object (16)
 //! ```
 //!
-//! Whoever hears one makes the NACK of it, and goes by that.
+//! A node that receives one expands it to a NACK and treats it as such.
 
 use crate::{bitmap, compact_info::CODES, varint::array};
 use alloc::{collections::BTreeSet, vec::Vec};

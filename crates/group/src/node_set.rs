@@ -1,4 +1,4 @@
-//! A set of nodes that is asked often and changed seldom.
+//! A set of nodes that is read often and changed rarely.
 
 use alloc::vec::Vec;
 use fanfare_proto::NodeId;

@@ -1,4 +1,4 @@
-//! How full is what has bounds.
+//! How full the limited tables of a node are.
 
 /// Publishers of which it is known what has become of their messages. Whoever is heard only through others
 /// may be made up, and the session keeps few of those in view.

@@ -1,4 +1,4 @@
-//! Where a message was published first, and by what it is known in all groups that it comes to.
+//! Where a message was published first, and its identity in every group that it reaches.
 
 use crate::{lru_map::LruMap, topic::Topic};
 use fanfare_proto::{InstanceId, NodeId, RunSet};

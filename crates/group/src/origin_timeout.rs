@@ -1,4 +1,5 @@
-//! How long repairers wait for an origin to answer itself (RFC 5740 5.4.1 says how long it takes).
+//! How long repairers wait for the origin to answer a request itself (RFC 5740 5.4.1 says how long
+//! an answer takes).
 
 use fanfare_proto::{Duration, Time};
 

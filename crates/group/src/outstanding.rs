@@ -1,4 +1,4 @@
-//! What one who asked for symbols of a block by name still lacks, as those reckon who heard it.
+//! What a node still lacks that requested symbols of a block explicitly, as an observer counts it.
 
 use crate::rank::Rank;
 use alloc::collections::BTreeSet;

@@ -1,11 +1,12 @@
-//! What goes with messages unasked, of a publisher that hears nobody: what all others miss is then not
-//! lost, although nobody can ask for it.
+//! Proactive sums: what a publisher that cannot hear anyone sends without a request, so that a loss
+//! that all others share can be repaired.
 //!
-//! Others mend what one of them holds. What each of them missed only the publisher could send again, and
-//! it does not hear that it should. With nine others and half of all packets lost that is one symbol of
-//! 512. So it sends sums over its last messages, now and then: each lacks many of a sum's terms, others
-//! have most of them, and what nobody has follows when all else is there. Where a message is too long for
-//! its symbols to be terms, it has parity of its own instead.
+//! Others can repair what at least one of them has. What all of them missed only the publisher
+//! could send again, and it cannot hear a request. With nine others and half of all packets lost,
+//! that is one symbol of 512. So the publisher sends sums over its last messages now and then. Each
+//! receiver lacks some terms of a sum, others have most of these, and the term that nobody has can
+//! be solved when all others are there. Messages whose symbols are too long for sums get parity of
+//! their own instead.
 
 use crate::coded_packet::{Class, TERMS_MAX};
 use alloc::{collections::VecDeque, vec::Vec};

@@ -1,4 +1,5 @@
-//! What a node publishes: numbers per topic, and marks by which what waits can be withdrawn.
+//! What a node publishes: numbers for each topic, and tags by which waiting messages can be
+//! withdrawn.
 
 use crate::{
     age::Age,

@@ -1,10 +1,11 @@
-//! What sums bring one who lacks some of their terms, as those reckon who do not see the factors: with
-//! factors by chance a sum brings something as long as each sum can have a term of its own, and terms
-//! follow when those that share them have as many sums.
+//! How much sums help a receiver that lacks some of their terms, for observers that do not see the
+//! factors. With random factors a sum adds information as long as each sum can be matched with a
+//! term of its own. Terms can be solved when the nodes that share them have as many sums as terms.
 //!
-//! So sums are matched with terms: a new one may take a term that another gives up for a third. What a
-//! sum of one repairer's terms and what one of another's say is kept apart: who has as many sums of the
-//! first's as it lacks terms of them needs no more of these, whatever it lacks of the second's.
+//! So sums are matched with terms. A new sum may take a term from another sum that can take a third
+//! one. Sums over one repairer's terms are kept apart from those over another's: a receiver that
+//! has as many sums of the first as it lacks terms of them needs no more of these, whatever it
+//! lacks of the second.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},

@@ -1,10 +1,10 @@
-//! Passing on short messages unasked, where nodes that we hear do not hear who sent them: of a group
-//! whose radio does not reach everybody.
+//! Forwards short messages without a request, to nodes that do not hear the sender, in groups whose
+//! radio does not reach every node.
 //!
-//! Announcements say how much of each other's messages arrives. Who hears a message that is new to it, and is heard by
-//! a node that does not hear who sent it, passes it on when it is its turn, if that is worth it still (`coverage`):
-//! first those to whom it is worth most (scalable broadcast, Peng and Lu 2000). In a
-//! group in which all hear each other nobody passes anything on.
+//! Announcements say how many of each other's messages arrive. A node that gets a new message, and
+//! that is heard by a node that does not hear the sender, forwards it when its turn comes and if it
+//! is still worth it (`coverage`). Nodes with the highest gain go first (scalable broadcast, Peng
+//! and Lu 2000). In a group in which all nodes hear each other, nobody forwards.
 
 use crate::repairer::OriginTiming;
 use alloc::{collections::BTreeMap, vec::Vec};

@@ -1,9 +1,10 @@
-//! What others ask of this node itself: short messages of which they lack different ones are sent as sums, as many
-//! as the one lacks that lacks most.
+//! Requests for this node's own short messages. Requesters lack different ones, so the answer is
+//! sums: as many as the requester lacks that lacks most.
 //!
-//! The session's sender gathers requests, and says when their round is over; this keeps who asked for what. What
-//! one alone asks for waits for another round, in which others may ask, as long as there is something else to
-//! send. What somebody asks for that may not read sums goes as it is, and so does what was asked for again and again.
+//! The session's sender aggregates requests and says when a round is over. This file remembers who
+//! requested what. If only one node requested a message, it waits for another round in which others
+//! may request it, as long as there is something else to send. A message goes as it is if a
+//! requester cannot decode sums, or if it was requested again and again.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},

@@ -1,8 +1,9 @@
-//! Answers for origins that do not answer themselves: who of several repairers, when, with what.
+//! Repairs for origins that do not answer: which of several repairers answers, when, and with what.
 //!
-//! A request is the origin's for as long as it takes one to answer ([`OriginTimeout`]); then the repairers
-//! wait a random time, those who hold the whole block less than others, and the first to speak
-//! silences the rest ([`Demand`] counts what is heard). Each sends symbols of a slice of its own.
+//! A request belongs to the origin for as long as an answer takes ([`OriginTimeout`]). After that
+//! the repairers wait a random time. Those that have the whole block wait less, and the first to
+//! send suppresses the others ([`Demand`] counts what is heard). Each sends parity symbols of a
+//! slice of its own.
 
 use crate::{
     demand::{Demand, Part, Piece, Request, Wanted},

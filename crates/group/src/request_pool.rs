@@ -1,9 +1,9 @@
-//! What is asked of a publisher that does not answer, across its objects: who lacks which terms, as those
-//! reckon who heard it ask, and when this node answers with a sum of what it holds of them.
+//! Requests across the objects of a publisher that does not answer: which nodes lack which terms,
+//! as far as this node heard, and when this node answers with a sum of terms that it has.
 //!
-//! Of sums each who asked needs as many as it lacks terms, whatever others lack. So nobody sends another
-//! that brings one asker something while another node has one that brings all of them something: who
-//! serves all goes on, who serves some waits in proportion.
+//! Each requester needs as many sums as it lacks terms, whatever others lack. So a node should not
+//! send a sum that helps one requester while another node has a sum that helps all of them. A node
+//! that serves all requesters sends at once. A node that serves only some waits in proportion.
 
 use crate::{
     coded_packet::Scope,

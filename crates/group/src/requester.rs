@@ -1,5 +1,5 @@
-//! Asking the group for objects of an origin that says nothing any more: soon when somebody has
-//! them, ever more seldom when nobody answers.
+//! Requests objects of a silent origin from the group: soon when another node has them, and less
+//! and less often when nobody answers.
 
 use alloc::collections::BTreeMap;
 use fanfare_proto::{Duration, Incarnation, Time, TimerQueue};

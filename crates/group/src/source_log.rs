@@ -1,4 +1,4 @@
-//! What has become of each object of one life of a publisher: whole here, settled, or neither.
+//! The state of each object of one instance of a publisher: complete here, settled, or neither.
 
 use crate::occupancy::OBJECTS_IN_VIEW;
 use fanfare_proto::{ObjectTransportId, RunSet};

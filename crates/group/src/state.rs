@@ -1,5 +1,6 @@
-//! What a node announces: of each publisher heard, which objects it holds whole, as the newest and
-//! the gaps below it; which nodes it hears; and whom it asks to announce, too.
+//! The announcement of a node. For each publisher heard it says which complete objects the node
+//! has: the newest, and the gaps below it. It also says which nodes it hears, and which nodes it
+//! asks to announce themselves.
 //!
 //! ```text
 //! flags (8): 01 it asks for what it lacks; 02 it names all nodes that it hears; 04 it is short
@@ -15,12 +16,13 @@
 //! | in a short one: check (32), of all publishers' ids, instances and newest objects
 //! ```
 //!
-//! `reach` is how many objects, from the newest down, are spoken of. Gaps come from the newest down.
-//! Numbers per publisher are dense, so this says exactly what differs, in a few bytes. Where there is no
-//! room for all, nodes and publishers take turns.
+//! `reach` is how many objects the announcement covers, from the newest down. Gaps come from the
+//! newest down. The numbers of a publisher are dense, so a few bytes say exactly what differs. If
+//! there is no room for all, nodes and publishers take turns.
 //!
-//! A short one is for who knows the publishers and about their newest objects, as most do mostly. It reaches to its
-//! last gap, and [`NEAR`] objects at least. To whom the check does not fit, it says only who hears whom.
+//! A short announcement is for nodes that know the publishers and their newest objects, as most
+//! nodes do most of the time. It covers the objects down to its last gap, and at least [`NEAR`]
+//! objects. A node for which the check does not match learns only who hears whom.
 
 use crate::{
     delivery_ratio::{DeliveryRatio, HeardNode},

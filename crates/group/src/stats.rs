@@ -1,4 +1,4 @@
-//! Counters of a group node. Every drop has one.
+//! Counters of a group node. Every reason to drop something has one.
 
 /// What a node has done and refused so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,5 +1,5 @@
-//! Sums that publishers sent ahead, as they came: who is asked in vain for a term that it has in such a
-//! sum alone passes that on. Of those who ask one may have all else of it.
+//! Proactive sums of publishers, as they arrived. When another node requests a term that this node
+//! has only in such a sum, it forwards the sum. The requester may have all other terms of it.
 
 use crate::coded_packet::{CodedPacket, Scope};
 use alloc::{collections::VecDeque, vec::Vec};

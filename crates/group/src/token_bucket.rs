@@ -1,4 +1,4 @@
-//! A token bucket: how many bytes repairs may take of the network.
+//! A token bucket: how many bytes repairs may use of the network.
 
 use fanfare_proto::{Bitrate, Duration, Time};
 

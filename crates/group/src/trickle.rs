@@ -1,5 +1,5 @@
-//! When to announce: soon after a change, seldom when nothing changes, not at all when enough others
-//! have said the same (Trickle, RFC 6206).
+//! When to announce: soon after a change, rarely when nothing changes, and not at all when enough
+//! others have announced the same (Trickle, RFC 6206).
 
 use fanfare_proto::{Duration, Time, rng::Rng};
 

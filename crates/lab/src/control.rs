@@ -1,7 +1,8 @@
-//! How one process finds and asks a lab that another one runs: a socket in /run/fanfare-lab.
+//! How one process finds a lab that another one runs, and talks to it: a socket in
+//! /run/fanfare-lab.
 //!
-//! One request a connection, a line of JSON; the answer is a line of JSON, or a capture's bytes
-//! until the reader goes away.
+//! Each connection has one request, a line of JSON. The answer is a line of JSON, or the bytes of a
+//! capture until the reader closes.
 
 use crate::{
     capture,

@@ -1,4 +1,4 @@
-//! Why the laboratory could not do something.
+//! Why the laboratory failed.
 
 use std::{fmt, io};
 

@@ -1,4 +1,4 @@
-//! A scenario's network with real hosts, from its making to its end.
+//! A scenario's network with real hosts, from its start to its end.
 
 use crate::{
     clock::Clock,

@@ -1,4 +1,4 @@
-//! The programs of a scenario, each at its time, until all that matter have ended.
+//! The programs of a scenario: starts each at its time, and runs until all that matter have ended.
 
 mod task;
 

@@ -1,4 +1,4 @@
-//! `ip` and `tc`, run to their ends.
+//! Runs `ip` and `tc`, and waits for their end.
 
 use crate::error::{LabError, Refusal};
 use std::{

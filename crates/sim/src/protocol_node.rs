@@ -1,4 +1,4 @@
-//! What speaks on a host: a session, or a group node around one.
+//! The protocol on a host: a session, or a group node around one.
 
 use crate::plan::GroupPlan;
 use fanfare_group::{Event as GroupEvent, GroupNode, GroupStats};

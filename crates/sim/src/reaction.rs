@@ -1,4 +1,4 @@
-//! How soon a flow has its share after something has changed, and what the change cost.
+//! How soon a flow has its share after a change, and what the change cost.
 
 use crate::{
     hop_report::HopReport, metrics::Metric, network::Host, packet::FlowId, report::Report,

@@ -1,4 +1,4 @@
-//! What can go wrong while opening an endpoint, in words for the person who started it.
+//! Why an endpoint cannot be opened, in words for the person who started the program.
 
 use std::fmt;
 use std::io;

@@ -1,5 +1,5 @@
-//! Symbols in a row: NORM_DATA messages that differ in nothing but their numbers, each one more than
-//! the one before. A sender's super-packet is mostly one such row, and need be read only once.
+//! Batches of symbols: NORM_DATA messages that differ only in their numbers, each one more than the
+//! one before. A sender's super-packet is usually one such batch, and needs to be parsed only once.
 
 use crate::{Data, FecId};
 use alloc::vec::Vec;

@@ -1,9 +1,9 @@
 //! The session announcement: what a receiver must know before it joins a layer.
 //!
-//! The thesis' SAM (5.5.1): rates of the layers, their groups, packet size, object length and the
-//! rate adaptation interval (RAI). It is sent every n intervals. Ours also answers receivers that
-//! want to know their round trip, and says which share of them may ask. It travels as a
-//! CMD(APPLICATION), as the roll call does, on the session's own group.
+//! It is the SAM of the thesis (5.5.1): rates of the layers, their groups, packet size, object
+//! length and the rate adaptation interval (RAI). It is sent every n intervals. Ours also answers
+//! receivers that ask for their round-trip time, and says which share of the receivers may ask. It
+//! travels as a CMD(APPLICATION) on the session's own group, like the roll call.
 //!
 //! ```text
 //! "FNLA" | version 1 (8) | rhythm (8) | interval ms (16) | every n intervals (8) | echoes (8)

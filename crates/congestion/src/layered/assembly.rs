@@ -1,8 +1,9 @@
-//! What a receiver has of an object's symbols, and where each is kept until its block can be decoded.
+//! The symbols of an object that a receiver has, and where each is stored until its block can be
+//! decoded.
 //!
-//! A symbol goes to the next free place of its block, in the order of arrival: a block's places are the
-//! room that its bytes will have. So what has come is on the disk and not in memory, whatever the
-//! object's length. When there are as many as the block has source symbols, it may be decoded.
+//! Each symbol takes the next free place of its block, in the order of arrival. The places are
+//! where the decoded bytes will be. So received symbols are on the disk and not in memory, however
+//! long the object is. A block can be decoded when it has as many symbols as source symbols.
 
 use super::Symbol;
 use alloc::{

@@ -1,6 +1,6 @@
-//! The session description: what a receiver is told on the session's own group, by a
-//! CMD(APPLICATION), before it joins a layer. The announcement is what its controller needs; this is
-//! what the rest of it does: the object, its name, and how to know its packets again.
+//! The session description: what a receiver learns on the session's own group, from a
+//! CMD(APPLICATION), before it joins a layer. The announcement is for its controller. This is for
+//! everything else: the object, its name, and how to recognise its packets.
 //!
 //! ```text
 //! "FNLS" | version 1 (8) | reserved (24) | congestion control information (128) | session TSI (32)

@@ -1,7 +1,9 @@
-//! FLID-DL: up a level at a signal, down a level for a lossy slot (Byers et al. 2000; thesis 4.4).
+//! FLID-DL: one level up at a signal, one level down after a slot with loss (Byers et al. 2000;
+//! thesis 4.4).
 //!
-//! Dynamic layers (see `subscription`) make leaving unnecessary. Chance decides which levels are
-//! told to grow in a slot, so that growth is on average a TCP flow's (see [`super::source`]).
+//! With dynamic layers (see `subscription`) nobody needs to leave a group. The sender chooses at
+//! random which levels may grow in a slot, so that their mean growth is that of a TCP flow (see
+//! [`super::source`]).
 
 use super::{Arrival, LayeredController, SessionParameters};
 use fanfare_units::time::Time;

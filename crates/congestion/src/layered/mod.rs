@@ -1,19 +1,21 @@
-//! Layered multicast: a sender splits its rate into layers, a group each, and every receiver joins as
-//! many as its path bears. Nobody slows anybody else.
+//! Layered multicast: a sender splits its rate into layers, each with a multicast group of its own.
+//! Every receiver joins as many layers as its path can carry, so no receiver slows down another.
 //!
-//! What is built is the field's: ERA (Explicit Rate Adjustment, the thesis this follows) and the four
-//! schemes it is held against. A receiver's controller is told what arrives and says how many layers
-//! it wants ([`LayeredController`]); [`LayeredReceiver`] turns that into joins and leaves. The sender
-//! knows nothing of its receivers but that some asked for their round trip.
+//! The schemes are from the literature: ERA (Explicit Rate Adjustment, from the thesis that this
+//! module follows) and the four schemes that the thesis compares it with. A receiver's controller
+//! is told what arrives, and says how many layers it wants ([`LayeredController`]).
+//! [`LayeredReceiver`] turns that into joins and leaves. The sender knows nothing of its receivers,
+//! except that some asked for their round-trip time.
 //!
 //! # Map, in reading order
-//! - [`scheme`]: rates of layers. [`announcement`]: what a session says of itself; [`description`]:
-//!   what of its object.
-//! - [`source`]: the sender: which packet of which layer when; [`symbols`]: what it carries.
-//! - [`assembly`]: the symbols that a receiver has.
-//! - [`receiver`]: what arrives: loss (`sequence_gaps`), packet pairs (`packet_pairs`), round trip (`round_trip`),
-//!   joins and leaves (`subscription`).
-//! - [`rlm`], [`rlc`], [`flid_dl`], [`plm`], [`era`]: the controllers.
+//! - [`scheme`]: the rates of layers. [`announcement`]: the session announcement; [`description`]:
+//!   the description of its object
+//! - [`source`]: the sender: which packet of which layer goes when; [`symbols`]: which symbol it
+//!   carries
+//! - [`assembly`]: the symbols that a receiver has
+//! - [`receiver`]: what arrives: loss (`sequence_gaps`), packet pairs (`packet_pairs`), round-trip
+//!   time (`round_trip`), joins and leaves (`subscription`)
+//! - [`rlm`], [`rlc`], [`flid_dl`], [`plm`], [`era`]: the controllers
 
 pub mod announcement;
 pub mod assembly;

@@ -1,5 +1,6 @@
-//! Packet pairs: two packets sent back to back arrive as far apart as the narrowest line needs for
-//! one of them, or, where flows take turns, as the flow's share needs (Keshav 1991; Paxson 1999).
+//! Packet pairs: two packets are sent back to back. They arrive as far apart as the narrowest link
+//! needs for one of them, or, with fair queueing, as the flow's share of that link needs (Keshav
+//! 1991; Paxson 1999).
 
 use super::{Channel, Header};
 use fanfare_units::time::Time;

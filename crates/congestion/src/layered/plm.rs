@@ -1,5 +1,6 @@
-//! PLM: the rate that packet pairs tell, where every router lets flows take turns (Legout and
-//! Biersack 2000; thesis 4.5; what the thesis leaves open as in ns-2's plm.tcl).
+//! PLM: the rate that packet pairs measure, for networks whose routers all use fair queueing
+//! (Legout and Biersack 2000; thesis 4.5; what the thesis leaves open is taken from ns-2's
+//! plm.tcl).
 
 use super::{Arrival, LayeredController, SessionParameters};
 use alloc::vec::Vec;

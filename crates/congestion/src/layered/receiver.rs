@@ -1,4 +1,5 @@
-//! A receiver of layers: parses, measures, and turns its controller's level into joins and leaves.
+//! A receiver of layers: it parses and measures, and turns its controller's level into joins and
+//! leaves.
 
 use super::{
     Announcement, Arrival, Channel, GroupRange, Header, LayeredControl, LayeredController, Refusal,

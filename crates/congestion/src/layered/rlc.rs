@@ -1,5 +1,6 @@
-//! RLC: a layer more at a synchronisation point that no loss preceded, one less for loss (Vicisano,
-//! Rizzo and Crowcroft 1998; thesis 4.3). Before each such point the source tries the next rate.
+//! RLC: one layer more at a synchronisation point if there was no loss before it, one layer less
+//! after loss (Vicisano, Rizzo and Crowcroft 1998; thesis 4.3). Before each such point the source
+//! sends at the next higher rate for a short time.
 
 use super::{Arrival, LayeredController, SessionParameters, source::BURST_PACKETS};
 use fanfare_units::time::{Duration, Time};

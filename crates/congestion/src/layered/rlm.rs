@@ -1,7 +1,7 @@
-//! RLM: try a layer more now and then, and drop it when that brings loss (McCanne, Jacobson and
-//! Vetterli 1996; thesis 4.2). The thesis gives no figures: those here are ns-2's (rlm.tcl).
+//! RLM: tries one layer more now and then, and drops it if that causes loss (McCanne, Jacobson and
+//! Vetterli 1996; thesis 4.2). The thesis gives no figures; these are from ns-2 (rlm.tcl).
 //!
-//! What receivers tell each other of their experiments is left out: each learns for itself.
+//! In the original, receivers tell each other of their experiments. Here each learns for itself.
 
 use super::{Arrival, LayeredController, SessionParameters};
 use alloc::vec::Vec;

@@ -1,11 +1,12 @@
-//! The round trip without synchronised clocks: a few receivers ask, the announcement answers.
+//! The round-trip time without synchronised clocks: a few receivers ask, and the announcement
+//! answers.
 //!
-//! The thesis takes twice the one-way latency of clocks that agree and leaves the rest open (5.5.7,
-//! 7.3.2). Here a question goes to the sender by unicast; the next announcement repeats the asker's
-//! own clock and how long the sender kept it, so that neither clock need be right. The announcement
-//! also says which share of the receivers may ask in an interval: about [`super::announcement::
-//! ECHOES_MAX`] do, however many there are. Between samples the change of one-way transit is added,
-//! as TFMCC does (RFC 4654 2.4.3).
+//! The thesis takes twice the one-way latency of synchronised clocks, and leaves the rest open
+//! (5.5.7, 7.3.2). Here a receiver asks the sender by unicast. The next announcement repeats the
+//! receiver's clock and says how long the sender kept the question, so neither clock has to be
+//! right. The announcement also says which share of the receivers may ask in an interval. So about
+//! [`super::announcement::ECHOES_MAX`] receivers ask, however many there are. Between two samples
+//! the receiver adds the change of the one-way transit time, as TFMCC does (RFC 4654 2.4.3).
 
 use super::{
     Announcement, Echo, RttRequest,

@@ -1,7 +1,7 @@
 //! How a session's rate is split into layers: equal, doubling, multiplicative, or as listed.
 //!
-//! Layers are cumulative: who has n of them has the first n, and their rates add up (thesis,
-//! equation 5-1, which counts from 0; here a level is how many layers).
+//! Layers are cumulative: a receiver at level n has the first n layers, and their rates add up
+//! (thesis, equation 5-1, which counts from 0; here a level is the number of layers).
 
 use alloc::vec::Vec;
 use fanfare_units::rate::Bitrate;

@@ -1,4 +1,4 @@
-//! Loss by gaps in the sequence numbers of each channel.
+//! Counts losses by gaps in the sequence numbers of each channel.
 
 use super::{Channel, Header};
 use alloc::collections::BTreeMap;

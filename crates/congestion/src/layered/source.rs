@@ -1,4 +1,4 @@
-//! The sending side: which packet of which layer goes when. It sends the same whoever listens.
+//! The sender: which packet of which layer goes when. It sends the same whoever receives.
 
 use super::{
     Announcement, Channel, Echo, Header, Layers, RttRequest, Scheme, SchemeError, SendPattern,

@@ -1,8 +1,8 @@
-//! Which groups a receiver is in, for the level that it wants.
+//! Which groups a receiver has joined, for the level that it wants.
 //!
-//! Layer n has channel n + 1. With dynamic layers a channel's rate falls slot by slot: what was layer
-//! n is layer n - 1 in the next slot, and silent after layer 0. So whoever joins nothing sinks by a
-//! layer a slot, and only silent channels are ever left.
+//! Layer n has channel n + 1. With dynamic layers a channel's rate falls from slot to slot: what
+//! was layer n is layer n - 1 in the next slot, and is silent after layer 0. So a receiver that
+//! joins nothing loses one layer in each slot, and leaves only channels that are silent.
 
 use super::{Channel, receiver::Membership};
 use alloc::{

@@ -1,10 +1,10 @@
-//! Which symbol goes into which packet, so that nobody is sent the same one twice.
+//! Which symbol goes into which packet, so that no receiver gets the same symbol twice.
 //!
-//! A block's symbols are given out in order, to whichever layer comes next: each goes once, on one
-//! layer, until the fountain's 16 million of a block have gone. A layer takes the blocks in turn, and
-//! each layer for itself: who is in the first layers alone has as many symbols of one block as of
-//! another. Were the blocks dealt to packets as they go, layers whose packets keep step with the
-//! blocks would get all of one block and none of another.
+//! The symbols of a block are used in order, for whichever layer sends next. Each symbol is sent
+//! once, on one layer, until all 16 million symbols of a block are used. Each layer goes through
+//! the blocks in turn, independently of the others. So a receiver of the first layers alone gets as
+//! many symbols of one block as of another. If the blocks were assigned to packets in the order of
+//! sending, a layer could get all packets of one block and none of another.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! The path's delay without a queue: the least seen of late.
+//! The base delay of a path: the least delay seen lately, without a queue.
 
 use fanfare_units::time::{Duration, Time};
 

@@ -1,5 +1,5 @@
-//! What the path does to a sender's messages: how long they queue, how many arrive, are lost or
-//! marked, and how far it spreads pairs of them (EXT_PATH). Only measured when the sender asks.
+//! Measures the path from a sender: queueing delay, rate of arrivals, loss, ECN marks, and the
+//! dispersion of packet pairs (EXT_PATH). It measures only when the sender asks.
 
 use crate::auto::{
     law::{change, is_short, reckoned, wanted_delay},

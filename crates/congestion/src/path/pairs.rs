@@ -1,4 +1,4 @@
-//! The narrowest link's rate, by how far it spreads messages that were sent back to back.
+//! The rate of the narrowest link, from the dispersion of messages that were sent back to back.
 
 use fanfare_units::time::Time;
 

@@ -1,4 +1,5 @@
-//! Arrivals in slices of a round trip, so that a report can cover the last one at any time.
+//! Arrivals, counted in slices of a round trip, so that a report can cover the last round trip at
+//! any time.
 
 use crate::auto::law::NOISE;
 use fanfare_units::time::{Duration, Time};

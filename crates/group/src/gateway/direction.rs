@@ -1,4 +1,4 @@
-//! From one group into another: what waits to be carried, and when it goes.
+//! Forwarding from one group into another: which messages wait, and when each goes.
 
 use super::{
     ForwardedMessage, GatewayStats, IncomingMessage, Route,

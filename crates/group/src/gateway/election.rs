@@ -1,8 +1,10 @@
-//! Which of several gateways between the same groups goes first, and when another stands in.
+//! Election among several gateways between the same groups: which one forwards, and when another
+//! takes over.
 //!
-//! Nobody is told so: who carried last goes on at once, the others wait for as long as a copy takes to
-//! be heard, and longer while they hear copies. Where two carry the same, the one with the shorter way
-//! goes on, and of equals the one with the lower node id.
+//! Gateways do not negotiate. The gateway that forwarded last continues at once. The others wait
+//! until they could have heard its copy, and wait longer while they hear copies. If two forward the
+//! same message, the one on the shorter way continues; if the ways are equal, the one with the
+//! lower node id.
 
 use fanfare_proto::{Duration, NodeId, Time, rng::Rng};
 

@@ -1,7 +1,7 @@
-//! What waits to be carried: the highest priority first, and of equals the first.
+//! Messages that wait to be forwarded: highest priority first, then first in, first out.
 //!
-//! Messages that came by the same way and have the same priority are in a row of their own: when the first of it may
-//! not go yet, no other of it may.
+//! Messages that came the same way with the same priority are in one queue. While the first of a
+//! queue has to wait, the others wait behind it.
 
 use crate::{description::Description, origin::Identity, origin::Origin, topic::Topic};
 use alloc::{

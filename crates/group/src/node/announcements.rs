@@ -1,4 +1,5 @@
-//! What nodes say they hold: this one, and others; what differs there from what is here is asked for, told, or answered.
+//! Announcements of what nodes have: this node's own, and those of others. Differences are
+//! requested, told, or repaired.
 
 use super::{GroupNode, encapsulation::COMMAND};
 use crate::{

@@ -1,4 +1,4 @@
-//! What a node that has sums asks for: what will follow from the rest by these, it leaves out.
+//! What a node with coded packets requests: it leaves out what it can solve once the rest arrives.
 
 use super::{GroupNode, requests::asked_of};
 use crate::{

@@ -1,4 +1,4 @@
-//! Sums over several objects: what is asked for of a publisher that hears nobody, and what goes out.
+//! Sends coded packets: notes what is requested from a publisher that hears nobody, and answers it.
 
 use super::{GroupNode, encapsulation::COMMAND, requests::asked_of};
 use crate::{

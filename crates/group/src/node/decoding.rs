@@ -1,4 +1,4 @@
-//! What others' sums over several objects bring here.
+//! Takes coded packets of others and solves them.
 
 use super::GroupNode;
 use crate::{

@@ -1,4 +1,4 @@
-//! What a datagram means to which machine.
+//! Dispatches a received datagram to the machines that it concerns.
 
 use super::{
     GroupNode,

@@ -1,16 +1,18 @@
-//! A node of a group: a session, and the machines around it. It dispatches; what rules there are here concern several
-//! machines at once.
+//! A node of a group: a session, and the machines around it. It dispatches. The few rules in this
+//! module concern several machines at once.
 //!
-//! - `incoming`: what a datagram means to which machine; `requests`: a NACK of others; `announcements`: what
-//!   this node says that it holds, and others;
-//! - `session_events`: what the session's events mean;
-//! - `outgoing`: who speaks next, and when to wake; `encapsulation`: what its frames travel in;
-//! - `proactive`: what goes with own messages when nobody can be heard to ask for it;
-//! - `answering`: what others ask of own short messages;
-//! - `coding`, `decoding`: sums over several objects, sent and heard; `coded_requests`: what who has some asks for;
-//! - `relaying`: what is passed on unasked;
-//! - `subscribing`: what a subscription is given of what is here;
-//! - `restoring`: what an earlier life of the process held.
+//! - `incoming`: dispatches a datagram; `requests`: NACKs of others; `announcements`: what this
+//!   node and others announce to have
+//! - `session_events`: what the session's events mean
+//! - `outgoing`: what to send next, and when to wake; `encapsulation`: which NORM message carries a
+//!   frame
+//! - `proactive`: sums and parity of own messages when no request can be heard
+//! - `answering`: requests for own short messages
+//! - `coding`, `decoding`: coded packets, sent and received; `coded_requests`: what to request
+//!   beside them
+//! - `relaying`: forwarding without a request
+//! - `subscribing`: what a new subscription gets of what is here
+//! - `restoring`: what the process had before a restart
 
 mod announcements;
 mod answering;

@@ -1,4 +1,4 @@
-//! Who speaks next, and when to wake.
+//! What to send next, and when to wake.
 
 use super::{GroupNode, requests::asked_of, timing_of};
 use crate::{

@@ -1,4 +1,4 @@
-//! Passing on short messages to whom their publisher does not reach.
+//! Forwards short messages to nodes that their publisher does not reach.
 
 use super::GroupNode;
 use crate::{

@@ -1,4 +1,4 @@
-//! What others ask an origin for, and what of it this node may answer.
+//! What others request from an origin, and what this node may answer of it.
 
 use super::{GroupNode, timing};
 use crate::{

@@ -1,5 +1,4 @@
-//! What an earlier life of the process held: others' messages and this node's own, put back where
-//! they were.
+//! Restores what the process had before a restart: others' messages, and this node's own.
 
 use super::{GroupNode, subscribing::point};
 use crate::{

@@ -1,4 +1,4 @@
-//! What the session's events mean: objects become messages, or are of no concern.
+//! What the session's events mean for the group: objects become messages, or are skipped.
 
 use super::{GroupNode, announcements::SHORTS_MAX, release, subscribing::point};
 use crate::{

@@ -1,4 +1,4 @@
-//! What a subscription is given of what is here already, and what is asked for its sake.
+//! What a new subscription gets of messages that are here already, and what is requested for it.
 
 use super::GroupNode;
 use crate::{

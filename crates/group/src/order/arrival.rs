@@ -1,4 +1,4 @@
-//! As they come.
+//! In the order of arrival.
 
 use super::{Order, Place, Source};
 use alloc::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Programs that are compiled or fetched when first needed, and kept.
+//! Compiles or downloads peers when they are first needed, and keeps them.
 
 use super::Tools;
 use crate::{

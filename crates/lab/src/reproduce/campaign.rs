@@ -1,4 +1,4 @@
-//! All trials of an experiment, as many side by side as the machine bears.
+//! All trials of an experiment, as many at a time as the machine can run.
 
 use super::{
     experiment::{Cell, Experiment},

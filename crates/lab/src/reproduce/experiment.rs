@@ -1,4 +1,4 @@
-//! What can be measured again: networks, sizes, and what was published of them.
+//! What can be measured again: networks, sizes, and the published figures.
 
 use crate::{
     error::{LabError, Refusal},

@@ -1,4 +1,4 @@
-//! One program of a run, through its host's crashes and returns.
+//! One program of a run, over crashes and restarts of its host.
 
 use super::{ProgramReport, filled};
 use crate::{

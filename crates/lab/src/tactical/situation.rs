@@ -1,4 +1,5 @@
-//! What is varied: whether the sender hears, how much of what it sends arrives, how long messages are.
+//! What is varied: whether the sender hears others, how much of its traffic arrives, and the length
+//! of messages.
 
 use crate::{
     error::{LabError, Refusal},

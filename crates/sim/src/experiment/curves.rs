@@ -1,4 +1,4 @@
-//! `[plot]`: figures over a factor, as curves.
+//! `[plot]`: figures plotted over a factor.
 
 use super::{
     factors::{self, Cell, Choice, Factor},

@@ -1,4 +1,4 @@
-//! `[[expect]]`: what figures are expected to be, and whether they are.
+//! `[[expect]]`: expected figures, and whether they hold.
 
 use super::{
     factors::{self, Cell, Choice, Factor},

@@ -1,4 +1,4 @@
-//! `[[vary]]`: what varies, and the cells that come of it.
+//! `[[vary]]`: what varies, and the resulting cells.
 
 use crate::scenario::{Values, fields::Fields, suggestion::suggest, variables::plain};
 use std::collections::BTreeMap;

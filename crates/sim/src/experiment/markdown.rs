@@ -1,4 +1,4 @@
-//! The table of an experiment for people.
+//! The table of an experiment as Markdown.
 
 use super::{expectations::Verdict, factors::Cell, results::Results};
 use std::fmt::Write;

@@ -1,11 +1,11 @@
-//! Experiments: a scenario whose variables are varied, the figures that make a cell, the numbers
-//! that stand beside them, and what they are expected to be. TOML in, tables out.
+//! Experiments: a scenario with variables that vary, the figures of each cell, reference numbers
+//! beside them, and expectations. TOML in, tables out.
 //!
 //! The format is described in docs/reference/experiment-files.md. Map, in reading order:
-//! - `factors`: what varies, and the cells that come of it.
-//! - `figures`: what of a run makes a cell; `references`: what stands beside it; `expectations`.
-//! - `records`: what every run gave; `results`: a table of them, as CSV; `markdown`: for people;
-//!   `curves`: for a plot.
+//! - `factors`: what varies, and the resulting cells
+//! - `figures`: the figures of a cell; `references`: numbers beside them; `expectations`
+//! - `records`: the results of every run; `results`: a table of them, as CSV; `markdown`: for
+//!   people; `curves`: for a plot
 
 mod curves;
 mod expectations;

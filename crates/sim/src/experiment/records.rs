@@ -1,4 +1,4 @@
-//! What every run of an experiment gave, and the file that keeps it.
+//! The results of every run of an experiment, and the file that keeps them.
 
 use super::{Experiment, factors::Cell};
 use std::{collections::BTreeMap, fmt::Write};

@@ -1,4 +1,4 @@
-//! `[[reference]]`: a number that stands beside a figure: from a file, or of another cell.
+//! `[[reference]]`: a number beside a figure, from a file or from another cell.
 
 use super::{
     factors::{self, Cell, Choice, Factor},

@@ -1,4 +1,4 @@
-//! Experiment files as a whole: what is understood, what is refused, and the table that comes of it.
+//! Whole experiment files: what is accepted, what is refused, and the resulting table.
 
 use super::*;
 use crate::{metrics::Metric, scenario::tests::damaged};

@@ -1,4 +1,4 @@
-//! Constant bit rate: packets of one size at even distances, whatever becomes of them.
+//! Constant bit rate: packets of one size at equal intervals, without feedback.
 
 use super::{End, Incoming, Outgoing};
 use fanfare_proto::{Bitrate, Time};

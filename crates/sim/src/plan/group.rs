@@ -1,4 +1,4 @@
-//! Hosts that are group nodes: what they are told, what they subscribe to, what they publish.
+//! Hosts that are group nodes: their configuration, their subscriptions, and what they publish.
 
 use super::Plan;
 use crate::network::Hosts;

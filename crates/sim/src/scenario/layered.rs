@@ -1,4 +1,4 @@
-//! `[[flow]]` of kind "layered": a session of layers and who listens to it.
+//! `[[flow]]` of kind "layered": a layered session and its receivers.
 
 use super::{fields::Fields, nodes::Nodes, units};
 use core::ops::Range;

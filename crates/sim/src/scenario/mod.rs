@@ -1,10 +1,12 @@
-//! Scenario files: TOML in, a plan out, and every mistake at once.
+//! Scenario files: TOML in, a plan out, and all mistakes reported at once.
 //!
 //! The format is described in docs/reference/scenario-files.md. Map, in reading order:
-//! - `fields`: a table that is asked for its keys; `units`, `suggestion`: values and slips.
-//! - `variables`: what is put into a text before it is read.
-//! - `nodes`, `links`, `queues`, `traces`, `flows`, `groups`, `layered`, `programs`, `changes`, `reactions`: the sections.
-//! - `assembly`: how they become a plan.
+//! - `fields`: reads a table; `units`, `suggestion`: values, and the nearest known word for a wrong
+//!   one
+//! - `variables`: replaced in the text before it is read
+//! - `nodes`, `links`, `queues`, `traces`, `flows`, `groups`, `layered`, `programs`, `changes`,
+//!   `reactions`: the sections
+//! - `assembly`: makes a plan of them
 
 mod assembly;
 mod changes;

@@ -1,4 +1,4 @@
-//! `[[program]]`: what runs on real hosts. The laboratory runs it; the simulator passes over it.
+//! `[[program]]`: programs on real hosts. The laboratory runs them; the simulator ignores them.
 
 use super::{fields::Fields, nodes::Nodes, units};
 use crate::network::Host;

@@ -1,4 +1,4 @@
-//! `queue = { kind = … }`: who waits, who is marked, who is dropped.
+//! `queue = { kind = … }`: which packets wait, are marked, or are dropped.
 
 use super::{fields::Fields, units};
 use crate::queue::{AboveMax, Limit, QUANTUM, Queue, Red};

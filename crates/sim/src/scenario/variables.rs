@@ -1,4 +1,4 @@
-//! `${name}`: what a scenario leaves open, and what its `[variables]` say when nobody else does.
+//! `${name}`: a variable of a scenario. Its `[variables]` give the default.
 
 use super::{
     fields::{Mistakes, scalar},

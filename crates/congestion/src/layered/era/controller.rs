@@ -1,8 +1,8 @@
-//! Ours: how many layers the path bears, by its queue; beside flows that keep the queue full, by TCP's
-//! equation.
+//! Our variant of ERA. It finds the number of layers that the path can carry from the queueing
+//! delay. Beside flows that keep the queue full, it follows TCP's equation.
 //!
-//! What is seen is in files of its own (`short_sample`, `queue`, `leave_latency`, `loss_events`); all that is decided from
-//! it is here, as each decision takes back or waits for another.
+//! The measurements are in files of their own (`short_sample`, `queue`, `leave_latency`,
+//! `loss_events`). All decisions are here, because each may cancel or wait for another.
 
 use super::{
     intervals::Intervals,

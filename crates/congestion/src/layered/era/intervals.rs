@@ -1,5 +1,5 @@
-//! Adaptation intervals by the sender's time: receivers behind one bottleneck adapt at the same
-//! packet, whatever their clocks say.
+//! Adaptation intervals by the sender's clock. So receivers behind one bottleneck adapt at the same
+//! packet, whatever their own clocks say.
 
 use fanfare_units::time::{Duration, Time};
 

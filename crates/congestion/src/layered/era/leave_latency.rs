@@ -1,4 +1,5 @@
-//! Layers that were left: whether they still come, and how long that takes here.
+//! Layers that were left: whether their packets still come, and how long leaving takes on this
+//! network.
 
 use fanfare_units::time::{Duration, Time};
 

@@ -1,5 +1,5 @@
-//! How often loss happens, as TFRC counts it (RFC 5348 5): losses within a round trip are one event,
-//! and the rate is the inverse of a weighted mean of the packets between events.
+//! The loss event rate, as in TFRC (RFC 5348 5): losses within a round trip are one event, and the
+//! rate is the inverse of a weighted mean of the packets between events.
 
 use alloc::collections::VecDeque;
 use fanfare_units::time::{Duration, Time};

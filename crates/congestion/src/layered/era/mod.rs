@@ -1,9 +1,9 @@
-//! ERA, explicit rate adjustment: packet pairs tell what the path has, loss what TCP would take, and
-//! the number of layers follows at once.
+//! ERA, explicit rate adjustment: packet pairs tell what the path can carry, loss tells what TCP
+//! would take. The number of layers follows at once.
 //!
-//! [`Published`] is the thesis' rule, [`Era`] is ours. What ours does otherwise, and why, is in
-//! docs/explanation/layers.md: the round trip is measured, pairs are judged by their median, the queue is seen
-//! before it overflows, and a flow that leaves no queue alone is answered as TCP would.
+//! [`Published`] is the rule of the thesis, [`Era`] is our variant. docs/explanation/layers.md says
+//! what differs and why: it measures the round-trip time, uses the median of packet pairs, sees a
+//! queue before it overflows, and competes as TCP would with a flow that keeps the queue full.
 
 mod controller;
 mod intervals;

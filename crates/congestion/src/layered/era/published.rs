@@ -1,8 +1,8 @@
 //! ERA as it was published (thesis 5.5.3, defaults of table 6-1, trace of appendix C).
 //!
-//! Two things the text leaves open are read as its trace has them: a target that is a sum of layers
-//! is reached (400 kbit/s is layer 19, counted from 0), and with neither loss nor pairs enough, which
-//! would set the target to -1 and drop everything, the level stays.
+//! The text leaves two things open. Here they follow its trace. A target that is a sum of layers is
+//! reached (400 kbit/s is layer 19, counted from 0). Without loss and without enough packet pairs
+//! the text would set the target to -1 and drop everything; here the level stays.
 
 use super::intervals::Intervals;
 use crate::{

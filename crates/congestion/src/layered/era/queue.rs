@@ -1,4 +1,4 @@
-//! The queue on the path, by transit times: how long packets wait, and whether that grows.
+//! The queue on the path, from transit times: how long packets wait, and whether that time grows.
 
 use crate::layered::Arrival;
 use alloc::vec::Vec;

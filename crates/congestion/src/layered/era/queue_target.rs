@@ -1,4 +1,5 @@
-//! How much of a queue is wanted, and how much of one must be seen before the rate comes down.
+//! How long a queue the controller wants, and how long a queue it must see before it lowers the
+//! rate.
 
 /// Least wait that is wanted, seconds: below, a scheduler's delays are a queue.
 pub(super) const WANTED_LEAST: f64 = 0.01;

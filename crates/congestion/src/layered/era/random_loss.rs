@@ -1,4 +1,4 @@
-//! How much is lost lately: little of it may be the links' own, much of it is not.
+//! The recent loss rate. A little loss may be random loss of the links; much loss is not.
 
 /// Packets after which half of the memory is new.
 const MEMORY: f64 = 400.0;

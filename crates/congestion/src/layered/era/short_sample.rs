@@ -1,4 +1,4 @@
-//! A short look at what comes: how long it waits, how much of it passes, how much is lost.
+//! A short measurement of arrivals: how long packets wait, how many arrive, how many are lost.
 
 use super::queue::{TransitTrend, Waiting};
 use crate::layered::Arrival;

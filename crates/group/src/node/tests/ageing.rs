@@ -1,4 +1,4 @@
-//! History by time: what a late subscriber is told of ages, by whom.
+//! History by time: which ages a late subscriber learns, and from whom.
 
 use super::{restoring::restart, *};
 use alloc::rc::Rc;

@@ -1,4 +1,4 @@
-//! What nodes tell of themselves and of what they hold.
+//! What nodes announce about themselves and about what they have.
 
 use super::*;
 use crate::frame::Frame;

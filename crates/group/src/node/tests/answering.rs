@@ -1,4 +1,4 @@
-//! What others ask of a publisher that hears them: sums over its short messages.
+//! Requests that the publisher hears: it answers with sums over its short messages.
 
 use super::*;
 use crate::{coded_packet::Class, frame::Frame};

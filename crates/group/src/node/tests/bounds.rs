@@ -1,4 +1,4 @@
-//! What others make up fills nothing without end.
+//! Forged messages do not fill any table without limit.
 
 use super::*;
 use crate::{

@@ -1,4 +1,4 @@
-//! Of a publisher that hears nobody: sums across its messages, and NACKs that it does not hear.
+//! A publisher that hears nobody: coded packets across its messages, and NACKs that it cannot hear.
 
 use super::*;
 use crate::{coded_packet::Class, demand::Part, frame::Frame, nack};

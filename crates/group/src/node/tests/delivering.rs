@@ -1,4 +1,4 @@
-//! What comes of messages: in which order, how many, and which not at all.
+//! How messages are delivered: in which order, how many, and which not.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A publisher that begins a new life, or seems to: what it published before, others still have.
+//! A publisher that restarts, or seems to. Others still have what it published before.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What others say that is not so costs little, and what is true still comes.
+//! False claims of others cost little, and true messages still arrive.
 
 use super::*;
 use crate::{

@@ -1,4 +1,4 @@
-//! A group that falls apart, and meets again.
+//! A group that is partitioned, and joins again.
 
 use super::*;
 use crate::frame::Frame;

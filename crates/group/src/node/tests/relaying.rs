@@ -1,4 +1,4 @@
-//! A radio that does not reach all: who passes on what to whom.
+//! A radio that does not reach every node: who forwards what to whom.
 
 use super::*;
 use crate::frame::Frame;

@@ -1,4 +1,4 @@
-//! What is missing or wrong, and who mends it.
+//! What is missing or wrong, and who repairs it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Nodes that begin again with what they kept.
+//! Nodes that restart with what they kept.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Which cells are measured.
+//! Which cells to measure.
 
 use super::{cell::RateCell, grid};
 

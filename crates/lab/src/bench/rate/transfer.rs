@@ -1,4 +1,4 @@
-//! One file to all receivers of a cell, from the start of the sender's program until its end.
+//! One file to all receivers of a cell, from the start of the sender's program to its end.
 
 use super::{
     Condition, RateBench, RateCell,

@@ -1,4 +1,4 @@
-//! A layered session under way.
+//! A running layered session.
 
 use super::{LayeredFlow, LayeredReport};
 use crate::{
