@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_are_close_the_farther_limits() {
+    fn of_two_similar_receivers_the_farther_one_limits() {
         let mut candidates = Candidates::default();
         candidates.on_report(candidate(1, 300));
         let far = Candidate { rtt: Duration::from_millis(200), ..candidate(2, 320) };

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_collection_ends_when_all_who_are_expected_have_answered() {
+    fn the_first_collection_ends_when_all_expected_receivers_have_answered() {
         let mut grtt = grtt(false);
         grtt.settle(Time::ZERO);
         assert_eq!(grtt.estimate(), ms(250), "nothing was measured");

@@ -320,7 +320,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn messages_that_find_none_missing_count_together_as_each_of_them_does(
+        fn messages_without_gaps_count_together_as_one_by_one(
             runs in vec((-30..=30_i32, 0..=200_u16), 1..20),
         ) {
             let [mut together, mut each] = [LossMeter::new(), LossMeter::new()];

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_a_late_driver_has_lost_is_made_up_slowly_and_idle_time_is_not() {
+    fn time_lost_by_a_late_driver_is_made_up_slowly_and_idle_time_is_not() {
         for (pending, made_up) in [(true, 40), (false, 0)] {
             let mut pacer = Pacer::new(at(0), Duration::from_millis(10));
             pacer.on_sent(at(0), 100, RATE);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_a_driver_has_lost_in_sending_is_made_up_unless_there_was_nothing_to_say() {
+    fn time_lost_in_sending_is_made_up_unless_there_was_nothing_to_send() {
         for (ended, made_up) in [(false, 40), (true, 0)] {
             let mut pacer = Pacer::new(at(0), Duration::from_millis(10));
             pacer.on_sent(at(0), 100, RATE);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_up_fits_into_a_receivers_buffer() {
+    fn the_catch_up_burst_fits_into_a_receivers_buffer() {
         let rate = Bitrate::mbps(10_000);
         let mut pacer = Pacer::new(at(0), Duration::from_millis(1));
         pacer.on_sent(at(0), 1420, rate);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_rate_and_however_late_the_driver_no_more_goes_out_than_the_bound() {
+    fn no_rate_and_no_late_driver_exceeds_the_bound() {
         let burst = Duration::from_millis(1);
         for (rate, seed) in [(1_000, 1), (64_000, 2), (10_000_000, 3), (10_000_000_000, 4)] {
             let (rate, mut rng) = (Bitrate::bps(rate), fanfare_units::rng::Rng::new(seed));

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_has_not_fallen_before_four_messages_could_have_come() {
+    fn the_rate_does_not_fall_before_four_messages_could_have_arrived() {
         let mut rate = ReceiveRate::new();
         // One message a second, then none for one and a half.
         for ms in [0, 1000, 2000, 3000, 4500] {

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn before_two_counts_the_share_is_what_first_requests_leave() {
+    fn before_two_counts_the_share_comes_from_first_requests() {
         let mut tally = ReceptionTally::default();
         assert_eq!((tally.share(), tally.counted(7)), (None, 0));
         tally.on_first_request((7, 1), 30, 100);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_begins_anew_is_not_misread() {
+    fn a_receiver_that_restarts_its_count_is_recognised() {
         let mut tally = ReceptionTally::default();
         tally.on_count(at(1), 1_000_000, 5000);
         tally.on_count(at(2), 3, 6000);

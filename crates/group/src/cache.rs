@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_priority_gives_way_and_of_equals_the_least_lately_used() {
+    fn the_lowest_priority_is_dropped_first_and_of_equals_the_least_recently_used() {
         let mut cache = cache(320, 3);
         for (object, priority) in [(0, 5), (1, 3), (2, 5)] {
             let time = at(u64::from(object));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_does_not_give_way() {
+    fn incomplete_objects_are_not_dropped() {
         let mut cache = cache(100, 1);
         cache.on_new(at(0), new(0), (90, false), &NONE);
         assert_eq!(cache.on_new(at(1), new(1), (90, false), &NONE), []);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_been_handed_over_stays() {
+    fn undelivered_messages_stay() {
         let mut cache = cache(100, 1);
         cache.on_new(at(0), new(0), (90, false), &NONE);
         cache.on_whole(at(0), key(0));

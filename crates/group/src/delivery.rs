@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_patient_subscription_decides_how_long_is_waited() {
+    fn the_subscription_with_the_longest_deadline_decides_how_long_to_wait() {
         let mut delivery = Delivery::default();
         let within = |filter, s| {
             let deadline = Some(Duration::from_secs(s));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn to_who_subscribes_late_all_that_was_there_before_is_history() {
+    fn for_a_late_subscription_all_earlier_messages_are_history() {
         let mut delivery = Delivery::default();
         let history = crate::subscription::History::Last(1);
         let some = Subscription { history, ..filtered("#") };

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_again_is_served_by_what_it_asks_for_now_and_others_as_before() {
+    fn a_repeated_request_replaces_the_earlier_one_of_the_same_node() {
         let from = |node, request| Request { from: Some(NodeId(node)), ..request };
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &from(1, named(&[0, 1, 2, 3, 4, 5])), GRTT);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn of_counts_the_greatest_is_served_not_the_sum() {
+    fn the_greatest_count_is_served_not_the_total() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &count(2), GRTT);
         demand.on_request(at(10), &count(3), GRTT);
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_again_later_gets_as_much_again() {
+    fn a_later_request_is_served_in_full_again() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &count(1), GRTT);
         demand.on_symbol(at(50), 20, LEN);
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_the_origin_cannot_hear_is_remembered_until_all_is_answered() {
+    fn a_request_to_a_deaf_origin_is_kept_until_it_is_answered() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &Request { unheard: true, ..count(1) }, GRTT);
         demand.on_request(at(1), &count(1), GRTT);
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_were_missed_are_counted_by_the_next() {
+    fn a_sum_reveals_how_many_before_it_were_missed() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
         demand.on_sum(at(1), 2, &sum(&[1, 2, 3]));
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_while_sums_are_on_their_way_will_have_them_and_later_has_not() {
+    fn sums_in_flight_serve_a_request_but_not_a_later_one() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &named(&[1]), GRTT);
         demand.on_sum(at(10), 0, &sum(&[1, 2]));
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_ever_again_is_given_what_it_names() {
+    fn a_node_that_asks_again_and_again_gets_the_named_symbols() {
         let mut demand = Demand::new(at(0));
         for round in 0..8 {
             demand.on_request(at(round * 1000), &named(&[1, 2]), GRTT);
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_least_is_served_first_and_then_has_its_turn() {
+    fn the_requester_that_lacks_least_is_served_first() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
         demand.on_request(at(0), &named(&[3, 4]), GRTT);
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_askers_than_are_kept_apart_the_neediest_counts() {
+    fn of_more_requesters_than_are_tracked_the_neediest_counts() {
         let mut demand = Demand::new(at(0));
         for n in 0..ASKERS_MAX as u16 {
             demand.on_request(at(0), &named(&[n]), GRTT);

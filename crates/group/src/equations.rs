@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_sums_as_terms_tell_all_of_them_and_fewer_none() {
+    fn as_many_sums_as_terms_solve_all_of_them_and_fewer_none() {
         let mut equations = Equations::default();
         let all = [10, 12, 15];
         assert_eq!(take(&mut equations, 1, &all), Taken::New(vec![]));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn of_terms_in_sums_the_oldest_are_to_be_asked_for_and_the_newest_follow() {
+    fn of_terms_in_sums_the_oldest_are_requested_and_the_newest_solved() {
         let mut equations = Equations::default();
         take(&mut equations, 1, &[10, 12, 15]);
         take(&mut equations, 2, &[10, 12, 15]);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_in_vain_is_to_follow_from_another_and_in_turn() {
+    fn a_term_requested_in_vain_is_swapped_with_another_in_turn() {
         let mut equations = Equations::default();
         take(&mut equations, 1, &[10, 12, 15]);
         let mut asked = Vec::new();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn at_one_request_no_more_terms_change_places_than_may() {
+    fn swaps_per_request_are_limited() {
         let mut equations = Equations::default();
         (0..500).for_each(|n| _ = take_pair(&mut equations, ORIGIN, n));
         let before = equations.follows(ORIGIN);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_left_the_view_is_forgotten_and_not_taken_any_more() {
+    fn terms_that_left_the_view_are_dropped_and_not_accepted() {
         let mut equations = Equations::default();
         (0..10).for_each(|n| _ = take_pair(&mut equations, ORIGIN, n));
         let (terms, bytes) = sum(1, &[10, 21]);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_sums_of_ever_new_terms_fills_no_more_than_the_room() {
+    fn sums_of_ever_new_terms_stay_within_the_limit() {
         let mut equations = Equations::default();
         for n in 0..2 * SUMS_MAX as u64 {
             let taken = take_pair(&mut equations, ORIGIN, n);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_which_others_fill_in_take_no_more_than_the_room() {
+    fn sums_completed_by_others_stay_within_the_limit() {
         let mut equations = Equations::default();
         // Each has the pivot of the one before, and others that nothing else has.
         let long = |n: u64| -> Vec<(u64, u8)> {
@@ -315,7 +315,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_follows_is_right_and_all_does_in_the_end(
+        fn every_solved_term_is_right_and_all_are_solved_in_the_end(
             sums in proptest::collection::vec((any::<u8>(), proptest::collection::btree_set(10..40_u64, 2..9)), 0..40),
             alone in proptest::collection::vec(10..40_u64, 0..10),
             asked in 0..20_usize,

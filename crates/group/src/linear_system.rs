@@ -268,7 +268,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn columns_of_what_is_solved_are_used_again() {
+    fn columns_of_solved_terms_are_reused() {
         let mut system = LinearSystem::default();
         for n in 0..3 * UNKNOWNS_MAX as u64 {
             assert_eq!(system.add(&[(n, 1), (n + 1, 1)], vec![1]), Added::New(vec![]));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_unknowns_than_there_is_room_for() {
+    fn the_number_of_unknowns_is_bounded() {
         let mut system = LinearSystem::default();
         let most = UNKNOWNS_MAX as u64 / 2;
         (0..most).for_each(|n| _ = system.add(&[(2 * n, 1), (2 * n + 1, 1)], vec![1]));
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_before_a_term_is_forgotten_with_all_that_it_is_in() {
+    fn terms_before_a_horizon_are_dropped_with_their_equations() {
         let mut system = LinearSystem::default();
         system.add(&[(1, 1), (8, 1)], vec![1]);
         system.add(&[(5, 1), (9, 1)], vec![1]);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_takes_the_place_of_the_pivot_that_costs_least() {
+    fn a_term_replaces_the_cheapest_pivot() {
         let mut system = LinearSystem::default();
         system.add(&[(1, 1), (8, 1)], vec![1]);
         system.add(&[(1, 1), (9, 1)], vec![2]);

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_too_many_the_one_used_least_lately_is_forgotten_and_counted() {
+    fn the_least_recently_used_entry_is_dropped_and_counted() {
         let mut recent = LruMap::new(2);
         *recent.entry(&1, || 10) += 1;
         recent.entry(&2, || 20);

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn two_walked_along_agree_with_each_asked_for() {
+    fn two_merged_sets_agree_with_single_lookups() {
         let mut rng = Rng::new(1);
         for _ in 0..200 {
             let mut draw = || -> NodeSet {

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_just_begun_or_heard_somebody_sends_nothing_ahead() {
+    fn a_node_that_just_started_or_heard_somebody_sends_nothing_proactively() {
         let mut proactive = ProactiveSums::new(at(0));
         assert_eq!([3, 4].map(|s| proactive.parity(at(s), (26, 64))), [0, 1]);
         send(&mut proactive, at(1), 0..40);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_seldom_sends_no_more_than_a_share_in_the_long_run() {
+    fn proactive_sums_of_a_rare_sender_stay_within_their_share() {
         let mut proactive = ProactiveSums::new(at(0));
         let count = (0..1000_u32).map(|n| {
             let now = at(10 + 100 * u64::from(n));

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sums_of_one_have_told_is_known_whatever_is_missing_of_anothers() {
+    fn terms_covered_by_one_repairers_sums_are_known_whatever_is_missing_of_anothers() {
         let mut rank = Rank::default();
         for _ in 0..3 {
             rank.add(&set(&[1, 2, 3]));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_that_follows_anyway_brings_nothing_by_itself() {
+    fn a_term_that_can_be_solved_anyway_adds_nothing() {
         let mut rank = Rank::default();
         rank.add(&set(&[1, 2]));
         assert!(rank.on_known(1), "with it the other follows");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_sums_of_ever_new_terms_is_told_apart_up_to_a_bound() {
+    fn sums_of_ever_new_terms_are_tracked_up_to_a_bound() {
         let mut rank = Rank::default();
         for n in 0..2 * SPANS_MAX as u64 {
             assert!(rank.add(&set(&[2 * n, 2 * n + 1])));
@@ -250,7 +250,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_reckoned_is_what_elimination_finds(
+        fn the_estimated_rank_equals_that_of_elimination(
             sums in proptest::collection::vec(proptest::collection::btree_set(0..12_u64, 1..6), 0..16)
         ) {
             let mut rank = Rank::default();

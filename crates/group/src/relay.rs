@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_first_is_first_and_who_need_not_says_nothing() {
+    fn the_first_node_forwards_first_and_an_unneeded_one_does_not() {
         let due = |before| heard(before).0.next_timeout();
         assert!(due(Some(0)).unwrap() <= Time::ZERO + TIMING.grtt);
         assert!(due(Some(3)).unwrap() >= Time::ZERO + TIMING.grtt * 3);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn when_others_have_passed_it_on_it_is_reckoned_anew() {
+    fn the_gain_is_computed_again_after_others_have_forwarded() {
         let (mut relay, mut rng) = heard(Some(5));
         let before = relay.next_timeout();
         let coverage = |senders: &[NodeId]| (senders.len() < 3).then_some(0);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_due_at_its_turn_until_it_has_been_passed_on() {
+    fn a_waiting_message_is_due_at_its_time_until_it_was_forwarded() {
         let (mut relay, _) = heard(Some(0));
         let due = relay.next_timeout().unwrap();
         assert_eq!((relay.due(Time::ZERO), relay.due(due)), (None, Some(KEY)));

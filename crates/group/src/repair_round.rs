@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn different_losses_of_three_are_mended_by_as_many_sums_as_the_one_lacks_that_lacks_most() {
+    fn as_many_sums_are_sent_as_the_neediest_of_three_requesters_lacks() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         ask(&mut round, 1, 2, &[7]);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn where_many_lack_much_some_sums_are_to_spare() {
+    fn spare_sums_are_sent_when_many_lack_much() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[0, 1, 2, 3, 4, 5]);
         ask(&mut round, 0, 2, &[6, 7, 8, 9]);
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_alone_lacks_waits_for_others_and_goes_as_it_is_when_nobody_asks() {
+    fn a_message_requested_by_one_node_waits_for_others_and_then_goes_as_it_is() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         assert_eq!(close(&mut round, 300, &[5, 6]), (vec![5, 6], vec![]));
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_nothing_else_to_send_nothing_waits() {
+    fn requests_do_not_wait_when_there_is_nothing_else_to_send() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         let Closed { taken, given } = closed(&mut round, 300, Duration::ZERO, &[5, 6]);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_asks_for_that_may_not_read_sums_is_left_to_the_session() {
+    fn requests_of_nodes_that_cannot_decode_sums_are_left_to_the_session() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         ask(&mut round, 0, 2, &[7]);
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_before_an_answer_can_have_come_is_not_answered_twice() {
+    fn a_request_sent_before_the_answer_arrived_is_not_answered_again() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5]);
         ask(&mut round, 0, 2, &[7]);
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_in_vain_again_and_again_goes_as_it_is() {
+    fn a_message_requested_again_and_again_goes_as_it_is() {
         let mut round = RepairRound::default();
         let taken = (0..12).map(|n| {
             ask(&mut round, n * 1000, 1, &[5]);
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_there_is_no_room_for_are_counted_and_sums_do_not_pile_up() {
+    fn requests_beyond_the_limit_are_counted_and_sums_do_not_pile_up() {
         let mut round = RepairRound::default();
         let all: Vec<u64> = (0..2000).collect();
         assert_eq!(ask(&mut round, 0, 1, &all), 2000 - ASKED_MAX as u64);
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_in_no_sum() {
+    fn purged_messages_are_in_no_sum() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5]);
         ask(&mut round, 0, 2, &[7]);

@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_that_does_not_answer_is_answered_for_after_its_grace_and_later_at_once() {
+    fn an_origin_that_does_not_answer_is_replaced_after_its_timeout_and_later_at_once() {
         let mut world = World::whole(2);
         let mut waited = Vec::new();
         for round in 0..4 {
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repairer_that_hears_another_leaves_it_to_it_and_fills_up_what_is_left() {
+    fn a_repairer_that_hears_another_sends_only_what_is_left() {
         let mut world = World::whole(2);
         world.ask(at(0), 0, &[1, 2, 3]);
         world.hear(at(750), 1, SymbolSource::Repairer);
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hears_parity_of_another_sends_nothing_until_it_is_asked_for_again() {
+    fn a_repairer_that_hears_anothers_parity_waits_for_a_new_request() {
         let mut world = World::whole(2);
         world.ask(at(0), 3, &[]);
         world.hear(at(750), 18, SymbolSource::Repairer);
@@ -594,7 +594,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_nothing_of_what_was_named_passes_parity_on_that_nobody_was_heard_to_send() {
+    fn a_repairer_without_the_named_symbols_forwards_unheard_parity() {
         let mut world = World::new(2, &[0, 1, 2]);
         world.held.kept = Vec::from([4, 5]);
         world.ask(at(0), 0, &[7, 8]);
@@ -603,7 +603,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_part_sends_as_many_sums_as_it_holds_of_what_was_named() {
+    fn a_repairer_with_a_part_sends_as_many_sums_as_it_has_named_symbols() {
         let mut world = World::new(2, &[1, 3, 5, 7]);
         world.ask(at(0), 0, &[2, 3, 7]);
         let (sent, first) = world.run(at(60_000));
@@ -614,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_part_serves_first_who_lacks_least() {
+    fn a_repairer_with_a_part_serves_the_requester_that_lacks_least_first() {
         // Too many symbols for a sum: they go by name.
         let mut world = World::new(2, &[1, 3, 5, 107]);
         world.held.len = 200;
@@ -625,7 +625,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_all_by_what_was_named_sends_parity_for_the_rest() {
+    fn a_repairer_sends_parity_for_what_named_symbols_leave_open() {
         let mut world = World::new(2, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
         world.ask(at(0), 0, &[9]);
         world.ask(at(0), 0, &[1, 5, 7]);
@@ -638,7 +638,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_block_that_is_asked_for_goes_as_it_is() {
+    fn a_requested_whole_block_is_sent_as_it_is() {
         let mut world = World::whole(3);
         world.ask(at(0), 0, &(0..10).collect::<Vec<_>>());
         let (mut sent, _) = world.run(at(60_000));

@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_holds_in_part_is_served_in_part_and_others_go_on_with_the_rest() {
+    fn a_partial_holder_serves_a_part_and_others_continue_with_the_rest() {
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3], END);
         assert_eq!(sent(&mut pool, 0, &[1, 3, 9]), 2);
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn who_missed_a_sum_adds_none_of_the_same_terms_but_of_others() {
+    fn a_node_that_missed_a_sum_sends_one_of_other_terms() {
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3, 4], END);
         pool.on_sum(at(10), 0, &set(&[1, 2, 3]));
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_one_repairer_end_when_they_have_told_all_whatever_is_missing_of_anothers() {
+    fn sums_of_one_repairer_end_when_they_cover_its_terms() {
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3, 4, 5, 6, 7], END);
         // Another's, of which more would be needed.
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn while_all_lack_few_requests_are_gathered_for_longer() {
+    fn requests_are_aggregated_longer_while_all_lack_few_terms() {
         let due = |terms: &[u64]| {
             let mut pool = RequestPool::new(at(0));
             ask(&mut pool, 0, 2, terms, END);
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_first_again_and_again_nobody_seems_to_have() {
+    fn a_term_that_stays_first_in_requests_is_taken_as_unavailable() {
         let mut pool = RequestPool::new(at(0));
         for round in 0..u64::from(STUCK) {
             ask(&mut pool, 3000 * round, 2, &[7, 8 + round], END);
@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_that_one_of_those_who_ask_has_not_spoken_of() {
+    fn only_terms_that_all_requesters_mentioned_are_sent() {
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 8], 10);
         ask(&mut pool, 0, 3, &[1], 5);
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_waits_until_requests_have_gathered_and_longer_where_less_is_held() {
+    fn an_answer_waits_for_aggregation_and_longer_at_nodes_that_have_less() {
         let mut rng = Rng::new(3);
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3, 4], END);
@@ -544,14 +544,14 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_goes_on_while_it_serves_all_of_few_and_half_of_many() {
+    fn a_node_continues_sending_while_it_serves_all_of_a_few_or_half_of_many() {
         let goes_on = |served, open| Gain { served, open }.goes_on();
         assert_eq!([goes_on(3, 3), goes_on(2, 3), goes_on(0, 0)], [true, false, false]);
         assert_eq!([goes_on(2, 4), goes_on(8, 16), goes_on(7, 16)], [true, true, false]);
     }
 
     #[test]
-    fn who_lacks_what_nobody_has_holds_nobody_up() {
+    fn a_requester_of_unavailable_terms_does_not_delay_others() {
         let mut rng = Rng::new(3);
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[100], END);
@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_ever_again_goes_by_itself() {
+    fn a_term_requested_again_and_again_is_sent_alone() {
         let mut pool = RequestPool::new(at(0));
         for round in 0..=u64::from(ROUNDS) {
             assert_eq!(pool.alone(&set(&[7, 8])), None);
@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_adds_nothing_to_what_was_asked_for_of_late() {
+    fn an_announcement_adds_nothing_to_a_recent_request() {
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[5], END);
         pool.on_lacking(at(1000), (NodeId(2), &set(&[1])), END);
@@ -586,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_everything_under_many_names_is_kept_within_bounds() {
+    fn requests_under_many_forged_ids_stay_within_bounds() {
         let mut pool = RequestPool::new(at(0));
         let all: Vec<u64> = (0..5000).collect();
         (0..100).for_each(|node| ask(&mut pool, 0, node, &all, END));

@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn questions_without_answers_become_seldom() {
+    fn unanswered_requests_become_rare() {
         let mut requester = Requester::default();
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         assert_eq!(questions(&mut requester, 300), [2, 6, 14, 30, 62, 126, 190, 254]);
     }
 
     #[test]
-    fn while_something_comes_nothing_is_asked_and_then_soon_again() {
+    fn no_request_is_sent_while_data_arrives_and_one_soon_after() {
         let mut requester = Requester::default();
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         questions(&mut requester, 100);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_what_is_missing_is_asked_at_once() {
+    fn a_node_with_the_missing_object_is_asked_at_once() {
         let mut requester = Requester::default();
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         questions(&mut requester, 100);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_origins_than_are_watched_those_give_way_that_were_of_no_use_for_longest() {
+    fn the_origins_unused_for_longest_are_dropped_when_there_are_too_many() {
         let mut requester = Requester::default();
         for n in 0..=ORIGINS_MAX as u32 {
             requester.on_heard(at(u64::from(n)), incarnation(n), PATIENCE);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_lacks_nothing_rests_until_it_hears_more() {
+    fn a_node_that_lacks_nothing_waits_until_it_hears_more() {
         let mut requester = Requester::default();
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         requester.rest(ORIGIN);

@@ -541,7 +541,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_short_one_tells_only_who_hears_whom_to_who_knows_another_life_or_is_far_behind() {
+    fn a_short_announcement_says_only_who_hears_whom_to_nodes_with_another_instance_or_far_behind()
+    {
         let heard = State {
             hears: vec![HeardNode::all_of(NodeId(7))],
             short: true,
@@ -561,7 +562,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn several_lives_of_a_publisher_are_told_each_once_and_by_none_that_is_short() {
+    fn several_instances_of_a_publisher_are_announced_once_each_and_not_in_short_ones() {
         let of = |instance| {
             let summary = SenderSummary { instance: InstanceId(instance), ..summary(300) };
             Holding::of(summary, (280, 300), &runs(&[(280, 301)]), &none())
@@ -601,7 +602,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn where_gaps_do_not_fit_less_is_spoken_of_but_nothing_wrong() {
+    fn when_gaps_do_not_fit_the_announcement_covers_less_but_stays_correct() {
         let odd: Vec<(u64, u64)> = (0..500).map(|n| (2 * n + 1, 2 * n + 2)).collect();
         let holding = Holding::of(summary(999), (0, 999), &runs(&odd), &none());
         let mut bytes = Vec::new();
@@ -623,7 +624,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn golden_bytes_of_publishers_that_speak_alike_are_eight_each() {
+    fn golden_bytes_of_publishers_with_equal_parameters_are_eight_each() {
         let share = DeliveryRatio::from_bits(3);
         let hears = vec![HeardNode { node: NodeId(101), share, counts: true }];
         let state = State { hears, ..speaking_of(publishers(3), false) };
@@ -639,7 +640,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn publishers_that_find_no_room_are_left_for_the_next_announcement() {
+    fn publishers_that_do_not_fit_are_in_the_next_announcement() {
         let state = speaking_of(publishers(10), false);
         let mut bytes = Vec::new();
         assert_eq!(state.append(4 * ENTRY + 1, &mut bytes), 4);
@@ -648,7 +649,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn who_names_more_nodes_than_there_is_room_for_does_not_say_that_these_are_all() {
+    fn an_announcement_that_omits_nodes_does_not_claim_to_be_complete() {
         let named = |count| {
             let hears = (1..=count).map(|n| HeardNode::all_of(NodeId(n))).collect();
             let mut bytes = Vec::new();
@@ -660,7 +661,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn who_is_heard_little_is_named_where_it_costs_nothing_and_who_has_no_share_is_heard_whole() {
+    fn a_barely_heard_node_is_named_if_that_is_free_and_no_share_means_all() {
         let share = DeliveryRatio::from_bits(1);
         let little = |node| HeardNode { node: NodeId(node), share, counts: false };
         let hears = vec![little(7), little(100)];

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_passed_on_once_and_the_oldest_gives_way() {
+    fn each_sum_is_forwarded_once_and_the_oldest_is_dropped() {
         let mut kept = SumCache::default();
         kept.keep(&coded(1, &[5, 6]));
         kept.keep(&coded(2, &[6, 7]));

@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn when_nothing_changes_it_speaks_half_as_often_each_time() {
+    fn when_nothing_changes_the_interval_doubles_each_time() {
         let (mut trickle, mut rng) = timer();
         let spoken = run(&mut trickle, &mut rng, 300, 0);
         assert!((11..=15).contains(&spoken.len()), "{spoken:?}");
     }
 
     #[test]
-    fn while_nodes_are_missing_it_speaks_the_oftener_the_shorter_they_have_been() {
+    fn it_announces_more_often_the_more_recently_nodes_were_lost() {
         let spoken = |away: u64, (here, spared): (u32, u64)| {
             let (mut trickle, mut rng) = timer();
             let (away, spared) = (Duration::from_secs(away), Duration::from_secs(spared));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_called_again_and_again_speaks_once_in_half_the_shortest_interval() {
+    fn repeated_calls_cause_one_announcement_in_half_the_shortest_interval() {
         let (mut trickle, mut rng) = timer();
         run(&mut trickle, &mut rng, 100, 0);
         let (mut spoken, begun) = (0, Time::ZERO + Duration::from_secs(100));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_without_end_do_not_have_the_shortest_interval_for_ever() {
+    fn endless_changes_do_not_keep_the_shortest_interval() {
         let (mut trickle, mut rng) = timer();
         let (mut spoken, mut now) = (0, Time::ZERO);
         while now < Time::ZERO + Duration::from_secs(640) {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hears_enough_of_the_same_is_silent_but_not_for_ever() {
+    fn a_node_that_hears_enough_equal_announcements_is_silent_for_a_limited_time() {
         let (mut trickle, mut rng) = timer();
         let alone = run(&mut trickle, &mut rng, 600, 0).len();
         let (mut trickle, mut rng) = timer();
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_called_speaks_soon_and_once_whatever_others_say() {
+    fn a_called_node_announces_once_soon_whatever_others_announce() {
         let (mut trickle, mut rng) = timer();
         run(&mut trickle, &mut rng, 100, 0);
         let now = Time::ZERO + Duration::from_secs(100);

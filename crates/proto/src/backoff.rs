@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn backoff_stays_within_its_bound_and_favours_its_end() {
+    fn backoff_stays_within_its_bound_and_most_values_are_late() {
         let mut rng = Rng::new(1);
         let max = Duration::from_secs(4);
         let times: alloc::vec::Vec<f64> =

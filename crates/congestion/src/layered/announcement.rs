@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_a_cut_one_is_refused_wherever_it_is_cut() {
+    fn an_announcement_is_read_back_and_a_truncated_one_is_refused() {
         let listed = Scheme::Listed(vec![Bitrate::kbps(64), Bitrate::kbps(192)]);
         let flid = Scheme::Multiplicative { base: Bitrate::kbps(12), factor: 1300, count: 26 };
         for announcement in [equal(), announcement(listed), announcement(flid)] {
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_announcement_that_lies_is_refused() {
+    fn an_inconsistent_announcement_is_refused() {
         let parse = |announcement: &Announcement| {
             Announcement::parse(&encoded(announcement), allowed()).unwrap_err()
         };

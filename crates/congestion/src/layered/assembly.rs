@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_of_a_block_that_there_is_not_is_foreign() {
+    fn a_symbol_of_a_nonexistent_block_is_out_of_range() {
         let mut gathering = ObjectAssembly::new(Shape::new(80, 16).unwrap());
         assert_eq!(gathering.on_symbol(symbol(1, 0)), Placement::OutOfRange);
         assert!(gathering.ids(1).is_empty() && !gathering.is_whole());

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_changed_or_of_another_application_is_none() {
+    fn a_truncated_changed_or_foreign_description_is_refused() {
         let whole = bytes();
         assert!((0..HEAD + 4).all(|cut| Description::parse(&whole[..cut]).is_none()));
         // Version, an object without blocks, an info beyond the end.

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_a_seconds_pairs_is_not_reached() {
+    fn the_lowest_pair_of_a_second_is_not_reached() {
         let mut plm = Plm::new(Time::ZERO, terms());
         pairs(&mut plm, 500, &[5e5, 3e5, 4e5]);
         plm.on_timeout(at(1000));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_without_pairs_drops_a_layer_and_silence_the_session_for_a_while() {
+    fn loss_without_pairs_drops_a_layer_and_silence_leaves_the_session_for_a_while() {
         let mut plm = Plm::new(Time::ZERO, terms());
         pairs(&mut plm, 900, &[5e4; 3]);
         plm.on_timeout(at(1000));

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_is_counted_on_joined_layers_and_strangers_are_not_heard() {
+    fn loss_is_counted_on_joined_layers_and_foreign_sessions_are_ignored() {
         let mut receiver = receiver(LayeredControl::Rlm);
         hear(&mut receiver, &Announcement { send_pattern: SendPattern::Even, ..announcement() });
         for (n, sequence) in [0, 1, 4].into_iter().enumerate() {

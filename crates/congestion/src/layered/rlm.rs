@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_that_stays_costs_a_layer_and_loss_that_passes_does_not() {
+    fn persistent_loss_costs_a_layer_and_short_loss_does_not() {
         for (lost, level) in [(1, 1), (0, 2)] {
             let (mut rlm, at) = joined();
             rlm.trial = None;

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missed_after_a_leave_is_not_lost() {
+    fn packets_missed_after_a_leave_are_not_lost() {
         let mut gaps = Gaps::default();
         assert_eq!(gaps.on_packet(&header(0)), 0);
         gaps.forget(Channel(1));

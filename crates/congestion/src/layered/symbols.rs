@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn no_symbol_goes_twice_on_any_layer() {
+    fn no_symbol_is_sent_twice_on_any_layer() {
         let all = sent(7, &[1000, 500, 250, 2000]);
         let different: BTreeSet<Symbol> = all.iter().map(|(_, symbol)| *symbol).collect();
         assert_eq!((all.len(), different.len()), (3750, 3750));
     }
 
     #[test]
-    fn whoever_has_the_first_layers_has_as_much_of_each_block() {
+    fn a_receiver_of_the_first_layers_gets_as_much_of_each_block() {
         for level in 1..=4 {
             let mut of_block = [0_u32; 4];
             let all = sent(4, &[400, 800, 1600, 3200]);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn source_symbols_go_first_and_ids_begin_anew_when_all_have_gone() {
+    fn source_symbols_are_sent_first_and_ids_start_over_when_all_were_sent() {
         let mut symbols = Symbols::new(2, 1);
         let first: Vec<u32> = (0..6).map(|_| symbols.next(0).id).collect();
         assert_eq!(first, [0, 0, 1, 1, 2, 2]);

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stamps_wrap_goes_unseen() {
+    fn the_wrap_of_the_stamp_has_no_effect() {
         let report = heard(3_000, |_| 40).report().unwrap();
         assert_eq!((report.standing_micros, report.queue_micros), (0, 0));
     }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_jumps_is_told_once() {
+    fn a_jump_of_the_queue_is_reported_once() {
         let mut meter = heard(300, |n| if n < 290 { 40 } else { 90 });
         assert!(meter.take_jump());
         assert!(!meter.take_jump());

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_carried_goes_on_at_once_until_somebody_with_a_shorter_way_does() {
+    fn the_gateway_that_forwarded_continues_until_one_with_a_shorter_way_forwards() {
         let mut election = election();
         assert!(election.due(at(0)) >= at(1000) && election.due(at(0)) < at(1500));
         election.on_carried();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn while_others_carry_it_waits_but_not_for_ever() {
+    fn it_waits_a_limited_time_while_others_forward() {
         let mut election = election();
         for ms in (0..20_000).step_by(500) {
             election.on_copy(at(ms), (1, NodeId(1)), (1, NodeId(2)));

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_lowest_priority_the_newest_gives_way_first() {
+    fn the_newest_message_of_the_lowest_priority_is_dropped_first() {
         let mut queue = Queue::new();
         for (number, entry, priority) in [(0, None, 5), (1, Some(7), 2), (2, None, 2), (3, None, 9)]
         {

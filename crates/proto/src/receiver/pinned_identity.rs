@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_life_is_believed_when_said_twice_a_grtt_apart() {
+    fn a_new_instance_is_believed_when_it_is_heard_twice_a_grtt_apart() {
         let mut pinned = PinnedIdentity::new(identity(1, 1));
         let refused = Verdict::Refused(DropReason::Unconfirmed);
         assert_eq!(pinned.check(at(0), identity(1, 2), GRTT), refused);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_life_speaking_in_between_denies_the_new_one() {
+    fn a_message_of_the_old_instance_in_between_contradicts_the_new_one() {
         let mut pinned = PinnedIdentity::new(identity(1, 1));
         for ms in (0..1000).step_by(50) {
             assert!(matches!(pinned.check(at(ms), identity(1, 2), GRTT), Verdict::Refused(_)));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn another_address_is_foreign_until_confirmed_and_then_a_move() {
+    fn another_address_is_foreign_until_it_is_confirmed_as_a_move() {
         let mut pinned = PinnedIdentity::new(identity(1, 1));
         let refused = Verdict::Refused(DropReason::ForeignSource);
         assert_eq!(pinned.check(at(0), identity(2, 1), GRTT), refused);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_senders_own_first_word_counts_more_than_what_others_said() {
+    fn a_senders_own_first_message_overrides_what_peers_reported() {
         let mut pinned = PinnedIdentity::of_peers(identity(0, 1));
         assert_eq!(pinned.check(at(0), identity(1, 1), GRTT), Verdict::Known);
         assert!(matches!(pinned.check(at(1), identity(2, 1), GRTT), Verdict::Refused(_)));

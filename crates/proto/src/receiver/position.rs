@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_counted_on_across_the_wrap_in_both_directions() {
+    fn ids_are_extended_across_the_wrap_in_both_directions() {
         let last = ObjectIndex::first(ObjectTransportId(0xffff));
         let wrapped = last.nearest(ObjectTransportId(2));
         assert_eq!((wrapped.0 - last.0, wrapped.id()), (3, ObjectTransportId(2)));

@@ -237,7 +237,7 @@ mod tests {
     use fanfare_wire::RepairRequests;
 
     #[test]
-    fn infos_of_objects_in_a_row_are_asked_for_as_one_range() {
+    fn infos_of_consecutive_objects_are_requested_as_one_range() {
         let object = |n| ObjectIndex(0x1_0000 + n);
         let of = |infos: &[u64], room| {
             let coding =
@@ -274,13 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn as_many_parity_symbols_are_asked_as_are_missing() {
+    fn as_many_parity_symbols_are_requested_as_are_missing() {
         assert_eq!(wanted(&block(16, &[3]), 4), [(16, 16)]);
         assert_eq!(wanted(&block(10, &[0, 5, 9]), 4), [(10, 12)]);
     }
 
     #[test]
-    fn of_a_fast_sender_a_few_are_asked_for_by_name_and_more_by_parity() {
+    fn a_few_symbols_of_a_fast_sender_are_requested_explicitly_and_more_as_parity() {
         let few = |lost: &[u16]| ExplicitRepair::Few.names_few(&block(16, lost));
         assert!(few(&[3]) && few(&[3, 9]) && !few(&[3, 9, 10]));
         assert!(!ExplicitRepair::Parity.names_few(&block(16, &[3])));
@@ -290,19 +290,19 @@ mod tests {
     }
 
     #[test]
-    fn parity_that_is_here_already_is_not_asked_again() {
+    fn parity_that_has_arrived_is_not_requested_again() {
         let mut block = block(16, &[1, 2, 3]);
         block.add_parity(1, b"parity");
         assert_eq!(wanted(&block, 4), [(16, 16), (18, 18)]);
     }
 
     #[test]
-    fn beyond_parity_the_highest_missing_source_symbols_are_asked_too() {
+    fn beyond_parity_the_highest_missing_source_symbols_are_requested_too() {
         assert_eq!(wanted(&block(16, &[1, 4, 6, 8, 12, 13, 14]), 4), [(12, 14), (16, 19)]);
     }
 
     #[test]
-    fn without_parity_all_missing_source_symbols_are_asked() {
+    fn without_parity_all_missing_source_symbols_are_requested() {
         assert_eq!(wanted(&block(16, &[1, 4, 5]), 0), [(1, 1), (4, 5)]);
     }
 }

@@ -152,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_set_is_told_from_its_end_on() {
+    fn runs_can_be_listed_from_a_given_start() {
         let set = set(&[(2, 4), (6, 7), (9, 12)]);
         assert_eq!(set.within(3, 11).collect::<Vec<_>>(), [(9, 11), (6, 7), (3, 4)]);
         assert_eq!(set.within(4, 6).count() + set.within(11, 11).count(), 0);
     }
 
     #[test]
-    fn what_is_taken_out_splits_and_shortens_runs() {
+    fn removal_splits_and_shortens_runs() {
         let taken = |first, end| {
             let mut set = set(&[(2, 6), (8, 12)]);
             set.remove(first, end);

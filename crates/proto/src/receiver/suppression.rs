@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_block_or_object_covers_the_info_but_does_not_silence_who_lacks_a_few_symbols() {
+    fn a_request_for_a_whole_block_or_object_covers_the_info_but_not_a_few_missing_symbols() {
         let object = ObjectTransportId(0);
         let block = heard(false, |writer| {
             writer.item(RepairLevel(RepairLevel::BLOCK), object, id(3, 0));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_run_only_what_was_asked_is_left_out() {
+    fn only_the_requested_part_of_a_run_is_left_out() {
         let objects = (ObjectTransportId(2), ObjectTransportId(4));
         let suppression = heard(false, |writer| {
             writer.range(RepairLevel(RepairLevel::OBJECT), objects, id(0, 0), id(0, 0));
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_advertisement_that_was_cut_silences_what_lies_behind_it() {
+    fn a_truncated_advertisement_suppresses_requests_for_what_lies_after_it() {
         let object = ObjectTransportId(0);
         let write = |writer: &mut RequestWriter| {
             writer.item(RepairLevel(RepairLevel::BLOCK), object, id(3, 0));

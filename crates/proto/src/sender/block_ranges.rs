@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_taken_out_from_below() {
+    fn blocks_are_removed_from_the_lowest() {
         let mut set = ranges(&[(0, 2), (5, 8)]);
         set.remove_first();
         assert_eq!(set.first(), Some(1));

@@ -385,7 +385,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn ids_are_told_cached_from_gone_from_unknown_by_serial_arithmetic() {
+    fn serial_arithmetic_tells_cached_ids_from_purged_and_from_unknown_ones() {
         let coding = coding(4, 2, 0);
         let mut cache = cache(&coding, &[10, 10, 10], Time::ZERO);
         let Found::Cached(middle) = cache.find(ObjectTransportId(1)) else { panic!() };
@@ -397,7 +397,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_carousels_later_rounds_are_no_first_pass() {
+    fn later_rounds_of_a_carousel_are_not_a_first_pass() {
         let coding = coding(4, 2, 0);
         let mut cache = cache(&coding, &[10, 10], Time::ZERO);
         assert!(cache.has_first_pass());
@@ -409,7 +409,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_carousel_goes_round_all_objects_and_lets_new_ones_in() {
+    fn a_carousel_repeats_all_objects_and_takes_new_ones() {
         let coding = coding(4, 2, 0);
         let mut cache = cache(&coding, &[10, 10], Time::ZERO);
         for id in 0..2 {
@@ -435,7 +435,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn only_a_quiet_object_gives_way_and_it_does_so_when_its_time_has_come() {
+    fn only_an_idle_object_is_purged_and_only_when_its_time_has_come() {
         let coding = coding(4, 2, 0);
         let mut cache = cache(&coding, &[10, 10, 10, 10], Time::ZERO);
         assert!(cache.make_room(Time::ZERO, SECOND).is_none(), "nothing was sent yet");

@@ -382,7 +382,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_same_range_again_and_again_is_looked_at_no_more_than_so_often() {
+    fn a_range_that_is_repeated_is_processed_a_limited_number_of_times() {
         let coding = coding(4, 2, 0);
         let cache = super::super::cache::tests::described(&coding, 3);
         let bytes = {

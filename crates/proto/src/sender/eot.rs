@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn to_those_who_have_everything_it_is_said_in_two_pairs_more_than_a_grtt_apart() {
+    fn receivers_that_have_everything_get_the_good_bye_in_two_pairs_more_than_a_grtt_apart() {
         assert_eq!(times(true), [0, 10, 125, 135]);
     }
 }

@@ -57,7 +57,7 @@ mod tests {
     use crate::time::at;
 
     #[test]
-    fn only_what_was_sent_after_the_asker_looked_is_on_its_way() {
+    fn only_symbols_sent_after_the_requesters_clock_echo_are_in_flight() {
         let mut in_flight = InFlight::default();
         (0..10).for_each(|n| in_flight.on_sent(at(n), 1, u32::from(n >= 5), (n == 4).then_some(7)));
         assert_eq!(in_flight.since(at(9)), BTreeMap::new());
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn the_memory_of_symbols_in_flight_is_bounded() {
         let mut in_flight = InFlight::default();
         (0..SYMBOLS_MAX as u64 + 9).for_each(|n| in_flight.on_sent(at(n), n, 0, None));
         assert_eq!(in_flight.since(Time::ZERO).len(), SYMBOLS_MAX);

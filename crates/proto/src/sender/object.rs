@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_little_does_not_wait_until_a_late_joiner_has_everything() {
+    fn a_receiver_that_lacks_little_does_not_wait_for_a_late_joiner() {
         let coding = coding(4, 2, 0);
         let mut object = object(1200, None);
         pass(&mut object, &coding);
@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_on_demand_sends_its_info_and_then_what_is_asked_for() {
+    fn an_object_on_demand_sends_its_info_and_then_what_is_requested() {
         let coding = coding(4, 2, 1);
         let mut object = object(80, Some(Vec::new())).on_demand();
         assert!(object.has_new() && !object.has_begun());
@@ -588,7 +588,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_all_of_an_object_on_demand_gets_its_info_but_not_for_ever() {
+    fn requests_for_all_of_an_object_on_demand_get_its_info_a_limited_number_of_times() {
         let coding = coding(4, 2, 0);
         let mut object = object(80, Some(Vec::new())).on_demand();
         pass(&mut object, &coding);

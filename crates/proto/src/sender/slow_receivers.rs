@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_is_served_after_a_cycle_of_silence_until_the_next_first_pass() {
+    fn deferred_receivers_are_served_after_a_silent_cycle_until_the_next_first_pass() {
         let (mut slow, cycle) = (SlowReceivers::default(), Duration::from_millis(100));
         let at = |cycles: u32| Time::ZERO + cycle * cycles;
         slow.on_busy(at(1));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_put_off_may_come_back_but_not_who_is_put_out() {
+    fn a_deferred_receiver_can_be_restored_but_an_evicted_one_cannot() {
         let mut slow = SlowReceivers::default();
         slow.defer(NodeId(7), true);
         assert!(slow.is_deferred(NodeId(7)) && !slow.is_deferred(NodeId(8)));

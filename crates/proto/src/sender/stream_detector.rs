@@ -47,7 +47,7 @@ mod tests {
     const CYCLE: Duration = Duration::from_millis(100);
 
     #[test]
-    fn objects_that_come_together_before_any_is_sent_are_not_followed_by_more() {
+    fn objects_enqueued_together_before_any_is_sent_are_no_stream() {
         let mut stream = StreamDetector::default();
         (0..3).for_each(|n| stream.on_enqueued(at(n), CYCLE));
         stream.on_passed(at(50));
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_comes_soon_after_another_was_sent_is_followed_by_more_for_two_cycles() {
+    fn an_object_enqueued_soon_after_another_was_sent_makes_a_stream_for_two_cycles() {
         let mut stream = StreamDetector::default();
         stream.on_passed(at(50));
         stream.on_enqueued(at(60), CYCLE);

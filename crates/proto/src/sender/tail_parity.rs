@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_loses_nothing_is_sent_nothing_in_advance() {
+    fn without_loss_no_parity_is_sent_in_advance() {
         assert_eq!(parity_worth(128, &[0.0, 0.0], 1000.0, 127), 0);
         assert_eq!(parity_worth(128, &[], 1000.0, 127), 0);
     }

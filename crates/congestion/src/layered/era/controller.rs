@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_that_is_taken_is_given_up_within_a_second_and_taken_back_when_it_is_free() {
+    fn half_of_the_line_is_released_within_a_second_and_taken_back_when_it_is_free() {
         let mut road = TestPath::new();
         road.run(10, Bitrate::mbps(1));
         let halved = road.run(11, Bitrate::kbps(500));
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_free_is_taken_within_a_second_by_who_has_much_of_the_line() {
+    fn free_capacity_is_taken_within_a_second_by_a_flow_with_much_of_the_line() {
         let mut road = TestPath::new();
         road.run(20, Bitrate::mbps(1));
         road.run(33, Bitrate::kbps(500));
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pair_torn_apart_costs_nothing() {
+    fn one_pair_that_is_torn_apart_has_no_effect() {
         let mut road = TestPath::new();
         road.run(5, Bitrate::mbps(1));
         let (now, mut arrival) = crate::layered::tests::arrival(5_020);
@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn where_links_lose_by_themselves_it_fills_the_line_and_not_otherwise() {
+    fn the_tolerant_controller_fills_a_line_with_random_loss_and_the_other_does_not() {
         let level = |tolerant: bool| {
             let mut road = TestPath::new();
             if tolerant {
@@ -589,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_that_stays_though_it_gives_way_makes_it_go_by_tcps_equation() {
+    fn loss_that_persists_at_a_lower_rate_switches_to_tcps_equation() {
         let mut era = Era::new(Time::ZERO, terms());
         (era.phase, era.base) = (Phase::Queue, 0.02);
         era.on_round_trip(Duration::from_millis(80), 0.06);

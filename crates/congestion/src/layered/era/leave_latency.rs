@@ -64,7 +64,7 @@ mod tests {
     use fanfare_units::time::at;
 
     #[test]
-    fn what_is_answered_explains_as_much_overload_for_four_seconds() {
+    fn a_layer_that_was_left_explains_its_overload_for_four_seconds() {
         let mut leaves = LeaveLatency::default();
         assert!(!leaves.are_awaited(at(0)) && !leaves.explain(at(0), 0.4));
         leaves.on_cut(at(0), 0.4);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_work_when_relief_comes_soon_and_else_take_as_long_as_it_took() {
+    fn leave_latency_is_short_when_relief_comes_soon_and_else_as_long_as_it_took() {
         let mut leaves = LeaveLatency::default();
         leaves.on_relief(at(9000));
         assert!(leaves.work(), "nothing was left");

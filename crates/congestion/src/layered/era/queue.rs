@@ -129,7 +129,7 @@ mod tests {
     use fanfare_units::time::{Duration, at};
 
     #[test]
-    fn a_line_through_transits_tells_growth_and_where_it_ends() {
+    fn a_line_through_transit_times_gives_their_growth_and_end() {
         let mut trend = TransitTrend::new(Time::ZERO);
         assert_eq!(trend.waiting(at(0)), None);
         // 30 ms, and half a millisecond more each millisecond, give or take 4 ms.
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_wait_longer_arrive_further_apart_and_that_is_no_less_sent() {
+    fn growing_queueing_delay_is_not_taken_for_a_lower_sending_rate() {
         // One and a half times what passes: half a second of waiting more in each second of sending, a
         // third in each of arriving.
         let waiting = Waiting { mean: 0.0, end: 0.0, least: 0.0, slope: 1.0 / 3.0 };
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_send_is_what_of_a_busy_line_is_not_ours() {
+    fn the_traffic_of_others_is_the_part_of_a_busy_line_that_is_not_ours() {
         // As much again comes of others: 1 Mbit/s too much, whatever our packets' rhythm.
         let excess = busy(1, 1e6).excess(1e6, 1e6).unwrap();
         assert!((excess / 1e6 - 1.0).abs() < 0.05, "{excess}");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_has_become_slower_is_not_taken_for_others() {
+    fn a_slower_line_is_not_taken_for_other_traffic() {
         // The same arrivals, and pairs that are as far apart as they: 500 kbit/s is all there is.
         let excess = busy(1, 5e5).excess(1e6, 1e6).unwrap();
         assert!((excess / 5e5 - 1.0).abs() < 0.05, "{excess}");

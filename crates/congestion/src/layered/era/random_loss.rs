@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_in_a_hundred_is_rare_and_one_in_ten_is_not() {
+    fn one_loss_in_a_hundred_is_rare_and_one_in_ten_is_not() {
         let mut losses = RandomLoss::default();
         assert!((0..3000).all(|n| losses.add(u32::from(n % 100 == 0))));
         let rare: alloc::vec::Vec<bool> =
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_are_not_rare() {
+    fn many_losses_at_once_are_not_rare() {
         assert!(!RandomLoss::default().add(12));
         assert!(RandomLoss::default().add(1));
     }

@@ -54,7 +54,7 @@ mod tests {
     use fanfare_units::time::at;
 
     #[test]
-    fn it_tells_what_passed_and_what_share_was_lost() {
+    fn a_sample_says_what_arrived_and_which_share_was_lost() {
         let mut sample = ShortSample::new(at(100));
         for n in 1..=4 {
             let (now, arrival) = arrival(100 + 10 * n);

@@ -46,7 +46,7 @@ fn sorted(bus: &Bus, node: usize) -> Vec<&str> {
 const ALL: [&str; 3] = ["first/long", "first/short", "second"];
 
 #[test]
-fn who_comes_later_gets_from_others_what_a_publisher_forgot_when_it_began_anew() {
+fn a_late_joiner_gets_messages_from_peers_that_a_restarted_publisher_lost() {
     let mut bus = begun_anew();
     assert_eq!((sorted(&bus, 1), sorted(&bus, 2)), (ALL.to_vec(), ALL.to_vec()));
     bus.run(60, &mut none);
@@ -56,7 +56,7 @@ fn who_comes_later_gets_from_others_what_a_publisher_forgot_when_it_began_anew()
 }
 
 #[test]
-fn also_when_the_publisher_is_gone_and_only_others_tell_of_both_lives() {
+fn peers_repair_both_instances_of_a_publisher_that_is_gone() {
     let mut bus = begun_anew();
     bus.run(120, &mut |from, to, _| from == 0 || to == 0);
     assert_eq!(sorted(&bus, 3), ALL);
@@ -66,7 +66,7 @@ fn also_when_the_publisher_is_gone_and_only_others_tell_of_both_lives() {
 }
 
 #[test]
-fn a_restarted_node_gives_what_it_kept_of_each_life() {
+fn a_restarted_node_repairs_what_it_kept_of_each_instance() {
     let mut bus = begun_anew();
     let (node, storage) = &mut bus.nodes[1];
     let mut keys: Vec<_> = node.cache.whole().map(|(key, _)| *key).collect();
@@ -81,7 +81,7 @@ fn a_restarted_node_gives_what_it_kept_of_each_life() {
 }
 
 #[test]
-fn who_forges_another_life_of_a_publisher_takes_nothing_from_those_who_hold_its_messages() {
+fn a_forged_instance_of_a_publisher_takes_nothing_from_nodes_with_its_messages() {
     let mut bus = Bus::new(4);
     (1..4).for_each(|node| anew(&mut bus, node, 1));
     (1..4).for_each(|node| subscribe_to_all(&mut bus, node, Ordering::Arrival));
@@ -100,7 +100,7 @@ fn who_forges_another_life_of_a_publisher_takes_nothing_from_those_who_hold_its_
 }
 
 #[test]
-fn what_waits_for_its_turn_has_it_when_nothing_more_can_come_of_that_life() {
+fn waiting_messages_are_delivered_when_nothing_more_can_come_of_that_instance() {
     let mut bus = Bus::new(2);
     anew(&mut bus, 1, 1);
     subscribe_to_all(&mut bus, 1, Ordering::Source);

@@ -24,7 +24,7 @@ fn relayed(bus: &Bus) -> Vec<u64> {
 }
 
 #[test]
-fn a_short_message_goes_on_along_a_row_at_once_and_once_from_each() {
+fn a_short_message_is_forwarded_along_a_chain_once_by_each_node() {
     let mut bus = row_of(5);
     bus.publish(0, "a", b"short", Options::default());
     bus.run(3, &mut row);
@@ -34,7 +34,7 @@ fn a_short_message_goes_on_along_a_row_at_once_and_once_from_each() {
 }
 
 #[test]
-fn where_all_hear_each_other_nothing_is_passed_on() {
+fn nobody_forwards_when_all_nodes_hear_each_other() {
     let mut bus = Bus::new(5);
     (0..5).for_each(|node| {
         bus.subscribe(node, "#");
@@ -46,7 +46,7 @@ fn where_all_hear_each_other_nothing_is_passed_on() {
 }
 
 #[test]
-fn who_missed_what_was_passed_on_gets_it_when_it_announces_and_is_asked_nothing() {
+fn a_node_that_missed_a_forwarded_message_gets_it_after_its_announcement() {
     let mut bus = row_of(3);
     bus.publish(0, "a", b"first", Options::default());
     bus.run(5, &mut row);
@@ -82,14 +82,14 @@ fn topics_told(apart: u64, lose_first: bool) -> (Vec<bool>, Bus) {
 }
 
 #[test]
-fn a_topic_is_not_told_again_once_others_have_had_time_to_know_it() {
+fn a_topic_is_not_repeated_once_others_can_know_it() {
     let (told, bus) = topics_told(20, false);
     assert_eq!((told, bus.messages(2).len()), (vec![true, false], 2));
     assert_eq!(topics_told(2, false).0, [true, true], "too soon");
 }
 
 #[test]
-fn who_does_not_know_the_topic_of_what_is_passed_on_asks_for_it() {
+fn a_node_that_does_not_know_a_forwarded_messages_topic_requests_it() {
     let (told, bus) = topics_told(20, true);
     assert_eq!((told, bus.topics(2)), (vec![true, false], vec![("a", 1), ("a", 0)]));
     assert_eq!(bus.nodes[2].0.stats().topics_unknown, 1);
@@ -120,7 +120,7 @@ fn frames_are_reports_but_commands_where_a_plain_node_is_heard() {
 }
 
 #[test]
-fn who_asks_for_one_message_is_told_no_topic_until_it_asks_again() {
+fn the_topic_is_left_out_until_a_message_is_requested_again() {
     let mut bus = row_of(3);
     bus.publish(0, "a", b"first", Options::default());
     bus.run(20, &mut row);
@@ -149,7 +149,7 @@ fn is_unasked(message: &Message<'_>) -> bool {
 }
 
 #[test]
-fn of_a_message_that_nobody_near_wants_no_more_than_its_description_is_asked_for() {
+fn only_the_description_of_an_unwanted_message_is_requested() {
     let mut bus = row_of(2);
     let narrow = bus.nodes.len();
     bus.nodes.push(Bus::new(3).nodes.remove(2));
