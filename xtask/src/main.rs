@@ -30,6 +30,9 @@ const USAGE: &str = "usage: cargo xtask <task>
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]";
 
+/// The bridge to NATS is left out unless it is asked for; CI tests it, too.
+const NATS: &str = "fanfare-cli/nats";
+
 fn cargo(name: &'static str, args: &'static [&'static str]) -> Step {
     Step::new(name, move || step::cargo(args, &[]))
 }
@@ -40,14 +43,24 @@ fn steps() -> Vec<Step> {
         cargo("fmt", &["fmt", "--all", "--check"]),
         Step::new("tidy", tidy::check),
         // All that fails is told in one run.
-        cargo("test", &["test", "--workspace", "--locked", "--no-fail-fast"]),
+        cargo("test", &["test", "--workspace", "--features", NATS, "--locked", "--no-fail-fast"]),
         cargo(
             "clippy",
-            &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+            &[
+                "clippy",
+                "--workspace",
+                "--features",
+                NATS,
+                "--all-targets",
+                "--locked",
+                "--",
+                "-D",
+                "warnings",
+            ],
         ),
         Step::new("docs", || {
             step::cargo(
-                &["doc", "--workspace", "--no-deps", "--locked"],
+                &["doc", "--workspace", "--features", NATS, "--no-deps", "--locked"],
                 &[("RUSTDOCFLAGS", "-D warnings")],
             )
         }),
@@ -97,7 +110,8 @@ const TOO_BUSY: i32 = 5;
 
 /// A program as the tests run it: nothing is compiled for the laboratory alone.
 fn tested(program: &str) -> Result<String, Outcome> {
-    let built = step::cargo(&["test", "--workspace", "--locked", "--no-run"], &[]);
+    let built =
+        step::cargo(&["test", "--workspace", "--features", NATS, "--locked", "--no-run"], &[]);
     match built {
         Outcome::Passed => {
             let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());

@@ -17,12 +17,7 @@ use fanfare_node::{
     proto::{Bitrate, SenderConfig, rng::Rng},
 };
 
-use crate::{
-    exit::{Exit, Failure},
-    interrupt,
-    progress::{Output, OutputArgs},
-    units,
-};
+use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 
 /// Names of the receivers, and what each loses of what it receives.
 const RECEIVERS: [(&str, f64); 3] = [("near", 0.05), ("far", 0.10), ("radio", 0.20)];
@@ -70,7 +65,7 @@ pub(crate) fn run(args: &DemoArgs) -> Exit {
     let output = Output::new(args.output);
     match demonstrate(&output) {
         Ok(exit) => exit,
-        Err(failure) => crate::give_up(&output, &failure),
+        Err(failure) => fanfare_command::give_up(&output, &failure),
     }
 }
 

@@ -2,13 +2,10 @@
 
 use std::{io, path::PathBuf};
 
-use clap::{Args, CommandFactory, Subcommand};
+use clap::{Args, Command, Subcommand};
 use clap_complete::Shell;
 
-use crate::{
-    Cli,
-    exit::{Exit, Failure},
-};
+use fanfare_command::{Exit, Failure};
 
 /// Writes shell completions or man pages.
 #[derive(Debug, Args)]
@@ -25,13 +22,12 @@ enum What {
     Man { dir: PathBuf },
 }
 
-pub(crate) fn run(args: &GenerateArgs) -> Exit {
-    let mut command = Cli::command();
+pub(crate) fn run(args: &GenerateArgs, mut command: Command) -> Exit {
     match &args.what {
         What::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut command, "fanfare", &mut script);
-            crate::progress::print_line(&String::from_utf8_lossy(&script));
+            fanfare_command::print_line(&String::from_utf8_lossy(&script));
         }
         What::Man { dir } => {
             let written =

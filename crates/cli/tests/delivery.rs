@@ -116,7 +116,7 @@ fn what_gave_way_before_a_client_took_it_is_told_to_it_and_in_the_nodes_status()
     assert!(dropped > 0 && messages > 256, "{dropped} dropped");
     let status = slow.ask(r#"{"do":"status"}"#);
     assert_eq!(status["drops"]["messages"], dropped);
-    let shown = Command::new(env!("CARGO_BIN_EXE_fanfare"))
+    let shown = Command::new(crate::PROGRAM)
         .args(["node", "status", "--socket", &socket])
         .output()
         .unwrap();
@@ -244,7 +244,7 @@ fn bytes_behind_a_request_are_passed_over_when_it_is_refused_and_a_line_without_
 
 /// A subscriber whose output goes there, once it listens.
 fn subscriber(stage: &Stage, more: &[&str], stdout: Stdio) -> (Child, BufReader<impl Read>) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fanfare"));
+    let mut command = Command::new(crate::PROGRAM);
     command.args(["sub", "#", "--group", &stage.group, "--interface", "127.0.0.1"]).args(more);
     let mut child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
@@ -274,7 +274,7 @@ fn output_that_has_no_room_is_an_error_and_output_that_nobody_reads_is_the_end()
     errors.read_to_string(&mut told).unwrap();
     assert_eq!(told, "");
     let (_node, socket) = node(&stage, &[]);
-    let mut status = Command::new(env!("CARGO_BIN_EXE_fanfare"));
+    let mut status = Command::new(crate::PROGRAM);
     status.args(["node", "status", "--socket", &socket]).stdout(full()).stderr(Stdio::null());
     assert_eq!(status.status().unwrap().code(), Some(5));
 }

@@ -6,7 +6,7 @@ use crate::support::Running;
 
 #[test]
 fn the_demonstration_delivers_to_all_three() {
-    let output = Command::new(env!("CARGO_BIN_EXE_fanfare")).arg("demo").output().unwrap();
+    let output = Command::new(crate::PROGRAM).arg("demo").output().unwrap();
     let table = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{table}");
     for name in ["near", "far", "radio"] {

@@ -82,7 +82,7 @@ fn every_line_of_json_has_the_documented_fields_and_a_documented_code() {
 fn for_people_it_is_one_line_per_check_and_a_verdict() {
     let stage = Stage::new();
     let args = ["doctor", "--interface", "lo", "--peer-wait", "1s", "--group", &stage.group];
-    let output = Command::new(env!("CARGO_BIN_EXE_fanfare")).args(args).output().unwrap();
+    let output = Command::new(crate::PROGRAM).args(args).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
     let (verdict, checks) = text.lines().rev().collect::<Vec<_>>().split_first().map_or_else(
@@ -94,7 +94,7 @@ fn for_people_it_is_one_line_per_check_and_a_verdict() {
         let level = line.split_whitespace().next().unwrap();
         assert!(["ok", "warn"].contains(&level), "{line}");
     }
-    let quiet = Command::new(env!("CARGO_BIN_EXE_fanfare")).args(args).arg("-q").output().unwrap();
+    let quiet = Command::new(crate::PROGRAM).args(args).arg("-q").output().unwrap();
     assert_eq!((quiet.stdout.len(), quiet.stderr.len()), (0, 0));
 }
 
@@ -114,6 +114,6 @@ fn what_cannot_be_examined_is_a_usage_error_of_one_line() {
         assert!(error.starts_with(begin), "{error}");
         assert_eq!(ended.all("error")[0]["code"], code);
     }
-    let unknown = Command::new(env!("CARGO_BIN_EXE_fanfare")).args(["doctor", "--heal"]).output();
+    let unknown = Command::new(crate::PROGRAM).args(["doctor", "--heal"]).output();
     assert_eq!(unknown.unwrap().status.code(), Some(2));
 }

@@ -191,11 +191,7 @@ fn a_message_moves_no_cursor_and_takes_no_second_line_on_a_terminal() {
     let stage = Stage::new();
     let net = ["--group", &stage.group, "--interface", "127.0.0.1"];
     let args = [&["sub", "a/#", "--count", "1", "--quiet"][..], &net].concat();
-    let terminal = Command::new(env!("CARGO_BIN_EXE_fanfare"))
-        .args(&args)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let terminal = Command::new(crate::PROGRAM).args(&args).stdout(Stdio::piped()).spawn().unwrap();
     let text = "hello\nbank/transfer 1000000\u{1b}]0;owned\u{7}";
     let mut program = sub(&stage, &["a/#", "--count", "1"]);
     stage.start("pub", &["a/b", "--message", text, "--stay", "1s"]).end().expect(0);

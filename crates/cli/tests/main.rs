@@ -1,6 +1,8 @@
 //! The tests of the command are one program, so that it is linked once; a file is one part of the command.
 
 mod bridge;
+#[cfg(feature = "nats")]
+mod broker;
 mod config;
 mod delete;
 mod delivery;
@@ -11,9 +13,9 @@ mod durability;
 mod endings;
 mod gateway;
 mod groups;
-#[cfg(target_os = "linux")]
-mod lab;
+mod laboratory;
 mod layers;
+#[cfg(feature = "nats")]
 mod nats;
 mod node;
 mod node_groups;
@@ -21,9 +23,16 @@ mod overruns;
 mod pack;
 mod resume;
 mod senders;
-mod sim;
 mod socket;
 mod sparse;
 mod streams;
 mod support;
 mod transfer;
+
+/// The program that these tests run.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare");
+
+/// Whether this program takes the command, and no other.
+fn takes(command: &str) -> bool {
+    !["lab", "sim", "bench"].contains(&command)
+}

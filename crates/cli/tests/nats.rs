@@ -1,8 +1,8 @@
 //! A group and NATS, on loopback, with a server of each test's own.
 
-use crate::support::{
-    Running, Stage,
+use crate::{
     broker::{Broker, Client},
+    support::{Running, Stage},
 };
 use serde_json::Value;
 

@@ -268,11 +268,8 @@ fn every_mistake_in_a_nodes_file_is_told_with_its_line() {
     let stage = Stage::new();
     let file =
         stage.text("node.toml", "[node]\nrate = \"10Gb\"\ncashe = \"1GiB\"\ntopic = [\"a/#/b\"]\n");
-    let output = Command::new(env!("CARGO_BIN_EXE_fanfare"))
-        .args(["config", "check"])
-        .arg(&file)
-        .output()
-        .unwrap();
+    let output =
+        Command::new(crate::PROGRAM).args(["config", "check"]).arg(&file).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let errors = String::from_utf8(output.stderr).unwrap();
     let at = |line: u32| format!("{}:{line}", file.display());

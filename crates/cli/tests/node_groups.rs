@@ -61,10 +61,7 @@ fn run(args: &[&str]) -> Running {
 
 /// The mistakes of a file.
 fn mistakes(file: &str) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_fanfare"))
-        .args(["config", "check", file])
-        .output()
-        .unwrap();
+    let output = Command::new(crate::PROGRAM).args(["config", "check", file]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stdout));
     String::from_utf8(output.stderr).unwrap()
 }

@@ -134,7 +134,7 @@ fn a_quiet_status_says_only_by_its_code_whether_the_node_answers() {
     let (node, _) = node(&stage);
     let socket = text(&stage.path("socket"));
     let quiet = || {
-        let program = std::process::Command::new(env!("CARGO_BIN_EXE_fanfare"))
+        let program = std::process::Command::new(crate::PROGRAM)
             .args(["node", "status", "--quiet", "--socket", &socket])
             .output()
             .unwrap();

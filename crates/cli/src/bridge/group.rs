@@ -10,17 +10,16 @@ use fanfare_node::{
     proto::Bitrate,
 };
 
-use super::POLL;
+use super::times::POLL;
 use crate::{
-    exit::{Exit, Failure},
-    gateway,
-    group_args::{self, GROUP, MemberArgs, NOTATION},
-    interrupt,
+    args::{
+        group::{MemberArgs, NOTATION},
+        network::{GROUP, NetArgs},
+    },
+    group::{events, gateway, topics},
     json::{Line, Way},
-    net_args::NetArgs,
-    progress::{Output, OutputArgs},
-    units,
 };
+use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 
 const HERE: GroupIndex = GroupIndex(0);
 /// Other groups: what a gateway knows of each is in memory, and each has threads of its own.
@@ -136,7 +135,7 @@ impl GroupArgs {
     /// What crosses, each way.
     fn routes(&self) -> Result<Vec<Route>, Failure> {
         let filters = |texts: &[String]| {
-            texts.iter().map(|text| group_args::filter(text)).collect::<Result<Vec<Filter>, _>>()
+            texts.iter().map(|text| topics::filter(text)).collect::<Result<Vec<Filter>, _>>()
         };
         let to = if self.topics.is_empty() { &[String::from("#")][..] } else { &self.topics };
         let back = if self.back.is_empty() { to } else { &self.back };
@@ -211,7 +210,7 @@ pub(super) fn bridge(args: &GroupArgs, output: &Output) -> Result<Exit, Failure>
     let mut gateway = Gateway::open(&mut groups, routes, times, seed)?;
     gateway.subscribe()?;
     groups.iter().for_each(|group| interrupt::stop_on_interrupt(group.stopper()));
-    groups.iter().for_each(|group| group_args::show_start(group, "gateway in", output));
+    groups.iter().for_each(|group| events::show_start(group, "gateway in", output));
     loop {
         match gateway.next_event(POLL) {
             Ok(event) => show(event, &groups, output),
@@ -248,7 +247,7 @@ fn show(event: GatewayEvent, groups: &[Group], output: &Output) {
     match event {
         GatewayEvent::Group(_, GroupEvent::Sent { .. }) => {}
         GatewayEvent::Group(_, event) => {
-            group_args::show(&event, output);
+            events::show(&event, output);
         }
         GatewayEvent::NotPublished(side, why) => {
             let group = groups.get(usize::from(side.0)).map(|group| group.address().to_string());

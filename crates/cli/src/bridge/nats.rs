@@ -9,16 +9,19 @@ use fanfare_nats::{
 };
 use fanfare_node::{group::GroupEvent, messaging::Filter};
 
-use super::{POLL, Times, nats_login::LoginArgs};
-use crate::{
-    exit::{Exit, Failure},
-    group_args::{self, GROUP, MemberArgs, NOTATION},
-    interrupt,
-    json::{Broker, Line},
-    net_args::NetArgs,
-    progress::{Output, OutputArgs},
-    units,
+use super::{
+    nats_login::LoginArgs,
+    times::{POLL, Times},
 };
+use crate::{
+    args::{
+        group::{MemberArgs, NOTATION},
+        network::{GROUP, NetArgs},
+    },
+    group::{events, topics},
+    json::{Broker, Line},
+};
+use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 
 /// A stream takes messages of one id once within two minutes, unless it says otherwise, and a consumer's
 /// name may have so many bytes before ours.
@@ -109,7 +112,7 @@ impl NatsArgs {
 
     /// What goes out, and what comes in.
     fn both_ways(&self, subjects: &Subjects) -> Result<(Vec<Filter>, Vec<Pattern>), Failure> {
-        let filters = self.topics.iter().map(|text| group_args::filter(text));
+        let filters = self.topics.iter().map(|text| topics::filter(text));
         let mut filters = filters.collect::<Result<Vec<_>, _>>()?;
         let patterns = self.subjects.iter().map(|text| Pattern::new(text));
         let mut patterns =
@@ -175,30 +178,28 @@ fn subject_failure(error: &SubjectError) -> Failure {
     Failure::usage("subject.invalid", error.to_string())
 }
 
-impl From<NatsError> for Failure {
-    fn from(error: NatsError) -> Self {
-        let (exit, code) = match &error {
-            NatsError::Unreachable { .. } => (Exit::Nobody, "nats.unreachable"),
-            NatsError::Denied { .. } => (Exit::Permission, "nats.denied"),
-            NatsError::Tls { .. } => (Exit::Failed, "nats.tls"),
-            NatsError::Creds(_) => (Exit::Usage, "nats.creds"),
-            NatsError::NoStream(_) => (Exit::Usage, "stream.missing"),
-            NatsError::NoJetStream(_) => (Exit::Failed, "stream.unavailable"),
-            NatsError::Consumer { .. } => (Exit::Failed, "stream.consumer"),
-            NatsError::System(_) => (Exit::Resource, "system"),
-        };
-        Self::new(exit, code, error.to_string())
-    }
+fn nats_failure(error: &NatsError) -> Failure {
+    let (exit, code) = match error {
+        NatsError::Unreachable { .. } => (Exit::Nobody, "nats.unreachable"),
+        NatsError::Denied { .. } => (Exit::Permission, "nats.denied"),
+        NatsError::Tls { .. } => (Exit::Failed, "nats.tls"),
+        NatsError::Creds(_) => (Exit::Usage, "nats.creds"),
+        NatsError::NoStream(_) => (Exit::Usage, "stream.missing"),
+        NatsError::NoJetStream(_) => (Exit::Failed, "stream.unavailable"),
+        NatsError::Consumer { .. } => (Exit::Failed, "stream.consumer"),
+        NatsError::System(_) => (Exit::Resource, "system"),
+    };
+    Failure::new(exit, code, error.to_string())
 }
 
 pub(super) fn bridge(args: &NatsArgs, output: &Output) -> Result<Exit, Failure> {
     let options = args.options()?;
     let servers = options.login.servers.to_string();
     let mut group = args.member.join(&args.net, |_| {})?;
-    let mut bridge = Bridge::open(&mut group, options)?;
+    let mut bridge = Bridge::open(&mut group, options).map_err(|error| nats_failure(&error))?;
     bridge.subscribe()?;
     interrupt::stop_on_interrupt(group.stopper());
-    group_args::show_start(&group, "bridging", output);
+    events::show_start(&group, "bridging", output);
     let ended = loop {
         match bridge.next_event(POLL) {
             Ok(BridgeEvent::Ended(error)) => break Some(error),
@@ -209,7 +210,7 @@ pub(super) fn bridge(args: &NatsArgs, output: &Output) -> Result<Exit, Failure> 
     };
     let exit = match ended {
         Some(error) => {
-            let failure = Failure::from(error);
+            let failure = nats_failure(&error);
             output.failure(&failure);
             failure.exit
         }
@@ -240,7 +241,7 @@ fn show(event: BridgeEvent, servers: &str, output: &Output) {
     match event {
         BridgeEvent::Group(GroupEvent::Sent { .. }) => {}
         BridgeEvent::Group(event) => {
-            group_args::show(&event, output);
+            events::show(&event, output);
         }
         BridgeEvent::Connected(there) => {
             let (state, text) = match there {

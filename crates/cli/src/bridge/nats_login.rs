@@ -6,10 +6,7 @@ use std::{io::ErrorKind, path::PathBuf};
 use clap::Args;
 use fanfare_nats::{Identity, Login, Secret, Servers, Tls};
 
-use crate::{
-    exit::{Exit, Failure},
-    units,
-};
+use fanfare_command::{Exit, Failure, units};
 
 /// The password of `--user`.
 const PASSWORD: &str = "FANFARE_NATS_PASSWORD";

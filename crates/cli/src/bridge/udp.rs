@@ -8,16 +8,16 @@ use fanfare_node::{
     group::GroupEvent,
 };
 
-use super::{POLL, Times};
+use super::times::{POLL, Times};
 use crate::{
-    exit::{Exit, Failure},
-    group_args::{self, GROUP, MemberArgs, NOTATION},
-    interrupt,
+    args::{
+        group::{MemberArgs, NOTATION},
+        network::{GROUP, NetArgs},
+    },
+    group::{events, topics},
     json::Line,
-    net_args::NetArgs,
-    progress::{Output, OutputArgs},
-    units,
 };
+use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
 
 /// Most that a datagram of UDP over IPv4 holds (RFC 768, RFC 791).
 const DATAGRAM_MAX: u64 = 65_507;
@@ -106,7 +106,7 @@ impl UdpArgs {
             plain,
             interface: self.udp_interface.clone().or_else(|| self.net.interface()),
             ttl: self.udp_ttl,
-            topic: group_args::topic(&topic)?,
+            topic: topics::topic(&topic)?,
             expiry: units::expiry(&self.expiry)?,
             datagram_max: datagram_max as usize,
             window,
@@ -133,7 +133,7 @@ pub(super) fn bridge(args: &UdpArgs, output: &Output) -> Result<Exit, Failure> {
     let mut bridge = Bridge::open(&mut group, options.clone())?;
     bridge.subscribe()?;
     interrupt::stop_on_interrupt(group.stopper());
-    group_args::show_start(&group, "bridging", output);
+    events::show_start(&group, "bridging", output);
     output.text(&format!("with {} under topic {}", options.plain, options.topic));
     loop {
         match bridge.next_event(POLL) {
@@ -164,7 +164,7 @@ fn show(event: BridgeEvent, options: &BridgeOptions, output: &Output) {
     match event {
         BridgeEvent::Group(GroupEvent::Sent { .. }) => {}
         BridgeEvent::Group(event) => {
-            group_args::show(&event, output);
+            events::show(&event, output);
         }
         BridgeEvent::TooLong(bytes) => output.warn(
             "datagram.too_long",

@@ -4,12 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{options::Table, settings};
-use crate::{
-    exit::Exit,
-    json::Line,
-    progress::{Output, OutputArgs},
-};
+use super::{grammar::Grammar, settings};
+use crate::json::Line;
+use fanfare_command::{Exit, Output, OutputArgs};
 
 /// Configuration files of send, recv and node
 #[derive(Debug, Args)]
@@ -35,13 +32,13 @@ struct CheckArgs {
     output: OutputArgs,
 }
 
-pub(crate) fn run(args: &ConfigArgs) -> Exit {
+pub(crate) fn run(args: &ConfigArgs, grammar: &Grammar) -> Exit {
     let What::Check(args) = &args.what;
     let output = Output::new(args.output);
     let mut failures = Vec::new();
     for path in &args.files {
         // Which command's settings come back does not matter: all of the file is examined.
-        match settings::read(path, Table::Recv) {
+        match settings::read(path, grammar, grammar.recv) {
             Ok(_) => output.text(&format!("{} is right", path.display())),
             Err((mistakes, _)) => failures.extend(mistakes),
         }
@@ -50,5 +47,5 @@ pub(crate) fn run(args: &ConfigArgs) -> Exit {
         output.event(&Line::early_result(Exit::Done as u8));
         return Exit::Done;
     }
-    crate::give_up_all(&output, &failures)
+    fanfare_command::give_up_all(&output, &failures)
 }

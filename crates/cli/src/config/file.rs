@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use crate::exit::{Exit, Failure};
+use fanfare_command::{Exit, Failure};
 
 /// Far more than all options with all their values.
 const BYTES_MAX: u64 = 1 << 20;

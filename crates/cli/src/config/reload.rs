@@ -1,28 +1,17 @@
 //! SIGHUP: the file is read again, and what can change while the command runs takes effect.
 
-use std::path::Path;
+use std::{ffi::OsString, path::Path};
 
-use clap::Parser;
+use fanfare_command::{Failure, Output, interrupt};
 use fanfare_node::Node;
 
-use super::{CommandLine, FileArgs, Loaded, settings::Setting};
-use crate::{
-    Cli, Command,
-    exit::Failure,
-    interrupt,
-    json::{Line, Reloaded},
-    progress::Output,
-    recv::RecvArgs,
-    send_args::SendArgs,
-};
+use super::{found::Loaded, reader::Setting};
+use crate::json::{Line, Reloaded};
 
-/// Options of a command of which some can change while it runs.
+/// What a command does, of which some can change while it runs.
 pub(crate) trait Live: Sized {
-    /// Those; docs/reference/configuration.md names them, too.
+    /// Options that can; docs/reference/configuration.md names them, too.
     const KEYS: &'static [&'static str];
-
-    /// Those of this command.
-    fn of(command: Command) -> Option<Self>;
 
     /// Puts them into force at a node that works by `old`. Names those that cannot be after all.
     fn put_into_force(
@@ -33,55 +22,12 @@ pub(crate) trait Live: Sized {
     ) -> Result<&'static [&'static str], Failure>;
 }
 
-impl Live for SendArgs {
-    const KEYS: &'static [&'static str] = &["rate", "min-rate", "slow", "verbose"];
-
-    fn of(command: Command) -> Option<Self> {
-        if let Command::Send(args) = command { Some(args) } else { None }
-    }
-
-    fn put_into_force(
-        &self,
-        old: &Self,
-        node: &Node,
-        output: &Output,
-    ) -> Result<&'static [&'static str], Failure> {
-        let (old, new) = (old.plan()?, self.plan()?);
-        output.set_verbose(self.output);
-        // Layers are announced once, and nobody waits for who is slow.
-        if old.layered.is_some() {
-            return Ok(&["rate", "min-rate", "slow"]);
-        }
-        node.set_slow(new.options.slow);
-        node.set_rate(new.rate);
-        Ok(&[])
-    }
-}
-
-impl Live for RecvArgs {
-    const KEYS: &'static [&'static str] = &["overwrite", "keep", "verbose"];
-
-    fn of(command: Command) -> Option<Self> {
-        if let Command::Recv(args) = command { Some(args) } else { None }
-    }
-
-    fn put_into_force(
-        &self,
-        _: &Self,
-        node: &Node,
-        output: &Output,
-    ) -> Result<&'static [&'static str], Failure> {
-        output.set_verbose(self.output);
-        node.set_conflict(self.plan()?.1.conflict);
-        Ok(&[])
-    }
-}
+/// How a command line is understood.
+pub(crate) type Understand<P> = fn(&[OsString]) -> Result<P, Failure>;
 
 /// The file that a running command was started with, and what it is in force of it.
 #[derive(Debug)]
-pub(crate) struct Reload {
-    loaded: Option<Loaded>,
-}
+pub(crate) struct Reload<P>(Option<(Loaded, Understand<P>)>);
 
 /// What came of reading it again.
 #[derive(Debug, Default)]
@@ -90,31 +36,43 @@ struct Outcome {
     restart: Vec<String>,
 }
 
-impl Reload {
+impl<P: Live> Reload<P> {
     /// Without a file there is nothing to read again.
-    pub(crate) fn new(args: &FileArgs) -> Self {
-        Self { loaded: args.loaded.clone() }
+    pub(crate) const fn none() -> Self {
+        Self(None)
+    }
+
+    /// What was loaded is read again when SIGHUP comes.
+    pub(crate) fn new(loaded: Option<Loaded>, understand: Understand<P>) -> Self {
+        Self(loaded.map(|loaded| (loaded, understand)))
+    }
+
+    /// Whether there is a file.
+    pub(crate) const fn is_some(&self) -> bool {
+        self.0.is_some()
     }
 
     /// Reads the file again if SIGHUP came.
-    pub(crate) fn on_hangup<A: Live>(&mut self, node: &Node, output: &Output) {
-        let Some(loaded) = self.loaded.as_mut().filter(|_| interrupt::take_hangup()) else {
+    pub(crate) fn on_hangup(&mut self, node: &Node, output: &Output) {
+        let Some((loaded, understand)) = self.0.as_mut().filter(|_| interrupt::take_hangup())
+        else {
             return;
         };
-        let outcome = loaded.read_again::<A>(node, output);
+        let outcome = loaded.read_again(*understand, node, output);
         tell(&loaded.line.file, outcome, output);
     }
 }
 
 impl Loaded {
-    fn read_again<A: Live>(
+    fn read_again<P: Live>(
         &mut self,
+        understand: Understand<P>,
         node: &Node,
         output: &Output,
     ) -> Result<Outcome, Vec<Failure>> {
         let contents = self.line.read_file().map_err(|(failures, _)| failures)?;
         let settings = contents.settings;
-        let is_live = |setting: &&Setting| A::KEYS.contains(&setting.key.as_str());
+        let is_live = |setting: &&Setting| P::KEYS.contains(&setting.key.as_str());
         let kept = self.settings.iter().filter(|setting| !is_live(setting));
         let next: Vec<Setting> = kept.chain(settings.iter().filter(is_live)).cloned().collect();
         if differences(&self.settings, &next).is_empty() {
@@ -122,8 +80,8 @@ impl Loaded {
             return Ok(Outcome { restart, ..Outcome::default() });
         }
         let one = |failure| vec![failure];
-        let (old, new) = (self.line.args::<A>(&self.settings), self.line.args::<A>(&next));
-        let (old, new) = (old.map_err(one)?, new.map_err(one)?);
+        let plan = |settings: &[Setting]| understand(&self.line.with(settings)).map_err(one);
+        let (old, new) = (plan(&self.settings)?, plan(&next)?);
         let not_after_all = new.put_into_force(&old, node, output).map_err(one)?;
         let is_kept = |setting: &&Setting| not_after_all.contains(&setting.key.as_str());
         let in_force: Vec<Setting> = next
@@ -136,16 +94,6 @@ impl Loaded {
         let restart = differences(&in_force, &settings);
         self.settings = in_force;
         Ok(Outcome { changed, restart })
-    }
-}
-
-impl CommandLine {
-    /// The options of the command line and of these settings.
-    fn args<A: Live>(&self, settings: &[Setting]) -> Result<A, Failure> {
-        let refused = |why: &str| Failure::usage("config.invalid", why.to_owned());
-        let cli = Cli::try_parse_from(self.with(settings))
-            .map_err(|error| refused(&Failure::from(&error).text))?;
-        A::of(cli.command).ok_or_else(|| refused("another command"))
     }
 }
 

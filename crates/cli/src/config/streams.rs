@@ -1,91 +1,75 @@
 //! `--streams FILE`: the options of several sendings, each in a table `[[stream]]`; what stands above
 //! them is for all.
 
-use std::path::Path;
+use std::{ffi::OsString, path::Path};
 
-use clap::Parser;
+use fanfare_command::Failure;
+use fanfare_toml::shown;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    CommandLine, Refusal, file,
-    options::{Table, find, key_of, options_of},
-    settings::{Page, Reader, Setting, Value, asks_for_json, in_order, note_unknown},
+    file,
+    grammar::{Table, find, key_of, options_of},
+    line::CommandLine,
+    page::{Page, Value, in_order, note_unknown},
+    reader::{Reader, Setting, asks_for_json},
     trial,
 };
-use crate::{Cli, Command, exit::Failure, progress::OutputArgs, send_args::SendArgs};
 
 /// What there is once for the whole command.
 const OF_ALL: [&str; 5] = ["total_rate", "memory", "json", "quiet", "verbose"];
 /// A stream may have so many times the share of another.
 const WEIGHT_MAX: u32 = 1000;
 
-/// One stream of a file.
+/// One stream of a file: the command line that would send it alone.
 #[derive(Debug)]
-pub(crate) struct StreamSettings {
-    /// Its options, with those that all have.
-    pub(crate) args: SendArgs,
+pub(crate) struct StreamWords {
+    /// With the options that all have.
+    pub(crate) words: Vec<OsString>,
     pub(crate) weight: u32,
     /// `streams.toml:12`.
-    pub(crate) place: String,
+    pub(crate) at: String,
 }
 
 /// What one table says.
 struct StreamTable {
     settings: Vec<Setting>,
     weight: u32,
-    place: String,
+    at: String,
 }
 
-/// The command that the command line and its file of streams make together.
-pub(super) fn parse(line: &CommandLine, output: OutputArgs) -> Result<Cli, Refusal> {
+/// What the command line and its file of streams make together; at least one. Errors: all mistakes,
+/// and whether the file asks for JSON.
+pub(super) fn read(line: &CommandLine) -> Result<Vec<StreamWords>, (Vec<Failure>, bool)> {
     if line.given.iter().any(|id| id == "paths") {
         let text =
             "paths (on the command line): each stream has its own in the file. Leave them out";
-        let failure = Failure::usage("streams.invalid", text);
-        return Err(Refusal::File(vec![failure], output));
+        return Err((vec![Failure::usage("streams.invalid", text)], false));
     }
-    let tables = read(&line.file).map_err(|(failures, json)| {
-        let mut output = output;
-        output.json |= json;
-        Refusal::File(failures, output)
-    })?;
-    let parse = |table: &StreamTable| {
-        let mut settings = table.settings.clone();
-        settings.retain(|setting| !line.given.contains(&setting.id));
-        Cli::try_parse_from(line.with(&settings)).map_err(Refusal::Line)
+    let words = |StreamTable { mut settings, weight, at }: StreamTable| {
+        line.leave_out_given(&mut settings);
+        StreamWords { words: line.with(&settings), weight, at }
     };
-    let mut each = Vec::new();
-    for table in &tables {
-        if let Command::Send(args) = parse(table)?.command {
-            let (weight, place) = (table.weight, table.place.clone());
-            each.push(StreamSettings { args, weight, place });
-        }
-    }
-    // What is for all is the same in each.
-    let mut cli = parse(&tables[0])?;
-    if let Command::Send(args) = &mut cli.command {
-        args.streams.each = each;
-    }
-    Ok(cli)
+    Ok(tables(&line.file, line.table)?.into_iter().map(words).collect())
 }
 
 /// At least one table. Errors: all mistakes, and whether the file asks for JSON.
-fn read(path: &Path) -> Result<Vec<StreamTable>, (Vec<Failure>, bool)> {
+fn tables(path: &Path, send: Table) -> Result<Vec<StreamTable>, (Vec<Failure>, bool)> {
     let text = file::read("streams", path).map_err(|failure| (vec![failure], false))?;
     let page = Page::new(path, &text);
     let (root, is_whole) = page.parse(&text);
     let mut tables = Vec::new();
     // What is broken hides keys: complaints about them would mislead.
     if is_whole {
-        let (root, reader) = (root.get_ref(), Reader::new(Table::Send, &page));
+        let (root, reader) = (root.get_ref(), Reader::new(send, &page));
         note_strangers(root, &reader, &["stream"], &page);
         for (at, own) in stream_tables(root, &page) {
             note_strangers(own, &reader, &["weight"], &page);
             note_of_all(own, &reader, &page);
             let (settings, refused) = reader.read_levels([own, root]);
-            examine(path, &settings, refused, at, &page);
+            examine(path, &send, &settings, refused, at, &page);
             let weight = own.get("weight").map_or(1, |value| weight(value, &page));
-            tables.push(StreamTable { settings, weight, place: page.place(at) });
+            tables.push(StreamTable { settings, weight, at: page.place(at) });
         }
     }
     let json = tables.first().is_some_and(|table| asks_for_json(&table.settings));
@@ -135,13 +119,20 @@ fn note_of_all(own: &DeTable<'_>, reader: &Reader<'_>, page: &Page<'_>) {
 }
 
 /// Notes what is wrong with a stream's options, by themselves or together.
-fn examine(path: &Path, settings: &[Setting], refused: Vec<String>, at: usize, page: &Page<'_>) {
+fn examine(
+    path: &Path,
+    send: &Table,
+    settings: &[Setting],
+    refused: Vec<String>,
+    at: usize,
+    page: &Page<'_>,
+) {
     if !settings.iter().any(|setting| setting.id == "paths") && refused.is_empty() {
         page.note(at, "stream", ": has no files. Add paths = [\"FILE\"]");
     }
     let mut together = vec![Setting::option("streams", &path.display().to_string())];
     together.extend_from_slice(settings);
-    trial::examine(Table::Send, &together, refused, page);
+    trial::examine(send, &together, refused, page);
 }
 
 fn weight(value: &Value<'_>, page: &Page<'_>) -> u32 {
@@ -150,7 +141,7 @@ fn weight(value: &Value<'_>, page: &Page<'_>) -> u32 {
         _ => None,
     };
     number.filter(|number| (1..=WEIGHT_MAX).contains(number)).unwrap_or_else(|| {
-        let what = format!("weight ({})", fanfare_sim::scenario::shown(value.get_ref()));
+        let what = format!("weight ({})", shown(value.get_ref()));
         let why = format!(": not a number from 1 to {WEIGHT_MAX}. Give 2 for twice the share of 1");
         page.note(value.span().start, &what, &why);
         1

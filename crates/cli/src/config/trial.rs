@@ -6,25 +6,24 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use fanfare_command::Failure;
 
 use super::{
-    options::{Table, options_of},
-    settings::{Page, Setting},
+    grammar::{Table, key_of, options_of},
+    page::Page,
+    reader::Setting,
 };
-use crate::{Cli, Command, exit::Failure};
 
 /// Notes every setting that is wrong. `refused` are ids of what was noted before.
-pub(super) fn examine(table: Table, settings: &[Setting], refused: Vec<String>, page: &Page<'_>) {
-    let command = table.command();
-    let key_of = |id: &String| {
-        options_of(&command).find(|arg| arg.get_id() == id.as_str()).map(super::key_of)
-    };
+pub(super) fn examine(table: &Table, settings: &[Setting], refused: Vec<String>, page: &Page<'_>) {
+    let command = (table.command)();
+    let key_of =
+        |id: &String| options_of(&command).find(|arg| arg.get_id() == id.as_str()).map(key_of);
     let mut wrong: Vec<String> = refused.iter().filter_map(key_of).collect();
     let mut left: Vec<&Setting> = settings.iter().collect();
     while let Err(failure) = attempt(table, &left) {
         let Some(at) = at_fault(table, &left, &failure) else {
-            page.note(0, table.name(), &format!(": {}", failure.text));
+            page.note(0, table.name, &format!(": {}", failure.text));
             return;
         };
         let setting = left.remove(at);
@@ -37,26 +36,21 @@ pub(super) fn examine(table: Table, settings: &[Setting], refused: Vec<String>, 
 }
 
 /// What the command says to these options alone.
-fn attempt(table: Table, settings: &[&Setting]) -> Result<(), Failure> {
-    let words = ["fanfare", table.name()].into_iter().map(OsString::from);
+fn attempt(table: &Table, settings: &[&Setting]) -> Result<(), Failure> {
+    let words = ["fanfare", table.name].into_iter().map(OsString::from);
     let options = settings.iter().flat_map(|setting| setting.options()).map(OsString::from);
     let mut places: Vec<OsString> =
         settings.iter().flat_map(|setting| setting.places()).map(OsString::from).collect();
-    if places.is_empty() && table == Table::Send {
+    if places.is_empty() {
         // Given on the command line, then.
-        places.push("-".into());
+        places.extend(table.place.map(OsString::from));
     }
     let words = words.chain(options).chain(["--".into()]).chain(places);
-    match Cli::try_parse_from(words).map_err(|error| Failure::from(&error))?.command {
-        Command::Send(args) => args.plan().map(drop),
-        Command::Recv(args) => args.plan().map(drop),
-        Command::Node(args) => args.plan().map(drop),
-        _ => Ok(()),
-    }
+    (table.check)(&words.collect::<Vec<_>>())
 }
 
 /// Which of them is at fault: of several, the one that the failure begins with.
-fn at_fault(table: Table, settings: &[&Setting], failure: &Failure) -> Option<usize> {
+fn at_fault(table: &Table, settings: &[&Setting], failure: &Failure) -> Option<usize> {
     let without = |leave: usize| {
         let mut others = settings.to_vec();
         others.remove(leave);

@@ -13,8 +13,10 @@ use fanfare_node::{
 };
 
 use super::{
-    Drops, File, GatewayLine, LimitLine, Line, MemberLine, Members, Message, OutcomeLine, Progress,
-    ReceiptLine, Receiver, Reported, ResultLine, SlowLine, StatusLine, Way, WayLine,
+    line::{Line, Message, Progress, ResultLine},
+    messages::{Drops, GatewayLine, MemberLine, Members, StatusLine, Way, WayLine},
+    receiving::File,
+    sending::{LimitLine, OutcomeLine, ReceiptLine, Receiver, Reported, SlowLine},
 };
 
 /// What a subscriber was given, and what not.
@@ -200,6 +202,7 @@ impl Line {
         Self::Result(Box::new(ResultLine::Gateway { ok, exit, to, back, refused, ways }))
     }
 
+    #[cfg(feature = "nats")]
     pub(crate) fn nats_result(exit: u8, crossed: fanfare_nats::Crossed) -> Self {
         Self::Result(Box::new(ResultLine::Nats {
             ok: exit == 0,

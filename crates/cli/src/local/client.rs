@@ -16,10 +16,8 @@ use std::{
 use fanfare_node::group::{Body, BodyError};
 
 use super::{LINE_MAX, Request};
-use crate::{
-    exit::{Exit, Failure},
-    json::{Line, MessageLine, StreamLine},
-};
+use crate::json::{Line, MessageLine, StreamLine};
+use fanfare_command::{Exit, Failure};
 
 /// A node answers at once; one that does not hangs.
 const ANSWER: Duration = Duration::from_secs(10);

@@ -15,10 +15,7 @@ use std::{
 use fanfare_node::group::{Gap, Message};
 
 use super::{INLINE_MAX, MESSAGE_MAX};
-use crate::{
-    json::{Dropped, Line, StreamLine},
-    subscribe::message_line,
-};
+use crate::json::{Dropped, Line, StreamLine, message_line};
 
 /// Answers that wait; while there are so many, no more requests are read.
 const ANSWERS_MAX: usize = 64;

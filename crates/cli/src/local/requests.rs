@@ -5,7 +5,7 @@ use std::io::{BufRead, Read, copy, sink};
 use fanfare_node::group::{Body, BodyError};
 
 use super::{LINE_MAX, unhex};
-use crate::exit::Failure;
+use fanfare_command::Failure;
 
 /// Of a request that is wrong, as much is told again.
 const QUOTED_MAX: usize = 60;

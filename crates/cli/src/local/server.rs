@@ -30,13 +30,13 @@ use super::{
     LINE_MAX, Request,
     mailbox::{self, Delivery, Mailbox, mailbox},
     requests::{self, Content, End, Requests, quoted},
+    subscription::subscription_of,
 };
 use crate::{
-    exit::{Exit, Failure},
-    group_args,
+    group::topics,
     json::{Cancelled, GatewayLine, Line, Published, Subscribed, Unsubscribed, tag_text},
-    subscribe, units,
 };
+use fanfare_command::{Exit, Failure, units};
 
 /// Clients at once.
 const CLIENTS_MAX: usize = 256;
@@ -201,7 +201,7 @@ impl Server {
             Request::Publish { .. } => self.publish(request, content).map(Some),
             Request::Subscribe { ref within, raw, .. } => {
                 let place = self.place(within.as_deref())?;
-                let (filter, subscription) = subscribe::subscription_of(request)?;
+                let (filter, subscription) = subscription_of(request)?;
                 if client.subscriptions.len() >= SUBSCRIPTIONS_MAX {
                     return Err(too_many_subscriptions());
                 }
@@ -332,13 +332,13 @@ impl Server {
             return Err(Failure::usage("request.invalid", text));
         }
         let options = Options {
-            priority: group_args::priority(priority.unwrap_or(PRIORITY_DEFAULT))?,
+            priority: topics::priority(priority.unwrap_or(PRIORITY_DEFAULT))?,
             expiry: expiry_ms.map(Duration::from_millis),
             tag,
             replaces: replace,
             ..Options::default()
         };
-        let parsed = group_args::topic(&topic)?;
+        let parsed = topics::topic(&topic)?;
         let body = requests::body_of(text, hex, content)?;
         let size = body.len();
         let published = self.groups[place].group.publish(parsed, body, options, Watch::Nothing);

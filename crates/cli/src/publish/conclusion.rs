@@ -8,16 +8,12 @@ use fanfare_node::{
 };
 
 use super::{
-    Plan,
+    options::Plan,
     sending::{End, STALL},
     tally::Tally,
 };
-use crate::{
-    exit::{Exit, Failure},
-    json::Line,
-    progress::Output,
-    units,
-};
+use crate::json::Line;
+use fanfare_command::{Exit, Failure, Output, units};
 
 /// Says what it came to.
 pub(super) fn conclude(

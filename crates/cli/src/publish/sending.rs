@@ -13,15 +13,14 @@ use fanfare_node::{
 };
 
 use super::{
-    Plan,
+    options::Plan,
     tally::{News, Tally},
 };
 use crate::{
-    exit::Failure,
-    group_args,
+    group::events,
     json::{Held, Line, Published, Sent},
-    progress::Output,
 };
+use fanfare_command::{Failure, Output};
 
 /// How often to ask what has become of the messages.
 const POLL: Duration = Duration::from_millis(100);
@@ -169,7 +168,7 @@ impl<'a> Sending<'a> {
         loop {
             match self.group.next_event(end.saturating_duration_since(Instant::now())) {
                 Ok(event) => {
-                    group_args::show(&event, self.output);
+                    events::show(&event, self.output);
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(()),
                 Err(RecvTimeoutError::Disconnected) => return Err(GroupError::Ended),

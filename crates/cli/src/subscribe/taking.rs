@@ -13,18 +13,16 @@ use fanfare_node::{
     proto::{InstanceId, NodeId},
 };
 
-use super::message_line;
 use crate::{
-    exit::{Exit, Failure, directory_failure},
-    group_args,
-    json::{Line, MessageLine, Taken},
+    group::events,
+    json::{Line, MessageLine, Taken, message_line},
     local::{
         client::{Client, Silence},
         unhex,
     },
-    printable::Printable,
-    progress::{Output, Printed, printed},
-    units,
+};
+use fanfare_command::{
+    Exit, Failure, Output, Printable, Printed, directory_failure, printed, units,
 };
 
 /// How often to look at the time, and for who reads what is printed, while nothing happens.
@@ -105,7 +103,7 @@ impl<'a> Taking<'a> {
                 }
                 Ok((Line::Dropped(dropped), _)) => {
                     self.taken.dropped += dropped.messages;
-                    group_args::show_dropped(&dropped, self.output);
+                    events::show_dropped(&dropped, self.output);
                 }
                 Ok(_) | Err(Silence::Timeout) => {}
                 Err(Silence::Ended) if client.is_closed() => return End::Interrupted,
@@ -139,7 +137,7 @@ impl<'a> Taking<'a> {
             GroupEvent::Lost { .. } => self.taken.lost += 1,
             _ => {}
         }
-        group_args::show(event, self.output);
+        events::show(event, self.output);
     }
 
     fn on_message(&mut self, message: &Message) {

@@ -1,7 +1,5 @@
 //! Runs the built command and watches what it says.
 
-pub(crate) mod broker;
-
 use std::{
     ffi::OsStr,
     io::{BufRead, BufReader, Read, Write},
@@ -20,7 +18,7 @@ use std::{
 use serde_json::Value;
 
 /// Nothing in these tests takes longer, even on a machine that runs a tenth as fast as it might.
-const LIMIT: Duration = Duration::from_secs(240);
+pub(crate) const LIMIT: Duration = Duration::from_secs(240);
 /// Files in memory are written as fast on any machine. There are at most so many at a time, bytes.
 const MEMORY: &str = "/dev/shm";
 const ROOM: u64 = 2 << 30;
@@ -44,7 +42,7 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) fn new() -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let dir = place().join(format!("fanfare-cli-{}-{number}", std::process::id()));
+        let dir = place().join(format!("fanfare-test-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let group = format!("239.255.42.7:{}", socket.local_addr().unwrap().port());
@@ -120,7 +118,7 @@ impl Stage {
         let args = [path.to_str().unwrap(), "--name", dir];
         let net = ["--group", &self.group, "--interface", "127.0.0.1", "--json"];
         let mut command = Command::new(runner);
-        command.arg(env!("CARGO_BIN_EXE_fanfare")).arg("recv").args(args).args(more).args(net);
+        command.arg(crate::PROGRAM).arg("recv").args(args).args(more).args(net);
         let mut running = Running::run(&mut command, None);
         running.wait_for("start");
         running
@@ -190,7 +188,7 @@ pub(crate) struct Ended {
 
 impl Running {
     pub(crate) fn start(args: &[&OsStr], input: Option<&[u8]>) -> Self {
-        Self::run(Command::new(env!("CARGO_BIN_EXE_fanfare")).args(args), input)
+        Self::run(Command::new(crate::PROGRAM).args(args), input)
     }
 
     fn run(command: &mut Command, input: Option<&[u8]>) -> Self {

@@ -42,7 +42,7 @@ impl RateController for Auto {
         }
         match feedback.path {
             Some(path) => {
-                let view = self.view(&path, clr.rtt);
+                let view = self.view(&path, feedback, clr.rtt);
                 self.steer(now, clr.node, feedback.cc_sequence, view);
             }
             None => self.follow(now, clr.node, feedback),

@@ -52,6 +52,9 @@ const ROOM_USED: f64 = 0.5;
 const LEAST_MESSAGES: f64 = 1.0;
 /// Messages to the first probes: they tell the round trip.
 const FIRST_INTERVAL: usize = 3;
+/// A queue is no longer than so many times what the round trip has grown: the probe that was answered
+/// waited in it, perhaps at another moment of the report's span.
+const QUEUE_OF_GROWTH: f64 = 2.0;
 /// So many messages between probes, as far as a round trip goes: probes are to cost little.
 const INTERVAL: usize = 4;
 /// What a receiver that does not limit yet must be worse by, so that one of many that see the same
@@ -179,8 +182,18 @@ impl Auto {
         law::is_short(self.nearest)
     }
 
-    fn view(&self, path: &ExtPath, rtt: Duration) -> View {
-        View::of(path, self.reckoned(rtt), self.is_near())
+    /// What a report says of its path. A queue counts as far as the round trip of the same moment, by
+    /// the sender's own clock, bears it out: a receiver's clock may jump, or tell nonsense.
+    fn view(&self, path: &ExtPath, feedback: &Feedback, rtt: Duration) -> View {
+        let mut view = View::of(path, self.reckoned(rtt), self.is_near());
+        if let (Some(sample), Some(nearest)) = (feedback.sample, feedback.nearest) {
+            let grown = QUEUE_OF_GROWTH * sample.saturating_sub(nearest).as_secs_f64();
+            // Others' queues may hide how near a far receiver is.
+            let least = if self.is_near() { 0.0 } else { self.wanted(self.rate, view.rtt) };
+            let most = grown.max(least);
+            (view.standing, view.queue) = (view.standing.min(most), view.queue.min(most));
+        }
+        view
     }
 
     /// How much a receiver limits: what it would make of the rate, which changes meanwhile, in
@@ -189,7 +202,7 @@ impl Auto {
         let rtt = feedback.rtt.unwrap_or(self.grtt);
         let outlook = match feedback.path {
             Some(path) => {
-                let view = self.view(&path, rtt);
+                let view = self.view(&path, feedback, rtt);
                 let wanted = self.wanted(self.rate, view.rtt);
                 view.pace.min(1.0) * law::change(view.standing, wanted, wanted, view.rtt)
             }

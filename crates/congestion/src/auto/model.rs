@@ -37,6 +37,27 @@ pub(super) struct Path {
     pub(super) mark: Option<usize>,
     /// How busy the processors are that send and receive.
     pub(super) busy: Busy,
+    pub(super) clock: ReceiverClock,
+}
+
+/// What is wrong with the receiver's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ReceiverClock {
+    /// It gains so many microseconds in a second.
+    pub(super) drift_ppm: f64,
+    /// Each second, for 20 ms, messages are dated earlier by this: the clock was set while they
+    /// waited in the socket.
+    pub(super) misdated: Duration,
+    /// It reports a queue of so many microseconds, whatever it measures.
+    pub(super) nonsense_micros: u32,
+}
+
+impl ReceiverClock {
+    fn date(&self, arrived: Time) -> Time {
+        let seconds = arrived.since(Time::ZERO).as_secs_f64();
+        let drifted = Time::ZERO + Duration::from_secs_f64(seconds * (1.0 + self.drift_ppm / 1e6));
+        if seconds % 1.0 < 0.02 { drifted.before(self.misdated) } else { drifted }
+    }
 }
 
 /// Processes that wait for their processor. What they send and read waits meanwhile; the kernel notes
@@ -298,7 +319,13 @@ impl Model {
         if packet.bytes == SIZE {
             self.seen[packet.flow].delivered += 1;
         }
-        if let Some(feedback) = self.flows[packet.flow].hear(arrived, now, &packet) {
+        let clock = self.path.clock;
+        let arrived = clock.date(arrived);
+        if let Some(mut feedback) = self.flows[packet.flow].hear(arrived, now, &packet) {
+            if let Some(path) = feedback.path.as_mut().filter(|_| clock.nonsense_micros > 0) {
+                path.standing_micros = clock.nonsense_micros;
+                path.queue_micros = clock.nonsense_micros;
+            }
             self.at(now + self.path.one_way, Event::Report(packet.flow, feedback));
         }
     }

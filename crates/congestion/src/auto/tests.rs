@@ -1,6 +1,6 @@
 //! `auto` on the model's paths.
 
-use super::model::{Busy, Model, Path, SIZE};
+use super::model::{Busy, Model, Path, ReceiverClock, SIZE};
 use alloc::vec::Vec;
 use fanfare_units::{
     rate::Bitrate,
@@ -20,6 +20,7 @@ fn path(bps: f64, rtt: f64, buffer: f64, loss: f64) -> Path {
         loss,
         mark: None,
         busy: Busy::default(),
+        clock: ReceiverClock::default(),
     }
 }
 
@@ -200,4 +201,24 @@ fn an_overrun_slows_for_a_second_and_no_longer() {
     let slowed = share(&mut model, &path, (3.2, 3.9))[0];
     let free = share(&mut model, &path, (5.0, 6.0))[0];
     assert!(slowed < 0.92 && free > 0.93, "{slowed} {free}");
+}
+
+#[test]
+fn a_receiver_whose_clock_is_wrong_does_not_slow_the_group() {
+    let clock = ReceiverClock::default();
+    let clocks = [
+        ReceiverClock { drift_ppm: 200.0, ..clock },
+        ReceiverClock { drift_ppm: -200.0, ..clock },
+        ReceiverClock { misdated: Duration::from_secs(1), ..clock },
+        ReceiverClock { misdated: Duration::from_millis(30), ..clock },
+        ReceiverClock { nonsense_micros: 500_000, ..clock },
+    ];
+    for path in [lan(1e8, 100, IDLE), lan(1e9, 680, IDLE), path(1e7, 0.1, 1.0, 0.0)] {
+        for clock in clocks {
+            let path = Path { clock, ..path.clone() };
+            let of = share(&mut begin(&path, 1), &path, (2.0, 7.0))[0];
+            let least = if clock.misdated.is_zero() { 0.9 } else { 0.65 };
+            assert!(of > least, "{} {clock:?}: {of}", path.rate);
+        }
+    }
 }

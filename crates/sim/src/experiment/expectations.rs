@@ -7,9 +7,10 @@ use super::{
     results::Results,
 };
 use crate::{
-    scenario::{fields::Fields, suggestion::suggest, units},
+    scenario::{fields::Fields, units},
     statistics::Summary,
 };
+use fanfare_toml::suggest;
 
 /// A sentence about a figure that is true or not.
 #[derive(Debug, Clone)]

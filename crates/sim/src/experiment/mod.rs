@@ -28,9 +28,10 @@ pub use results::Results;
 
 use crate::scenario::{
     Mistake, ReadFile, Values,
-    fields::{Fields, Mistakes},
+    fields::Fields,
     variables::{names, plain, resolve},
 };
+use fanfare_toml::Mistakes;
 use std::collections::BTreeSet;
 use toml::de::DeTable;
 

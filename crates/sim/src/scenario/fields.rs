@@ -1,58 +1,12 @@
 //! Reads a table of a scenario file. Every mistake is noted with its line, and reading goes on.
 
-use super::{suggestion::suggest, units};
+use super::units;
 use core::{cell::RefCell, fmt, ops::RangeInclusive};
+use fanfare_toml::{Mistakes, scalar, shown, suggest};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
-
-/// Something wrong in a scenario file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
-    /// Its line, from 1.
-    pub line: usize,
-    /// `<what> (<value>): <why>. <what to do>`.
-    pub text: String,
-}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.text)
-    }
-}
-
-/// All mistakes found so far in a file.
-#[derive(Debug)]
-pub struct Mistakes<'a> {
-    text: &'a str,
-    found: RefCell<Vec<(usize, String)>>,
-}
-
-impl<'a> Mistakes<'a> {
-    /// None yet in this text.
-    #[must_use]
-    pub fn new(text: &'a str) -> Self {
-        Self { text, found: RefCell::default() }
-    }
-    /// The line, from 1, of a byte of the file.
-    #[must_use]
-    pub fn line(&self, at: usize) -> usize {
-        1 + self.text.bytes().take(at).filter(|b| *b == b'\n').count()
-    }
-    /// Notes one at a byte of the file.
-    pub fn note(&self, at: usize, text: impl Into<String>) {
-        self.found.borrow_mut().push((at, text.into()));
-    }
-    /// All of them, in the order of the file.
-    #[must_use]
-    pub fn into_list(self) -> Vec<Mistake> {
-        let mut found = self.found.take();
-        found.sort();
-        found.dedup();
-        found.into_iter().map(|(at, text)| Mistake { line: self.line(at), text }).collect()
-    }
-}
 
 /// One table: asked for its keys, then for those that nobody asked for.
 #[derive(Debug)]
@@ -217,26 +171,5 @@ impl<'a> Fields<'a> {
                 self.mistakes.note(key.span().start, text);
             }
         }
-    }
-}
-
-/// Text and numbers as they stand in the file.
-#[must_use]
-pub fn scalar<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
-    match value {
-        DeValue::String(text) => Some(text),
-        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str()),
-        DeValue::Float(number) => Some(number.as_str()),
-        _ => None,
-    }
-}
-
-/// A value in short, for a mistake.
-#[must_use]
-pub fn shown(value: &DeValue<'_>) -> String {
-    match (scalar(value), value.as_bool()) {
-        (Some(text), _) => text.to_owned(),
-        (_, Some(flag)) => flag.to_string(),
-        _ => value.type_str().to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! `[[link]]` and `[[medium]]`: how nodes reach each other.
 
 use super::{
-    fields::{Fields, scalar},
+    fields::Fields,
     nodes::Nodes,
     queues,
     traces::{ReadFile, TraceFiles},
@@ -15,6 +15,7 @@ use crate::{
     queue::{Limit, Queue},
 };
 use fanfare_proto::Bitrate;
+use fanfare_toml::scalar;
 use std::sync::Arc;
 use toml::{Spanned, de::DeValue};
 

@@ -1,8 +1,7 @@
 //! Scenario files: TOML in, a plan out, and all mistakes reported at once.
 //!
 //! The format is described in docs/reference/scenario-files.md. Map, in reading order:
-//! - `fields`: reads a table; `units`, `suggestion`: values, and the nearest known word for a wrong
-//!   one
+//! - `fields`: reads a table; `units`: values
 //! - `variables`: replaced in the text before it is read
 //! - `nodes`, `links`, `queues`, `traces`, `flows`, `groups`, `layered`, `programs`, `changes`,
 //!   `reactions`: the sections
@@ -20,16 +19,14 @@ mod nodes;
 mod programs;
 mod queues;
 mod reactions;
-pub(crate) mod suggestion;
 #[cfg(test)]
 pub(crate) mod tests;
 mod traces;
 pub(crate) mod units;
 pub(crate) mod variables;
 
-pub use fields::{Mistake, Mistakes, scalar, shown};
+pub use fanfare_toml::Mistake;
 pub use programs::{ExpectedExit, Program, ProgramCommand};
-pub use suggestion::nearest;
 pub use traces::ReadFile;
 pub use variables::Values;
 
@@ -42,6 +39,7 @@ use crate::{
 };
 use core::ops::Range;
 use fanfare_proto::Duration;
+use fanfare_toml::Mistakes;
 use std::collections::BTreeSet;
 use toml::de::DeTable;
 

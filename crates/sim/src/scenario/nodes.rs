@@ -1,8 +1,7 @@
 //! `[[node]]`: the nodes.
 
 use super::{
-    fields::{Fields, Mistakes, Placed},
-    suggestion::suggest,
+    fields::{Fields, Placed},
     units,
 };
 use crate::{
@@ -10,6 +9,7 @@ use crate::{
     topology::{Place, Router},
 };
 use fanfare_proto::Duration;
+use fanfare_toml::{Mistakes, suggest};
 
 /// Most nodes: more than any run is made for, and fewer than numbers of places.
 const NODES_MAX: u64 = 10_000;

@@ -1,9 +1,6 @@
 //! `${name}`: a variable of a scenario. Its `[variables]` give the default.
 
-use super::{
-    fields::{Mistakes, scalar},
-    suggestion::suggest,
-};
+use fanfare_toml::{Mistakes, scalar, suggest};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::de::{DeTable, DeValue};
 

@@ -5,7 +5,8 @@ use std::sync::{MutexGuard, PoisonError};
 use fanfare_node::group::GroupEvent;
 
 use super::{Mailbox, Server};
-use crate::{exit::Failure, group_args, json::Line};
+use crate::{group::events, json::Line};
+use fanfare_command::Failure;
 
 impl Server {
     fn watchers(&self) -> MutexGuard<'_, Vec<(usize, Mailbox)>> {
@@ -28,7 +29,7 @@ impl Server {
 
     /// What an event says of another member of a group, for who wants to know.
     pub(crate) fn tell_members(&self, place: usize, event: &GroupEvent) {
-        let Some(member) = group_args::member(event) else { return };
+        let Some(member) = events::member(event) else { return };
         let is_presence = matches!(event, GroupEvent::Joined { .. } | GroupEvent::Left { .. });
         let (id, line) = (member.id, self.text(place, &Line::Member(member)));
         let watchers = self.watchers();

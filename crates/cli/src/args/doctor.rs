@@ -1,0 +1,95 @@
+//! Options of `fanfare doctor`, and what they come to.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fanfare_command::{Failure, units};
+use fanfare_node::{GroupSpec, GroupSpecError, doctor::Examination};
+
+use crate::doctor::{DoctorPlan, Shown, Subject};
+
+/// Say in plain words why multicast does or does not work here
+///
+/// One line per check: ok, warn or bad, what was seen, what to do; then a verdict. Run it on two
+/// machines at the same time and each says how well it hears the other. As root it sees more.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Multicast group and port; also norm://INTERFACE;GROUP:PORT
+    #[arg(long, default_value = "239.255.42.1:6003", value_name = "GROUP:PORT")]
+    group: String,
+    /// Interface, by name or address [default: the only one, or the route's]
+    #[arg(long, value_name = "NAME")]
+    interface: Option<String>,
+    /// Examine every group in this file of 'fanfare node', one after the other
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["group", "interface", "ttl"])]
+    pub(crate) node: Option<PathBuf>,
+    /// Listen this long for doctors on other machines
+    #[arg(long, default_value = "5s", value_name = "TIME")]
+    peer_wait: String,
+    /// Routers to pass, plus one
+    #[arg(long, default_value = "1", value_name = "N")]
+    ttl: String,
+    /// Rate at which receive buffers should last for 100 ms
+    #[arg(long, default_value = "100M", value_name = "RATE", allow_hyphen_values = true)]
+    rate: String,
+    /// Name of this machine for the others [default: the machine's]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Print one JSON object per line on standard output
+    #[arg(long)]
+    json: bool,
+    /// Print only what is bad
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl DoctorArgs {
+    /// How findings are shown.
+    pub(crate) fn shown(&self) -> Shown {
+        Shown { json: self.json, quiet: self.quiet }
+    }
+
+    /// The one group of the command line.
+    pub(crate) fn plan(&self) -> Result<DoctorPlan, Failure> {
+        let spec: GroupSpec = self.group.parse().map_err(|error| group_failure(&error))?;
+        let place = (spec, self.interface.clone(), ttl(&self.ttl)?);
+        Ok(DoctorPlan { subjects: vec![self.subject(None, place)?], shown: self.shown() })
+    }
+
+    /// A group, by group, interface and TTL; `name`: what a node's file calls it.
+    pub(crate) fn subject(
+        &self,
+        name: Option<String>,
+        (spec, interface, ttl): (GroupSpec, Option<String>, u8),
+    ) -> Result<Subject, Failure> {
+        let examination = Examination {
+            group: spec.group,
+            interface: interface.or(spec.interface),
+            name: self.name.clone().unwrap_or_else(machine_name),
+            peer_wait: units::time("peer wait", &self.peer_wait)?,
+            ttl,
+            rate: units::rate(&self.rate)?,
+        };
+        Ok(Subject { name, examination })
+    }
+}
+
+fn ttl(text: &str) -> Result<u8, Failure> {
+    text.parse().map_err(|_| {
+        let text = format!("ttl ({text}): not from 0 to 255. Give 1 for the link");
+        Failure::usage("ttl.invalid", text)
+    })
+}
+
+fn group_failure(error: &GroupSpecError) -> Failure {
+    let code = match error {
+        GroupSpecError::NotMulticast { .. } => "group.not_multicast",
+        _ => "group.invalid",
+    };
+    Failure::usage(code, error.to_string())
+}
+
+fn machine_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "unnamed".to_owned() } else { name.trim().to_owned() }
+}

@@ -1,0 +1,458 @@
+//! Options of `fanfare send`, and what they come to.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, ValueEnum};
+use fanfare_node::{
+    Expect, FieldSize, Packing, SendOptions, Slow,
+    proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
+};
+
+use super::{
+    layers::LayersArgs,
+    network::{NameArgs, NetArgs},
+    streams::StreamsArgs,
+};
+use crate::{config::FileArgs, send::SendPlan};
+use fanfare_command::{Failure, OutputArgs, units};
+
+/// The most that a controller may try without being told: the fastest network that this is for.
+const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
+/// Repetitions of the last flush when nobody is asked: the GRTT is not known then, and the cautious
+/// first guess of it makes twenty of them take ten seconds.
+const ONE_WAY_FLUSHES: u32 = 5;
+/// Requests to a receiver before it is given up: a second at the shortest interval of 20 ms. With
+/// NORM's twenty, one whose disk blocks it for half a second would be lost.
+const REQUESTS: u32 = 50;
+/// Symbols of a block in GF(2^8) and GF(2^16).
+const BLOCK_MAX_8: u32 = 255;
+const BLOCK_MAX_16: u32 = 65535;
+
+/// Send files, directories or standard input (-) to everybody who listens
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    /// Files and directories; - is standard input
+    #[arg(required_unless_present = "streams", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Receivers that must have everything: their number, or their names with commas
+    #[arg(long, value_name = "N|NAMES")]
+    expect: Option<String>,
+    /// How long to wait for receivers [default: 30s with --expect, else 10s]
+    #[arg(long, value_name = "TIME")]
+    wait: Option<String>,
+    /// Wait for nobody, ask nobody, end when all has been sent
+    #[arg(long, alias = "no-wait")]
+    one_way: bool,
+    /// Take a plain NORM receiver's acknowledgement for complete
+    #[arg(long)]
+    accept_plain: bool,
+    /// Send everything N times more: who comes late, or cannot ask, has it from the next round
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    carousel: u32,
+    /// Receivers that get less than the others: wait for them, serve them last, or give them up
+    #[arg(long, value_enum, default_value = "keep")]
+    slow: SlowPolicy,
+    /// Receivers are slow that get less than this rate [default with --slow tail: half of what the
+    /// middle one gets]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    min_rate: Option<String>,
+    /// Receivers have most of it: announce everything, send only what is asked for
+    #[arg(long, conflicts_with = "one_way")]
+    sync: bool,
+    /// Send at most this many bits per second, such as 64k, 10M or 1G; auto sets no limit. With
+    /// --cc fixed, send at exactly this rate [default: auto, or 10M with --one-way]
+    #[arg(long, value_name = "RATE|auto", allow_hyphen_values = true)]
+    rate: Option<String>,
+    /// What decides the rate, up to --rate [default: auto, or fixed with --one-way or --total-rate]
+    #[arg(long, value_enum)]
+    cc: Option<Cc>,
+    /// Bytes of a full segment [default: 1400, less where the link's packets are short, up to 8192
+    /// where they are longer and no router is to be passed]
+    #[arg(long, value_name = "BYTES")]
+    segment: Option<String>,
+    /// Source and parity symbols of a block
+    #[arg(long, default_value = "128:127", value_name = "K:P")]
+    fec: String,
+    /// FEC encoding id: 5 or 129 (GF(2^8)), 2 (GF(2^8) or GF(2^16))
+    #[arg(long, default_value = "5", value_name = "5|129|2")]
+    fec_id: String,
+    /// Parity symbols sent with each block unasked
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    parity: u16,
+    /// Make every file an object of its own, for plain NORM receivers; empty directories are not
+    /// sent then
+    #[arg(long)]
+    no_pack: bool,
+    /// Say what the directories hold, so that receivers started with --allow-delete remove what
+    /// else they have beneath them
+    #[arg(long)]
+    delete: bool,
+    /// Name of standard input at the receivers
+    #[arg(long, default_value = "stdin", value_name = "NAME")]
+    stdin_name: String,
+    /// Write receipts to this file, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    receipts: Option<PathBuf>,
+    #[command(flatten)]
+    layers: LayersArgs,
+    #[command(flatten)]
+    pub(crate) streams: StreamsArgs,
+    #[command(flatten)]
+    file: FileArgs,
+    #[command(flatten)]
+    net: NetArgs,
+    #[command(flatten)]
+    name: NameArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Rate controllers, as users name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Cc {
+    /// By the queue on the slowest receiver's path; loss alone is not congestion
+    Auto,
+    /// NORM-CC: as TCP would; loss is congestion
+    Norm,
+    /// NORM-CCE: routers' marks are congestion, loss is not
+    Ecn,
+    /// NORM-CCL: loss is congestion unless it is isolated
+    LossTolerant,
+    /// Exactly --rate; slower only when a receiver's or the sender's own buffer is full
+    Fixed,
+    /// ERA: each receiver by what its own path bears, in layers; with --layers alone
+    Era,
+}
+
+impl Cc {
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// What a sender without layers goes by.
+    fn control(self) -> CongestionControl {
+        match self {
+            Self::Auto => CongestionControl::Auto,
+            Self::Norm => CongestionControl::Norm,
+            Self::Ecn => CongestionControl::Ecn,
+            Self::LossTolerant => CongestionControl::LossTolerant,
+            // With layers the sender's own rate is fixed.
+            Self::Fixed | Self::Era => CongestionControl::Fixed,
+        }
+    }
+}
+
+/// `--slow`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SlowPolicy {
+    Keep,
+    Tail,
+    Evict,
+}
+
+impl SendArgs {
+    pub(crate) fn plan(&self) -> Result<SendPlan, Failure> {
+        let expect = self.expect()?;
+        let default_wait = if expect == Expect::Anyone { 10 } else { 30 };
+        let wait = match &self.wait {
+            Some(text) => units::time("wait", text)?,
+            None => Duration::from_secs(default_wait),
+        };
+        self.streams.check()?;
+        let layered = self.layers.options(self.given_rate()?)?;
+        let (congestion, rate) = self.pace(layered.is_some())?;
+        let rate = layered.as_ref().map_or(rate, LayersArgs::sum);
+        let defaults = SenderConfig::default();
+        let config = SenderConfig {
+            segment_size: self.segment_size()?,
+            fec: self.fec_config()?,
+            rate,
+            congestion,
+            robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { REQUESTS },
+            ..defaults
+        };
+        let builder = self.net.builder()?.sender_config(config);
+        let builder = if self.segment.is_none() { builder.fit_segment() } else { builder };
+        let options = SendOptions {
+            expect,
+            wait,
+            one_way: self.one_way,
+            accept_plain: self.accept_plain,
+            carousel: self.carousel,
+            sync: self.sync,
+            slow: self.slow(rate)?,
+            name: self.name.get(),
+        };
+        Ok(SendPlan {
+            paths: self.paths.clone(),
+            stdin_name: self.stdin_name.clone(),
+            packing: if self.no_pack { Packing::Never } else { Packing::Small },
+            listed: self.delete,
+            receipts: self.receipts.clone(),
+            options,
+            congestion,
+            rate,
+            given_rate: self.given_rate()?,
+            builder,
+            layered,
+            place: (self.net.group()?.group, self.net.interface()),
+            output: self.output,
+        })
+    }
+
+    /// What decides the rate, and the rate, or the most of it.
+    fn pace(&self, over_layers: bool) -> Result<(CongestionControl, Bitrate), Failure> {
+        let total = self.streams.total()?;
+        let rate = self.given_rate()?.or(total);
+        let cc = match self.cc {
+            Some(cc) if (cc == Cc::Era) != over_layers => {
+                let text = format!(
+                    "cc ({}): era decides over layers, and nothing else does. Use --layers auto and \
+                     --cc era, or neither",
+                    cc.name()
+                );
+                return Err(Failure::usage("cc.invalid", text));
+            }
+            Some(Cc::Era) => Cc::Era,
+            None if over_layers => Cc::Era,
+            Some(cc) if self.one_way && cc != Cc::Fixed => {
+                let text = format!(
+                    "cc ({}): what decides the rate needs answers, and with --one-way there are none. \
+                     Use --cc fixed and --rate",
+                    cc.name()
+                );
+                return Err(Failure::usage("cc.invalid", text));
+            }
+            Some(cc) => cc,
+            // --total-rate is shared out among streams: nothing decides about all of them together.
+            None if self.one_way || total.is_some() => Cc::Fixed,
+            None => Cc::Auto,
+        };
+        let otherwise =
+            if matches!(cc, Cc::Fixed | Cc::Era) { SenderConfig::default().rate } else { RATE_MAX };
+        Ok((cc.control(), rate.unwrap_or(otherwise)))
+    }
+
+    /// What `--rate` says, unless that is `auto`.
+    fn given_rate(&self) -> Result<Option<Bitrate>, Failure> {
+        let given = self.rate.as_deref().filter(|text| *text != "auto");
+        given.map(units::rate).transpose()
+    }
+
+    fn expect(&self) -> Result<Expect, Failure> {
+        let Some(text) = &self.expect else { return Ok(Expect::Anyone) };
+        let wrong = |why: &str| {
+            let text =
+                format!("expect ({text}): {why}. Give a number such as 3, or names such as a,b");
+            Failure::usage("expect.invalid", text)
+        };
+        if self.one_way {
+            return Err(wrong("nobody can be expected with --one-way"));
+        }
+        if text.chars().all(|c| c.is_ascii_digit()) {
+            return match text.parse() {
+                Ok(0) | Err(_) => Err(wrong("not a number of receivers")),
+                Ok(count) => Ok(Expect::Count(count)),
+            };
+        }
+        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        if names.iter().any(String::is_empty) {
+            Err(wrong("a name is empty"))
+        } else {
+            Ok(Expect::Names(names))
+        }
+    }
+
+    fn slow(&self, rate: Bitrate) -> Result<Slow, Failure> {
+        let given = self.min_rate.as_deref().unwrap_or_default();
+        let wrong =
+            |value: &str, why: &str| Failure::usage("slow.invalid", format!("{value}: {why}"));
+        let least = match &self.min_rate {
+            Some(text) => Some(units::rate_of("min-rate", text)?),
+            None => None,
+        };
+        let value = format!("min-rate ({given})");
+        match (self.slow, least) {
+            (SlowPolicy::Keep, Some(_)) => {
+                Err(wrong(&value, "nobody is put off or out. Add --slow tail or --slow evict"))
+            }
+            (_, Some(least)) if least >= rate => {
+                let why = format!("nobody gets as much at a rate of {rate}. Give a lower one");
+                Err(wrong(&value, &why))
+            }
+            (policy @ (SlowPolicy::Evict | SlowPolicy::Tail), _) if self.one_way => {
+                let value = if policy == SlowPolicy::Tail { "slow (tail)" } else { "slow (evict)" };
+                Err(wrong(value, "nobody is heard with --one-way. Leave one of them out"))
+            }
+            (SlowPolicy::Keep, None) => Ok(Slow::Keep),
+            (SlowPolicy::Tail, min_rate) => Ok(Slow::Tail { min_rate }),
+            (SlowPolicy::Evict, Some(min_rate)) => Ok(Slow::Evict { min_rate }),
+            (SlowPolicy::Evict, None) => {
+                Err(wrong("slow (evict)", "below which rate is not said. Add --min-rate RATE"))
+            }
+        }
+    }
+
+    fn segment_size(&self) -> Result<u16, Failure> {
+        let given = self.segment.as_deref().map(units::segment).transpose()?;
+        Ok(given.unwrap_or(SenderConfig::default().segment_size))
+    }
+
+    fn fec_config(&self) -> Result<FecConfig, Failure> {
+        let numbers =
+            self.fec.split_once(':').and_then(|(k, p)| Some((k.parse().ok()?, p.parse().ok()?)));
+        let Some((source, parity)) = numbers.filter(|(source, _): &(u16, u16)| *source > 0) else {
+            let text =
+                format!("fec ({}): not two numbers K:P with K at least 1. Use 128:127", self.fec);
+            return Err(Failure::usage("fec.invalid", text));
+        };
+        let total = u32::from(source) + u32::from(parity);
+        if self.parity > parity {
+            let text = format!(
+                "parity ({}): a block has only {parity}. Raise P in --fec K:P",
+                self.parity
+            );
+            return Err(Failure::usage("fec.invalid", text));
+        }
+        let (id, wide) = self.fec_id(total)?;
+        let field = if wide { FieldSize::M16 } else { FieldSize::M8 };
+        let matrix = self.net.matrix();
+        Ok(FecConfig { id, field, matrix, source, parity, proactive: self.parity })
+    }
+
+    /// The encoding id, and whether it takes GF(2^16).
+    fn fec_id(&self, total: u32) -> Result<(FecId, bool), Failure> {
+        let too_long = |bits: u32, max: u32, advice: String| {
+            let text = format!(
+                "fec ({}): k+parity = {total} > {max} for GF(2^{bits}). {advice}",
+                self.fec
+            );
+            Failure::usage("fec.too_long", text)
+        };
+        let id = match self.fec_id.as_str() {
+            "5" => FecId::ReedSolomon8,
+            "129" => FecId::SmallBlockSystematic,
+            "2" if total > BLOCK_MAX_16 => {
+                return Err(too_long(16, BLOCK_MAX_16, format!("Use at most {BLOCK_MAX_16}")));
+            }
+            "2" => return Ok((FecId::ReedSolomonM, total > BLOCK_MAX_8)),
+            other => {
+                let text = format!("fec id ({other}): not known. Use 5, 129 or 2");
+                return Err(Failure::usage("fec.invalid", text));
+            }
+        };
+        if total > BLOCK_MAX_8 {
+            let advice = format!("Use --fec-id 2 or at most {BLOCK_MAX_8}");
+            return Err(too_long(8, BLOCK_MAX_8, advice));
+        }
+        Ok((id, false))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Only {
+        #[command(flatten)]
+        send: SendArgs,
+    }
+
+    fn plan(args: &[&str]) -> Result<SendPlan, Failure> {
+        Only::try_parse_from([&["x", "file"], args].concat()).unwrap().send.plan()
+    }
+
+    fn text(args: &[&str]) -> String {
+        plan(args).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_block_too_long_for_its_field_is_refused_with_a_way_out() {
+        assert_eq!(
+            text(&["--fec", "200:100"]),
+            "error: fec (200:100): k+parity = 300 > 255 for GF(2^8). Use --fec-id 2 or at most 255"
+        );
+        assert!(plan(&["--fec", "200:100", "--fec-id", "2"]).is_ok());
+        assert!(text(&["--fec", "65000:1000", "--fec-id", "2"]).contains("65535"));
+    }
+
+    #[test]
+    fn expectations_are_numbers_or_names() {
+        let expect = |text| plan(&["--expect", text]).map(|plan| plan.options.expect);
+        assert_eq!(expect("3").unwrap(), Expect::Count(3));
+        assert_eq!(expect("a, b").unwrap(), Expect::Names(vec!["a".into(), "b".into()]));
+        assert!(expect("0").is_err() && expect("a,,b").is_err());
+        assert!(text(&["--expect", "1", "--one-way"]).contains("--one-way"));
+    }
+
+    #[test]
+    fn the_rate_finds_itself_up_to_the_one_that_is_given_unless_that_is_fixed() {
+        let pace = |args: &[&str]| plan(args).map(|plan| (plan.congestion, plan.rate));
+        assert_eq!(pace(&[]).unwrap(), (CongestionControl::Auto, RATE_MAX));
+        assert_eq!(pace(&["--rate", "auto"]).unwrap(), (CongestionControl::Auto, RATE_MAX));
+        let ceiling = (CongestionControl::Auto, Bitrate::mbps(2));
+        assert_eq!(pace(&["--rate", "2M"]).unwrap(), ceiling);
+        let fixed = (CongestionControl::Fixed, Bitrate::mbps(2));
+        assert_eq!(pace(&["--rate", "2M", "--cc", "fixed"]).unwrap(), fixed);
+        let most = (CongestionControl::Norm, Bitrate::mbps(2));
+        assert_eq!(pace(&["--rate", "2M", "--cc", "norm"]).unwrap(), most);
+        let blind = (CongestionControl::Fixed, Bitrate::mbps(10));
+        assert_eq!(pace(&["--one-way"]).unwrap(), blind);
+        assert!(text(&["--one-way", "--cc", "auto"]).contains("--one-way"));
+    }
+
+    #[test]
+    fn era_belongs_to_layers() {
+        let era = plan(&["--layers", "auto", "--cc", "era", "--one-way"]).unwrap();
+        assert!(era.layered.is_some() && era.congestion == CongestionControl::Fixed);
+        assert!(plan(&[]).unwrap().layered.is_none());
+        assert!(text(&["--cc", "era"]).contains("--layers"));
+        assert!(text(&["--layers", "auto", "--cc", "norm"]).contains("--layers"));
+        assert!(text(&["--layers", "64k", "--rate", "1M"]).contains("--layers auto"));
+    }
+
+    #[test]
+    fn a_least_rate_and_what_to_do_below_it_belong_together() {
+        let slow = |args: &[&str]| plan(args).map(|plan| plan.options.slow);
+        assert_eq!(slow(&[]).unwrap(), Slow::Keep);
+        assert_eq!(slow(&["--slow", "tail"]).unwrap(), Slow::Tail { min_rate: None });
+        let min_rate = Bitrate::mbps(2);
+        let evict = slow(&["--slow", "evict", "--min-rate", "2M"]).unwrap();
+        assert_eq!(evict, Slow::Evict { min_rate });
+        assert!(text(&["--min-rate", "2M"]).contains("--slow tail"));
+        assert!(text(&["--slow", "evict"]).contains("--min-rate"));
+        assert!(
+            text(&["--slow", "tail", "--min-rate", "10M", "--rate", "10M"]).contains("a lower one")
+        );
+        assert!(text(&["--slow", "tail", "--one-way"]).contains("--one-way"));
+        assert!(text(&["--slow", "tail", "--min-rate", "fast"]).contains("min-rate (fast)"));
+    }
+
+    #[test]
+    fn the_wait_depends_on_whether_somebody_is_expected() {
+        assert_eq!(plan(&[]).unwrap().options.wait, Duration::from_secs(10));
+        assert_eq!(plan(&["--expect", "1"]).unwrap().options.wait, Duration::from_secs(30));
+    }
+
+    #[test]
+    fn values_that_cannot_be_are_refused_in_one_line() {
+        for args in [
+            ["--rate", "10Gb"],
+            ["--rate", "-1"],
+            ["--segment", "7"],
+            ["--fec", "0:1"],
+            ["--fec", "x"],
+            ["--fec-id", "6"],
+            ["--parity", "200"],
+            ["--ttl", "300"],
+            ["--wait", "soon"],
+            ["--group", "10.0.0.1:1"],
+        ] {
+            let text = text(&args);
+            assert!(text.starts_with("error: ") && !text.contains('\n'), "{text}");
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The command line of `fanfare`, and what it comes to together with the file that it may name.
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
+use fanfare_command::{Failure, OutputArgs};
+
+use crate::{
+    args::{
+        doctor::DoctorArgs,
+        node::{NodeArgs, NodeCommand, StatusArgs},
+        receive::RecvArgs,
+        send::SendArgs,
+    },
+    bridge::BridgeArgs,
+    config::{
+        self, ConfigArgs, Found, Grammar, Loaded, Named, Refusal, Reload, StreamWords, Table,
+    },
+    demo::DemoArgs,
+    doctor::{DoctorPlan, Shown},
+    generate::GenerateArgs,
+    laboratory::LaboratoryArgs,
+    node::{self, GatewayPlan, GroupPlan, NodePlan},
+    publish::PubArgs,
+    receive::ReceivePlan,
+    send::{SendPlan, StreamPlan, StreamsPlan},
+    subscribe::SubArgs,
+};
+
+/// Puts the same bytes on many machines and knows who has them.
+#[derive(Debug, Parser)]
+#[command(name = "fanfare", version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Send(SendArgs),
+    Recv(RecvArgs),
+    Pub(PubArgs),
+    Sub(SubArgs),
+    Node(NodeArgs),
+    Bridge(BridgeArgs),
+    Demo(DemoArgs),
+    Doctor(DoctorArgs),
+    /// Run real programs on an emulated network on this machine (program fanfare-lab)
+    #[command(disable_help_flag = true)]
+    Lab(LaboratoryArgs),
+    /// Run scenario files in a simulator (program fanfare-lab)
+    #[command(disable_help_flag = true)]
+    Sim(LaboratoryArgs),
+    /// Measure how fast this machine is (program fanfare-lab)
+    #[command(disable_help_flag = true)]
+    Bench(LaboratoryArgs),
+    Config(ConfigArgs),
+    #[command(hide = true)]
+    Generate(GenerateArgs),
+}
+
+/// The commands that take options from files.
+pub(crate) static GRAMMAR: Grammar = Grammar {
+    program: Cli::command,
+    send: Table {
+        name: "send",
+        command: || command("send"),
+        check: |words| send_plan(words).map(drop),
+        takes_shared: true,
+        place: Some("-"),
+    },
+    recv: Table {
+        name: "recv",
+        command: || command("recv"),
+        check: |words| receive_plan(words).map(drop),
+        takes_shared: true,
+        place: None,
+    },
+    node: Table {
+        name: "node",
+        command: || command("node"),
+        check: |words| group_plan(None, words).map(drop),
+        takes_shared: false,
+        place: None,
+    },
+    clashes,
+};
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) enum Task {
+    Send(Box<SendPlan>, Reload<SendPlan>),
+    SendStreams(StreamsPlan, OutputArgs),
+    Receive(Box<ReceivePlan>, Reload<ReceivePlan>),
+    Publish(Box<PubArgs>),
+    Subscribe(Box<SubArgs>),
+    Node(NodePlan),
+    NodeStatus(StatusArgs),
+    Bridge(BridgeArgs),
+    Demo(DemoArgs),
+    Doctor(DoctorPlan),
+    Laboratory(&'static str, LaboratoryArgs),
+    Config(ConfigArgs),
+    Generate(GenerateArgs),
+}
+
+impl Task {
+    /// Whether there is a file that SIGHUP reads again.
+    pub(crate) const fn has_file(&self) -> bool {
+        match self {
+            Self::Send(_, reload) => reload.is_some(),
+            Self::Receive(_, reload) => reload.is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// Why there is nothing to do.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The command line.
+    Line(clap::Error),
+    /// What it asks for, or its file; shown so.
+    Plan(Vec<Failure>, OutputArgs),
+    /// The same of the doctor.
+    Doctor(Vec<Failure>, Shown),
+}
+
+impl From<clap::Error> for Refused {
+    fn from(error: clap::Error) -> Self {
+        Self::Line(error)
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(Refusal { failures, output }: Refusal) -> Self {
+        Self::Plan(failures, output)
+    }
+}
+
+/// Understands the command line and the file that it may name.
+pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
+    let (mut loaded, mut groups, mut gateways, mut streams) = (None, vec![], vec![], vec![]);
+    let cli = match config::load(words, &GRAMMAR)? {
+        Found::Nothing => Cli::try_parse_from(words)?,
+        Found::Config(file, of_node, between) => {
+            let cli = Cli::try_parse_from(file.words())?;
+            (loaded, groups, gateways) = (Some(*file), of_node, between);
+            cli
+        }
+        Found::Streams(each) => {
+            // What is for all is the same in each.
+            let first = each.first().map(|stream| stream.words.clone()).unwrap_or_default();
+            streams = each;
+            Cli::try_parse_from(first)?
+        }
+    };
+    Ok(match cli.command {
+        Command::Send(args) => send(&args, loaded, &streams)?,
+        Command::Recv(args) => {
+            let plan = args.plan().map_err(|why| Refused::Plan(vec![why], args.output))?;
+            Task::Receive(Box::new(plan), Reload::new(loaded, receive_plan))
+        }
+        Command::Node(args) => node(args, &groups, gateways)?,
+        Command::Doctor(args) => Task::Doctor(
+            examinations(&args).map_err(|failures| Refused::Doctor(failures, args.shown()))?,
+        ),
+        Command::Pub(args) => Task::Publish(Box::new(args)),
+        Command::Sub(args) => Task::Subscribe(Box::new(args)),
+        Command::Bridge(args) => Task::Bridge(args),
+        Command::Demo(args) => Task::Demo(args),
+        Command::Lab(args) => Task::Laboratory("lab", args),
+        Command::Sim(args) => Task::Laboratory("sim", args),
+        Command::Bench(args) => Task::Laboratory("bench", args),
+        Command::Config(args) => Task::Config(args),
+        Command::Generate(args) => Task::Generate(args),
+    })
+}
+
+fn send(args: &SendArgs, loaded: Option<Loaded>, streams: &[StreamWords]) -> Result<Task, Refused> {
+    let refused = |why| Refused::Plan(vec![why], args.output);
+    if streams.is_empty() {
+        let plan = args.plan().map_err(refused)?;
+        return Ok(Task::Send(Box::new(plan), Reload::new(loaded, send_plan)));
+    }
+    let mut plans = Vec::new();
+    for StreamWords { words, weight, at } in streams {
+        let named = |why: Failure| Failure { text: format!("stream at {at}: {}", why.text), ..why };
+        let send = send_args(words)?.plan().map_err(|why| refused(named(why)))?;
+        plans.push(StreamPlan { send, weight: *weight, at: at.clone() });
+    }
+    let total = args.streams.total().map_err(refused)?;
+    let memory = args.streams.memory().map_err(refused)?;
+    Ok(Task::SendStreams(StreamsPlan { total, memory, streams: plans }, args.output))
+}
+
+fn node(args: NodeArgs, named: &[Named], gateways: Vec<GatewayPlan>) -> Result<Task, Refused> {
+    if let Some(NodeCommand::Status(args)) = args.command {
+        return Ok(Task::NodeStatus(args));
+    }
+    let refused = |why| Refused::Plan(vec![why], args.output);
+    let groups = match named.is_empty() {
+        true => vec![args.plan(None).map_err(refused)?],
+        false => {
+            let one = |named: &Named| {
+                let plan = node_args(&named.words)?.plan(Some(named.name.clone()));
+                plan.map_err(|why| refused(why.of_group(&named.name)))
+            };
+            named.iter().map(one).collect::<Result<_, _>>()?
+        }
+    };
+    Ok(Task::Node(NodePlan { socket: args.socket, groups, gateways, output: args.output }))
+}
+
+/// The one group of the command line, or those of a node's file.
+fn examinations(args: &DoctorArgs) -> Result<DoctorPlan, Vec<Failure>> {
+    let one = |failure| vec![failure];
+    let Some(path) = &args.node else { return args.plan().map_err(one) };
+    let mut subjects = Vec::new();
+    for (name, words) in config::node_groups(path, &GRAMMAR)? {
+        let node = node_args(&words).map_err(|error| one(Failure::from(&error)))?;
+        subjects.push(args.subject(name, node.place().map_err(one)?).map_err(one)?);
+    }
+    Ok(DoctorPlan { subjects, shown: args.shown() })
+}
+
+/// The whole command line, as clap knows it.
+pub(crate) fn program() -> clap::Command {
+    Cli::command()
+}
+
+/// A command, as clap knows it.
+fn command(name: &str) -> clap::Command {
+    Cli::command().find_subcommand(name).cloned().unwrap_or_default()
+}
+
+/// What `words` say to `fanfare send`.
+fn send_args(words: &[OsString]) -> Result<SendArgs, clap::Error> {
+    match Cli::try_parse_from(words)?.command {
+        Command::Send(args) => Ok(args),
+        _ => Err(another()),
+    }
+}
+
+fn node_args(words: &[OsString]) -> Result<NodeArgs, clap::Error> {
+    match Cli::try_parse_from(words)?.command {
+        Command::Node(args) => Ok(args),
+        _ => Err(another()),
+    }
+}
+
+/// Words of a file for one command are another's: that cannot be.
+fn another() -> clap::Error {
+    Cli::command().error(ErrorKind::InvalidSubcommand, "another command")
+}
+
+fn send_plan(words: &[OsString]) -> Result<SendPlan, Failure> {
+    send_args(words).map_err(|error| Failure::from(&error))?.plan()
+}
+
+fn receive_plan(words: &[OsString]) -> Result<ReceivePlan, Failure> {
+    let cli = Cli::try_parse_from(words).map_err(|error| Failure::from(&error))?;
+    match cli.command {
+        Command::Recv(args) => args.plan(),
+        _ => Err(Failure::from(&another())),
+    }
+}
+
+fn group_plan(name: Option<&str>, words: &[OsString]) -> Result<GroupPlan, Failure> {
+    let args = node_args(words).map_err(|error| Failure::from(&error))?;
+    args.plan(name.map(str::to_owned))
+}
+
+/// What groups that are right by themselves cannot be together.
+fn clashes(groups: &[Named]) -> Vec<(usize, Failure)> {
+    let plans: Vec<GroupPlan> = groups
+        .iter()
+        .filter_map(|group| group_plan(Some(&group.name), &group.words).ok())
+        .collect();
+    node::clashes(&plans)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,25 @@
+//! Events as JSON, one object per line; the schema is docs/reference/json-events.md.
+//!
+//! `line`: the lines, and what all commands tell; `sending`, `receiving`, `messages`: the shapes of each;
+//! `filling`, `content`: how they are made of what the node tells.
+
+mod content;
+mod filling;
+mod line;
+mod messages;
+mod receiving;
+mod sending;
+
+pub(crate) use content::message_line;
+pub(crate) use filling::{Taken, hex};
+pub(crate) use line::{Line, Reloaded, Start, StreamLine};
+#[cfg(feature = "nats")]
+pub(crate) use messages::Broker;
+pub(crate) use messages::{
+    Cancelled, Dropped, GatewayLine, Held, Lost, Member, MemberLine, MessageLine, Published, Sent,
+    StatusLine, Subscribed, Unsubscribed, Way, WayLine, tag_text,
+};
+pub(crate) use receiving::{
+    Deleted, Deletion, Evicted, Failed, Gone, LayersLine, Mending, Object, Resumed, Sender,
+};
+pub(crate) use sending::{Resuming, Sending, Waiting};

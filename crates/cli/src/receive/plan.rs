@@ -1,0 +1,34 @@
+//! What is to be received, where it goes, and until when.
+
+use std::path::PathBuf;
+
+use fanfare_command::{Failure, Output, OutputArgs};
+use fanfare_node::{Node, NodeBuilder, ReceiveOptions};
+
+use crate::config::Live;
+
+/// One receiver.
+#[derive(Debug)]
+pub(crate) struct ReceivePlan {
+    pub(crate) dir: PathBuf,
+    pub(crate) builder: NodeBuilder,
+    pub(crate) options: ReceiveOptions,
+    /// As it was given.
+    pub(crate) timeout: String,
+    pub(crate) output: OutputArgs,
+}
+
+impl Live for ReceivePlan {
+    const KEYS: &'static [&'static str] = &["overwrite", "keep", "verbose"];
+
+    fn put_into_force(
+        &self,
+        _: &Self,
+        node: &Node,
+        output: &Output,
+    ) -> Result<&'static [&'static str], Failure> {
+        output.set_verbose(self.output);
+        node.set_conflict(self.options.conflict);
+        Ok(&[])
+    }
+}

@@ -1,0 +1,234 @@
+//! One receiver, from joining to the exit code.
+
+use std::{path::Path, sync::mpsc::RecvTimeoutError, time::Duration};
+
+use fanfare_command::{Exit, Failure, Output, interrupt, units};
+use fanfare_node::{
+    Node, NodeEvent, ReceiveEvent,
+    event::{Finished, ReceiveEnd, ReceiveReport},
+    receipt::Reason,
+};
+
+use super::{
+    deletion,
+    overruns::{self, Overruns},
+    plan::ReceivePlan,
+};
+use crate::{
+    config::Reload,
+    json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
+    warnings::{id_taken, rejoined},
+};
+
+/// How often to look whether the node still lives; events come at once.
+const POLL: Duration = Duration::from_millis(500);
+
+/// Receives, and says what came of it.
+pub(crate) fn run(plan: ReceivePlan, reload: Reload<ReceivePlan>, output: &Output) -> Exit {
+    receive(plan, reload, output)
+        .unwrap_or_else(|failure| fanfare_command::give_up(output, &failure))
+}
+
+fn receive(
+    plan: ReceivePlan,
+    reload: Reload<ReceivePlan>,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let ReceivePlan { dir, builder, options, timeout, .. } = plan;
+    let name = options.name.clone();
+    let node = builder.receive(&dir, options).build()?;
+    interrupt::stop_on_interrupt(node.stopper());
+    output.event(&Line::Start(Start {
+        group: node.group().to_string(),
+        node_id: node.id().0,
+        interface: node.interface().map(|interface| interface.name.clone()),
+        objects: None,
+        bytes: None,
+        dir: Some(dir.display().to_string()),
+    }));
+    let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
+    let (group, shown) = (node.group(), dir.display());
+    output.text(&format!("receiving from {group}{on} into {shown} as {name}"));
+    watch(&node, &dir, output, reload);
+    output.clear();
+    Ok(conclude(output, node.finish(), &timeout))
+}
+
+fn watch(node: &Node, dir: &Path, output: &Output, mut reload: Reload<ReceivePlan>) {
+    let mut overruns = Overruns::default();
+    loop {
+        reload.on_hangup(node, output);
+        match node.next_event(POLL) {
+            Ok(NodeEvent::Receive(event)) => show(&event, dir, output),
+            Ok(NodeEvent::SendRefused { why }) => {
+                output.warn("send.refused", format!("the system refuses to send: {why}"));
+            }
+            Ok(NodeEvent::ReceiveFailed { why }) => {
+                output.warn("receive.failed", format!("nothing can be received: {why}"));
+            }
+            Ok(NodeEvent::Rejoined { interface }) => {
+                output.warn("interface.back", rejoined(&interface));
+            }
+            Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
+                output.warn("node_id.taken", id_taken(id, own, other, new));
+            }
+            Ok(NodeEvent::Overrun { lost }) => {
+                output.warn("overrun", format!("{lost} events were lost"));
+            }
+            Ok(NodeEvent::BufferOverrun { runs }) => {
+                if let Some(text) = overruns.on_overrun(runs) {
+                    output.warn("receive.overrun", text);
+                }
+            }
+            Ok(NodeEvent::Send(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
+    match event {
+        ReceiveEvent::Sender { id, source } => {
+            output.event(&Line::Sender(Sender { id: id.0, source: source.to_string() }));
+        }
+        ReceiveEvent::Object { key, name, size } => output.event(&Line::Object(Object {
+            id: key.object.0,
+            sender: key.sender.0,
+            name: name.clone(),
+            size: *size,
+        })),
+        ReceiveEvent::Progress(progress) => {
+            output.event(&Line::receive_progress(progress));
+            let message = format!("loss {:.1} %", progress.loss * 100.0);
+            output.progress(progress.bytes, progress.total_bytes, message);
+        }
+        ReceiveEvent::Resumed { key, name, bytes, size } => {
+            let shown = name.clone().unwrap_or_else(|| format!("object {}", key.object));
+            let (had, all) = (units::size(*bytes), units::size(*size));
+            output.text(&format!("resuming '{shown}': {had} of {all} are here"));
+            output.event(&Line::Resumed(Resumed {
+                id: key.object.0,
+                sender: key.sender.0,
+                name: name.clone(),
+                bytes: *bytes,
+                size: *size,
+            }));
+        }
+        ReceiveEvent::Mending { key, name, bytes } => {
+            let shown = name.clone().unwrap_or_else(|| format!("object {}", key.object));
+            let wrong = units::size(*bytes);
+            output.text(&format!("warning: '{shown}': {wrong} came wrong and are asked for again"));
+            output.event(&Line::Mending(Mending {
+                id: key.object.0,
+                sender: key.sender.0,
+                name: name.clone(),
+                bytes: *bytes,
+            }));
+        }
+        ReceiveEvent::File { key, placed, elapsed } => {
+            let path = dir.join(placed.name.to_string()).display().to_string();
+            output.data(&path);
+            if placed.already {
+                output.text(&format!("'{path}' is already here"));
+            }
+            if let Some(why) = placed.name_rejected {
+                output.text(&format!("warning: '{path}' has not its sender's name: {why}"));
+            }
+            output.event(&Line::file(*key, placed, path, elapsed.as_secs_f64()));
+        }
+        ReceiveEvent::Failed { key, name, reason } => {
+            let shown = name.clone().unwrap_or_else(|| format!("object {}", key.object));
+            output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
+            output.event(&Line::Failed(Failed {
+                id: key.object.0,
+                sender: key.sender.0,
+                name: name.clone(),
+                reason: reason.name().to_owned(),
+            }));
+        }
+        event @ (ReceiveEvent::Deleted { .. } | ReceiveEvent::Deletion { .. }) => {
+            deletion::show(event, dir, output);
+        }
+        event @ (ReceiveEvent::Level { .. } | ReceiveEvent::Refused { .. }) => {
+            show_layers(event, output);
+        }
+        ReceiveEvent::Evicted { id } => {
+            output.text(&format!(
+                "warning: sender {id} goes on without this receiver: too little of what it sends \
+                 arrives here"
+            ));
+            output.event(&Line::Evicted(Evicted { sender: id.0 }));
+        }
+        ReceiveEvent::SenderGone { id, said } => {
+            output.event(&Line::Gone(Gone { id: id.0, said: *said }));
+        }
+    }
+}
+
+fn show_layers(event: &ReceiveEvent, output: &Output) {
+    match event {
+        ReceiveEvent::Level { id, level, rate, loss, overhead } => {
+            output.event(&Line::Layers(LayersLine {
+                sender: id.0,
+                level: *level as u64,
+                rate_bps: rate.as_bps(),
+                loss: *loss,
+                overhead: *overhead,
+            }));
+        }
+        ReceiveEvent::Refused { id, why } => {
+            output.warn("layers.refused", format!("layers of sender {id}: {why}"));
+        }
+        _ => {}
+    }
+}
+
+fn conclude(output: &Output, finished: Finished, timeout: &str) -> Exit {
+    let Some(report) = finished.received else { return Exit::Failed };
+    if finished.overruns > 0 {
+        output.text(&overruns::summary(finished.overruns));
+    }
+    let failure = failure_of(&report, timeout);
+    let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
+    match &failure {
+        Some(failure) if exit != Exit::Interrupted => output.failure(failure),
+        _ => {}
+    }
+    if output.is_json() {
+        output.event(&Line::receive_result(&report, finished.overruns, exit as u8));
+    }
+    exit
+}
+
+fn failure_of(report: &ReceiveReport, timeout: &str) -> Option<Failure> {
+    match report.end {
+        ReceiveEnd::Interrupted => {
+            Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"))
+        }
+        ReceiveEnd::TimedOut => {
+            let text = format!(
+                "timeout ({timeout}): nothing new came for so long. Check that a sender is on this \
+                 group and interface"
+            );
+            Some(Failure::new(Exit::Nobody, "timeout", text))
+        }
+        ReceiveEnd::Complete if report.failures.is_empty() => None,
+        ReceiveEnd::Complete => {
+            let disk = |reason: &Reason| matches!(reason, Reason::DiskFull | Reason::DiskError);
+            let exit = if report.files > 0 {
+                Exit::Partial
+            } else if report.failures.iter().all(|(_, reason)| disk(reason)) {
+                Exit::Resource
+            } else {
+                Exit::Failed
+            };
+            let text = format!(
+                "files ({} of {}): the others could not be had. See the warnings, and have them \
+                 sent again",
+                report.files,
+                report.files + report.failures.len() as u64
+            );
+            Some(Failure::new(exit, "partial", text))
+        }
+    }
+}

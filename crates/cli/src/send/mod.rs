@@ -1,0 +1,16 @@
+//! `fanfare send`.
+//!
+//! - `plan`: what is to be sent, to whom, and how; `transfer`: it is; `streams`: several at once
+//! - `receipts`: the file of receipts; `roster`, `plain_receivers`, `skipped`: what it warns of once
+
+mod plain_receivers;
+mod plan;
+mod receipts;
+mod roster;
+mod skipped;
+mod streams;
+mod transfer;
+
+pub(crate) use plan::{SendPlan, StreamPlan, StreamsPlan};
+pub(crate) use streams::run as run_streams;
+pub(crate) use transfer::run;

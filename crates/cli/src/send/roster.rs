@@ -1,0 +1,88 @@
+//! Receivers as they are first heard: who, where, with how much room, and under whose name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fanfare_node::{event::ReceiverView, proto::NodeId};
+
+use fanfare_command::{Output, units};
+
+/// Receivers told to the user.
+#[derive(Debug, Default)]
+pub(crate) struct Roster {
+    told: BTreeSet<NodeId>,
+    names: BTreeMap<String, NodeId>,
+    shared: BTreeSet<String>,
+}
+
+impl Roster {
+    /// A receiver is new, or in another state.
+    pub(crate) fn on_receiver(&mut self, view: &ReceiverView, output: &Output) {
+        if let Some(line) = self.introduce(view) {
+            output.text(&line);
+        }
+        if let Some(message) = self.clash(view) {
+            output.warn("name.shared", message);
+        }
+    }
+
+    /// Once for each receiver that has told its name.
+    fn introduce(&mut self, view: &ReceiverView) -> Option<String> {
+        view.name.as_ref()?;
+        if !self.told.insert(view.id) {
+            return None;
+        }
+        let at = view.source.map_or_else(String::new, |source| format!(" at {}", source.ip()));
+        let free =
+            view.free.map_or_else(String::new, |free| format!(", {} free", units::size(free)));
+        Some(format!("receiver {}{at}{free}", view.label()))
+    }
+
+    /// Once for each name that several bear.
+    fn clash(&mut self, view: &ReceiverView) -> Option<String> {
+        let name = view.name.as_ref()?;
+        let first = *self.names.entry(name.clone()).or_insert(view.id);
+        if first == view.id || !self.shared.insert(name.clone()) {
+            return None;
+        }
+        Some(format!(
+            "receivers {first} and {} are both called '{name}': with --expect {name} both must have \
+             everything, unless one has gone. Give them different names with 'fanfare recv --name'",
+            view.id
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(id: u32, name: Option<&str>) -> ReceiverView {
+        ReceiverView {
+            id: NodeId(id),
+            name: name.map(str::to_owned),
+            shared: false,
+            state: None,
+            source: Some(([10, 0, 0, 7], 4000).into()),
+            free: Some(3 << 30),
+        }
+    }
+
+    #[test]
+    fn a_receiver_is_introduced_once_it_has_a_name_with_its_address_and_room() {
+        let mut roster = Roster::default();
+        assert_eq!(roster.introduce(&view(7, None)), None);
+        let line = roster.introduce(&view(7, Some("lab-1"))).unwrap();
+        assert_eq!(line, "receiver lab-1 at 10.0.0.7, 3.0 GiB free");
+        assert_eq!(roster.introduce(&view(7, Some("lab-1"))), None);
+    }
+
+    #[test]
+    fn two_receivers_of_one_name_are_told_once() {
+        let mut roster = Roster::default();
+        assert_eq!(roster.clash(&view(7, Some("a"))), None);
+        assert_eq!(roster.clash(&view(7, Some("a"))), None);
+        assert!(roster.clash(&view(8, Some("a"))).unwrap().contains("--name"));
+        assert_eq!(roster.clash(&view(8, Some("a"))), None);
+        assert_eq!(roster.clash(&view(9, Some("b"))), None);
+    }
+}

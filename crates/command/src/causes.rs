@@ -1,0 +1,130 @@
+//! Errors of the library as failures of a command: exit code, stable name, one line.
+
+use std::io::{self, ErrorKind};
+
+use fanfare_node::{
+    BuildError, DirectoryError, LayeredError, OpenError, SourceError,
+    group::{BodyError, CacheError, GroupError},
+};
+
+use crate::exit::{Exit, Failure};
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        let denied = ErrorKind::PermissionDenied;
+        let (exit, code) = match &error {
+            SourceError::Unreadable(_, why) if why.kind() == denied => {
+                (Exit::Permission, "source.permission")
+            }
+            SourceError::Unreadable(..) => (Exit::Usage, "source.unreadable"),
+            SourceError::NotUtf8(_) => (Exit::Usage, "source.name"),
+            SourceError::NotAFile(_) => (Exit::Usage, "source.kind"),
+            SourceError::Spool(_) => (Exit::Resource, "source.spool"),
+            SourceError::Nothing => (Exit::Usage, "source.nothing"),
+            SourceError::Listing(_) => (Exit::Usage, "delete.invalid"),
+        };
+        Self::new(exit, code, error.to_string())
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        let text = error.to_string();
+        match &error {
+            BuildError::NothingToDo => Self::usage("node.nothing", text),
+            BuildError::Open(open) => Self::new(open_exit(open), open.code(), text),
+            BuildError::Directory(directory) => directory_failure(directory),
+            BuildError::Enqueue(_) => Self::usage("source.refused", text),
+            BuildError::SegmentTooLong { .. } | BuildError::SegmentRefused { .. } => {
+                Self::usage("segment.too_long", text)
+            }
+            BuildError::Cache(cache) => match cache {
+                CacheError::OtherNode { .. } => Self::usage("cache.other_node", text),
+                CacheError::InUse(_) => Self::new(Exit::Resource, "cache.in_use", text),
+                CacheError::Directory(_, why) if why.kind() == ErrorKind::PermissionDenied => {
+                    Self::new(Exit::Permission, "cache.permission", text)
+                }
+                _ => Self::new(Exit::Resource, "cache.unusable", text),
+            },
+            BuildError::Layers(error) => {
+                let (exit, code) = match error {
+                    LayeredError::Unreadable(..) => (Exit::Failed, "source.changed"),
+                    _ => (Exit::Usage, "layers.invalid"),
+                };
+                Self::new(exit, code, text)
+            }
+            BuildError::System(_) => Self::new(Exit::Resource, "system", text),
+        }
+    }
+}
+
+/// Of a directory that cannot be used.
+pub fn directory_failure(error: &DirectoryError) -> Failure {
+    let (exit, code) = match error {
+        DirectoryError::Missing(_) => (Exit::Usage, "directory.missing"),
+        DirectoryError::NotADirectory(_) => (Exit::Usage, "directory.kind"),
+        DirectoryError::NotWritable(..) => (Exit::Resource, "directory.not_writable"),
+    };
+    Failure::new(exit, code, error.to_string())
+}
+
+fn open_exit(error: &OpenError) -> Exit {
+    let source = std::error::Error::source(error).and_then(|s| s.downcast_ref::<io::Error>());
+    if source.is_some_and(|io| io.kind() == ErrorKind::PermissionDenied) {
+        return Exit::Permission;
+    }
+    match error {
+        OpenError::Enumerate { .. }
+        | OpenError::Socket { .. }
+        | OpenError::Bind { .. }
+        | OpenError::Join { .. }
+        | OpenError::Configure { .. } => Exit::Resource,
+        _ => Exit::Usage,
+    }
+}
+
+impl From<GroupError> for Failure {
+    fn from(error: GroupError) -> Self {
+        let code = match &error {
+            GroupError::Publish(_) => "message.refused",
+            GroupError::TooLarge { .. } => "message.too_large",
+            GroupError::NotDurable(why) => return unwritten(why),
+            GroupError::Cache(ErrorKind::StorageFull | ErrorKind::QuotaExceeded, _) => {
+                return unwritten("the disk is full");
+            }
+            GroupError::Cache(_, why) => return unwritten(why),
+            GroupError::Ended => {
+                let text = "group (left): this member has ended. Start it again";
+                return Self::new(Exit::Failed, "group.ended", text);
+            }
+        };
+        Self::usage(code, error.to_string())
+    }
+}
+
+fn unwritten(why: &str) -> Failure {
+    let text = format!(
+        "cache ({why}): the message could not be written to the cache directory, and was not published. \
+         Make room there, and publish it again"
+    );
+    Failure::new(Exit::Resource, "cache.unwritten", text)
+}
+
+impl From<BodyError> for Failure {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge { .. } => Self::usage("message.too_large", error.to_string()),
+            BodyError::Unreadable(why) => {
+                let text = format!("message ({why}): cannot be read. Give another file");
+                Self::usage("message.unreadable", text)
+            }
+            BodyError::Spool(why) => {
+                let text = format!(
+                    "message ({why}): cannot be kept in the directory for temporary files. Make room \
+                     there, or set TMPDIR"
+                );
+                Self::new(Exit::Resource, "message.spool", text)
+            }
+        }
+    }
+}

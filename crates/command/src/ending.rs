@@ -1,0 +1,50 @@
+//! How a command ends before its work is done.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::error::ErrorKind;
+
+use crate::{
+    exit::{Exit, Failure},
+    notice::{Notice, to_text},
+    output::{Output, print_line},
+};
+
+/// Answers a command line that was refused. Help and version are no errors; everything else is one
+/// line, in JSON too when that was asked for.
+#[must_use]
+pub fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _ = error.print();
+        return Exit::Done.into();
+    }
+    let failure = Failure::from(error);
+    match error.kind() {
+        // All that is missing is what there is.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => drop(error.print()),
+        _ => eprintln!("{failure}"),
+    }
+    if args.iter().any(|arg| arg == "--json") {
+        let message = failure.to_string();
+        print_line(&to_text(&Notice::Error { code: failure.code, message: &message }));
+        print_line(&to_text(&Notice::result(Exit::Usage as u8)));
+    }
+    Exit::Usage.into()
+}
+
+/// Shows why nothing came of it.
+pub fn give_up(output: &Output, failure: &Failure) -> Exit {
+    output.clear();
+    output.failure(failure);
+    if output.is_json() {
+        output.event(&Notice::result(failure.exit as u8));
+    }
+    failure.exit
+}
+
+/// As [`give_up`], where there is more than one reason.
+pub fn give_up_all(output: &Output, failures: &[Failure]) -> Exit {
+    let Some((last, others)) = failures.split_last() else { return Exit::Failed };
+    others.iter().for_each(|failure| output.failure(failure));
+    give_up(output, last)
+}

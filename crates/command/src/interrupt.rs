@@ -1,0 +1,93 @@
+//! Ctrl-C: the first tells the other side, the second ends it at once. SIGHUP does the same, unless
+//! there is a configuration file for it to read again.
+
+use std::{
+    process::exit,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use fanfare_node::Stopper;
+use nix::sys::signal::{SigSet, Signal};
+
+use crate::exit::Exit;
+
+/// Longest from the first Ctrl-C to the end, whatever hangs.
+const LIMIT: Duration = Duration::from_millis(1900);
+
+struct State {
+    stoppers: Vec<Stopper>,
+    /// Tells what has to be told and may take its time.
+    tell: Option<Box<dyn Fn() + Send>>,
+    asked: bool,
+}
+
+static STATE: Mutex<State> = Mutex::new(State { stoppers: Vec::new(), tell: None, asked: false });
+
+/// SIGHUP came, and nobody has looked yet.
+static HANGUP: AtomicBool = AtomicBool::new(false);
+
+/// Takes over SIGINT, SIGTERM and SIGHUP. To be called before there is another thread.
+pub fn install(hangup_reloads: bool) {
+    if hangup_reloads {
+        take_over_hangup();
+    }
+    // Without a handler the signal ends the process, as it would without this.
+    let _ = ctrlc::set_handler(|| {
+        let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.asked || state.stoppers.is_empty() && state.tell.is_none() {
+            exit(Exit::Interrupted as i32);
+        }
+        state.asked = true;
+        if let Some(tell) = &state.tell {
+            tell();
+            return;
+        }
+        state.stoppers.iter().for_each(Stopper::stop);
+        std::thread::spawn(|| {
+            std::thread::sleep(LIMIT);
+            exit(Exit::Interrupted as i32);
+        });
+    });
+}
+
+/// No thread receives SIGHUP, so that no handler does; one waits for it.
+fn take_over_hangup() {
+    let mut hangup = SigSet::empty();
+    hangup.add(Signal::SIGHUP);
+    // It cannot fail for a signal that there is; if it did, SIGHUP would end the process as before.
+    if hangup.thread_block().is_ok() {
+        std::thread::spawn(move || {
+            while hangup.wait().is_ok() {
+                HANGUP.store(true, Ordering::Relaxed);
+            }
+        });
+    }
+}
+
+/// Whether SIGHUP has come since this was asked last.
+pub fn take_hangup() -> bool {
+    HANGUP.swap(false, Ordering::Relaxed)
+}
+
+/// Stops this node too when the user wants it; at once, if the user has wanted it by now.
+pub fn stop_on_interrupt(stopper: Stopper) {
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    if state.asked {
+        stopper.stop();
+    }
+    state.stoppers.push(stopper);
+}
+
+/// Whether the user wants it to stop.
+pub fn is_asked() -> bool {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner).asked
+}
+
+/// Calls this when the user wants to stop.
+pub fn call_on_interrupt(call: Option<Box<dyn Fn() + Send>>) {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner).tell = call;
+}

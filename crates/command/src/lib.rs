@@ -1,0 +1,31 @@
+//! What Fanfare's programs share on the command line.
+//!
+//! `fanfare` and `fanfare-lab` end with the same exit codes, word their errors alike, and read rates,
+//! times and sizes alike.
+//!
+//! - `exit`: exit codes and failures; `causes`: errors of the library as failures; `usage`: those of
+//!   the command line; `ending`: how a command ends early
+//! - `output`: text, progress bar and JSON; `notice`: lines that every command may print;
+//!   `printable`: text that others wrote
+//! - `help`: the end of a command's help; `pages`: completions, man pages and the page of reference
+//! - `interrupt`: Ctrl-C and SIGHUP; `units`: rates, times and sizes
+
+mod causes;
+mod ending;
+mod exit;
+mod help;
+pub mod interrupt;
+mod notice;
+mod output;
+pub mod pages;
+mod printable;
+pub mod units;
+mod usage;
+
+pub use causes::directory_failure;
+pub use ending::{give_up, give_up_all, misunderstood};
+pub use exit::{Exit, Failure};
+pub use help::Help;
+pub use notice::{Notice, to_text};
+pub use output::{Output, OutputArgs, Printed, end, print_line, printed};
+pub use printable::Printable;

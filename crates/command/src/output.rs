@@ -1,0 +1,257 @@
+//! What people see while it runs: text and a bar on standard error, JSON on standard output.
+
+use std::{
+    io::{self, ErrorKind, Write},
+    sync::atomic::{AtomicBool, AtomicI32, Ordering},
+};
+
+use clap::Args;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
+
+use serde::Serialize;
+
+use crate::{
+    exit::{Exit, Failure},
+    notice::{Notice, Of, to_text},
+    printable::Printable,
+};
+
+/// The system's number for why standard output took nothing; 0 while it takes all.
+static REFUSED: AtomicI32 = AtomicI32::new(0);
+
+/// Options of what is shown.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Print one JSON object per line on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print events
+    #[arg(long, short, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+/// Where everything that is shown goes through.
+#[derive(Debug)]
+pub struct Output {
+    args: OutputArgs,
+    verbose: AtomicBool,
+    bar: ProgressBar,
+    /// Which of several it is that speaks.
+    stream: Option<String>,
+    /// It is a group of a node of several.
+    is_group: bool,
+}
+
+impl Output {
+    /// Shows what these options say.
+    #[must_use]
+    pub fn new(args: OutputArgs) -> Self {
+        let bar = ProgressBar::with_draw_target(None, target(args));
+        Self {
+            args,
+            verbose: AtomicBool::new(args.verbose > 0),
+            bar,
+            stream: None,
+            is_group: false,
+        }
+    }
+
+    /// Where several streams show how far they are, one beneath the other.
+    pub fn bars(args: OutputArgs) -> MultiProgress {
+        MultiProgress::with_draw_target(target(args))
+    }
+
+    /// The same for one of several, with a bar of its own and its name in each line.
+    pub fn of_stream(args: OutputArgs, stream: &str, bars: &MultiProgress) -> Self {
+        let bar = bars.add(ProgressBar::no_length()).with_prefix(format!("{stream} "));
+        Self { bar, stream: Some(stream.to_owned()), ..Self::new(args) }
+    }
+
+    /// The same for a group of a node that has several.
+    pub fn of_group(args: OutputArgs, name: &str) -> Self {
+        Self { stream: Some(name.to_owned()), is_group: true, ..Self::new(args) }
+    }
+
+    /// Prints events from now on, or no more.
+    pub fn set_verbose(&self, args: OutputArgs) {
+        self.verbose.store(args.verbose > 0, Ordering::Relaxed);
+    }
+
+    /// JSON is wanted.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        self.args.json
+    }
+
+    /// Nothing but errors is wanted.
+    pub fn is_quiet(&self) -> bool {
+        self.args.quiet
+    }
+
+    /// Prints `line` with `--json`, and shows the event with `-v`.
+    pub fn event<L: Serialize>(&self, line: &L) {
+        if self.args.json {
+            print_line(&self.line_text(line));
+        }
+        if self.verbose.load(Ordering::Relaxed) && !self.args.json {
+            self.bar.suspend(|| eprintln!("{}", Printable(&self.line_text(line))));
+        }
+    }
+
+    /// Prints `line` with `--json`.
+    pub fn json<L: Serialize>(&self, line: &L) {
+        if self.args.json {
+            print_line(&to_text(line));
+        }
+    }
+
+    /// As [`Self::event`], about a group of a node that has several.
+    pub fn event_of<L: Serialize>(&self, group: &str, line: &L) {
+        if self.args.json {
+            print_line(&to_text(&Of::group(line, group)));
+        }
+    }
+
+    /// A line as it is printed: with the stream's name, if it is one of several.
+    #[must_use]
+    pub fn line_text<L: Serialize>(&self, line: &L) -> String {
+        match &self.stream {
+            None => to_text(line),
+            Some(group) if self.is_group => to_text(&Of::group(line, group)),
+            Some(stream) => to_text(&Of::stream(line, stream)),
+        }
+    }
+
+    /// A line for people.
+    pub fn text(&self, text: &str) {
+        if !self.args.quiet {
+            let stream = self.stream.as_ref().map_or_else(String::new, |name| format!("{name}: "));
+            self.bar.suspend(|| eprintln!("{stream}{}", Printable(text)));
+        }
+    }
+
+    /// A line of data for people who do not ask for JSON.
+    pub fn data(&self, text: &str) {
+        if !self.args.json {
+            self.bar.suspend(|| print_line(text));
+        }
+    }
+
+    /// Something that does not end the command.
+    pub fn warn(&self, code: &str, message: impl Into<String>) {
+        let message = message.into();
+        self.text(&format!("warning: {message}"));
+        self.event(&Notice::Warning { code, message: &message });
+    }
+
+    /// Why the command fails, shown even with `--quiet`.
+    pub fn failure(&self, failure: &Failure) {
+        let named = self.stream.as_ref().map(|name| match self.is_group {
+            true => failure.of_group(name),
+            false => failure.of_stream(name),
+        });
+        let failure = named.as_ref().unwrap_or(failure);
+        self.bar.suspend(|| eprintln!("{failure}"));
+        self.event(&Notice::Error { code: failure.code, message: &failure.to_string() });
+    }
+
+    /// Moves the bar.
+    pub fn progress(&self, done: u64, total: u64, message: String) {
+        if self.bar.length().is_none()
+            && let Ok(style) = ProgressStyle::with_template("{prefix}{bar:30} {percent:>3}% {msg}")
+        {
+            self.bar.set_style(style);
+        }
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+        self.bar.set_message(Printable(&message).to_string());
+    }
+
+    /// A bar whose end is not known yet.
+    pub fn spin(&self, message: String) {
+        self.bar.set_message(Printable(&message).to_string());
+        self.bar.tick();
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn target(args: OutputArgs) -> ProgressDrawTarget {
+    // indicatif itself shows nothing where standard error is no terminal.
+    if args.quiet || args.json {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    }
+}
+
+/// A reader that has gone away is no reason to fail; it is no reason to send less either. Whose work is
+/// what it prints asks [`printed`].
+pub fn print_line(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    if let Err(number) =
+        written.map_err(|error| error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()))
+    {
+        // The first one is the cause.
+        let _ = REFUSED.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+/// What has become of what was printed.
+pub enum Printed {
+    /// Standard output takes it.
+    Taken,
+    /// Its reader has gone away.
+    Unread,
+    /// It cannot be written.
+    Refused(Failure),
+}
+
+/// Whether standard output takes what is printed, and somebody is there to read it.
+pub fn printed() -> Printed {
+    let refused = REFUSED.load(Ordering::Relaxed);
+    let error = io::Error::from_raw_os_error(refused);
+    match refused {
+        0 if !is_read() => Printed::Unread,
+        0 => Printed::Taken,
+        _ if error.kind() == ErrorKind::BrokenPipe => Printed::Unread,
+        _ => Printed::Refused(Failure::new(
+            Exit::Resource,
+            "output.unwritable",
+            format!(
+                "output (standard output): cannot be written ({error}). Make room, or write elsewhere"
+            ),
+        )),
+    }
+}
+
+/// A pipe tells that nobody has its other end any more, before anything is written to it.
+fn is_read() -> bool {
+    let (stdout, at_once) = (io::stdout(), Timespec { tv_sec: 0, tv_nsec: 0 });
+    let mut pipe = [PollFd::new(&stdout, PollFlags::empty())];
+    let polled = poll(&mut pipe, Some(&at_once));
+    polled.is_err() || !pipe[0].revents().contains(PollFlags::ERR)
+}
+
+/// How a command ends whose work was done, or not, and whose output may be lost.
+pub fn end(exit: Exit) -> Exit {
+    match printed() {
+        Printed::Refused(failure) if exit == Exit::Done => {
+            eprintln!("{failure}");
+            failure.exit
+        }
+        _ => exit,
+    }
+}

@@ -1,0 +1,32 @@
+//! `fanfare bench`: how fast this machine is.
+
+mod lines;
+mod packets;
+mod rate;
+mod streams;
+mod throughput;
+
+use clap::{Args, Subcommand};
+use fanfare_command::Exit;
+
+/// Measure how fast this machine is
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Throughput(throughput::ThroughputArgs),
+    Packets(packets::PacketsArgs),
+    Rate(rate::RateArgs),
+}
+
+pub(crate) fn run(args: &BenchArgs) -> Exit {
+    match &args.what {
+        What::Throughput(args) => throughput::run(args),
+        What::Packets(args) => packets::run(args),
+        What::Rate(args) => rate::run(args),
+    }
+}

@@ -1,0 +1,26 @@
+//! Names with commas between, as users choose systems and cells.
+
+use std::str::FromStr;
+
+use fanfare_command::Failure;
+use fanfare_lab::System;
+
+/// Systems by their names.
+pub(crate) fn systems(names: &str) -> Result<Vec<System>, Failure> {
+    chosen("systems", Some(names), &[])
+}
+
+/// Names with commas between, or all.
+pub(crate) fn chosen<T: FromStr<Err = String> + Clone>(
+    what: &'static str,
+    names: Option<&str>,
+    all: &[T],
+) -> Result<Vec<T>, Failure> {
+    let Some(names) = names else { return Ok(all.to_vec()) };
+    let one = |name: &str| {
+        name.trim()
+            .parse()
+            .map_err(|why| Failure::usage("systems.invalid", format!("{what} ({name}): {why}")))
+    };
+    names.split(',').map(one).collect()
+}

@@ -1,0 +1,34 @@
+//! How commands of the laboratory end, and how Ctrl-C ends them.
+
+use fanfare_command::{Exit, Failure, Output, interrupt};
+use fanfare_lab::{LabError, Refusal, Stop};
+
+/// An error of the laboratory as a failure of a command.
+pub(crate) fn failure(error: &LabError) -> Failure {
+    let exit = match error.refusal {
+        Refusal::Permission => Exit::Permission,
+        Refusal::Missing => Exit::Resource,
+        Refusal::Usage => Exit::Usage,
+        Refusal::System => Exit::Failed,
+    };
+    Failure::new(exit, error.code, error.to_string())
+}
+
+/// Shows why trials ended early.
+pub(crate) fn ended_early(output: &Output, error: &LabError, stop: &Stop) -> Exit {
+    let exit = give_up(output, error);
+    if stop.is_set() { Exit::Interrupted } else { exit }
+}
+
+/// Shows why nothing came of it.
+pub(crate) fn give_up(output: &Output, error: &LabError) -> Exit {
+    fanfare_command::give_up(output, &failure(error))
+}
+
+/// Set when the user wants to stop: for what has to be taken down in its own time.
+pub(crate) fn stop() -> Result<Stop, LabError> {
+    let stop = Stop::new()?;
+    let told = stop.clone();
+    interrupt::call_on_interrupt(Some(Box::new(move || told.set())));
+    Ok(stop)
+}

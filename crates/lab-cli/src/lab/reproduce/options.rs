@@ -1,0 +1,96 @@
+//! Options of `fanfare lab reproduce`, and what all its experiments do alike.
+
+use std::{
+    ops::{Range, RangeInclusive},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use fanfare_command::{Exit, Output, OutputArgs};
+use fanfare_lab::{LabError, Stop, Trials, VEHICLES, VEHICLES_MIN};
+
+use crate::{ending::ended_early, fanfare::fanfare};
+
+/// Trials side by side unless told otherwise: as many slow ones as two cores bear.
+const JOBS: usize = 12;
+/// Of `--size`: a file of less than a packet has no data packet by which time begins; every trial
+/// has its file in memory once for each host.
+const SIZES: RangeInclusive<u64> = 10_000..=1_000_000_000;
+/// Of `--vehicles`.
+const COMPANIES: RangeInclusive<u64> = VEHICLES_MIN as u64..=VEHICLES as u64;
+
+/// Measure real systems over emulated networks and write the tables
+///
+/// What has been measured is kept in the output directory and not measured again, so that the same
+/// command goes on after an interruption. docs/reference/measuring.md says how, and what the columns mean.
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// s000-table1, s000-table2, s000-table3, s003, s003-gigabit or company
+    pub(super) name: String,
+    /// Systems with commas: fanfare, norm, openpgm, jgroups, uftp, udpcast, tcp; for company fanfare,
+    /// nats, mqtt, zeromq-norm; for s000-table3 fanfare, norm [default: all that are installed]
+    #[arg(long, value_name = "NAMES")]
+    pub(super) systems: Option<String>,
+    /// Cells with commas, such as 1024:90; a star, or nothing, for all of one half; for company
+    /// moving, fixed, clear [default: all, but clear]; for s000-table3 such as deaf:80:1024, or all
+    /// [default: 80 and 50 %, 1024 and 15360 bytes]
+    #[arg(long, value_name = "KEYS")]
+    pub(super) cells: Option<String>,
+    /// Bytes of the file, for a quick look [default: the experiment's own]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(SIZES))]
+    pub(super) size: Option<u64>,
+    /// How often each cell is measured
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub(super) repetitions: u32,
+    /// Number of the first repetition: the number decides the losses, and another day's figures
+    /// say more with other ones
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    pub(super) first: u32,
+    /// Where records and tables go [default: results/s000 and so on]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Trials side by side at most; fast links take fewer
+    #[arg(long, default_value_t = JOBS, value_name = "N")]
+    pub(super) jobs: usize,
+    /// Two cells, Fanfare and NORM, once: minutes; of company all systems for one minute, fixed
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Of company: how long messages are published
+    #[arg(long, default_value = "300s", value_name = "TIME")]
+    pub(super) duration: String,
+    /// Of company: how many vehicles, for a quick look
+    #[arg(long, default_value_t = VEHICLES, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(COMPANIES))]
+    pub(super) vehicles: usize,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+impl ReproduceArgs {
+    /// Their numbers.
+    pub(super) fn repetitions(&self) -> Range<u32> {
+        let count = if self.quick { 1 } else { self.repetitions.max(1) };
+        self.first..self.first.saturating_add(count)
+    }
+    /// With records and tables in `out` unless it was told where.
+    pub(super) fn trials(&self, out: &str) -> Trials {
+        let out = self.out.clone().unwrap_or_else(|| PathBuf::from(out));
+        Trials { out, jobs: self.jobs, fanfare: fanfare() }
+    }
+}
+
+/// Shows the table of an experiment, or why there is none. `broken`: whether one of its programs has ended
+/// before its time.
+pub(super) fn conclude(
+    broken: Result<bool, LabError>,
+    table: &Path,
+    stop: &Stop,
+    output: &Output,
+) -> Exit {
+    let broken = match broken {
+        Ok(broken) => broken,
+        Err(error) => return ended_early(output, &error, stop),
+    };
+    output.text(&format!("table: {}", table.display()));
+    output.data(&std::fs::read_to_string(table).unwrap_or_default());
+    if broken { Exit::Partial } else { Exit::Done }
+}

@@ -1,0 +1,107 @@
+//! `fanfare lab status` and `fanfare lab down`: labs that other processes run.
+
+use std::time::Duration;
+
+use clap::Args;
+use fanfare_lab::{LabError, RunningLab, clear_leftovers};
+
+use fanfare_command::{Exit, Output, OutputArgs};
+
+use super::{lines, which::WhichArgs};
+use crate::ending::{give_up, stop};
+
+/// Longest time in which a lab of hundreds of hosts goes down.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Eyes do not follow faster.
+const WATCH: Duration = Duration::from_secs(1);
+
+/// Show the labs that are up: hosts, packets, links, how late the emulator is
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+    /// Show it again every second, until Ctrl-C or until none is up
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Take labs down, and clear what dead ones have left
+#[derive(Debug, Args)]
+pub(super) struct DownArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) fn run(args: &StatusArgs) -> Exit {
+    let output = Output::new(args.output);
+    let stop = match args.watch.then(stop).transpose() {
+        Ok(stop) => stop,
+        Err(error) => return give_up(&output, &error),
+    };
+    loop {
+        let up = match show(args, &output) {
+            Ok(up) => up,
+            Err(error) => return give_up(&output, &error),
+        };
+        if up == 0 || stop.as_ref().is_none_or(|stop| stop.wait(WATCH)) {
+            lines::Ended::new(up).print(&output, "up");
+            return Exit::Done;
+        }
+    }
+}
+
+/// Shows all that are meant; gives how many.
+fn show(args: &StatusArgs, output: &Output) -> Result<usize, LabError> {
+    let (mut up, mut silent) = (0, None);
+    for lab in RunningLab::all() {
+        let status = match lab.status() {
+            Ok(status) => status,
+            // It may be going down: the others are shown all the same.
+            Err(error) => {
+                silent = lab.is_up().then_some(error).or(silent);
+                continue;
+            }
+        };
+        let named = |name: &String| status.lab == *name || status.scenario == *name;
+        if args.which.lab.as_ref().is_none_or(named) {
+            up += 1;
+            lines::StatusLine::new(&status).print(output);
+        }
+    }
+    silent.filter(|_| up == 0).map_or(Ok(up), Err)
+}
+
+pub(super) fn down(args: &DownArgs) -> Exit {
+    let output = Output::new(args.output);
+    if let Err(error) = fanfare_lab::check_rights() {
+        return give_up(&output, &error);
+    }
+    let mut ended = 0;
+    for lab in RunningLab::all() {
+        let asked = match (lab.status(), &args.which.lab) {
+            (Ok(status), Some(name)) => status.lab == *name || status.scenario == *name,
+            (Ok(_), None) => true,
+            // Its process is about to end.
+            (Err(_), _) => false,
+        };
+        if !asked {
+            continue;
+        }
+        if let Err(error) = lab.down(PATIENCE) {
+            return give_up(&output, &error);
+        }
+        ended += 1;
+    }
+    match clear_leftovers() {
+        Ok(cleared) => {
+            cleared.iter().for_each(|name| output.text(&format!("cleared what was left: {name}")));
+            lines::Ended::new(ended).print(&output, "taken down");
+            Exit::Done
+        }
+        Err(error) => give_up(&output, &error),
+    }
+}
