@@ -2,7 +2,7 @@
 //!
 //! A sender asks a [`RateController`] how fast it may send. Each controller has a file:
 //!
-//! - `fixed`: the rate that was asked for
+//! - `fixed`: the rate that was requested
 //! - `norm`: NORM-CC, TCP-friendly multicast (RFC 5740 5.5.2, RFC 4654); `candidates`: which
 //!   receiver limits it. `ecn` (CCE) and `loss_tolerant` (CCL) differ in what receivers count as
 //!   congestion
@@ -168,7 +168,7 @@ pub struct Feedback {
     pub sample: Option<Duration>,
     /// The same, smoothed over its messages.
     pub rtt: Option<Duration>,
-    /// The least round trip of late: without the queue that there is now.
+    /// The least round trip lately: without the queue that there is now.
     pub nearest: Option<Duration>,
     /// Loss event fraction, 0 to 1.
     pub loss: f64,
@@ -236,7 +236,7 @@ impl Reason {
     }
 }
 
-/// A single-rate controller: told what happens, asked for the rate.
+/// A single-rate controller: told what happens, requested the rate.
 pub trait RateController: core::fmt::Debug + Send {
     /// A receiver reported.
     fn on_feedback(&mut self, now: Time, feedback: &Feedback);

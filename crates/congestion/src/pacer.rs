@@ -18,7 +18,7 @@ const CATCH_UP_PART: u32 = 3;
 /// The most that is made up: longer than a busy machine lets a thread wait, as a rule.
 const DEBT_MAX: Duration = Duration::from_millis(50);
 /// And in bytes: a receiver that takes the rate, and no more, keeps them in a socket's buffer (4 MiB are
-/// asked for by default).
+/// requested by default).
 const DEBT_BYTES: usize = 4 << 20;
 
 /// What is due within so much time goes out together. A sleep of less ends late as often as not, by 50

@@ -52,7 +52,7 @@ impl ReceptionTally {
         };
         let of = sent.saturating_sub(base.sent);
         let had = u64::from(arrived.wrapping_sub(base.arrived));
-        // It has begun to count anew; a few more than were sent may have been on their way before.
+        // It has begun to count again; a few more than were sent may have been on their way before.
         if had > of * 2 + MESSAGES_MIN {
             self.base = Some(count);
         } else if of >= MESSAGES_MIN {

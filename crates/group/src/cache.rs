@@ -32,13 +32,13 @@ pub struct Cached {
     pub whole: bool,
     /// When anything of it was heard first.
     pub first_heard: Time,
-    /// When it was last asked for, or heard.
+    /// When it was last requested, or heard.
     pub used: Time,
     /// How long ago it had been published then, as who told of it said.
     pub told: Duration,
     /// How often its bytes were found wrong.
     pub wrong: u8,
-    /// How old it was already when it was first heard of in this life of the process.
+    /// How old it was already when it was first heard of in this run of the process.
     pub before: Duration,
 }
 
@@ -63,15 +63,15 @@ impl Cached {
     }
 }
 
-/// What is kept, and what gives way first.
+/// Decides what is kept, and what is dropped first.
 pub trait CachePolicy: Debug + Send {
     /// Whether to keep it at all. Asked when its description is known.
     fn keeps(&self, object: &Cached) -> bool;
-    /// The least gives way first.
+    /// The object with the least value is dropped first.
     fn rank(&self, object: &Cached) -> (u8, Time);
 }
 
-/// Keeps everything; the lowest priority gives way first, and of equals the one used least lately.
+/// Keeps everything. The lowest priority is dropped first, and of equals the least recently used.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PriorityThenAge;
 
@@ -124,7 +124,7 @@ impl Cache {
         self.objects.iter().filter(|(_, object)| !object.whole && object.description.is_some())
     }
 
-    /// The objects of one life of a sender.
+    /// The objects of one instance of a sender.
     pub(crate) fn of(&self, example: ObjectKey) -> impl Iterator<Item = (&ObjectKey, &Cached)> {
         let object = fanfare_proto::ObjectTransportId;
         let first = ObjectKey { object: object(0), ..example };
@@ -172,7 +172,7 @@ impl Cache {
         self.ends.insert((end, key));
     }
 
-    /// It was first heard of so long before this life of the process.
+    /// It was first heard of so long before this run of the process.
     pub(crate) fn was_heard(&mut self, key: ObjectKey, before: Duration) {
         let Some(object) = self.objects.get_mut(&key) else { return };
         self.ends.remove(&(end(object, self.age_max), key));
@@ -199,15 +199,15 @@ impl Cache {
         object.wrong
     }
 
-    /// It was asked for.
+    /// It was requested.
     pub(crate) fn on_used(&mut self, now: Time, key: ObjectKey) {
         if let Some(object) = self.objects.get_mut(&key) {
             object.used = now;
         }
     }
 
-    /// What is still on its way does not give way: the session would ask for it again. Nor does what is `held`, not
-    /// handed over yet.
+    /// What is still on its way does not give way: the session would request it again. Nor does what is `held`, not
+    /// delivered yet.
     fn make_room(&mut self, new: ObjectKey, held: &dyn Fn() -> BTreeSet<ObjectKey>) -> Vec<Gone> {
         if self.bytes <= self.bytes_max {
             return Vec::new();

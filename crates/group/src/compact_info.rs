@@ -87,7 +87,7 @@ impl Envelope {
     }
 }
 
-/// A life of an origin in few bytes, for who knows it.
+/// An instance of an origin in few bytes, for who knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reference([u8; 3]);
 

@@ -86,7 +86,7 @@ impl Neighbours {
 }
 
 impl Members {
-    /// How many come before this node to pass on a message that these were heard to send; `None`: it need not.
+    /// How many come before this node to forward a message that these were heard to send; `None`: it need not.
     pub(crate) fn coverage(&self, now: Time, senders: &[NodeId], key: ObjectKey) -> Option<u32> {
         let nobody = DeliveryRatios::default();
         let own = self.heard_by(self.own())?;

@@ -62,7 +62,7 @@ pub(crate) fn there(share: f32, still: f32) -> f32 {
 
 /// How lately a node was heard that is silent for so long: 1 now, less and less from then on.
 pub(crate) fn recency(silence: Duration, usual: Duration) -> f32 {
-    // Where nodes speak seldom, silence means little.
+    // Where nodes speak rarely, silence means little.
     let fades = (usual * 2).saturating_sub(FADES * 3).max(FADES);
     let ratio = silence.as_nanos() as f32 / fades.as_nanos() as f32;
     1.0 / (1.0 + ratio)

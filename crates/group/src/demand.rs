@@ -18,7 +18,7 @@ const SUM_ROUNDS: u8 = 6;
 /// Sums remembered for those who asked while they were on their way.
 const SUMS_MAX: usize = 64;
 
-/// What of an object is asked for.
+/// What of an object is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     Info,
@@ -45,9 +45,9 @@ pub(crate) type Wanted = (ObjectKey, Part);
 pub(crate) struct Request {
     /// Who asks: what it asked before counts no more.
     pub(crate) from: Option<NodeId>,
-    /// Symbols asked for as parity.
+    /// Symbols requested as parity.
     pub(crate) unnamed: u16,
-    /// Source symbols asked for by name.
+    /// Source symbols requested by name.
     pub(crate) names: RunSet,
     pub(crate) named: u16,
     /// It is for INFO, of which there is nothing fresh: who asks later gets the same again.
@@ -59,19 +59,19 @@ pub(crate) struct Request {
 /// All that is open of one block.
 #[derive(Debug, Clone)]
 pub(crate) struct Demand {
-    /// Fresh symbols that serve all who asked for parity.
+    /// Fresh symbols that serve all who requested parity.
     unnamed: u16,
     /// What each lacks who asked by name, as far as it was not heard since.
     requesters: Vec<Outstanding>,
-    /// Source symbols asked for by name and not heard since.
+    /// Source symbols requested by name and not heard since.
     names: RunSet,
     names_left: u16,
-    /// Symbols heard since it was first asked: nobody sends them again unasked.
+    /// Symbols heard since it was first asked: nobody sends them again without a request.
     heard: RunSet,
     fresh: u16,
     parity: u16,
     last_heard: Option<Time>,
-    /// Sums heard of late, and of what.
+    /// Sums heard lately, and of what.
     sums: VecDeque<(Time, RunSet)>,
     /// Sums heard or sent since it was first asked: the seed of the next.
     summed: u8,
@@ -83,7 +83,7 @@ pub(crate) struct Demand {
     pub(crate) asked: Time,
     /// When this node answers; `None` while it has nothing to answer with.
     pub(crate) due: Option<Time>,
-    /// When somebody had all that it had asked for by name.
+    /// When somebody had all that it had requested by name.
     pub(crate) served: Option<Time>,
 }
 
@@ -181,7 +181,7 @@ impl Demand {
         }
     }
 
-    /// What this node asked for by name it no longer asks for.
+    /// What this node requested by name it no longer requests.
     pub(crate) fn on_done(&mut self, node: NodeId) {
         let before = self.requesters.len();
         self.requesters.retain(|requester| requester.of != node);
@@ -264,7 +264,7 @@ impl Demand {
     }
 
     /// Whether a sum of these symbols serves somebody who asked by name. It then serves all others as
-    /// well, those too that kept silent when they heard others ask for as much.
+    /// well, those too that kept silent when they heard others request as much.
     pub(crate) fn wants_sum(&self, symbols: &[u16]) -> bool {
         let mut of = RunSet::default();
         symbols.iter().for_each(|&symbol| of.insert(u64::from(symbol), u64::from(symbol) + 1));
@@ -294,7 +294,7 @@ impl Demand {
         self.rounds
     }
 
-    /// Somebody with the whole block answers: what it does not bring will be asked for again.
+    /// Somebody with the whole block answers: what it does not bring will be requested again.
     pub(crate) fn leave(&mut self) {
         self.unnamed = self.fresh;
         self.requesters.clear();
@@ -311,7 +311,7 @@ impl Demand {
     pub(crate) fn is_named(&self, symbol: u16) -> bool {
         self.names.contains(u64::from(symbol))
     }
-    /// Whether all of a block of `len` symbols was asked for.
+    /// Whether all of a block of `len` symbols was requested.
     pub(crate) fn is_for_all(&self, len: u16) -> bool {
         let all = |requester: &Outstanding| requester.at_first.saturating_sub(self.parity) >= len;
         self.requesters.iter().any(all)

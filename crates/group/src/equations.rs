@@ -12,11 +12,11 @@ use alloc::{
 };
 
 /// Sums kept of one publisher and class: ten times as many as one has terms, since what nobody has joins them. In the
-/// tactical test at 50 % up to 520 wait for each other; where only 288 were kept, what gave way was asked for again.
+/// tactical test at 50 % up to 520 wait for each other; where only 288 were kept, what gave way was requested again.
 const SUMS_MAX: usize = 10 * TERMS_MAX;
 /// Bytes of all sums kept, with their factors: those of two publishers' segments of 1400 bytes.
 const BYTES_MAX: usize = 4 << 20;
-/// So much more often than another a term is asked for, before that one is asked for in its place.
+/// So much more often than another a term is requested, before that one is requested in its place.
 const IN_VAIN: u32 = 4;
 /// Terms that change places with others at one request; the rest wait for the next, which is soon.
 const SWAPS_MAX: usize = 32;
@@ -25,7 +25,7 @@ const SWAPS_MAX: usize = 32;
 #[derive(Debug, Default)]
 struct Sums {
     system: LinearSystem,
-    /// How often terms were asked for in vain.
+    /// How often terms were requested in vain.
     asked: BTreeMap<u64, u32>,
     /// Symbols that had been decoded when it was last looked for terms that came so.
     looked: u64,
@@ -122,13 +122,13 @@ impl Equations {
         self.sums.get(&scope).map_or_else(BTreeSet::new, |sums| sums.system.pivots())
     }
 
-    /// Of these terms, which are to be asked for, those that follow when the others come.
+    /// Of these terms, which are to be requested, those that follow when the others come.
     pub(crate) fn follow_from(&self, scope: Scope, asked: &BTreeSet<u64>) -> BTreeSet<u64> {
         self.sums.get(&scope).map_or_else(BTreeSet::new, |sums| sums.system.pivots_from(asked))
     }
 
-    /// All but those that follow are asked for now. What was asked for in vain so often nobody may have, but in a
-    /// sum: it is to follow, and what would have followed is asked for in its place.
+    /// All but those that follow are requested now. What was requested in vain so often nobody may have, but in a
+    /// sum: it is to follow, and what would have followed is requested in its place.
     pub(crate) fn on_asked(&mut self, scope: Scope) {
         let Some(Sums { system, asked, .. }) = self.sums.get_mut(&scope) else { return };
         let (terms, follows) = (system.unknowns(), system.pivots());

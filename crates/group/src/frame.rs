@@ -117,13 +117,13 @@ impl Kind {
 /// A frame that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
-    /// Somebody passes on a message of an origin, which was asked for.
+    /// Somebody forwards a message of an origin, which was requested.
     Repair(Message<'a>),
-    /// Bytes of short messages passed on.
+    /// Bytes of short messages forwarded.
     CompactInfo(&'a [u8]),
     /// Bytes of an announcement.
     State(&'a [u8]),
-    /// A sum of symbols of an origin's block, which was asked for.
+    /// A sum of symbols of an origin's block, which was requested.
     Sum(Sum<'a>),
     /// A sum over several objects of an origin.
     CodedPacket(CodedPacket<'a>),

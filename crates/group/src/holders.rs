@@ -10,14 +10,14 @@ const WATCHED_MAX: usize = 2 * OBJECTS_IN_VIEW as usize;
 /// How nodes stand to them, in all: a thousand nodes to a thousand messages.
 const STANDINGS_MAX: usize = 1 << 20;
 
-/// How a node stands to a message.
+/// Whether a node has a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It does not hold all of it, and asks for it.
+    /// It does not have all of it, and requests it.
     Lacks,
-    /// It does not hold all of it, and does not ask for it.
+    /// It does not have all of it, and does not want it.
     Unwanted,
-    /// It holds all of it.
+    /// It has all of it.
     Holds,
 }
 

@@ -152,7 +152,7 @@ impl LinearSystem {
         }
     }
 
-    /// The column of its newest term: older ones are asked for first, and it follows.
+    /// The column of its newest term: older ones are requested first, and it follows.
     fn newest(&self, row: &Row) -> Option<usize> {
         self.columns.values().rev().copied().find(|column| row.factor(*column) != 0)
     }
@@ -218,7 +218,7 @@ impl LinearSystem {
         before - self.rows.len()
     }
 
-    /// The oldest gives way, and all else that is known stays; false when there is none.
+    /// The oldest is dropped, and all else that is known stays; false when there is none.
     pub(crate) fn drop_oldest(&mut self) -> bool {
         let any = !self.rows.is_empty();
         if any {

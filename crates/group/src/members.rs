@@ -38,7 +38,7 @@ pub(crate) enum Heard {
     Still,
 }
 
-/// The nodes heard of late.
+/// The nodes heard lately.
 #[derive(Debug)]
 pub(crate) struct Members {
     own: NodeId,
@@ -250,7 +250,7 @@ impl Members {
         member.map_or(0.0, |member| 1.0 - member.share(now, self.incarnation))
     }
 
-    /// Whether what we say is passed on: a node near us that hears us hears others, too, that do not.
+    /// Whether what we say is forwarded: a node near us that hears us hears others, too, that do not.
     pub(crate) fn is_passed_on(&self, now: Time) -> bool {
         let hears_us = |member: &Member| member.hears.contains(self.own);
         let near = self.members.iter().filter(|(_, member)| hears_us(member));
@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(send(0..100, 1), 1);
         assert_eq!(send(100..400, 5), 0);
         assert_eq!(send(400..500, 1), 1);
-        // A new life begins its numbers anew.
+        // A new instance begins its numbers again.
         assert_eq!(send(30_000..30_001, 1), 1);
     }
 

@@ -35,7 +35,7 @@ impl Outstanding {
         self.enough == 0 || self.names.iter().next().is_none()
     }
 
-    /// What was asked for by name and has neither been heard nor followed.
+    /// What was requested by name and has neither been heard nor followed.
     pub(crate) fn names(&self) -> &RunSet {
         &self.names
     }

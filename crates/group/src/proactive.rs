@@ -15,7 +15,7 @@ use fanfare_proto::{Duration, Time};
 /// One symbol of a sum, or of parity, for so many of messages. Each is in two or three sums then, and in the
 /// tactical test (`results/s000-table3.md`) what a publisher sends beside its messages is less than in DisService.
 const SHARE: u64 = 32;
-/// Descriptions of messages are short; without its own a message cannot be asked for.
+/// Descriptions of messages are short; without its own a message cannot be requested.
 const SHARE_DESCRIBED: i64 = 16;
 /// A block of so many symbols has one in any case: a long message needs all of its symbols.
 const LONG: u64 = 24;
@@ -88,7 +88,7 @@ impl Queue {
     }
 }
 
-/// What was sent of late, and since when nobody is heard.
+/// What was sent lately, and since when nobody is heard.
 #[derive(Debug)]
 pub(crate) struct ProactiveSums {
     since: Time,

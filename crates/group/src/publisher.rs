@@ -128,7 +128,7 @@ impl Publisher {
         self.own.get(&key)
     }
 
-    /// An earlier life had come so far.
+    /// An earlier run had come so far.
     pub(crate) fn resume(&mut self, numbers: impl Iterator<Item = (Topic, u64)>) {
         for (topic, next) in numbers {
             if self.numbers.len() < TOPICS_MAX {

@@ -12,7 +12,7 @@ use fanfare_proto::{NodeId, ObjectKey, Time, rng::Rng};
 
 /// Nodes heard to send one message that are reckoned with.
 const SENDERS_MAX: usize = 32;
-/// Messages that wait to be passed on, at most; others are left to requests.
+/// Messages that wait to be forwarded, at most; others are left to requests.
 const WAITING_MAX: usize = 1024;
 
 #[derive(Debug)]
@@ -74,12 +74,12 @@ impl Relay {
         }
     }
 
-    /// A message to be passed on now.
+    /// A message to be forwarded now.
     pub(crate) fn due(&self, now: Time) -> Option<ObjectKey> {
         self.waiting.iter().find(|(_, waiting)| waiting.due <= now).map(|(key, _)| *key)
     }
 
-    /// It has been passed on, or is no longer here.
+    /// It has been forwarded, or is no longer here.
     pub(crate) fn forget(&mut self, key: ObjectKey) {
         self.waiting.remove(&key);
     }
@@ -100,7 +100,7 @@ impl Relay {
 }
 
 /// When it is the turn of who has so many before it. A turn is a GRTT: who comes before is heard by then, also from behind
-/// what is before it in queues. Half as long leaves 4 % more to be passed on (`company`).
+/// what is before it in queues. Half as long leaves 4 % more to be forwarded (`company`).
 fn turn(now: Time, rank: u32, (timing, rng): (OriginTiming, &mut Rng)) -> Time {
     let turn = timing.grtt;
     now + turn * rank + turn.mul_f64(rng.unit())

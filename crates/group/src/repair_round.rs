@@ -16,10 +16,10 @@ use fanfare_proto::{Duration, NodeId, Time};
 const NODES_MAX: usize = 128;
 /// Messages noted of each: as many as ten sums have.
 const ASKED_MAX: usize = 1024;
-/// So many rounds a message is in sums: who asks for it still may lack other terms of them for good.
+/// So many rounds a message is in sums: who requests it still may lack other terms of them for good.
 const ROUNDS_MAX: u8 = 8;
 
-/// Sums that wait to be sent: while there are more, what is asked for goes as it is, which is sent once whoever asks.
+/// Sums that wait to be sent: while there are more, what is requested goes as it is, which is sent once whoever asks.
 const ANSWERS_MAX: usize = 256;
 /// A sum more goes with so many: who misses one of them has nothing of all until it has another. With none, and
 /// 30 % loss, messages came a fifth later; with one for four fewer were sent at 10 %.
@@ -90,12 +90,12 @@ pub(crate) struct RepairRound {
     answers: VecDeque<Answer>,
     /// What was sent within a GRTT.
     served: VecDeque<Served>,
-    /// What was asked for again before that can have come.
+    /// What was requested again before that can have come.
     late: BTreeSet<u64>,
 }
 
 impl RepairRound {
-    /// A node asks for these. Gives how many there was no room for: they go as they are.
+    /// A node requests these. Gives how many there was no room for: they go as they are.
     pub(crate) fn on_request(
         &mut self,
         now: Time,
@@ -125,7 +125,7 @@ impl RepairRound {
         dropped + more as u64
     }
 
-    /// Whether anything was asked for since the last round.
+    /// Whether anything was requested since the last round.
     pub(crate) fn is_open(&self) -> bool {
         !self.asked.is_empty() || !self.late.is_empty()
     }
@@ -171,7 +171,7 @@ impl RepairRound {
         Closed { taken, given }
     }
 
-    /// What all who ask for it can have in sums they are owed from now on.
+    /// What all who request it can have in sums they are owed from now on.
     fn take(
         &mut self,
         now: Time,
@@ -181,7 +181,7 @@ impl RepairRound {
     ) -> Vec<u64> {
         self.on_pending(repairs);
         if self.left.len() == repairs.len() {
-            // No round has ended: what is asked for in it is still being gathered.
+            // No round has ended: what is requested in it is still being gathered.
             return Vec::new();
         }
         let asked = core::mem::take(&mut self.asked);
@@ -189,7 +189,7 @@ impl RepairRound {
         let answers: usize = self.answers.iter().map(|answer| answer.left).sum();
         let fits = |index: &u64| -> bool {
             let rounds = self.rounds.get(index).copied().unwrap_or(0);
-            // What nobody is known to have asked for: there was no room for somebody.
+            // What nobody is known to have requested: there was no room for somebody.
             let mut by = asked.iter().filter(|(_, names)| names.contains(index)).peekable();
             let known =
                 (by.peek().is_some() || late.contains(index)) && by.all(|(node, _)| reads(*node));
@@ -237,7 +237,7 @@ impl RepairRound {
             if let Some(owed) = self.owed.get_mut(node) {
                 owed.of.retain(|index| !of.contains(index));
             }
-            // What it has asked for meanwhile is answered, too.
+            // What it has requested meanwhile is answered, too.
             if let Some(asked) = self.asked.get_mut(node) {
                 self.late.extend(of.iter().filter(|index| asked.remove(index)));
             }
@@ -390,7 +390,7 @@ mod tests {
         ask(&mut round, 0, 1, &[5, 6]);
         ask(&mut round, 0, 2, &[7]);
         ask(&mut round, 0, 50, &[6]);
-        // Nobody is known to have asked for the last.
+        // Nobody is known to have requested the last.
         assert_eq!(close(&mut round, 300, &[5, 6, 7, 8]).0, [5, 7]);
         assert_eq!(sums(&mut round, 300), [vec![5, 7]]);
         // It has yet to be sent, and stays so whoever asks.

@@ -94,7 +94,7 @@ impl Repairer {
         self.origins.get(&origin).is_some_and(OriginTimeout::is_deaf)
     }
 
-    /// A NACK asks for something that is here, in whole or in part: `lacking` is what is not, in percent.
+    /// A NACK requests something that is here, in whole or in part: `lacking` is what is not, in percent.
     pub(crate) fn on_request(
         &mut self,
         now: Time,
@@ -112,7 +112,7 @@ impl Repairer {
         let was_open = demand.is_open();
         demand.on_request(now, request, timing.grtt);
         stats.demands += u64::from(!was_open && demand.is_open());
-        // What could not be answered before may be asked for otherwise now.
+        // What could not be answered before may be requested otherwise now.
         let round = demand.round(now, timing.grtt * (u32::from(timing.backoff) + 1));
         let chosen = ANSWERING << (round - 1).min(32);
         let block = match wanted.1 {
@@ -140,7 +140,7 @@ impl Repairer {
         self.waiting.set(wanted, open.and_then(|demand| demand.due));
     }
 
-    /// Room for one more: what was asked for or answered long ago gives way, and of what has been answered the oldest.
+    /// Room for one more: what was requested or answered long ago is dropped, and of what has been answered the oldest.
     fn make_place(&mut self, now: Time) -> bool {
         if self.demands.len() < DEMANDS_MAX || now < self.full {
             return self.demands.len() < DEMANDS_MAX;
@@ -358,7 +358,7 @@ impl Repairer {
         self.budget.next()
     }
 
-    /// Something was passed on unasked: whoever asked for it has it, too.
+    /// Something was forwarded without a request: whoever asked for it has it, too.
     pub(crate) fn on_relayed(
         &mut self,
         now: Time,
@@ -390,7 +390,7 @@ impl Repairer {
 }
 
 /// What to send of a block: parity of our own slice when the block is whole (source symbols, when all
-/// of it is wanted), else sums of what is here, what was asked for by name, or parity that its origin
+/// of it is wanted), else sums of what is here, what was requested by name, or parity that its origin
 /// or another sent.
 fn choose(
     node: NodeId,
@@ -412,7 +412,7 @@ fn choose(
         fit.iter().copied().find(|s| *s >= start).or_else(|| fit.first().copied())
     };
     if !held.is_whole() {
-        // Nobody may hold what is asked for; parity in its place makes another whole, which serves all.
+        // Nobody may hold what is requested; parity in its place makes another whole, which serves all.
         let kept = held.kept.iter().map(|number| held.len + number);
         let kept = kept.filter(|symbol| !demand.was_heard(*symbol));
         return rotated(demand, true).or_else(|| kept.min()).map(Piece::Symbol);

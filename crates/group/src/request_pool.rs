@@ -15,7 +15,7 @@ use fanfare_proto::{Duration, NodeId, RunSet, Time, rng::Rng};
 
 /// Nodes whose requests are kept apart, as of a block.
 const ASKERS_MAX: usize = 16;
-/// Terms that one node may ask for.
+/// Terms that one node may request.
 const NAMES_MAX: u64 = 1024;
 /// Publishers and classes with open requests.
 const POOLS_MAX: usize = 64;
@@ -34,7 +34,7 @@ const ROUNDS: u8 = 24;
 
 /// After so many, who has parity of its block sends that: it may be all that is left of what nobody has.
 const STUCK: u8 = 4;
-/// Who was sent a publisher's sum asks for another of its terms first, which takes some rounds.
+/// Who was sent a publisher's sum requests another of its terms first, which takes some rounds.
 const LENT_AGAIN: Duration = Duration::from_secs(20);
 /// As long as nobody lacks more than so many, requests are gathered for so many times as long: others who lack
 /// as few speak meanwhile, and what serves one serves them.
@@ -50,7 +50,7 @@ struct Requester {
     lacks: Outstanding,
     /// Of terms from here on it has not spoken.
     horizon: u64,
-    /// The first of what it asked for, and how often it has been that.
+    /// The first of what it requested, and how often it has been that.
     first: Option<u64>,
     rounds: u8,
     /// It did not ask: it announced that it lacks this.
@@ -63,7 +63,7 @@ pub(crate) struct RequestPool {
     requesters: BTreeMap<NodeId, Requester>,
     /// Sums that are known of, modulo 256.
     known: u8,
-    /// Sums of late, and of what.
+    /// Sums lately, and of what.
     sums: VecDeque<(Time, RunSet)>,
     /// The last of them was this node's own.
     speaks: bool,
@@ -73,7 +73,7 @@ pub(crate) struct RequestPool {
     pub(crate) asked: Time,
     /// When this node answers; `None` while it has nothing to answer with.
     pub(crate) due: Option<Time>,
-    /// When this node passes on a sum of the publisher's with this term, which nobody seems to have.
+    /// When this node forwards a sum of the publisher's with this term, which nobody seems to have.
     lends: Option<(Time, u64)>,
     /// When this node, or another before it, did that last.
     lent: Option<(Time, u64)>,
@@ -146,7 +146,7 @@ impl RequestPool {
             .insert(node, Requester { at: now, lacks, horizon, first, rounds, announced: false });
     }
 
-    /// It announces that it lacks these, and may lack others. Who has asked of late has said what it needs, which
+    /// It announces that it lacks these, and may lack others. Who has asked lately has said what it needs, which
     /// is less when it has sums.
     pub(crate) fn on_lacking(&mut self, now: Time, (node, names): (NodeId, &RunSet), horizon: u64) {
         match self.requesters.get_mut(&node) {
@@ -169,7 +169,7 @@ impl RequestPool {
         }
     }
 
-    /// What was served or is of no use any more gives way.
+    /// What was served or is of no use any more is dropped.
     fn make_place(&mut self, now: Time, node: NodeId) {
         if self.requesters.len() >= ASKERS_MAX && !self.requesters.contains_key(&node) {
             let keeps = |requester: &Requester| {
@@ -219,7 +219,7 @@ impl RequestPool {
         self.known
     }
 
-    /// Those who lack something, as far as they have said so of late.
+    /// Those who lack something, as far as they have said so lately.
     fn open(&self, now: Time) -> impl Iterator<Item = &Requester> {
         let open = move |requester: &&Requester| {
             !requester.lacks.is_served() && now.since(requester.at) < ASKED_ANEW
@@ -227,14 +227,14 @@ impl RequestPool {
         self.requesters.values().filter(open)
     }
 
-    /// Of these a term that somebody has asked for so often that it is to have it by itself.
+    /// Of these a term that somebody has requested so often that it is to have it by itself.
     pub(crate) fn alone(&self, held: &RunSet) -> Option<u64> {
         let often = self.requesters.values().filter(|requester| requester.rounds > ROUNDS);
         let first = often.filter_map(|requester| requester.lacks.names().first_member(0));
         first.filter(|term| held.contains(*term)).min()
     }
 
-    /// What this node has asked for first so often that nobody seems to have it.
+    /// What this node has requested first so often that nobody seems to have it.
     pub(crate) fn stuck(&self, node: NodeId) -> Option<u64> {
         let requester = self.requesters.get(&node).filter(|requester| requester.rounds > STUCK)?;
         requester.lacks.names().first_member(0)
@@ -261,7 +261,7 @@ impl RequestPool {
     /// who may only have missed some, add none of the same.
     pub(crate) fn gain(&self, now: Time, of: &RunSet) -> Gain {
         let (mut served, mut open) = (0, 0);
-        // What no sum of late was of, and is not here, nobody may have.
+        // What no sum lately was of, and is not here, nobody may have.
         let within_reach =
             |term: &u64| of.contains(*term) || self.sums.iter().any(|(_, sum)| sum.contains(*term));
         for Requester { lacks, .. } in self.open(now) {
@@ -522,7 +522,7 @@ mod tests {
         assert_eq!(pool.names(at(0)).iter().collect::<Vec<_>>(), [(1, 3)]);
         ask(&mut pool, 100, 3, &[1], 10);
         assert_eq!(pool.names(at(100)).iter().collect::<Vec<_>>(), [(1, 3), (8, 9)]);
-        // Who has not asked for a while holds nobody up.
+        // Who has not requested a while holds nobody up.
         ask(&mut pool, 9_000, 2, &[1, 20], 30);
         assert_eq!(pool.names(at(9_000)).iter().count(), 1);
         assert_eq!(pool.names(at(11_000)).iter().collect::<Vec<_>>(), [(1, 2), (20, 21)]);

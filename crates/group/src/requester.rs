@@ -8,14 +8,14 @@ use fanfare_proto::{Duration, Incarnation, Time, TimerQueue};
 const INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// Longest: like the longest interval of announcements, which bring news sooner.
 const INTERVAL_MAX: Duration = Duration::from_secs(64);
-/// Origins asked for.
+/// Origins requested.
 const ORIGINS_MAX: usize = 1024;
 
 #[derive(Debug)]
 struct Origin {
     /// Its own word was heard.
     heard: Time,
-    /// Anything was heard of it, or it was asked for.
+    /// Anything was heard of it, or it was requested.
     used: Time,
     /// How long it may be silent without being missed, and what an answer takes.
     patience: Duration,
@@ -37,7 +37,7 @@ pub(crate) struct Requester {
     origins: BTreeMap<Incarnation, Origin>,
     /// Origins that gave way to others.
     dropped: u64,
-    /// When each is asked for next; of those that rest nothing.
+    /// When each is requested next; of those that rest nothing.
     timer_queue: TimerQueue<Incarnation, Time>,
 }
 
@@ -74,7 +74,7 @@ impl Requester {
         known
     }
 
-    /// Nothing of it is asked for any more.
+    /// Nothing of it is requested any more.
     pub(crate) fn forget(&mut self, origin: Incarnation) {
         self.origins.remove(&origin);
         self.note(origin);
@@ -110,7 +110,7 @@ impl Requester {
         self.origins.get(&origin).is_none_or(silent)
     }
 
-    /// Origins to ask for now.
+    /// Origins to request now.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Incarnation> {
         let due = self.timer_queue.iter().take_while(|(next, _)| *next <= now);
         let origin = due.map(|(_, origin)| origin).min()?;

@@ -11,7 +11,7 @@ pub(crate) fn id_of(index: u64) -> ObjectTransportId {
     ObjectTransportId((index & 0xffff) as u16)
 }
 
-/// The objects of one life, counted on where ids wrap.
+/// The objects of one instance, counted on where ids wrap.
 #[derive(Debug)]
 pub(crate) struct SourceLog {
     newest: u64,

@@ -3,8 +3,8 @@
 //! asks to announce themselves.
 //!
 //! ```text
-//! flags (8): 01 it asks for what it lacks; 02 it names all nodes that it hears; 04 it is short
-//! | per node, by id: id less the one before (varint); 0 of an earlier life of the publisher before
+//! flags (8): 01 it requests what it lacks; 02 it names all nodes that it hears; 04 it is short
+//! | per node, by id: id less the one before (varint); 0 of an earlier instance of the publisher before
 //! |   how (8): 01 it is heard; 02 it is to announce soon (node ffffffff: all not heard are); 04 it publishes;
 //! |            08 its timing and code are those of the publisher before; 10 there are gaps;
 //! |            e0 the share of its messages that arrives, in sevenths; who is heard and has none: all
@@ -65,7 +65,7 @@ const ENTRY: usize = NODE + 2 + 1 + 1 + 1 + 2 + 3 + 3;
 pub(crate) struct Gap {
     pub(crate) first: u64,
     pub(crate) end: u64,
-    /// They are not asked for, either.
+    /// They are not requested, either.
     pub(crate) unwanted: bool,
 }
 
@@ -140,7 +140,7 @@ impl Holding {
         (index(newest, self.reach), newest + 1)
     }
 
-    /// What it lacks, the newest first: of what is held elsewhere it says nothing, or that it asks for it.
+    /// What it lacks, the newest first: of what is held elsewhere it says nothing, or that it requests it.
     pub(crate) fn lacking(&self, newest: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let gaps = self.gaps.iter().filter(|gap| !gap.unwanted);
         let gaps = gaps.map(move |gap| (index(newest, gap.end), index(newest, gap.first)));
@@ -296,7 +296,7 @@ pub(crate) struct State {
 #[derive(Debug, Default)]
 struct Line {
     how: u8,
-    /// Of each of its lives, the one that it is in first. A short announcement speaks of that alone.
+    /// Of each of its instances, the one that it is in first. A short announcement speaks of that alone.
     holdings: Vec<Holding>,
 }
 
@@ -384,7 +384,7 @@ impl State {
             if how & PUBLISHES == 0 && how & (AS_BEFORE | GAPS) != 0 {
                 return None;
             }
-            // Of a node that was spoken of only another life is.
+            // Of a node that was spoken of only another instance is.
             if again && (short || how & !(AS_BEFORE | GAPS) != PUBLISHES) {
                 return None;
             }
@@ -569,7 +569,7 @@ pub(crate) mod tests {
         };
         let other = SenderSummary { sender: NodeId(7), ..summary(300) };
         let other = Holding::of(other, (280, 300), &runs(&[(280, 290)]), &none());
-        // The life that it is in comes first, whatever its number.
+        // The instance that it is in comes first, whatever its number.
         let state = State {
             hears: vec![HeardNode::all_of(NodeId(0x0a00_0001))],
             ..speaking_of(vec![other, of(3), of(1)], true)

@@ -6,7 +6,7 @@ use alloc::{collections::VecDeque, vec::Vec};
 
 /// Sums kept, of all publishers: a hundred thousand bytes at most.
 const KEPT_MAX: usize = 64;
-/// A longer one would not be passed on: no publisher of this version sends one.
+/// A longer one would not be forwarded: no publisher of this version sends one.
 const SUM_MAX: usize = 1472;
 
 /// The last of them.

@@ -21,7 +21,7 @@ const ABSENCE_PART: u32 = 64;
 /// Where the network bears it, those that are there speak, together, each of these parts of that time: each 0.3 s after ten
 /// minutes. What a node costs that never comes back grows as the logarithm of time.
 const TOGETHER_PART: u32 = 2048;
-/// But not oftener; nor does one alone than each half of the shortest interval.
+/// But not more often; nor does one alone than each half of the shortest interval.
 const TOGETHER_MIN: Duration = Duration::from_millis(250);
 
 /// Nodes are missing that may come back.
@@ -46,7 +46,7 @@ pub(crate) struct Trickle {
     end: Time,
     consistent: u32,
     silent: u32,
-    /// Somebody asked for an announcement: it goes then, whatever others say.
+    /// Somebody requested an announcement: it goes then, whatever others say.
     called: Option<Time>,
     /// When it last went for that.
     answered: Option<Time>,
@@ -131,7 +131,7 @@ impl Trickle {
     pub(crate) fn hurry(&mut self, now: Time) {
         (self.due, self.consistent) = (Some(now), 0);
     }
-    /// Somebody wants to hear it, soon, but not oftener than each half of the shortest interval. Being asked again before
+    /// Somebody wants to hear it, soon, but not more often than each half of the shortest interval. Being asked again before
     /// it is said changes nothing.
     pub(crate) fn on_call(&mut self, now: Time, rng: &mut Rng) {
         if self.called.is_none() {

@@ -242,12 +242,16 @@ impl RunningLab {
         match found.len() {
             1 => Ok(found.remove(0)),
             0 => Err(silent.unwrap_or_else(|| {
-                refuse(format!("lab ({shown}): none is up. Start it with fanfare lab up FILE"))
+                refuse(format!(
+                    "lab ({shown}): no lab is running. Start one with fanfare lab up FILE"
+                ))
             })),
             n => {
                 let names: Vec<&str> = found.iter().map(|(_, status)| &*status.lab).collect();
                 let names = names.join(", ");
-                Err(refuse(format!("lab ({shown}): {n} are up. Say which with --lab: {names}")))
+                Err(refuse(format!(
+                    "lab ({shown}): {n} labs are running. Choose one with --lab: {names}"
+                )))
             }
         }
     }
@@ -300,7 +304,7 @@ impl RunningLab {
             }
             (Answer::NoSuchNode, _) => {
                 let text =
-                    format!("node ({node}): is not in this lab. fanfare lab status names all");
+                    format!("node ({node}): not in this lab. Run fanfare lab status for a list");
                 Err(LabError::new(Refusal::Usage, "lab.node", text))
             }
             _ => Err(self.silent("answers something else")),
@@ -325,8 +329,9 @@ impl RunningLab {
     }
     fn silent(&self, why: &str) -> LabError {
         let shown = self.path.display();
-        let text =
-            format!("lab ({shown}): does not answer ({why}). End its process, then lab down");
+        let text = format!(
+            "lab ({shown}): does not answer ({why}). Kill its process, then run fanfare lab down"
+        );
         LabError::new(Refusal::System, "lab.silent", text)
     }
 }

@@ -41,7 +41,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins a session at `now`; all its chance comes from `seed`.
+    /// Begins a session at `now`; `seed` seeds its random numbers.
     #[must_use]
     pub fn new(config: SessionConfig, seed: u64, now: Time) -> Self {
         let mut rng = Rng::new(seed);

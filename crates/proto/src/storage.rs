@@ -13,14 +13,14 @@ use fanfare_wire::{DataBatch, InstanceId, NodeId, ObjectTransportId};
 pub struct ObjectKey {
     /// Whose object.
     pub sender: NodeId,
-    /// Which life of that sender.
+    /// Which instance of that sender.
     pub instance: InstanceId,
     /// Which object.
     pub object: ObjectTransportId,
 }
 
 impl ObjectKey {
-    /// Whose it is, in which life.
+    /// The sender and its instance.
     #[must_use]
     pub fn incarnation(&self) -> Incarnation {
         (self.sender, self.instance)
@@ -70,7 +70,7 @@ pub trait Storage {
     fn open(&mut self, key: ObjectKey, kind: ObjectKind, size: u64) -> Result<(), StorageError>;
     /// Puts received bytes in their final place.
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
-    /// Puts symbols that came in a row in their final place, which begins at `offset`.
+    /// Puts a batch of consecutive symbols in its final place, which begins at `offset`.
     fn write_batch(
         &mut self,
         key: ObjectKey,

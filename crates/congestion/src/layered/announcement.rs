@@ -2,7 +2,7 @@
 //!
 //! It is the SAM of the thesis (5.5.1): rates of the layers, their groups, packet size, object
 //! length and the rate adaptation interval (RAI). It is sent every n intervals. Ours also answers
-//! receivers that ask for their round-trip time, and says which share of the receivers may ask. It
+//! receivers that request their round-trip time, and says which share of the receivers may ask. It
 //! travels as a CMD(APPLICATION) on the session's own group, like the roll call.
 //!
 //! ```text
@@ -85,13 +85,13 @@ pub struct GroupRange {
 pub enum Refusal {
     /// Not an announcement of this version, or cut short.
     Malformed,
-    /// An interval, a packet size, an object or a rhythm that cannot be.
+    /// An impossible interval, packet size, object or send pattern.
     Absurd,
-    /// Layers that cannot be.
+    /// Impossible layers.
     Layers(SchemeError),
     /// Groups outside the range that the receiver was told.
     Groups,
-    /// Packets follow each other otherwise than the receiver's controller needs.
+    /// The packets have another send pattern than the receiver's controller needs.
     SendPattern(SendPattern),
     /// Another session than the one that is followed.
     Changed,
@@ -100,8 +100,7 @@ pub enum Refusal {
 impl Announcement {
     /// Its layers.
     ///
-    /// # Errors
-    /// When they are such as no session may have.
+    /// # Errors When they are impossible.
     pub fn layers(&self) -> Result<Layers, SchemeError> {
         self.scheme.layers()
     }
@@ -137,7 +136,7 @@ impl Announcement {
         }
     }
 
-    /// Reads one and believes nothing that cannot be.
+    /// Parses an announcement and checks its values.
     ///
     /// # Errors
     /// Why it is not followed.
@@ -353,7 +352,7 @@ mod tests {
         let many = Scheme::Equal { rate: Bitrate::kbps(20), count: 200 };
         let count = SchemeError::Count(200);
         assert_eq!(parse(&announcement(many)), Refusal::Layers(count));
-        // The last of 100 groups, or the first, or all of them, are somebody else's.
+        // The last of 100 groups, or the first, or all of them, are another node's.
         for group in ["239.255.43.200:1", "239.255.42.255:1", "10.1.1.1:1", "[ff02::1]:1"] {
             let elsewhere = Announcement { group: group.parse().unwrap(), ..equal() };
             assert_eq!(parse(&elsewhere), Refusal::Groups, "{group}");

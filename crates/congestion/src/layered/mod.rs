@@ -5,7 +5,7 @@
 //! module follows) and the four schemes that the thesis compares it with. A receiver's controller
 //! is told what arrives, and says how many layers it wants ([`LayeredController`]).
 //! [`LayeredReceiver`] turns that into joins and leaves. The sender knows nothing of its receivers,
-//! except that some asked for their round-trip time.
+//! except that some requested their round-trip time.
 //!
 //! # Map, in reading order
 //! - [`scheme`]: the rates of layers. [`announcement`]: the session announcement; [`description`]:
@@ -72,8 +72,9 @@ pub enum SendPattern {
 }
 
 impl SendPattern {
-    /// Slots in which a dynamic layer is silent before it begins anew: in these, who still hears it
-    /// can leave. 20 slots of half a second cover the leave latency of IGMP version 2.
+    /// Slots in which a dynamic layer is silent before it starts over. In these, a receiver that
+    /// still hears it can leave. 20 slots of half a second cover the leave latency of IGMP version
+    /// 2.
     #[must_use]
     pub const fn quiet_slots(self) -> u8 {
         match self {
@@ -100,7 +101,7 @@ impl SendPattern {
     }
 }
 
-/// What a packet of a layer says of itself. The thesis (table 5-1) has LID, PSN, SCT and FPF.
+/// The header of a layer's packet. The thesis (table 5-1) has LID, PSN, SCT and FPF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The group it was sent to.
@@ -115,26 +116,26 @@ pub struct Header {
     pub first_of_pair: bool,
     /// The time slot of dynamic layers.
     pub slot: u32,
-    /// Who has fewer layers may add one. 0: nobody.
+    /// Receivers with fewer layers may add one. 0: none may.
     pub signal: u8,
 }
 
 /// A packet as the receiver sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arrival {
-    /// What it says.
+    /// Its header.
     pub header: Header,
     /// Bytes on the wire.
     pub bytes: usize,
     /// Packets of its channel missing before it.
     pub lost: u32,
-    /// When it ends a pair: bit/s that the pair tells of (thesis, equation 5-2).
+    /// If it ends a packet pair: the rate that the pair measured, in bit/s (thesis, equation 5-2).
     pub pair: Option<f64>,
     /// Sender's clock to ours, in seconds; the clocks need not agree.
     pub transit: f64,
 }
 
-/// What a controller may know before the first packet.
+/// What a controller knows before the first packet.
 #[derive(Debug, Clone)]
 pub struct SessionParameters {
     /// The layers.
@@ -174,7 +175,7 @@ pub trait LayeredController: core::fmt::Debug + Send {
 pub enum LayeredControl {
     /// Ours.
     Era,
-    /// The same where links lose whatever the rate: loss with a short queue is no congestion.
+    /// The same for links with random loss: loss with a short queue is not congestion.
     EraTolerant,
     /// ERA as it was published.
     EraPublished,

@@ -143,7 +143,7 @@ impl LayeredController for Rlm {
             *timer = timer.mul_f64(RELAX).max(JOIN);
         }
         if self.join_at <= now {
-            // An experiment beside somebody else's would tell nothing.
+            // An experiment beside another node's would tell nothing.
             if self.state == State::Steady && self.trial.is_none() && self.level < self.timers.len()
             {
                 self.level += 1;

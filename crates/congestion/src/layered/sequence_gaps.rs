@@ -3,7 +3,7 @@
 use super::{Channel, Header};
 use alloc::collections::BTreeMap;
 
-/// A jump of more is not loss but a sender that began anew.
+/// A jump of more is not loss but a sender that began again.
 const JUMP_MAX: u32 = 10_000;
 
 /// The next sequence number expected on each channel.

@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-/// Encoding symbol ids have 24 bits (RFC 6330 3.2). After them they begin anew.
+/// Encoding symbol ids have 24 bits (RFC 6330 3.2). After them they begin again.
 const IDS: u32 = 1 << 24;
 
 /// A symbol of an object.

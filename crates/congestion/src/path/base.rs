@@ -24,12 +24,12 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// The least of late.
+    /// The least lately.
     pub(super) fn least(&self) -> f64 {
         self.least.map_or(0.0, |least| least.into_iter().fold(f64::INFINITY, f64::min))
     }
 
-    /// A message took `delay` seconds by clocks that differ by anything; the least of late.
+    /// A message took `delay` seconds by clocks that differ by anything; the least lately.
     pub(super) fn on_delay(&mut self, now: Time, delay: f64, rtt: Duration) -> f64 {
         let Some(least) = &mut self.least else {
             self.least = Some([delay; SPANS]);

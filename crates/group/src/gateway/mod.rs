@@ -191,7 +191,7 @@ impl<B: Clone> Gateway<B> {
         filters.into_iter().map(all).collect()
     }
 
-    /// A message was handed over in a group.
+    /// A message was delivered in a group.
     pub fn on_message(&mut self, now: Time, side: GroupIndex, heard: IncomingMessage<'_, B>) {
         let place = usize::from(side.0);
         let (Some(node), Some(present)) = (self.nodes.get(place), self.present.get_mut(place))
@@ -212,7 +212,7 @@ impl<B: Clone> Gateway<B> {
         for direction in self.directions.iter_mut().filter(|direction| direction.route.to == side) {
             direction.on_there(now, &identity, by);
         }
-        // What it brought itself, perhaps in an earlier life, came from where it is still told of.
+        // What it brought itself, perhaps before a restart, came from where it is still told of.
         if !new || own {
             return;
         }

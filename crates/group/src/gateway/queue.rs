@@ -112,7 +112,7 @@ impl<B> Queue<B> {
         older.len() as u64
     }
 
-    /// Of the lowest priority the newest gives way; false when there is none.
+    /// Of the lowest priority the newest is dropped; false when there is none.
     pub(super) fn drop_least(&mut self) -> bool {
         let lowest = self.rows.first_key_value().map(|((priority, _), _)| *priority);
         let of_it = self.rows.iter().take_while(|((priority, _), _)| Some(*priority) == lowest);

@@ -86,7 +86,7 @@ const PROBE_MAX: Duration = Duration::from_secs(120);
 const PROBE_EACH: Duration = Duration::from_secs(12);
 /// Then intervals begin with a part of that, where they grow from a GRTT on otherwise: half of all probes came before.
 const PROBE_STEPS: u32 = 8;
-/// Objects answered for without their topic that are remembered: they are asked for again within seconds, if at all.
+/// Objects answered for without their topic that are remembered: they are requested again within seconds, if at all.
 const RETOLD_MAX: usize = 1024;
 /// Announcements, from the first message that is watched on, that call on whoever is there and not heard yet: one of
 /// them may be lost.
@@ -113,7 +113,7 @@ pub struct GroupNode {
     session: Session,
     now: Time,
     rng: Rng,
-    /// Objects before the first one heard of that the session asks for.
+    /// Objects before the first one heard of that the session requests.
     back: u64,
     /// What own frames begin with in a session that does not send; and what its own sender says.
     fields: SenderFields,
@@ -124,7 +124,7 @@ pub struct GroupNode {
     publisher: Publisher,
     delivery: Delivery,
     cache: Cache,
-    /// Of each publisher, in each of its lives.
+    /// Of each publisher, in each of its instances.
     logs: BTreeMap<Incarnation, SourceLog>,
     /// When what is not here by then is given up.
     give_ups: BTreeSet<(Time, ObjectKey)>,
@@ -166,7 +166,7 @@ pub struct GroupNode {
 }
 
 impl GroupNode {
-    /// Begins a node's life at `now`; all its chance comes from `seed`. Feedback goes to the group,
+    /// Starts a node at `now`. `seed` seeds its random numbers. Feedback goes to the group,
     /// so that others can answer it.
     #[must_use]
     pub fn new(config: GroupConfig, mut session: SessionConfig, seed: u64, now: Time) -> Self {
@@ -176,7 +176,7 @@ impl GroupNode {
             receiver.outlive_senders = true;
             // Before it is known what a message is about, nobody knows whether it is wanted.
             receiver.info_decides = true;
-            // Until somebody subscribes there is nothing to ask for.
+            // Until somebody subscribes there is nothing to request.
             receiver.silent = true;
             if receiver.join == JoinPolicy::AllCached {
                 back = u64::from(receiver.objects_max.saturating_sub(1));
@@ -282,7 +282,7 @@ impl GroupNode {
         self.enqueue(now, &message, size)
     }
 
-    /// What the session need not say, or seldom, as others are there now.
+    /// What the session need not say, or rarely, as others are there now.
     fn spare_words(&mut self, size: u64) {
         if self.config.announces {
             let passed_on = self.members.is_passed_on(self.now);
@@ -377,7 +377,7 @@ impl GroupNode {
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
     }
-    /// Nodes heard of late, and whether they say that they hear this one.
+    /// Nodes heard lately, and whether they say that they hear this one.
     #[must_use]
     pub fn members(&self) -> Vec<(NodeId, Option<bool>)> {
         self.members.all().collect()
@@ -448,12 +448,12 @@ impl GroupNode {
         self.now = self.now.max(now);
     }
 
-    /// This node's own life.
+    /// This node's own instance.
     fn own_incarnation(&self) -> Incarnation {
         (self.session.node_id(), self.fields.instance_id)
     }
 
-    /// The life that a node is in, this one among them.
+    /// The instance that a node is in, this one among them.
     fn life_of(&mut self, node: NodeId) -> Option<Incarnation> {
         match node == self.session.node_id() {
             true => Some(self.own_incarnation()),
@@ -461,18 +461,18 @@ impl GroupNode {
         }
     }
 
-    /// What is told of the life that a node is in.
+    /// What is told of the instance that a node is in.
     fn summary_of(&mut self, node: NodeId) -> Option<SenderSummary> {
         let incarnation = self.life_of(node)?;
         self.summary(incarnation)
     }
 
-    /// Whether a publisher is in another life by now: of this one only others have something to give.
+    /// Whether a publisher is in another instance by now: of this one only others have something to give.
     fn is_past(&mut self, incarnation: Incarnation) -> bool {
         self.life_of(incarnation.0).is_some_and(|current| current != incarnation)
     }
 
-    /// What is told of a life of an origin, this node itself among them.
+    /// What is told of an instance of an origin, this node itself among them.
     fn summary(&mut self, incarnation: Incarnation) -> Option<SenderSummary> {
         let (sender, instance) = incarnation;
         if sender != self.session.node_id() {
@@ -486,7 +486,7 @@ impl GroupNode {
         Some(SenderSummary { sender, instance, grtt, backoff, gsize, fec_id, newest })
     }
 
-    /// How a publisher was timed in a life.
+    /// How a publisher was timed in an instance.
     fn timing_in(&mut self, incarnation: Incarnation) -> OriginTiming {
         let summary = self.session.receiver().summary(incarnation);
         timing_of(summary, self.members.len())
@@ -497,7 +497,7 @@ impl GroupNode {
     }
 }
 
-/// Of a life that is not in view any more nothing is sent; the times do not matter then.
+/// Of an instance that is not in view any more nothing is sent; the times do not matter then.
 fn timing_of(summary: Option<SenderSummary>, members: usize) -> OriginTiming {
     summary.map_or_else(OriginTiming::default, |r| timing(members, r.grtt, r.backoff, r.gsize))
 }

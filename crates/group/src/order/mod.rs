@@ -19,7 +19,7 @@ use fanfare_proto::{InstanceId, NodeId};
 /// number waits until all before it is settled.
 pub(crate) const STREAMS_MAX: usize = 65_536;
 
-/// One life of a publisher.
+/// One instance of a publisher.
 pub(crate) type Source = (NodeId, InstanceId);
 
 /// A message's place among its publisher's.

@@ -75,7 +75,7 @@ pub(super) fn run(
         task: &task,
         directory: &directory,
         stop: cell.stop,
-        interrupted: "bench (): was interrupted. Run it again",
+        interrupted: "bench: interrupted. Run it again",
     };
     let copies = cell.bench.size * task.receivers.len() as u64;
     let reserve = payload::MemoryReserve::shedding(&directory, copies).map_err(failed)?;

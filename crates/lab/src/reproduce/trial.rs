@@ -78,7 +78,7 @@ impl Trial<'_> {
             task: &task,
             directory: self.directory,
             stop: self.stop,
-            interrupted: "reproduce (): was interrupted. The same command goes on with the rest",
+            interrupted: "reproduce: interrupted. Run the same command again to continue",
         };
         let mut delivery = Delivery::to(order, &lab.hosts()[1..], &[])?;
         let first = first_data(&lab);

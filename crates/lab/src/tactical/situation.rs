@@ -104,7 +104,7 @@ impl FromStr for Situation {
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::all().into_iter().find(|one| one.to_string() == text);
         found.ok_or_else(|| {
-            "none is called so. Use such as deaf:80:1024, hearing:50:15360, or all".to_owned()
+            "no such situation. Use for example deaf:80:1024, hearing:50:15360, or all".to_owned()
         })
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct WatermarkAck {
 }
 
 impl WatermarkAck {
-    /// A flush that names this receiver. `reached`: all that it asks for is here.
+    /// A flush that names this receiver. `reached`: all that it requests is here.
     pub(crate) fn on_flush(&mut self, now: Time, asked: Watermark, reached: bool, delay: Duration) {
         if self.asked != Some(asked) {
             self.due = None;
@@ -54,7 +54,7 @@ impl WatermarkAck {
         self.due = None;
     }
 
-    /// The acknowledgement to send now. It goes out again when it is asked for again.
+    /// The acknowledgement to send now. It goes out again when it is requested again.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Watermark> {
         if self.due? > now {
             return None;

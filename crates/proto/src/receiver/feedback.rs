@@ -81,7 +81,7 @@ impl Feedback {
         }
     }
 
-    /// A CMD(CC) arrived. With EXT_RATE it asks for an answer, of the limiting receivers at once.
+    /// A CMD(CC) arrived. With EXT_RATE it requests an answer, of the limiting receivers at once.
     pub(crate) fn on_probe(
         &mut self,
         now: Time,

@@ -117,7 +117,7 @@ impl RemoteSender {
         true
     }
 
-    /// What to ask for; nothing when others have asked for all that was missing at `initiated`.
+    /// What to request; nothing when others have requested all that was missing at `initiated`.
     fn requests(&self, initiated: Position, present: Position) -> Vec<u8> {
         let (Some(objects), Some(latest)) = (&self.objects, self.coding) else {
             return Vec::new();

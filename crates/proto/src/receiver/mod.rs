@@ -11,7 +11,7 @@
 //!   [`decode`]: what has arrived
 //! - [`resume`]: bytes that the driver has from an earlier attempt
 //! - [`peer_repair`], [`retransmission`]: accepting repairs from peers, and repairing for them
-//! - [`needs`], [`suppression`], [`request`], [`nack`]: what is missing, and asking for it
+//! - [`needs`], [`suppression`], [`request`], [`nack`]: what is missing, and requesting it
 //! - [`ack`], [`watermark`], [`status`], [`feedback`], [`reception`], [`timing`], [`inactivity`]:
 //!   the other feedback to a sender, and its timers
 //! - [`messages`]: writes the messages
@@ -159,7 +159,7 @@ impl RemoteSenders {
         sender.map_or(0, |sender| sender.on_batch(ctx, local, meta, head, row))
     }
 
-    /// Whether there is room for `incarnation`: the stray one heard longest ago gives way, and of a node with too many lives
+    /// Whether there is room for `incarnation`: the stray one heard longest ago is dropped, and of a node with too many instances
     /// that which has least.
     fn make_place(&mut self, ctx: &mut Context<'_>, incarnation: Incarnation) -> bool {
         if self.senders.contains(incarnation) {
@@ -189,7 +189,7 @@ impl RemoteSenders {
         }
     }
 
-    /// The sender that feedback speaks to, if it is in view and in that life.
+    /// The sender that feedback speaks to, if it is in view and in that instance.
     fn addressed(&mut self, sender: NodeId, instance: InstanceId) -> Option<&mut RemoteSender> {
         self.senders.at_mut((sender, instance))
     }

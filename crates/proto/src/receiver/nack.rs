@@ -177,7 +177,7 @@ fn answers_at_once(ours: bool, timing: &Timing) -> bool {
     ours && timing.backoff <= 1
 }
 
-/// RFC 5740 5.3: (K+2)*GRTT lets a repair arrive before it is asked for again. With one receiver
+/// RFC 5740 5.3: (K+2)*GRTT lets a repair arrive before it is requested again. With one receiver
 /// the sender does not gather requests: one GRTT, and the packet under way. Nor does a sender of ours
 /// that knows all its few receivers.
 fn holdoff_end(

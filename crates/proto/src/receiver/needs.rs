@@ -9,7 +9,7 @@ use super::{
     position::{ObjectIndex, Position},
 };
 
-/// One thing, or one run of things, to ask for.
+/// One thing, or one run of things, to request.
 #[derive(Debug)]
 pub(crate) enum Need<'a> {
     /// Nothing of objects `first..=last` was heard.

@@ -32,7 +32,7 @@ impl RemoteSender {
         Self { identity: PinnedIdentity::of_peers(new.identity.pinned()), ..new }
     }
 
-    /// A message of this sender, passed on.
+    /// A message of this sender, forwarded.
     fn on_retransmission(
         &mut self,
         ctx: &mut Context<'_>,
@@ -78,7 +78,7 @@ impl RemoteSender {
         self.open_with_info(ctx, local, (object, format), info)
     }
 
-    /// The sender has come as far as `position`, others say; what lies before it can be asked for.
+    /// The sender has come as far as `position`, others say; what lies before it can be requested.
     fn advance(&mut self, ctx: &mut Context<'_>, local: &Local, position: Position) {
         if self.track.furthest().is_none_or(|furthest| furthest < position) {
             self.moved(ctx, local, position);
@@ -167,7 +167,7 @@ impl RemoteSenders {
         }
     }
 
-    /// The sender of that id and life. Others may speak of another life than the one in view.
+    /// The sender of that id and instance. Others may speak of another instance than the one in view.
     fn known(
         &mut self,
         ctx: &mut Context<'_>,

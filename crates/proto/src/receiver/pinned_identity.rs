@@ -1,4 +1,4 @@
-//! Pins a remote sender to its address and instance, and asks for confirmation before anything is
+//! Pins a remote sender to its address and instance, and requests confirmation before anything is
 //! destroyed. A message that would end a running transfer must come twice, at least a GRTT apart,
 //! with no contradiction in between. So a single forged datagram has no effect.
 
@@ -51,7 +51,7 @@ impl<T> Confirmation<T> {
     }
 }
 
-/// Where a sender's messages come from, and in which of its lives.
+/// Where a sender's messages come from, and in which of its instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) source: SocketAddr,
@@ -67,7 +67,7 @@ pub(crate) enum Verdict {
     Refused(DropReason),
     /// The sender is elsewhere now.
     Moved,
-    /// The sender has begun a new life.
+    /// The sender has restarted with a new instance id.
     Restarted,
 }
 

@@ -1,5 +1,5 @@
 //! Counts a sender's messages, and the messages that this machine dropped, and reports both to
-//! senders that ask for them.
+//! senders that request them.
 
 use crate::{
     time::{Duration, Time},

@@ -75,9 +75,9 @@ pub(super) struct RemoteSender {
     /// It has said more than commands of some application: it sends objects, or is about to.
     pub(super) speaks: bool,
     pub(super) announced: bool,
-    /// What is missing is asked for by name, so that others than the sender can answer.
+    /// What is missing is requested by name, so that others than the sender can answer.
     pub(super) explicitly: bool,
-    /// A NACK tells all that is missing, also what others have asked for.
+    /// A NACK tells all that is missing, also what others have requested.
     pub(super) in_full: bool,
 }
 
@@ -123,7 +123,7 @@ impl RemoteSender {
         }
     }
 
-    /// Who it is, in which life.
+    /// Who it is, in which instance.
     pub(super) fn incarnation(&self) -> Incarnation {
         (self.id, self.identity.pinned().instance)
     }
@@ -180,7 +180,7 @@ impl RemoteSender {
         self.measure_loss(ctx, meta, (sequence, bytes), rtt);
     }
 
-    /// What the number of a message says, after it has counted for the rate: the first loss event asks for
+    /// What the number of a message says, after it has counted for the rate: the first loss event requests
     /// the rate at which it happened.
     pub(super) fn measure_loss(
         &mut self,
@@ -230,7 +230,7 @@ impl RemoteSender {
         Measured { loss: self.loss.fraction(), rate, size, outlook }
     }
 
-    /// The sender stands at `position`: at a boundary, what is missing before it is asked for.
+    /// The sender stands at `position`: at a boundary, what is missing before it is requested.
     pub(super) fn moved(&mut self, ctx: &mut Context<'_>, local: &Local, position: Position) {
         if self.track.moved(position) {
             self.want(ctx.now, ctx.rng, local, position);

@@ -14,7 +14,7 @@ use fanfare_wire::{
 const ROOM_UNKNOWN: usize = 40;
 
 /// A NACK that tells all has room for as many times the requests of another: who shortens it takes out what need
-/// not be asked for, which others are told in an eighth of the bytes.
+/// not be requested, which others are told in an eighth of the bytes.
 const IN_FULL: usize = 8;
 
 /// How a sender codes, as last heard: what requests need to name things.
@@ -26,13 +26,13 @@ pub(crate) struct Coding {
     pub(crate) segment_size: Option<u16>,
     /// Symbols of a full block, likewise: encoding id 129 wants it in requests above symbols.
     pub(crate) max_block_len: u16,
-    /// What is asked for in the place of a missing source symbol.
+    /// What is requested in the place of a missing source symbol.
     pub(crate) explicit: ExplicitRepair,
     /// All that is missing is told, in more than one segment if need be.
     pub(crate) in_full: bool,
 }
 
-/// Which missing source symbols are asked for by name, not by parity in their place.
+/// Which missing source symbols are requested by name, not by parity in their place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExplicitRepair {
     /// None: one parity symbol serves many.
@@ -47,7 +47,7 @@ pub(crate) enum ExplicitRepair {
 const FEW: u16 = 2;
 
 impl ExplicitRepair {
-    /// Whether this block's symbols are asked for by name because they are few.
+    /// Whether this block's symbols are requested by name because they are few.
     pub(crate) fn names_few(self, state: &ReceiveBlock) -> bool {
         self == Self::Few && state.erasures() <= FEW && state.parity_count() == 0
     }
@@ -214,7 +214,7 @@ impl Writing<'_> {
 
 /// The symbols (runs: first, last) to ask of a block: as many parity symbols as are missing, lowest
 /// first; when there are not so many, all of them and the highest missing source symbols. All
-/// receivers that lack as many ask for the same then (RFC 5740 5.3). Never beyond the block's last
+/// receivers that lack as many request the same then (RFC 5740 5.3). Never beyond the block's last
 /// parity symbol: NRL's sender does not survive that.
 pub(crate) fn wanted(state: &ReceiveBlock, parity: u16) -> Vec<(u16, u16)> {
     let erasures = usize::from(state.erasures());

@@ -56,7 +56,7 @@ impl RunSet {
 
     /// The runs (first, end) of what is in it of `first..end`, the last one first.
     pub fn within(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        // Mostly what is asked for lies behind the last run.
+        // Mostly what is requested lies behind the last run.
         let past = self.runs.last_key_value().is_none_or(|(_, stop)| *stop <= first);
         let runs = self.runs.range(..if past { 0 } else { end }).rev();
         let runs = runs.map(|(&start, &stop)| (start, stop));

@@ -10,7 +10,7 @@ use crate::{
 };
 use fanfare_wire::NodeId;
 
-/// Shortest interval of unasked reports.
+/// Shortest interval of unrequested reports.
 const INTERVAL_MIN: Duration = Duration::from_secs(1);
 
 /// When to report to one sender.

@@ -22,7 +22,7 @@ pub(crate) struct Suppression {
     infos: RunSet,
     blocks: BTreeMap<ObjectIndex, RunSet>,
     symbols: BTreeMap<(ObjectIndex, u32), Asked>,
-    /// What lies behind is to be taken as asked for.
+    /// What lies behind is to be taken as requested.
     limit: Option<Position>,
     messages: u32,
     entries: usize,
@@ -46,7 +46,7 @@ impl Suppression {
     }
 
     /// A NACK or REPAIR_ADV was heard; `near` is an object close to those it may name. When it was
-    /// `cut` to fit, what lies behind its last item counts as asked for (RFC 5740 5.4.4).
+    /// `cut` to fit, what lies behind its last item counts as requested (RFC 5740 5.4.4).
     pub(crate) fn hear(
         &mut self,
         near: ObjectIndex,
@@ -67,7 +67,7 @@ impl Suppression {
         }
     }
 
-    /// The end of what is still to be asked for, when others' requests are known only in part.
+    /// The end of what is still to be requested, when others' requests are known only in part.
     pub(crate) fn limit(&self) -> Option<Position> {
         self.limit
     }
@@ -123,7 +123,7 @@ impl Suppression {
         }
     }
 
-    /// The parts (first, last) of a run of objects that nobody has asked for.
+    /// The parts (first, last) of a run of objects that nobody has requested.
     pub(crate) fn objects_left(
         &self,
         first: ObjectIndex,
@@ -133,12 +133,12 @@ impl Suppression {
         gaps.map(|(first, end)| (ObjectIndex(first), ObjectIndex(end - 1)))
     }
 
-    /// Whether somebody has asked for the INFO of `object`.
+    /// Whether somebody has requested the INFO of `object`.
     pub(crate) fn has_info(&self, object: ObjectIndex) -> bool {
         self.infos.contains(object.0) || self.objects.contains(object.0)
     }
 
-    /// The parts (first, last) of a run of blocks that nobody has asked for.
+    /// The parts (first, last) of a run of blocks that nobody has requested.
     pub(crate) fn blocks_left(
         &self,
         object: ObjectIndex,
@@ -172,7 +172,7 @@ impl Suppression {
         same || fresh && asked.most >= u64::from(erasures)
     }
 
-    /// Whether everything in `need` was asked for, by whom it would be asked for as `explicit_repair` says.
+    /// Whether everything in `need` was requested, by whom it would be requested as `explicit_repair` says.
     pub(crate) fn covers(&self, need: &Need<'_>, explicit: ExplicitRepair) -> bool {
         match *need {
             Need::Objects { first, last } => self.objects_left(first, last).next().is_none(),

@@ -9,7 +9,7 @@ use crate::{config::AckPolicy, time::Time};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reached {
     No,
-    /// Nothing is to be asked for, but not all of it is confirmed by the driver, or examined.
+    /// Nothing is to be requested, but not all of it is confirmed by the driver, or examined.
     Unconfirmed,
     Yes,
 }

@@ -119,7 +119,7 @@ impl TransmitBlock {
         }
     }
 
-    /// Takes what is asked for by name to be sent so, as far as that is few of the block.
+    /// Takes what is requested by name to be sent so, as far as that is few of the block.
     fn takes_names(&mut self, wanted: &BlockDemand, source: u16) -> bool {
         let more = wanted.named.difference(&self.named).count() as u16;
         let total = self.rather_named.saturating_add(more);

@@ -3,7 +3,7 @@
 
 use alloc::collections::BTreeMap;
 
-/// Most ranges kept; what would pass that is left out, and asked for again by who lacks it.
+/// Most ranges kept; what would pass that is left out, and requested again by who lacks it.
 const RANGES_MAX: usize = 4096;
 
 /// Blocks, as ranges `first..end`.

@@ -40,7 +40,7 @@ pub(super) struct Cache {
     bytes_max: u64,
     /// Objects whose pass is under way or to come, and how many passes each has had.
     new: BTreeMap<u64, u32>,
-    /// The same by passes, then ordinal: a carousel goes round all objects before it begins anew,
+    /// The same by passes, then ordinal: a carousel goes round all objects before it begins again,
     /// and what was never sent goes first.
     candidates: BTreeSet<(u32, u64)>,
     /// Objects with repairs to be sent.
@@ -184,7 +184,7 @@ impl Cache {
     }
 
     /// Whether what waits to be sent first is one message that came while nothing waited: it goes before repairs, however
-    /// many were asked for. Of a sender that always has more to send none is such a one.
+    /// many were requested. Of a sender that always has more to send none is such a one.
     pub(super) fn is_prompt(&self) -> bool {
         let first = self.first_new().filter(|first| self.prompt == Some(*first));
         let object = first.and_then(|first| self.objects.get(&first));
@@ -198,7 +198,7 @@ impl Cache {
         Some(urgent.filter(|_| long || self.repairs.len() > LONG_REPAIR as usize).unwrap_or(lowest))
     }
 
-    /// Objects without bytes whose NORM_INFO was asked for, oldest first.
+    /// Objects without bytes whose NORM_INFO was requested, oldest first.
     pub(super) fn info_repairs(&self) -> impl Iterator<Item = ObjectTransportId> + '_ {
         let objects = self.urgent.iter().filter_map(|ordinal| self.objects.get(ordinal));
         objects.filter(|object| object.repairs_info_alone()).map(|object| object.key.object)
@@ -275,7 +275,7 @@ impl Cache {
     }
 
     /// Makes room for one object if one may go: the oldest that is idle and has been neither sent
-    /// nor asked for within `quiet`. When none may go yet, one goes as soon as it may.
+    /// nor requested within `quiet`. When none may go yet, one goes as soon as it may.
     pub(super) fn make_room(&mut self, now: Time, quiet: Duration) -> Option<TransmitObject> {
         self.wanted = true;
         self.purge_for_room(now, quiet)

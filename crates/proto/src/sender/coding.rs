@@ -24,7 +24,7 @@ pub(super) struct Coding {
     pub(super) source: u16,
     /// Parity symbols a block can have.
     pub(super) parity: u16,
-    /// Of those, sent unasked.
+    /// Of those, sent without a request.
     pub(super) proactive: u16,
     /// Bytes of a full segment.
     pub(super) segment_size: u16,

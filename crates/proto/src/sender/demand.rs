@@ -14,7 +14,7 @@ use fanfare_wire::{
     RepairRequests,
 };
 
-/// Blocks with named symbols kept at once; what would pass that is asked for again later.
+/// Blocks with named symbols kept at once; what would pass that is requested again later.
 const BLOCKS_MAX: usize = 1 << 16;
 
 /// What is wanted of one object.
@@ -83,7 +83,7 @@ impl Demand {
     }
 
     /// Leaves what is not on its way to the asker: `in_flight` has symbols by object and block. Who
-    /// asks for all of what is on its way in part may ask again for the rest.
+    /// requests all of what is on its way in part may ask again for the rest.
     pub(super) fn deduct(&mut self, in_flight: &BTreeMap<(u64, u32), BlockInFlight>) {
         for ((ordinal, block), in_flight_block) in in_flight {
             let Some(object) = self.objects.get_mut(ordinal) else { continue };

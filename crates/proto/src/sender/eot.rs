@@ -40,7 +40,7 @@ impl Eot {
         self.sent > 0
     }
 
-    /// Not asked for, or all sent.
+    /// Not requested, or all sent.
     pub(super) fn is_done(&self) -> bool {
         !self.asked || self.sent >= if self.short { COUNT_SHORT } else { COUNT }
     }

@@ -91,7 +91,7 @@ use slow_receivers::SlowReceivers;
 use squelch::Squelch;
 use stream_detector::StreamDetector;
 
-/// An object that was sent or asked for within this many GRTT * (K + 1) is not purged to make room,
+/// An object that was sent or requested within this many GRTT * (K + 1) is not purged to make room,
 /// nor within the least time. NRL's flow control factor is 2; but a receiver may be in hold-off for
 /// (K + 2) GRTT, back off for K, and be gathered for K + 1: 3 K + 4 in all, with the way there and
 /// back. With 2, 0.5 % of a row of small objects were purged before their first repair at 1 % loss.

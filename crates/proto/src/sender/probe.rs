@@ -29,7 +29,7 @@ pub(super) struct Probe {
     last: Option<Time>,
     sequence: u16,
     bounds: (Duration, Duration),
-    /// The shortest interval that was asked for at first.
+    /// The shortest interval that was requested at first.
     least: Duration,
 }
 

@@ -109,7 +109,7 @@ impl Receivers {
         self.known.get(&node)?.rtt
     }
 
-    /// The least round trip to `node` of late.
+    /// The least round trip to `node` lately.
     pub(super) fn nearest(&self, node: NodeId) -> Option<Duration> {
         self.known.get(&node)?.nearest
     }

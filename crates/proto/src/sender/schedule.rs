@@ -65,7 +65,7 @@ impl Sender {
         soon.map_or(self.probe.due_at(), |soon| soon.min(self.probe.due_at()))
     }
 
-    /// The watermark's turn: everything before it was sent, nothing before it is asked for.
+    /// The watermark's turn: everything before it was sent, nothing before it is requested.
     fn watermark_due(&self) -> Option<(Time, NextMessage)> {
         let point = self.watermark.point()?;
         let reached = self.cache.is_past(point.ordinal) && !self.repair.concerns(point.ordinal);

@@ -16,7 +16,7 @@ enum Treatment {
 #[derive(Debug, Default)]
 pub(super) struct SlowReceivers {
     treatments: BTreeMap<NodeId, Treatment>,
-    /// Something was sent, or asked for by others, last.
+    /// Something was sent, or requested by others, last.
     busy: Time,
     /// The others have been served: it is the turn of those put off.
     tail: bool,
@@ -54,7 +54,7 @@ impl SlowReceivers {
         self.tail = false;
     }
 
-    /// Something was sent, or asked for by a receiver that is not put off.
+    /// Something was sent, or requested by a receiver that is not put off.
     pub(super) fn on_busy(&mut self, now: Time) {
         self.busy = now;
     }

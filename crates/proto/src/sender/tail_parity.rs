@@ -73,7 +73,7 @@ impl Sender {
         (1.0 - self.receivers.share(node)).min(LOSS_MAX)
     }
 
-    /// Whether what is asked for now, and lost, can be asked for again only when nothing else is to
+    /// Whether what is requested now, and lost, can be requested again only when nothing else is to
     /// be sent: less than a NACK cycle of first passes is left, and objects do not follow one another.
     pub(super) fn is_ending(&self) -> bool {
         let cycle = self.nack_cycle();

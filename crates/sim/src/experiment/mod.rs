@@ -77,7 +77,7 @@ impl Experiment {
         let (root, broken) = DeTable::parse_recoverable(text);
         for error in &broken {
             let at = error.span().map_or(0, |span| span.start);
-            mistakes.note(at, format!("TOML (): {}. Mend the file", error.message()));
+            mistakes.note(at, format!("TOML: {}. Correct the file", error.message()));
         }
         let file = Fields::new("file", 0, root.get_ref(), &mistakes);
         let experiment = if broken.is_empty() { build(&file, read) } else { None };
@@ -120,11 +120,11 @@ fn build(file: &Fields<'_>, read: &ReadFile<'_>) -> Option<Experiment> {
     let head = file.need("experiment", file.table("experiment"), "{ … }, or [experiment]");
     let factors: Vec<Factor> = file.tables("vary").iter().filter_map(factors::read).collect();
     if factors.is_empty() {
-        file.mistakes.note(0, "experiment (vary): nothing varies. Write a [[vary]]");
+        file.mistakes.note(0, "experiment: nothing varies. Write a [[vary]]");
     }
     let figures: Vec<Figure> = file.tables("figure").iter().filter_map(figures::read).collect();
     if figures.is_empty() {
-        file.mistakes.note(0, "experiment (figure): there is none. Write a [[figure]]");
+        file.mistakes.note(0, "experiment: has no figure. Write a [[figure]]");
     }
     let tables = file.tables("reference");
     let reference = |fields| references::read(fields, &factors, &figures, read);
@@ -168,7 +168,7 @@ fn set(fields: &Fields<'_>) -> Values {
             Some(text) => {
                 values.insert(name.to_owned(), text);
             }
-            None => fields.wrong(name, value, "is no value. Write text, a number or true"),
+            None => fields.wrong(name, value, "is not a value. Write text, a number or true"),
         }
     }
     values

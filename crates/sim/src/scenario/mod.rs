@@ -138,7 +138,7 @@ impl Scenario {
         let (root, broken) = DeTable::parse_recoverable(text);
         for error in &broken {
             let at = error.span().map_or(0, |span| span.start);
-            mistakes.note(at, format!("TOML (): {}. Mend the file", error.message()));
+            mistakes.note(at, format!("TOML: {}. Correct the file", error.message()));
         }
         // What is broken hides keys: complaints about them would mislead.
         let scenario = match broken.is_empty() {

@@ -66,7 +66,7 @@ impl Entry {
             background,
         };
         if program.stop.is_some_and(|stop| stop <= program.start) {
-            fields.mistakes.note(fields.at, "program.stop (): is not after its start. Move it");
+            fields.mistakes.note(fields.at, "program.stop: must be later than its start");
         }
         fields.finish();
         Some(Self { nodes: on, program })
@@ -87,7 +87,7 @@ fn command(fields: &Fields<'_>) -> Option<ProgramCommand> {
     let words = fields.words("command")?;
     let list = value.get_ref().as_array().is_some();
     if words.iter().all(|(word, _)| word.trim().is_empty()) {
-        fields.wrong("command", value, "says nothing. Write a program and its arguments");
+        fields.wrong("command", value, "is empty. Write a program and its arguments");
         return None;
     }
     let mut words = words.into_iter().map(|(word, _)| word.to_owned());

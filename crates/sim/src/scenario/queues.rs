@@ -43,7 +43,7 @@ fn limit(fields: &Fields<'_>, delay: Duration) -> Limit {
     let bdp = fields.read("bdp", units::number).map(|times| Limit::Bdp { times, rtt });
     let said = [packets, bytes, bdp].into_iter().flatten();
     if said.clone().count() > 1 {
-        let text = "queue (): has more than one limit. Keep one of packets, bytes and bdp";
+        let text = "queue: has more than one limit. Keep one of packets, bytes and bdp";
         fields.mistakes.note(fields.at, text);
     }
     said.last().unwrap_or(DEFAULT)

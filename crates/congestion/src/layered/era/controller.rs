@@ -23,7 +23,7 @@ const PAIRS: usize = 31;
 const STEP: Duration = Duration::from_millis(200);
 const GROWTH: f64 = 4.0;
 const GROWTH_BESIDE: f64 = 2.0;
-/// An interval mends this share of what the queue is off, and of the logarithm of it.
+/// An interval repairs this share of what the queue is off, and of the logarithm of it.
 const HOLD: f64 = 0.3;
 const SHARE: f64 = 0.05;
 /// Changes of the rate in an interval.
@@ -65,7 +65,7 @@ const EMPTIED: f64 = 0.016;
 const EMPTIED_PACKETS: f64 = 2.5;
 /// A queue of less than so much of what is wanted is short: it loses nothing.
 const SHORT: f64 = 2.0;
-/// Round trip when nobody answers: long rather than short, as a shorter one asks for more.
+/// Round trip when nobody answers: long rather than short, as a shorter one requests more.
 const RTT_UNKNOWN: f64 = 0.2;
 
 /// What the rate goes by.

@@ -115,7 +115,7 @@ fn a_longer_message_is_flushed_more_often_unless_others_forward() {
 
 #[test]
 fn probes_are_rarer_in_larger_groups() {
-    // In 1500 s, after 500 in which they become seldom.
+    // In 1500 s, after 500 in which they become rarely.
     let probes = |count: usize| {
         let mut bus = Bus::new(count);
         let mut probes = 0;

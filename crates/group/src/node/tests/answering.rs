@@ -9,7 +9,7 @@ fn is_sum(message: &Message<'_>) -> bool {
     matches!(Frame::of(message), Some((Frame::CodedPacket(sum), _)) if sum.scope.1 == Class::Info)
 }
 
-/// So many that others still wait to be sent when some are asked for.
+/// So many that others still wait to be sent when some are requested.
 const MANY: usize = 200;
 
 /// The object of a NORM_INFO.

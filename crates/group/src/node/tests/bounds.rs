@@ -16,7 +16,7 @@ use fanfare_wire::{
     nack::{RepairRequests, RequestWriter},
 };
 
-/// Somebody passes on a short message of a publisher that nobody knows.
+/// Somebody forwards a short message of a publisher that nobody knows.
 fn tell(bus: &mut Bus, publisher: u32, object: u16) {
     let topic = Topic::new("a").unwrap();
     let content = Some(b"x".to_vec());

@@ -10,7 +10,7 @@ fn frame<'a>(message: &Message<'a>) -> Option<Frame<'a>> {
     Frame::of(message).map(|(frame, _)| frame)
 }
 
-/// What a NACK frame asks for: names of symbols, and whole blocks.
+/// What a NACK frame requests: names of symbols, and whole blocks.
 fn asked(bytes: &[u8]) -> (usize, usize) {
     let nack = nack::expand(NodeId(9), bytes).unwrap();
     let Ok(Message::Nack(nack)) = Message::parse(&nack) else { panic!("a NACK") };
@@ -243,7 +243,7 @@ fn proactive_sums_stop_when_the_publisher_hears_somebody_again() {
     assert_eq!((bus.messages(2).len(), bus.nodes[0].0.stats().proactive_sums_sent), (41, 0));
 }
 
-/// What one that gets every second symbol of forty messages, and no sum, asks for each time: in frames, and in NACKs.
+/// What one that gets every second symbol of forty messages, and no sum, requests each time: in frames, and in NACKs.
 fn asked_of_many(plain: bool, lost: impl Fn(&Message<'_>) -> bool) -> [Vec<(usize, usize)>; 2] {
     let mut bus = Bus::new(3);
     bus.subscribe(2, "#");

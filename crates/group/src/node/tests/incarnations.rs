@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A node that knows nothing of what it did before, in another life.
+/// A node that knows nothing of what it did before, in another instance.
 fn anew(bus: &mut Bus, number: usize, instance: u16) {
     let mut session = session(number);
     session.sender.as_mut().unwrap().instance_id = InstanceId(instance);
@@ -21,7 +21,7 @@ fn subscribe_to_all(bus: &mut Bus, node: usize, ordering: Ordering) {
     bus.nodes[node].0.subscribe(now, Subscription { history, ordering, ..subscription });
 }
 
-/// Nodes 1 to 3 are subscribed, node 3 is away. Node 0 publishes a short message and one of 3000 bytes, then begins anew and
+/// Nodes 1 to 3 are subscribed, node 3 is away. Node 0 publishes a short message and one of 3000 bytes, then begins again and
 /// publishes another.
 fn begun_anew() -> Bus {
     let mut bus = Bus::new(4);
@@ -60,7 +60,7 @@ fn peers_repair_both_instances_of_a_publisher_that_is_gone() {
     let mut bus = begun_anew();
     bus.run(120, &mut |from, to, _| from == 0 || to == 0);
     assert_eq!(sorted(&bus, 3), ALL);
-    // Each life is told once in a while; in between all read the short announcements of the others.
+    // Each instance is told once in a while; in between all read the short announcements of the others.
     let refused: u64 = (1..4).map(|node| bus.nodes[node].0.stats().frames_refused).sum();
     assert_eq!(refused, 0);
 }
@@ -109,7 +109,7 @@ fn waiting_messages_are_delivered_when_nothing_more_can_come_of_that_instance() 
     let gone = |message: &Message<'_>| matches!(message, Message::Data(data) if data.object_transport_id == lost.object);
     bus.run(3, &mut |_, to, message| to == 0 || gone(message));
     assert_eq!(bus.topics(1), []);
-    // Of more lives than are kept in view the first gives way.
+    // Of more instances than are kept in view the first is dropped.
     for instance in 2..9 {
         anew(&mut bus, 0, instance);
         (0..3).for_each(|_| _ = bus.publish(0, "later", b"x", Options::default()));

@@ -51,7 +51,7 @@ fn a_node_that_missed_a_forwarded_message_gets_it_after_its_announcement() {
     bus.publish(0, "a", b"first", Options::default());
     bus.run(5, &mut row);
     bus.publish(0, "a", b"short", Options::default());
-    // What is passed on is lost, and so are all announcements that would tell of it.
+    // What is forwarded is lost, and so are all announcements that would tell of it.
     bus.run(90, &mut |from, to, message| {
         row(from, to, message) || from == 1 && is_unasked(message)
     });
@@ -59,7 +59,7 @@ fn a_node_that_missed_a_forwarded_message_gets_it_after_its_announcement() {
     assert!(bus.nodes[1].0.stats().repairs_sent > 0);
 }
 
-/// What is passed on to the third of a row, unasked: whether each says its topic. The first of two messages is lost there
+/// What is forwarded to the third of a row, without a request: whether each says its topic. The first of two messages is lost there
 /// if need be.
 fn topics_told(apart: u64, lose_first: bool) -> (Vec<bool>, Bus) {
     let mut bus = row_of(3);
@@ -95,7 +95,7 @@ fn a_node_that_does_not_know_a_forwarded_messages_topic_requests_it() {
     assert_eq!(bus.nodes[2].0.stats().topics_unknown, 1);
 }
 
-/// How what is passed on to the third of a row travels: whether in a report. Whether the second has heard a plain node.
+/// How what is forwarded to the third of a row travels: whether in a report. Whether the second has heard a plain node.
 fn in_reports(plain: bool) -> Vec<bool> {
     let mut bus = row_of(3);
     if plain {
@@ -127,7 +127,7 @@ fn the_topic_is_left_out_until_a_message_is_requested_again() {
     bus.publish(0, "a", b"second", Options::default());
     let told = Rc::new(RefCell::new(Vec::new()));
     let seen = told.clone();
-    // What is passed on, and the first two answers, are lost.
+    // What is forwarded, and the first two answers, are lost.
     bus.run(120, &mut move |from, to, message| {
         let mut lost = false;
         if let (Some((Frame::CompactInfo(bytes), _)), (1, 2)) = (Frame::of(message), (from, to)) {
@@ -140,7 +140,7 @@ fn the_topic_is_left_out_until_a_message_is_requested_again() {
     assert_eq!((told.take(), bus.topics(2)), (vec![false, true, true], vec![("a", 0), ("a", 1)]));
 }
 
-/// Whether it is an announcement, or a message alone that is passed on and was not asked for.
+/// Whether it is an announcement, or a message alone that is forwarded and was not requested.
 fn is_unasked(message: &Message<'_>) -> bool {
     match Frame::of(message) {
         Some((Frame::CompactInfo(bytes), _)) => bytes[0] & 1 == 0,

@@ -106,7 +106,7 @@ impl Range<'_> {
             task: &task,
             directory: &directory,
             stop: self.stop,
-            interrupted: "bench (): was interrupted. Run it again",
+            interrupted: "bench: interrupted. Run it again",
         };
         let copies = self.of.size * self.of.receivers as u64;
         let reserve = payload::MemoryReserve::shedding(&directory, copies).map_err(failed)?;

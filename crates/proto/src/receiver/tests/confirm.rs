@@ -94,7 +94,7 @@ fn a_forged_jump_within_the_window_does_not_end_the_current_objects() {
     // 256 objects are in view: of 290, 30 is not.
     rig.hear(&script.data(290, 10, 0, 0));
     assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 1);
-    // So is one that nothing gives way for.
+    // So is one that causes no object to be dropped.
     rig.hear(&script.data(200, 10, 0, 0));
     assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 1);
     (0..6).for_each(|n| rig.hear(&script.data(30, 95, 1 + n / 3, (n % 3) as u16)));
