@@ -1,4 +1,4 @@
-//! One experiment as data: who sends to whom, over what network, what travels.
+//! One experiment as data: who sends to whom, over which network, and what.
 
 use std::fmt;
 

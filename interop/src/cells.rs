@@ -1,8 +1,9 @@
-//! The list of experiments: every value occurs, and the pairs that have broken implementations.
+//! The list of experiments. Every value occurs in it, and so do the pairs of values that have
+//! broken implementations.
 //!
-//! Not the full product: loss is crossed with parity and receivers, the rest is varied once.
-//! Each condition runs in both mixed directions and, where it says something, with ours or with
-//! NRL's on both ends.
+//! It is not the full product: loss is combined with parity and receivers, everything else is
+//! varied once. Each condition runs in both mixed directions and, where that is useful, with
+//! Fanfare or with NRL's NORM at both ends.
 
 use crate::cell::{
     Cell, Conditions, Direction, NRL_TO_NRL, NRL_TO_OURS, OURS_TO_NRL, OURS_TO_OURS,

@@ -1,5 +1,5 @@
-//! Fanfare group nodes in the same group as a transfer: they repair for a publisher that hears nobody,
-//! announce what they hold, and serve one that comes late. Whoever knows only NORM hears all of it.
+//! Fanfare group nodes in the same group as a transfer: they repair for a publisher that hears
+//! nobody, announce what they have, and serve a late joiner. Plain NORM nodes hear all of it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

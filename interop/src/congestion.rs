@@ -1,7 +1,8 @@
-//! NORM-CC against NRL's over a real, narrow line: who fills it, in each direction.
+//! NORM-CC compared with NRL's over a real, narrow line: how much of it each fills, in each
+//! direction.
 //!
-//! A token bucket in the bridge's namespace makes the line; it is the only queue. A run counts from
-//! the sender's start to the last byte, so that a slow start counts, too.
+//! A token bucket in the bridge's namespace makes the line; it is the only queue. A run is measured
+//! from the sender's start to the last byte, so that a slow start counts, too.
 
 use std::fmt::Write as _;
 

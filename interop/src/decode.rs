@@ -1,4 +1,4 @@
-//! Asks `tshark`, whose NORM dissector is neither ours nor NRL's, whether it understands us.
+//! Checks that `tshark`, whose NORM dissector is independent, understands Fanfare's messages.
 
 use std::collections::BTreeMap;
 use std::path::Path;

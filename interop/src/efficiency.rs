@@ -1,9 +1,8 @@
-//! How many bytes a reliable transfer costs under heavy loss, ours and NRL's side by side.
+//! How many bytes a reliable transfer costs under heavy loss, with Fanfare and with NRL's NORM.
 //!
-//! The bound: a receiver that loses a fraction p of what is sent must be sent at least
-//! size / (1 - p), whatever the code; each segment carries its NORM headers. With several
-//! receivers that lose independently no code over blocks reaches that bound, since a block must
-//! last until its unluckiest receiver has enough.
+//! The bound: a receiver that loses a fraction p must be sent at least size / (1 - p), whatever the
+//! code; each segment has its NORM headers. With several receivers that lose independently no block
+//! code reaches that bound, because a block must last until its unluckiest receiver has enough.
 
 use std::fmt::Write as _;
 

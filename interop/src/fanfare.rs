@@ -1,4 +1,4 @@
-//! Our own program as a peer.
+//! Fanfare's own program as a peer.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

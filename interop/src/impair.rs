@@ -1,8 +1,8 @@
-//! Losing packets on purpose, and counting them.
+//! Drops packets on purpose, and counts them.
 //!
-//! Both are nft rules on `netdev ingress` hooks: what a host receives is dropped at its own `eth0`,
-//! what it sends is dropped at the bridge's port (an `output` hook would make `sendto` fail with
-//! EPERM, which no network does). Only UDP is touched, ARP and IGMP pass. Each host draws its own
+//! Both are nft rules on `netdev ingress` hooks. What a host receives is dropped at its own `eth0`.
+//! What it sends is dropped at the bridge's port (an `output` hook would make `sendto` fail with
+//! EPERM, which no network does). Only UDP is dropped; ARP and IGMP pass. Each host has its own
 //! random numbers, so receivers lose independently.
 
 use crate::lab::Host;

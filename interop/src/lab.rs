@@ -1,10 +1,10 @@
 //! Hosts as network namespaces, joined by one bridge in a namespace of its own.
 //!
-//! Nothing touches the machine's own network: every interface lives in a namespace named
-//! `ffl<process id>x<lab number><role>`, as those of `fanfare lab`, which makes and removes them.
-//! Each host has `eth0` with 10.77.0.(n+1)/24, optionally fd77::(n+1)/64, and a multicast route; the
-//! bridge floods multicast (snooping off). UDP segmentation offload is off at each host's veth, so
-//! that every packet filter sees single segments and loss is per segment.
+//! Nothing changes the machine's own network: every interface is in a namespace named `ffl<process
+//! id>x<lab number><role>`, like those of `fanfare lab`. Each host has `eth0` with
+//! 10.77.0.(n+1)/24, optionally fd77::(n+1)/64, and a multicast route. The bridge floods multicast
+//! (snooping off). UDP segmentation offload is off at each host's veth, so that every packet filter
+//! sees single segments and loss is per segment.
 
 use std::fs;
 use std::io;

@@ -1,11 +1,12 @@
-//! Power loss: what a receiver's disk holds at any moment must be safe to come back to.
+//! Power loss: a receiver must be able to resume from what its disk holds at any moment.
 //!
-//! The receiver writes to an ext4 file system in an image file. While it stands still between two
-//! system calls, the image is copied: the copy is what a machine would find on its disk had the
-//! power failed just then, since nothing was unmounted and nothing is in the copy that the kernel had
-//! not yet written. (Were it running, the image would change while it is read, and the copy be of no
-//! moment at all. What is torn within a call is the simulated disk's matter.) The copy is mounted
-//! and must hold no wrong file under its final name; then the same transfer is repeated into it.
+//! The receiver writes to an ext4 file system in an image file. While it is stopped between two
+//! system calls, the image is copied. The copy is what a machine would find on its disk after a
+//! power failure at that moment: nothing was unmounted, and the copy has nothing that the kernel
+//! had not yet written. (If the receiver were running, the image would change while it is copied,
+//! and the copy would match no moment. Writes that are torn within a call are tested with the
+//! simulated disk.) The copy is mounted and must have no wrong file under its final name. Then the
+//! same transfer is repeated into it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Carries out one cell: a lab, the programs, the verdict.
+//! Runs one cell: a lab, the programs, the verdict.
 
 use std::fs;
 use std::path::{Path, PathBuf};

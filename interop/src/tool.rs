@@ -1,4 +1,4 @@
-//! System programs: run one, and say which package brings it when it is missing.
+//! System programs: runs one, and says which package has it when it is missing.
 
 use std::fmt;
 use std::io;

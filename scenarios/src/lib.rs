@@ -1,7 +1,7 @@
-//! What the scenarios in `tests/` share: how a plan begins.
+//! What the scenarios in `tests/` share: the beginning of a plan.
 //!
-//! Each file in `tests/` is one behaviour of the protocol, each test one sentence about it. A test
-//! states loss, delay and seed in its first lines; `FANFARE_SEED` puts another seed in its place.
+//! Each file in `tests/` is one behaviour of the protocol, and each test is one sentence about it.
+//! A test states loss, delay and seed in its first lines. `FANFARE_SEED` sets another seed.
 
 use fanfare_proto::{Bitrate, Duration, FecConfig, ReceiverConfig, SenderConfig, SessionConfig};
 use fanfare_sim::{Host, Hosts, Plan};

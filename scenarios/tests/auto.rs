@@ -1,5 +1,5 @@
-//! `auto` in whole sessions, on a link of 1 Mbit/s and 242 ms and on others: what it reaches, how
-//! long messages queue, how flows share, and how soon it follows a change.
+//! `auto` in whole sessions, on a link of 1 Mbit/s and 242 ms and on others: its goodput, its
+//! queueing delay, how flows share, and how soon it follows a change.
 
 use core::ops::Range;
 use fanfare_proto::{Bitrate, CongestionControl, Duration, SenderConfig};

@@ -1,4 +1,4 @@
-//! TCP flows on a shared road: among themselves, and beside a sender of ours.
+//! TCP flows on a shared link: among themselves, and beside a Fanfare sender.
 
 use core::ops::Range;
 use fanfare_proto::{Bitrate, CongestionControl, Duration, SenderConfig};

@@ -1,4 +1,4 @@
-//! Loss in bursts: whole runs of datagrams vanish at one receiver.
+//! Loss in bursts: one receiver loses many datagrams in sequence.
 
 use fanfare_proto::SenderConfig;
 use fanfare_scenarios::{plan, receivers};

@@ -1,4 +1,4 @@
-//! Datagrams that come twice, out of order, or with a wrong bit.
+//! Datagrams that are duplicated, reordered, or corrupted.
 
 use fanfare_proto::{DropReason, SenderConfig};
 use fanfare_scenarios::{ms, plan, secs};

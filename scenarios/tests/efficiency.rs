@@ -1,8 +1,8 @@
-//! What a transfer costs against what it must cost.
+//! What a transfer costs compared with the minimum.
 //!
-//! A sender that reaches receivers through a loss of p must send at least size / (1 - p): so much
-//! arrives at one receiver. The table is the performance of the protocol as a file in git: a change
-//! of behaviour shows as a diff.
+//! With a loss of p, a sender must send at least size / (1 - p), so that size arrives at one
+//! receiver. The table is the performance of the protocol as a file in git: a change of behaviour
+//! shows as a diff.
 
 use fanfare_proto::SenderConfig;
 use fanfare_scenarios::{plan, secs};

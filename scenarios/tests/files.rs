@@ -1,4 +1,4 @@
-//! The scenario files beside these tests: each is understood, and does what it says.
+//! The scenario files beside these tests: each is accepted, and does what it says.
 
 use core::ops::Range;
 use fanfare_proto::Duration;

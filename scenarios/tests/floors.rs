@@ -1,11 +1,11 @@
-//! What no protocol can do better: the fewest bytes of peers in the tactical test (Table 3 of the
+//! Lower bounds: the fewest bytes that peers can send in the tactical test (Table 3 of the
 //! evaluation, `experiments/s000-table3.toml`) when the sender is deaf.
 //!
-//! Reckoned, not simulated, for a scheduler that knows all: it knows who lacks what, somebody always
-//! has a symbol that serves all of the three who want the message, symbols are coded over the whole
-//! message, and nothing but Ethernet, IPv4 and UDP headers goes with them: no requests, no
-//! announcements, no names. So whatever repairs each message for itself sends at least as much. Who
-//! combines symbols of several messages may send less: for him the second floor holds.
+//! They are computed, not simulated, for an ideal scheduler. It knows who lacks what. Some node
+//! always has a symbol that helps all of the three subscribers. Symbols are coded over the whole
+//! message. Nothing but Ethernet, IPv4 and UDP headers is added: no requests, no announcements, no
+//! names. So a protocol that repairs each message separately sends at least as much. A protocol
+//! that combines symbols of several messages may send less; the second bound holds for it.
 
 /// DisService's figures: reliability, size, sent, success, sender's and peers' overhead.
 const DISSERVICE: &str = include_str!("../experiments/s000-table3-disservice.csv");

@@ -1,4 +1,4 @@
-//! Datagrams of no meaning: counted, bounded, harmless.
+//! Meaningless datagrams are counted and bounded, and do no harm.
 
 use core::net::SocketAddr;
 use fanfare_proto::{DropReason, Event, SenderConfig, rng::Rng};

@@ -1,4 +1,5 @@
-//! Groups joined by gateways: one, two, a ring; a gateway that dies, one that begins anew, a partition.
+//! Groups joined by gateways: one gateway, two, a ring; a gateway that dies, one that restarts, a
+//! partition.
 
 use fanfare_group::{Filter, GroupConfig, Options, Subscription, Topic};
 use fanfare_proto::Time;

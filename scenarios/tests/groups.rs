@@ -1,4 +1,4 @@
-//! Groups that repair themselves: a sender that cannot hear, that is gone, that is there; a
+//! Groups that repair themselves: with a sender that cannot hear, that is gone, or that is there; a
 //! partition; a thousand nodes.
 
 use fanfare_group::{Filter, GroupConfig, Subscription, Topic};

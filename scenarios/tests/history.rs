@@ -1,4 +1,5 @@
-//! Who comes late and wants what is recent: ages told by a publisher, and by others when it is gone.
+//! A late joiner that wants recent messages: it learns their ages from the publisher, or from
+//! others when the publisher is gone.
 
 use fanfare_group::{Filter, GroupConfig, History, Subscription, Topic};
 use fanfare_scenarios::{SENDER, member, plan, secs};

@@ -1,4 +1,4 @@
-//! A session with nothing to do costs nearly nothing.
+//! An idle session costs nearly nothing.
 
 use fanfare_proto::SenderConfig;
 use fanfare_scenarios::{plan, secs};

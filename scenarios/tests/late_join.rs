@@ -1,4 +1,4 @@
-//! A receiver that comes late gets what its policy asks for, and no more.
+//! A late joiner gets what its policy requests, and no more.
 
 use fanfare_proto::{Duration, JoinPolicy, SenderConfig, Time};
 use fanfare_scenarios::{SENDER, ms, plan, secs};

@@ -1,4 +1,4 @@
-//! All scenarios are one program, so that it is linked once; a file is one behaviour.
+//! All scenarios are one program, so that it is linked only once. Each file is one behaviour.
 
 mod auto;
 mod beside_tcp;

@@ -1,4 +1,4 @@
-//! Many objects in a row, within a bounded cache.
+//! Many objects in sequence, with a bounded cache.
 
 use fanfare_proto::{Event, SenderConfig};
 use fanfare_scenarios::{SENDER, plan};

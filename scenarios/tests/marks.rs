@@ -1,5 +1,5 @@
-//! `auto` where routers mark (ECN): marks take the place of drops, also where only one of two
-//! bottlenecks marks, and flows that go by marks alone leave it its share.
+//! `auto` where routers mark (ECN): marks replace drops, also if only one of two bottlenecks marks,
+//! and flows that react to marks alone leave it its share.
 
 use core::ops::Range;
 use fanfare_proto::{Bitrate, CongestionControl, Duration, SenderConfig};

@@ -1,7 +1,7 @@
-//! NACKs for each loss event must not grow with the group.
+//! The number of NACKs for each loss event must not grow with the group.
 //!
-//! The bound of 6 is what RFC 5401's backoff gives with a group size that is right within a factor
-//! of ten; the table shows what we need.
+//! The bound of 6 is what RFC 5401's backoff gives when the assumed group size is right within a
+//! factor of ten. The table shows what Fanfare needs.
 
 use fanfare_proto::SenderConfig;
 use fanfare_scenarios::{SENDER, plan};

@@ -1,4 +1,4 @@
-//! Object transport ids have 16 bits: a long session goes round.
+//! Object transport ids have 16 bits, and wrap in a long session.
 
 use fanfare_proto::{Bitrate, SenderConfig};
 use fanfare_scenarios::{plan, secs};

@@ -1,4 +1,4 @@
-//! When a block's parity is used up, repair goes on with its source symbols.
+//! When a block's parity is used up, repair continues with source symbols.
 
 use fanfare_proto::{FecConfig, SenderConfig};
 use fanfare_scenarios::plan;

@@ -1,4 +1,4 @@
-//! The network falls apart and heals.
+//! The network is partitioned, and heals.
 
 use fanfare_proto::SenderConfig;
 use fanfare_scenarios::{SENDER, ms, plan, secs};

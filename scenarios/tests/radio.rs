@@ -1,4 +1,4 @@
-//! A radio medium: one at a time, everybody may hear, each pair has its own loss.
+//! A radio medium: one node sends at a time, all may hear it, and each pair has its own loss.
 
 use fanfare_proto::{Bitrate, SenderConfig};
 use fanfare_scenarios::{plan, secs};

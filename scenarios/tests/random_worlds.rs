@@ -1,4 +1,4 @@
-//! Configurations, networks and misfortunes drawn at random: everything always arrives.
+//! Random configurations, networks and failures: everything always arrives.
 
 use fanfare_proto::{Bitrate, FecConfig, FeedbackPath, FtiMode, SenderConfig, Time, rng::Rng};
 use fanfare_scenarios::{SENDER, chosen_seed, ms, plan, secs};

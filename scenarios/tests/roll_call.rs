@@ -1,4 +1,4 @@
-//! Who is there? The roll call finds every receiver by name.
+//! The roll call finds every receiver by name.
 
 use fanfare_proto::{Event, NodeId, SenderConfig};
 use fanfare_scenarios::{SENDER, ms, plan, secs};

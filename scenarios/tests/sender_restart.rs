@@ -1,4 +1,4 @@
-//! A sender that crashes and comes back is a new instance: nothing of the old life is mixed in.
+//! A sender that crashes and restarts is a new instance. Nothing of the old instance is mixed in.
 
 use fanfare_proto::{Event, SenderConfig};
 use fanfare_scenarios::{SENDER, ms, plan, secs};

@@ -1,4 +1,5 @@
-//! Hops that flows share: a bottleneck carries its rate, its queue says who waits and who is dropped.
+//! Hops that flows share: a bottleneck carries its rate, and its queue decides which packets wait
+//! and which are dropped.
 
 use core::ops::Range;
 use fanfare_proto::{Bitrate, Duration, SenderConfig};

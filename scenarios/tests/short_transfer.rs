@@ -1,8 +1,8 @@
-//! A short file to few, over links that are slow, or lose much, or both: the networks of Tables 1 and
-//! 2 of an evaluation of NORM for tactical networks, without the programs.
+//! A short file to a few receivers, over links that are slow, lossy, or both: the networks of
+//! Tables 1 and 2 of an evaluation of NORM for tactical networks, without real programs.
 //!
-//! What counts is the end: 800 KB take 0.65 s at 10 Mbit/s, and every round of requests there is time
-//! in which nothing is sent.
+//! The end of the transfer matters most: 800 KB take 0.65 s at 10 Mbit/s, and in every round of
+//! repair there the sender is idle.
 
 use fanfare_proto::{Bitrate, Duration, Event, SenderConfig, SessionConfig, Time};
 use fanfare_scenarios::{SENDER, ms, plan, secs};

@@ -1,4 +1,4 @@
-//! Without feedback, parity that was sent unasked is all there is.
+//! Without feedback a receiver has only proactive parity.
 
 use fanfare_proto::{Duration, FecConfig, SenderConfig, Time};
 use fanfare_scenarios::{SENDER, ms, plan, receivers, secs};

@@ -1,4 +1,4 @@
-//! One receiver loses far more than the others: the sender puts it off, or goes on without it.
+//! One receiver loses far more than the others: the sender defers or evicts it.
 
 use fanfare_proto::{DropReason, Event, SenderConfig, Time, WatermarkOutcome};
 use fanfare_scenarios::{SENDER, ms, plan, secs};

@@ -1,8 +1,8 @@
-//! What is small is there at once: the whole of a transfer to a few, from the first call of the roll to the
-//! last good-bye, in virtual time and without the programs.
+//! Small files arrive at once: whole transfers to a few receivers, from the first roll call to the
+//! last good-bye, in virtual time and without real programs.
 //!
-//! The start and the end go by the round trip that was measured, not by guesses; where it is long, or
-//! the line slow, they take no longer than they did.
+//! The start and the end use the measured round-trip time instead of guesses. With a long round
+//! trip or a slow line they take no longer than before.
 
 use fanfare_proto::{
     Bitrate, CongestionControl, Duration, Event, SenderConfig, SessionConfig, Time,

@@ -1,4 +1,5 @@
-//! Feedback sent to the sender alone: nobody overhears it, the sender tells what it heard.
+//! Feedback by unicast to the sender: no other receiver hears it, so the sender advertises what it
+//! heard.
 
 use fanfare_proto::{FeedbackPath, SenderConfig};
 use fanfare_scenarios::{SENDER, plan, receivers};

@@ -1,4 +1,4 @@
-//! Acknowledgement by name: who has everything up to here?
+//! Acknowledgements by named receivers up to a watermark.
 
 use fanfare_proto::{AckPolicy, Event, NodeId, SenderConfig, Time, WatermarkOutcome};
 use fanfare_scenarios::{SENDER, ms, plan, secs};

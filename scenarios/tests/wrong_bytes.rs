@@ -1,4 +1,4 @@
-//! What a receiver stored proves wrong: it is rejected and mended.
+//! Stored bytes turn out wrong: they are rejected and repaired.
 
 use fanfare_proto::SenderConfig;
 use fanfare_scenarios::{ms, plan, secs};

@@ -2,7 +2,14 @@
 
 use crate::step::{self, Outcome};
 
-const CORE: [&str; 4] = ["fanfare-wire", "fanfare-fec", "fanfare-proto", "fanfare-group"];
+const CORE: [&str; 6] = [
+    "fanfare-units",
+    "fanfare-wire",
+    "fanfare-fec",
+    "fanfare-congestion",
+    "fanfare-proto",
+    "fanfare-group",
+];
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The core crates are `no_std` (so that clock, sockets, files and threads do not even exist for

@@ -1,4 +1,4 @@
-//! A code, and parity from source symbols.
+//! An erasure code, and computing parity from source symbols.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -1,7 +1,9 @@
-//! Sums of a block's symbols, by whoever holds some of them: each is of use to all who lack any.
+//! Sums of a block's symbols, computed by a node that has only some of them. Each sum helps every
+//! node that lacks one of its symbols.
 //!
-//! A sum says which symbols are in it and a seed; [`coefficient`] tells the rest. Parity is itself a
-//! sum of the source symbols, so every sum is a row of one coefficient for each source symbol.
+//! A sum names its symbols and a seed, from which [`coefficient`] computes the factors. Parity is
+//! itself a sum of the source symbols. So every sum is a row with one coefficient for each source
+//! symbol.
 
 use crate::{
     code::{Code, Tables},

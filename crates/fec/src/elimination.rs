@@ -1,7 +1,7 @@
-//! Gaussian elimination over GF(2^8): which unknown symbols follow from equations over them.
+//! Gaussian elimination over GF(2^8): which unknown symbols can be solved from equations.
 //!
-//! Only coefficients are worked on. What is found says of each symbol how it is a sum of the
-//! equations' right sides; those are bytes, and are summed once, when they are wanted.
+//! It works on coefficients only. For each solved symbol the result says how it is a sum of the
+//! equations' right sides. Those are bytes, and are added once, when they are needed.
 
 use crate::field::{Gf8, Logarithms};
 use alloc::vec;

@@ -1,5 +1,6 @@
-//! How long ago messages were published. Publishers' clocks need not agree, so an age travels as a duration:
-//! who sends a description late says how late (EXT_AGE), and who passes it on adds how long it was here.
+//! How long ago messages were published. Publishers' clocks need not agree, so an age travels as a
+//! duration: a node that sends a description late says how late (EXT_AGE), and a node that forwards
+//! it adds how long it had it.
 
 use alloc::vec::Vec;
 use fanfare_proto::{AGE_TOLD_FROM, Duration, Time};
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn an_age_grows_while_it_is_held_and_is_reckoned_back_to_a_beginning() {
+    fn an_age_grows_while_it_is_kept_and_gives_a_time_of_publication() {
         let age = Age { heard: at(100), then: s(30) };
         assert_eq!(age.at(at(160)), s(90));
         assert_eq!(
@@ -103,8 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_terms_of_a_sum_an_age_is_told_of_all_before_it_and_none_passes_for_8_s_younger_or_for_older()
-     {
+    fn the_ages_of_a_sums_terms_are_less_than_8_s_too_young_and_never_too_old() {
         let ages = [s(600), s(599), s(580), s(30), s(29), s(24), s(9), s(2)];
         let area = extensions_of_sum(&ages);
         assert_eq!(area.len(), 4 * ExtAge::LEN);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_old_is_told_of_and_costs_something() {
+    fn only_old_messages_carry_an_age() {
         let area = extensions(&[s(0), s(7), s(8), s(600)]);
         assert_eq!(area.len(), 2 * ExtAge::LEN);
         let read = Extensions::parse(&area).unwrap();

@@ -1,4 +1,4 @@
-//! Numbers of which many follow each other, in few bytes.
+//! Sets of numbers in few bytes, for numbers that mostly follow each other.
 //!
 //! ```text
 //! groups (8)

@@ -1,6 +1,7 @@
-//! Others' objects that are kept for repair: how many bytes, how long, and which give way.
+//! Objects of others that are kept for repair: how many bytes, how long, and which are dropped
+//! first.
 //!
-//! The bytes themselves are in the driver's storage; the cache says when they are no longer needed.
+//! The bytes are in the driver's storage. The cache says when they are no longer needed.
 
 use crate::{
     age::Age,
@@ -31,13 +32,13 @@ pub struct Cached {
     pub whole: bool,
     /// When anything of it was heard first.
     pub first_heard: Time,
-    /// When it was last asked for, or heard.
+    /// When it was last requested, or heard.
     pub used: Time,
     /// How long ago it had been published then, as who told of it said.
     pub told: Duration,
     /// How often its bytes were found wrong.
     pub wrong: u8,
-    /// How old it was already when it was first heard of in this life of the process.
+    /// How old it was already when it was first heard of in this run of the process.
     pub before: Duration,
 }
 
@@ -62,15 +63,15 @@ impl Cached {
     }
 }
 
-/// What is kept, and what gives way first.
+/// Decides what is kept, and what is dropped first.
 pub trait CachePolicy: Debug + Send {
     /// Whether to keep it at all. Asked when its description is known.
     fn keeps(&self, object: &Cached) -> bool;
-    /// The least gives way first.
+    /// The object with the least value is dropped first.
     fn rank(&self, object: &Cached) -> (u8, Time);
 }
 
-/// Keeps everything; the lowest priority gives way first, and of equals the one used least lately.
+/// Keeps everything. The lowest priority is dropped first, and of equals the least recently used.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PriorityThenAge;
 
@@ -123,7 +124,7 @@ impl Cache {
         self.objects.iter().filter(|(_, object)| !object.whole && object.description.is_some())
     }
 
-    /// The objects of one life of a sender.
+    /// The objects of one instance of a sender.
     pub(crate) fn of(&self, example: ObjectKey) -> impl Iterator<Item = (&ObjectKey, &Cached)> {
         let object = fanfare_proto::ObjectTransportId;
         let first = ObjectKey { object: object(0), ..example };
@@ -171,7 +172,7 @@ impl Cache {
         self.ends.insert((end, key));
     }
 
-    /// It was first heard of so long before this life of the process.
+    /// It was first heard of so long before this run of the process.
     pub(crate) fn was_heard(&mut self, key: ObjectKey, before: Duration) {
         let Some(object) = self.objects.get_mut(&key) else { return };
         self.ends.remove(&(end(object, self.age_max), key));
@@ -198,15 +199,15 @@ impl Cache {
         object.wrong
     }
 
-    /// It was asked for.
+    /// It was requested.
     pub(crate) fn on_used(&mut self, now: Time, key: ObjectKey) {
         if let Some(object) = self.objects.get_mut(&key) {
             object.used = now;
         }
     }
 
-    /// What is still on its way does not give way: the session would ask for it again. Nor does what is `held`, not
-    /// handed over yet.
+    /// What is still on its way does not give way: the session would request it again. Nor does what is `held`, not
+    /// delivered yet.
     fn make_room(&mut self, new: ObjectKey, held: &dyn Fn() -> BTreeSet<ObjectKey>) -> Vec<Gone> {
         if self.bytes <= self.bytes_max {
             return Vec::new();
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_priority_gives_way_and_of_equals_the_least_lately_used() {
+    fn the_lowest_priority_is_dropped_first_and_of_equals_the_least_recently_used() {
         let mut cache = cache(320, 3);
         for (object, priority) in [(0, 5), (1, 3), (2, 5)] {
             let time = at(u64::from(object));
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_does_not_give_way() {
+    fn incomplete_objects_are_not_dropped() {
         let mut cache = cache(100, 1);
         cache.on_new(at(0), new(0), (90, false), &NONE);
         assert_eq!(cache.on_new(at(1), new(1), (90, false), &NONE), []);
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_been_handed_over_stays() {
+    fn undelivered_messages_stay() {
         let mut cache = cache(100, 1);
         cache.on_new(at(0), new(0), (90, false), &NONE);
         cache.on_whole(at(0), key(0));

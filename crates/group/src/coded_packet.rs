@@ -1,5 +1,6 @@
-//! Sums over several objects of a publisher: symbols of blocks that are not the same, or descriptions with
-//! all that travels in them. Two that lack different messages have each its own from one datagram.
+//! Coded packets: sums over several objects of a publisher, either of symbols of different blocks
+//! or of descriptions with the content in them. Two receivers that lack different messages each get
+//! their own from one datagram.
 //!
 //! ```text
 //! publisher (32) | instance (16) | how (8) | known (8) | seed (8) | terms, see `bitmap` | the sum
@@ -10,8 +11,9 @@
 //!      z3 = (z2 ^ z2 >> 27) * 0x94d049bb133111eb, z4 = z3 ^ z3 >> 31
 //! ```
 //!
-//! Who sends one knew of so many before (`known`). A description counts as the [check](check) of what
-//! follows (32 bits), its length (16) and what it has behind "FG" and the version.
+//! `known` is the number of coded packets that the sending node knew of before. A description
+//! counts as the [check] of what follows (32 bits), its length (16), and its bytes after "FG" and
+//! the version.
 
 use crate::{
     bitmap,

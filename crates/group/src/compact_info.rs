@@ -1,5 +1,5 @@
-//! Short messages of others in few bytes: what a NORM_INFO and its EXT_FTI say of an object of no bytes
-//! that is no use to who gets it from somebody else is left out, and several travel in one datagram.
+//! Short messages of others in a compact form. It leaves out what a receiver does not need from the
+//! NORM_INFO and EXT_FTI of an object without bytes. Several messages travel in one datagram.
 //!
 //! ```text
 //! per message: how (8) | length of what follows (varint) if 80
@@ -7,15 +7,17 @@
 //!              | object (16)
 //!              | grtt (8) | backoff (4) gsize (4) if 02 | objects before (8) if 10 and not 20
 //!              | description from its flags on
-//! how: 01 it was asked for; 02 the origin's timing is not that of who speaks, or no command says that;
+//! how: 01 it was requested; 02 the origin's timing differs from the sending node's, or no command says it;
 //!      0c encoding id: 5, 2 or 129; 10 its topic is that of an object before; 20 of the one before it;
 //!      40 and its number one more; 80 another message follows: the last one goes to the end
 //! ```
 //!
-//! The description is what its NORM_INFO has behind "FG" and the version (see `description`); where the topic is that of the
-//! origin's object so many before, without topic and its length, and without a number that follows from that one's. Who
-//! has not got that one asks for this. Who has it knows the origin: in a report its reference names it, 24 bits of a digest
-//! of node id and instance, and its timing is left out. Of 200 origins two have the same in one group of 800; who knows both
+//! The description is what the NORM_INFO has after "FG" and the version (see `description`). If the
+//! topic is that of an earlier object of the origin, the description has no topic. If the number is
+//! one more than that object's, it has no number either. A receiver without that object requests
+//! this one. A receiver that has it knows the origin, so in a report a 24-bit reference names the
+//! origin and its timing is left out. The reference is a digest of node id and instance. In about
+//! one of 800 groups with 200 origins, two origins have the same reference. A node that knows both
 //! names them in full.
 
 use crate::{
@@ -85,7 +87,7 @@ impl Envelope {
     }
 }
 
-/// A life of an origin in few bytes, for who knows it.
+/// An instance of an origin in few bytes, for who knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reference([u8; 3]);
 

@@ -1,17 +1,17 @@
-//! What a group node is told once, at its start. Each field says its default and its cost.
+//! The configuration of a group node. Each field says its default and its cost.
 
 use fanfare_proto::{Bitrate, Duration};
 
 /// Limits and intervals of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupConfig {
-    /// Answers others' requests with what it holds. Default true.
+    /// Whether it repairs for others. Default true.
     pub repairs: bool,
-    /// Passes on short messages of others, unasked, to nodes that hear it and not who sent them; needs
-    /// `repairs` and `announces`. Default true.
+    /// Whether it forwards short messages, without a request, to nodes that hear it but not the
+    /// sender. Needs `repairs` and `announces`. Default true.
     pub relays: bool,
-    /// Most that its repairs of others' objects, and what it passes on, take of the network. Default 250 kbit/s: a quarter
-    /// of the slowest links this is for (1 Mbit/s).
+    /// Rate limit for repairs of others' objects and for forwarding. Default 250 kbit/s, a quarter
+    /// of the slowest links that groups are meant for (1 Mbit/s).
     pub repair_rate: Bitrate,
     /// Others' objects kept for repair, bytes of content. Default 64 MiB.
     pub cache_bytes: u64,
@@ -20,19 +20,19 @@ pub struct GroupConfig {
     /// Messages up to this many bytes that fit beside their description into one segment travel in
     /// NORM_INFO. Default all that fit; 0 is none.
     pub inline_max: usize,
-    /// Tells others what it holds, who it hears, and that it is there. Default true.
+    /// Whether it announces itself: what it has, and whom it hears. Default true.
     pub announces: bool,
     /// Shortest interval of such announcements, after a change. Default 2 s.
     pub announce_min: Duration,
-    /// Longest, when nothing changes. Default 64 s.
+    /// Longest interval, when nothing changes. Default 64 s.
     pub announce_max: Duration,
     /// Longest frame of its own, bytes of UDP payload. Default 1400.
     pub frame_max: usize,
-    /// Says nothing at all (EMCON), only listens. Default false.
+    /// Sends nothing at all, only listens (EMCON). Default false.
     pub silent: bool,
-    /// Its own messages go to its own subscriptions, too. Default false.
+    /// Whether its own messages go to its own subscriptions, too. Default false.
     pub hears_itself: bool,
-    /// A stored message with a hash is handed over only once the driver has found it right
+    /// Whether the driver must verify a stored message with a hash before it is delivered
     /// ([`crate::Event::Verify`]). Default false.
     pub verifies: bool,
 }

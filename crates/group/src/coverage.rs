@@ -1,9 +1,9 @@
-//! What it brings to pass a short message on: to whom it would go who, by all that nodes say of whom
-//! they hear, has not got it.
+//! The expected gain of forwarding a short message: how many nodes would get it that probably do
+//! not have it, by what nodes announce about whom they hear.
 //!
-//! Nodes say of how much of each other's messages arrives: where nodes move it is long ago, and the mean of a
-//! while; but a mean is what can be known. So each node near has the message with a chance, and would
-//! get it from here with another.
+//! Nodes announce how many of each other's messages arrive. Where nodes move, that is old and a
+//! mean; but it is what can be known. So each neighbour has the message with some probability, and
+//! would get it from here with another.
 
 use crate::{
     delivery_ratio::{self, DeliveryRatio, DeliveryRatios},
@@ -86,7 +86,7 @@ impl Neighbours {
 }
 
 impl Members {
-    /// How many come before this node to pass on a message that these were heard to send; `None`: it need not.
+    /// How many come before this node to forward a message that these were heard to send; `None`: it need not.
     pub(crate) fn coverage(&self, now: Time, senders: &[NodeId], key: ObjectKey) -> Option<u32> {
         let nobody = DeliveryRatios::default();
         let own = self.heard_by(self.own())?;
@@ -164,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn who_reaches_one_that_does_not_hear_the_sender_is_first() {
+    fn the_node_that_reaches_an_uncovered_node_is_first() {
         assert_eq!(coverage(&[(2, &[(1, 7)]), (3, &[(1, 7)])]), Some(0));
         assert_eq!(coverage(&[(2, &[(1, 7)]), (3, &[(1, 7), (2, 7)])]), None, "it hears both");
         assert_eq!(coverage(&[(2, &[(1, 7)]), (3, &[(1, 2)])]), None, "it hardly hears us");
     }
 
     #[test]
-    fn what_a_node_says_that_just_came_is_not_passed_on_until_others_could_say_that_they_hear_it() {
+    fn messages_of_a_new_node_are_not_forwarded_until_others_could_announce_hearing_it() {
         let mut members = members(&[(3, &[(1, 7), (4, 7)]), (4, &[(1, 7), (3, 7)])]);
         let (mut events, mut stats) = (VecDeque::new(), GroupStats::default());
         let at = |s| Time::ZERO + Duration::from_secs(s);
@@ -183,13 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn where_all_hear_each_other_losses_are_left_to_requests() {
+    fn losses_are_left_to_requests_when_all_nodes_hear_each_other() {
         let half: &[(u32, u8)] = &[(1, 4), (2, 4), (3, 4), (4, 4), (5, 4)];
         assert_eq!(coverage(&[(2, half), (3, half), (4, half), (5, half)]), None);
     }
 
     #[test]
-    fn who_has_not_named_all_that_it_hears_is_left_to_requests() {
+    fn a_node_with_an_incomplete_announcement_is_left_to_requests() {
         let mut members = members(&[(2, &[(1, 7)]), (3, &[])]);
         let mut events = VecDeque::new();
         let mut names = |first: u32, all| {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reaches_more_comes_before() {
+    fn the_node_that_reaches_more_is_first() {
         let lists: &[(u32, &[(u32, u8)])] = &[
             (2, &[(1, 7), (3, 7)]),
             (3, &[(1, 7), (2, 7)]),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_before_and_is_not_heard_here_is_taken_to_send_it() {
+    fn a_higher_ranked_node_that_is_not_heard_is_assumed_to_send() {
         // 3 reaches 4 and 5, and nobody tells this node when it does.
         let lists: &[(u32, &[(u32, u8)])] =
             &[(2, &[(1, 7), (3, 7)]), (3, &[(2, 7)]), (4, &[(1, 7), (3, 7)]), (5, &[(3, 7)])];
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_is_neither_served_nor_waited_for() {
+    fn a_node_that_left_is_neither_served_nor_waited_for() {
         let lists: &[(u32, &[(u32, u8)])] =
             &[(2, &[(1, 7), (3, 7)]), (3, &[(2, 7)]), (4, &[(1, 7), (3, 7)]), (5, &[(3, 7)])];
         let mut members = members(lists);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_do_not_hear_each_other_one_comes_first_by_either_reckoning() {
+    fn two_nodes_that_do_not_hear_each_other_agree_on_their_order() {
         // 1 and 3 hear 2, and 4 hears both.
         let near: &[(u32, u8)] = &[(1, 7), (3, 7)];
         let here = members(&[(2, near), (3, &[(2, 7)]), (4, near)]);

@@ -1,4 +1,4 @@
-//! Subscriptions at work: which messages go to which, in which order.
+//! Delivers messages to subscriptions, in the order that each requested.
 
 use crate::{
     age::Age,
@@ -119,7 +119,7 @@ impl Delivery {
     pub(crate) fn unsubscribe(&mut self, id: SubscriptionId) -> bool {
         self.subscriptions.remove(&id).is_some()
     }
-    /// Whether anything is to be asked for at all.
+    /// Whether anything is to be requested at all.
     pub(crate) fn asks(&self) -> bool {
         self.subscriptions.values().any(|s| s.subscription.reliable)
     }
@@ -180,13 +180,13 @@ impl Delivery {
         Place { source: at.source, index: at.index, topic, number: message.number }
     }
 
-    /// Messages that wait to be handed over.
+    /// Messages that wait to be delivered.
     pub(crate) fn held(&self) -> BTreeSet<ObjectKey> {
         let held = self.subscriptions.values().flat_map(|known| known.held.values());
         held.map(|(key, ..)| *key).collect()
     }
 
-    /// These are not kept any longer: they are not handed over.
+    /// These are not kept any longer: they are not delivered.
     pub(crate) fn forget(&mut self, gone: &BTreeSet<ObjectKey>) {
         for known in self.subscriptions.values_mut() {
             known.held.retain(|_, (key, ..)| !gone.contains(key));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_patient_subscription_decides_how_long_is_waited() {
+    fn the_subscription_with_the_longest_deadline_decides_how_long_to_wait() {
         let mut delivery = Delivery::default();
         let within = |filter, s| {
             let deadline = Some(Duration::from_secs(s));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn to_who_subscribes_late_all_that_was_there_before_is_history() {
+    fn for_a_late_subscription_all_earlier_messages_are_history() {
         let mut delivery = Delivery::default();
         let history = crate::subscription::History::Last(1);
         let some = Subscription { history, ..filtered("#") };

@@ -1,4 +1,5 @@
-//! How much of what a node sends arrives at another, and who says so.
+//! The delivery ratio from one node to another: the share of its messages that arrive, and who
+//! reports it.
 
 use alloc::vec::Vec;
 use fanfare_proto::{Duration, NodeId};
@@ -61,7 +62,7 @@ pub(crate) fn there(share: f32, still: f32) -> f32 {
 
 /// How lately a node was heard that is silent for so long: 1 now, less and less from then on.
 pub(crate) fn recency(silence: Duration, usual: Duration) -> f32 {
-    // Where nodes speak seldom, silence means little.
+    // Where nodes speak rarely, silence means little.
     let fades = (usual * 2).saturating_sub(FADES * 3).max(FADES);
     let ratio = silence.as_nanos() as f32 / fades.as_nanos() as f32;
     1.0 / (1.0 + ratio)
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_was_heard_just_now_is_likelier_to_hear_than_its_share_says_and_who_is_silent_less() {
+    fn a_node_just_heard_is_more_likely_to_hear_than_its_ratio_and_a_silent_one_less() {
         let usual = Duration::from_secs(4);
         let after = |share, s| arrives(share, recency(Duration::from_secs(s), usual));
         assert!(after(0.5, 0) > 0.55 && after(1.0, 0) > 0.99);
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_told_in_sevenths() {
+    fn a_delivery_ratio_is_sent_in_sevenths() {
         let told = |share: f32| DeliveryRatio::new(share).bits();
         assert_eq!((told(0.0), told(0.06), told(0.08), told(0.5), told(1.0)), (0, 0, 1, 4, 7));
         assert_eq!(DeliveryRatio::from_bits(7), DeliveryRatio::ALL);
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_silent_for_longer_than_usual_is_less_likely_to_be_near() {
+    fn a_node_silent_for_longer_than_usual_is_less_likely_to_be_near() {
         let after = |share, s| there(share, still(Duration::from_secs(s), Duration::from_secs(4)));
         assert_eq!((after(0.5, 3), after(0.0, 30)), (0.5, 0.0));
         assert!((0.25..0.28).contains(&after(0.5, 4)) && after(0.5, 12) < 0.06);

@@ -1,7 +1,8 @@
-//! What has been asked of an origin's object and is not answered yet, as a repairer sees it.
+//! Requests for an origin's object that are not answered yet, as a repairer sees them.
 //!
-//! NACKs speak in two ways. Who asks for parity tells how many symbols it lacks: any fresh symbol of
-//! the block serves it. Who asks by name tells which source symbols: those serve it, and parity does.
+//! A NACK can ask in two ways. A request for parity says how many symbols are missing; any new
+//! symbol of the block answers it. An explicit request names source symbols; those symbols answer
+//! it, and parity does, too.
 
 use crate::outstanding::{Outstanding, count};
 use alloc::{collections::VecDeque, vec::Vec};
@@ -17,7 +18,7 @@ const SUM_ROUNDS: u8 = 6;
 /// Sums remembered for those who asked while they were on their way.
 const SUMS_MAX: usize = 64;
 
-/// What of an object is asked for.
+/// What of an object is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     Info,
@@ -44,9 +45,9 @@ pub(crate) type Wanted = (ObjectKey, Part);
 pub(crate) struct Request {
     /// Who asks: what it asked before counts no more.
     pub(crate) from: Option<NodeId>,
-    /// Symbols asked for as parity.
+    /// Symbols requested as parity.
     pub(crate) unnamed: u16,
-    /// Source symbols asked for by name.
+    /// Source symbols requested by name.
     pub(crate) names: RunSet,
     pub(crate) named: u16,
     /// It is for INFO, of which there is nothing fresh: who asks later gets the same again.
@@ -58,19 +59,19 @@ pub(crate) struct Request {
 /// All that is open of one block.
 #[derive(Debug, Clone)]
 pub(crate) struct Demand {
-    /// Fresh symbols that serve all who asked for parity.
+    /// Fresh symbols that serve all who requested parity.
     unnamed: u16,
     /// What each lacks who asked by name, as far as it was not heard since.
     requesters: Vec<Outstanding>,
-    /// Source symbols asked for by name and not heard since.
+    /// Source symbols requested by name and not heard since.
     names: RunSet,
     names_left: u16,
-    /// Symbols heard since it was first asked: nobody sends them again unasked.
+    /// Symbols heard since it was first asked: nobody sends them again without a request.
     heard: RunSet,
     fresh: u16,
     parity: u16,
     last_heard: Option<Time>,
-    /// Sums heard of late, and of what.
+    /// Sums heard lately, and of what.
     sums: VecDeque<(Time, RunSet)>,
     /// Sums heard or sent since it was first asked: the seed of the next.
     summed: u8,
@@ -82,7 +83,7 @@ pub(crate) struct Demand {
     pub(crate) asked: Time,
     /// When this node answers; `None` while it has nothing to answer with.
     pub(crate) due: Option<Time>,
-    /// When somebody had all that it had asked for by name.
+    /// When somebody had all that it had requested by name.
     pub(crate) served: Option<Time>,
 }
 
@@ -180,7 +181,7 @@ impl Demand {
         }
     }
 
-    /// What this node asked for by name it no longer asks for.
+    /// What this node requested by name it no longer requests.
     pub(crate) fn on_done(&mut self, node: NodeId) {
         let before = self.requesters.len();
         self.requesters.retain(|requester| requester.of != node);
@@ -263,7 +264,7 @@ impl Demand {
     }
 
     /// Whether a sum of these symbols serves somebody who asked by name. It then serves all others as
-    /// well, those too that kept silent when they heard others ask for as much.
+    /// well, those too that kept silent when they heard others request as much.
     pub(crate) fn wants_sum(&self, symbols: &[u16]) -> bool {
         let mut of = RunSet::default();
         symbols.iter().for_each(|&symbol| of.insert(u64::from(symbol), u64::from(symbol) + 1));
@@ -293,7 +294,7 @@ impl Demand {
         self.rounds
     }
 
-    /// Somebody with the whole block answers: what it does not bring will be asked for again.
+    /// Somebody with the whole block answers: what it does not bring will be requested again.
     pub(crate) fn leave(&mut self) {
         self.unnamed = self.fresh;
         self.requesters.clear();
@@ -310,7 +311,7 @@ impl Demand {
     pub(crate) fn is_named(&self, symbol: u16) -> bool {
         self.names.contains(u64::from(symbol))
     }
-    /// Whether all of a block of `len` symbols was asked for.
+    /// Whether all of a block of `len` symbols was requested.
     pub(crate) fn is_for_all(&self, len: u16) -> bool {
         let all = |requester: &Outstanding| requester.at_first.saturating_sub(self.parity) >= len;
         self.requesters.iter().any(all)
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_again_is_served_by_what_it_asks_for_now_and_others_as_before() {
+    fn a_repeated_request_replaces_the_earlier_one_of_the_same_node() {
         let from = |node, request| Request { from: Some(NodeId(node)), ..request };
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &from(1, named(&[0, 1, 2, 3, 4, 5])), GRTT);
@@ -358,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn of_counts_the_greatest_is_served_not_the_sum() {
+    fn the_greatest_count_is_served_not_the_total() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &count(2), GRTT);
         demand.on_request(at(10), &count(3), GRTT);
@@ -388,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_again_later_gets_as_much_again() {
+    fn a_later_request_is_served_in_full_again() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &count(1), GRTT);
         demand.on_symbol(at(50), 20, LEN);
@@ -413,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_the_origin_cannot_hear_is_remembered_until_all_is_answered() {
+    fn a_request_to_a_deaf_origin_is_kept_until_it_is_answered() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &Request { unheard: true, ..count(1) }, GRTT);
         demand.on_request(at(1), &count(1), GRTT);
@@ -446,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_were_missed_are_counted_by_the_next() {
+    fn a_sum_reveals_how_many_before_it_were_missed() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
         demand.on_sum(at(1), 2, &sum(&[1, 2, 3]));
@@ -454,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_while_sums_are_on_their_way_will_have_them_and_later_has_not() {
+    fn sums_in_flight_serve_a_request_but_not_a_later_one() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &named(&[1]), GRTT);
         demand.on_sum(at(10), 0, &sum(&[1, 2]));
@@ -465,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_ever_again_is_given_what_it_names() {
+    fn a_node_that_asks_again_and_again_gets_the_named_symbols() {
         let mut demand = Demand::new(at(0));
         for round in 0..8 {
             demand.on_request(at(round * 1000), &named(&[1, 2]), GRTT);
@@ -482,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_least_is_served_first_and_then_has_its_turn() {
+    fn the_requester_that_lacks_least_is_served_first() {
         let mut demand = Demand::new(at(0));
         demand.on_request(at(0), &named(&[1, 2, 3]), GRTT);
         demand.on_request(at(0), &named(&[3, 4]), GRTT);
@@ -510,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_askers_than_are_kept_apart_the_neediest_counts() {
+    fn of_more_requesters_than_are_tracked_the_neediest_counts() {
         let mut demand = Demand::new(at(0));
         for n in 0..ASKERS_MAX as u16 {
             demand.on_request(at(0), &named(&[n]), GRTT);

@@ -1,4 +1,4 @@
-//! What a message says of itself, in the NORM_INFO of its object.
+//! The description of a message, in the NORM_INFO of its object.
 //!
 //! ```text
 //! "FG" | version 2 (8) | flags (8) | number (varint)
@@ -7,10 +7,10 @@
 //! | topic length (8) | topic | content if 20
 //! ```
 //!
-//! A message that fits beside its description travels in it: its object is empty then, and one
-//! datagram carries all of it. The INFO of an object that is no message (a file's name, say) does
-//! not begin so. A flag that a version does not know makes a message no message to it: it repairs it
-//! for others, but hands it to nobody.
+//! A message that fits beside its description travels in it. Its object is then empty, and one
+//! datagram carries all of it. The INFO of an object that is no message (such as a file's name)
+//! begins otherwise. If a description has a flag that this version does not know, the node repairs
+//! the message for others but delivers it to nobody.
 
 use crate::{
     origin::{Identity, Origin},
@@ -48,16 +48,15 @@ pub type ContentHash = [u8; 16];
 pub struct Options {
     /// 0 to [`PRIORITY_MAX`]; higher goes first and is kept longer.
     pub priority: u8,
-    /// How long it is of use, from when it is first heard of; `None`: as long as it is kept.
+    /// How long it is valid, from when it is first heard of; `None`: as long as it is kept.
     pub expiry: Option<Duration>,
-    /// A mark of the publisher's own, by which it can withdraw what still waits.
+    /// A tag of the publisher, by which it can withdraw messages that still wait.
     pub tag: Option<u64>,
-    /// It takes the place of the publisher's earlier messages of the same topic and tag.
+    /// It replaces the publisher's earlier messages with the same topic and tag.
     pub replaces: bool,
-    /// Hash of the content, of whatever kind the application uses: it decides whether the bytes are
-    /// right.
+    /// Hash of the content. The application chooses the kind and verifies it.
     pub hash: Option<ContentHash>,
-    /// Where it was published first, when a gateway carried it here; `None`: by who sends it.
+    /// Where it was published first, if a gateway forwarded it; `None`: by its sender.
     pub origin: Option<Origin>,
 }
 
@@ -72,10 +71,10 @@ impl Default for Options {
 /// carries messages of several.
 pub(crate) type Mark = (Option<u64>, Topic, Option<(NodeId, InstanceId)>);
 
-/// What a message says of itself.
+/// The description of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
-    /// What it is about.
+    /// Its topic.
     pub topic: Topic,
     /// The publisher's count of its messages on that topic, from 0.
     pub number: u64,

@@ -1,5 +1,6 @@
-//! What sums over several objects say of terms that are not here, kept until these follow: for each publisher, and
-//! for descriptions and symbols, a [`LinearSystem`]. Here are its bounds, and which terms are asked for.
+//! What coded packets say about missing terms, kept until the terms can be solved. There is one
+//! [`LinearSystem`] for each publisher, and one each for descriptions and symbols. This file has
+//! their limits, and decides which terms to request.
 
 use crate::{
     coded_packet::{Scope, TERMS_MAX},
@@ -11,11 +12,11 @@ use alloc::{
 };
 
 /// Sums kept of one publisher and class: ten times as many as one has terms, since what nobody has joins them. In the
-/// tactical test at 50 % up to 520 wait for each other; where only 288 were kept, what gave way was asked for again.
+/// tactical test at 50 % up to 520 wait for each other; where only 288 were kept, what gave way was requested again.
 const SUMS_MAX: usize = 10 * TERMS_MAX;
 /// Bytes of all sums kept, with their factors: those of two publishers' segments of 1400 bytes.
 const BYTES_MAX: usize = 4 << 20;
-/// So much more often than another a term is asked for, before that one is asked for in its place.
+/// So much more often than another a term is requested, before that one is requested in its place.
 const IN_VAIN: u32 = 4;
 /// Terms that change places with others at one request; the rest wait for the next, which is soon.
 const SWAPS_MAX: usize = 32;
@@ -24,7 +25,7 @@ const SWAPS_MAX: usize = 32;
 #[derive(Debug, Default)]
 struct Sums {
     system: LinearSystem,
-    /// How often terms were asked for in vain.
+    /// How often terms were requested in vain.
     asked: BTreeMap<u64, u32>,
     /// Symbols that had been decoded when it was last looked for terms that came so.
     looked: u64,
@@ -121,13 +122,13 @@ impl Equations {
         self.sums.get(&scope).map_or_else(BTreeSet::new, |sums| sums.system.pivots())
     }
 
-    /// Of these terms, which are to be asked for, those that follow when the others come.
+    /// Of these terms, which are to be requested, those that follow when the others come.
     pub(crate) fn follow_from(&self, scope: Scope, asked: &BTreeSet<u64>) -> BTreeSet<u64> {
         self.sums.get(&scope).map_or_else(BTreeSet::new, |sums| sums.system.pivots_from(asked))
     }
 
-    /// All but those that follow are asked for now. What was asked for in vain so often nobody may have, but in a
-    /// sum: it is to follow, and what would have followed is asked for in its place.
+    /// All but those that follow are requested now. What was requested in vain so often nobody may have, but in a
+    /// sum: it is to follow, and what would have followed is requested in its place.
     pub(crate) fn on_asked(&mut self, scope: Scope) {
         let Some(Sums { system, asked, .. }) = self.sums.get_mut(&scope) else { return };
         let (terms, follows) = (system.unknowns(), system.pivots());
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_sums_as_terms_tell_all_of_them_and_fewer_none() {
+    fn as_many_sums_as_terms_solve_all_of_them_and_fewer_none() {
         let mut equations = Equations::default();
         let all = [10, 12, 15];
         assert_eq!(take(&mut equations, 1, &all), Taken::New(vec![]));
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn of_terms_in_sums_the_oldest_are_to_be_asked_for_and_the_newest_follow() {
+    fn of_terms_in_sums_the_oldest_are_requested_and_the_newest_solved() {
         let mut equations = Equations::default();
         take(&mut equations, 1, &[10, 12, 15]);
         take(&mut equations, 2, &[10, 12, 15]);
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_in_vain_is_to_follow_from_another_and_in_turn() {
+    fn a_term_requested_in_vain_is_swapped_with_another_in_turn() {
         let mut equations = Equations::default();
         take(&mut equations, 1, &[10, 12, 15]);
         let mut asked = Vec::new();
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn at_one_request_no_more_terms_change_places_than_may() {
+    fn swaps_per_request_are_limited() {
         let mut equations = Equations::default();
         (0..500).for_each(|n| _ = take_pair(&mut equations, ORIGIN, n));
         let before = equations.follows(ORIGIN);
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_left_the_view_is_forgotten_and_not_taken_any_more() {
+    fn terms_that_left_the_view_are_dropped_and_not_accepted() {
         let mut equations = Equations::default();
         (0..10).for_each(|n| _ = take_pair(&mut equations, ORIGIN, n));
         let (terms, bytes) = sum(1, &[10, 21]);
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_sums_of_ever_new_terms_fills_no_more_than_the_room() {
+    fn sums_of_ever_new_terms_stay_within_the_limit() {
         let mut equations = Equations::default();
         for n in 0..2 * SUMS_MAX as u64 {
             let taken = take_pair(&mut equations, ORIGIN, n);
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_which_others_fill_in_take_no_more_than_the_room() {
+    fn sums_completed_by_others_stay_within_the_limit() {
         let mut equations = Equations::default();
         // Each has the pivot of the one before, and others that nothing else has.
         let long = |n: u64| -> Vec<(u64, u8)> {
@@ -314,7 +315,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_follows_is_right_and_all_does_in_the_end(
+        fn every_solved_term_is_right_and_all_are_solved_in_the_end(
             sums in proptest::collection::vec((any::<u8>(), proptest::collection::btree_set(10..40_u64, 2..9)), 0..40),
             alone in proptest::collection::vec(10..40_u64, 0..10),
             asked in 0..20_usize,

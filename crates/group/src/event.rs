@@ -1,4 +1,4 @@
-//! What a group node tells its driver.
+//! Events that a group node reports to its driver.
 
 use crate::{
     description::{ContentHash, Description},
@@ -10,14 +10,14 @@ use fanfare_proto::{NodeId, ObjectKey};
 /// A message for a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivered {
-    /// Of which subscription.
+    /// The subscription.
     pub subscription: SubscriptionId,
     /// Its object; where the description has no content, the bytes are in storage under this key
     /// until [`Event::Released`].
     pub key: ObjectKey,
     /// Bytes of the message.
     pub size: u64,
-    /// What it says of itself.
+    /// Its description.
     pub description: Description,
 }
 
@@ -25,24 +25,23 @@ pub struct Delivered {
 #[allow(missing_docs, reason = "each variant's doc names its fields")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A message is handed over.
+    /// A message is delivered.
     Message(Delivered),
     /// Nothing needs the stored bytes of this object any more.
     Released { key: ObjectKey },
-    /// A message of another node is whole here, for whoever wants it: to be kept.
+    /// A message of another node is complete here and can be kept.
     Whole { key: ObjectKey, size: u64 },
-    /// All bytes are in storage. Whether they have this hash is to be told by
+    /// All bytes are in storage. The driver must check this hash and report it with
     /// [`crate::GroupNode::verdict`].
     Verify { key: ObjectKey, size: u64, hash: ContentHash },
-    /// How another node stands to this message of ours, which was watched
-    /// ([`crate::GroupNode::watch`]), as it says, or as it follows from what it says. Told when it
-    /// changes.
+    /// Whether another node has this watched message of ours ([`crate::GroupNode::watch`]), by its
+    /// announcements. It is reported when it changes.
     Standing { key: ObjectKey, node: NodeId, standing: Standing },
     /// A node of the group was heard for the first time, or again after it had left.
     Joined { node: NodeId },
     /// Nothing was heard of it for three of the longest intervals.
     Left { node: NodeId },
-    /// It says whether it hears this node.
+    /// It announced whether it hears this node.
     HearsUs { node: NodeId, hears: bool },
     /// An event of the NORM session.
     Session(fanfare_proto::Event),

@@ -1,19 +1,20 @@
-//! What group nodes say to each other, in NORM_CMD(APPLICATION): plain NORM nodes hand it to their
-//! application, or to nobody. Where none of these is heard all but long announcements is in NORM_REPORT, whose header is
-//! eight bytes shorter and says nothing of its speaker's life and timing; it begins with "F" alone.
+//! Frames between group nodes, in NORM_CMD(APPLICATION). Plain NORM nodes pass it to their
+//! application, or drop it. Where all nodes heard are group nodes, all frames but long
+//! announcements travel in NORM_REPORT, whose header is eight bytes shorter and does not have the
+//! sender's instance and timing. Such a frame begins with "F" alone.
 //!
 //! ```text
 //! "FG" | version 2 (4) kind (4) | REPAIR (1): a NORM_INFO or NORM_DATA of the origin
-//!                               | BRIEF (5):  short messages of origins, see `compact_info`
+//!                               | COMPACT (5): short messages of origins, see `compact_info`
 //!                               | STATE (6):  see `state`
 //!                               | SUM (7):    see [`Sum`]
-//!                               | MIXTURE (8): see `coded_packet`
+//!                               | CODED (8):  see `coded_packet`
 //!                               | NACK (9):   see `nack`
 //! ```
 //!
-//! A repair carries the origin's own message as the origin would have sent it, with sequence number
-//! 0: source id, instance, object, payload id, EXT_FTI, symbol. Kinds 2 to 4 were of earlier versions;
-//! frames of version 1 began otherwise, and are no frames to this one.
+//! A repair has the origin's own message as the origin would send it, with sequence number 0:
+//! source id, instance, object, payload id, EXT_FTI, symbol. Earlier versions had kinds 2 to 4.
+//! Frames of version 1 began otherwise, and this version does not recognise them.
 
 use crate::coded_packet::CodedPacket;
 use alloc::vec::Vec;
@@ -116,13 +117,13 @@ impl Kind {
 /// A frame that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
-    /// Somebody passes on a message of an origin, which was asked for.
+    /// Somebody forwards a message of an origin, which was requested.
     Repair(Message<'a>),
-    /// Bytes of short messages passed on.
+    /// Bytes of short messages forwarded.
     CompactInfo(&'a [u8]),
     /// Bytes of an announcement.
     State(&'a [u8]),
-    /// A sum of symbols of an origin's block, which was asked for.
+    /// A sum of symbols of an origin's block, which was requested.
     Sum(Sum<'a>),
     /// A sum over several objects of an origin.
     CodedPacket(CodedPacket<'a>),

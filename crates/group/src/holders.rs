@@ -1,5 +1,5 @@
-//! How others stand to what this node has published, as far as they announce it: the publisher then
-//! knows that the message outlives it, and who still waits for it.
+//! Which other nodes have what this node published, as far as they announce it. So the publisher
+//! knows when a message no longer depends on it, and who still lacks it.
 
 use crate::occupancy::OBJECTS_IN_VIEW;
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -10,14 +10,14 @@ const WATCHED_MAX: usize = 2 * OBJECTS_IN_VIEW as usize;
 /// How nodes stand to them, in all: a thousand nodes to a thousand messages.
 const STANDINGS_MAX: usize = 1 << 20;
 
-/// How a node stands to a message.
+/// Whether a node has a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It does not hold all of it, and asks for it.
+    /// It does not have all of it, and requests it.
     Lacks,
-    /// It does not hold all of it, and does not ask for it.
+    /// It does not have all of it, and does not want it.
     Unwanted,
-    /// It holds all of it.
+    /// It has all of it.
     Holds,
 }
 
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_of_each_node_is_told_once_and_who_held_a_message_is_a_holder() {
+    fn each_change_of_each_node_is_reported_once() {
         let mut holders = Holders::default();
         [3, 5].into_iter().for_each(|index| holders.watch(index, key(index as u16)));
         let (lacks, holds) = (Standing::Lacks, Standing::Holds);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_left_is_forgotten_and_there_are_no_more_standings_than_may_be() {
+    fn nodes_that_left_are_dropped_and_the_number_of_states_is_bounded() {
         let mut holders = Holders::default();
         (0..WATCHED_MAX as u64).for_each(|index| holders.watch(index, key(index as u16)));
         let new: usize = (0..100).map(|n| holders.on_state(NodeId(n), true, None).len()).sum();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_a_short_announcement_does_not_speak_nothing_new_is_known() {
+    fn a_short_announcement_changes_nothing_that_it_does_not_cover() {
         let mut holders = Holders::default();
         [3, 5].into_iter().for_each(|index| holders.watch(index, key(index as u16)));
         let (_, held, settled) = told(&[(4, 6)], &[]);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_want_a_message_is_no_holder_and_is_not_asked_about_it() {
+    fn a_node_that_does_not_want_a_message_is_not_a_holder() {
         let mut holders = Holders::default();
         holders.watch(3, key(3));
         let all = || (7..10).map(NodeId);

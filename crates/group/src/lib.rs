@@ -1,26 +1,30 @@
 //! Groups that repair themselves, over the NORM protocol, without I/O: topics and messages,
-//! subscriptions, and receivers that answer for a sender that cannot.
+//! subscriptions, and receivers that repair in place of a sender that cannot.
 //!
-//! A [`GroupNode`] wraps a [`fanfare_proto::Session`] and is driven as one: it is told what happened
-//! and asked what it wants. Time, chance and storage come in as arguments.
+//! A [`GroupNode`] wraps a [`fanfare_proto::Session`] and is driven in the same way: the driver
+//! tells it what happened, and asks what it wants. Time, randomness and storage are arguments.
 //!
 //! # Map, in reading order
-//! - [`topic`], [`description`], [`publisher`](PublishError): what is published, and what it says of
-//!   itself.
-//! - [`subscription`], `delivery`, `order`, `lru_map`: who gets it, in which order, and what is remembered for that.
-//! - [`cache`]: what of others' objects is kept; `source_log`: what has become of each.
-//! - `age`: how long ago messages were published.
-//! - `frame`: what group nodes say to each other; `demand`, `outstanding`, `rank`, `origin_timeout`, `slice`, `token_bucket`,
-//!   `repairer`: answering for others; `requester`: asking them; `relay`, `coverage`: passing on what nobody asked for.
-//! - `request_pool`, `coded_packet`, `equations`: the same across objects: who lacks what, sums of it, and what follows from them;
-//!   `nack`: asking for it in few bytes; `bitmap`: sets of numbers in few bytes.
-//! - `repair_round`: who asks for which of a node's own short messages, and the sums that answer;
-//!   `proactive`: what who hears nobody sends ahead of requests; `sum_cache`: that of others, to be passed on.
-//! - `state`, `trickle`, `members`, `member`, `lost_members`, `delivery_ratio`: saying what one holds, and who hears whom; `holders`: who else
-//!   holds what one has published.
-//! - `occupancy`: how full is what has bounds.
-//! - [`node`]: all of it together: it dispatches, and has the few rules that concern several machines at once.
-//! - `origin`: by what a message is known in every group; [`gateway`]: what crosses between groups.
+//! - [`topic`], [`description`], [`publisher`](PublishError): what is published, and how it is
+//!   described
+//! - [`subscription`], `delivery`, `order`, `lru_map`: who gets a message, in which order, and what
+//!   must be remembered for that
+//! - [`cache`]: which objects of others are kept; `source_log`: the state of each object
+//! - `age`: how long ago messages were published
+//! - `frame`: frames between group nodes; `demand`, `outstanding`, `rank`, `origin_timeout`,
+//!   `slice`, `token_bucket`, `repairer`: repairing for others; `requester`: requesting from
+//!   others; `relay`, `coverage`: forwarding without a request
+//! - `request_pool`, `coded_packet`, `equations`: the same across objects: who lacks what, sums of
+//!   it, and what can be solved from them; `nack`: compact requests; `bitmap`: compact sets of
+//!   numbers
+//! - `repair_round`: who requests which of a node's own short messages, and the sums that answer;
+//!   `proactive`: sums that a publisher sends without a request when it hears nobody; `sum_cache`:
+//!   such sums of others, kept for forwarding
+//! - `state`, `trickle`, `members`, `member`, `lost_members`, `delivery_ratio`: announcing what a
+//!   node has, and who hears whom; `holders`: who else has what this node published
+//! - `occupancy`: how full the limited tables are
+//! - [`node`]: dispatches to all of these, and has the few rules that concern several of them
+//! - `origin`: a message's identity in every group; [`gateway`]: forwarding between groups
 //!
 //! # The guide
 #![doc = include_str!("../../../docs/explanation/groups.md")]

@@ -1,8 +1,9 @@
-//! A linear system over GF(2^8) that grows by one equation at a time, kept in reduced row echelon form: each
-//! equation has a pivot, a term that is in no other, and is solved when nothing else is left in it.
+//! A linear system over GF(2^8) that grows by one equation at a time, in reduced row echelon form.
+//! Each equation has a pivot: a term that no other equation has. It is solved when no other term is
+//! left in it.
 //!
-//! Factors are kept by column, one for each unknown term, so that one equation is taken out of another at the speed
-//! of the code's kernels, whatever somebody may send.
+//! Factors are stored by column, one column for each unknown term. So one equation is subtracted
+//! from another at the speed of the code's kernels, whatever others send.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -151,7 +152,7 @@ impl LinearSystem {
         }
     }
 
-    /// The column of its newest term: older ones are asked for first, and it follows.
+    /// The column of its newest term: older ones are requested first, and it follows.
     fn newest(&self, row: &Row) -> Option<usize> {
         self.columns.values().rev().copied().find(|column| row.factor(*column) != 0)
     }
@@ -217,7 +218,7 @@ impl LinearSystem {
         before - self.rows.len()
     }
 
-    /// The oldest gives way, and all else that is known stays; false when there is none.
+    /// The oldest is dropped, and all else that is known stays; false when there is none.
     pub(crate) fn drop_oldest(&mut self) -> bool {
         let any = !self.rows.is_empty();
         if any {
@@ -267,7 +268,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn columns_of_what_is_solved_are_used_again() {
+    fn columns_of_solved_terms_are_reused() {
         let mut system = LinearSystem::default();
         for n in 0..3 * UNKNOWNS_MAX as u64 {
             assert_eq!(system.add(&[(n, 1), (n + 1, 1)], vec![1]), Added::New(vec![]));
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_unknowns_than_there_is_room_for() {
+    fn the_number_of_unknowns_is_bounded() {
         let mut system = LinearSystem::default();
         let most = UNKNOWNS_MAX as u64 / 2;
         (0..most).for_each(|n| _ = system.add(&[(2 * n, 1), (2 * n + 1, 1)], vec![1]));
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_before_a_term_is_forgotten_with_all_that_it_is_in() {
+    fn terms_before_a_horizon_are_dropped_with_their_equations() {
         let mut system = LinearSystem::default();
         system.add(&[(1, 1), (8, 1)], vec![1]);
         system.add(&[(5, 1), (9, 1)], vec![1]);
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_takes_the_place_of_the_pivot_that_costs_least() {
+    fn a_term_replaces_the_cheapest_pivot() {
         let mut system = LinearSystem::default();
         system.add(&[(1, 1), (8, 1)], vec![1]);
         system.add(&[(1, 1), (9, 1)], vec![2]);

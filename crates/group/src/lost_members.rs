@@ -1,4 +1,4 @@
-//! Group nodes that went without a word and may come back.
+//! Members that left without a good-bye and may come back.
 
 use alloc::collections::BTreeMap;
 use fanfare_proto::{Duration, NodeId, Time};
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_missed_is_remembered_up_to_a_bound_and_first_who_went_last() {
+    fn lost_members_are_remembered_up_to_a_bound_the_latest_first() {
         let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
         let mut lost = LostMembers::default();
         (0..200).for_each(|node| lost.on_gone(NodeId(1000 - node), at(u64::from(node))));

@@ -1,7 +1,7 @@
-//! A map with a bound: of too many entries the one is forgotten that was used least lately.
+//! A map with a limit. When it is full, the entry that was used least recently is dropped.
 //!
-//! Whoever publishes decides how many topics there are, and may make up publishers: what is remembered
-//! of each must end somewhere.
+//! Publishers decide how many topics there are, and an attacker may invent publishers. So what is
+//! remembered of each must have a limit.
 
 use alloc::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_too_many_the_one_used_least_lately_is_forgotten_and_counted() {
+    fn the_least_recently_used_entry_is_dropped_and_counted() {
         let mut recent = LruMap::new(2);
         *recent.entry(&1, || 10) += 1;
         recent.entry(&2, || 20);

@@ -1,4 +1,5 @@
-//! One node that is heard: how much of what it says arrives, how long it is silent, and what it has said of itself.
+//! One node that is heard: how many of its messages arrive, how long it has been silent, and what
+//! it announced about itself.
 
 use crate::{delivery_ratio, node_set::NodeSet};
 use fanfare_proto::{Duration, Time};
@@ -9,11 +10,11 @@ const SHARE_OVER: f32 = 16.0;
 /// A node of which less arrives is not counted on,
 const SHARE_MIN: f32 = 0.35;
 /// a publisher that hears nobody, when it is already, if less than this does: over so few messages the share of
-/// one that is half heard often passes below the other, and all that it sends would be passed on for it.
+/// one that is half heard often passes below the other, and all that it sends would be forwarded for it.
 pub(crate) const SHARE_LEFT: f32 = 0.2;
 /// Who says not to hear such a one is believed after so many of its messages: at first it may have lost all.
 const KNOWN_AFTER: u32 = 8;
-/// Messages in a row that may have been lost; more is another life, or a forgery.
+/// Messages in a row that may have been lost; more is another instance, or a forgery.
 const SKIPPED_MAX: i32 = 256;
 /// What comes within this time is one word.
 const WORD: Duration = Duration::from_secs(1);
@@ -99,7 +100,7 @@ impl Member {
         if !(-SKIPPED_MAX..=0).contains(&ahead) {
             *last = Some(sequence);
         }
-        // What comes late was counted as lost; numbers far away are of another life.
+        // What comes late was counted as lost; numbers far away are of another instance.
         if (1..=SKIPPED_MAX).contains(&ahead) {
             (0..ahead).for_each(|_| self.share -= self.share / SHARE_OVER);
             self.share += 1.0 / SHARE_OVER;

@@ -1,4 +1,4 @@
-//! Who is there, and who hears whom: any word of a node is a sign of life.
+//! The members of the group, and who hears whom. Any message of a node is a sign of life.
 
 use crate::{
     delivery_ratio::{self, DeliveryRatio, DeliveryRatios, HeardNode},
@@ -38,7 +38,7 @@ pub(crate) enum Heard {
     Still,
 }
 
-/// The nodes heard of late.
+/// The nodes heard lately.
 #[derive(Debug)]
 pub(crate) struct Members {
     own: NodeId,
@@ -250,7 +250,7 @@ impl Members {
         member.map_or(0.0, |member| 1.0 - member.share(now, self.incarnation))
     }
 
-    /// Whether what we say is passed on: a node near us that hears us hears others, too, that do not.
+    /// Whether what we say is forwarded: a node near us that hears us hears others, too, that do not.
     pub(crate) fn is_passed_on(&self, now: Time) -> bool {
         let hears_us = |member: &Member| member.hears.contains(self.own);
         let near = self.members.iter().filter(|(_, member)| hears_us(member));
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_without_good_bye_is_missed_until_it_is_back() {
+    fn a_node_that_leaves_without_good_bye_is_missed_until_it_is_back() {
         let mut world = World::new();
         (2..5).for_each(|node| world.hear(u64::from(node), node));
         [2, 3].into_iter().for_each(|node| world.0.on_group_message(NodeId(node)));
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_not_spoken_since_a_node_came_may_hear_it() {
+    fn a_node_that_was_silent_since_another_came_may_hear_it() {
         let mut world = neighbourhood(&[(2, &[1]), (3, &[1])]);
         world.hear(5, 4);
         assert!(
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn who_no_longer_names_us_no_longer_hears_us() {
+    fn a_node_that_no_longer_names_us_no_longer_hears_us() {
         let mut world = World::new();
         world.hear(0, 2);
         world.events();
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_no_longer_counted_on_is_not_taken_to_be_heard() {
+    fn a_node_that_is_no_longer_relied_on_does_not_count_as_heard() {
         let mut world = World::new();
         world.hear(0, 2);
         for (counts, unheard) in [(true, false), (false, true)] {
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_counted_on_is_said_to_arrive_however_long_it_is_silent() {
+    fn a_node_that_is_relied_on_is_reported_as_heard_even_when_silent() {
         let mut world = World::new();
         (0..4).for_each(|n| world.hear(2 * n, 2));
         (0..100)
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_of_which_little_arrives_is_not_named_until_more_does() {
+    fn a_barely_heard_node_is_not_named_until_more_arrives() {
         let mut world = World::new();
         world.hear(0, 2);
         let mut send = |numbers: core::ops::Range<u16>, step: usize| {
@@ -457,12 +457,12 @@ mod tests {
         assert_eq!(send(0..100, 1), 1);
         assert_eq!(send(100..400, 5), 0);
         assert_eq!(send(400..500, 1), 1);
-        // A new life begins its numbers anew.
+        // A new instance begins its numbers again.
         assert_eq!(send(30_000..30_001, 1), 1);
     }
 
     #[test]
-    fn of_who_says_to_hear_nobody_half_is_enough_however_it_falls() {
+    fn half_of_the_announcements_is_enough_to_hear_a_node_that_hears_nobody() {
         let mut world = World::new();
         world.hear(0, 2);
         for says in 0..2 {
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_silent_for_longer_than_usual_is_not_named_but_has_not_left() {
+    fn a_node_silent_for_longer_than_usual_is_not_named_but_has_not_left() {
         let mut world = World(
             Members::new(NodeId(1), Duration::from_secs(192)),
             VecDeque::new(),
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_a_senders_reach_is_who_hears_us_and_not_it() {
+    fn a_node_that_hears_us_but_not_the_sender_is_out_of_its_reach() {
         // 2 sends; 3 hears both, 4 only us, 5 neither.
         let world = neighbourhood(&[(2, &[1, 3]), (3, &[1, 2]), (4, &[1]), (5, &[])]);
         let beyond = |node| world.0.is_beyond(NodeId(node), &[NodeId(2)]);
@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_reach_of_who_hears_nobody_is_who_says_so_when_it_could_know() {
+    fn only_an_informed_announcement_puts_a_node_out_of_reach_of_a_deaf_sender() {
         let mut world = World::new();
         [2, 3].into_iter().for_each(|node| world.hear(0, node));
         world.0.on_hears(NodeId(2), (&[], true), &mut world.1);
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_say_is_passed_on_where_a_neighbour_has_others_that_do_not_hear_us() {
+    fn our_messages_are_forwarded_if_a_neighbour_reaches_nodes_that_do_not_hear_us() {
         let passed_on = |lists| neighbourhood(lists).0.is_passed_on(at(0));
         assert!(!passed_on(&[(2, &[1, 3]), (3, &[1, 2])]), "all hear all");
         assert!(passed_on(&[(2, &[1, 3]), (3, &[2])]), "3 does not hear us, but 2");

@@ -1,5 +1,5 @@
-//! A NACK in few bytes, for a publisher that hears nobody: what NORM_NACK says to a sender alone is left out,
-//! and what is asked for is told in bitmaps, where an item of a NACK has eight bytes.
+//! A compact NACK for a publisher that cannot hear anyone. It leaves out what NORM_NACK says to the
+//! sender alone, and has bitmaps where NORM_NACK has eight bytes for each item.
 //!
 //! ```text
 //! publisher (32) | instance (16) | how (8) | per level: level (8) | numbers, see `bitmap`
@@ -8,7 +8,7 @@
 //!         04 descriptions and 08 objects: object (16)
 //! ```
 //!
-//! Whoever hears one makes the NACK of it, and goes by that.
+//! A node that receives one expands it to a NACK and treats it as such.
 
 use crate::{bitmap, compact_info::CODES, varint::array};
 use alloc::{collections::BTreeSet, vec::Vec};
@@ -21,13 +21,13 @@ use fanfare_wire::{
 };
 
 /// Bytes of the requests of the NACK that is made of one: as of the session's own that tell all, with segments of
-/// 1400. With one segment's, who lacked 300 symbols asked for the first 170, and of these again only for what does not
+/// 1400. With one segment's, who lacked 300 symbols requested the first 170, and of these again only for what does not
 /// follow.
 pub(crate) const NACK_MAX: usize = 8 * 1400;
-/// Numbers of one level, what is more is asked for the next time: more than a NACK of that length has items, most of
+/// Numbers of one level, what is more is requested the next time: more than a NACK of that length has items, most of
 /// them runs.
 const NUMBERS_MAX: usize = 4096;
-/// What goes first where not all has room: of what is not described nothing else is asked for.
+/// What goes first where not all has room: of what is not described nothing else is requested.
 const BY_NEED: [usize; LEVELS.len()] = [2, 3, 1, 0];
 const LEVELS: [u8; 4] =
     [RepairLevel::SEGMENT, RepairLevel::BLOCK, RepairLevel::INFO, RepairLevel::OBJECT];
@@ -73,7 +73,7 @@ pub(crate) fn append(
     lists.iter().any(|numbers| !numbers.is_empty())
 }
 
-/// The least number of the object that it asks for first.
+/// The least number of the object that it requests first.
 fn first_of(nack: &Nack<'_>, at: usize) -> u32 {
     let request = nack.requests.iter().find(|request| request.level.0 == LEVELS[at]);
     let first = request.and_then(|request| request.iter().next());
@@ -91,7 +91,7 @@ fn begin_at(first: u32, numbers: &mut [u32]) {
     numbers.rotate_left(less);
 }
 
-/// What it asks for, for each of the levels.
+/// What it requests, for each of the levels.
 fn numbers(nack: &Nack<'_>, field: FieldSize) -> Option<[BTreeSet<u32>; LEVELS.len()]> {
     let mut lists: [BTreeSet<u32>; LEVELS.len()] = Default::default();
     for request in nack.requests.iter() {
@@ -156,7 +156,7 @@ pub(crate) fn expand(from: NodeId, mut bytes: &[u8]) -> Option<Vec<u8>> {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
             let (first, last) = (place(level, *first), place(level, *last));
             let level = RepairLevel(level);
-            // What does not fit is asked for again.
+            // What does not fit is requested again.
             _ = match run.len() {
                 1 => writer.item(level, first.0, first.1),
                 _ => writer.range(level, (first.0, last.0), first.1, last.1),

@@ -1,4 +1,4 @@
-//! A set of nodes that is asked often and changed seldom.
+//! A set of nodes that is read often and changed rarely.
 
 use alloc::vec::Vec;
 use fanfare_proto::NodeId;
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn two_walked_along_agree_with_each_asked_for() {
+    fn two_merged_sets_agree_with_single_lookups() {
         let mut rng = Rng::new(1);
         for _ in 0..200 {
             let mut draw = || -> NodeSet {

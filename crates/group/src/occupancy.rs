@@ -1,4 +1,4 @@
-//! How full is what has bounds.
+//! How full the limited tables of a node are.
 
 /// Publishers of which it is known what has become of their messages. Whoever is heard only through others
 /// may be made up, and the session keeps few of those in view.
@@ -8,7 +8,7 @@ pub const PUBLISHERS_MAX: usize = 4096;
 pub const SENDERS_IN_VIEW: usize = 256;
 /// Messages of one publisher that a node's session should keep in view, its own as well: more than two hours
 /// of one a second. What is older can be had from nobody. A bad link of 230 kbit/s brings 25 short ones a
-/// second, and what nine peers lack of them is mended up to 80 s later.
+/// second, and what nine peers lack of them is repaired up to 80 s later.
 pub const OBJECTS_IN_VIEW: u16 = 8192;
 /// Messages that are waited for until a deadline: those of a busy group for minutes.
 pub const DEADLINES_MAX: usize = 65_536;
@@ -22,6 +22,6 @@ pub struct Load {
     pub deadlines: usize,
     /// Requests of others, also answered ones that are remembered.
     pub requests: usize,
-    /// Messages that wait to be passed on.
+    /// Messages that wait to be forwarded.
     pub relays: usize,
 }

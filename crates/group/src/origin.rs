@@ -1,4 +1,4 @@
-//! Where a message was published first, and by what it is known in all groups that it comes to.
+//! Where a message was published first, and its identity in every group that it reaches.
 
 use crate::{lru_map::LruMap, topic::Topic};
 use fanfare_proto::{InstanceId, NodeId, RunSet};
@@ -9,25 +9,25 @@ const STREAMS_MAX: usize = 4096;
 /// and topic after long losses; above that what came first is forgotten.
 const RUNS_MAX: usize = 256;
 
-/// What a gateway says of a message that it carries: who published it first.
+/// The first publisher of a message that a gateway forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// Who.
     pub node: NodeId,
-    /// In which life.
+    /// In which instance.
     pub instance: InstanceId,
     /// The publisher's count of its messages on the topic.
     pub number: u64,
-    /// Gateways that it has passed.
+    /// The number of gateways that it passed.
     pub hops: u8,
 }
 
-/// A message, wherever it comes.
+/// A message's identity in every group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity {
     /// Who published it first.
     pub node: NodeId,
-    /// In which life.
+    /// In which instance.
     pub instance: InstanceId,
     /// About what.
     pub topic: Topic,

@@ -1,4 +1,5 @@
-//! How long repairers wait for an origin to answer itself (RFC 5740 5.4.1 says how long it takes).
+//! How long repairers wait for the origin to answer a request itself (RFC 5740 5.4.1 says how long
+//! an answer takes).
 
 use fanfare_proto::{Duration, Time};
 
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn two_requests_left_to_others_make_it_deaf_and_one_answer_makes_it_hear_again() {
+    fn two_unanswered_requests_make_an_origin_deaf_and_one_answer_ends_that() {
         let mut origin_timeout = OriginTimeout::default();
         origin_timeout.on_unanswered(at(700), at(0));
         origin_timeout.on_unanswered(at(701), at(1));
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn grace_is_twice_gathering_and_the_way_and_one_round_trip_to_spare() {
+    fn the_timeout_is_twice_the_aggregation_and_the_way_plus_a_round_trip() {
         assert_eq!(OriginTimeout::grace(Duration::from_millis(100), 4), GRACE * 2);
     }
 }

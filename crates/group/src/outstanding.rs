@@ -1,4 +1,4 @@
-//! What one who asked for symbols of a block by name still lacks, as those reckon who heard it.
+//! What a node still lacks that requested symbols of a block explicitly, as an observer counts it.
 
 use crate::rank::Rank;
 use alloc::collections::BTreeSet;
@@ -35,7 +35,7 @@ impl Outstanding {
         self.enough == 0 || self.names.iter().next().is_none()
     }
 
-    /// What was asked for by name and has neither been heard nor followed.
+    /// What was requested by name and has neither been heard nor followed.
     pub(crate) fn names(&self) -> &RunSet {
         &self.names
     }

@@ -1,11 +1,12 @@
-//! What goes with messages unasked, of a publisher that hears nobody: what all others miss is then not
-//! lost, although nobody can ask for it.
+//! Proactive sums: what a publisher that cannot hear anyone sends without a request, so that a loss
+//! that all others share can be repaired.
 //!
-//! Others mend what one of them holds. What each of them missed only the publisher could send again, and
-//! it does not hear that it should. With nine others and half of all packets lost that is one symbol of
-//! 512. So it sends sums over its last messages, now and then: each lacks many of a sum's terms, others
-//! have most of them, and what nobody has follows when all else is there. Where a message is too long for
-//! its symbols to be terms, it has parity of its own instead.
+//! Others can repair what at least one of them has. What all of them missed only the publisher
+//! could send again, and it cannot hear a request. With nine others and half of all packets lost,
+//! that is one symbol of 512. So the publisher sends sums over its last messages now and then. Each
+//! receiver lacks some terms of a sum, others have most of these, and the term that nobody has can
+//! be solved when all others are there. Messages whose symbols are too long for sums get parity of
+//! their own instead.
 
 use crate::coded_packet::{Class, TERMS_MAX};
 use alloc::{collections::VecDeque, vec::Vec};
@@ -14,7 +15,7 @@ use fanfare_proto::{Duration, Time};
 /// One symbol of a sum, or of parity, for so many of messages. Each is in two or three sums then, and in the
 /// tactical test (`results/s000-table3.md`) what a publisher sends beside its messages is less than in DisService.
 const SHARE: u64 = 32;
-/// Descriptions of messages are short; without its own a message cannot be asked for.
+/// Descriptions of messages are short; without its own a message cannot be requested.
 const SHARE_DESCRIBED: i64 = 16;
 /// A block of so many symbols has one in any case: a long message needs all of its symbols.
 const LONG: u64 = 24;
@@ -87,7 +88,7 @@ impl Queue {
     }
 }
 
-/// What was sent of late, and since when nobody is heard.
+/// What was sent lately, and since when nobody is heard.
 #[derive(Debug)]
 pub(crate) struct ProactiveSums {
     since: Time,
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_just_begun_or_heard_somebody_sends_nothing_ahead() {
+    fn a_node_that_just_started_or_heard_somebody_sends_nothing_proactively() {
         let mut proactive = ProactiveSums::new(at(0));
         assert_eq!([3, 4].map(|s| proactive.parity(at(s), (26, 64))), [0, 1]);
         send(&mut proactive, at(1), 0..40);
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_seldom_sends_no_more_than_a_share_in_the_long_run() {
+    fn proactive_sums_of_a_rare_sender_stay_within_their_share() {
         let mut proactive = ProactiveSums::new(at(0));
         let count = (0..1000_u32).map(|n| {
             let now = at(10 + 100 * u64::from(n));

@@ -1,4 +1,5 @@
-//! What a node publishes: numbers per topic, and marks by which what waits can be withdrawn.
+//! What a node publishes: numbers for each topic, and tags by which waiting messages can be
+//! withdrawn.
 
 use crate::{
     age::Age,
@@ -127,7 +128,7 @@ impl Publisher {
         self.own.get(&key)
     }
 
-    /// An earlier life had come so far.
+    /// An earlier run had come so far.
     pub(crate) fn resume(&mut self, numbers: impl Iterator<Item = (Topic, u64)>) {
         for (topic, next) in numbers {
             if self.numbers.len() < TOPICS_MAX {

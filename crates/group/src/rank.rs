@@ -1,10 +1,11 @@
-//! What sums bring one who lacks some of their terms, as those reckon who do not see the factors: with
-//! factors by chance a sum brings something as long as each sum can have a term of its own, and terms
-//! follow when those that share them have as many sums.
+//! How much sums help a receiver that lacks some of their terms, for observers that do not see the
+//! factors. With random factors a sum adds information as long as each sum can be matched with a
+//! term of its own. Terms can be solved when the nodes that share them have as many sums as terms.
 //!
-//! So sums are matched with terms: a new one may take a term that another gives up for a third. What a
-//! sum of one repairer's terms and what one of another's say is kept apart: who has as many sums of the
-//! first's as it lacks terms of them needs no more of these, whatever it lacks of the second's.
+//! So sums are matched with terms. A new sum may take a term from another sum that can take a third
+//! one. Sums over one repairer's terms are kept apart from those over another's: a receiver that
+//! has as many sums of the first as it lacks terms of them needs no more of these, whatever it
+//! lacks of the second.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sums_of_one_have_told_is_known_whatever_is_missing_of_anothers() {
+    fn terms_covered_by_one_repairers_sums_are_known_whatever_is_missing_of_anothers() {
         let mut rank = Rank::default();
         for _ in 0..3 {
             rank.add(&set(&[1, 2, 3]));
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_that_follows_anyway_brings_nothing_by_itself() {
+    fn a_term_that_can_be_solved_anyway_adds_nothing() {
         let mut rank = Rank::default();
         rank.add(&set(&[1, 2]));
         assert!(rank.on_known(1), "with it the other follows");
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_sums_of_ever_new_terms_is_told_apart_up_to_a_bound() {
+    fn sums_of_ever_new_terms_are_tracked_up_to_a_bound() {
         let mut rank = Rank::default();
         for n in 0..2 * SPANS_MAX as u64 {
             assert!(rank.add(&set(&[2 * n, 2 * n + 1])));
@@ -249,7 +250,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_reckoned_is_what_elimination_finds(
+        fn the_estimated_rank_equals_that_of_elimination(
             sums in proptest::collection::vec(proptest::collection::btree_set(0..12_u64, 1..6), 0..16)
         ) {
             let mut rank = Rank::default();

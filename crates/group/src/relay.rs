@@ -1,10 +1,10 @@
-//! Passing on short messages unasked, where nodes that we hear do not hear who sent them: of a group
-//! whose radio does not reach everybody.
+//! Forwards short messages without a request, to nodes that do not hear the sender, in groups whose
+//! radio does not reach every node.
 //!
-//! Announcements say how much of each other's messages arrives. Who hears a message that is new to it, and is heard by
-//! a node that does not hear who sent it, passes it on when it is its turn, if that is worth it still (`coverage`):
-//! first those to whom it is worth most (scalable broadcast, Peng and Lu 2000). In a
-//! group in which all hear each other nobody passes anything on.
+//! Announcements say how many of each other's messages arrive. A node that gets a new message, and
+//! that is heard by a node that does not hear the sender, forwards it when its turn comes and if it
+//! is still worth it (`coverage`). Nodes with the highest gain go first (scalable broadcast, Peng
+//! and Lu 2000). In a group in which all nodes hear each other, nobody forwards.
 
 use crate::repairer::OriginTiming;
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -12,7 +12,7 @@ use fanfare_proto::{NodeId, ObjectKey, Time, rng::Rng};
 
 /// Nodes heard to send one message that are reckoned with.
 const SENDERS_MAX: usize = 32;
-/// Messages that wait to be passed on, at most; others are left to requests.
+/// Messages that wait to be forwarded, at most; others are left to requests.
 const WAITING_MAX: usize = 1024;
 
 #[derive(Debug)]
@@ -74,12 +74,12 @@ impl Relay {
         }
     }
 
-    /// A message to be passed on now.
+    /// A message to be forwarded now.
     pub(crate) fn due(&self, now: Time) -> Option<ObjectKey> {
         self.waiting.iter().find(|(_, waiting)| waiting.due <= now).map(|(key, _)| *key)
     }
 
-    /// It has been passed on, or is no longer here.
+    /// It has been forwarded, or is no longer here.
     pub(crate) fn forget(&mut self, key: ObjectKey) {
         self.waiting.remove(&key);
     }
@@ -100,7 +100,7 @@ impl Relay {
 }
 
 /// When it is the turn of who has so many before it. A turn is a GRTT: who comes before is heard by then, also from behind
-/// what is before it in queues. Half as long leaves 4 % more to be passed on (`company`).
+/// what is before it in queues. Half as long leaves 4 % more to be forwarded (`company`).
 fn turn(now: Time, rank: u32, (timing, rng): (OriginTiming, &mut Rng)) -> Time {
     let turn = timing.grtt;
     now + turn * rank + turn.mul_f64(rng.unit())
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_first_is_first_and_who_need_not_says_nothing() {
+    fn the_first_node_forwards_first_and_an_unneeded_one_does_not() {
         let due = |before| heard(before).0.next_timeout();
         assert!(due(Some(0)).unwrap() <= Time::ZERO + TIMING.grtt);
         assert!(due(Some(3)).unwrap() >= Time::ZERO + TIMING.grtt * 3);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn when_others_have_passed_it_on_it_is_reckoned_anew() {
+    fn the_gain_is_computed_again_after_others_have_forwarded() {
         let (mut relay, mut rng) = heard(Some(5));
         let before = relay.next_timeout();
         let coverage = |senders: &[NodeId]| (senders.len() < 3).then_some(0);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_due_at_its_turn_until_it_has_been_passed_on() {
+    fn a_waiting_message_is_due_at_its_time_until_it_was_forwarded() {
         let (mut relay, _) = heard(Some(0));
         let due = relay.next_timeout().unwrap();
         assert_eq!((relay.due(Time::ZERO), relay.due(due)), (None, Some(KEY)));

@@ -1,9 +1,10 @@
-//! What others ask of this node itself: short messages of which they lack different ones are sent as sums, as many
-//! as the one lacks that lacks most.
+//! Requests for this node's own short messages. Requesters lack different ones, so the answer is
+//! sums: as many as the requester lacks that lacks most.
 //!
-//! The session's sender gathers requests, and says when their round is over; this keeps who asked for what. What
-//! one alone asks for waits for another round, in which others may ask, as long as there is something else to
-//! send. What somebody asks for that may not read sums goes as it is, and so does what was asked for again and again.
+//! The session's sender aggregates requests and says when a round is over. This file remembers who
+//! requested what. If only one node requested a message, it waits for another round in which others
+//! may request it, as long as there is something else to send. A message goes as it is if a
+//! requester cannot decode sums, or if it was requested again and again.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -15,10 +16,10 @@ use fanfare_proto::{Duration, NodeId, Time};
 const NODES_MAX: usize = 128;
 /// Messages noted of each: as many as ten sums have.
 const ASKED_MAX: usize = 1024;
-/// So many rounds a message is in sums: who asks for it still may lack other terms of them for good.
+/// So many rounds a message is in sums: who requests it still may lack other terms of them for good.
 const ROUNDS_MAX: u8 = 8;
 
-/// Sums that wait to be sent: while there are more, what is asked for goes as it is, which is sent once whoever asks.
+/// Sums that wait to be sent: while there are more, what is requested goes as it is, which is sent once whoever asks.
 const ANSWERS_MAX: usize = 256;
 /// A sum more goes with so many: who misses one of them has nothing of all until it has another. With none, and
 /// 30 % loss, messages came a fifth later; with one for four fewer were sent at 10 %.
@@ -89,12 +90,12 @@ pub(crate) struct RepairRound {
     answers: VecDeque<Answer>,
     /// What was sent within a GRTT.
     served: VecDeque<Served>,
-    /// What was asked for again before that can have come.
+    /// What was requested again before that can have come.
     late: BTreeSet<u64>,
 }
 
 impl RepairRound {
-    /// A node asks for these. Gives how many there was no room for: they go as they are.
+    /// A node requests these. Gives how many there was no room for: they go as they are.
     pub(crate) fn on_request(
         &mut self,
         now: Time,
@@ -124,7 +125,7 @@ impl RepairRound {
         dropped + more as u64
     }
 
-    /// Whether anything was asked for since the last round.
+    /// Whether anything was requested since the last round.
     pub(crate) fn is_open(&self) -> bool {
         !self.asked.is_empty() || !self.late.is_empty()
     }
@@ -170,7 +171,7 @@ impl RepairRound {
         Closed { taken, given }
     }
 
-    /// What all who ask for it can have in sums they are owed from now on.
+    /// What all who request it can have in sums they are owed from now on.
     fn take(
         &mut self,
         now: Time,
@@ -180,7 +181,7 @@ impl RepairRound {
     ) -> Vec<u64> {
         self.on_pending(repairs);
         if self.left.len() == repairs.len() {
-            // No round has ended: what is asked for in it is still being gathered.
+            // No round has ended: what is requested in it is still being gathered.
             return Vec::new();
         }
         let asked = core::mem::take(&mut self.asked);
@@ -188,7 +189,7 @@ impl RepairRound {
         let answers: usize = self.answers.iter().map(|answer| answer.left).sum();
         let fits = |index: &u64| -> bool {
             let rounds = self.rounds.get(index).copied().unwrap_or(0);
-            // What nobody is known to have asked for: there was no room for somebody.
+            // What nobody is known to have requested: there was no room for somebody.
             let mut by = asked.iter().filter(|(_, names)| names.contains(index)).peekable();
             let known =
                 (by.peek().is_some() || late.contains(index)) && by.all(|(node, _)| reads(*node));
@@ -236,7 +237,7 @@ impl RepairRound {
             if let Some(owed) = self.owed.get_mut(node) {
                 owed.of.retain(|index| !of.contains(index));
             }
-            // What it has asked for meanwhile is answered, too.
+            // What it has requested meanwhile is answered, too.
             if let Some(asked) = self.asked.get_mut(node) {
                 self.late.extend(of.iter().filter(|index| asked.remove(index)));
             }
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn different_losses_of_three_are_mended_by_as_many_sums_as_the_one_lacks_that_lacks_most() {
+    fn as_many_sums_are_sent_as_the_neediest_of_three_requesters_lacks() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         ask(&mut round, 1, 2, &[7]);
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn where_many_lack_much_some_sums_are_to_spare() {
+    fn spare_sums_are_sent_when_many_lack_much() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[0, 1, 2, 3, 4, 5]);
         ask(&mut round, 0, 2, &[6, 7, 8, 9]);
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_alone_lacks_waits_for_others_and_goes_as_it_is_when_nobody_asks() {
+    fn a_message_requested_by_one_node_waits_for_others_and_then_goes_as_it_is() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         assert_eq!(close(&mut round, 300, &[5, 6]), (vec![5, 6], vec![]));
@@ -376,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_nothing_else_to_send_nothing_waits() {
+    fn requests_do_not_wait_when_there_is_nothing_else_to_send() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         let Closed { taken, given } = closed(&mut round, 300, Duration::ZERO, &[5, 6]);
@@ -384,12 +385,12 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_asks_for_that_may_not_read_sums_is_left_to_the_session() {
+    fn requests_of_nodes_that_cannot_decode_sums_are_left_to_the_session() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5, 6]);
         ask(&mut round, 0, 2, &[7]);
         ask(&mut round, 0, 50, &[6]);
-        // Nobody is known to have asked for the last.
+        // Nobody is known to have requested the last.
         assert_eq!(close(&mut round, 300, &[5, 6, 7, 8]).0, [5, 7]);
         assert_eq!(sums(&mut round, 300), [vec![5, 7]]);
         // It has yet to be sent, and stays so whoever asks.
@@ -421,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_before_an_answer_can_have_come_is_not_answered_twice() {
+    fn a_request_sent_before_the_answer_arrived_is_not_answered_again() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5]);
         ask(&mut round, 0, 2, &[7]);
@@ -437,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_in_vain_again_and_again_goes_as_it_is() {
+    fn a_message_requested_again_and_again_goes_as_it_is() {
         let mut round = RepairRound::default();
         let taken = (0..12).map(|n| {
             ask(&mut round, n * 1000, 1, &[5]);
@@ -452,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_there_is_no_room_for_are_counted_and_sums_do_not_pile_up() {
+    fn requests_beyond_the_limit_are_counted_and_sums_do_not_pile_up() {
         let mut round = RepairRound::default();
         let all: Vec<u64> = (0..2000).collect();
         assert_eq!(ask(&mut round, 0, 1, &all), 2000 - ASKED_MAX as u64);
@@ -471,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_in_no_sum() {
+    fn purged_messages_are_in_no_sum() {
         let mut round = RepairRound::default();
         ask(&mut round, 0, 1, &[5]);
         ask(&mut round, 0, 2, &[7]);

@@ -1,8 +1,9 @@
-//! Answers for origins that do not answer themselves: who of several repairers, when, with what.
+//! Repairs for origins that do not answer: which of several repairers answers, when, and with what.
 //!
-//! A request is the origin's for as long as it takes one to answer ([`OriginTimeout`]); then the repairers
-//! wait a random time, those who hold the whole block less than others, and the first to speak
-//! silences the rest ([`Demand`] counts what is heard). Each sends symbols of a slice of its own.
+//! A request belongs to the origin for as long as an answer takes ([`OriginTimeout`]). After that
+//! the repairers wait a random time. Those that have the whole block wait less, and the first to
+//! send suppresses the others ([`Demand`] counts what is heard). Each sends parity symbols of a
+//! slice of its own.
 
 use crate::{
     demand::{Demand, Part, Piece, Request, Wanted},
@@ -93,7 +94,7 @@ impl Repairer {
         self.origins.get(&origin).is_some_and(OriginTimeout::is_deaf)
     }
 
-    /// A NACK asks for something that is here, in whole or in part: `lacking` is what is not, in percent.
+    /// A NACK requests something that is here, in whole or in part: `lacking` is what is not, in percent.
     pub(crate) fn on_request(
         &mut self,
         now: Time,
@@ -111,7 +112,7 @@ impl Repairer {
         let was_open = demand.is_open();
         demand.on_request(now, request, timing.grtt);
         stats.demands += u64::from(!was_open && demand.is_open());
-        // What could not be answered before may be asked for otherwise now.
+        // What could not be answered before may be requested otherwise now.
         let round = demand.round(now, timing.grtt * (u32::from(timing.backoff) + 1));
         let chosen = ANSWERING << (round - 1).min(32);
         let block = match wanted.1 {
@@ -139,7 +140,7 @@ impl Repairer {
         self.waiting.set(wanted, open.and_then(|demand| demand.due));
     }
 
-    /// Room for one more: what was asked for or answered long ago gives way, and of what has been answered the oldest.
+    /// Room for one more: what was requested or answered long ago is dropped, and of what has been answered the oldest.
     fn make_place(&mut self, now: Time) -> bool {
         if self.demands.len() < DEMANDS_MAX || now < self.full {
             return self.demands.len() < DEMANDS_MAX;
@@ -357,7 +358,7 @@ impl Repairer {
         self.budget.next()
     }
 
-    /// Something was passed on unasked: whoever asked for it has it, too.
+    /// Something was forwarded without a request: whoever asked for it has it, too.
     pub(crate) fn on_relayed(
         &mut self,
         now: Time,
@@ -389,7 +390,7 @@ impl Repairer {
 }
 
 /// What to send of a block: parity of our own slice when the block is whole (source symbols, when all
-/// of it is wanted), else sums of what is here, what was asked for by name, or parity that its origin
+/// of it is wanted), else sums of what is here, what was requested by name, or parity that its origin
 /// or another sent.
 fn choose(
     node: NodeId,
@@ -411,7 +412,7 @@ fn choose(
         fit.iter().copied().find(|s| *s >= start).or_else(|| fit.first().copied())
     };
     if !held.is_whole() {
-        // Nobody may hold what is asked for; parity in its place makes another whole, which serves all.
+        // Nobody may hold what is requested; parity in its place makes another whole, which serves all.
         let kept = held.kept.iter().map(|number| held.len + number);
         let kept = kept.filter(|symbol| !demand.was_heard(*symbol));
         return rotated(demand, true).or_else(|| kept.min()).map(Piece::Symbol);
@@ -536,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_that_does_not_answer_is_answered_for_after_its_grace_and_later_at_once() {
+    fn an_origin_that_does_not_answer_is_replaced_after_its_timeout_and_later_at_once() {
         let mut world = World::whole(2);
         let mut waited = Vec::new();
         for round in 0..4 {
@@ -551,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repairer_that_hears_another_leaves_it_to_it_and_fills_up_what_is_left() {
+    fn a_repairer_that_hears_another_sends_only_what_is_left() {
         let mut world = World::whole(2);
         world.ask(at(0), 0, &[1, 2, 3]);
         world.hear(at(750), 1, SymbolSource::Repairer);
@@ -562,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hears_parity_of_another_sends_nothing_until_it_is_asked_for_again() {
+    fn a_repairer_that_hears_anothers_parity_waits_for_a_new_request() {
         let mut world = World::whole(2);
         world.ask(at(0), 3, &[]);
         world.hear(at(750), 18, SymbolSource::Repairer);
@@ -593,7 +594,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_nothing_of_what_was_named_passes_parity_on_that_nobody_was_heard_to_send() {
+    fn a_repairer_without_the_named_symbols_forwards_unheard_parity() {
         let mut world = World::new(2, &[0, 1, 2]);
         world.held.kept = Vec::from([4, 5]);
         world.ask(at(0), 0, &[7, 8]);
@@ -602,7 +603,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_part_sends_as_many_sums_as_it_holds_of_what_was_named() {
+    fn a_repairer_with_a_part_sends_as_many_sums_as_it_has_named_symbols() {
         let mut world = World::new(2, &[1, 3, 5, 7]);
         world.ask(at(0), 0, &[2, 3, 7]);
         let (sent, first) = world.run(at(60_000));
@@ -613,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_part_serves_first_who_lacks_least() {
+    fn a_repairer_with_a_part_serves_the_requester_that_lacks_least_first() {
         // Too many symbols for a sum: they go by name.
         let mut world = World::new(2, &[1, 3, 5, 107]);
         world.held.len = 200;
@@ -624,7 +625,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_all_by_what_was_named_sends_parity_for_the_rest() {
+    fn a_repairer_sends_parity_for_what_named_symbols_leave_open() {
         let mut world = World::new(2, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
         world.ask(at(0), 0, &[9]);
         world.ask(at(0), 0, &[1, 5, 7]);
@@ -637,7 +638,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_block_that_is_asked_for_goes_as_it_is() {
+    fn a_requested_whole_block_is_sent_as_it_is() {
         let mut world = World::whole(3);
         world.ask(at(0), 0, &(0..10).collect::<Vec<_>>());
         let (mut sent, _) = world.run(at(60_000));

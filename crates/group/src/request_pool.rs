@@ -1,9 +1,9 @@
-//! What is asked of a publisher that does not answer, across its objects: who lacks which terms, as those
-//! reckon who heard it ask, and when this node answers with a sum of what it holds of them.
+//! Requests across the objects of a publisher that does not answer: which nodes lack which terms,
+//! as far as this node heard, and when this node answers with a sum of terms that it has.
 //!
-//! Of sums each who asked needs as many as it lacks terms, whatever others lack. So nobody sends another
-//! that brings one asker something while another node has one that brings all of them something: who
-//! serves all goes on, who serves some waits in proportion.
+//! Each requester needs as many sums as it lacks terms, whatever others lack. So a node should not
+//! send a sum that helps one requester while another node has a sum that helps all of them. A node
+//! that serves all requesters sends at once. A node that serves only some waits in proportion.
 
 use crate::{
     coded_packet::Scope,
@@ -15,7 +15,7 @@ use fanfare_proto::{Duration, NodeId, RunSet, Time, rng::Rng};
 
 /// Nodes whose requests are kept apart, as of a block.
 const ASKERS_MAX: usize = 16;
-/// Terms that one node may ask for.
+/// Terms that one node may request.
 const NAMES_MAX: u64 = 1024;
 /// Publishers and classes with open requests.
 const POOLS_MAX: usize = 64;
@@ -34,7 +34,7 @@ const ROUNDS: u8 = 24;
 
 /// After so many, who has parity of its block sends that: it may be all that is left of what nobody has.
 const STUCK: u8 = 4;
-/// Who was sent a publisher's sum asks for another of its terms first, which takes some rounds.
+/// Who was sent a publisher's sum requests another of its terms first, which takes some rounds.
 const LENT_AGAIN: Duration = Duration::from_secs(20);
 /// As long as nobody lacks more than so many, requests are gathered for so many times as long: others who lack
 /// as few speak meanwhile, and what serves one serves them.
@@ -50,7 +50,7 @@ struct Requester {
     lacks: Outstanding,
     /// Of terms from here on it has not spoken.
     horizon: u64,
-    /// The first of what it asked for, and how often it has been that.
+    /// The first of what it requested, and how often it has been that.
     first: Option<u64>,
     rounds: u8,
     /// It did not ask: it announced that it lacks this.
@@ -63,7 +63,7 @@ pub(crate) struct RequestPool {
     requesters: BTreeMap<NodeId, Requester>,
     /// Sums that are known of, modulo 256.
     known: u8,
-    /// Sums of late, and of what.
+    /// Sums lately, and of what.
     sums: VecDeque<(Time, RunSet)>,
     /// The last of them was this node's own.
     speaks: bool,
@@ -73,7 +73,7 @@ pub(crate) struct RequestPool {
     pub(crate) asked: Time,
     /// When this node answers; `None` while it has nothing to answer with.
     pub(crate) due: Option<Time>,
-    /// When this node passes on a sum of the publisher's with this term, which nobody seems to have.
+    /// When this node forwards a sum of the publisher's with this term, which nobody seems to have.
     lends: Option<(Time, u64)>,
     /// When this node, or another before it, did that last.
     lent: Option<(Time, u64)>,
@@ -146,7 +146,7 @@ impl RequestPool {
             .insert(node, Requester { at: now, lacks, horizon, first, rounds, announced: false });
     }
 
-    /// It announces that it lacks these, and may lack others. Who has asked of late has said what it needs, which
+    /// It announces that it lacks these, and may lack others. Who has asked lately has said what it needs, which
     /// is less when it has sums.
     pub(crate) fn on_lacking(&mut self, now: Time, (node, names): (NodeId, &RunSet), horizon: u64) {
         match self.requesters.get_mut(&node) {
@@ -169,7 +169,7 @@ impl RequestPool {
         }
     }
 
-    /// What was served or is of no use any more gives way.
+    /// What was served or is of no use any more is dropped.
     fn make_place(&mut self, now: Time, node: NodeId) {
         if self.requesters.len() >= ASKERS_MAX && !self.requesters.contains_key(&node) {
             let keeps = |requester: &Requester| {
@@ -219,7 +219,7 @@ impl RequestPool {
         self.known
     }
 
-    /// Those who lack something, as far as they have said so of late.
+    /// Those who lack something, as far as they have said so lately.
     fn open(&self, now: Time) -> impl Iterator<Item = &Requester> {
         let open = move |requester: &&Requester| {
             !requester.lacks.is_served() && now.since(requester.at) < ASKED_ANEW
@@ -227,14 +227,14 @@ impl RequestPool {
         self.requesters.values().filter(open)
     }
 
-    /// Of these a term that somebody has asked for so often that it is to have it by itself.
+    /// Of these a term that somebody has requested so often that it is to have it by itself.
     pub(crate) fn alone(&self, held: &RunSet) -> Option<u64> {
         let often = self.requesters.values().filter(|requester| requester.rounds > ROUNDS);
         let first = often.filter_map(|requester| requester.lacks.names().first_member(0));
         first.filter(|term| held.contains(*term)).min()
     }
 
-    /// What this node has asked for first so often that nobody seems to have it.
+    /// What this node has requested first so often that nobody seems to have it.
     pub(crate) fn stuck(&self, node: NodeId) -> Option<u64> {
         let requester = self.requesters.get(&node).filter(|requester| requester.rounds > STUCK)?;
         requester.lacks.names().first_member(0)
@@ -261,7 +261,7 @@ impl RequestPool {
     /// who may only have missed some, add none of the same.
     pub(crate) fn gain(&self, now: Time, of: &RunSet) -> Gain {
         let (mut served, mut open) = (0, 0);
-        // What no sum of late was of, and is not here, nobody may have.
+        // What no sum lately was of, and is not here, nobody may have.
         let within_reach =
             |term: &u64| of.contains(*term) || self.sums.iter().any(|(_, sum)| sum.contains(*term));
         for Requester { lacks, .. } in self.open(now) {
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_holds_in_part_is_served_in_part_and_others_go_on_with_the_rest() {
+    fn a_partial_holder_serves_a_part_and_others_continue_with_the_rest() {
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3], END);
         assert_eq!(sent(&mut pool, 0, &[1, 3, 9]), 2);
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn who_missed_a_sum_adds_none_of_the_same_terms_but_of_others() {
+    fn a_node_that_missed_a_sum_sends_one_of_other_terms() {
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3, 4], END);
         pool.on_sum(at(10), 0, &set(&[1, 2, 3]));
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_one_repairer_end_when_they_have_told_all_whatever_is_missing_of_anothers() {
+    fn sums_of_one_repairer_end_when_they_cover_its_terms() {
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3, 4, 5, 6, 7], END);
         // Another's, of which more would be needed.
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn while_all_lack_few_requests_are_gathered_for_longer() {
+    fn requests_are_aggregated_longer_while_all_lack_few_terms() {
         let due = |terms: &[u64]| {
             let mut pool = RequestPool::new(at(0));
             ask(&mut pool, 0, 2, terms, END);
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_first_again_and_again_nobody_seems_to_have() {
+    fn a_term_that_stays_first_in_requests_is_taken_as_unavailable() {
         let mut pool = RequestPool::new(at(0));
         for round in 0..u64::from(STUCK) {
             ask(&mut pool, 3000 * round, 2, &[7, 8 + round], END);
@@ -515,21 +515,21 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_that_one_of_those_who_ask_has_not_spoken_of() {
+    fn only_terms_that_all_requesters_mentioned_are_sent() {
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 8], 10);
         ask(&mut pool, 0, 3, &[1], 5);
         assert_eq!(pool.names(at(0)).iter().collect::<Vec<_>>(), [(1, 3)]);
         ask(&mut pool, 100, 3, &[1], 10);
         assert_eq!(pool.names(at(100)).iter().collect::<Vec<_>>(), [(1, 3), (8, 9)]);
-        // Who has not asked for a while holds nobody up.
+        // Who has not requested a while holds nobody up.
         ask(&mut pool, 9_000, 2, &[1, 20], 30);
         assert_eq!(pool.names(at(9_000)).iter().count(), 1);
         assert_eq!(pool.names(at(11_000)).iter().collect::<Vec<_>>(), [(1, 2), (20, 21)]);
     }
 
     #[test]
-    fn an_answer_waits_until_requests_have_gathered_and_longer_where_less_is_held() {
+    fn an_answer_waits_for_aggregation_and_longer_at_nodes_that_have_less() {
         let mut rng = Rng::new(3);
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[1, 2, 3, 4], END);
@@ -544,14 +544,14 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_goes_on_while_it_serves_all_of_few_and_half_of_many() {
+    fn a_node_continues_sending_while_it_serves_all_of_a_few_or_half_of_many() {
         let goes_on = |served, open| Gain { served, open }.goes_on();
         assert_eq!([goes_on(3, 3), goes_on(2, 3), goes_on(0, 0)], [true, false, false]);
         assert_eq!([goes_on(2, 4), goes_on(8, 16), goes_on(7, 16)], [true, true, false]);
     }
 
     #[test]
-    fn who_lacks_what_nobody_has_holds_nobody_up() {
+    fn a_requester_of_unavailable_terms_does_not_delay_others() {
         let mut rng = Rng::new(3);
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[100], END);
@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_ever_again_goes_by_itself() {
+    fn a_term_requested_again_and_again_is_sent_alone() {
         let mut pool = RequestPool::new(at(0));
         for round in 0..=u64::from(ROUNDS) {
             assert_eq!(pool.alone(&set(&[7, 8])), None);
@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_adds_nothing_to_what_was_asked_for_of_late() {
+    fn an_announcement_adds_nothing_to_a_recent_request() {
         let mut pool = RequestPool::new(at(0));
         ask(&mut pool, 0, 2, &[5], END);
         pool.on_lacking(at(1000), (NodeId(2), &set(&[1])), END);
@@ -586,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_everything_under_many_names_is_kept_within_bounds() {
+    fn requests_under_many_forged_ids_stay_within_bounds() {
         let mut pool = RequestPool::new(at(0));
         let all: Vec<u64> = (0..5000).collect();
         (0..100).for_each(|node| ask(&mut pool, 0, node, &all, END));

@@ -1,5 +1,5 @@
-//! Asking the group for objects of an origin that says nothing any more: soon when somebody has
-//! them, ever more seldom when nobody answers.
+//! Requests objects of a silent origin from the group: soon when another node has them, and less
+//! and less often when nobody answers.
 
 use alloc::collections::BTreeMap;
 use fanfare_proto::{Duration, Incarnation, Time, TimerQueue};
@@ -8,14 +8,14 @@ use fanfare_proto::{Duration, Incarnation, Time, TimerQueue};
 const INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// Longest: like the longest interval of announcements, which bring news sooner.
 const INTERVAL_MAX: Duration = Duration::from_secs(64);
-/// Origins asked for.
+/// Origins requested.
 const ORIGINS_MAX: usize = 1024;
 
 #[derive(Debug)]
 struct Origin {
     /// Its own word was heard.
     heard: Time,
-    /// Anything was heard of it, or it was asked for.
+    /// Anything was heard of it, or it was requested.
     used: Time,
     /// How long it may be silent without being missed, and what an answer takes.
     patience: Duration,
@@ -37,7 +37,7 @@ pub(crate) struct Requester {
     origins: BTreeMap<Incarnation, Origin>,
     /// Origins that gave way to others.
     dropped: u64,
-    /// When each is asked for next; of those that rest nothing.
+    /// When each is requested next; of those that rest nothing.
     timer_queue: TimerQueue<Incarnation, Time>,
 }
 
@@ -74,7 +74,7 @@ impl Requester {
         known
     }
 
-    /// Nothing of it is asked for any more.
+    /// Nothing of it is requested any more.
     pub(crate) fn forget(&mut self, origin: Incarnation) {
         self.origins.remove(&origin);
         self.note(origin);
@@ -110,7 +110,7 @@ impl Requester {
         self.origins.get(&origin).is_none_or(silent)
     }
 
-    /// Origins to ask for now.
+    /// Origins to request now.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Incarnation> {
         let due = self.timer_queue.iter().take_while(|(next, _)| *next <= now);
         let origin = due.map(|(_, origin)| origin).min()?;
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn questions_without_answers_become_seldom() {
+    fn unanswered_requests_become_rare() {
         let mut requester = Requester::default();
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         assert_eq!(questions(&mut requester, 300), [2, 6, 14, 30, 62, 126, 190, 254]);
     }
 
     #[test]
-    fn while_something_comes_nothing_is_asked_and_then_soon_again() {
+    fn no_request_is_sent_while_data_arrives_and_one_soon_after() {
         let mut requester = Requester::default();
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         questions(&mut requester, 100);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_what_is_missing_is_asked_at_once() {
+    fn a_node_with_the_missing_object_is_asked_at_once() {
         let mut requester = Requester::default();
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         questions(&mut requester, 100);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_origins_than_are_watched_those_give_way_that_were_of_no_use_for_longest() {
+    fn the_origins_unused_for_longest_are_dropped_when_there_are_too_many() {
         let mut requester = Requester::default();
         for n in 0..=ORIGINS_MAX as u32 {
             requester.on_heard(at(u64::from(n)), incarnation(n), PATIENCE);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_lacks_nothing_rests_until_it_hears_more() {
+    fn a_node_that_lacks_nothing_waits_until_it_hears_more() {
         let mut requester = Requester::default();
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         requester.rest(ORIGIN);

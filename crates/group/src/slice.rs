@@ -1,8 +1,8 @@
 //! Which parity symbols a repairer sends, so that two repairers do not send the same.
 //!
-//! The parity of a block is cut into slices. The origin counts up from 0, so the first slice is left
-//! to it for as long as there are others; each repairer begins at a slice of its own, which follows
-//! from its id, the object and the block, and goes on to the next ones.
+//! The parity of a block is cut into slices. The origin counts up from 0, so the first slice is
+//! left to the origin as long as there are others. Each repairer begins with a slice of its own,
+//! computed from its id, the object and the block, and continues with the next slices.
 
 use fanfare_proto::{NodeId, ObjectKey};
 

@@ -1,4 +1,4 @@
-//! What has become of each object of one life of a publisher: whole here, settled, or neither.
+//! The state of each object of one instance of a publisher: complete here, settled, or neither.
 
 use crate::occupancy::OBJECTS_IN_VIEW;
 use fanfare_proto::{ObjectTransportId, RunSet};
@@ -11,7 +11,7 @@ pub(crate) fn id_of(index: u64) -> ObjectTransportId {
     ObjectTransportId((index & 0xffff) as u16)
 }
 
-/// The objects of one life, counted on where ids wrap.
+/// The objects of one instance, counted on where ids wrap.
 #[derive(Debug)]
 pub(crate) struct SourceLog {
     newest: u64,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_counted_on_across_the_wrap() {
+    fn ids_are_extended_across_the_wrap() {
         let mut log = SourceLog::new(id(0xfffe), 10);
         let before = log.newest();
         assert_eq!(log.on_heard(id(3)), before + 5);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn settled_objects_are_passed_over_from_the_floor_on() {
+    fn settled_objects_are_skipped_from_the_floor_on() {
         let mut log = SourceLog::new(id(2), 10);
         let floor = log.floor();
         assert_eq!(log.back(floor), 2, "none before the publisher's first");

@@ -1,9 +1,10 @@
-//! What a node announces: of each publisher heard, which objects it holds whole, as the newest and
-//! the gaps below it; which nodes it hears; and whom it asks to announce, too.
+//! The announcement of a node. For each publisher heard it says which complete objects the node
+//! has: the newest, and the gaps below it. It also says which nodes it hears, and which nodes it
+//! asks to announce themselves.
 //!
 //! ```text
-//! flags (8): 01 it asks for what it lacks; 02 it names all nodes that it hears; 04 it is short
-//! | per node, by id: id less the one before (varint); 0 of an earlier life of the publisher before
+//! flags (8): 01 it requests what it lacks; 02 it names all nodes that it hears; 04 it is short
+//! | per node, by id: id less the one before (varint); 0 of an earlier instance of the publisher before
 //! |   how (8): 01 it is heard; 02 it is to announce soon (node ffffffff: all not heard are); 04 it publishes;
 //! |            08 its timing and code are those of the publisher before; 10 there are gaps;
 //! |            e0 the share of its messages that arrives, in sevenths; who is heard and has none: all
@@ -15,12 +16,13 @@
 //! | in a short one: check (32), of all publishers' ids, instances and newest objects
 //! ```
 //!
-//! `reach` is how many objects, from the newest down, are spoken of. Gaps come from the newest down.
-//! Numbers per publisher are dense, so this says exactly what differs, in a few bytes. Where there is no
-//! room for all, nodes and publishers take turns.
+//! `reach` is how many objects the announcement covers, from the newest down. Gaps come from the
+//! newest down. The numbers of a publisher are dense, so a few bytes say exactly what differs. If
+//! there is no room for all, nodes and publishers take turns.
 //!
-//! A short one is for who knows the publishers and about their newest objects, as most do mostly. It reaches to its
-//! last gap, and [`NEAR`] objects at least. To whom the check does not fit, it says only who hears whom.
+//! A short announcement is for nodes that know the publishers and their newest objects, as most
+//! nodes do most of the time. It covers the objects down to its last gap, and at least [`NEAR`]
+//! objects. A node for which the check does not match learns only who hears whom.
 
 use crate::{
     delivery_ratio::{DeliveryRatio, HeardNode},
@@ -63,7 +65,7 @@ const ENTRY: usize = NODE + 2 + 1 + 1 + 1 + 2 + 3 + 3;
 pub(crate) struct Gap {
     pub(crate) first: u64,
     pub(crate) end: u64,
-    /// They are not asked for, either.
+    /// They are not requested, either.
     pub(crate) unwanted: bool,
 }
 
@@ -138,7 +140,7 @@ impl Holding {
         (index(newest, self.reach), newest + 1)
     }
 
-    /// What it lacks, the newest first: of what is held elsewhere it says nothing, or that it asks for it.
+    /// What it lacks, the newest first: of what is held elsewhere it says nothing, or that it requests it.
     pub(crate) fn lacking(&self, newest: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let gaps = self.gaps.iter().filter(|gap| !gap.unwanted);
         let gaps = gaps.map(move |gap| (index(newest, gap.end), index(newest, gap.first)));
@@ -294,7 +296,7 @@ pub(crate) struct State {
 #[derive(Debug, Default)]
 struct Line {
     how: u8,
-    /// Of each of its lives, the one that it is in first. A short announcement speaks of that alone.
+    /// Of each of its instances, the one that it is in first. A short announcement speaks of that alone.
     holdings: Vec<Holding>,
 }
 
@@ -382,7 +384,7 @@ impl State {
             if how & PUBLISHES == 0 && how & (AS_BEFORE | GAPS) != 0 {
                 return None;
             }
-            // Of a node that was spoken of only another life is.
+            // Of a node that was spoken of only another instance is.
             if again && (short || how & !(AS_BEFORE | GAPS) != PUBLISHES) {
                 return None;
             }
@@ -539,7 +541,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_short_one_tells_only_who_hears_whom_to_who_knows_another_life_or_is_far_behind() {
+    fn a_short_announcement_says_only_who_hears_whom_to_nodes_with_another_instance_or_far_behind()
+    {
         let heard = State {
             hears: vec![HeardNode::all_of(NodeId(7))],
             short: true,
@@ -559,14 +562,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn several_lives_of_a_publisher_are_told_each_once_and_by_none_that_is_short() {
+    fn several_instances_of_a_publisher_are_announced_once_each_and_not_in_short_ones() {
         let of = |instance| {
             let summary = SenderSummary { instance: InstanceId(instance), ..summary(300) };
             Holding::of(summary, (280, 300), &runs(&[(280, 301)]), &none())
         };
         let other = SenderSummary { sender: NodeId(7), ..summary(300) };
         let other = Holding::of(other, (280, 300), &runs(&[(280, 290)]), &none());
-        // The life that it is in comes first, whatever its number.
+        // The instance that it is in comes first, whatever its number.
         let state = State {
             hears: vec![HeardNode::all_of(NodeId(0x0a00_0001))],
             ..speaking_of(vec![other, of(3), of(1)], true)
@@ -599,7 +602,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn where_gaps_do_not_fit_less_is_spoken_of_but_nothing_wrong() {
+    fn when_gaps_do_not_fit_the_announcement_covers_less_but_stays_correct() {
         let odd: Vec<(u64, u64)> = (0..500).map(|n| (2 * n + 1, 2 * n + 2)).collect();
         let holding = Holding::of(summary(999), (0, 999), &runs(&odd), &none());
         let mut bytes = Vec::new();
@@ -621,7 +624,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn golden_bytes_of_publishers_that_speak_alike_are_eight_each() {
+    fn golden_bytes_of_publishers_with_equal_parameters_are_eight_each() {
         let share = DeliveryRatio::from_bits(3);
         let hears = vec![HeardNode { node: NodeId(101), share, counts: true }];
         let state = State { hears, ..speaking_of(publishers(3), false) };
@@ -637,7 +640,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn publishers_that_find_no_room_are_left_for_the_next_announcement() {
+    fn publishers_that_do_not_fit_are_in_the_next_announcement() {
         let state = speaking_of(publishers(10), false);
         let mut bytes = Vec::new();
         assert_eq!(state.append(4 * ENTRY + 1, &mut bytes), 4);
@@ -646,7 +649,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn who_names_more_nodes_than_there_is_room_for_does_not_say_that_these_are_all() {
+    fn an_announcement_that_omits_nodes_does_not_claim_to_be_complete() {
         let named = |count| {
             let hears = (1..=count).map(|n| HeardNode::all_of(NodeId(n))).collect();
             let mut bytes = Vec::new();
@@ -658,7 +661,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn who_is_heard_little_is_named_where_it_costs_nothing_and_who_has_no_share_is_heard_whole() {
+    fn a_barely_heard_node_is_named_if_that_is_free_and_no_share_means_all() {
         let share = DeliveryRatio::from_bits(1);
         let little = |node| HeardNode { node: NodeId(node), share, counts: false };
         let hears = vec![little(7), little(100)];

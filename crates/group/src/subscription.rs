@@ -7,25 +7,25 @@ use fanfare_proto::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubscriptionId(pub u32);
 
-/// In which order messages are handed over.
+/// The order of delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ordering {
-    /// As they come.
+    /// In the order of arrival.
     #[default]
     Arrival,
-    /// Each publisher's in the order in which it published them, whatever their topics.
+    /// Each publisher's messages in the order of publication, over all topics.
     Source,
-    /// Each publisher's of one topic in the order in which it published them.
+    /// Each publisher's messages of one topic in the order of publication.
     SourceTopic,
-    /// Each publisher's of one topic, only such as are newer than all before: for positions and
-    /// states.
+    /// Only messages that are newer than all before, for each publisher and topic: for positions
+    /// and states.
     Latest,
 }
 
-/// How much of what was published before is wanted.
+/// How many earlier messages a new subscription gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum History {
-    /// All that anybody still has, within the window of objects in view.
+    /// Everything that any node still has, within the window of objects.
     #[default]
     All,
     /// Of each publisher, at most so many objects before the first one heard of.
@@ -41,19 +41,19 @@ pub enum History {
 pub struct Subscription {
     /// Of which topics.
     pub filter: Filter,
-    /// Lost parts are asked for. Default true.
+    /// Whether lost parts are requested. Default true.
     pub reliable: bool,
-    /// Default as they come.
+    /// The order of delivery. Default: in the order of arrival.
     pub ordering: Ordering,
-    /// A message that has not come whole so long after it was first heard of is no longer asked for,
-    /// and no longer waited for. Default none.
+    /// The deadline: a message that is not complete so long after it was first heard of is no
+    /// longer requested and no longer awaited. Default none.
     pub deadline: Option<Duration>,
-    /// Messages of a lower priority are not wanted. Default 0.
+    /// The lowest priority to deliver. Default 0.
     pub priority_min: u8,
-    /// Default all.
+    /// How many earlier messages to get. Default all.
     pub history: History,
-    /// A message is handed over as often as somebody sends it: of several gateways each may. Default
-    /// false: once.
+    /// Whether a message is delivered again for every gateway that forwards it. Default false:
+    /// once.
     pub copies: bool,
 }
 

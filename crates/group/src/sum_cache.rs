@@ -1,12 +1,12 @@
-//! Sums that publishers sent ahead, as they came: who is asked in vain for a term that it has in such a
-//! sum alone passes that on. Of those who ask one may have all else of it.
+//! Proactive sums of publishers, as they arrived. When another node requests a term that this node
+//! has only in such a sum, it forwards the sum. The requester may have all other terms of it.
 
 use crate::coded_packet::{CodedPacket, Scope};
 use alloc::{collections::VecDeque, vec::Vec};
 
 /// Sums kept, of all publishers: a hundred thousand bytes at most.
 const KEPT_MAX: usize = 64;
-/// A longer one would not be passed on: no publisher of this version sends one.
+/// A longer one would not be forwarded: no publisher of this version sends one.
 const SUM_MAX: usize = 1472;
 
 /// The last of them.
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_passed_on_once_and_the_oldest_gives_way() {
+    fn each_sum_is_forwarded_once_and_the_oldest_is_dropped() {
         let mut kept = SumCache::default();
         kept.keep(&coded(1, &[5, 6]));
         kept.keep(&coded(2, &[6, 7]));

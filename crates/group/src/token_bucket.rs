@@ -1,4 +1,4 @@
-//! A token bucket: how many bytes repairs may take of the network.
+//! A token bucket: how many bytes repairs may use of the network.
 
 use fanfare_proto::{Bitrate, Duration, Time};
 
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn over_a_long_time_no_more_than_the_rate_goes() {
+    fn over_a_long_time_the_bucket_passes_no_more_than_the_rate() {
         let mut budget = TokenBucket::new(Time::ZERO, Bitrate::kbps(80));
         let (mut now, mut sent) = (Time::ZERO, 0);
         while now < Time::ZERO + Duration::from_secs(10) {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn at_a_rate_of_nothing_a_burst_goes_and_then_nothing_ever() {
+    fn with_a_zero_rate_one_burst_passes_and_then_nothing() {
         let mut budget = TokenBucket::new(Time::ZERO, Bitrate::kbps(0));
         assert!(budget.allows(Time::ZERO));
         budget.on_sent(2000);

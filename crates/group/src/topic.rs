@@ -1,5 +1,5 @@
-//! Topics and the filters that choose among them, by MQTT's rules (OASIS MQTT 5.0, 4.7): levels
-//! parted by `/`, `+` for any one level, `#` for all the rest.
+//! Topics and the filters that select them, by MQTT's rules (OASIS MQTT 5.0, 4.7): levels are
+//! separated by `/`, `+` stands for one level, `#` for all that follow.
 
 use alloc::string::String;
 use core::fmt;

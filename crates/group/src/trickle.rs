@@ -1,5 +1,5 @@
-//! When to announce: soon after a change, seldom when nothing changes, not at all when enough others
-//! have said the same (Trickle, RFC 6206).
+//! When to announce: soon after a change, rarely when nothing changes, and not at all when enough
+//! others have announced the same (Trickle, RFC 6206).
 
 use fanfare_proto::{Duration, Time, rng::Rng};
 
@@ -21,7 +21,7 @@ const ABSENCE_PART: u32 = 64;
 /// Where the network bears it, those that are there speak, together, each of these parts of that time: each 0.3 s after ten
 /// minutes. What a node costs that never comes back grows as the logarithm of time.
 const TOGETHER_PART: u32 = 2048;
-/// But not oftener; nor does one alone than each half of the shortest interval.
+/// But not more often; nor does one alone than each half of the shortest interval.
 const TOGETHER_MIN: Duration = Duration::from_millis(250);
 
 /// Nodes are missing that may come back.
@@ -46,7 +46,7 @@ pub(crate) struct Trickle {
     end: Time,
     consistent: u32,
     silent: u32,
-    /// Somebody asked for an announcement: it goes then, whatever others say.
+    /// Somebody requested an announcement: it goes then, whatever others say.
     called: Option<Time>,
     /// When it last went for that.
     answered: Option<Time>,
@@ -131,7 +131,7 @@ impl Trickle {
     pub(crate) fn hurry(&mut self, now: Time) {
         (self.due, self.consistent) = (Some(now), 0);
     }
-    /// Somebody wants to hear it, soon, but not oftener than each half of the shortest interval. Being asked again before
+    /// Somebody wants to hear it, soon, but not more often than each half of the shortest interval. Being asked again before
     /// it is said changes nothing.
     pub(crate) fn on_call(&mut self, now: Time, rng: &mut Rng) {
         if self.called.is_none() {
@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn when_nothing_changes_it_speaks_half_as_often_each_time() {
+    fn when_nothing_changes_the_interval_doubles_each_time() {
         let (mut trickle, mut rng) = timer();
         let spoken = run(&mut trickle, &mut rng, 300, 0);
         assert!((11..=15).contains(&spoken.len()), "{spoken:?}");
     }
 
     #[test]
-    fn while_nodes_are_missing_it_speaks_the_oftener_the_shorter_they_have_been() {
+    fn it_announces_more_often_the_more_recently_nodes_were_lost() {
         let spoken = |away: u64, (here, spared): (u32, u64)| {
             let (mut trickle, mut rng) = timer();
             let (away, spared) = (Duration::from_secs(away), Duration::from_secs(spared));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_called_again_and_again_speaks_once_in_half_the_shortest_interval() {
+    fn repeated_calls_cause_one_announcement_in_half_the_shortest_interval() {
         let (mut trickle, mut rng) = timer();
         run(&mut trickle, &mut rng, 100, 0);
         let (mut spoken, begun) = (0, Time::ZERO + Duration::from_secs(100));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_without_end_do_not_have_the_shortest_interval_for_ever() {
+    fn endless_changes_do_not_keep_the_shortest_interval() {
         let (mut trickle, mut rng) = timer();
         let (mut spoken, mut now) = (0, Time::ZERO);
         while now < Time::ZERO + Duration::from_secs(640) {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hears_enough_of_the_same_is_silent_but_not_for_ever() {
+    fn a_node_that_hears_enough_equal_announcements_is_silent_for_a_limited_time() {
         let (mut trickle, mut rng) = timer();
         let alone = run(&mut trickle, &mut rng, 600, 0).len();
         let (mut trickle, mut rng) = timer();
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_called_speaks_soon_and_once_whatever_others_say() {
+    fn a_called_node_announces_once_soon_whatever_others_announce() {
         let (mut trickle, mut rng) = timer();
         run(&mut trickle, &mut rng, 100, 0);
         let now = Time::ZERO + Duration::from_secs(100);

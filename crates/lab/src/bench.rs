@@ -1,14 +1,14 @@
-//! How fast a file comes to all receivers on this machine, beside what its kernel moves without any
-//! protocol.
+//! How fast a file reaches all receivers on this machine, compared with what its kernel moves
+//! without a protocol.
 //!
-//! The network is a bridge between namespaces: nothing is emulated, so that super-packets stay whole
-//! and the processors are the only limit. Raw UDP is measured beside every cell, since machines are
+//! The network is a bridge between namespaces. Nothing is emulated, so super-packets stay whole and
+//! the processors are the only limit. Raw UDP is measured beside every cell, because machines are
 //! shared and only ratios within one run can be compared.
 //!
-//! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all;
-//!   `first_packet`: when its data began to flow; `receive_cost`: what a byte costs any receiver;
-//!   `streams`: several streams of one process
-//! - `rate`: the rate that `fanfare send` finds by itself, beside told rates and TCP
+//! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all
+//!   receivers; `first_packet`: when its data began to flow; `receive_cost`: what a byte costs any
+//!   receiver; `streams`: several streams of one process
+//! - `rate`: the rate that `fanfare send` finds by itself, compared with fixed rates and with TCP
 
 mod first_packet;
 mod rate;

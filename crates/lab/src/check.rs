@@ -1,8 +1,9 @@
-//! How exact the laboratory is on this machine: measured against what the model would give.
+//! How exact the laboratory is on this machine, measured against the model.
 //!
-//! One process sends and receives on all hosts. Each datagram carries the time of its sending; the
-//! kernel notes the time at which it is handed to the receiving host, before any program runs. From
-//! the sending times follows, by the line's rate and the delay, when each had to arrive.
+//! One process sends and receives on all hosts. Each datagram carries the time when it was sent.
+//! The kernel notes the time when it arrives at the receiving host, before any program runs. The
+//! times of sending, the line's rate and the delay give the time when each datagram should have
+//! arrived.
 
 mod measurement;
 pub(crate) mod option;

@@ -1,4 +1,4 @@
-//! The laboratory's time: nanoseconds since it came up.
+//! The laboratory's time: nanoseconds since it started.
 
 use fanfare_proto::Time;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -1,11 +1,11 @@
 //! A company's messages by real systems, side by side over the same emulated radio.
 //!
-//! The traffic of the simulated company (scenarios/files/company.toml), shortened: reports of position
-//! from everybody to everybody, sensor data from one to three, documents from one to two. Each system
-//! runs in a lab of its own with the same seed; what is published, and what comes, is noted by this
-//! process, so that there is one clock.
+//! The traffic is that of the simulated company (scenarios/files/company.toml), shortened: position
+//! reports from every node to every node, sensor data from one to three, documents from one to two.
+//! Each system runs in a lab of its own with the same seed. This process notes what is published
+//! and what arrives, so there is one clock.
 //!
-//! - `traffic`: what is published when, and for whom; `tally`: what has come
+//! - `traffic`: what is published when, and for whom; `tally`: what has arrived
 //! - `trial`: one system on one radio; `table`: all of them
 
 mod table;
@@ -155,7 +155,7 @@ impl Company {
                 let threads: Vec<_> =
                     batch.iter().map(|trial| scope.spawn(move || run(trial))).collect();
                 let gone = || {
-                    let text = "trial (): has panicked. Report this";
+                    let text = "trial: panicked. Report this";
                     Err(LabError::new(Refusal::System, "lab.trial", text))
                 };
                 threads.into_iter().map(|one| one.join().unwrap_or_else(|_| gone())).collect()

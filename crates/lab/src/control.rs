@@ -1,7 +1,8 @@
-//! How one process finds and asks a lab that another one runs: a socket in /run/fanfare-lab.
+//! How one process finds a lab that another one runs, and talks to it: a socket in
+//! /run/fanfare-lab.
 //!
-//! One request a connection, a line of JSON; the answer is a line of JSON, or a capture's bytes
-//! until the reader goes away.
+//! Each connection has one request, a line of JSON. The answer is a line of JSON, or the bytes of a
+//! capture until the reader closes.
 
 use crate::{
     capture,
@@ -241,12 +242,16 @@ impl RunningLab {
         match found.len() {
             1 => Ok(found.remove(0)),
             0 => Err(silent.unwrap_or_else(|| {
-                refuse(format!("lab ({shown}): none is up. Start it with fanfare lab up FILE"))
+                refuse(format!(
+                    "lab ({shown}): no lab is running. Start one with fanfare lab up FILE"
+                ))
             })),
             n => {
                 let names: Vec<&str> = found.iter().map(|(_, status)| &*status.lab).collect();
                 let names = names.join(", ");
-                Err(refuse(format!("lab ({shown}): {n} are up. Say which with --lab: {names}")))
+                Err(refuse(format!(
+                    "lab ({shown}): {n} labs are running. Choose one with --lab: {names}"
+                )))
             }
         }
     }
@@ -299,7 +304,7 @@ impl RunningLab {
             }
             (Answer::NoSuchNode, _) => {
                 let text =
-                    format!("node ({node}): is not in this lab. fanfare lab status names all");
+                    format!("node ({node}): not in this lab. Run fanfare lab status for a list");
                 Err(LabError::new(Refusal::Usage, "lab.node", text))
             }
             _ => Err(self.silent("answers something else")),
@@ -324,8 +329,9 @@ impl RunningLab {
     }
     fn silent(&self, why: &str) -> LabError {
         let shown = self.path.display();
-        let text =
-            format!("lab ({shown}): does not answer ({why}). End its process, then lab down");
+        let text = format!(
+            "lab ({shown}): does not answer ({why}). Kill its process, then run fanfare lab down"
+        );
         LabError::new(Refusal::System, "lab.silent", text)
     }
 }

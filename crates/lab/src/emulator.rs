@@ -1,7 +1,7 @@
-//! The thread between the hosts: reads what they send, asks the model, hands over what is due.
+//! The thread between the hosts: it reads what they send, asks the model, and delivers what is due.
 //!
-//! One thread, one queue of events, no locks on the way of a packet. It sleeps in `epoll` until a
-//! host sends or the next event is due, to the nanosecond by a `timerfd`.
+//! One thread, one queue of events, and no locks on the path of a packet. It sleeps in `epoll`
+//! until a host sends or the next event is due; a `timerfd` makes that exact to the nanosecond.
 
 mod cable;
 mod commands;

@@ -1,4 +1,4 @@
-//! Why the laboratory could not do something.
+//! Why the laboratory failed.
 
 use std::{fmt, io};
 
@@ -35,7 +35,7 @@ impl LabError {
             io::ErrorKind::PermissionDenied => Refusal::Permission,
             _ => Refusal::System,
         };
-        let text = format!("{what}: {error}. See whether the machine allows it");
+        let text = format!("{what}: {error}. Check that this machine allows it");
         Self::new(refusal, "lab.system", text)
     }
 }

@@ -1,5 +1,5 @@
-//! What hosts tell their routers about groups: IGMP versions 1 to 3 (RFC 1112, 2236, 3376), as far as
-//! a network has to understand it that sends groups where they are wanted.
+//! What hosts tell their routers about groups: IGMP versions 1 to 3 (RFC 1112, 2236, 3376), as far
+//! as a network needs it that forwards groups only where they are wanted.
 
 use crate::packet::{header_length, word};
 use std::net::Ipv4Addr;

@@ -1,4 +1,4 @@
-//! A scenario's network with real hosts, from its making to its end.
+//! A scenario's network with real hosts, from its start to its end.
 
 use crate::{
     clock::Clock,
@@ -156,7 +156,7 @@ impl Drop for Lab {
 }
 
 fn emulator_ended() -> LabError {
-    LabError::new(Refusal::System, "lab.emulator", "emulator (): has ended by itself. Report this")
+    LabError::new(Refusal::System, "lab.emulator", "emulator: ended unexpectedly. Report this")
 }
 
 /// Removes what dead runs have left: their namespaces, what runs in them, and their sockets. Gives

@@ -1,4 +1,4 @@
-//! How late the emulator was: what it adds to delays, and whether a run may be believed.
+//! How late the emulator was: how much it adds to delays, and whether a run can be trusted.
 
 use fanfare_proto::Duration;
 use fanfare_sim::histogram::Histogram;

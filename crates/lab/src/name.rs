@@ -1,4 +1,4 @@
-//! What options and tables call by a name: one of a few.
+//! Finds one of a few choices by the name that options and tables use.
 
 /// The one of `all` that is called so; else why not, and how they are called.
 pub(crate) fn find<T: Copy, const N: usize>(

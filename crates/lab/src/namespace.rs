@@ -1,7 +1,8 @@
-//! Network namespaces of ours: made, entered, removed, and found again when a run has died.
+//! Network namespaces of the laboratory: created, entered, removed, and found again after a run has
+//! died.
 //!
-//! Nothing touches the machine's own network. A namespace is named `ffl<process id>x<lab><host>`, so
-//! that what a dead run has left can be told from what a living one uses.
+//! Nothing changes the machine's own network. A namespace is called `ffl<process id>x<lab><host>`,
+//! so that leftovers of a dead run can be told from namespaces in use.
 
 use crate::{
     error::{LabError, Refusal},

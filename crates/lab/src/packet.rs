@@ -1,4 +1,4 @@
-//! Ethernet frames and IPv4 packets: as much of them as a cable has to understand.
+//! Ethernet frames and IPv4 packets, as far as a cable needs to understand them.
 
 use fanfare_proto::Ecn;
 use std::net::Ipv4Addr;

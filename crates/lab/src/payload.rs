@@ -1,5 +1,5 @@
-//! The file that is sent: random bytes of a seed, so that no system can make them fewer, and memory for
-//! its copies.
+//! The file that is sent: random bytes of a seed, so that no system can compress them, and memory
+//! for its copies.
 
 use std::{
     fs::{self, File},

@@ -1,13 +1,14 @@
-//! The programs that are compared: each the real software from its package, at its best fair
-//! settings (docs/reference/measuring.md says which, and why).
+//! The systems that are compared: the real software from its package, with its best fair settings
+//! (docs/reference/measuring.md says which, and why).
 //!
 //! A peer knows how it is found or compiled, and which commands receive and send one file. What is
-//! measured, and when, is the same for all: `reproduce` on an emulated network, `bench` on the kernel's.
+//! measured, and when, is the same for all: `reproduce` on an emulated network, `bench` on the
+//! kernel's.
 //!
 //! - `fanfare`, `norm`, `openpgm`, `jgroups`, `uftp`, `udpcast`, `tcp`: one system each
 //! - `messaging`: systems that carry messages instead of a file
-//! - `build`: compiling and fetching; `program`: a started one, and what it says and uses;
-//!   `delivery`: all that take part in one, until everybody has the file
+//! - `build`: compiles and downloads; `program`: a started program, its output and its resources;
+//!   `delivery`: all programs of one transfer, until every receiver has the file
 
 mod build;
 pub(crate) mod delivery;

@@ -1,4 +1,4 @@
-//! Going before other programs: what makes delays exact on a busy machine.
+//! Priority over other programs, so that delays are exact on a busy machine.
 
 use std::io;
 

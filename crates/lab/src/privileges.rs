@@ -1,4 +1,4 @@
-//! What the laboratory needs of the machine, looked for before anything is made.
+//! Checks, before anything is created, that the machine allows what the laboratory needs.
 
 use crate::error::{LabError, Refusal};
 use std::{fs, path::Path};

@@ -1,4 +1,5 @@
-//! A program that runs on a host: started, watched, ended with all it has started itself.
+//! A program that runs on a host: starts it, watches it, and ends it with everything that it
+//! started.
 
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},

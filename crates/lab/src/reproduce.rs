@@ -1,11 +1,12 @@
 //! The papers' tables again: every system in every cell, side by side, over the same network.
 //!
-//! - `experiment`: cells, their networks and what was published of them
-//! - `trial`: one transfer of one system; `scheduling_delay`: whether the machine kept it waiting
-//! - `record`: what came of a trial, and the file of all records
-//! - `campaign`: all trials, as many at a time as the machine bears; what is recorded is not run again
+//! - `experiment`: cells, their networks, and the published figures
+//! - `trial`: one transfer of one system; `scheduling_delay`: whether the machine delayed it
+//! - `record`: the result of a trial, and the file of all records
+//! - `campaign`: all trials, as many at a time as the machine can run; recorded trials are not
+//!   repeated
 //! - `table`: the records as Markdown and CSV
-//! - `agreement`: whether two campaigns say the same
+//! - `agreement`: whether two campaigns agree
 
 mod agreement;
 mod campaign;

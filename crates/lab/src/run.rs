@@ -1,4 +1,4 @@
-//! The programs of a scenario, each at its time, until all that matter have ended.
+//! The programs of a scenario: starts each at its time, and runs until all that matter have ended.
 
 mod task;
 
@@ -86,7 +86,7 @@ impl Run<'_> {
         programs.extend(self.scenario.programs.iter().cloned());
         if programs.is_empty() {
             let text = format!(
-                "scenario ({}): runs nothing. Write a [[program]], or use fanfare lab up",
+                "scenario ({}): has no program. Write a [[program]], or use fanfare lab up",
                 self.scenario.name
             );
             return Err(LabError::new(Refusal::Usage, "lab.nothing", text));
@@ -164,7 +164,8 @@ fn filled(word: &str, host: &Host, lab: &Lab, directory: &Path) -> Result<String
     while let Some((before, rest)) = text.split_once("{address:") {
         let Some((name, after)) = rest.split_once('}') else { break };
         let Some(other) = lab.host(name) else {
-            let text = format!("program ({word}): there is no host {name}. Name one of the file's");
+            let text =
+                format!("program ({word}): there is no host {name}. Use a host of this file");
             return Err(LabError::new(Refusal::Usage, "lab.node", text));
         };
         text = format!("{before}{}{after}", other.address());

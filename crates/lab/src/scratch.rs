@@ -1,5 +1,5 @@
-//! Where the files of a measurement are: a directory of our own, in memory where there is one: no
-//! system's time is a disk's.
+//! The directory for the files of a measurement, in memory where possible, so that no system is
+//! slowed down by a disk.
 
 use crate::{
     error::{LabError, Refusal},

@@ -1,5 +1,6 @@
 //! Super-packets: many UDP datagrams of one size in one frame. They are cut when a host sends them,
-//! so that each datagram meets its own fate, and what arrives together at a host is joined again.
+//! so that each datagram is lost or delayed separately. Datagrams that arrive at a host together
+//! are joined again.
 
 use crate::packet::{
     ETHERNET, UDP_HEADER, complete_header, header_length, is_udp, pseudo_sum, set_word, word,

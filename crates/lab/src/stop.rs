@@ -1,4 +1,4 @@
-//! That something is to end before its time: set once, and whoever waits wakes.
+//! A request to end early. It is set once, and wakes every waiting thread.
 
 use crate::{
     error::LabError,

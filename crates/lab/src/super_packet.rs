@@ -1,5 +1,5 @@
-//! Super-packets to a group, unpaced or paced by who sends, counted where they come: what a network
-//! or a kernel carries without a protocol.
+//! Super-packets to a group, paced or not, counted at the receivers: what a network or a kernel
+//! carries without a protocol.
 
 use crate::check::option;
 use socket2::{Domain, Socket, Type};

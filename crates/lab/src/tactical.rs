@@ -1,10 +1,10 @@
-//! The tactical test (Table 3 of the paper) by real programs: one sender on a slow and bad link, three
-//! subscribers, six others, and the same for NRL's NORM and for Fanfare.
+//! The tactical test (Table 3 of the paper) with real programs: one sender on a slow and bad link,
+//! three subscribers, six other nodes, for NRL's NORM and for Fanfare.
 //!
-//! The sender publishes as fast as it can send, for 64 s. Both systems are told the same rate, and publish
-//! their next message when no more than one waits behind that which is being sent.
+//! The sender publishes as fast as it can send, for 64 s. Both systems have the same rate, and
+//! publish their next message when at most one message waits behind the one that is being sent.
 //!
-//! - `situation`: what is varied; `trial`: one system in one of them; `table`: all of them
+//! - `situation`: what is varied; `trial`: one system in one situation; `table`: all of them
 
 mod situation;
 mod table;

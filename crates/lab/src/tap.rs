@@ -1,9 +1,9 @@
 //! A TAP device: an Ethernet interface whose cable ends in this process.
 //!
-//! It is asked for with `IFF_VNET_HDR`: a small header before each frame says whether it is a
-//! super-packet, many UDP datagrams of one size that the kernel leaves to the device to cut
-//! (UDP_SEGMENT), and the kernel takes such super-packets from us (UDP_GRO). At high rates this is
-//! worth more than anything else: the cost is per frame, not per byte.
+//! It is opened with `IFF_VNET_HDR`. A small header before each frame says whether the frame is a
+//! super-packet: many UDP datagrams of one size that the kernel leaves to the device to cut
+//! (UDP_SEGMENT). The kernel also takes such super-packets from us (UDP_GRO). At high rates this
+//! matters more than anything else, because the cost is per frame and not per byte.
 
 use crate::privileges::TUN;
 use rustix::{

@@ -142,6 +142,7 @@ fn write_file(host: &Host, path: &Path, size: u64) -> Result<(), LabError> {
 }
 
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> LabError {
-    let text = format!("output ({}): cannot be written ({error}). Use another", path.display());
+    let text =
+        format!("output ({}): cannot be written ({error}). Use another path", path.display());
     LabError::new(Refusal::Missing, "lab.output", text)
 }

@@ -1,4 +1,4 @@
-//! How trials are run, whatever they measure, and how their tables are kept.
+//! How trials are run, whatever they measure, and how their tables are written.
 
 use crate::{
     error::{LabError, Refusal},

@@ -1,4 +1,4 @@
-//! Waiting for the first of several things: what is said, who has ended, a wish to stop.
+//! Waits for the first of several events: output, the end of a program, or a request to stop.
 
 use rustix::{
     event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll},

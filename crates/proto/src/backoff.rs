@@ -1,7 +1,8 @@
-//! RandomBackoff (RFC 5401 3.2.1): when, within a bound, one of many receivers should speak.
+//! RandomBackoff (RFC 5401 3.2.1): a random wait before one of many receivers sends feedback.
 //!
-//! The distribution is exponential and truncated: few speak early, so that the first can silence
-//! the rest. `ln` and `exp` are the software ones of `libm`, so that a seed repeats everywhere.
+//! The distribution is a truncated exponential. Only a few receivers send early, and their feedback
+//! suppresses that of the others. `ln` and `exp` come from `libm`, so that a seed gives the same
+//! result on every machine.
 
 use crate::{rng::Rng, time::Duration};
 
@@ -24,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn backoff_stays_within_its_bound_and_favours_its_end() {
+    fn backoff_stays_within_its_bound_and_most_values_are_late() {
         let mut rng = Rng::new(1);
         let max = Duration::from_secs(4);
         let times: alloc::vec::Vec<f64> =

@@ -1,4 +1,4 @@
-//! What a session is told once, at its start. Each field says its unit, its default and its cost.
+//! The configuration of a session. Each field says its unit, its default and its cost.
 
 use crate::{congestion::CongestionControl, rate::Bitrate, time::Duration};
 use fanfare_fec::Matrix;
@@ -7,25 +7,27 @@ use fanfare_wire::{FecId, FieldSize, InstanceId, NodeId};
 /// One node's part in one group.
 #[derive(Debug, Clone)]
 pub struct SessionConfig {
-    /// This node's name on the wire. Random by default in the driver: never derived from an address.
+    /// This node's id on the wire. The driver chooses a random one by default, never one derived
+    /// from an address.
     pub node_id: NodeId,
-    /// Where receivers send NACK and ACK. Default: the group, so that others can be silent.
+    /// Where receivers send NACK and ACK. Default: the group, so that feedback suppresses that of
+    /// others.
     pub feedback: FeedbackPath,
     /// The session's destination is a unicast address: one receiver, no backoff. Default false.
     pub unicast: bool,
-    /// To send. Default none.
+    /// The sender's configuration. Default none.
     pub sender: Option<SenderConfig>,
-    /// To receive. Default none.
+    /// The receiver's configuration. Default none.
     pub receiver: Option<ReceiverConfig>,
-    /// Events kept for a driver that does not fetch them; later ones are dropped and counted.
-    /// Default 65536.
+    /// Events kept until the driver fetches them. Later ones are dropped and counted. Default
+    /// 65536.
     pub events_max: usize,
 }
 
-/// Where a receiver's feedback goes.
+/// Where a receiver sends its feedback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FeedbackPath {
-    /// Multicast to the group: others overhear it and keep silent (RFC 5401).
+    /// Multicast to the group: other receivers hear it and suppress theirs (RFC 5401).
     #[default]
     Group,
     /// Unicast to the address the sender's datagrams come from; the sender advertises what it
@@ -55,13 +57,13 @@ pub struct FecConfig {
     pub field: FieldSize,
     /// Evaluation points. Default NRL's, which its receivers need.
     pub matrix: Matrix,
-    /// Source symbols in a full block. Default 128: long blocks let one repair symbol serve many
-    /// receivers; a receiver first asks for repair when a block has passed.
+    /// Source symbols in a full block. Default 128. In long blocks one repair symbol serves more
+    /// receivers, but a receiver requests repair only at the end of a block.
     pub source: u16,
-    /// Parity symbols a block can have. Costs nothing until asked for. Default 127, the most that
-    /// GF(2^8) leaves: once they are used up, repair falls back to explicit symbols.
+    /// Parity symbols that a block can have. They cost nothing until they are requested. Default
+    /// 127, the most that GF(2^8) allows. When they are used up, repair is explicit.
     pub parity: u16,
-    /// Parity sent with each block unasked. Default 0.
+    /// Proactive parity symbols, sent with each block. Default 0.
     pub proactive: u16,
 }
 
@@ -83,19 +85,20 @@ impl Default for FecConfig {
 pub enum FtiMode {
     /// On every INFO and DATA: 12 or 16 bytes each, any packet is enough to join.
     Always,
-    /// On INFO, on the first symbols of each object, and on every 32nd of a block (from 100 Mbit/s on
-    /// about every 512th): who misses all of the first ones, or comes late, loses some symbols more. With encoding id 2 always, since the
-    /// names of symbols cannot be read without it, and where receivers measure the path.
+    /// On INFO, on the first symbols of each object, and on every 32nd of a block (from 100 Mbit/s
+    /// on about every 512th). A receiver that misses all of the first ones, or joins late, loses a
+    /// few more symbols. With encoding id 2 it is on every message, since the names of symbols
+    /// cannot be read without it, and where receivers measure the path.
     #[default]
     Sparse,
     /// On INFO only; an object without application info gets an empty INFO to carry it.
     InfoOnly,
 }
 
-/// What a sender needs to know.
+/// The configuration of a sender.
 #[derive(Debug, Clone)]
 pub struct SenderConfig {
-    /// Which life of this sender; random by default in the driver.
+    /// The instance id of this sender. The driver chooses a random one by default.
     pub instance_id: InstanceId,
     /// Bytes of a full segment. Default 1400: one Ethernet frame with all headers.
     pub segment_size: u16,
@@ -103,28 +106,29 @@ pub struct SenderConfig {
     pub fec: FecConfig,
     /// When EXT_FTI travels.
     pub fti: FtiMode,
-    /// What decides the rate. Default: nothing but `rate`.
+    /// The congestion control. Default: a fixed rate, which is `rate`.
     pub congestion: CongestionControl,
-    /// Rate of everything sent, in UDP payload; the most, where `congestion` decides. Default 10
-    /// Mbit/s: safe on any LAN, stated to users.
+    /// Rate of everything sent, in UDP payload. With congestion control it is the upper limit.
+    /// Default 10 Mbit/s, which is safe on any LAN.
     pub rate: Bitrate,
     /// Longest burst at line speed, as time at `rate`. Default 1 ms; at least one message.
     pub burst: Duration,
-    /// Backoff factor K of RFC 5401. Default 4; a few receivers that are all known and waited for are
-    /// told 1.
+    /// Backoff factor K of RFC 5401. Default 4. With a few receivers that are all known and waited
+    /// for, the sender advertises 1.
     pub backoff_factor: u8,
-    /// Receivers reckoned with. Default 1000, as NRL.
+    /// Assumed number of receivers. Default 1000, as in NRL's code.
     pub group_size: u32,
-    /// First GRTT estimate. Default 250 ms, as NRL.
+    /// First GRTT estimate. Default 250 ms, as in NRL's code.
     pub grtt_initial: Duration,
-    /// Floor of the advertised GRTT. Default 1 ms: what scheduling adds is measured with it, and at
-    /// 10 Mbit/s every round of requests costs several GRTT in which nothing is sent.
+    /// Minimum of the advertised GRTT. Default 1 ms. Measured round-trip times include scheduling
+    /// delays, so a higher minimum is not needed; at 10 Mbit/s every round of repair costs several
+    /// GRTT in which nothing is sent.
     pub grtt_min: Duration,
-    /// Ceiling. Default 10 s.
+    /// Maximum of the advertised GRTT. Default 10 s.
     pub grtt_max: Duration,
     /// Shortest interval of GRTT probes once settled. Default 1 s.
     pub probe_min: Duration,
-    /// Longest. Default 30 s.
+    /// Longest interval of GRTT probes. Default 30 s.
     pub probe_max: Duration,
     /// NORM_ROBUST_FACTOR: repetitions of flushes and of unanswered requests. Default 20.
     pub robust_factor: u32,
@@ -140,13 +144,13 @@ pub struct SenderConfig {
     pub cache_bytes: u64,
     /// Computed parity kept, bytes. Default 8 MiB.
     pub parity_cache: usize,
-    /// Most of the rate that repairs may take, in percent; 100 means repairs always go first.
-    /// Default 100.
+    /// Largest share of the rate for repairs, in percent. With 100 repairs always go first. Default
+    /// 100.
     pub repair_share: u8,
     /// How long an object can be repaired after its flush ended. Default 10 minutes.
     pub repair_window: Duration,
-    /// NORM_INFO that goes later than [`crate::AGE_TOLD_FROM`] after its object was handed over says how much
-    /// later (EXT_AGE, 4 bytes). Default false: files have no use for it.
+    /// Whether NORM_INFO carries the age of its object (EXT_AGE, 4 bytes) when it is sent later
+    /// than [`crate::AGE_TOLD_FROM`] after enqueueing. Default false: files do not need it.
     pub tells_age: bool,
 }
 
@@ -180,12 +184,12 @@ impl Default for SenderConfig {
     }
 }
 
-/// What a receiver that comes late wants (RFC 5740 5.2 leaves it open).
+/// What a late joiner requests (RFC 5740 5.2 leaves it open).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum JoinPolicy {
-    /// Only what begins from now on: the first object whose INFO or first block is heard.
+    /// Only new objects: the first object whose INFO or first block is heard, and those after it.
     FromNow,
-    /// The object under way, from its start, and what follows.
+    /// The current object, from its start, and those after it.
     ObjectStart,
     /// Everything the sender can still repair.
     #[default]
@@ -202,10 +206,10 @@ pub enum AckPolicy {
     Confirmed,
 }
 
-/// What a receiver needs to know.
+/// The configuration of a receiver.
 #[derive(Debug, Clone)]
 pub struct ReceiverConfig {
-    /// What to ask for when joining late.
+    /// What to request when joining late.
     pub join: JoinPolicy,
     /// Send nothing at all (EMCON). Default false.
     pub silent: bool,
@@ -213,8 +217,8 @@ pub struct ReceiverConfig {
     pub ack: AckPolicy,
     /// Evaluation points expected of senders. Default NRL's.
     pub matrix: Matrix,
-    /// Bytes of parity and bookkeeping kept per sender. When full, the newest blocks give way.
-    /// Default 64 MiB.
+    /// Memory for parity and bookkeeping of each sender, in bytes. When it is full, the newest
+    /// blocks are dropped. Default 64 MiB.
     pub buffer_max: usize,
     /// Object ids kept in view per sender. Default 256.
     pub objects_max: u16,
@@ -226,17 +230,17 @@ pub struct ReceiverConfig {
     pub segment_size_max: u16,
     /// Repetitions of an unanswered NACK when the sender falls silent. Default 20.
     pub robust_factor: u32,
-    /// Least backoff factor used on multicast, whatever the sender says: a forged 0 would make all
-    /// receivers speak at once. Default 4 (RFC 5740's own); where no more than ten
-    /// receivers are advertised 1, which senders of ours tell a few.
+    /// Least backoff factor on multicast, whatever the sender advertises: with a forged 0 all
+    /// receivers would send at once. Default 4 (as in RFC 5740). If the sender advertises at most
+    /// ten receivers it is 1, which Fanfare's senders use for small groups.
     pub backoff_floor: u8,
-    /// Ceiling on the GRTT a sender may advertise. Default 10 s.
+    /// Largest GRTT that is accepted from a sender. Default 10 s.
     pub grtt_max: Duration,
-    /// Other receivers may have what a sender no longer gives ([`crate::cooperation`]): what is
-    /// unfinished when it says good-bye is kept. Default false.
+    /// Whether peers can repair a sender's objects after it has left ([`crate::peer_repair`]).
+    /// Unfinished objects are then kept when it says good-bye. Default false.
     pub outlive_senders: bool,
-    /// NORM_INFO tells whether an object is wanted: while an object's INFO is missing nothing else of
-    /// it is asked for, and of objects that nothing was heard of it is asked for first
+    /// Whether NORM_INFO decides if an object is wanted. While the INFO of an object is missing,
+    /// nothing else of it is requested, and unheard objects are requested by their INFO first
     /// ([`crate::ReceiverHandle::ask_info_first`]). Default false.
     pub info_decides: bool,
 }

@@ -1,4 +1,4 @@
-//! What the session lends a machine for the length of one call.
+//! What the session lends a state machine for the length of one call.
 
 use crate::{event::EventQueue, rng::Rng, stats::Stats, storage::Storage, time::Time};
 

@@ -1,18 +1,9 @@
-//! Datagrams in and out, as the core sees them: roles and marks, not sockets.
+//! Datagrams in and out: destinations and ECN marks instead of sockets.
 
 use crate::time::Duration;
 use core::net::SocketAddr;
 
-/// Explicit congestion notification mark (RFC 3168).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ecn {
-    /// ECT(0).
-    Ect0,
-    /// ECT(1).
-    Ect1,
-    /// Congestion experienced.
-    Ce,
-}
+pub use fanfare_congestion::Ecn;
 
 /// What the driver knows of a received datagram besides its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! An object handed over for sending, and why it may not be taken.
+//! An object that the application hands over for sending, and the reasons to refuse it.
 
 use crate::{storage::ObjectKind, time::Duration};
 use alloc::vec::Vec;
@@ -9,16 +9,15 @@ pub enum FirstPass {
     /// All of it, from the start.
     #[default]
     Whole,
-    /// All of it, with so many parity symbols more behind each block than the sender is configured to
-    /// send unasked.
+    /// All of it, with so many proactive parity symbols for each block in addition to those of the
+    /// configuration.
     WithParity(u16),
-    /// Only its NORM_INFO (an empty one, when it has none): all else counts as sent already, and
-    /// goes to whoever asks. For receivers that have most of it from an earlier transfer. Costs
-    /// those that have nothing one NACK cycle, and those that missed the INFO two.
+    /// Only its NORM_INFO (an empty one if it has none). Everything else is sent on request. This
+    /// is for receivers that have most of the object from an earlier transfer. A receiver that has
+    /// nothing waits one NACK cycle longer, and two if it missed the INFO.
     OnDemand,
-    /// Nothing: all of it was sent in an earlier life of the process, under the same instance id
-    /// and object id ([`crate::SenderHandle::resume_at`]), which took it so long ago. It goes to whoever
-    /// asks.
+    /// Nothing. The process sent all of it before a restart, under the same instance id and object
+    /// id ([`crate::SenderHandle::resume_at`]); it was enqueued so long ago. It is sent on request.
     Before(Duration),
 }
 
@@ -31,7 +30,7 @@ pub struct NewObject {
     pub size: u64,
     /// NORM_INFO; at most one segment. `None` sends no INFO.
     pub info: Option<Vec<u8>>,
-    /// What of it is sent unasked.
+    /// What is sent without a request.
     pub pass: FirstPass,
 }
 
@@ -41,7 +40,7 @@ pub struct NewObject {
 pub enum EnqueueError {
     /// The session does not send.
     NotASender,
-    /// It has been told to say good-bye.
+    /// It is about to say good-bye.
     Closed,
     /// The object needs more than 48 bits of size, or more blocks than can be numbered.
     TooLarge { size: u64, max: u64 },

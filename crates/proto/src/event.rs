@@ -1,4 +1,4 @@
-//! What a session tells its driver.
+//! Events that a session reports to its driver.
 
 use crate::storage::{ObjectKey, ObjectKind, StorageError};
 use alloc::{collections::VecDeque, vec::Vec};
@@ -9,12 +9,13 @@ use fanfare_wire::{InstanceId, NodeId, ObjectTransportId};
 #[allow(missing_docs, reason = "each variant's doc names its fields")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Somebody else at `source` bears this node's id. Told once for each address, and once more
-    /// when that one has `acknowledged` a watermark under it.
+    /// Another node at `source` uses this node's id. It is reported once for each address, and
+    /// again when that node has `acknowledged` a watermark with the id.
     NodeIdTaken { source: SocketAddr, acknowledged: bool },
     /// Receiving: a sender was heard and confirmed as one.
     SenderNew { sender: NodeId, instance: InstanceId, source: SocketAddr },
-    /// Receiving: the sender began a new life; objects of the old one are aborted.
+    /// Receiving: the sender restarted with a new instance id. Objects of the old instance are
+    /// aborted.
     SenderReset { sender: NodeId, instance: InstanceId },
     /// Receiving: nothing was heard of it for the whole inactivity period.
     SenderInactive { sender: NodeId },
@@ -26,18 +27,18 @@ pub enum Event {
     ObjectInfo { key: ObjectKey, info: Vec<u8> },
     /// Receiving: all bytes (and INFO, when it has one) are in storage.
     ObjectCompleted { key: ObjectKey, size: u64 },
-    /// Receiving: an object has more bytes than this receiver takes; `info` is its NORM_INFO where that
-    /// said so. Told a few times before it is aborted as refused.
+    /// Receiving: an object is larger than this receiver's limit. `info` is its NORM_INFO if that
+    /// came first. It is reported a few times before the object is aborted as refused.
     ObjectTooLong { key: ObjectKey, size: u64, info: Option<Vec<u8>> },
     /// Receiving: it will not be completed.
     ObjectAborted { key: ObjectKey, reason: AbortReason },
-    /// Receiving: it is from before this receiver's time, and no longer to be had.
+    /// Receiving: the object is from before this receiver joined, and can no longer be repaired.
     ObjectSkipped { key: ObjectKey },
-    /// Receiving: what came before `oldest` is no longer in view, and `missed` objects of it were never
-    /// heard of; those from before this receiver's time do not count.
+    /// Receiving: objects before `oldest` left the window. Of `missed` of them nothing ever
+    /// arrived, not counting those from before this receiver joined.
     ObjectsMissed { oldest: ObjectKey, missed: u64 },
-    /// Receiving: it says that it goes on without this receiver ([`crate::SenderHandle::evict`]).
-    /// What comes still counts, but nothing is asked of it any more.
+    /// Receiving: the sender has evicted this receiver ([`crate::SenderHandle::evict`]). Data is
+    /// still accepted, but nothing is requested any more.
     Evicted { sender: NodeId },
     /// Receiving: an application command of a sender.
     Command { sender: NodeId, content: Vec<u8> },
@@ -73,7 +74,7 @@ pub enum WatermarkOutcome {
 pub enum AbortReason {
     /// The sender can no longer repair it.
     Squelched,
-    /// The sender began a new life, or ended, or fell silent for good.
+    /// The sender restarted, ended, or stayed silent.
     SenderGone,
     /// The driver's storage refused or failed.
     Storage(StorageError),

@@ -1,10 +1,10 @@
-//! Whether a lost symbol is better repaired by name than by parity.
+//! When to repair lost symbols explicitly, and when by parity.
 //!
-//! One parity symbol serves all who lack different symbols of a block, and so takes the fewest bytes.
-//! But its sender reads the whole block for it, and so does every receiver to decode. Where messages
-//! come so fast that processors are what is short, a few symbols sent again by name are had for less:
-//! to ten receivers that lose 0.3 % each, sending and decoding parity took a third of all time.
-//! Both sides judge by themselves; where they differ, parity is sent, as ever.
+//! One parity symbol repairs different losses at all receivers, so it needs the fewest bytes. But
+//! the sender reads the whole block to compute it, and every receiver reads the block to decode it.
+//! Where processors are the limit and not the network, sending a few lost symbols again is cheaper:
+//! with ten receivers that lose 0.3 % each, computing and decoding parity took a third of all time.
+//! Sender and receiver decide independently. If they differ, the sender sends parity.
 
 use crate::time::Duration;
 

@@ -1,8 +1,9 @@
-//! EXT_FTI's last byte under encoding id 5, which NRL's code and RFC 5510 read differently.
+//! The last byte of EXT_FTI under encoding id 5, which NRL's code and RFC 5510 read differently.
 //!
-//! NRL puts the number of parity symbols there, RFC 5510 5.2.2 the number of all symbols of a block
-//! (max_n). Inside, [`Fti::num_parity`] is always the former; this file is the only place that
-//! knows the latter. Which of them travels goes with the matrix: both ends are told the same.
+//! NRL puts the number of parity symbols there. RFC 5510 5.2.2 puts the number of all symbols of a
+//! block there (max_n). In this crate [`Fti::num_parity`] is always the number of parity symbols;
+//! only this file knows the other form. The code matrix decides which form is sent: both ends are
+//! configured alike.
 
 use fanfare_fec::Matrix;
 use fanfare_wire::{FecId, ext::Fti};

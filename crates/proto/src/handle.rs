@@ -1,4 +1,4 @@
-//! Commands of the application to a session: what to send, what was received for good.
+//! Commands of the application to a session: what to send, and what was received and stored.
 
 use crate::{
     congestion::Reason,
@@ -71,16 +71,17 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.remove_acking_node(now, node));
     }
 
-    /// Goes on without `node`, for good: nothing it says counts any more, no watermark waits for
-    /// it, and [`Self::receivers`] marks it as evicted. It may still receive; other receivers'
-    /// repairs serve it, too. While the roll is called, receivers of ours are told, and ask no more.
+    /// Evicts `node` for good: its feedback is ignored, no watermark waits for it, and
+    /// [`Self::receivers`] marks it as evicted. It may still receive, and may use repairs for other
+    /// receivers. A roll call tells evicted receivers, and they stop sending requests.
     pub fn evict(&mut self, node: NodeId) {
         self.with(|s, now| s.evict(now, node));
     }
 
-    /// Puts `node` off: its requests are counted ([`crate::DropReason::Deferred`]) but not served
-    /// until the first pass of all objects is done and the others have asked for nothing for two NACK
-    /// cycles. By then it asks again for what it lacks. `false` serves it as all others again.
+    /// Defers `node`: its requests are counted ([`crate::DropReason::Deferred`]) but not served
+    /// until the first pass of all objects is done and the other receivers have requested nothing
+    /// for two NACK cycles. By then it requests again what it lacks. With `false` it is served like
+    /// all others again.
     pub fn defer(&mut self, node: NodeId, defer: bool) {
         self.with(|s, _| s.defer(node, defer));
     }
@@ -92,20 +93,20 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.set_roll_call(now, calls));
     }
 
-    /// By when whoever has heard the last roll call, and is no farther than those who have answered, has
-    /// answered. `None`: the roll is not called.
+    /// The time by which all receivers that heard the last roll call should have answered, unless
+    /// they are farther away than those that answered. `None` if there is no roll call.
     #[must_use]
     pub fn answered_by(&self) -> Option<Time> {
         self.session.sender.as_ref()?.answered_by(self.session.now)
     }
 
-    /// Sets the rate (a cap, for controllers with a mind of their own).
+    /// Sets the rate. For congestion control it is the upper limit.
     pub fn set_rate(&mut self, rate: Bitrate) {
         self.with(|s, now| s.set_rate(now, rate));
     }
 
-    /// Sends at most so much for a moment, as where others must leave room first. Unlike
-    /// [`Self::set_rate`] it changes nothing that is reckoned from the rate.
+    /// Lowers the rate for a moment, for example until other streams have slowed down. Unlike
+    /// [`Self::set_rate`] it does not change timers that are computed from the rate.
     pub fn set_ceiling(&mut self, ceiling: Option<Bitrate>) {
         self.with(|s, _| s.set_ceiling(ceiling));
     }
@@ -185,7 +186,7 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.on_own(now, bytes));
     }
 
-    /// Objects without bytes of which NORM_INFO, all that they have, was asked for and is to go now, oldest
+    /// Objects without bytes of which NORM_INFO, all that they have, was requested and is to go now, oldest
     /// first.
     #[must_use]
     pub fn info_repairs(&self) -> Vec<ObjectTransportId> {
@@ -208,7 +209,7 @@ impl SenderHandle<'_> {
     }
 
     /// Another node was heard to repair a block of an object of this sender's, with a symbol or with a sum of several: of
-    /// what was asked for so much less is sent. Whoever does not hear that node asks again, and is then served in full.
+    /// what was requested so much less is sent. Whoever does not hear that node asks again, and is then served in full.
     pub fn on_repaired(&mut self, object: ObjectTransportId, block: u32, symbol: Option<u16>) {
         self.with(|s, _| s.on_repaired(object, (block, symbol)));
     }
@@ -287,9 +288,10 @@ impl ReceiverHandle<'_> {
         }
     }
 
-    /// How far this machine is behind with its reading: the time that the datagram read last had waited.
-    /// Zero for a machine that empties its sockets now and then, however late it was scheduled. Senders that
-    /// measure paths (`auto`) take it for a queue, and so send no more than this machine can read.
+    /// How far behind this machine is with reading: how long the last datagram had waited. It is
+    /// zero for a machine that empties its sockets now and then, however late it is scheduled.
+    /// Senders that measure paths (`auto`) count it as queueing delay, so they send no more than
+    /// this machine can read.
     pub fn set_behind(&mut self, behind: Duration) {
         let session = &mut *self.session;
         if let Some(receiver) = session.receiver.as_mut() {
@@ -297,8 +299,8 @@ impl ReceiverHandle<'_> {
         }
     }
 
-    /// What this sender is told instead, for as long as it lives: a status speaks of one sender's
-    /// objects. False when it is not in view.
+    /// Sets a status for this sender alone, for as long as it is in view: a status is about one
+    /// sender's objects. Returns false if the sender is not in view.
     pub fn set_status_to(&mut self, sender: NodeId, status: Vec<u8>, announce: bool) -> bool {
         let session = &mut *self.session;
         let (now, rng) = (session.now, &mut session.rng);
@@ -307,7 +309,7 @@ impl ReceiverHandle<'_> {
     }
 
     /// The driver holds `len` bytes of the object at `offset` already, from an earlier attempt: the
-    /// symbols wholly inside are neither asked for nor written. Callable any time after
+    /// symbols wholly inside are neither requested nor written. Callable any time after
     /// [`crate::Event::ObjectNew`]; [`crate::Event::ObjectCompleted`] follows when nothing is missing. They must
     /// be readable through the storage: decoding may need them. Where checking them takes time, see
     /// [`Self::examine`]. False when the object is not in view.
@@ -324,8 +326,8 @@ impl ReceiverHandle<'_> {
     }
 
     /// The driver may have objects from an earlier attempt, which it will know by their NORM_INFO: of
-    /// objects that nothing was heard of, that is asked for first. It holds for senders not yet in
-    /// view, and for those that send NORM_INFO: if five requests bring none, all is asked for.
+    /// objects that nothing was heard of, that is requested first. It holds for senders not yet in
+    /// view, and for those that send NORM_INFO: if five requests bring none, all is requested.
     pub fn ask_info_first(&mut self) {
         if let Some(receiver) = &mut self.session.receiver {
             receiver.ask_info_first();
@@ -333,8 +335,8 @@ impl ReceiverHandle<'_> {
     }
 
     /// Before it is known what an earlier attempt has left: while `examined`, no content of the
-    /// object is asked for, but what arrives is taken. Say what there is by [`Self::have`] and end
-    /// the examination: what is missing then is asked for. False when the object is not in view,
+    /// object is requested, but what arrives is taken. Say what there is by [`Self::have`] and end
+    /// the examination: what is missing then is requested. False when the object is not in view,
     /// or when the examination ends with something missing that nobody can send: the sender has
     /// said good-bye.
     pub fn examine(&mut self, now: Time, key: ObjectKey, examined: bool) -> bool {
@@ -345,10 +347,10 @@ impl ReceiverHandle<'_> {
     }
 
     /// `len` bytes of the object at `offset` are wrong (their hash is): the symbols that they touch
-    /// are missing again, and asked for. Also after [`crate::Event::ObjectCompleted`]: the object is then
+    /// are missing again, and requested. Also after [`crate::Event::ObjectCompleted`]: the object is then
     /// written again without being opened again, may be aborted, and is told complete, and closed,
     /// once more when it is whole; a [`Self::confirm`] before counts no more. False when the object
-    /// is not in view, or its sender has said good-bye: nobody can mend it then.
+    /// is not in view, or its sender has said good-bye: nobody can repair it then.
     pub fn reject(&mut self, now: Time, key: ObjectKey, offset: u64, len: u64) -> bool {
         self.session.advance(now);
         let session = &mut *self.session;
@@ -370,7 +372,7 @@ impl ReceiverHandle<'_> {
         self.session.receiver.as_ref().and_then(|r| r.first_gap(key))
     }
 
-    /// Gives an object up: no more of it is asked for, storage is closed.
+    /// Gives an object up: no more of it is requested, storage is closed.
     pub fn cancel(&mut self, key: ObjectKey, storage: &mut dyn Storage) {
         let session = &mut *self.session;
         let mut ctx = context!(session, storage);

@@ -1,5 +1,5 @@
-//! Others that bear this node's id: its own messages come back from the group, so only the address
-//! tells. Not RFC 5740's, which leaves ids to the operator (2, 4.1).
+//! Detects other nodes with the same node id. A node's own messages come back from the group, so
+//! only the source address tells them apart. RFC 5740 leaves unique ids to the operator (2, 4.1).
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn another_address_is_told_once_and_once_more_when_it_acknowledges() {
+    fn another_address_is_reported_once_and_again_when_it_acknowledges() {
         let mut id_conflicts = IdConflicts::default();
         id_conflicts.set_address(address(1, 5000));
         assert!(!id_conflicts.hear(address(1, 5000), true), "its own message");
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_address_of_its_own_nobody_is_accused() {
+    fn without_its_own_address_a_node_reports_no_conflict() {
         let mut id_conflicts = IdConflicts::default();
         assert!(!id_conflicts.hear(address(2, 1), false));
         id_conflicts.set_address(SocketAddr::from(([0, 0, 0, 0], 5000)));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_addresses_is_told_sixteen_times() {
+    fn a_flood_of_addresses_is_reported_sixteen_times() {
         let mut id_conflicts = IdConflicts::default();
         id_conflicts.set_address(address(1, 5000));
         let news = (0..1000).filter(|port| id_conflicts.hear(address(2, *port), false));

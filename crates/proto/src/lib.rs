@@ -32,7 +32,6 @@ extern crate std;
 
 pub mod backoff;
 pub mod config;
-pub mod congestion;
 mod context;
 pub mod datagram;
 pub mod enqueue;
@@ -43,18 +42,17 @@ pub mod handle;
 mod id_conflict;
 pub mod partition;
 pub mod peer_repair;
-pub mod rate;
 mod receiver;
 pub mod report;
-pub mod rng;
 mod roll_call;
 mod sender;
 pub mod session;
 pub mod stats;
 pub mod storage;
-pub mod time;
 pub mod timer;
-pub mod timer_queue;
+
+pub use fanfare_congestion as congestion;
+pub use fanfare_units::{rate, rng, time, timer_queue};
 
 pub use config::{
     AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, ReceiverConfig, SenderConfig,

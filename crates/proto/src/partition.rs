@@ -1,7 +1,7 @@
 //! How an object is cut into source blocks and symbols (RFC 5052 9.1).
 //!
-//! Blocks are as equal as they can be: the first `large_blocks` have `large` symbols, the rest one
-//! fewer. Only the very last symbol of the object may be short.
+//! Blocks have nearly the same size: the first `large_blocks` have `large` symbols, the others one
+//! fewer. Only the last symbol of the object may be short.
 
 use core::ops::Range;
 use fanfare_wire::{EncodingSymbolId, FecPayloadId, SourceBlockNumber};

@@ -1,8 +1,9 @@
-//! Receivers that help each other: what one holds of a remote sender's objects, and what it takes
-//! from somebody else in the sender's place. NORM knows nothing of it; `fanfare-group` uses it.
+//! Receivers that repair for each other: what this node holds of a remote sender's objects, and
+//! what it accepts from a peer in the sender's place. NORM does not have this; `fanfare-group` uses
+//! it.
 //!
-//! Hearsay is never worth more than a sender's own word: it changes neither what is known of the
-//! sender's address, clock and losses, nor ends anything, and gives way to the sender itself.
+//! What a peer says counts less than what the sender says. It does not change the sender's address,
+//! clock or loss statistics here, it ends nothing, and the sender's own messages override it.
 
 use crate::{
     context::{Context, context},
@@ -18,43 +19,44 @@ use fanfare_wire::{
     QuantizedRtt, ext::ExtAge,
 };
 
-/// A sender, in one of its lives. A node that begins anew without what it had published has a new one; others go on giving
-/// what they have of those before.
+/// A sender and its instance id. A node that restarts without what it published has a new one. Its
+/// peers go on repairing what they have of the earlier ones.
 pub type Incarnation = (NodeId, InstanceId);
 
-/// What is said of a sender, so that a receiver that never heard it can ask for its objects.
+/// What a peer reports of a sender. A receiver that never heard the sender can then request its
+/// objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderSummary {
-    /// Whose objects.
+    /// The sender.
     pub sender: NodeId,
-    /// Which life of that sender.
+    /// Which instance of that sender.
     pub instance: InstanceId,
-    /// GRTT as it advertised it last.
+    /// The GRTT that it advertised last.
     pub grtt: QuantizedRtt,
-    /// Backoff factor, likewise.
+    /// The backoff factor that it advertised last.
     pub backoff: u8,
-    /// Group size, likewise.
+    /// The group size that it advertised last.
     pub gsize: GroupSize,
-    /// How it codes.
+    /// The erasure code of its objects.
     pub fec_id: FecId,
     /// Its newest object.
     pub newest: ObjectTransportId,
 }
 
 impl SenderSummary {
-    /// Of which sender, in which life.
+    /// The sender and its instance.
     #[must_use]
     pub fn incarnation(&self) -> Incarnation {
         (self.sender, self.instance)
     }
 }
 
-/// How much of a block is here.
+/// Which symbols of a block are here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldBlock {
-    /// Source symbols of the block.
+    /// The number of source symbols of the block.
     pub len: u16,
-    /// Parity symbols that it can have.
+    /// The number of parity symbols that it can have.
     pub parity: u16,
     /// Source symbols that are here, in order; all of them when the block is whole.
     pub sources: Vec<u16>,
@@ -63,13 +65,13 @@ pub struct HeldBlock {
 }
 
 impl HeldBlock {
-    /// Whether nothing of it is missing: parity can be computed.
+    /// Whether the block is complete. Then parity can be computed.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.sources.len() == usize::from(self.len)
     }
 
-    /// Source symbols that are not here, in percent of the block; 0 only when it is whole.
+    /// Missing source symbols in percent of the block; 0 only when it is complete.
     #[must_use]
     pub fn lacking(&self) -> u8 {
         let lacking = usize::from(self.len).saturating_sub(self.sources.len());
@@ -77,17 +79,17 @@ impl HeldBlock {
     }
 }
 
-/// Symbols of a block, parity among them, that sums can be of: with a bit for each a repair of 1400 bytes
-/// still fits into one Ethernet frame. Longer blocks would also make the elimination slow: its steps
-/// are the cube of what is missing.
+/// Sums are used for blocks with at most so many symbols, including parity. With one bit for each
+/// symbol, a repair of 1400 bytes still fits into one Ethernet frame. Longer blocks would also make
+/// the elimination slow, because its steps grow with the cube of the missing symbols.
 pub const SUM_SYMBOLS_MAX: u16 = 96;
 
-/// Which symbols of a block a sum is of, and with which factors ([`fanfare_fec::coefficient`]).
+/// The symbols in a sum, and the seed of their factors ([`fanfare_fec::coefficient`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Combination {
-    /// Tells the factors.
+    /// The seed of the factors.
     pub seed: u8,
-    /// Symbols in it; those behind the source symbols are parity.
+    /// The symbols in the sum. Numbers after the source symbols are parity.
     pub symbols: Vec<u16>,
 }
 
@@ -98,26 +100,26 @@ impl Combination {
     }
 }
 
-/// From this age on it is told: what is passed on sooner counts as new, and costs nothing for it.
+/// Ages below this are not sent: such a message counts as new.
 pub const AGE_TOLD_FROM: Duration = Duration::from_secs(8);
 
-/// What says so; `None` of what counts as new.
+/// The extension for an age; `None` if the message counts as new.
 pub(crate) fn age_extension(age: Duration) -> Option<[u8; ExtAge::LEN]> {
     (age >= AGE_TOLD_FROM).then(|| ExtAge::of_seconds(0, age.as_secs()).to_bytes())
 }
 
-/// What of an object to pass on.
+/// Which part of an object to retransmit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retransmission<'a> {
     /// NORM_INFO.
     Info {
-        /// What it says.
+        /// Its content.
         content: &'a [u8],
-        /// How long ago the object was handed over, as far as that is known: said from
+        /// How long ago the object was published, as far as that is known. It is sent from
         /// [`AGE_TOLD_FROM`] on.
         age: Duration,
     },
-    /// A symbol; those behind the source symbols are parity.
+    /// A symbol. Numbers after the source symbols are parity.
     Symbol {
         /// Of this block.
         block: u32,
@@ -126,7 +128,7 @@ pub enum Retransmission<'a> {
         /// Whether the object has NORM_INFO.
         has_info: bool,
     },
-    /// A source symbol that followed from others' words: it need not be here.
+    /// A source symbol that was solved from coded packets. It need not be in storage.
     Deduced {
         /// Of this block.
         block: u32,
@@ -134,11 +136,11 @@ pub enum Retransmission<'a> {
         symbol: u16,
         /// Whether the object has NORM_INFO.
         has_info: bool,
-        /// It, and zeros behind it.
+        /// The symbol, padded with zeros.
         bytes: &'a [u8],
     },
-    /// A sum of all symbols that are here of a block that is not whole ([`HeldBlock`] names them), in
-    /// the form of the block's first parity symbol. Over GF(2^8) alone.
+    /// A sum of all symbols that are here of an incomplete block ([`HeldBlock`] lists them), in the
+    /// form of the block's first parity symbol. Only over GF(2^8).
     Sum {
         /// Of this block.
         block: u32,
@@ -150,14 +152,14 @@ pub enum Retransmission<'a> {
 }
 
 impl ReceiverHandle<'_> {
-    /// A NORM_INFO or NORM_DATA of a remote sender, passed on by somebody else. True when it brought
-    /// something new; what it cannot be is refused and counted.
+    /// Accepts a NORM_INFO or NORM_DATA of a remote sender that a peer retransmitted. Returns true
+    /// if it was new. An impossible message is refused and counted.
     pub fn accept(&mut self, now: Time, message: &Message<'_>, storage: &mut dyn Storage) -> bool {
         self.tell(now, storage, |r, ctx| r.on_retransmission(ctx, message))
     }
 
-    /// A sum of symbols of a remote sender's block: a NORM_DATA of that block, whose symbol's number
-    /// says nothing. True when it brought something new; what it cannot be is refused and counted.
+    /// Accepts a sum of symbols of a remote sender's block: a NORM_DATA of that block, whose symbol
+    /// number is ignored. Returns true if it was new. An impossible sum is refused and counted.
     pub fn accept_combination(
         &mut self,
         now: Time,
@@ -167,8 +169,8 @@ impl ReceiverHandle<'_> {
         self.tell(now, storage, |r, ctx| r.on_combination(ctx, data, sum))
     }
 
-    /// The NORM_INFO of a whole object of no bytes, told by somebody else: the object `summary` names
-    /// as the newest. True when it was new; what it cannot be is refused and counted.
+    /// Accepts the NORM_INFO of an empty object from a peer: the object that `summary` has as the
+    /// newest. Returns true if it was new. An impossible one is refused and counted.
     pub fn accept_info(
         &mut self,
         now: Time,
@@ -179,8 +181,9 @@ impl ReceiverHandle<'_> {
         self.tell(now, storage, |r, ctx| r.on_whole_info(ctx, summary, info))
     }
 
-    /// Somebody says that a sender has sent so much: what of it is missing here is asked for. False
-    /// when it is not believed (another life is known, or its number is far from what is).
+    /// A peer reports how far a sender has sent. What is missing here is then requested. Returns
+    /// false if the report is not believed (another instance is known, or the number is too far
+    /// away).
     pub fn hear_of(
         &mut self,
         now: Time,
@@ -190,7 +193,7 @@ impl ReceiverHandle<'_> {
         self.tell(now, storage, |r, ctx| r.hear_of(ctx, summary))
     }
 
-    /// Something that others say; false when nothing is received here at all.
+    /// Forwards a peer's report; false if this session does not receive.
     fn tell(
         &mut self,
         now: Time,
@@ -203,8 +206,8 @@ impl ReceiverHandle<'_> {
         session.receiver.as_mut().is_some_and(|r| say(r, &mut ctx))
     }
 
-    /// Asks for all that is missing of this sender's objects, although it says nothing that would be
-    /// an occasion. False when nothing is missing.
+    /// Requests everything that is missing of this sender's objects, although the sender is silent.
+    /// Returns false if nothing is missing.
     pub fn ask(&mut self, now: Time, incarnation: Incarnation) -> bool {
         self.session.advance(now);
         let session = &mut *self.session;
@@ -212,70 +215,73 @@ impl ReceiverHandle<'_> {
         session.receiver.as_mut().is_some_and(|r| r.ask(now, rng, incarnation))
     }
 
-    /// Whether to ask this sender's group for missing source symbols by their names rather than for
-    /// parity: those who hold no whole block can answer that, too.
+    /// Whether to request missing source symbols of this sender explicitly instead of as parity.
+    /// Peers without the whole block can answer that, too.
     pub fn request_explicitly(&mut self, incarnation: Incarnation, explicitly: bool) {
         if let Some(receiver) = &mut self.session.receiver {
             receiver.request_explicitly(incarnation, explicitly);
         }
     }
 
-    /// Whether a NACK to this sender tells all that is missing, also what others have asked for already: who
-    /// answers with sums counts what each lacks. It is still suppressed when others have asked for all. Its requests
-    /// may be eight times as long as a segment: who has it sent sees to it that what goes fits.
+    /// Whether a NACK to this sender lists everything that is missing, including what others have
+    /// requested. Peers that answer with sums need to count what each receiver lacks. The NACK is
+    /// still suppressed if others have requested all of it. Its requests may be eight times as long
+    /// as a segment; the caller makes sure that the message fits.
     pub fn ask_in_full(&mut self, incarnation: Incarnation, in_full: bool) {
         if let Some(receiver) = &mut self.session.receiver {
             receiver.ask_in_full(incarnation, in_full);
         }
     }
 
-    /// Says nothing from now on (takes what comes, asks for nothing), or speaks again.
+    /// Makes this receiver silent (it receives, but sends nothing), or ends that.
     pub fn set_silent(&mut self, silent: bool) {
         if let Some(receiver) = &mut self.session.receiver {
             receiver.set_silent(silent);
         }
     }
 
-    /// The life in which a sender was heard last; before it was heard itself, the first that others spoke of.
+    /// The instance of a sender that was heard last. Before it was heard itself, the first that
+    /// peers reported.
     #[must_use]
     pub fn incarnation(&self, sender: NodeId) -> Option<Incarnation> {
         self.session.receiver.as_ref().and_then(|r| r.incarnation(sender))
     }
 
-    /// Others say that a sender is in this life: that is believed of who was never heard itself.
+    /// Peers report this instance of a sender. It is believed only if the sender itself was never
+    /// heard.
     pub fn hear_of_incarnation(&mut self, incarnation: Incarnation) {
         if let Some(receiver) = &mut self.session.receiver {
             receiver.hear_of_incarnation(incarnation);
         }
     }
 
-    /// What one would tell others of a life of a sender in view. `None` before anything of an object of it was
-    /// heard.
+    /// What to report to peers about an instance of a sender in view. `None` before anything of its
+    /// objects was heard.
     #[must_use]
     pub fn summary(&self, incarnation: Incarnation) -> Option<SenderSummary> {
         self.session.receiver.as_ref().and_then(|r| r.summary(incarnation))
     }
 
-    /// Blocks of an object whose structure is known.
+    /// The number of blocks of an object, once its structure is known.
     #[must_use]
     pub fn blocks(&self, key: ObjectKey) -> Option<u32> {
         self.session.receiver.as_ref().and_then(|r| r.blocks(key))
     }
 
-    /// Over which field it is coded: requests cannot be read without it.
+    /// The field of its code. Requests cannot be parsed without it.
     #[must_use]
     pub fn field(&self, key: ObjectKey) -> Option<FieldSize> {
         self.session.receiver.as_ref().and_then(|r| r.field(key))
     }
 
-    /// What of a block is here.
+    /// Which symbols of a block are here.
     #[must_use]
     pub fn held(&self, key: ObjectKey, block: u32) -> Option<HeldBlock> {
         self.session.receiver.as_ref().and_then(|r| r.held(key, block))
     }
 
     /// Appends the message in which `key`'s sender would send this (with sequence number zero).
-    /// False when it is not here, or the storage does not give it back.
+    /// Returns false if it is not here, or cannot be read.
     pub fn retransmit(
         &mut self,
         key: ObjectKey,

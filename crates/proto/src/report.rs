@@ -4,16 +4,7 @@ use crate::time::{Duration, Time};
 use core::net::SocketAddr;
 use fanfare_wire::NodeId;
 
-/// How much of what is sent arrives at a receiver, as it counted itself.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reception {
-    /// Of the messages sent between `since` and `until`, 0 to 1.
-    pub share: f64,
-    /// When the count before came in.
-    pub since: Time,
-    /// When the last count came in.
-    pub until: Time,
-}
+pub use fanfare_congestion::reception::Reception;
 
 /// What a sender knows of one receiver.
 #[derive(Debug, Clone, Copy, PartialEq)]

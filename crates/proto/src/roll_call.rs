@@ -1,18 +1,19 @@
-//! The roll call: how a sender of ours learns which receivers of ours listen, by name.
+//! The roll call: how a sender learns the names of the receivers that listen.
 //!
-//! Ours, not RFC 5740's. The call is a CMD(APPLICATION), the answer an ACK of an application type;
-//! NRL's nodes pass the first to their application and ignore the second. Receivers already known
-//! are named in the call and keep silent; the others answer at a random time within `spread`, so
-//! that their answers do not collide. The first of those named are told that they are given up.
+//! This is an extension of Fanfare's, not of RFC 5740. The call is a CMD(APPLICATION), the answer
+//! is an ACK of an application type. NRL's nodes pass the first to their application and ignore the
+//! second. The call lists the receivers that the sender knows already; these do not answer. The
+//! others answer at a random time within `spread`, so that answers do not collide. The first `given
+//! up` of the listed receivers learn that the sender has evicted them.
 //!
 //! ```text
 //! "FNFR" | version 1 (8) | given up (8) | spread ms (16) | nodes (16) | content bytes (16)
 //! node id (32) … | content
 //! ```
 //!
-//! A sender that calls the roll also learns how much arrives: after a NACK, at most once a second and 32 messages,
-//! a receiver of ours sends an ACK of another application type, with the number of the sender's
-//! messages that have arrived so far (32, wraps).
+//! A sender that calls the roll also learns the packet loss of each receiver. After a NACK, but at
+//! most once a second and once in 32 messages, a receiver sends an ACK of another application type.
+//! It has the number of the sender's messages that have arrived so far (32 bits, wraps).
 
 use crate::time::Duration;
 use alloc::vec::Vec;

@@ -1,7 +1,7 @@
-//! A node's part in one group: who gets a datagram, who speaks next.
+//! A node's part in one group. It passes datagrams to the sender and the receiver, and asks them in
+//! turn what to send.
 //!
-//! Dispatch only: every protocol rule lives in a machine of `sender` or
-//! `receiver`.
+//! This file only dispatches. Every protocol rule is in a machine of `sender` or `receiver`.
 
 use crate::{
     config::SessionConfig,
@@ -41,7 +41,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins a session at `now`; all its chance comes from `seed`.
+    /// Begins a session at `now`; `seed` seeds its random numbers.
     #[must_use]
     pub fn new(config: SessionConfig, seed: u64, now: Time) -> Self {
         let mut rng = Rng::new(seed);

@@ -1,15 +1,15 @@
-//! Counters. Every drop has a reason and every reason a counter.
+//! Counters. Every reason to drop a datagram has a counter.
 
 use fanfare_wire::WireError;
 
-/// Why a datagram, or a part of what it asked, was not obeyed.
+/// Why a datagram, or a part of its requests, was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
     /// Not a well-formed NORM message.
     Malformed,
     /// Our own message, looped back.
     Own,
-    /// Feedback for another sender, or for an earlier life of this one.
+    /// Feedback for another sender, or for an earlier instance of this one.
     NotForUs,
     /// A message for a role this session does not play.
     NoRole,
@@ -31,13 +31,13 @@ pub enum DropReason {
     Duplicate,
     /// No buffer for it.
     BufferFull,
-    /// A repair request for what is not in the cache, or malformed in content.
+    /// A repair request for an object that is not in the cache, or with malformed content.
     RepairRequest,
     /// Storage refused or failed.
     Storage,
     /// Feedback of a receiver that was evicted.
     Evicted,
-    /// Requests of a receiver that is put off until the others have been served.
+    /// Requests of a receiver that is deferred until the others have been served.
     Deferred,
 }
 
@@ -98,7 +98,7 @@ pub struct Stats {
     pub bytes_sent: u64,
     /// NORM_DATA sent: source symbols, first time.
     pub source_sent: u64,
-    /// NORM_DATA sent: parity unasked.
+    /// NORM_DATA sent: proactive parity.
     pub proactive_sent: u64,
     /// NORM_DATA sent: parity for repair.
     pub parity_repair_sent: u64,
@@ -106,7 +106,7 @@ pub struct Stats {
     pub explicit_repair_sent: u64,
     /// NACKs sent.
     pub nacks_sent: u64,
-    /// NACKs not sent because others asked for the same.
+    /// NACKs not sent because others requested the same.
     pub nacks_suppressed: u64,
     /// NACKs heard as sender.
     pub nacks_received: u64,

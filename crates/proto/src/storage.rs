@@ -1,8 +1,8 @@
-//! Where objects' bytes live: the driver's, never the core's.
+//! The interface to the driver's storage of objects.
 //!
-//! The core reads what it sends and writes what it receives through this trait, which is handed to
-//! it with each call, as time is. Nothing here may block for long: a driver with a slow disk puts a
-//! queue behind it.
+//! The core reads what it sends and writes what it receives through this trait. The driver passes
+//! it to each call, as it passes the time. Calls must not block for long: a driver with a slow disk
+//! puts a queue in front of it.
 
 use crate::peer_repair::Incarnation;
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -13,14 +13,14 @@ use fanfare_wire::{DataBatch, InstanceId, NodeId, ObjectTransportId};
 pub struct ObjectKey {
     /// Whose object.
     pub sender: NodeId,
-    /// Which life of that sender.
+    /// Which instance of that sender.
     pub instance: InstanceId,
     /// Which object.
     pub object: ObjectTransportId,
 }
 
 impl ObjectKey {
-    /// Whose it is, in which life.
+    /// The sender and its instance.
     #[must_use]
     pub fn incarnation(&self) -> Incarnation {
         (self.sender, self.instance)
@@ -70,7 +70,7 @@ pub trait Storage {
     fn open(&mut self, key: ObjectKey, kind: ObjectKind, size: u64) -> Result<(), StorageError>;
     /// Puts received bytes in their final place.
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
-    /// Puts symbols that came in a row in their final place, which begins at `offset`.
+    /// Puts a batch of consecutive symbols in its final place, which begins at `offset`.
     fn write_batch(
         &mut self,
         key: ObjectKey,

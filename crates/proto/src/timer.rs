@@ -1,4 +1,4 @@
-//! Why a session wants to be woken: a busy loop names its cause.
+//! The reasons why a session asks to be woken. A driver that wakes too often can name the cause.
 
 /// Why a session wants to be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

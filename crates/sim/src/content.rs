@@ -1,8 +1,9 @@
-//! Objects' bytes without the bytes: content that anyone can compute, and a store that checks it.
+//! Objects' content without stored bytes: content that can be computed anywhere, and a store that
+//! checks it.
 //!
-//! Byte `i` of an object is a function of its key and `i`. The sender's side reads it out of thin
-//! air, the receiver's compares what it is given and keeps only which ranges it holds: a run with
-//! a thousand receivers of a large object needs no memory for their copies.
+//! Byte `i` of an object is a function of its key and `i`. The sender computes it when it reads.
+//! The receiver compares what it gets, and stores only which ranges it has. So a run with a
+//! thousand receivers of a large object needs no memory for their copies.
 
 use fanfare_proto::{ObjectKey, ObjectKind, Storage, StorageError};
 use std::collections::BTreeMap;

@@ -1,8 +1,9 @@
-//! What became of messages where gateways join groups: who had them in time, in all groups together.
+//! How messages spread where gateways join groups: who had them in time, over all groups.
 //!
-//! A kind is the first level of a topic. Of each message and each other host that subscribes to it,
-//! whatever its group; hosts of one gateway are one machine, and have what either has. Connected are those
-//! that a path led to when it was published, over gateways and all that moves.
+//! A kind is the first level of a topic. For each message and each other host that subscribes to
+//! it, in any group. The hosts of one gateway are one machine: each has what the others have. A
+//! host is connected if there was a path to it when the message was published, over gateways and
+//! everything that moves.
 
 mod paths;
 

@@ -1,13 +1,13 @@
-//! The network in real time: the same hops, queues, media and paths, under somebody else's clock and
-//! with somebody else's packets.
+//! The network in real time: the same hops, queues, media and paths, with the clock and the packets
+//! of a driver.
 //!
-//! A driver tells it of every packet that a host sends ([`Emulation::on_packet`]), asks when
-//! something happens next, and takes what has reached a host by then ([`Emulation::poll`]). Changes
-//! and background flows of the plan happen at their times; its sessions and what they send do not:
-//! real programs stand in their place.
+//! The driver reports every packet that a host sends ([`Emulation::on_packet`]), asks when
+//! something happens next, and takes the packets that have reached a host by then
+//! ([`Emulation::poll`]). Changes and background flows of the plan happen at their times. Real
+//! programs take the place of the plan's sessions and of what they send.
 //!
-//! What is late is late only on its way out: every event counts with the time at which it was due,
-//! so that a busy machine adds to delays but not to a line's rate.
+//! Lateness affects only the delivery: every event counts with the time at which it was due. So a
+//! busy machine adds to delays, but not to the rate of a line.
 
 mod account;
 

@@ -1,4 +1,4 @@
-//! What happens when: a heap ordered by time, then by the order of entry.
+//! The queue of future events: a heap ordered by time, then by the order of entry.
 
 use core::cmp::Ordering;
 use fanfare_proto::Time;

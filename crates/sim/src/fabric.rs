@@ -1,4 +1,4 @@
-//! A topology at work: packets go from hop to hop, each hop's queue and line shared by all.
+//! A running topology: packets go from hop to hop, and all share each hop's queue and line.
 
 mod channels;
 

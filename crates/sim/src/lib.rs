@@ -1,21 +1,23 @@
-//! A deterministic network in virtual time: it drives real [`fanfare_proto::Session`]s over links
-//! that lose, delay, double, reorder and corrupt, and tells what came of it.
+//! A deterministic network in virtual time. It drives real [`fanfare_proto::Session`]s over links
+//! that lose, delay, duplicate, reorder and corrupt packets, and reports the results.
 //!
 //! An hour of protocol runs in a second, a thousand receivers fit into one process, and a seed
-//! repeats any run to the bit.
+//! repeats any run exactly.
 //!
 //! # Map, in reading order
-//! - [`plan`]: what is to be simulated, in chained calls; [`scenario`]: the same from a file.
-//! - [`link`]: one direction of a path; [`network`]: who hears whom over which.
-//! - [`topology`]: a network of shared hops in its place; [`hop`] and [`queue`]: one of them;
-//!   [`medium`]: radio; [`path_loss`]: whose nodes move; [`packet`]: what travels; `port`, `fabric`: the same at work; [`flow`]: what else is there.
-//! - [`event_queue`]: what happens when.
-//! - `node`: drives one session or group node (`protocol_node`) by its `clock`; [`content`]: objects' bytes, computed rather than stored.
-//! - `simulation`: the run itself.
-//! - [`emulation`]: the network alone, under a driver's clock, with real packets.
-//! - [`tcp`]: flows to compete with.
-//! - [`experiment`]: a scenario over many values and seeds, as tables.
-//! - [`results`]: what came of it.
+//! - [`plan`]: what is to be simulated, in chained calls; [`scenario`]: the same from a file
+//! - [`link`]: one direction of a path; [`network`]: who hears whom over which path
+//! - [`topology`]: a network of shared hops instead; [`hop`] and [`queue`]: one of them;
+//!   [`medium`]: a radio; [`path_loss`]: a radio whose nodes move; [`packet`]: what travels;
+//!   `port`, `fabric`: the same while it runs; [`flow`]: other traffic
+//! - [`event_queue`]: future events
+//! - `node`: drives one session or group node (`protocol_node`) by its `clock`; [`content`]:
+//!   objects' bytes, computed instead of stored
+//! - `simulation`: the run itself
+//! - [`emulation`]: the network alone, with a driver's clock and real packets
+//! - [`tcp`]: flows to compete with
+//! - [`experiment`]: a scenario over many values and seeds, as tables
+//! - [`results`]: reports, figures and statistics of runs
 //!
 //! # The guide
 #![doc = include_str!("../../../docs/reference/simulation.md")]

@@ -1,4 +1,4 @@
-//! One direction of a path: what becomes of a datagram that enters it.
+//! One direction of a path: what happens to a datagram that enters it.
 
 use fanfare_proto::{Bitrate, Duration, Time, rng::Rng};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
-//! A radio medium: what one node sends takes the air from all, and all may hear it.
+//! A radio medium: while one node sends, the air is busy for all nodes, and all may hear it.
 //!
-//! The air is modelled as a place of its own. A node's hop towards it is its antenna: a queue and
+//! The air is modelled as a place of its own. A node's hop to the air is its antenna: a queue and
 //! the rate. On a half-duplex medium one antenna sends at a time, in turns by packet, without
-//! collisions: an ideal access control. From the air a packet goes to whom it is for, each pair of
-//! nodes with its own loss. A group's packet is sent once. Nodes do not relay for each other on one
-//! medium.
+//! collisions (an ideal access control). From the air a packet goes to its destinations; each pair
+//! of nodes has its own loss. A multicast packet is sent once. Nodes do not relay for each other on
+//! one medium.
 
 use fanfare_proto::{Bitrate, Duration};
 

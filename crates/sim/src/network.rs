@@ -1,4 +1,4 @@
-//! Who hears whom: addresses, groups, partitions, and the fate of each datagram on each path.
+//! Who hears whom: addresses, groups, partitions, and what happens to each datagram on each path.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::{collections::BTreeMap, rc::Rc};

@@ -1,5 +1,5 @@
-//! Drives one [`Session`] as its documentation asks: tell it what happened, drain it, note when it
-//! wants to be woken.
+//! Drives one [`Session`] as its documentation says: tells it what happened, drains it, and notes
+//! when it must be woken.
 
 mod gateway;
 mod publishing;

@@ -1,4 +1,4 @@
-//! What is to be simulated: hosts, paths, and what changes when.
+//! What is to be simulated: hosts, paths, and changes over time.
 
 mod gateway;
 mod group;

@@ -1,4 +1,4 @@
-//! The near end of one hop at work: its queue, its line, and what became of what it sent.
+//! The sending end of a hop: its queue, its line, and what happened to the packets it sent.
 
 use std::{collections::BTreeMap, rc::Rc};
 

@@ -1,4 +1,4 @@
-//! What speaks on a host: a session, or a group node around one.
+//! The protocol on a host: a session, or a group node around one.
 
 use fanfare_group::{Event as GroupEvent, GroupNode, GroupStats};
 use fanfare_proto::{Event, RecvMeta, Session, SessionConfig, Stats, Storage, Time, Transmit};

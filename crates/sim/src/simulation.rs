@@ -1,4 +1,4 @@
-//! The run itself: takes what comes next from the agenda until the plan is fulfilled.
+//! The run itself: takes the next event from the queue until the plan is complete.
 
 mod gateways;
 mod layered;

@@ -1,8 +1,8 @@
-//! A network whose hops are shared: places, the hops between neighbours, and the routes over them.
+//! A network with shared hops: places, the hops between neighbours, and the routes over them.
 //!
-//! Routes are static: the least delay, then the fewest hops, then the hop that was named first. They
-//! do not change when a hop goes down. A group's datagram travels along the union of the routes
-//! from its source to the members, once over each hop.
+//! Routes are static: the least delay, then the fewest hops, then the hop that was named first.
+//! They do not change when a hop goes down. A multicast datagram travels along the union of the
+//! routes from its source to the members, once over each hop.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! What somebody may have meant: the nearest of the words that would have been right.
+//! Suggestions for unknown words: the nearest word that would be right.
 
 /// The word of `known` that is nearest to `word`, unless it is a different word altogether.
 #[must_use]

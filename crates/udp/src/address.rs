@@ -1,4 +1,4 @@
-//! What a user writes for a group: `group:port` and ZeroMQ's `norm://` forms.
+//! Group addresses as a user writes them: `group:port`, and ZeroMQ's `norm://` forms.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Which interface a group uses when the user names one, and when not.
+//! Chooses the interface for a group, from the user's option or automatically.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 

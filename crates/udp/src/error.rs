@@ -1,4 +1,4 @@
-//! What can go wrong while opening an endpoint, in words for the person who started it.
+//! Why an endpoint cannot be opened, in words for the person who started the program.
 
 use std::fmt;
 use std::io;
@@ -158,7 +158,10 @@ impl fmt::Display for OpenError {
                 advise(f, usable)
             }
             Self::Ambiguous { group, usable } => {
-                write!(f, "group ({group}): several interfaces and no route to choose by. ")?;
+                write!(
+                    f,
+                    "group ({group}): more than one interface fits, and no route selects one. "
+                )?;
                 advise(f, usable)
             }
             Self::NoInterface { group } => write!(
@@ -174,11 +177,11 @@ impl fmt::Display for OpenError {
                 family(*group)
             ),
             Self::Dscp { dscp } => {
-                write!(f, "dscp ({dscp}): it has six bits. Give a value from 0 to 63")
+                write!(f, "dscp ({dscp}): out of range. Give a value from 0 to 63")
             }
             Self::Socket { source } => write!(
                 f,
-                "socket: the system gave none ({source}). \
+                "socket: cannot be opened ({source}). \
                  Check the limit on open files and that the address family is enabled"
             ),
             Self::Bind { address, source } => write_bind(f, address, source),
@@ -213,7 +216,7 @@ fn write_bind(f: &mut fmt::Formatter<'_>, address: &SocketAddr, source: &io::Err
     if source.kind() == io::ErrorKind::AddrInUse {
         write!(
             f,
-            "port ({address}): another program has it for itself. Stop it or use another port"
+            "port ({address}): another program uses it exclusively. Stop that program or use another port"
         )
     } else {
         write!(f, "address ({address}): cannot be bound ({source}). Use an address of this machine")
@@ -255,7 +258,9 @@ mod tests {
         let choices = "Choose one with --interface: eth0 (10.0.0.2), wlan0 (10.1.0.2)";
         assert_eq!(
             OpenError::Ambiguous { group, usable: usable.clone() }.to_string(),
-            format!("group (239.1.2.3): several interfaces and no route to choose by. {choices}")
+            format!(
+                "group (239.1.2.3): more than one interface fits, and no route selects one. {choices}"
+            )
         );
         assert_eq!(
             OpenError::NoSuchInterface { requested: "eth9".into(), usable: usable.clone() }
@@ -274,7 +279,7 @@ mod tests {
         let error = OpenError::Bind { address: "10.0.0.2:6003".parse().unwrap(), source };
         assert_eq!(
             error.to_string(),
-            "port (10.0.0.2:6003): another program has it for itself. Stop it or use another port"
+            "port (10.0.0.2:6003): another program uses it exclusively. Stop that program or use another port"
         );
         assert_eq!(error.code(), "socket.bind");
     }

@@ -1,8 +1,8 @@
-//! What the kernel keeps from a socket: the datagrams that this endpoint has sent itself.
+//! A kernel filter that drops the datagrams that this endpoint has sent itself.
 //!
-//! A group's members on one machine hear each other because what is sent is looped back, to the
-//! sender's own socket, too. At a gigabit that wakes it after every super-packet and costs it as much
-//! as a receiver.
+//! Members of a group on one machine hear each other because the kernel loops sent datagrams back,
+//! also to the sender's own socket. At 1 Gbit/s that wakes the sender after every super-packet, and
+//! costs as much as a receiver.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

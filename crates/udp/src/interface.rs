@@ -1,4 +1,4 @@
-//! Network interfaces of this machine, as far as multicast cares.
+//! The network interfaces of this machine, as far as multicast needs them.
 
 use std::fmt;
 use std::io;

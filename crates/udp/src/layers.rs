@@ -1,11 +1,12 @@
-//! The groups of a layered session: many memberships, few sockets.
+//! The groups of a layered session: many memberships on few sockets.
 //!
-//! A group's own socket, as [`crate::Endpoint::join`] opens it, would mean a hundred descriptors to be
-//! looked at for each packet, and packets in the order of sockets instead of arrival. Here sockets are
-//! bound to the port alone and have as many memberships as the system allows (Linux:
-//! `net.ipv4.igmp_max_memberships`, 20); the packets say which layer they are of. Where another program has the port
-//! at an address of this machine for itself, each group has a socket after all. Each datagram comes with
-//! the time at which the kernel got it, as packet pairs need it, so nothing is coalesced.
+//! With a socket for each group ([`crate::Endpoint::join`]) there would be a hundred descriptors to
+//! check for each packet, and packets would come in the order of sockets and not of arrival. So the
+//! sockets here are bound to the port alone and have as many memberships as the system allows
+//! (Linux: `net.ipv4.igmp_max_memberships`, 20). Each packet says which layer it is of. If another
+//! program has bound the port at an address of this machine, each group gets a socket after all.
+//! Each datagram comes with the kernel's time of arrival, which packet pairs need, so nothing is
+//! coalesced.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -1,20 +1,21 @@
 //! Multicast UDP on real systems: membership, offload, ECN, and waiting with nanosecond timeouts.
 //!
-//! An [`Endpoint`] is a pair of sockets. One is bound to the group and only receives; the other is
-//! bound to the interface's own address on a port of its own, sends everything, and receives the
-//! feedback that peers send to it by unicast. Segmentation and coalescing are done by the kernel
-//! where it can (Linux UDP_SEGMENT and UDP_GRO) and by one call per datagram elsewhere; callers see
-//! the same datagrams either way.
+//! An [`Endpoint`] is a pair of sockets. One is bound to the group and only receives. The other is
+//! bound to the interface's own address on a port of its own; it sends everything, and receives the
+//! feedback that peers send by unicast. Where the kernel can (Linux UDP_SEGMENT and UDP_GRO) it
+//! segments and coalesces; elsewhere there is one call for each datagram. Callers see the same
+//! datagrams either way.
 //!
 //! Modules in reading order:
-//! - [`address`]: what a user writes for a group, in all accepted forms
-//! - [`interface`]: what interfaces the system has; [`choice`]: which one a group uses
+//! - [`address`]: group addresses as a user writes them
+//! - [`interface`]: the interfaces of the system; [`choice`]: which one a group uses
 //! - [`endpoint`]: configuration and the pair of sockets
 //! - `group`: one group's receiving socket and its membership
-//! - `filter`: not hearing oneself
-//! - [`transmit`], [`receive`], [`wait`]: the three things done with sockets all day
-//! - [`ecn`], [`error`]: congestion marks and what can go wrong
-//! - `option`, `netlink`: what Linux offers only by number; the crate's unsafe code is in `option`
+//! - `filter`: drops looped-back datagrams
+//! - [`transmit`], [`receive`], [`wait`]: sending, receiving, waiting
+//! - [`ecn`], [`error`]: ECN marks, and errors
+//! - `option`, `netlink`: Linux features without a safe wrapper; the crate's unsafe code is in
+//!   `option`
 
 pub mod address;
 pub mod choice;

@@ -1,7 +1,7 @@
-//! Interface listing by two rtnetlink dumps, without a C structure in sight.
+//! Lists interfaces by two rtnetlink dumps, without C structures.
 //!
 //! Message layouts are those of `linux/netlink.h`, `linux/rtnetlink.h`, `linux/if_link.h` and
-//! `linux/if_addr.h`; all numbers are in the machine's byte order.
+//! `linux/if_addr.h`. All numbers are in the machine's byte order.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};

@@ -1,7 +1,7 @@
-//! Socket options that no safe crate of ours sets. Everything unsafe in this crate is here.
+//! Socket options that no safe crate of ours sets. All unsafe code of this crate is here.
 //!
-//! On systems other than Linux and Android each function is its plain answer: nothing to switch off,
-//! nothing on offer.
+//! On systems other than Linux and Android each function returns that there is nothing to switch
+//! off, or nothing available.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use linux::*;

@@ -1,4 +1,4 @@
-//! Receiving: batches from the kernel, cut into datagrams without copying.
+//! Receiving: takes batches from the kernel and cuts them into datagrams without copying.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};

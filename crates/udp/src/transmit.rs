@@ -1,7 +1,9 @@
-//! Sending: many equal segments in one call where the kernel cuts them, one call each elsewhere.
+//! Sending: many equal segments in one call where the kernel cuts them, and one call for each
+//! elsewhere.
 //!
-//! Segment size and traffic class are set as socket options when they change, not sent along with
-//! each call: quinn-udp's per-call traffic class has only the ECN bits and would erase the DSCP.
+//! Segment size and traffic class are set as socket options when they change, and not with each
+//! call: the traffic class that quinn-udp sets with each call has only the ECN bits and would erase
+//! the DSCP.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -339,7 +339,9 @@ fn a_unicast_receiver_is_sent_to_and_answers() {
     let error = Endpoint::open(&config).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("port ({group}): another program has it for itself. Stop it or use another port")
+        format!(
+            "port ({group}): another program uses it exclusively. Stop that program or use another port"
+        )
     );
 }
 
@@ -401,7 +403,7 @@ fn wrong_configurations_say_what_is_wrong() {
     let error = |config: EndpointConfig| Endpoint::open(&config).unwrap_err().to_string();
     assert_eq!(
         error(EndpointConfig { dscp: 64, ..config.clone() }),
-        "dscp (64): it has six bits. Give a value from 0 to 63"
+        "dscp (64): out of range. Give a value from 0 to 63"
     );
     assert_eq!(
         error(EndpointConfig { source: Some("::1".parse().unwrap()), ..config.clone() }),

@@ -1,5 +1,5 @@
-//! Symbols in a row: NORM_DATA messages that differ in nothing but their numbers, each one more than
-//! the one before. A sender's super-packet is mostly one such row, and need be read only once.
+//! Batches of symbols: NORM_DATA messages that differ only in their numbers, each one more than the
+//! one before. A sender's super-packet is usually one such batch, and needs to be parsed only once.
 
 use crate::{Data, FecId};
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 /// Bytes of a DATA header ahead of its payload id.
 const BASE: usize = 16;
 
-/// What follows a DATA in a row.
+/// The datagrams of a batch after the first one.
 #[derive(Debug, Clone, Copy)]
 pub struct DataBatch<'a> {
     datagrams: &'a [u8],
@@ -17,8 +17,8 @@ pub struct DataBatch<'a> {
 }
 
 impl<'a> DataBatch<'a> {
-    /// How far the datagrams, of `size` bytes each, go on as the first of them, which reads as `head`,
-    /// has begun. A number that passes its field's end goes on in the next field, as the bytes say.
+    /// Finds how many of the datagrams, of `size` bytes each, continue the first one, which was
+    /// parsed as `head`. A number that overflows its field carries into the next field.
     #[must_use]
     pub fn behind(head: &Data<'_>, datagrams: &'a [u8], size: usize) -> Self {
         let id_len = head.payload_id.fec_id.payload_id_len();
@@ -38,25 +38,25 @@ impl<'a> DataBatch<'a> {
         Self { datagrams, size: size.max(1), header }
     }
 
-    /// Symbols in it.
+    /// The number of symbols.
     #[must_use]
     pub fn len(&self) -> usize {
         self.datagrams.len() / self.size
     }
 
-    /// Whether nothing goes on.
+    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
-    /// Bytes of a datagram of it.
+    /// Bytes of each datagram.
     #[must_use]
     pub fn datagram_size(&self) -> usize {
         self.size
     }
 
-    /// Bytes of a symbol of it.
+    /// Bytes of each symbol.
     #[must_use]
     pub fn symbol_size(&self) -> usize {
         self.size - self.header
@@ -76,7 +76,7 @@ impl<'a> DataBatch<'a> {
     }
 }
 
-/// Goes on with a DATA that stands at the end of a buffer.
+/// Continues a DATA message at the end of a buffer.
 #[derive(Debug)]
 pub struct DataBatchWriter {
     /// Where the DATA is, and how long its header.
@@ -88,8 +88,8 @@ pub struct DataBatchWriter {
 }
 
 impl DataBatchWriter {
-    /// Behind the DATA at `start`, which ends with a symbol of `symbol_size` bytes; `None` if there is
-    /// none.
+    /// Continues the DATA message at `start`, which ends with a symbol of `symbol_size` bytes;
+    /// `None` if there is none.
     #[must_use]
     pub fn behind(out: &[u8], start: usize, symbol_size: usize, fec_id: FecId) -> Option<Self> {
         let datagram = out.get(start..)?;
@@ -112,7 +112,7 @@ impl DataBatchWriter {
     }
 }
 
-/// A header as what counts on and what does not.
+/// A header, split into the numbers that increase and the rest.
 struct Numbers<'a> {
     sequence: u16,
     /// Payload id, read as one number.

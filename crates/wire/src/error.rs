@@ -1,4 +1,4 @@
-//! Why a datagram was refused.
+//! Why a datagram cannot be parsed.
 
 /// A datagram that is not a well-formed NORM message. Each variant is a drop reason worth counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
-//! One datagram front to back: header fields, then extensions, then payload.
+//! Reads and writes one datagram: header fields, then extensions, then payload.
 //!
-//! Every message is read and written through these two, so that the header length is checked in
-//! one place, and patched in one place.
+//! Every message uses these two types, so the header length is checked in one place and set in one
+//! place.
 
 use crate::{
     FecId, NodeId, Sequence, WireError, ext::Extensions, fec::RawPayloadId, header::VERSION,

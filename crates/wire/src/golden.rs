@@ -1,7 +1,7 @@
-//! Datagrams captured from libnorm, in `testdata/`, and what holds for every one of them.
+//! Datagrams captured from libnorm, in `testdata/`, and tests that hold for every one of them.
 //!
-//! Format: one datagram in hexadecimal to a line; lines with `#` say what follows and where it is
-//! from.
+//! Format: one datagram in hexadecimal on each line. Lines with `#` say what follows and where it
+//! is from.
 
 use crate::Message;
 use alloc::{format, string::String, vec::Vec};

@@ -1,4 +1,4 @@
-//! Any message, for dispatch.
+//! An enum of all messages, for dispatch.
 
 use crate::{Ack, Cmd, Data, Info, Nack, Report, WireError, frame::FrameReader};
 use alloc::vec::Vec;

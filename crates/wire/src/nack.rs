@@ -1,4 +1,4 @@
-//! NORM_NACK: a receiver asks for repair (RFC 5740 4.3.1).
+//! NORM_NACK: a receiver requests repair (RFC 5740 4.3.1).
 //!
 //! ```text
 //! +---------------------------------------------------------------+
@@ -28,7 +28,7 @@ pub struct Nack<'a> {
     pub feedback: FeedbackFields,
     /// Header extensions.
     pub extensions: Extensions<'a>,
-    /// What is asked for.
+    /// What is requested.
     pub requests: RepairRequests<'a>,
 }
 

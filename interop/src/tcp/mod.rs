@@ -1,6 +1,6 @@
-//! The simulator's TCP beside this kernel's, over the same bottleneck.
+//! The simulator's TCP compared with this kernel's, over the same bottleneck.
 //!
-//! [`relay`] lets a kernel's packets through the simulator's own bottleneck in real time;
+//! [`relay`] passes a kernel's packets through the simulator's own bottleneck in real time;
 //! [`kernel`] sends a flow through it; [`page`] writes the table.
 
 pub mod kernel;

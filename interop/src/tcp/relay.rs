@@ -1,7 +1,7 @@
-//! A path between two hosts: passes VXLAN datagrams on through the simulator's bottleneck.
+//! A path between two hosts: forwards VXLAN datagrams through the simulator's bottleneck.
 //!
-//! The hosts' TCP speaks over VXLAN devices whose remote end is the relay, so plain UDP sockets
-//! carry whole packets and nothing here is privileged but the network namespace.
+//! The hosts' TCP uses VXLAN devices whose remote end is the relay. So plain UDP sockets carry
+//! whole packets, and nothing here needs privileges except the network namespace.
 
 use std::collections::VecDeque;
 use std::io;

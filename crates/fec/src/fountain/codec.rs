@@ -1,4 +1,4 @@
-//! Symbols from a block, and a block from any of its symbols.
+//! Computes symbols from a block, and a block from any of its symbols.
 
 use super::Shape;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! Every kernel against one byte (or word) at a time by logarithms.
+//! Compares every kernel with a computation by logarithms, one byte (or word) at a time.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! From one group into another: what waits to be carried, and when it goes.
+//! Forwarding from one group into another: which messages wait, and when each goes.
 
 use super::{
     ForwardedMessage, GatewayStats, IncomingMessage, Route,
@@ -37,7 +37,7 @@ pub(super) struct Direction<B> {
     is_elected: BTreeMap<Option<NodeId>, Election>,
     waiting: Queue<B>,
     arrivals: u64,
-    /// What it has carried of late, who had brought it, and its hops.
+    /// What it has carried lately, who had brought it, and its hops.
     carried: BTreeMap<Identity, (Option<NodeId>, u8)>,
     carried_order: VecDeque<Identity>,
     pub(super) stats: GatewayStats,

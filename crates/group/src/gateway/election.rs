@@ -1,8 +1,10 @@
-//! Which of several gateways between the same groups goes first, and when another stands in.
+//! Election among several gateways between the same groups: which one forwards, and when another
+//! takes over.
 //!
-//! Nobody is told so: who carried last goes on at once, the others wait for as long as a copy takes to
-//! be heard, and longer while they hear copies. Where two carry the same, the one with the shorter way
-//! goes on, and of equals the one with the lower node id.
+//! Gateways do not negotiate. The gateway that forwarded last continues at once. The others wait
+//! until they could have heard its copy, and wait longer while they hear copies. If two forward the
+//! same message, the one on the shorter way continues; if the ways are equal, the one with the
+//! lower node id.
 
 use fanfare_proto::{Duration, NodeId, Time, rng::Rng};
 
@@ -67,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_carried_goes_on_at_once_until_somebody_with_a_shorter_way_does() {
+    fn the_gateway_that_forwarded_continues_until_one_with_a_shorter_way_forwards() {
         let mut election = election();
         assert!(election.due(at(0)) >= at(1000) && election.due(at(0)) < at(1500));
         election.on_carried();
@@ -79,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn while_others_carry_it_waits_but_not_for_ever() {
+    fn it_waits_a_limited_time_while_others_forward() {
         let mut election = election();
         for ms in (0..20_000).step_by(500) {
             election.on_copy(at(ms), (1, NodeId(1)), (1, NodeId(2)));

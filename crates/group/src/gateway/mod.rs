@@ -1,14 +1,15 @@
-//! A gateway: a node in two or more groups that publishes in each what it heard in the others, once.
+//! A gateway: a node in two or more groups that publishes each message of one group once in the
+//! others.
 //!
-//! It is told of every message in each group, also of what other gateways brought there
-//! ([`Gateway::on_message`]), and says what is to be published where ([`Gateway::poll`]). What a message
-//! is known by travels with it ([`crate::Origin`]): what is in a group already goes there no more,
-//! by whatever way it came, so that rings of groups have no loop. Its nodes hear themselves
-//! ([`crate::GroupConfig::hears_itself`]): what they had brought in an earlier life, and what is published
-//! on them for others.
+//! The driver passes it every message of each group, also those that other gateways forwarded there
+//! ([`Gateway::on_message`]). It says what to publish where ([`Gateway::poll`]). A message keeps
+//! its identity on the way ([`crate::Origin`]). A message that is in a group already is not
+//! forwarded there again, whichever way it came, so rings of groups have no loops. The gateway's
+//! nodes hear their own messages ([`crate::GroupConfig::hears_itself`]): those that they forwarded
+//! before a restart, and those that others publish through them.
 //!
-//! - `direction`: from one group into another; `queue`: what waits there; `election`: which of several gateways goes
-//!   first.
+//! - `direction`: from one group into another; `queue`: what waits there; `election`: which of
+//!   several gateways forwards
 
 mod direction;
 mod election;
@@ -190,7 +191,7 @@ impl<B: Clone> Gateway<B> {
         filters.into_iter().map(all).collect()
     }
 
-    /// A message was handed over in a group.
+    /// A message was delivered in a group.
     pub fn on_message(&mut self, now: Time, side: GroupIndex, heard: IncomingMessage<'_, B>) {
         let place = usize::from(side.0);
         let (Some(node), Some(present)) = (self.nodes.get(place), self.present.get_mut(place))
@@ -211,7 +212,7 @@ impl<B: Clone> Gateway<B> {
         for direction in self.directions.iter_mut().filter(|direction| direction.route.to == side) {
             direction.on_there(now, &identity, by);
         }
-        // What it brought itself, perhaps in an earlier life, came from where it is still told of.
+        // What it brought itself, perhaps before a restart, came from where it is still told of.
         if !new || own {
             return;
         }

@@ -1,7 +1,7 @@
-//! What waits to be carried: the highest priority first, and of equals the first.
+//! Messages that wait to be forwarded: highest priority first, then first in, first out.
 //!
-//! Messages that came by the same way and have the same priority are in a row of their own: when the first of it may
-//! not go yet, no other of it may.
+//! Messages that came the same way with the same priority are in one queue. While the first of a
+//! queue has to wait, the others wait behind it.
 
 use crate::{description::Description, origin::Identity, origin::Origin, topic::Topic};
 use alloc::{
@@ -112,7 +112,7 @@ impl<B> Queue<B> {
         older.len() as u64
     }
 
-    /// Of the lowest priority the newest gives way; false when there is none.
+    /// Of the lowest priority the newest is dropped; false when there is none.
     pub(super) fn drop_least(&mut self) -> bool {
         let lowest = self.rows.first_key_value().map(|((priority, _), _)| *priority);
         let of_it = self.rows.iter().take_while(|((priority, _), _)| Some(*priority) == lowest);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_lowest_priority_the_newest_gives_way_first() {
+    fn the_newest_message_of_the_lowest_priority_is_dropped_first() {
         let mut queue = Queue::new();
         for (number, entry, priority) in [(0, None, 5), (1, Some(7), 2), (2, None, 2), (3, None, 9)]
         {

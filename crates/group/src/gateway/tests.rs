@@ -82,7 +82,7 @@ fn a_message_crosses_once_and_never_comes_back() {
 }
 
 #[test]
-fn of_two_gateways_one_carries_and_the_other_stands_in_when_it_is_gone() {
+fn one_of_two_gateways_forwards_and_the_other_takes_over_when_it_is_gone() {
     let mut gates = [gateway(1, plain), gateway(2, plain)];
     let (mut last, mut carriers) = (0, Vec::new());
     for number in 0..20 {
@@ -109,7 +109,7 @@ fn of_two_gateways_one_carries_and_the_other_stands_in_when_it_is_gone() {
 }
 
 #[test]
-fn what_two_carry_at_once_is_left_to_one_of_them_from_then_on() {
+fn after_two_gateways_forward_at_once_only_one_continues() {
     let mut gates = [gateway(1, plain), gateway(2, plain)];
     for number in 0..2 {
         let what = message(1, "a", number, Options::default());
@@ -155,7 +155,7 @@ fn only_what_a_direction_wants_crosses_and_the_highest_priority_first() {
 }
 
 #[test]
-fn what_waits_for_the_rate_expires_gives_way_and_is_replaced_and_all_is_counted() {
+fn waiting_messages_expire_are_dropped_or_replaced_and_all_are_counted() {
     let mut gate = gateway(1, |route| route.rate = Bitrate::bps(1600));
     let expiry = Some(Duration::from_secs(10));
     for number in 0..9 {
@@ -194,7 +194,7 @@ fn what_waits_for_the_rate_expires_gives_way_and_is_replaced_and_all_is_counted(
 }
 
 #[test]
-fn a_burst_of_tens_of_thousands_of_short_messages_waits_and_goes() {
+fn a_burst_of_tens_of_thousands_of_short_messages_is_queued_and_forwarded() {
     let mut gate = gateway(1, |route| route.rate = Bitrate::mbps(1000));
     (0..30_000).for_each(|n| hear(&mut gate, 0, A, &message(1, "a", n, Options::default())));
     let mut carried = 0;
@@ -209,7 +209,7 @@ fn urgent() -> Options {
 }
 
 #[test]
-fn what_has_passed_too_many_gateways_goes_no_further() {
+fn a_message_that_passed_too_many_gateways_is_not_forwarded() {
     let mut gate = gateway(1, plain);
     let what = message(1, "a", 0, Options::default());
     hear(&mut gate, 0, A, &copy(7, 8, &what));
@@ -218,7 +218,7 @@ fn what_has_passed_too_many_gateways_goes_no_further() {
 }
 
 #[test]
-fn nothing_goes_where_there_is_no_room_and_nothing_is_lost_by_it() {
+fn nothing_is_forwarded_into_a_full_group_and_nothing_is_lost() {
     let mut gate = gateway(1, plain);
     hear(&mut gate, 0, A, &message(1, "a", 0, Options::default()));
     hear(&mut gate, 0, B, &message(2, "b", 5, Options::default()));
@@ -229,7 +229,7 @@ fn nothing_goes_where_there_is_no_room_and_nothing_is_lost_by_it() {
 }
 
 #[test]
-fn what_its_own_node_publishes_crosses_but_not_what_it_has_brought() {
+fn messages_published_by_the_gateways_node_are_forwarded_but_not_those_it_forwarded() {
     let mut gate = gateway(1, plain);
     hear(&mut gate, 0, A, &message(101, "a", 0, Options::default()));
     hear(&mut gate, 0, A, &copy(1, 1, &message(5, "a", 1, Options::default())));

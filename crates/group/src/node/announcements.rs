@@ -1,4 +1,5 @@
-//! What nodes say they hold: this one, and others; what differs there from what is here is asked for, told, or answered.
+//! Announcements of what nodes have: this node's own, and those of others. Differences are
+//! requested, told, or repaired.
 
 use super::{GroupNode, encapsulation::COMMAND};
 use crate::{
@@ -24,7 +25,7 @@ const ABSENCE_SHARE: u32 = 100;
 /// Of IP and UDP, which an announcement costs, too.
 const HEADERS: usize = 28;
 /// Short announcements from one long one to the next, each half as long. A node that is new, or asks, gets a long one at
-/// once; the next of these is for who is far behind, or knows an earlier life of a publisher.
+/// once; the next of these is for who is far behind, or knows an earlier instance of a publisher.
 pub(super) const SHORTS_MAX: u32 = 7;
 
 impl GroupNode {
@@ -92,7 +93,7 @@ impl GroupNode {
         called
     }
 
-    /// What is announced of publishers known, from the one that is next, of each the life that it is in first, or that alone.
+    /// What is announced of publishers known, from the one that is next, of each the instance that it is in first, or that alone.
     fn holdings(&mut self, current: bool) -> Vec<Holding> {
         let last = (self.spoken_of, InstanceId(u16::MAX));
         let after = self.logs.range((Bound::Excluded(last), Bound::Unbounded));
@@ -110,7 +111,7 @@ impl GroupNode {
         incarnations.into_iter().filter_map(|(incarnation, _)| self.holding(incarnation)).collect()
     }
 
-    /// What is announced of a life; nothing where its newest object lies before all that concerns us.
+    /// What is announced of an instance; nothing where its newest object lies before all that concerns us.
     fn holding(&mut self, incarnation: Incarnation) -> Option<Holding> {
         let summary = self.summary(incarnation)?;
         let log = self.logs.get(&incarnation)?;
@@ -118,7 +119,7 @@ impl GroupNode {
         Some(Holding::of(summary, (log.floor(), newest), log.whole(), log.settled()))
     }
 
-    /// Somebody says what it holds: what it has and we lack is asked for; what we have and it lacks
+    /// Somebody says what it holds: what it has and we lack is requested; what we have and it lacks
     /// is told soon.
     pub(super) fn on_state(&mut self, from: NodeId, state: &State, storage: &mut dyn Storage) {
         self.stats.states_heard += 1;
@@ -140,7 +141,7 @@ impl GroupNode {
         for holding in &state.holdings {
             differs |= self.on_holding(from, holding, state.asks, storage);
             let incarnation = holding.summary.incarnation();
-            // Of each node the life that it is in comes first.
+            // Of each node the instance that it is in comes first.
             if before.replace(incarnation.0) != Some(incarnation.0) {
                 self.session.receiver().hear_of_incarnation(incarnation);
             }
@@ -225,7 +226,7 @@ impl GroupNode {
         has_more || has_less
     }
 
-    /// Somebody near has more of a publisher: whether that is asked for.
+    /// Somebody near has more of a publisher: whether that is requested.
     pub(super) fn on_newer_reported(
         &mut self,
         summary: &SenderSummary,

@@ -1,4 +1,5 @@
-//! What others ask of this node's own short messages: sums over them, of which one serves several who ask.
+//! Answers requests for this node's own short messages with sums. One sum serves several
+//! requesters.
 
 use super::{GroupNode, coding::FRAME_MAX, encapsulation::COMMAND};
 use crate::{

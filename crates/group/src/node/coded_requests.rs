@@ -1,4 +1,4 @@
-//! What a node that has sums asks for: what will follow from the rest by these, it leaves out.
+//! What a node with coded packets requests: it leaves out what it can solve once the rest arrives.
 
 use super::{GroupNode, requests::asked_of};
 use crate::{
@@ -19,14 +19,14 @@ use fanfare_wire::{
     nack::RequestWriter,
 };
 
-/// A NACK that is being written anew.
+/// A NACK that is being written again.
 struct Shortening {
     writer: RequestWriter,
     field: FieldSize,
     /// Terms that are left out.
     infos: BTreeSet<u32>,
     symbols: BTreeSet<u32>,
-    /// How many symbols of each block were to be asked for, while none of it has been written.
+    /// How many symbols of each block were to be requested, while none of it has been written.
     blocks: BTreeMap<(u16, u32), usize>,
 }
 
@@ -50,7 +50,7 @@ impl GroupNode {
     }
 
     /// Without what follows, in `room` bytes of requests; `None` when it is so as it is. Who is answered with parity
-    /// asks for all that it lacks: sums over several objects and parity do not add up.
+    /// requests all that it lacks: sums over several objects and parity do not add up.
     fn shortened(&mut self, nack: &Nack<'_>, room: usize) -> Option<Vec<u8>> {
         let incarnation = asked_of(nack);
         let sums = self.answers_with_sums(incarnation);
@@ -96,7 +96,7 @@ impl GroupNode {
         (!requests.is_empty()).then(|| encoded(nack, &requests))
     }
 
-    /// Of a publisher that is asked itself: what follows from what else this asks for.
+    /// Of a publisher that is asked itself: what follows from what else this requests.
     fn infos_that_follow(&self, scope: Scope, nack: &Nack<'_>) -> BTreeSet<u32> {
         if self.equations.len(scope) == 0 {
             return BTreeSet::new();
@@ -107,7 +107,7 @@ impl GroupNode {
         follow.into_iter().map(|index| Class::Info.told(index)).collect()
     }
 
-    /// How what a NACK asks for first is coded: requests cannot be read without it.
+    /// How what a NACK requests first is coded: requests cannot be read without it.
     fn coding_of(&mut self, nack: &Nack<'_>) -> Option<(FecId, FieldSize)> {
         let incarnation @ (sender, instance) = asked_of(nack);
         let fec_id = self.session.receiver().summary(incarnation)?.fec_id;
@@ -151,7 +151,7 @@ impl GroupNode {
         Some(out)
     }
 
-    /// Of whole blocks what does not follow; those of which nothing does are asked for as they were.
+    /// Of whole blocks what does not follow; those of which nothing does are requested as they were.
     fn shorten_blocks(
         &mut self,
         scope: Scope,
@@ -177,7 +177,7 @@ impl GroupNode {
         }
     }
 
-    /// Of a block as many symbols as were to be asked for, of those that do not follow from others: where
+    /// Of a block as many symbols as were to be requested, of those that do not follow from others: where
     /// parity of it is here, that is fewer than are missing.
     fn shorten_block(
         &mut self,
@@ -212,7 +212,7 @@ impl Shortening {
         }
     }
 
-    /// What does not fit is asked for the next time.
+    /// What does not fit is requested the next time.
     fn write(
         &mut self,
         level: RepairLevel,

@@ -1,4 +1,4 @@
-//! Sums over several objects: what is asked for of a publisher that hears nobody, and what goes out.
+//! Sends coded packets: notes what is requested from a publisher that hears nobody, and answers it.
 
 use super::{GroupNode, encapsulation::COMMAND, requests::asked_of};
 use crate::{
@@ -60,7 +60,7 @@ impl GroupNode {
         requests.extend(self.stuck(incarnation, from, timing));
     }
 
-    /// A symbol asked for in vain: who has it in a publisher's sum alone will pass that on. Gives it as a
+    /// A symbol requested in vain: who has it in a publisher's sum alone will pass that on. Gives it as a
     /// request where parity of its block is here.
     fn stuck(
         &mut self,
@@ -144,7 +144,7 @@ impl GroupNode {
         }
     }
 
-    /// Of what is asked for, what is here.
+    /// Of what is requested, what is here.
     fn held_of(&mut self, scope @ ((sender, instance), class): Scope) -> RunSet {
         let mut held = RunSet::default();
         let Some(pool) = self.pools.get_mut(scope) else { return held };

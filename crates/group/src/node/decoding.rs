@@ -1,4 +1,4 @@
-//! What others' sums over several objects bring here.
+//! Takes coded packets of others and solves them.
 
 use super::GroupNode;
 use crate::{
@@ -98,14 +98,14 @@ impl GroupNode {
         }
     }
 
-    /// Who asked for these terms has one of them.
+    /// Who requested these terms has one of them.
     fn note_sum(&mut self, coded: &CodedPacket<'_>, timing: OriginTiming) {
         let scope @ (_, class) = coded.scope;
         let of = self.terms_of_sum(coded);
         if let Some(pool) = self.pools.get_mut(scope) {
             pool.on_sum(self.now, coded.known, &of);
         }
-        // What was asked for before the origin was known to be deaf is being answered.
+        // What was requested before the origin was known to be deaf is being answered.
         for term in &coded.terms {
             let key = key_of(scope, *term);
             let (block, symbol) = place_of(*term);
@@ -229,7 +229,7 @@ impl GroupNode {
         self.told = Some((key, age.max(self.age_of_next(key))));
         self.session.receiver().accept_info(self.now, &summary, &info, storage);
         self.take_events(storage);
-        // Who lacks what is mended by sums asks for sums: many messages come at once of one.
+        // Who lacks what is repaired by sums requests sums: many messages come at once of one.
         if !self.members.hears_nobody(key.sender) {
             self.pass_on_from(from, Some(key), had);
         }

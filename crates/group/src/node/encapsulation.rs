@@ -1,6 +1,6 @@
-//! What this node's frames travel in. Where all that are heard are group nodes all but long announcements goes in
-//! NORM_REPORT: eight bytes less of some 190. Long announcements stay commands: of them others know the life and timing of
-//! who speaks.
+//! Which NORM message carries a frame. Where all nodes heard are group nodes, all frames but long
+//! announcements travel in NORM_REPORT: eight bytes less of about 190. Long announcements stay
+//! commands, because others take the sender's instance and timing from them.
 
 use super::GroupNode;
 use crate::{

@@ -1,4 +1,4 @@
-//! What a datagram means to which machine.
+//! Dispatches a received datagram to the machines that it concerns.
 
 use super::{
     GroupNode,
@@ -136,15 +136,15 @@ impl GroupNode {
     }
 
     /// Whether what is asked of an origin is answered with sums across its objects: others have to answer, and
-    /// count what each lacks. Of an earlier life of a publisher nothing is known of who misses what.
+    /// count what each lacks. Of an earlier instance of a publisher nothing is known of who misses what.
     pub(super) fn answers_with_sums(&mut self, incarnation: Incarnation) -> bool {
         let untold = self.members.has_not_told(incarnation.0) && self.repairer.is_deaf(incarnation);
         (self.members.hears_nobody(incarnation.0) || untold) && !self.is_past(incarnation)
     }
 
-    /// How long nothing has to come of an origin before it is asked for again. Who is answered with sums asks as often as
+    /// How long nothing has to come of an origin before it is requested again. Who is answered with sums asks as often as
     /// while the origin speaks, which is as often as the session lets it: what it lacks may be in none of those that
-    /// come, and who answers counts what each has asked for.
+    /// come, and who answers counts what each has requested.
     pub(super) fn awaited(&mut self, origin: Incarnation, timing: OriginTiming) -> Duration {
         match self.answers_with_sums(origin) {
             true => timing.window(),
@@ -159,7 +159,7 @@ impl GroupNode {
         self.session.receiver().ask_in_full(origin, in_full);
     }
 
-    /// An origin's own symbol: an answer, when it was asked for.
+    /// An origin's own symbol: an answer, when it was requested.
     fn on_origin(
         &mut self,
         sender: &SenderFields,
@@ -307,7 +307,7 @@ impl GroupNode {
         let summary = &compact.summary;
         let key = compact.key();
         if summary.sender == self.session.node_id() {
-            // What is passed on unasked is for others than who asks.
+            // What is forwarded without a request is for others than who asks.
             if compact.asked {
                 self.on_own_repaired((key, Part::Info), None);
             }
@@ -329,7 +329,7 @@ impl GroupNode {
         self.pass_on_from(from, Some(key), had);
     }
 
-    /// Something of an origin was heard from somebody else.
+    /// Something of an origin was heard from another node.
     fn on_reported(
         &mut self,
         (wanted, piece): (Wanted, &Piece),

@@ -1,16 +1,18 @@
-//! A node of a group: a session, and the machines around it. It dispatches; what rules there are here concern several
-//! machines at once.
+//! A node of a group: a session, and the machines around it. It dispatches. The few rules in this
+//! module concern several machines at once.
 //!
-//! - `incoming`: what a datagram means to which machine; `requests`: a NACK of others; `announcements`: what
-//!   this node says that it holds, and others;
-//! - `session_events`: what the session's events mean;
-//! - `outgoing`: who speaks next, and when to wake; `encapsulation`: what its frames travel in;
-//! - `proactive`: what goes with own messages when nobody can be heard to ask for it;
-//! - `answering`: what others ask of own short messages;
-//! - `coding`, `decoding`: sums over several objects, sent and heard; `coded_requests`: what who has some asks for;
-//! - `relaying`: what is passed on unasked;
-//! - `subscribing`: what a subscription is given of what is here;
-//! - `restoring`: what an earlier life of the process held.
+//! - `incoming`: dispatches a datagram; `requests`: NACKs of others; `announcements`: what this
+//!   node and others announce to have
+//! - `session_events`: what the session's events mean
+//! - `outgoing`: what to send next, and when to wake; `encapsulation`: which NORM message carries a
+//!   frame
+//! - `proactive`: sums and parity of own messages when no request can be heard
+//! - `answering`: requests for own short messages
+//! - `coding`, `decoding`: coded packets, sent and received; `coded_requests`: what to request
+//!   beside them
+//! - `relaying`: forwarding without a request
+//! - `subscribing`: what a new subscription gets of what is here
+//! - `restoring`: what the process had before a restart
 
 mod announcements;
 mod answering;
@@ -84,7 +86,7 @@ const PROBE_MAX: Duration = Duration::from_secs(120);
 const PROBE_EACH: Duration = Duration::from_secs(12);
 /// Then intervals begin with a part of that, where they grow from a GRTT on otherwise: half of all probes came before.
 const PROBE_STEPS: u32 = 8;
-/// Objects answered for without their topic that are remembered: they are asked for again within seconds, if at all.
+/// Objects answered for without their topic that are remembered: they are requested again within seconds, if at all.
 const RETOLD_MAX: usize = 1024;
 /// Announcements, from the first message that is watched on, that call on whoever is there and not heard yet: one of
 /// them may be lost.
@@ -111,7 +113,7 @@ pub struct GroupNode {
     session: Session,
     now: Time,
     rng: Rng,
-    /// Objects before the first one heard of that the session asks for.
+    /// Objects before the first one heard of that the session requests.
     back: u64,
     /// What own frames begin with in a session that does not send; and what its own sender says.
     fields: SenderFields,
@@ -122,7 +124,7 @@ pub struct GroupNode {
     publisher: Publisher,
     delivery: Delivery,
     cache: Cache,
-    /// Of each publisher, in each of its lives.
+    /// Of each publisher, in each of its instances.
     logs: BTreeMap<Incarnation, SourceLog>,
     /// When what is not here by then is given up.
     give_ups: BTreeSet<(Time, ObjectKey)>,
@@ -164,7 +166,7 @@ pub struct GroupNode {
 }
 
 impl GroupNode {
-    /// Begins a node's life at `now`; all its chance comes from `seed`. Feedback goes to the group,
+    /// Starts a node at `now`. `seed` seeds its random numbers. Feedback goes to the group,
     /// so that others can answer it.
     #[must_use]
     pub fn new(config: GroupConfig, mut session: SessionConfig, seed: u64, now: Time) -> Self {
@@ -174,7 +176,7 @@ impl GroupNode {
             receiver.outlive_senders = true;
             // Before it is known what a message is about, nobody knows whether it is wanted.
             receiver.info_decides = true;
-            // Until somebody subscribes there is nothing to ask for.
+            // Until somebody subscribes there is nothing to request.
             receiver.silent = true;
             if receiver.join == JoinPolicy::AllCached {
                 back = u64::from(receiver.objects_max.saturating_sub(1));
@@ -280,7 +282,7 @@ impl GroupNode {
         self.enqueue(now, &message, size)
     }
 
-    /// What the session need not say, or seldom, as others are there now.
+    /// What the session need not say, or rarely, as others are there now.
     fn spare_words(&mut self, size: u64) {
         if self.config.announces {
             let passed_on = self.members.is_passed_on(self.now);
@@ -375,7 +377,7 @@ impl GroupNode {
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
     }
-    /// Nodes heard of late, and whether they say that they hear this one.
+    /// Nodes heard lately, and whether they say that they hear this one.
     #[must_use]
     pub fn members(&self) -> Vec<(NodeId, Option<bool>)> {
         self.members.all().collect()
@@ -446,12 +448,12 @@ impl GroupNode {
         self.now = self.now.max(now);
     }
 
-    /// This node's own life.
+    /// This node's own instance.
     fn own_incarnation(&self) -> Incarnation {
         (self.session.node_id(), self.fields.instance_id)
     }
 
-    /// The life that a node is in, this one among them.
+    /// The instance that a node is in, this one among them.
     fn life_of(&mut self, node: NodeId) -> Option<Incarnation> {
         match node == self.session.node_id() {
             true => Some(self.own_incarnation()),
@@ -459,18 +461,18 @@ impl GroupNode {
         }
     }
 
-    /// What is told of the life that a node is in.
+    /// What is told of the instance that a node is in.
     fn summary_of(&mut self, node: NodeId) -> Option<SenderSummary> {
         let incarnation = self.life_of(node)?;
         self.summary(incarnation)
     }
 
-    /// Whether a publisher is in another life by now: of this one only others have something to give.
+    /// Whether a publisher is in another instance by now: of this one only others have something to give.
     fn is_past(&mut self, incarnation: Incarnation) -> bool {
         self.life_of(incarnation.0).is_some_and(|current| current != incarnation)
     }
 
-    /// What is told of a life of an origin, this node itself among them.
+    /// What is told of an instance of an origin, this node itself among them.
     fn summary(&mut self, incarnation: Incarnation) -> Option<SenderSummary> {
         let (sender, instance) = incarnation;
         if sender != self.session.node_id() {
@@ -484,7 +486,7 @@ impl GroupNode {
         Some(SenderSummary { sender, instance, grtt, backoff, gsize, fec_id, newest })
     }
 
-    /// How a publisher was timed in a life.
+    /// How a publisher was timed in an instance.
     fn timing_in(&mut self, incarnation: Incarnation) -> OriginTiming {
         let summary = self.session.receiver().summary(incarnation);
         timing_of(summary, self.members.len())
@@ -495,7 +497,7 @@ impl GroupNode {
     }
 }
 
-/// Of a life that is not in view any more nothing is sent; the times do not matter then.
+/// Of an instance that is not in view any more nothing is sent; the times do not matter then.
 fn timing_of(summary: Option<SenderSummary>, members: usize) -> OriginTiming {
     summary.map_or_else(OriginTiming::default, |r| timing(members, r.grtt, r.backoff, r.gsize))
 }

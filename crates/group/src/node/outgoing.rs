@@ -1,4 +1,4 @@
-//! Who speaks next, and when to wake.
+//! What to send next, and when to wake.
 
 use super::{GroupNode, requests::asked_of, timing_of};
 use crate::{
@@ -16,13 +16,13 @@ pub enum Wake {
     Session(Timer),
     /// To answer for an origin.
     Repair,
-    /// To pass on a message.
+    /// To forward a message.
     Relay,
     /// To send a sum over its own messages, ahead or to who asked.
     Ahead,
     /// To say what it holds.
     Announce,
-    /// To ask for an origin that says nothing.
+    /// To request an origin that says nothing.
     Ask,
     /// Something kept is too old.
     Cache,
@@ -75,7 +75,7 @@ impl GroupNode {
         self.take_events(storage);
     }
 
-    /// It is not here in time: it is taken if it still comes, but not asked for.
+    /// It is not here in time: it is taken if it still comes, but not requested.
     pub(super) fn give_up(&mut self, key: fanfare_proto::ObjectKey) {
         let late = self
             .logs

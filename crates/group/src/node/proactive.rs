@@ -1,4 +1,4 @@
-//! What goes with own messages unasked, when nobody can be heard to ask for it.
+//! Sends proactive sums and parity of own messages when no request can be heard.
 
 use super::{GroupNode, coding::FRAME_MAX, encapsulation::COMMAND};
 use crate::{

@@ -1,4 +1,4 @@
-//! Passing on short messages to whom their publisher does not reach.
+//! Forwards short messages to nodes that their publisher does not reach.
 
 use super::GroupNode;
 use crate::{
@@ -32,7 +32,7 @@ impl GroupNode {
         let relays = self.config.relays && self.config.repairs && !self.config.silent;
         let Some(key) = key.filter(|key| relays && self.is_short(*key)) else { return };
         let timing = self.timing_in(key.incarnation());
-        // Whoever hears a publisher had it from there, unless it has begun another life.
+        // Whoever hears a publisher had it from there, unless it has begun another instance.
         let mut senders: Vec<_> =
             Some(key.sender).filter(|_| !self.is_past(key.incarnation())).into_iter().collect();
         senders.extend(Some(from).filter(|from| *from != key.sender));
@@ -44,7 +44,7 @@ impl GroupNode {
         relay.on_new(*now, (key, senders), &coverage, (timing, rng));
     }
 
-    /// Short messages of others that may go now, asked for and not, as many as one datagram takes.
+    /// Short messages of others that may go now, requested and not, as many as one datagram takes.
     pub(super) fn poll_compact(&mut self, buf: &mut Vec<u8>) -> bool {
         let mut headers = self.frame_headers();
         let mut room = self.config.frame_max.saturating_sub(headers);
@@ -108,7 +108,7 @@ impl GroupNode {
         CompactInfo::new(asked, SenderSummary { newest: key.object, ..summary }, info, like)
     }
 
-    /// Whether who asks for an object is likely to have this one before it: nobody asks for that, and it is the first
+    /// Whether who requests an object is likely to have this one before it: nobody requests that, and it is the first
     /// answer.
     fn is_likely_known(&self, key: ObjectKey, like: SameTopic) -> bool {
         let before = self.described_before(key, like.before);
@@ -137,7 +137,7 @@ impl GroupNode {
     }
 
     /// The object so many before, where it is here, its topic and number. The log says whether it is that one: ids
-    /// begin anew after 65,536.
+    /// begin again after 65,536.
     fn described_before(&self, key: ObjectKey, before: u8) -> Option<(ObjectKey, (&Topic, u64))> {
         let object = ObjectTransportId(key.object.0.wrapping_sub(u16::from(before)));
         let log = self.logs.get(&key.incarnation())?;

@@ -1,4 +1,4 @@
-//! What others ask an origin for, and what of it this node may answer.
+//! What others request from an origin, and what this node may answer of it.
 
 use super::{GroupNode, timing};
 use crate::{
@@ -73,12 +73,12 @@ impl GroupNode {
         }
     }
 
-    /// Whether it is known that a publisher does not answer this node: it does not hear it, or is in another life.
+    /// Whether it is known that a publisher does not answer this node: it does not hear it, or is in another instance.
     pub(super) fn does_not_answer(&mut self, incarnation: Incarnation, node: NodeId) -> bool {
         self.is_past(incarnation) || self.members.is_unheard(incarnation.0, node)
     }
 
-    /// What a NACK asks for, as far as anything of it is here.
+    /// What a NACK requests, as far as anything of it is here.
     pub(super) fn requests(
         &mut self,
         nack: &Nack<'_>,
@@ -143,7 +143,7 @@ impl GroupNode {
         }
     }
 
-    /// Objects whose descriptions it asks for, also of those that nothing is known of here.
+    /// Objects whose descriptions it requests, also of those that nothing is known of here.
     pub(super) fn infos_asked(&self, nack: &Nack<'_>) -> RunSet {
         let mut asked = RunSet::default();
         let Some(log) = self.logs.get(&asked_of(nack)) else { return asked };
@@ -188,7 +188,7 @@ impl GroupNode {
     }
 }
 
-/// Who is asked, in which life.
+/// Who is asked, in which instance.
 pub(super) fn asked_of(nack: &Nack<'_>) -> Incarnation {
     (nack.feedback.server_id, nack.feedback.instance_id)
 }
@@ -201,7 +201,7 @@ fn add_symbols(request: &mut Request, (first, last): (u16, u16), len: u16) {
         request.names.insert(u64::from(first), u64::from(named_end));
         request.named = count(&request.names);
     }
-    // Nobody lacks more than a block has: who asks for the same parity again and again gets no more.
+    // Nobody lacks more than a block has: who requests the same parity again and again gets no more.
     let parity = end.saturating_sub(u32::from(first.max(len))).min(u32::from(len)) as u16;
     request.unnamed = request.unnamed.saturating_add(parity).min(len);
 }

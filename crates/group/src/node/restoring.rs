@@ -1,5 +1,4 @@
-//! What an earlier life of the process held: others' messages and this node's own, put back where
-//! they were.
+//! Restores what the process had before a restart: others' messages, and this node's own.
 
 use super::{GroupNode, subscribing::point};
 use crate::{
@@ -28,7 +27,7 @@ impl GroupNode {
             .then_some(out)
     }
 
-    /// A message of another publisher whose passage was written in an earlier life of the process, `age`
+    /// A message of another publisher whose passage was written in an earlier run of the process, `age`
     /// ago. Its `size` bytes are in storage, which is asked to open it. To be called before
     /// anything is received; for each publisher in the order of its objects. False when it is of no use any more.
     pub fn restore(
@@ -55,7 +54,7 @@ impl GroupNode {
         self.cache.get(key).is_some()
     }
 
-    /// A message of this node's own from an earlier life under the same instance id, published `age`
+    /// A message of this node's own from before a restart, under the same instance id, published `age`
     /// ago. Its `size` bytes must be readable through the storage, as after [`Self::publish`]. In the order of
     /// their objects, before anything is published. False when it is none, or finds no room.
     pub fn restore_own(
@@ -87,14 +86,14 @@ impl GroupNode {
         true
     }
 
-    /// Goes on where an earlier life stopped, under the same instance id: with this object next, and
+    /// Continues where an earlier run stopped, under the same instance id: with this object next, and
     /// with these numbers on these topics. After the last [`Self::restore_own`].
     pub fn resume(&mut self, next: ObjectTransportId, numbers: impl Iterator<Item = (Topic, u64)>) {
         self.session.sender().resume_at(next);
         self.publisher.resume(numbers);
     }
 
-    /// Which life of this node's sender this is.
+    /// Which instance of this node's sender this is.
     #[must_use]
     pub fn instance(&self) -> InstanceId {
         self.fields.instance_id

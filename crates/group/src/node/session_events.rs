@@ -1,4 +1,4 @@
-//! What the session's events mean: objects become messages, or are of no concern.
+//! What the session's events mean for the group: objects become messages, or are skipped.
 
 use super::{GroupNode, announcements::SHORTS_MAX, release, subscribing::point};
 use crate::{
@@ -15,7 +15,7 @@ use fanfare_proto::{
     Duration, Event as SessionEvent, Incarnation, InstanceId, NodeId, ObjectKey, Storage, Time,
 };
 
-/// So often wrong bytes are asked for again: whoever sends them once may do so always, and the
+/// So often wrong bytes are requested again: whoever sends them once may do so always, and the
 /// others' right ones come in between.
 const WRONG_MAX: u8 = 3;
 
@@ -40,7 +40,7 @@ impl GroupNode {
                 SessionEvent::ObjectsMissed { oldest, missed } => self.on_missed(*oldest, *missed),
                 SessionEvent::SenderReset { sender, .. } => {
                     self.forget_incarnations(*sender);
-                    // Which life a short announcement speaks of may be known to nobody else.
+                    // Which instance a short announcement speaks of may be known to nobody else.
                     self.shorts = SHORTS_MAX;
                 }
                 SessionEvent::ObjectSent { key } => self.on_own_sent(*key),
@@ -55,7 +55,7 @@ impl GroupNode {
         }
     }
 
-    /// The log of that life.
+    /// The log of that instance.
     fn log(&mut self, key: ObjectKey) -> Option<&mut SourceLog> {
         self.logs.get_mut(&key.incarnation())
     }
@@ -118,7 +118,7 @@ impl GroupNode {
         }
     }
 
-    /// The answer to [`Event::Verify`]: whether the bytes have the hash. Wrong ones are asked for
+    /// The answer to [`Event::Verify`]: whether the bytes have the hash. Wrong ones are requested
     /// again, a few times.
     pub fn verdict(&mut self, now: Time, key: ObjectKey, right: bool, storage: &mut dyn Storage) {
         self.advance(now);
@@ -248,7 +248,7 @@ impl GroupNode {
         release(&mut self.events, gone.into_iter().map(|(key, _)| key).collect());
     }
 
-    /// There are as many publishers as may be: one that the session has no longer in view gives way.
+    /// There are as many publishers as may be: one that the session has no longer in view is dropped.
     fn make_place(&mut self) {
         if self.logs.len() < PUBLISHERS_MAX {
             return;

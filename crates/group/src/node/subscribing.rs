@@ -1,4 +1,4 @@
-//! What a subscription is given of what is here already, and what is asked for its sake.
+//! What a new subscription gets of messages that are here already, and what is requested for it.
 
 use super::GroupNode;
 use crate::{
@@ -18,7 +18,7 @@ pub(super) fn point(log: &SourceLog, (key, index): (ObjectKey, u64), age: Age) -
 }
 
 impl GroupNode {
-    /// Subscribes from `now` on. What is wanted of what is here already is handed over at once.
+    /// Subscribes from `now` on. What is wanted of what is here already is delivered at once.
     pub fn subscribe(&mut self, now: Time, subscription: Subscription) -> SubscriptionId {
         self.advance(now);
         let newest = self.logs.iter().map(|(incarnation, log)| (*incarnation, log.newest()));
@@ -30,7 +30,7 @@ impl GroupNode {
         id
     }
 
-    /// What is here in part, and nobody wanted so far, is asked for if somebody does now.
+    /// What is here in part, and nobody wanted so far, is requested if somebody does now.
     fn want_unfinished(&mut self) {
         let Self { cache, logs, delivery, .. } = self;
         let wanted = cache.unfinished().filter(|(key, cached)| {

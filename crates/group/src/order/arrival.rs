@@ -1,4 +1,4 @@
-//! As they come.
+//! In the order of arrival.
 
 use super::{Order, Place, Source};
 use alloc::collections::VecDeque;
@@ -25,7 +25,7 @@ mod tests {
     use crate::order::tests::{at, drain};
 
     #[test]
-    fn what_comes_first_goes_first() {
+    fn messages_are_delivered_in_the_order_of_arrival() {
         let mut order = Arrival::default();
         [5, 3, 4].into_iter().for_each(|index| order.on_message(at(index, 0, index)));
         assert_eq!(drain(&mut order), [5, 3, 4]);

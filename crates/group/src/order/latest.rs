@@ -1,4 +1,4 @@
-//! Only what is newer than all before it, of each publisher and topic.
+//! Only messages that are newer than all before, for each publisher and topic.
 
 use super::{Order, Place, Source};
 use crate::lru_map::LruMap;

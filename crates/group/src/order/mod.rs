@@ -1,8 +1,8 @@
-//! In which order a subscription hands messages over: one rule, one file.
+//! The order in which a subscription gets its messages. Each rule has a file.
 //!
-//! A rule holds what has come too early. It is told of each message ([`Order::on_message`]) and how
-//! far its publisher's objects are settled ([`Order::on_settled`]): before that object, everything
-//! is here, or will never be.
+//! A rule holds back messages that come too early. It is told of each message
+//! ([`Order::on_message`]) and of how far its publisher's objects are settled
+//! ([`Order::on_settled`]): everything before that object has arrived, or never will.
 
 mod arrival;
 mod latest;
@@ -19,7 +19,7 @@ use fanfare_proto::{InstanceId, NodeId};
 /// number waits until all before it is settled.
 pub(crate) const STREAMS_MAX: usize = 65_536;
 
-/// One life of a publisher.
+/// One instance of a publisher.
 pub(crate) type Source = (NodeId, InstanceId);
 
 /// A message's place among its publisher's.

@@ -1,5 +1,5 @@
-//! Each publisher's messages of one topic in the order of publication: a loss on another topic
-//! holds nothing up.
+//! Each publisher's messages of one topic in the order of publication. A loss on another topic does
+//! not delay them.
 
 use super::{Order, Place, Source};
 use crate::lru_map::LruMap;

@@ -1,4 +1,4 @@
-//! When data began to leave the sender's host: the first full packet that the hub sees.
+//! When data left the sender's host: the first full packet that the hub sees.
 
 use super::star::Star;
 use crate::{

@@ -1,13 +1,14 @@
-//! The rate that `fanfare send` finds by itself, beside the best of some rates that it is told, and
-//! beside TCP to each receiver.
+//! The rate that `fanfare send` finds by itself, compared with the best of several fixed rates, and
+//! with TCP to each receiver.
 //!
-//! Each cell has a network and hosts of its own: a bridge of the kernel with a token bucket, or the
-//! emulator where there is delay or loss. The time that counts is the user's: from the start of the
-//! sender's program until its end.
+//! Each cell has its own network and hosts: a kernel bridge with a token bucket, or the emulator
+//! where there is delay or loss. The measured time is what the user sees: from the start of the
+//! sender's program to its end.
 //!
-//! - `cell`: what a network is; `grid`: all of them; `cell_filter`: some of them; `network`: its hosts
-//! - `sender`: who sends; `transfer`: one transfer; `load`, `flows`: what else goes on; `reaction`: how it follows a change
-//! - `row`: what all transfers of a cell came to; `target`: what they should; `check`: for CI
+//! - `cell`: one network; `grid`: all of them; `cell_filter`: some of them; `network`: its hosts
+//! - `sender`: who sends; `transfer`: one transfer; `load`, `flows`: other load; `reaction`: how
+//!   the sender follows a change
+//! - `row`: the results of all transfers of a cell; `target`: what they should be; `check`: for CI
 //! - `table`, `csv`: files for people and for programs
 
 mod cell;

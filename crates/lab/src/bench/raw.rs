@@ -1,5 +1,5 @@
-//! What the kernel moves without a protocol: super-packets to a group as fast as they go, received
-//! joined, and thrown away.
+//! What the kernel moves without a protocol: super-packets to a group as fast as possible, received
+//! joined, and discarded.
 
 use super::star::Star;
 use crate::{

@@ -1,4 +1,4 @@
-//! What any receiver has to do with a byte beside receiving it, and so how fast a file can come at all
+//! What any receiver must do with a byte besides receiving it. It gives the highest possible rate
 //! where the processors are the limit.
 
 use crate::payload;

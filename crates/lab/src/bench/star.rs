@@ -1,5 +1,5 @@
-//! A bridge, and a host for the sender and for each receiver: the kernel's own switch, by which
-//! super-packets travel whole.
+//! A bridge with a host for the sender and one for each receiver. It is the kernel's own switch, so
+//! super-packets stay whole.
 
 use crate::{
     error::LabError,

@@ -1,4 +1,4 @@
-//! Several streams of one process, a receiver each, and one stream alone in the same minutes.
+//! Several streams of one process, with a receiver each, and one stream alone in the same minutes.
 
 use super::{Bench, Cell, Told, Transfer, median, star::Star, transfer};
 use crate::{

@@ -1,7 +1,8 @@
 //! One file from one host to all others, by one system at one rate.
 //!
-//! Time begins when data has left the sender's host, seen at its cable's other end, and ends for a
-//! receiver when its program shows that it has the file. The file's BLAKE3 is compared afterwards.
+//! The time starts when data leaves the sender's host, seen at the other end of its cable. It ends
+//! for a receiver when its program shows that it has the file. The file's BLAKE3 hash is compared
+//! afterwards.
 
 use super::{Cell, first_packet::FirstPacket};
 use crate::{
@@ -74,7 +75,7 @@ pub(super) fn run(
         task: &task,
         directory: &directory,
         stop: cell.stop,
-        interrupted: "bench (): was interrupted. Run it again",
+        interrupted: "bench: interrupted. Run it again",
     };
     let copies = cell.bench.size * task.receivers.len() as u64;
     let reserve = payload::MemoryReserve::shedding(&directory, copies).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! What sockets of a measurement need of the kernel, and no safe crate of ours asks for.
+//! Socket options of a measurement that no safe crate of ours sets.
 
 use libc::{SO_RCVBUFFORCE, SOL_SOCKET, SOL_UDP, UDP_GRO, UDP_SEGMENT, c_int, setsockopt};
 use rustix::ioctl::{Getter, ioctl};

@@ -1,5 +1,5 @@
-//! How much the laboratory carries: super-packets to a group, with a loss and a delay that each
-//! datagram meets for itself.
+//! How much the laboratory carries: super-packets to a group, with loss and delay for each
+//! datagram.
 
 use super::{SIGMAS_MAX, is_accounted, measurement::opened};
 use crate::{

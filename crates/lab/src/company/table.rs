@@ -1,4 +1,4 @@
-//! What came of it, for people and for programs.
+//! The results, for people and for programs.
 
 use super::{Company, tally::Share};
 use crate::trials::versions;

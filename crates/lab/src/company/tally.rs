@@ -1,4 +1,4 @@
-//! What has come, to whom, and how late.
+//! What has arrived, at whom, and how late.
 
 use super::traffic::{Kind, Planned};
 use std::{collections::BTreeMap, time::Duration};

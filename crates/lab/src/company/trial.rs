@@ -196,6 +196,6 @@ impl<'a> Trial<'a> {
 }
 
 fn interrupted() -> LabError {
-    let text = "reproduce (): was interrupted. The same command begins again";
+    let text = "reproduce: interrupted. Run the same command again to start over";
     LabError::new(Refusal::System, "lab.interrupted", text)
 }

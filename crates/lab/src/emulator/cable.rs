@@ -1,4 +1,4 @@
-//! The cable of one host: its device, what is to be written to it, and what it has carried.
+//! The cable of one host: its device, what must be written to it, and what it has carried.
 
 use crate::{
     clock::Clock,

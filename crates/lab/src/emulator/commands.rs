@@ -1,4 +1,4 @@
-//! What other threads may ask of the emulator.
+//! Commands of other threads to the emulator.
 
 use crate::{capture::Captured, clock::Clock, snapshot::Snapshot};
 use rustix::{

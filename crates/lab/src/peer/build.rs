@@ -1,4 +1,4 @@
-//! Programs that are compiled or fetched when first needed, and kept.
+//! Compiles or downloads peers when they are first needed, and keeps them.
 
 use super::Tools;
 use crate::{
@@ -30,7 +30,7 @@ fn run(program: &str, package: &str, arguments: &[&str]) -> Result<Output, LabEr
 
 fn failed(program: &str, text: &str) -> LabError {
     let line = text.lines().find(|line| line.contains("error")).unwrap_or_else(|| text.trim());
-    let text = format!("{program} (): {line}. See whether its package is whole");
+    let text = format!("{program}: {line}. Check that its package is complete");
     LabError::new(Refusal::System, "lab.peer", text)
 }
 
@@ -101,7 +101,7 @@ impl Tools {
         let bytes = fs::read(&partial).map_err(|error| LabError::system(&out, &error))?;
         let found = blake3::hash(&bytes).to_hex();
         if found.as_str() != hash {
-            let text = format!("{url} (): has BLAKE3 {found} and not {hash}. Do not use it");
+            let text = format!("{url}: its BLAKE3 hash is {found}, expected {hash}. Do not use it");
             return Err(LabError::new(Refusal::System, "lab.peer", text));
         }
         renamed(&partial, place)

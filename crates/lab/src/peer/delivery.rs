@@ -1,5 +1,5 @@
-//! One file from one program to others: receivers are started, the sender follows, and all are
-//! watched until everybody has the file, or no longer will.
+//! One file from one program to others: starts the receivers, then the sender, and watches all of
+//! them until every receiver has the file, or cannot get it any more.
 
 use super::{Peer, Sign, System, Task, program::Program};
 use crate::{

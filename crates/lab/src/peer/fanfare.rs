@@ -1,4 +1,4 @@
-//! Fanfare itself, as a user has it: `fanfare recv --once`, `fanfare send --expect N --cc fixed
+//! Fanfare itself, as a user runs it: `fanfare recv --once`, `fanfare send --expect N --cc fixed
 //! --rate R`.
 
 use super::{HEADERS, Launch, Parity, Peer, SEGMENT, Task, Tools, build};

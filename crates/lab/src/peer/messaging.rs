@@ -1,11 +1,11 @@
-//! Systems that carry messages between many, as programs on the hosts of a lab.
+//! Systems that carry messages between many nodes, as programs on the hosts of a lab.
 //!
-//! On each host runs something that takes "topic, text" and gives the texts that come: for Fanfare a
-//! `fanfare node` and its socket, for the others a small program over the system's own library
-//! (under peers/). NATS and MQTT also need their server, on the first host.
+//! Each host runs a program that takes "topic, text" and prints the texts that arrive. For Fanfare
+//! that is `fanfare node` and its socket, for the others a small program over the system's own
+//! library (under peers/). NATS and MQTT also need their server, on the first host.
 //!
-//! - `client`: one of them, started; `fanfare`, `nats`, `mqtt`, `zeromq`: how each is; `norm`: one sender's
-//!   messages over libnorm
+//! - `client`: one started program; `fanfare`, `nats`, `mqtt`, `zeromq`: the systems; `norm`:
+//!   messages of one sender over libnorm
 
 pub(crate) mod client;
 pub(crate) mod fanfare;

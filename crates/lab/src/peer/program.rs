@@ -1,4 +1,4 @@
-//! A started peer: what it says and when, what it uses, and its end.
+//! A started peer: its output with times, its resources, and its end.
 
 use super::Sign;
 use crate::{

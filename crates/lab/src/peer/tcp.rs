@@ -1,4 +1,4 @@
-//! TCP to each receiver on its own, all at the same time: what people do without multicast.
+//! TCP to each receiver separately, all at the same time: what people do without multicast.
 
 use super::{Launch, Peer, Task, Tools, build};
 use crate::{error::LabError, host::Host};

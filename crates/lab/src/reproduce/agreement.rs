@@ -1,10 +1,10 @@
-//! Two campaigns, such as of two days: whether they say the same.
+//! Whether two campaigns agree, such as those of two days.
 //!
-//! A trial's figure depends on the losses that it happened to have, so two campaigns never agree
-//! exactly. How much they may differ is taken from the trials themselves: the spread within a
-//! campaign, pooled over cells of the same reliability, tells how far the means of two campaigns
-//! lie apart by chance (a two-sample t-test of logarithms, 95 %). One row in twenty is then
-//! expected to differ, and the verdict counts.
+//! A trial's figure depends on its random losses, so two campaigns never agree exactly. The trials
+//! themselves say how much they may differ: the spread within a campaign, pooled over cells of the
+//! same reliability, tells how far the means of two campaigns differ by chance (a two-sample t-test
+//! of logarithms, 95 %). One row in twenty is then expected to differ, and the verdict counts these
+//! rows.
 
 use super::{
     experiment::Experiment,

@@ -1,4 +1,4 @@
-//! All trials of an experiment, as many side by side as the machine bears.
+//! All trials of an experiment, as many at a time as the machine can run.
 
 use super::{
     experiment::{Cell, Experiment},
@@ -291,7 +291,7 @@ impl Work<'_, '_> {
 
 fn panicked(job: &Job) -> LabError {
     let text = format!(
-        "trial ({} {} {}): panicked, as told above. Report this",
+        "trial ({} {} {}): panicked, see the message above. Report this",
         job.cell.key, job.system, job.repetition
     );
     LabError::new(Refusal::System, "lab.panic", text)

@@ -1,4 +1,4 @@
-//! What can be measured again: networks, sizes, and what was published of them.
+//! What can be measured again: networks, sizes, and the published figures.
 
 use crate::{
     error::{LabError, Refusal},
@@ -95,7 +95,7 @@ impl Experiment {
             "s003-gigabit" => Ok(Self::s003(name_of(3), S003_GIGABIT, (GIGABIT, GIGABIT_SIZE))),
             _ => {
                 let names = Self::NAMES.join(", ");
-                let text = format!("experiment ({name}): is not known. Use one of {names}");
+                let text = format!("experiment ({name}): unknown. Use one of {names}");
                 Err(LabError::new(Refusal::Usage, "lab.experiment", text))
             }
         }
@@ -163,7 +163,7 @@ impl Experiment {
             let Some(one) = some.next() else {
                 let axes = self.axes.join(" : ");
                 let text = format!(
-                    "cells ({part}): none is called so. Use {axes}, as {}",
+                    "cells ({part}): no such cell. Use {axes}, for example {}",
                     self.cells[0].key
                 );
                 return Err(LabError::new(Refusal::Usage, "lab.cells", text));

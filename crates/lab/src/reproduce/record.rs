@@ -1,5 +1,5 @@
-//! What came of a trial, and the file that keeps all of it: a JSON object per line, appended when a
-//! trial ends, so that a campaign that was interrupted goes on where it was.
+//! The result of a trial, and the file that keeps all of them: one JSON object on each line,
+//! appended when a trial ends. So an interrupted campaign continues where it stopped.
 
 use super::experiment::Experiment;
 use crate::{error::LabError, peer::System};

@@ -1,5 +1,5 @@
-//! How long the machine keeps a program of ordinary priority waiting: a thread that sleeps for short
-//! times and notes how late it wakes.
+//! How long the machine keeps a program of normal priority waiting: a thread sleeps for short times
+//! and notes how late it wakes.
 
 use fanfare_sim::histogram::Histogram;
 use std::{

@@ -1,9 +1,9 @@
 //! One transfer of one system over one network: when it began, when each receiver had the file, and
-//! what it took.
+//! what it cost.
 //!
-//! Time begins with the first packet of data that the sender's host puts on its cable, seen there
-//! for every system alike; it ends for a receiver when its program shows that it has the file. The
-//! file's BLAKE3 is compared afterwards.
+//! The time starts with the first data packet that the sender's host puts on its cable, which is
+//! seen for every system alike. It ends for a receiver when its program shows that it has the file.
+//! The file's BLAKE3 hash is compared afterwards.
 
 use super::{
     experiment::{Cell, Experiment},
@@ -78,7 +78,7 @@ impl Trial<'_> {
             task: &task,
             directory: self.directory,
             stop: self.stop,
-            interrupted: "reproduce (): was interrupted. The same command goes on with the rest",
+            interrupted: "reproduce: interrupted. Run the same command again to continue",
         };
         let mut delivery = Delivery::to(order, &lab.hosts()[1..], &[])?;
         let first = first_data(&lab);

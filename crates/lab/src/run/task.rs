@@ -1,4 +1,4 @@
-//! One program of a run, through its host's crashes and returns.
+//! One program of a run, over crashes and restarts of its host.
 
 use super::{ProgramReport, filled};
 use crate::{
@@ -142,7 +142,7 @@ impl Task {
         if matches!(self.state, State::Gone) {
             return self.end(now, now, Some(Ending::Signal(Signal::KILL.as_raw())), true, 0.0);
         }
-        self.not_started(now, "the run was over before its time");
+        self.not_started(now, "the run ended before its start time");
     }
     fn not_started(&mut self, now: Duration, why: &str) {
         // Where its output goes is where this belongs, too.

@@ -1,4 +1,5 @@
-//! What is varied: whether the sender hears, how much of what it sends arrives, how long messages are.
+//! What is varied: whether the sender hears others, how much of its traffic arrives, and the length
+//! of messages.
 
 use crate::{
     error::{LabError, Refusal},
@@ -103,7 +104,7 @@ impl FromStr for Situation {
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::all().into_iter().find(|one| one.to_string() == text);
         found.ok_or_else(|| {
-            "none is called so. Use such as deaf:80:1024, hearing:50:15360, or all".to_owned()
+            "no such situation. Use for example deaf:80:1024, hearing:50:15360, or all".to_owned()
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What came of it, for people and for programs, beside what was published.
+//! The results, for people and for programs, beside the published figures.
 
 use super::{
     Relay, Situation,

@@ -1,4 +1,4 @@
-//! The watermark: acknowledging that everything up to a point is here (RFC 5740 5.5.3).
+//! The watermark: acknowledges that everything up to a point has arrived (RFC 5740 5.5.3).
 
 use super::position::ObjectIndex;
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) struct WatermarkAck {
 }
 
 impl WatermarkAck {
-    /// A flush that names this receiver. `reached`: all that it asks for is here.
+    /// A flush that names this receiver. `reached`: all that it requests is here.
     pub(crate) fn on_flush(&mut self, now: Time, asked: Watermark, reached: bool, delay: Duration) {
         if self.asked != Some(asked) {
             self.due = None;
@@ -54,7 +54,7 @@ impl WatermarkAck {
         self.due = None;
     }
 
-    /// The acknowledgement to send now. It goes out again when it is asked for again.
+    /// The acknowledgement to send now. It goes out again when it is requested again.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Watermark> {
         if self.due? > now {
             return None;

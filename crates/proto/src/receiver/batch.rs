@@ -1,7 +1,7 @@
-//! DATA that follow each other in a super-packet: what they have in common is looked at once.
+//! A batch of NORM_DATA messages from one super-packet. What they have in common is processed once.
 //!
-//! Only the plain case is taken here, symbols in order that are all wanted; whatever else a row may
-//! hold is left to be heard message by message.
+//! Only the simple case is handled here: consecutive symbols that are all wanted. Other messages
+//! are processed one by one.
 
 use super::{Local, pinned_identity::Identity, remote_sender::RemoteSender};
 use crate::{

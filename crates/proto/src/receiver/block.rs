@@ -1,7 +1,7 @@
-//! One source block of which some symbols have arrived.
+//! A source block of which some symbols have arrived.
 //!
-//! Source symbols are in storage already; only which of them is known here. Parity is kept until
-//! the block can be decoded.
+//! Source symbols go to storage at once; this file only knows which of them are there. Parity
+//! symbols stay in memory until the block can be decoded.
 
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 use core::ops::Range;

@@ -1,6 +1,7 @@
-//! The blocks of one object: completed ones as runs, partial ones each, absent ones not at all.
+//! The blocks of one object. Complete blocks are kept as runs, partial blocks one by one, missing
+//! blocks not at all.
 //!
-//! An object may have millions of blocks; what is kept grows with what is incomplete and begun.
+//! An object may have millions of blocks. Memory grows only with the number of partial blocks.
 
 use super::{
     block::{Equation, ReceiveBlock},
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn finished_blocks_give_their_bytes_back() {
+    fn completed_blocks_free_their_memory() {
         let mut set = BlockSet::new(2);
         set.set_source(0, 100, 1);
         set.add_parity(0, 100, 3, &[0; 500]);
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_blocks_comes_and_goes_at_once_with_what_had_begun_in_it() {
+    fn a_run_of_blocks_is_completed_or_lost_at_once_with_its_partial_blocks() {
         let mut set = BlockSet::new(1_000_000);
         set.add_parity(7, 4, 0, b"parity");
         set.finish_all(5..900_000);
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_parity_alone_is_forgotten_with_its_parity() {
+    fn a_block_that_has_only_parity_is_forgotten_with_it() {
         let mut set = BlockSet::new(3);
         set.add_parity(1, 4, 0, b"p");
         set.set_source(2, 4, 0);

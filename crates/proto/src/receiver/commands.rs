@@ -1,4 +1,4 @@
-//! A sender's commands, each handed to the machine it concerns (RFC 5740 4.2.3).
+//! Dispatches a sender's commands to the machines that they concern (RFC 5740 4.2.3).
 
 use super::{
     Local, ack::Watermark, join::Heard, position::Position, remote_sender::RemoteSender,
@@ -84,7 +84,7 @@ impl RemoteSender {
         self.note_coding(fec_id);
         let Some(objects) = &mut self.objects else { return };
         if flush.payload_id.as_bytes().iter().all(|&byte| byte == 0xff) {
-            // NRL's name for the end of an empty object: its INFO is all there is to ask for.
+            // NRL's name for the end of an empty object: its INFO is all there is to request.
             objects.hear_of(object, true);
         }
         let field = self.field(flush.object_transport_id, fec_id, None);
@@ -115,7 +115,7 @@ impl RemoteSender {
         ctx.events.push(Event::SenderEnded { sender: self.id });
     }
 
-    /// Others' feedback to this sender: EXT_CC, and what was asked for (cut to fit, or all).
+    /// Others' feedback to this sender: EXT_CC, and what was requested (cut to fit, or all).
     pub(super) fn on_overheard(
         &mut self,
         now: Time,

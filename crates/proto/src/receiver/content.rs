@@ -1,4 +1,4 @@
-//! NORM_INFO and NORM_DATA: what they bring is placed (RFC 5740 4.2.1, 4.2.2).
+//! Takes NORM_INFO and NORM_DATA and stores their content (RFC 5740 4.2.1, 4.2.2).
 
 use super::{
     Local,
@@ -14,18 +14,18 @@ use fanfare_wire::{
     ext::Fti,
 };
 
-/// Whose word a message is.
+/// Who sent a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageSource {
-    /// The sender's.
-    Own,
-    /// Somebody else passes it on.
-    Hearsay,
+    /// The sender of the object.
+    Sender,
+    /// Another node, which retransmits it in the sender's place.
+    Peer,
 }
 
 impl RemoteSender {
     pub(super) fn on_info(&mut self, ctx: &mut Context<'_>, local: &Local, info: &Info<'_>) {
-        let Some((position, _)) = self.place_info(ctx, local, MessageSource::Own, info) else {
+        let Some((position, _)) = self.place_info(ctx, local, MessageSource::Sender, info) else {
             return;
         };
         self.moved(ctx, local, position);
@@ -79,7 +79,7 @@ impl RemoteSender {
         if let Some(time) = data.extensions.time() {
             self.on_stamp(ctx.now, meta, time);
         }
-        let placed = self.place_data(ctx, local, MessageSource::Own, (data, None));
+        let placed = self.place_data(ctx, local, MessageSource::Sender, (data, None));
         let Some((position, _)) = placed else { return };
         self.moved(ctx, local, position);
     }
@@ -119,7 +119,7 @@ impl RemoteSender {
         object: ObjectIndex,
         known: bool,
     ) {
-        if word == MessageSource::Own {
+        if word == MessageSource::Sender {
             self.squelched.contradict(object);
             self.announce(ctx, known);
         }

@@ -1,7 +1,8 @@
-//! Sums of a block's symbols, sent by receivers that hold parts of it: kept until source symbols follow.
+//! Sums of a block's symbols, sent by peers that hold only a part of the block. They are kept until
+//! source symbols can be solved from them.
 //!
-//! What follows is written at once, before the block is whole: who asks by name asks for nothing that
-//! it could know, and what it knows it can pass on.
+//! Solved symbols are written at once, before the block is complete. So a receiver never requests a
+//! symbol that it could compute, and it can retransmit that symbol to others.
 
 use super::{
     block::{Equation, ReceiveBlock},
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_sums_is_in_storage_before_the_block_is_whole() {
+    fn symbols_solved_from_sums_are_in_storage_before_the_block_is_complete() {
         let (mut one, mut other) = (Holder::of(&[0, 1, 3]), Holder::of(&[0]));
         assert_eq!(other.take(one.sum(5)), []);
         assert_eq!(other.state.erasures(), 2);
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_what_is_here_says_nothing_and_is_not_kept() {
+    fn a_sum_of_known_symbols_is_not_kept() {
         let (mut one, mut other) = (Holder::of(&[0, 1]), Holder::of(&[0]));
         assert_eq!(other.take(one.sum(5)), [1]);
         assert_eq!(other.take(one.sum(6)), []);
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_cannot_be_have_no_row() {
+    fn impossible_sums_have_no_row() {
         let mut one = Holder::of(&[0, 1]);
         let sum = |symbols: &[u16]| Combination { seed: 0, symbols: symbols.into() };
         assert!(one.decoder.row(&one.format, 4, &sum(&[0, 5])).is_some());
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_sums_are_counted_as_long_as_they_are_kept() {
+    fn the_memory_of_sums_is_counted_while_they_are_kept() {
         let sum = || Equation { row: [1; 4].into(), bytes: [0; 100].into() };
         let mut set = BlockSet::new(3);
         set.set_source(1, 4, 0);

@@ -81,7 +81,7 @@ impl Feedback {
         }
     }
 
-    /// A CMD(CC) arrived. With EXT_RATE it asks for an answer, of the limiting receivers at once.
+    /// A CMD(CC) arrived. With EXT_RATE it requests an answer, of the limiting receivers at once.
     pub(crate) fn on_probe(
         &mut self,
         now: Time,
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_back_off_by_a_guess_does_not_outlast_the_proof_that_the_group_is_near() {
+    fn a_backoff_from_a_guessed_grtt_is_shortened_when_the_group_proves_near() {
         let (mut feedback, mut rng) = (Feedback::new(false), Rng::new(1));
         let mode = Mode::Path.to_wire().unwrap().to_bytes();
         let rate = QuantizedRate::from_bytes_per_second(1e5);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn feedback_of_a_slower_receiver_silences_ours() {
+    fn feedback_of_a_slower_receiver_suppresses_ours() {
         let mut feedback = waiting();
         feedback.on_overheard(Time::ZERO, &others(1e3, 0), STEADY, &timing());
         assert_eq!(feedback.next_timeout(), None);
@@ -358,14 +358,14 @@ mod tests {
     }
 
     #[test]
-    fn who_has_not_measured_the_path_yet_reports_no_rate_when_asked_for_it() {
+    fn a_receiver_without_a_path_measurement_reports_no_rate() {
         let feedback = Feedback { mode: Mode::Path, sending: 1e5, ..waiting() };
         let early = feedback.report(STEADY, &timing());
         assert!(early.rate.to_bytes_per_second() == 0.0 && early.flags.has(CcFlags::START));
     }
 
     #[test]
-    fn feedback_without_a_measure_silences_only_those_without_one() {
+    fn feedback_without_a_measurement_suppresses_only_receivers_without_one() {
         let asked = || Feedback { mode: Mode::Path, sending: 1e5, ..waiting() };
         let (mut new, mut old) = (asked(), asked());
         new.on_overheard(Time::ZERO, &others(0.0, 0), STEADY, &timing());

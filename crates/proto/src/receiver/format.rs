@@ -1,4 +1,5 @@
-//! What EXT_FTI says of an object, checked against this receiver's limits (RFC 5740 4.2.1, 5052).
+//! What EXT_FTI says of an object, checked against this receiver's limits (RFC 5740 4.2.1, RFC
+//! 5052).
 
 use crate::{config::ReceiverConfig, fti, partition::Partition, storage::ObjectKind};
 use fanfare_fec::Field;

@@ -1,4 +1,5 @@
-//! Whether a message is this sender's, in which of its lives, and when the driver hears of it.
+//! Decides whether a message belongs to a known sender and to which of its instances, and when the
+//! driver is told of a sender.
 
 use super::{
     RemoteSenders,
@@ -15,7 +16,7 @@ use crate::{
 use fanfare_wire::header::SenderFields;
 
 impl RemoteSenders {
-    /// Whose message it is, in which life, if it is to be believed. A confirmed new address is adopted, a confirmed new life
+    /// Whose message it is, in which instance, if it is to be believed. A confirmed new address is adopted, a confirmed new instance
     /// begun.
     pub(super) fn admit(
         &mut self,
@@ -56,8 +57,8 @@ impl RemoteSenders {
         Some(said)
     }
 
-    /// A node has begun a new life. What it had published before others may still have: where that is so, and
-    /// something of it is here whole, its earlier life stays in view.
+    /// A node has restarted with a new instance id. What it had published before others may still have: where that is so, and
+    /// something of it is here whole, its earlier instance stays in view.
     fn begin_incarnation(
         &mut self,
         ctx: &mut Context<'_>,
@@ -77,7 +78,7 @@ impl RemoteSenders {
 }
 
 impl RemoteSender {
-    /// It is the next life of this one.
+    /// It is the next instance of this one.
     pub(super) fn follow(&mut self, before: &Self) {
         self.ack_content.clone_from(&before.ack_content);
         self.announced = before.announced;

@@ -1,4 +1,4 @@
-//! A sender that has fallen silent (RFC 5740 5.3).
+//! Detects senders that have fallen silent (RFC 5740 5.3).
 
 use crate::{
     time::{Duration, Time},
@@ -61,7 +61,7 @@ mod tests {
     const GRTT: Duration = Duration::from_millis(1);
 
     #[test]
-    fn a_silent_sender_is_asked_robustly_often_and_then_reported_once() {
+    fn a_silent_sender_is_asked_robust_factor_times_and_then_reported_once() {
         let mut inactivity = Inactivity::new(Time::ZERO, 3);
         let mut said = alloc::vec::Vec::new();
         while let Some((at, _)) = inactivity.next_timeout(GRTT) {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn any_message_begins_the_count_anew() {
+    fn any_message_resets_the_count() {
         let mut inactivity = Inactivity::new(Time::ZERO, 1);
         let second = Time::ZERO + Duration::from_secs(1);
         assert_eq!(inactivity.on_timeout(second, GRTT), Some(Silence::Again));

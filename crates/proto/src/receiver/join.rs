@@ -1,4 +1,4 @@
-//! From which object on a receiver takes part (RFC 5740 5.2).
+//! Decides with which object a late joiner begins (RFC 5740 5.2).
 
 use super::position::ObjectIndex;
 use crate::config::JoinPolicy;
@@ -27,7 +27,7 @@ impl Heard {
 
 /// The synchronisation point: the first object that counts; `None` while none does.
 ///
-/// With [`JoinPolicy::AllCached`] a window of earlier ids is asked for as well: the sender answers
+/// With [`JoinPolicy::AllCached`] a window of earlier ids is requested as well: the sender answers
 /// what it no longer has with SQUELCH. Ids do not reach back across 0: a sender begins there.
 pub(crate) fn synchronise(
     policy: JoinPolicy,

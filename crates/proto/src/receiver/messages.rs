@@ -1,4 +1,5 @@
-//! What this receiver says to one sender: NACK, ACK(FLUSH), ACK(CC), status, count, in that order.
+//! Writes what this receiver sends to one sender: NACK, ACK(FLUSH), ACK(CC), status and message
+//! count, in that order.
 
 use super::{
     Local,
@@ -116,7 +117,7 @@ impl RemoteSender {
         true
     }
 
-    /// What to ask for; nothing when others have asked for all that was missing at `initiated`.
+    /// What to request; nothing when others have requested all that was missing at `initiated`.
     fn requests(&self, initiated: Position, present: Position) -> Vec<u8> {
         let (Some(objects), Some(latest)) = (&self.objects, self.coding) else {
             return Vec::new();

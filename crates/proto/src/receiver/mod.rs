@@ -1,18 +1,20 @@
 //! What this node knows of each remote sender, and what it asks of it (RFC 5740 5.2, 5.3, 5.5).
 //!
 //! In reading order:
-//! - [`sender_table`]: all senders in view, and which of them is to be woken next;
-//! - [`remote_sender`]: one sender; owns the machines below and hands each message to them:
-//!   [`identity`], [`object_window`], [`content`], [`commands`]; [`batch`]: many alike at once;
-//! - [`pinned_identity`], [`join`], [`squelch`]: what of it is believed, and from where on it counts;
-//! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`], [`decode`]:
-//!   what is here;
-//! - [`resume`]: what the driver says of bytes in storage;
-//! - [`peer_repair`], [`retransmission`]: what is taken from others in the sender's place, and passed on so;
-//! - [`needs`], [`suppression`], [`request`], [`nack`]: what is missing, and asking for it;
-//! - [`ack`], [`watermark`], [`status`], [`feedback`], [`loss`], [`receive_rate`], [`reception`], [`timing`], [`inactivity`]: the
-//!   other things a sender wants to know, and when;
-//! - [`messages`]: the messages themselves.
+//! - [`sender_table`]: all known senders, and which of them must be woken next
+//! - [`remote_sender`]: one sender; it owns the machines below and passes each message to them:
+//!   [`identity`], [`object_window`], [`content`], [`commands`], and [`batch`] for many messages at
+//!   once
+//! - [`pinned_identity`], [`join`], [`squelch`]: which messages are believed, and from which object
+//!   on
+//! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`],
+//!   [`decode`]: what has arrived
+//! - [`resume`]: bytes that the driver has from an earlier attempt
+//! - [`peer_repair`], [`retransmission`]: accepting repairs from peers, and repairing for them
+//! - [`needs`], [`suppression`], [`request`], [`nack`]: what is missing, and requesting it
+//! - [`ack`], [`watermark`], [`status`], [`feedback`], [`reception`], [`timing`], [`inactivity`]:
+//!   the other feedback to a sender, and its timers
+//! - [`messages`]: writes the messages
 
 mod ack;
 mod batch;
@@ -27,18 +29,15 @@ mod format;
 mod identity;
 mod inactivity;
 mod join;
-mod loss;
 mod messages;
 mod nack;
 mod needs;
 mod object;
 mod object_window;
 mod objects;
-mod path;
 mod peer_repair;
 mod pinned_identity;
 mod position;
-mod receive_rate;
 mod reception;
 mod remote_sender;
 mod request;
@@ -69,10 +68,6 @@ use crate::{
 use alloc::vec::Vec;
 use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
 use objects::Entry;
-#[cfg(test)]
-#[cfg(test)]
-pub(crate) use path::PathMeter;
-pub(crate) use path::drain_interval;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
 pub use runs::RunSet;
@@ -164,7 +159,7 @@ impl RemoteSenders {
         sender.map_or(0, |sender| sender.on_batch(ctx, local, meta, head, row))
     }
 
-    /// Whether there is room for `incarnation`: the stray one heard longest ago gives way, and of a node with too many lives
+    /// Whether there is room for `incarnation`: the stray one heard longest ago is dropped, and of a node with too many instances
     /// that which has least.
     fn make_place(&mut self, ctx: &mut Context<'_>, incarnation: Incarnation) -> bool {
         if self.senders.contains(incarnation) {
@@ -194,7 +189,7 @@ impl RemoteSenders {
         }
     }
 
-    /// The sender that feedback speaks to, if it is in view and in that life.
+    /// The sender that feedback speaks to, if it is in view and in that instance.
     fn addressed(&mut self, sender: NodeId, instance: InstanceId) -> Option<&mut RemoteSender> {
         self.senders.at_mut((sender, instance))
     }

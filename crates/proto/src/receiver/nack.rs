@@ -1,4 +1,4 @@
-//! The NACK cycle: Idle, Backoff, then sent or suppressed, Holdoff (RFC 5740 5.3, RFC 5401 3.2).
+//! The NACK cycle: idle, backoff, sent or suppressed, hold-off (RFC 5740 5.3, RFC 5401 3.2).
 
 use super::{position::Position, timing::Timing};
 use crate::{
@@ -177,7 +177,7 @@ fn answers_at_once(ours: bool, timing: &Timing) -> bool {
     ours && timing.backoff <= 1
 }
 
-/// RFC 5740 5.3: (K+2)*GRTT lets a repair arrive before it is asked for again. With one receiver
+/// RFC 5740 5.3: (K+2)*GRTT lets a repair arrive before it is requested again. With one receiver
 /// the sender does not gather requests: one GRTT, and the packet under way. Nor does a sender of ours
 /// that knows all its few receivers.
 fn holdoff_end(
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_falling_grtt_ends_a_holdoff_under_way() {
+    fn a_falling_grtt_ends_a_running_holdoff() {
         let (mut nack, timing) = (NackCycle::new(NackPath::Group), timing());
         nack.sent(Time::ZERO, Duration::ZERO);
         nack.on_need(Time::ZERO, at(3), &timing, &mut Rng::new(1));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_of_ours_that_knows_its_few_receivers_is_asked_again_after_one_grtt() {
+    fn a_sender_that_knows_its_few_receivers_is_asked_again_after_one_grtt() {
         let mut few = Script::new().fields();
         (few.backoff, few.gsize) = (1, GroupSize::from_receivers(10));
         let few = Timing::new(false, &ReceiverConfig::default(), &few);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_overhears_the_late_leave_it_to_the_rest_but_not_for_ever() {
+    fn without_overhearing_late_receivers_yield_a_limited_number_of_times() {
         let (mut nack, timing) = (NackCycle::new(NackPath::Sender), timing());
         let (mut rng, mut now, mut left) = (Rng::new(1), Time::ZERO, 0);
         for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! What is missing before a position of the sender, in order, found as it is asked for.
+//! Iterates over what is missing before a given position of the sender.
 
 use super::{
     block::ReceiveBlock,
@@ -9,7 +9,7 @@ use super::{
     position::{ObjectIndex, Position},
 };
 
-/// One thing, or one run of things, to ask for.
+/// One thing, or one run of things, to request.
 #[derive(Debug)]
 pub(crate) enum Need<'a> {
     /// Nothing of objects `first..=last` was heard.

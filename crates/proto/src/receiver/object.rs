@@ -1,4 +1,4 @@
-//! An object being received: symbols go straight to their place in storage.
+//! An object that is being received. Symbols are written straight to their place in storage.
 
 use super::{
     block::ReceiveBlock,
@@ -42,7 +42,7 @@ pub(crate) struct ReceiveObject {
     pub(super) blocks: BlockSet,
     info: InfoState,
     pub(super) received: u64,
-    /// The driver looks at what it has of it: content is taken, but not asked for.
+    /// The driver looks at what it has of it: content is taken, but not requested.
     examined: bool,
 }
 
@@ -62,7 +62,7 @@ impl ReceiveObject {
         Ok(Self { key, format, blocks, info, received: 0, examined: false })
     }
 
-    /// An object that was complete, to be mended.
+    /// An object that was complete, to be repaired.
     pub(crate) fn reopen(key: ObjectKey, format: Format) -> Self {
         let mut blocks = BlockSet::new(format.partition.blocks);
         blocks.finish_all(0..format.partition.blocks);
@@ -246,7 +246,7 @@ impl ReceiveObject {
     }
 
     /// Bytes that are in storage already, from before. Bookkeeping of blocks that they end in takes
-    /// at most `room` bytes; what finds none is asked for as if it were missing.
+    /// at most `room` bytes; what finds none is requested as if it were missing.
     pub(crate) fn have(
         &mut self,
         ctx: &mut Context<'_>,

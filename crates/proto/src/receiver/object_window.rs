@@ -1,4 +1,5 @@
-//! Which object a message is about: the window follows the sender, but not every jump is believed.
+//! Finds the object that a message belongs to. The window of objects follows the sender, but a
+//! large jump needs confirmation.
 
 use super::{
     Local,
@@ -11,7 +12,7 @@ use crate::{context::Context, event::AbortReason, stats::DropReason};
 use fanfare_wire::ObjectTransportId;
 
 /// A sender that has come on by no more than this part of the window is believed at once: so much one may have missed,
-/// and little gives way for it. A single message that says more could end all that is under way.
+/// and little is dropped for it. A single message that says more could end all that is under way.
 const STEPS: u64 = 8;
 /// And by so many objects in any case, however small the window is.
 const NEAR: u64 = 4;
@@ -58,7 +59,7 @@ impl RemoteSender {
             objects.reached(ctx, object);
             return Some(object);
         }
-        // Back beyond the window: it counts anew from there.
+        // Back beyond the window: it counts again from there.
         objects.abort_all(ctx, AbortReason::Window);
         self.objects = None;
         self.track = Track::default();

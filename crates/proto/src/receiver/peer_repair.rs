@@ -1,4 +1,5 @@
-//! What is taken from somebody else in a sender's place, and what is asked for on such word.
+//! Accepts repairs and reports of senders from peers, and requests what these reports show to be
+//! missing.
 
 use super::{
     Local, RemoteSenders,
@@ -31,7 +32,7 @@ impl RemoteSender {
         Self { identity: PinnedIdentity::of_peers(new.identity.pinned()), ..new }
     }
 
-    /// A message of this sender, passed on.
+    /// A message of this sender, forwarded.
     fn on_retransmission(
         &mut self,
         ctx: &mut Context<'_>,
@@ -39,9 +40,9 @@ impl RemoteSender {
         message: &Message<'_>,
     ) -> bool {
         match message {
-            Message::Info(info) => self
-                .place_info(ctx, local, MessageSource::Hearsay, info)
-                .is_some_and(|(_, new)| new),
+            Message::Info(info) => {
+                self.place_info(ctx, local, MessageSource::Peer, info).is_some_and(|(_, new)| new)
+            }
             Message::Data(data) => self.on_retransmitted_data(ctx, local, data, None),
             _ => false,
         }
@@ -54,8 +55,7 @@ impl RemoteSender {
         data: &Data<'_>,
         sum: Option<&Combination>,
     ) -> bool {
-        let Some((position, new)) =
-            self.place_data(ctx, local, MessageSource::Hearsay, (data, sum))
+        let Some((position, new)) = self.place_data(ctx, local, MessageSource::Peer, (data, sum))
         else {
             return false;
         };
@@ -78,7 +78,7 @@ impl RemoteSender {
         self.open_with_info(ctx, local, (object, format), info)
     }
 
-    /// The sender has come as far as `position`, others say; what lies before it can be asked for.
+    /// The sender has come as far as `position`, others say; what lies before it can be requested.
     fn advance(&mut self, ctx: &mut Context<'_>, local: &Local, position: Position) {
         if self.track.furthest().is_none_or(|furthest| furthest < position) {
             self.moved(ctx, local, position);
@@ -167,7 +167,7 @@ impl RemoteSenders {
         }
     }
 
-    /// The sender of that id and life. Others may speak of another life than the one in view.
+    /// The sender of that id and instance. Others may speak of another instance than the one in view.
     fn known(
         &mut self,
         ctx: &mut Context<'_>,

@@ -1,5 +1,6 @@
-//! Confirm before destroy: what would end a running transfer must be said twice, a GRTT apart,
-//! without anything to the contrary in between. A single forged datagram then does nothing.
+//! Pins a remote sender to its address and instance, and requests confirmation before anything is
+//! destroyed. A message that would end a running transfer must come twice, at least a GRTT apart,
+//! with no contradiction in between. So a single forged datagram has no effect.
 
 use crate::{
     stats::DropReason,
@@ -50,7 +51,7 @@ impl<T> Confirmation<T> {
     }
 }
 
-/// Where a sender's messages come from, and in which of its lives.
+/// Where a sender's messages come from, and in which of its instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) source: SocketAddr,
@@ -66,7 +67,7 @@ pub(crate) enum Verdict {
     Refused(DropReason),
     /// The sender is elsewhere now.
     Moved,
-    /// The sender has begun a new life.
+    /// The sender has restarted with a new instance id.
     Restarted,
 }
 
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_life_is_believed_when_said_twice_a_grtt_apart() {
+    fn a_new_instance_is_believed_when_it_is_heard_twice_a_grtt_apart() {
         let mut pinned = PinnedIdentity::new(identity(1, 1));
         let refused = Verdict::Refused(DropReason::Unconfirmed);
         assert_eq!(pinned.check(at(0), identity(1, 2), GRTT), refused);
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_life_speaking_in_between_denies_the_new_one() {
+    fn a_message_of_the_old_instance_in_between_contradicts_the_new_one() {
         let mut pinned = PinnedIdentity::new(identity(1, 1));
         for ms in (0..1000).step_by(50) {
             assert!(matches!(pinned.check(at(ms), identity(1, 2), GRTT), Verdict::Refused(_)));
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn another_address_is_foreign_until_confirmed_and_then_a_move() {
+    fn another_address_is_foreign_until_it_is_confirmed_as_a_move() {
         let mut pinned = PinnedIdentity::new(identity(1, 1));
         let refused = Verdict::Refused(DropReason::ForeignSource);
         assert_eq!(pinned.check(at(0), identity(2, 1), GRTT), refused);
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_senders_own_first_word_counts_more_than_what_others_said() {
+    fn a_senders_own_first_message_overrides_what_peers_reported() {
         let mut pinned = PinnedIdentity::of_peers(identity(0, 1));
         assert_eq!(pinned.check(at(0), identity(1, 1), GRTT), Verdict::Known);
         assert!(matches!(pinned.check(at(1), identity(2, 1), GRTT), Verdict::Refused(_)));

@@ -1,8 +1,8 @@
-//! Where a sender stands in its own sequence of objects and blocks.
+//! A sender's position in its own sequence of objects and blocks.
 //!
-//! Object ids wrap at 2^16 on the wire. Here they are counted on, so that positions have a plain
-//! order: an id stands for the number nearest to the newest object heard (serial arithmetic, as
-//! RFC 5740 4.2.1 asks).
+//! Object ids wrap at 2^16 on the wire. Here they are extended to numbers that do not wrap, so that
+//! positions have an order: an id stands for the number nearest to the newest object heard (serial
+//! arithmetic, RFC 5740 4.2.1).
 
 use fanfare_wire::{ObjectTransportId, SourceBlockNumber};
 
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_counted_on_across_the_wrap_in_both_directions() {
+    fn ids_are_extended_across_the_wrap_in_both_directions() {
         let last = ObjectIndex::first(ObjectTransportId(0xffff));
         let wrapped = last.nearest(ObjectTransportId(2));
         assert_eq!((wrapped.0 - last.0, wrapped.id()), (3, ObjectTransportId(2)));

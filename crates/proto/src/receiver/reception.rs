@@ -1,5 +1,5 @@
-//! Counting a sender's messages, and what this machine dropped, for a sender of ours that wants to
-//! know how much arrives.
+//! Counts a sender's messages, and the messages that this machine dropped, and reports both to
+//! senders that request them.
 
 use crate::{
     time::{Duration, Time},
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_dropped_before_a_sender_was_heard_is_not_told_to_it() {
+    fn overruns_before_a_sender_was_heard_are_not_reported_to_it() {
         let mut reception = Reception::new(u32::MAX);
         reception.on_roll_call();
         reception.on_overruns(Time::ZERO, u32::MAX);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overrun_is_told_at_once_and_twenty_times_a_second_at_most() {
+    fn an_overrun_is_reported_at_once_and_at_most_twenty_times_a_second() {
         let mut reception = Reception::default();
         reception.on_roll_call();
         let told = |reception: &mut Reception| -> alloc::vec::Vec<(u64, u8)> {

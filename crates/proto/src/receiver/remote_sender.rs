@@ -1,5 +1,5 @@
-//! What this node knows of one remote sender: owns its machines, hands each message to those it
-//! concerns.
+//! What this node knows of one remote sender. It owns the machines and passes each message to those
+//! that need it.
 
 use super::{
     Local,
@@ -7,13 +7,10 @@ use super::{
     decode::Decoder,
     feedback::{Feedback, Measured},
     inactivity::{Inactivity, Silence},
-    loss::{LossMeter, PathState},
     nack::{NackCycle, NackPath},
     objects::Objects,
-    path::PathMeter,
     pinned_identity::{Confirmation, Identity, PinnedIdentity},
     position::{Position, Track},
-    receive_rate::ReceiveRate,
     reception::Reception,
     request::Coding,
     squelch::Squelched,
@@ -23,7 +20,12 @@ use super::{
 };
 use crate::{
     config::FeedbackPath,
-    congestion::Mode,
+    congestion::{
+        Mode,
+        loss::{LossMeter, PathState},
+        path::PathMeter,
+        receive_rate::ReceiveRate,
+    },
     context::Context,
     datagram::{Ecn, RecvMeta},
     event::Event,
@@ -73,9 +75,9 @@ pub(super) struct RemoteSender {
     /// It has said more than commands of some application: it sends objects, or is about to.
     pub(super) speaks: bool,
     pub(super) announced: bool,
-    /// What is missing is asked for by name, so that others than the sender can answer.
+    /// What is missing is requested by name, so that others than the sender can answer.
     pub(super) explicitly: bool,
-    /// A NACK tells all that is missing, also what others have asked for.
+    /// A NACK tells all that is missing, also what others have requested.
     pub(super) in_full: bool,
 }
 
@@ -121,7 +123,7 @@ impl RemoteSender {
         }
     }
 
-    /// Who it is, in which life.
+    /// Who it is, in which instance.
     pub(super) fn incarnation(&self) -> Incarnation {
         (self.id, self.identity.pinned().instance)
     }
@@ -178,7 +180,7 @@ impl RemoteSender {
         self.measure_loss(ctx, meta, (sequence, bytes), rtt);
     }
 
-    /// What the number of a message says, after it has counted for the rate: the first loss event asks for
+    /// What the number of a message says, after it has counted for the rate: the first loss event requests
     /// the rate at which it happened.
     pub(super) fn measure_loss(
         &mut self,
@@ -228,7 +230,7 @@ impl RemoteSender {
         Measured { loss: self.loss.fraction(), rate, size, outlook }
     }
 
-    /// The sender stands at `position`: at a boundary, what is missing before it is asked for.
+    /// The sender stands at `position`: at a boundary, what is missing before it is requested.
     pub(super) fn moved(&mut self, ctx: &mut Context<'_>, local: &Local, position: Position) {
         if self.track.moved(position) {
             self.want(ctx.now, ctx.rng, local, position);

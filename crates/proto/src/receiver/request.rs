@@ -1,4 +1,4 @@
-//! Needs as the repair requests of one NACK (RFC 5740 4.3.1, 5.3).
+//! Encodes missing symbols as the repair requests of one NACK (RFC 5740 4.3.1, 5.3).
 
 use super::{
     block::ReceiveBlock, format::Format, needs::Need, object::ReceiveObject, position::ObjectIndex,
@@ -14,7 +14,7 @@ use fanfare_wire::{
 const ROOM_UNKNOWN: usize = 40;
 
 /// A NACK that tells all has room for as many times the requests of another: who shortens it takes out what need
-/// not be asked for, which others are told in an eighth of the bytes.
+/// not be requested, which others are told in an eighth of the bytes.
 const IN_FULL: usize = 8;
 
 /// How a sender codes, as last heard: what requests need to name things.
@@ -26,13 +26,13 @@ pub(crate) struct Coding {
     pub(crate) segment_size: Option<u16>,
     /// Symbols of a full block, likewise: encoding id 129 wants it in requests above symbols.
     pub(crate) max_block_len: u16,
-    /// What is asked for in the place of a missing source symbol.
+    /// What is requested in the place of a missing source symbol.
     pub(crate) explicit: ExplicitRepair,
     /// All that is missing is told, in more than one segment if need be.
     pub(crate) in_full: bool,
 }
 
-/// Which missing source symbols are asked for by name, not by parity in their place.
+/// Which missing source symbols are requested by name, not by parity in their place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExplicitRepair {
     /// None: one parity symbol serves many.
@@ -47,7 +47,7 @@ pub(crate) enum ExplicitRepair {
 const FEW: u16 = 2;
 
 impl ExplicitRepair {
-    /// Whether this block's symbols are asked for by name because they are few.
+    /// Whether this block's symbols are requested by name because they are few.
     pub(crate) fn names_few(self, state: &ReceiveBlock) -> bool {
         self == Self::Few && state.erasures() <= FEW && state.parity_count() == 0
     }
@@ -214,7 +214,7 @@ impl Writing<'_> {
 
 /// The symbols (runs: first, last) to ask of a block: as many parity symbols as are missing, lowest
 /// first; when there are not so many, all of them and the highest missing source symbols. All
-/// receivers that lack as many ask for the same then (RFC 5740 5.3). Never beyond the block's last
+/// receivers that lack as many request the same then (RFC 5740 5.3). Never beyond the block's last
 /// parity symbol: NRL's sender does not survive that.
 pub(crate) fn wanted(state: &ReceiveBlock, parity: u16) -> Vec<(u16, u16)> {
     let erasures = usize::from(state.erasures());
@@ -237,7 +237,7 @@ mod tests {
     use fanfare_wire::RepairRequests;
 
     #[test]
-    fn infos_of_objects_in_a_row_are_asked_for_as_one_range() {
+    fn infos_of_consecutive_objects_are_requested_as_one_range() {
         let object = |n| ObjectIndex(0x1_0000 + n);
         let of = |infos: &[u64], room| {
             let coding =
@@ -274,13 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn as_many_parity_symbols_are_asked_as_are_missing() {
+    fn as_many_parity_symbols_are_requested_as_are_missing() {
         assert_eq!(wanted(&block(16, &[3]), 4), [(16, 16)]);
         assert_eq!(wanted(&block(10, &[0, 5, 9]), 4), [(10, 12)]);
     }
 
     #[test]
-    fn of_a_fast_sender_a_few_are_asked_for_by_name_and_more_by_parity() {
+    fn a_few_symbols_of_a_fast_sender_are_requested_explicitly_and_more_as_parity() {
         let few = |lost: &[u16]| ExplicitRepair::Few.names_few(&block(16, lost));
         assert!(few(&[3]) && few(&[3, 9]) && !few(&[3, 9, 10]));
         assert!(!ExplicitRepair::Parity.names_few(&block(16, &[3])));
@@ -290,19 +290,19 @@ mod tests {
     }
 
     #[test]
-    fn parity_that_is_here_already_is_not_asked_again() {
+    fn parity_that_has_arrived_is_not_requested_again() {
         let mut block = block(16, &[1, 2, 3]);
         block.add_parity(1, b"parity");
         assert_eq!(wanted(&block, 4), [(16, 16), (18, 18)]);
     }
 
     #[test]
-    fn beyond_parity_the_highest_missing_source_symbols_are_asked_too() {
+    fn beyond_parity_the_highest_missing_source_symbols_are_requested_too() {
         assert_eq!(wanted(&block(16, &[1, 4, 6, 8, 12, 13, 14]), 4), [(12, 14), (16, 19)]);
     }
 
     #[test]
-    fn without_parity_all_missing_source_symbols_are_asked() {
+    fn without_parity_all_missing_source_symbols_are_requested() {
         assert_eq!(wanted(&block(16, &[1, 4, 5]), 0), [(1, 1), (4, 5)]);
     }
 }

@@ -1,5 +1,5 @@
-//! What the driver says of bytes in storage: there from an earlier attempt, perhaps, or found
-//! wrong.
+//! Takes over bytes that the driver has in storage from an earlier attempt, and rejects bytes that
+//! it found wrong.
 
 use super::{
     Local, RemoteSenders, objects::Entry, position::ObjectIndex, remote_sender::RemoteSender,
@@ -33,7 +33,7 @@ impl RemoteSender {
         object: ObjectIndex,
         bytes: (u64, u64),
     ) -> bool {
-        // Others may mend what a sender that is gone cannot.
+        // Others may repair what a sender that is gone cannot.
         let asks = !self.gone || local.config.outlive_senders;
         let Some(objects) = self.objects.as_mut().filter(|_| asks) else { return false };
         if !objects.reject(object, bytes) {
@@ -50,7 +50,7 @@ impl RemoteSender {
         }
     }
 
-    /// What turns out to be missing is asked for at once, as above.
+    /// What turns out to be missing is requested at once, as above.
     fn examine(
         &mut self,
         now: Time,
@@ -72,7 +72,7 @@ impl RemoteSender {
 }
 
 impl RemoteSenders {
-    /// Of objects of senders to come that nothing was heard of, their INFO is asked for first.
+    /// Of objects of senders to come that nothing was heard of, their INFO is requested first.
     pub(crate) fn ask_info_first(&mut self) {
         self.local.info_first = true;
     }

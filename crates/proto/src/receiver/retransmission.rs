@@ -1,4 +1,4 @@
-//! What is here of remote senders' objects, and passing it on as the sender itself would.
+//! Retransmits parts of remote senders' objects, in the messages that their sender would send.
 
 use super::{
     RemoteSenders, decode::Decoder, format::Format, objects::Entry, remote_sender::RemoteSender,

@@ -1,4 +1,5 @@
-//! Sets of numbers kept as runs: what takes memory is the holes, not the members.
+//! Sets of numbers, kept as runs. Memory grows with the number of gaps, not with the number of
+//! members.
 
 use alloc::collections::BTreeMap;
 
@@ -55,7 +56,7 @@ impl RunSet {
 
     /// The runs (first, end) of what is in it of `first..end`, the last one first.
     pub fn within(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        // Mostly what is asked for lies behind the last run.
+        // Mostly what is requested lies behind the last run.
         let past = self.runs.last_key_value().is_none_or(|(_, stop)| *stop <= first);
         let runs = self.runs.range(..if past { 0 } else { end }).rev();
         let runs = runs.map(|(&start, &stop)| (start, stop));
@@ -151,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_set_is_told_from_its_end_on() {
+    fn runs_can_be_listed_from_a_given_start() {
         let set = set(&[(2, 4), (6, 7), (9, 12)]);
         assert_eq!(set.within(3, 11).collect::<Vec<_>>(), [(9, 11), (6, 7), (3, 4)]);
         assert_eq!(set.within(4, 6).count() + set.within(11, 11).count(), 0);
     }
 
     #[test]
-    fn what_is_taken_out_splits_and_shortens_runs() {
+    fn removal_splits_and_shortens_runs() {
         let taken = |first, end| {
             let mut set = set(&[(2, 6), (8, 12)]);
             set.remove(first, end);

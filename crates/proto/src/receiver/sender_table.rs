@@ -1,5 +1,5 @@
-//! The remote senders in view, in which of their lives, and which of them want to be woken when. Of many few have
-//! something to do at a time: the others are not looked at.
+//! All remote senders in view, by node and instance, with their timers. Few of many senders have
+//! something to do at a time, so the others are not looked at.
 
 use super::remote_sender::RemoteSender;
 use crate::{peer_repair::Incarnation, time::Time, timer::Timer, timer_queue::TimerQueue};
@@ -10,11 +10,11 @@ use fanfare_wire::{InstanceId, NodeId};
 /// Lives of one node in view: who forges one after the other fills no more.
 const INCARNATIONS_MAX: usize = 4;
 
-/// Remote senders by node and life. Where others may have what a sender no longer gives, its earlier lives stay.
+/// Remote senders by node and instance. Where others may have what a sender no longer gives, its earlier instances stay.
 #[derive(Debug, Default)]
 pub(super) struct SenderTable {
     senders: BTreeMap<Incarnation, RemoteSender>,
-    /// In which life each was heard last.
+    /// In which instance each was heard last.
     current: BTreeMap<NodeId, InstanceId>,
     /// Of all but those touched since.
     timer_queue: TimerQueue<Incarnation, (Time, Timer)>,
@@ -29,11 +29,11 @@ impl SenderTable {
     pub(super) fn values(&self) -> impl Iterator<Item = &RemoteSender> {
         self.senders.values()
     }
-    /// The life in which it was heard last.
+    /// The instance in which it was heard last.
     pub(super) fn current(&self, node: NodeId) -> Option<Incarnation> {
         self.current.get(&node).map(|instance| (node, *instance))
     }
-    /// In the life in which it was heard last.
+    /// In the instance in which it was heard last.
     pub(super) fn get(&self, node: NodeId) -> Option<&RemoteSender> {
         self.at(self.current(node)?)
     }
@@ -51,7 +51,7 @@ impl SenderTable {
     pub(super) fn contains(&self, incarnation: Incarnation) -> bool {
         self.senders.contains_key(&incarnation)
     }
-    /// It was heard in this life.
+    /// It was heard in this instance.
     pub(super) fn set_current(&mut self, (node, instance): Incarnation) {
         self.current.insert(node, instance);
     }
@@ -78,8 +78,8 @@ impl SenderTable {
         self.senders.range(all).map(|(incarnation, _)| *incarnation)
     }
 
-    /// Of a node with as many lives as may be, but the one heard last, that which has least, of equals the latest: it gives way
-    /// to another. Who forges lives has to give more than the true one did.
+    /// Of a node with as many instances as may be, but the one heard last, that which has least, of equals the latest: it is dropped
+    /// to another. Who forges instances has to give more than the true one did.
     pub(super) fn least_incarnation(&self, node: NodeId) -> Option<Incarnation> {
         let full = self.incarnations(node).count() >= INCARNATIONS_MAX;
         let others = self

@@ -1,7 +1,8 @@
-//! CMD(SQUELCH): what the sender can no longer repair (RFC 5740 4.2.3.3).
+//! CMD(SQUELCH): the sender lists what it can no longer repair (RFC 5740 4.2.3.3).
 //!
-//! What nothing is here of is passed over at once. An object under way is given up only when it is
-//! squelched again, a GRTT later, and nothing of it was sent meanwhile.
+//! Objects of which nothing has arrived are skipped at once. An object that is being received is
+//! aborted only when a second squelch confirms it a GRTT later and none of its data came in
+//! between.
 
 use super::{
     objects::{Entry, Objects},

@@ -1,5 +1,5 @@
-//! Telling a sender this receiver's state: when the roll is called, for news, and while a watermark
-//! is being worked on.
+//! Reports this receiver's status to a sender: in answer to a roll call, when the status changes,
+//! and while the receiver works on a watermark.
 
 use super::timing::uniform;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 use fanfare_wire::NodeId;
 
-/// Shortest interval of unasked reports.
+/// Shortest interval of unrequested reports.
 const INTERVAL_MIN: Duration = Duration::from_secs(1);
 
 /// When to report to one sender.
@@ -75,18 +75,18 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_is_not_named_answers_within_the_spread() {
+    fn a_receiver_that_is_not_listed_answers_within_the_spread() {
         let at = answers(&[NodeId(8)]).unwrap();
         assert!(at < Time::ZERO + Duration::from_millis(250));
     }
 
     #[test]
-    fn a_receiver_that_is_named_keeps_silent() {
+    fn a_receiver_that_is_listed_does_not_answer() {
         assert_eq!(answers(&[NodeId(8), NodeId(7)]), None);
     }
 
     #[test]
-    fn an_answer_to_the_roll_does_not_keep_back_a_report_of_work() {
+    fn an_answer_to_the_roll_call_does_not_delay_a_busy_report() {
         let mut status = Status::default();
         status.report(Time::ZERO);
         assert!(status.poll(Time::ZERO));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_of_work_are_a_second_apart() {
+    fn busy_reports_are_a_second_apart() {
         let mut status = Status::default();
         let sent = (0..3000).step_by(100).filter(|&ms| {
             let now = Time::ZERO + Duration::from_millis(ms);

@@ -1,4 +1,5 @@
-//! What others have asked for during our back-off (RFC 5740 5.3, RFC 5401 3.2.3).
+//! NACK suppression: remembers what others have requested during our backoff (RFC 5740 5.3, RFC
+//! 5401 3.2.3).
 
 use super::{
     needs::Need,
@@ -21,7 +22,7 @@ pub(crate) struct Suppression {
     infos: RunSet,
     blocks: BTreeMap<ObjectIndex, RunSet>,
     symbols: BTreeMap<(ObjectIndex, u32), Asked>,
-    /// What lies behind is to be taken as asked for.
+    /// What lies behind is to be taken as requested.
     limit: Option<Position>,
     messages: u32,
     entries: usize,
@@ -45,7 +46,7 @@ impl Suppression {
     }
 
     /// A NACK or REPAIR_ADV was heard; `near` is an object close to those it may name. When it was
-    /// `cut` to fit, what lies behind its last item counts as asked for (RFC 5740 5.4.4).
+    /// `cut` to fit, what lies behind its last item counts as requested (RFC 5740 5.4.4).
     pub(crate) fn hear(
         &mut self,
         near: ObjectIndex,
@@ -66,7 +67,7 @@ impl Suppression {
         }
     }
 
-    /// The end of what is still to be asked for, when others' requests are known only in part.
+    /// The end of what is still to be requested, when others' requests are known only in part.
     pub(crate) fn limit(&self) -> Option<Position> {
         self.limit
     }
@@ -122,7 +123,7 @@ impl Suppression {
         }
     }
 
-    /// The parts (first, last) of a run of objects that nobody has asked for.
+    /// The parts (first, last) of a run of objects that nobody has requested.
     pub(crate) fn objects_left(
         &self,
         first: ObjectIndex,
@@ -132,12 +133,12 @@ impl Suppression {
         gaps.map(|(first, end)| (ObjectIndex(first), ObjectIndex(end - 1)))
     }
 
-    /// Whether somebody has asked for the INFO of `object`.
+    /// Whether somebody has requested the INFO of `object`.
     pub(crate) fn has_info(&self, object: ObjectIndex) -> bool {
         self.infos.contains(object.0) || self.objects.contains(object.0)
     }
 
-    /// The parts (first, last) of a run of blocks that nobody has asked for.
+    /// The parts (first, last) of a run of blocks that nobody has requested.
     pub(crate) fn blocks_left(
         &self,
         object: ObjectIndex,
@@ -171,7 +172,7 @@ impl Suppression {
         same || fresh && asked.most >= u64::from(erasures)
     }
 
-    /// Whether everything in `need` was asked for, by whom it would be asked for as `explicit_repair` says.
+    /// Whether everything in `need` was requested, by whom it would be requested as `explicit_repair` says.
     pub(crate) fn covers(&self, need: &Need<'_>, explicit: ExplicitRepair) -> bool {
         match *need {
             Need::Objects { first, last } => self.objects_left(first, last).next().is_none(),
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_block_or_object_covers_the_info_but_does_not_silence_who_lacks_a_few_symbols() {
+    fn a_request_for_a_whole_block_or_object_covers_the_info_but_not_a_few_missing_symbols() {
         let object = ObjectTransportId(0);
         let block = heard(false, |writer| {
             writer.item(RepairLevel(RepairLevel::BLOCK), object, id(3, 0));
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_run_only_what_was_asked_is_left_out() {
+    fn only_the_requested_part_of_a_run_is_left_out() {
         let objects = (ObjectTransportId(2), ObjectTransportId(4));
         let suppression = heard(false, |writer| {
             writer.range(RepairLevel(RepairLevel::OBJECT), objects, id(0, 0), id(0, 0));
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_advertisement_that_was_cut_silences_what_lies_behind_it() {
+    fn a_truncated_advertisement_suppresses_requests_for_what_lies_after_it() {
         let object = ObjectTransportId(0);
         let write = |writer: &mut RequestWriter| {
             writer.item(RepairLevel(RepairLevel::BLOCK), object, id(3, 0));

@@ -1,4 +1,4 @@
-//! What a sender advertises for its receivers' timers, within this receiver's bounds.
+//! The timer parameters that a sender advertises, within this receiver's limits.
 
 use crate::{backoff::random_backoff, config::ReceiverConfig, rng::Rng, time::Duration};
 use fanfare_wire::{GroupSize, QuantizedRtt, header::SenderFields};
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_few_may_hurry() {
+    fn only_a_few_receivers_may_answer_at_once() {
         let backoff = |receivers, backoff| {
             let advertised = to_group(receivers, Duration::from_millis(10), backoff);
             Timing::new(false, &ReceiverConfig::default(), &advertised).backoff
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_acknowledge_within_the_time_that_their_words_take_at_the_senders_rate() {
+    fn a_few_receivers_acknowledge_within_the_time_of_their_messages_at_the_senders_rate() {
         let longest = |receivers, rate| {
             let advertised = to_group(receivers, Duration::from_millis(600), 1);
             let timing = Timing::new(false, &ReceiverConfig::default(), &advertised);

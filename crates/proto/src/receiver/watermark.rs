@@ -1,4 +1,4 @@
-//! How far a watermark is reached, and saying so (RFC 5740 5.5.3).
+//! Tracks how far a watermark is reached (RFC 5740 5.5.3).
 
 use super::{
     Local, ack::Watermark, objects::Entry, position::ObjectIndex, remote_sender::RemoteSender,
@@ -9,7 +9,7 @@ use crate::{config::AckPolicy, time::Time};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reached {
     No,
-    /// Nothing is to be asked for, but not all of it is confirmed by the driver, or examined.
+    /// Nothing is to be requested, but not all of it is confirmed by the driver, or examined.
     Unconfirmed,
     Yes,
 }

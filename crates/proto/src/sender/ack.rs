@@ -1,4 +1,4 @@
-//! The watermark: named receivers acknowledge everything up to a point (RFC 5740 5.5.3).
+//! The watermark: asks named receivers to acknowledge everything up to a point (RFC 5740 5.5.3).
 
 use crate::{
     event::WatermarkOutcome,
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_acknowledgement_of_the_very_point_counts() {
+    fn only_an_acknowledgement_of_exactly_the_watermark_counts() {
         let mut watermark = watermark(&[7]);
         assert!(!watermark.on_ack(NodeId(7), OBJECT.next(), id(3)));
         assert!(!watermark.on_ack(NodeId(7), OBJECT, id(2)));
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_node_is_asked_robustly_often_and_then_given_up() {
+    fn a_silent_node_is_asked_robust_factor_times_and_then_given_up() {
         let mut watermark = watermark(&[7]);
         assert_eq!(exhaust(&mut watermark, 10).len(), 3);
         let outcomes = watermark.poll_done().unwrap();
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_does_not_fit_goes_round() {
+    fn a_list_that_does_not_fit_is_sent_in_turns() {
         let mut watermark = watermark(&[1, 2, 3, 4, 5]);
         let rounds = exhaust(&mut watermark, 2);
         assert_eq!(rounds[1], [NodeId(3), NodeId(4)]);
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_at_work_and_a_rewind_renew_the_attempts() {
+    fn a_busy_node_and_a_rewind_reset_the_attempts() {
         let mut watermark = watermark(&[7, 8]);
         watermark.on_flushed(Time::ZERO, INTERVAL, 10, Time::ZERO);
         watermark.on_alive(NodeId(7));
@@ -433,18 +433,18 @@ mod tests {
     }
 
     #[test]
-    fn a_node_at_work_is_asked_once_a_second_and_never_given_up() {
+    fn a_busy_node_is_asked_once_a_second_and_never_given_up() {
         assert_eq!(asked_while(|_| true), 60);
     }
 
     #[test]
-    fn a_node_at_work_that_falls_silent_is_given_up() {
+    fn a_busy_node_that_falls_silent_is_given_up() {
         // Ten reports; four questions while the last is believed; then three that go unanswered.
         assert_eq!(asked_while(|now| now < Time::ZERO + ASK_AT_WORK * 10), 10 + 4 + 3);
     }
 
     #[test]
-    fn others_are_asked_at_their_pace_while_one_is_at_work() {
+    fn other_nodes_are_asked_at_the_usual_interval_while_one_is_busy() {
         let mut watermark = watermark(&[7, 8]);
         let ask = |watermark: &mut Watermark, intervals| {
             watermark.on_flushed(Time::ZERO + INTERVAL * intervals, INTERVAL, 10, Time::ZERO)
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_the_roll_before_it_can_have_been_asked_is_not_at_work() {
+    fn a_node_that_answers_the_roll_call_before_it_was_asked_is_not_busy() {
         let mut watermark = watermark(&[7]);
         let due = |watermark: &Watermark| watermark.due_at().map(|at| at.since(Time::ZERO));
         watermark.on_status(Time::ZERO, NodeId(7), Duration::ZERO);

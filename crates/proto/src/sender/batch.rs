@@ -1,4 +1,4 @@
-//! Source symbols that follow each other in a super-packet: what they have in common is written once.
+//! Consecutive source symbols in one super-packet. Their common header is written once.
 
 use super::{
     Sender,

@@ -1,4 +1,4 @@
-//! One block that was asked for: which parity is still fresh, and what is to be sent.
+//! A block with requested symbols: which parity is still unsent, and what is to be sent.
 
 use super::{
     in_flight::BlockInFlight,
@@ -119,7 +119,7 @@ impl TransmitBlock {
         }
     }
 
-    /// Takes what is asked for by name to be sent so, as far as that is few of the block.
+    /// Takes what is requested by name to be sent so, as far as that is few of the block.
     fn takes_names(&mut self, wanted: &BlockDemand, source: u16) -> bool {
         let more = wanted.named.difference(&self.named).count() as u16;
         let total = self.rather_named.saturating_add(more);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_will_be_lost_is_sent_in_advance_as_far_as_there_is_fresh_parity() {
+    fn expected_losses_are_covered_in_advance_while_unsent_parity_is_left() {
         let mut wanted = BlockDemand::named(0..7);
         wanted.allow(|need| need - 4);
         let mut block = TransmitBlock::new(0);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_its_way_is_not_sent_again() {
+    fn symbols_in_flight_are_not_sent_again() {
         let mut wanted = BlockDemand::named(0..7);
         wanted.allow(|_| 2);
         wanted.deduct(&BlockInFlight { parity: 4, ..BlockInFlight::default() });
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn when_fresh_parity_does_not_suffice_the_named_symbols_go_with_what_is_left() {
+    fn when_unsent_parity_is_not_enough_the_named_symbols_are_sent_too() {
         let mut block = TransmitBlock::new(0);
         block.demand(&BlockDemand::named(10..12), 10, 3);
         assert_eq!(drain(&mut block).len(), 2);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn few_symbols_are_sent_by_name_when_that_is_wanted_and_parity_serves_what_is_beyond() {
+    fn a_few_symbols_are_repaired_explicitly_and_the_others_by_parity() {
         let mut block = TransmitBlock::new(0);
         block.demand(&explicitly(7..8), 64, 20);
         block.demand(&explicitly(9..10), 64, 20);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_is_not_sent_so_where_parity_or_a_count_is_asked_for() {
+    fn named_symbols_are_not_sent_explicitly_if_parity_or_a_count_is_requested() {
         let mut counted = explicitly(7..8);
         counted.merge(BlockDemand::named(64..66));
         let mut allowed = explicitly(7..8);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn another_symbol_on_its_way_serves_nobody_who_named_one() {
+    fn another_symbol_in_flight_does_not_serve_an_explicit_request() {
         let mut wanted = explicitly(7..9);
         wanted.deduct(&BlockInFlight { parity: 0, sources: [3, 7].into() });
         assert_eq!((wanted.need, wanted.named.len()), (1, 1));

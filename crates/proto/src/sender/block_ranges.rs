@@ -1,8 +1,9 @@
-//! A set of blocks as disjoint ranges: an object of millions of blocks asked for whole is one entry.
+//! A set of blocks as disjoint ranges. A request for a whole object of millions of blocks is one
+//! entry.
 
 use alloc::collections::BTreeMap;
 
-/// Most ranges kept; what would pass that is left out, and asked for again by who lacks it.
+/// Most ranges kept; what would pass that is left out, and requested again by who lacks it.
 const RANGES_MAX: usize = 4096;
 
 /// Blocks, as ranges `first..end`.
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_taken_out_from_below() {
+    fn blocks_are_removed_from_the_lowest() {
         let mut set = ranges(&[(0, 2), (5, 8)]);
         set.remove_first();
         assert_eq!(set.first(), Some(1));

@@ -1,6 +1,6 @@
-//! The objects that can be sent or repaired, in order of enqueueing.
+//! The objects that can be sent or repaired, in the order of enqueueing.
 //!
-//! An object's ordinal counts all objects of this sender and never wraps; its low 16 bits are the
+//! An object's ordinal counts all objects of this sender and never wraps. Its low 16 bits are the
 //! object transport id.
 
 use super::object::{LONG_REPAIR, TransmitObject};
@@ -40,7 +40,7 @@ pub(super) struct Cache {
     bytes_max: u64,
     /// Objects whose pass is under way or to come, and how many passes each has had.
     new: BTreeMap<u64, u32>,
-    /// The same by passes, then ordinal: a carousel goes round all objects before it begins anew,
+    /// The same by passes, then ordinal: a carousel goes round all objects before it begins again,
     /// and what was never sent goes first.
     candidates: BTreeSet<(u32, u64)>,
     /// Objects with repairs to be sent.
@@ -184,7 +184,7 @@ impl Cache {
     }
 
     /// Whether what waits to be sent first is one message that came while nothing waited: it goes before repairs, however
-    /// many were asked for. Of a sender that always has more to send none is such a one.
+    /// many were requested. Of a sender that always has more to send none is such a one.
     pub(super) fn is_prompt(&self) -> bool {
         let first = self.first_new().filter(|first| self.prompt == Some(*first));
         let object = first.and_then(|first| self.objects.get(&first));
@@ -198,7 +198,7 @@ impl Cache {
         Some(urgent.filter(|_| long || self.repairs.len() > LONG_REPAIR as usize).unwrap_or(lowest))
     }
 
-    /// Objects without bytes whose NORM_INFO was asked for, oldest first.
+    /// Objects without bytes whose NORM_INFO was requested, oldest first.
     pub(super) fn info_repairs(&self) -> impl Iterator<Item = ObjectTransportId> + '_ {
         let objects = self.urgent.iter().filter_map(|ordinal| self.objects.get(ordinal));
         objects.filter(|object| object.repairs_info_alone()).map(|object| object.key.object)
@@ -275,7 +275,7 @@ impl Cache {
     }
 
     /// Makes room for one object if one may go: the oldest that is idle and has been neither sent
-    /// nor asked for within `quiet`. When none may go yet, one goes as soon as it may.
+    /// nor requested within `quiet`. When none may go yet, one goes as soon as it may.
     pub(super) fn make_room(&mut self, now: Time, quiet: Duration) -> Option<TransmitObject> {
         self.wanted = true;
         self.purge_for_room(now, quiet)
@@ -385,7 +385,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn ids_are_told_cached_from_gone_from_unknown_by_serial_arithmetic() {
+    fn serial_arithmetic_tells_cached_ids_from_purged_and_from_unknown_ones() {
         let coding = coding(4, 2, 0);
         let mut cache = cache(&coding, &[10, 10, 10], Time::ZERO);
         let Found::Cached(middle) = cache.find(ObjectTransportId(1)) else { panic!() };
@@ -397,7 +397,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_carousels_later_rounds_are_no_first_pass() {
+    fn later_rounds_of_a_carousel_are_not_a_first_pass() {
         let coding = coding(4, 2, 0);
         let mut cache = cache(&coding, &[10, 10], Time::ZERO);
         assert!(cache.has_first_pass());
@@ -409,7 +409,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_carousel_goes_round_all_objects_and_lets_new_ones_in() {
+    fn a_carousel_repeats_all_objects_and_takes_new_ones() {
         let coding = coding(4, 2, 0);
         let mut cache = cache(&coding, &[10, 10], Time::ZERO);
         for id in 0..2 {
@@ -435,7 +435,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn only_a_quiet_object_gives_way_and_it_does_so_when_its_time_has_come() {
+    fn only_an_idle_object_is_purged_and_only_when_its_time_has_come() {
         let coding = coding(4, 2, 0);
         let mut cache = cache(&coding, &[10, 10, 10, 10], Time::ZERO);
         assert!(cache.make_room(Time::ZERO, SECOND).is_none(), "nothing was sent yet");

@@ -1,4 +1,4 @@
-//! The session's code: what one symbol is called on the wire, and how many there can be.
+//! The session's erasure code: payload ids of symbols, and how many symbols a block can have.
 
 use crate::{
     config::{FecConfig, SenderConfig},
@@ -24,7 +24,7 @@ pub(super) struct Coding {
     pub(super) source: u16,
     /// Parity symbols a block can have.
     pub(super) parity: u16,
-    /// Of those, sent unasked.
+    /// Of those, sent without a request.
     pub(super) proactive: u16,
     /// Bytes of a full segment.
     pub(super) segment_size: u16,

@@ -1,5 +1,4 @@
-//! What receivers ask for, read from repair requests and held against what the sender has
-//! (RFC 5740 4.3.1, 5.4.1).
+//! Reads repair requests, and compares them with what the sender can send (RFC 5740 4.3.1, 5.4.1).
 
 use super::{
     block::BlockDemand,
@@ -15,7 +14,7 @@ use fanfare_wire::{
     RepairRequests,
 };
 
-/// Blocks with named symbols kept at once; what would pass that is asked for again later.
+/// Blocks with named symbols kept at once; what would pass that is requested again later.
 const BLOCKS_MAX: usize = 1 << 16;
 
 /// What is wanted of one object.
@@ -84,7 +83,7 @@ impl Demand {
     }
 
     /// Leaves what is not on its way to the asker: `in_flight` has symbols by object and block. Who
-    /// asks for all of what is on its way in part may ask again for the rest.
+    /// requests all of what is on its way in part may ask again for the rest.
     pub(super) fn deduct(&mut self, in_flight: &BTreeMap<(u64, u32), BlockInFlight>) {
         for ((ordinal, block), in_flight_block) in in_flight {
             let Some(object) = self.objects.get_mut(ordinal) else { continue };
@@ -383,7 +382,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_same_range_again_and_again_is_looked_at_no_more_than_so_often() {
+    fn a_range_that_is_repeated_is_processed_a_limited_number_of_times() {
         let coding = coding(4, 2, 0);
         let cache = super::super::cache::tests::described(&coding, 3);
         let bytes = {

@@ -1,7 +1,7 @@
-//! CMD(EOT): good-bye, a few times (RFC 5740 4.2.3.2).
+//! CMD(EOT): the sender says good-bye, a few times (RFC 5740 4.2.3.2).
 //!
-//! Nobody confirms it, and a receiver believes it only when it is heard twice, a GRTT apart. Whoever
-//! misses it waits for its sender in vain, but lacks nothing.
+//! Nobody confirms it, and a receiver believes it only when it comes twice, at least a GRTT apart.
+//! A receiver that misses it waits longer for the sender, but no data is missing.
 
 use crate::time::{Duration, Time};
 
@@ -40,7 +40,7 @@ impl Eot {
         self.sent > 0
     }
 
-    /// Not asked for, or all sent.
+    /// Not requested, or all sent.
     pub(super) fn is_done(&self) -> bool {
         !self.asked || self.sent >= if self.short { COUNT_SHORT } else { COUNT }
     }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn to_those_who_have_everything_it_is_said_in_two_pairs_more_than_a_grtt_apart() {
+    fn receivers_that_have_everything_get_the_good_bye_in_two_pairs_more_than_a_grtt_apart() {
         assert_eq!(times(true), [0, 10, 125, 135]);
     }
 }

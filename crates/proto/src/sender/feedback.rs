@@ -1,4 +1,5 @@
-//! NACKs and ACKs: checked to be for this life of this sender, and handed to the machines.
+//! Checks that NACKs and ACKs are for this sender and this instance, and passes them to the
+//! machines.
 
 use super::{
     CYCLE_BEYOND_BACKOFF, Sender,
@@ -23,7 +24,7 @@ use fanfare_wire::{
 
 /// By so much, a scheduler's slices, a round trip may have been measured too long.
 const RTT_NOISE: Duration = Duration::from_millis(20);
-/// Blocks that are asked for again wait when they are more than this part of what has been sent: who was there from the beginning is not held up by more than about 2 % then.
+/// Blocks that are requested again wait when they are more than this part of what has been sent: who was there from the beginning is not held up by more than about 2 % then.
 const HISTORY_PART: u64 = 64;
 /// NACK cycles of silence after which others have been served. Two: in the first they may have kept
 /// silent because they overheard one who is put off.
@@ -34,7 +35,7 @@ const SILENT: u32 = 2;
 const SILENCED: u32 = 4;
 
 impl Sender {
-    /// A receiver asks for repair.
+    /// A receiver requests repair.
     pub(crate) fn on_nack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, nack: &Nack<'_>) {
         let Some(rtt) = self.hear(ctx, meta, &nack.feedback, &nack.extensions, Heard::Nack) else {
             return;
@@ -54,9 +55,9 @@ impl Sender {
         }
         let node = nack.feedback.source_id;
         self.count_first_requests(node, &reading.demand);
-        // While there is more to send, a repair that is lost can be asked for again at no cost. At
+        // While there is more to send, a repair that is lost can be requested again at no cost. At
         // the end every round of requests is time in which nothing is sent. Who is put off has lost
-        // much, and gets no more than it asks for.
+        // much, and gets no more than it requests.
         if self.is_ending() && !self.slow.is_deferred(node) {
             let loss = self.loss(node);
             reading.demand.allow(|need| self.parity_worth(need, &[loss]));
@@ -93,7 +94,7 @@ impl Sender {
         }
     }
 
-    /// What a receiver lacks of blocks that it has not asked for before is what the path has lost.
+    /// What a receiver lacks of blocks that it has not requested before is what the path has lost.
     /// Who lacks whole blocks was not there, and what is sent on demand was not sent.
     fn count_first_requests(&mut self, node: NodeId, demand: &Demand) {
         let Some(tally) = self.receivers.tally_mut(node) else { return };
@@ -140,7 +141,7 @@ impl Sender {
     }
 
     /// Whether a node's requests are put off: until the first pass is done, and the others, who
-    /// could ask for some NACK cycles ([`CYCLE_BEYOND_BACKOFF`]) since, have been served.
+    /// could request some NACK cycles ([`CYCLE_BEYOND_BACKOFF`]) since, have been served.
     fn is_put_off(&mut self, node: NodeId) -> bool {
         self.slow.is_deferred(node) && !self.serves_tail(node)
     }
@@ -158,7 +159,7 @@ impl Sender {
         self.grtt() * (2 * u32::from(self.backoff()) + CYCLE_BEYOND_BACKOFF)
     }
 
-    /// Who comes late, or was away for long, asks for blocks that were sent before and of which it
+    /// Who comes late, or was away for long, requests blocks that were sent before and of which it
     /// has next to nothing: more of them than could be sent in one NACK cycle wait until the first
     /// pass is done and the others have been served. What it loses now is repaired at once.
     fn put_off_history(
@@ -182,7 +183,7 @@ impl Sender {
     }
 
     /// Not served now. Nor remembered: the flushes that follow, and go on meanwhile, make the
-    /// receiver ask for just what it lacks then.
+    /// receiver request just what it lacks then.
     fn defer_nack(&mut self, ctx: &mut Context<'_>, nack: &Nack<'_>) {
         ctx.stats.drop(DropReason::Deferred);
         self.flush.renew(self.now);

@@ -1,5 +1,5 @@
-//! The flush at the end of transmission (RFC 5740 5.1): receivers learn that nothing more comes,
-//! and ask for what they lack.
+//! The flush at the end of transmission (RFC 5740 5.1): it tells receivers that no more data comes,
+//! and makes them request what is missing.
 
 use crate::time::{Duration, Time};
 
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_goes_robustly_often_an_interval_apart_and_ends_once() {
+    fn a_flush_is_repeated_robust_factor_times_and_ends_once() {
         let mut flush = Flush::new(3);
         flush.on_sent(Time::ZERO);
         let (count, last) = run(&mut flush, Time::ZERO);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_no_flush_ends_as_if_flushed_and_leaves_one_under_way_alone() {
+    fn an_object_that_needs_no_flush_ends_as_if_flushed_and_does_not_disturb_a_running_flush() {
         let mut flush = Flush::new(2);
         flush.on_sent_unflushed(Time::ZERO, INTERVAL);
         assert_eq!((flush.due_at(), flush.is_done()), (None, false));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_gets_a_flush_of_its_own_but_does_not_prolong_one_under_way() {
+    fn a_new_receiver_gets_its_own_flush_but_does_not_prolong_a_running_one() {
         let mut flush = Flush::new(2);
         flush.on_newcomer(Time::ZERO);
         flush.on_flushed(Time::ZERO, Duration::from_millis(10), Time::ZERO);

@@ -1,9 +1,10 @@
-//! Repairs that may still be on their way: whoever asks without having seen it need not be sent as much
-//! again.
+//! Repairs that are still in flight. A request that was sent before they arrived must not trigger
+//! them again.
 //!
-//! Every request echoes the sender's clock as its receiver last knew it. What was sent later cannot
-//! have been counted by who asks. Where all receivers are known, this takes the place of collecting
-//! requests and of holding off: each can be served at once, and never twice.
+//! Every request echoes the sender's clock as its receiver last knew it. The receiver cannot have
+//! counted anything that was sent later. Where all receivers are known, this replaces the
+//! aggregation of requests and the hold-off: each request is served at once, and no symbol is sent
+//! twice.
 
 use crate::time::Time;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -56,7 +57,7 @@ mod tests {
     use crate::time::at;
 
     #[test]
-    fn only_what_was_sent_after_the_asker_looked_is_on_its_way() {
+    fn only_symbols_sent_after_the_requesters_clock_echo_are_in_flight() {
         let mut in_flight = InFlight::default();
         (0..10).for_each(|n| in_flight.on_sent(at(n), 1, u32::from(n >= 5), (n == 4).then_some(7)));
         assert_eq!(in_flight.since(at(9)), BTreeMap::new());
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn the_memory_of_symbols_in_flight_is_bounded() {
         let mut in_flight = InFlight::default();
         (0..SYMBOLS_MAX as u64 + 9).for_each(|n| in_flight.on_sent(at(n), n, 0, None));
         assert_eq!(in_flight.since(Time::ZERO).len(), SYMBOLS_MAX);

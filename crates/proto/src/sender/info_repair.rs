@@ -1,5 +1,5 @@
-//! NORM_INFO that is asked for, which the driver says in words of its own: one message of it may serve who
-//! lack different ones.
+//! NORM_INFO repairs that the driver sends itself: one message of its own form can serve several
+//! receivers that miss different ones.
 
 use super::Sender;
 use crate::time::{Duration, Time};

@@ -1,4 +1,4 @@
-//! What each machine says, in the words of the wire.
+//! Writes the message of the machine that sends next.
 
 use super::{Sender, ack::Point, repair_adv, roll_call::CallTiming, schedule::NextMessage};
 use crate::{
@@ -85,7 +85,7 @@ impl Sender {
     }
 
     /// Whose turn it is. Of a row of parts that go out together nothing but the last can make another
-    /// machine's turn due: it is asked for once in a row.
+    /// machine's turn due: it is requested once in a row.
     fn next_due(&mut self) -> Option<NextMessage> {
         let more = self.cache.has_new() || self.cache.has_repair();
         if self.batch_left > 0 && more {
@@ -165,7 +165,7 @@ impl Sender {
         self.repair_adv.on_sent(self.now, self.grtt());
     }
 
-    /// The repair window's lower end, and holes above it that were asked for.
+    /// The repair window's lower end, and holes above it that were requested.
     fn write_squelch(&mut self, out: &mut Vec<u8>) {
         let mut invalid = self.squelch.on_sent(self.now, self.grtt());
         invalid.retain(|id| self.cache.is_hole(*id));

@@ -1,21 +1,21 @@
 //! Objects to send, and everything that keeps them repairable (RFC 5740 5.1, 5.4, 5.5).
 //!
-//! [`Sender`] owns the machines and the order in which they speak; each rule is in a machine.
+//! [`Sender`] owns the machines and decides which of them sends next. Each rule is in a machine.
 //!
 //! # Map, in reading order
-//! - `object`, `block`, `block_ranges`: one object, what was sent of it and what must be again;
-//!   `coding`: what its symbols are called; `cache`: all objects; `parity`: rows when wanted.
-//! - `demand`: what a NACK asks; `repair`: the cycle that serves it; `repair_adv`, `squelch`: what the
-//!   group is told about it; `repair_share`: how repairs and new data share the rate;
-//!   `in_flight`: what is on its way; `tail_parity`: parity for the end.
-//! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye.
-//! - `grtt`, `probe`, `receivers`, `reception`, `roll_call`: what is known of the group; `slow_receivers`: who of
-//!   it is put off or out.
-//! - `release`: data may flow, as what is known allows.
-//! - `flow_control`: what receivers' overruns take off the rate.
-//! - `pacer`, `schedule`: when something may be said, and which machine says it; `messages`: in what words;
-//!   `object_message`: parts of objects; `batch`: many alike at once; `info_repair`: what the driver says in their place.
-//! - `feedback`: NACKs and ACKs, handed to the machines.
+//! - `object`, `block`, `block_ranges`: one object, what was sent of it and what must be sent
+//!   again; `coding`: payload ids; `cache`: all objects; `parity`: parity symbols, computed on
+//!   demand
+//! - `demand`: reads a NACK; `repair`: the repair cycle; `repair_adv`, `squelch`: what the group is
+//!   told about repairs; `repair_share`: how repairs and new data share the rate; `in_flight`:
+//!   repairs that have not arrived yet; `tail_parity`: parity at the end of a transfer
+//! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye
+//! - `probe`, `receivers`, `roll_call`: what is known of the group; `slow_receivers`:
+//!   receivers that are deferred or evicted
+//! - `release`: the start of a transfer
+//! - `schedule`: which machine sends next; `messages`: writes the messages; `object_message`:
+//!   symbols as messages; `batch`: many at once; `info_repair`: repairs that the driver sends
+//! - `feedback`: passes NACKs and ACKs to the machines
 
 mod ack;
 mod batch;
@@ -26,20 +26,16 @@ mod coding;
 mod demand;
 mod eot;
 mod feedback;
-mod flow_control;
 mod flush;
-mod grtt;
 mod in_flight;
 mod info_repair;
 mod messages;
 mod object;
 mod object_message;
-mod pacer;
 mod parity;
 mod peer_repair;
 mod probe;
 mod receivers;
-mod reception;
 mod release;
 mod repair;
 mod repair_adv;
@@ -56,7 +52,12 @@ mod tests;
 
 use crate::{
     config::{FtiMode, SenderConfig},
-    congestion::{RateController, Reason},
+    congestion::{
+        Limits, RateController, Reason,
+        flow_control::FlowControl,
+        grtt::{Grtt, GrttLimits},
+        pacer::Pacer,
+    },
     context::Context,
     datagram::Ecn,
     enqueue::{EnqueueError, FirstPass, NewObject},
@@ -76,12 +77,9 @@ use eot::Eot;
 use fanfare_wire::{
     GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence, header::SenderFields,
 };
-use flow_control::FlowControl;
 use flush::Flush;
-use grtt::{Grtt, GrttLimits};
 use in_flight::InFlight;
 use object::{Piece, TransmitObject};
-use pacer::Pacer;
 use parity::ParityCache;
 use probe::Probe;
 use receivers::Receivers;
@@ -93,7 +91,7 @@ use slow_receivers::SlowReceivers;
 use squelch::Squelch;
 use stream_detector::StreamDetector;
 
-/// An object that was sent or asked for within this many GRTT * (K + 1) is not purged to make room,
+/// An object that was sent or requested within this many GRTT * (K + 1) is not purged to make room,
 /// nor within the least time. NRL's flow control factor is 2; but a receiver may be in hold-off for
 /// (K + 2) GRTT, back off for K, and be gathered for K + 1: 3 K + 4 in all, with the way there and
 /// back. With 2, 0.5 % of a row of small objects were purged before their first repair at 1 % loss.
@@ -183,6 +181,8 @@ impl Sender {
         now: Time,
         rng: &mut Rng,
     ) -> Self {
+        let rate_limits =
+            Limits::new(config.rate, usize::from(config.segment_size), config.grtt_initial);
         let limits = GrttLimits {
             min: config.grtt_min,
             max: config.grtt_max,
@@ -197,7 +197,7 @@ impl Sender {
             ticked: None,
             sequence: Sequence(0),
             messages: 0,
-            controller: config.congestion.start(&config, now),
+            controller: config.congestion.start(rate_limits, now),
             active: false,
             advertised: (QuantizedRtt(0), Duration::ZERO),
             answerable_from: now,

@@ -1,7 +1,7 @@
-//! One object being sent: where its pass stands, and what of it must be sent again.
+//! One object that is being sent: how far the first pass is, and what must be sent again.
 //!
-//! The pass over all blocks is a cursor, not a bitmap: a block has state of its own only once it
-//! was asked for.
+//! The pass over all blocks is a cursor, not a bitmap. A block has a state of its own only after a
+//! receiver requested something of it.
 
 use super::{
     batch::SymbolBatch,
@@ -32,7 +32,7 @@ const BLOCKS_REMEMBERED: usize = 1 << 18;
 pub(super) const LONG_REPAIR: u32 = 16;
 
 /// Requests for all of an object on demand that are answered with its INFO alone. Who asks so has
-/// mostly just missed the INFO, and asks for what it lacks once it knows the object; sending all
+/// mostly just missed the INFO, and requests what it lacks once it knows the object; sending all
 /// would undo what the object is on demand for. A receiver that still does not know it after so
 /// many INFOs gets all.
 const INFO_ANSWERS_MAX: u8 = 5;
@@ -55,11 +55,11 @@ pub(super) enum Purpose {
     First,
     /// In a later round of a carousel.
     Again,
-    /// Parity that nobody asked for.
+    /// Parity that nobody requested.
     Proactive,
     /// Parity never sent before, for repair.
     Parity,
-    /// What was asked for by name.
+    /// What was requested by name.
     Explicit,
 }
 
@@ -81,9 +81,9 @@ pub(super) struct TransmitObject {
     cursor: (u32, u16),
     /// Blocks were never sent as a pass would: no proactive parity has gone out with them.
     on_demand: bool,
-    /// Parity of each block that goes unasked, beside what all objects have.
+    /// Parity of each block that goes without a request, beside what all objects have.
     more_parity: u16,
-    /// Requests for all of it that were answered with its INFO, since anyone knew what to ask for.
+    /// Requests for all of it that were answered with its INFO, since anyone knew what to request.
     info_answers: u8,
     info_pending: bool,
     /// When it was taken, and how old it was then already.
@@ -94,7 +94,7 @@ pub(super) struct TransmitObject {
     rounds: u32,
     /// The first pass ended then.
     pub(super) sent: Option<Time>,
-    /// Anything of it was sent or asked for last.
+    /// Anything of it was sent or requested last.
     pub(super) active: Time,
     /// The flush after its last transmission ended then.
     pub(super) flushed: Option<Time>,
@@ -151,7 +151,7 @@ impl TransmitObject {
         self
     }
 
-    /// All of it was sent, and flushed, in an earlier life of the process, which took it `age` ago.
+    /// All of it was sent, and flushed, in an earlier run of the process, which took it `age` ago.
     pub(super) fn sent_before(mut self, now: Time, age: Duration) -> Self {
         self.taken = (now, age);
         self.cursor = (self.partition.blocks, 0);
@@ -166,7 +166,7 @@ impl TransmitObject {
         now.since(taken) + before
     }
 
-    /// Whether nothing but its INFO is sent unasked.
+    /// Whether nothing but its INFO is sent without a request.
     pub(super) fn is_on_demand(&self) -> bool {
         self.on_demand
     }
@@ -205,7 +205,7 @@ impl TransmitObject {
         self.sent.is_some() || symbols || (self.info.is_some() && !self.info_pending)
     }
 
-    /// Whether something was asked for and not sent yet.
+    /// Whether something was requested and not sent yet.
     pub(super) fn has_repair(&self) -> bool {
         self.info_repair || !self.pending.is_empty() || !self.repeats.is_empty()
     }
@@ -288,7 +288,7 @@ impl TransmitObject {
         self.repeats.exceeds(LONG_REPAIR)
     }
 
-    /// Whether symbols of blocks were asked for, or INFO.
+    /// Whether symbols of blocks were requested, or INFO.
     pub(super) fn has_urgent_repair(&self) -> bool {
         self.info_repair || !self.pending.is_empty()
     }
@@ -316,7 +316,7 @@ impl TransmitObject {
         self.on_sent(now);
     }
 
-    /// Takes over what was asked for. Parts that the pass has yet to reach need no repair.
+    /// Takes over what was requested. Parts that the pass has yet to reach need no repair.
     pub(super) fn demand(&mut self, demand: &ObjectDemand, coding: &Coding) {
         self.info_helped.on_demand();
         if demand.info {
@@ -335,7 +335,7 @@ impl TransmitObject {
         }
     }
 
-    /// Takes over what is sent unasked at the end of the pass: of blocks that nobody has asked for.
+    /// Takes over what is sent without a request at the end of the pass: of blocks that nobody has requested.
     pub(super) fn demand_tail(&mut self, tail: &ObjectDemand, coding: &Coding) {
         for (block, wanted) in &tail.symbols {
             if !self.blocks.contains_key(block) {
@@ -344,7 +344,7 @@ impl TransmitObject {
         }
     }
 
-    /// Bytes asked for of blocks that a pass has sent before and of which the asker has next to
+    /// Bytes requested of blocks that a pass has sent before and of which the asker has next to
     /// nothing.
     pub(super) fn asked_again(&self, demand: &ObjectDemand) -> u64 {
         if self.on_demand {
@@ -366,7 +366,7 @@ impl TransmitObject {
         }
     }
 
-    /// Whether more of `block` is asked for than is there. A late joiner asks so of blocks of which
+    /// Whether more of `block` is requested than is there. A late joiner asks so of blocks of which
     /// it has seen others' repairs.
     fn is_most(&self, block: u32, wanted: &BlockDemand) -> bool {
         wanted.need > self.block_len(block) / 2
@@ -410,7 +410,7 @@ impl TransmitObject {
         }
     }
 
-    /// Another node repairs a block: whether that serves in the place of what was asked for.
+    /// Another node repairs a block: whether that serves in the place of what was requested.
     pub(super) fn on_repaired(&mut self, block: u32, symbol: Option<u16>, coding: &Coding) -> bool {
         if block >= self.partition.blocks {
             return false;
@@ -434,7 +434,7 @@ impl TransmitObject {
         self.blocks.entry(block).or_insert_with(|| TransmitBlock::new(proactive))
     }
 
-    /// Takes the lowest part that was asked for; where many whole blocks are wanted, of blocks of
+    /// Takes the lowest part that was requested; where many whole blocks are wanted, of blocks of
     /// which little is wanted first.
     pub(super) fn pop_repair(&mut self, coding: &Coding) -> Option<Piece> {
         if self.info_repair {
@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_little_does_not_wait_until_a_late_joiner_has_everything() {
+    fn a_receiver_that_lacks_little_does_not_wait_for_a_late_joiner() {
         let coding = coding(4, 2, 0);
         let mut object = object(1200, None);
         pass(&mut object, &coding);
@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_on_demand_sends_its_info_and_then_what_is_asked_for() {
+    fn an_object_on_demand_sends_its_info_and_then_what_is_requested() {
         let coding = coding(4, 2, 1);
         let mut object = object(80, Some(Vec::new())).on_demand();
         assert!(object.has_new() && !object.has_begun());
@@ -588,7 +588,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_all_of_an_object_on_demand_gets_its_info_but_not_for_ever() {
+    fn requests_for_all_of_an_object_on_demand_get_its_info_a_limited_number_of_times() {
         let coding = coding(4, 2, 0);
         let mut object = object(80, Some(Vec::new())).on_demand();
         pass(&mut object, &coding);

@@ -1,5 +1,4 @@
-//! Parts of objects on the wire: whose is next, how a symbol becomes a message, and what its going out
-//! changes.
+//! Sends parts of objects: chooses the next one, makes a message of it, and notes that it was sent.
 
 use super::{
     Sender,

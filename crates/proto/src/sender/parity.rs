@@ -1,6 +1,6 @@
-//! Parity, computed when it is about to be sent and not before.
+//! Parity symbols, computed just before they are sent.
 //!
-//! The source of a block is read once for all rows that will be wanted soon; the rows wait here.
+//! A block's source is read once for all parity symbols that will be needed soon. These wait here.
 
 use super::{coding::Coding, object::TransmitObject};
 use crate::storage::{Storage, StorageError};
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_computed_ahead_are_those_computed_one_by_one_and_repair_the_block() {
+    fn parity_computed_ahead_equals_parity_computed_one_by_one_and_repairs_the_block() {
         let coding = coding(4, 3, 0);
         let (object, mut storage, bytes) = setup(25, &coding);
         let (mut cache, mut small) = (ParityCache::new(1000), ParityCache::new(0));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn less_room_is_obeyed_at_once_and_want_of_room_is_told_once() {
+    fn a_smaller_cache_takes_effect_at_once_and_a_shortage_is_reported_once() {
         let coding = coding(4, 2, 0);
         let (object, mut storage, _) = setup(400, &coding);
         let mut cache = ParityCache::new(45);

@@ -1,4 +1,4 @@
-//! Whether others repair a part in the sender's place.
+//! Whether peers repair a part of an object in the sender's place.
 
 /// Who asked may not hear them: what they sent in one round of requests is believed to have arrived, and in the next
 /// round nothing is.

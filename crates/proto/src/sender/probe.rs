@@ -1,4 +1,4 @@
-//! CMD(CC): when to probe, and what an echo says (RFC 5740 4.2.3.4, 5.5.1).
+//! CMD(CC): when to probe, and what the echo of a probe tells (RFC 5740 4.2.3.4, 5.5.1).
 
 use crate::{
     rng::Rng,
@@ -29,7 +29,7 @@ pub(super) struct Probe {
     last: Option<Time>,
     sequence: u16,
     bounds: (Duration, Duration),
-    /// The shortest interval that was asked for at first.
+    /// The shortest interval that was requested at first.
     least: Duration,
 }
 
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_was_due_by_a_guess_is_due_by_what_is_known_of_the_path() {
+    fn a_probe_scheduled_by_a_guess_is_rescheduled_by_the_measured_path() {
         let due = |interval| {
             let mut probe = probe();
             probe.on_sent(Time::ZERO, (ms(250), ms(0)), Some(ms(77)));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn echoes_of_the_future_of_no_probe_and_of_long_ago_tell_nothing() {
+    fn echoes_of_future_unknown_or_old_probes_are_ignored() {
         let mut probe = probe();
         let (_, early) = probe.on_sent(Time::ZERO + ms(500), (ms(100), ms(0)), None);
         assert_eq!(probe.rtt(Time::ZERO + ms(400), early, ms(1000)), None);

@@ -1,8 +1,8 @@
-//! Who has been heard, and what each reported.
+//! The receivers that were heard, and what each reported.
 
-use super::{reception::Tally, slow_receivers::SlowReceivers};
+use super::slow_receivers::SlowReceivers;
 use crate::{
-    congestion::{Feedback, auto::nearness::Nearness},
+    congestion::{Feedback, Nearness, reception::ReceptionTally},
     rate::Bitrate,
     report::ReceiverReport,
     time::{Duration, Time},
@@ -53,7 +53,7 @@ struct Receiver {
     rate: QuantizedRate,
     nacks: u64,
     heard: Time,
-    tally: Tally,
+    tally: ReceptionTally,
     /// Runs of its datagrams that its system has dropped, by its own count.
     overruns: u32,
 }
@@ -109,7 +109,7 @@ impl Receivers {
         self.known.get(&node)?.rtt
     }
 
-    /// The least round trip to `node` of late.
+    /// The least round trip to `node` lately.
     pub(super) fn nearest(&self, node: NodeId) -> Option<Duration> {
         self.known.get(&node)?.nearest
     }
@@ -126,7 +126,7 @@ impl Receivers {
     }
 
     /// What is counted of how much arrives at `node`.
-    pub(super) fn tally_mut(&mut self, node: NodeId) -> Option<&mut Tally> {
+    pub(super) fn tally_mut(&mut self, node: NodeId) -> Option<&mut ReceptionTally> {
         self.known.get_mut(&node).map(|receiver| &mut receiver.tally)
     }
 
@@ -146,7 +146,7 @@ impl Receivers {
             rate: QuantizedRate(1),
             nacks: 0,
             heard: now,
-            tally: Tally::default(),
+            tally: ReceptionTally::default(),
             overruns: 0,
         });
         receiver.on_report(now, report);

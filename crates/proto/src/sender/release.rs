@@ -1,7 +1,7 @@
-//! Data may flow: what the answers to the roll have told counts from the first message on.
+//! The start of a transfer: sets the first rate and GRTT from the answers to the roll call.
 //!
-//! Without that a start is made of guesses: a first GRTT, and a first rate that fits it, until the first
-//! answer to a probe comes back, which waits for a back-off of that GRTT.
+//! Without these answers the sender starts with guesses. It has to keep them until the first answer
+//! to a probe arrives, and that answer waits for a backoff of the guessed GRTT.
 
 use super::Sender;
 use crate::{

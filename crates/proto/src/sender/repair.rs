@@ -1,4 +1,4 @@
-//! The sender's repair cycle: collect requests, serve them together, hold off (RFC 5740 5.4.1).
+//! The sender's repair cycle: aggregate requests, serve them together, hold off (RFC 5740 5.4.1).
 
 use super::{demand::Demand, in_flight::BlockInFlight};
 use crate::time::{Duration, Time};
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_falling_grtt_ends_an_aggregation_under_way() {
+    fn a_falling_grtt_ends_a_running_aggregation() {
         let mut cycle = RepairCycle::new();
         cycle.on_demand(at(0), demand(1, 0, 0..3), TIMING, None);
         let shorter = CycleTiming { aggregate: Duration::from_millis(50), ..TIMING };
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_knows_its_askers_and_ends_early_when_it_is_told_to() {
+    fn a_cycle_knows_its_requesters_and_can_be_ended_early() {
         let mut cycle = RepairCycle::new();
         cycle.on_asker(NodeId(2));
         assert!(!cycle.has_asked(NodeId(2)), "no cycle has begun");

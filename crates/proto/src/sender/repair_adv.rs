@@ -1,5 +1,5 @@
-//! CMD(REPAIR_ADV): tells the group what was asked for by unicast, so that others need not ask
-//! (RFC 5740 5.4.4).
+//! CMD(REPAIR_ADV): tells the group what was requested by unicast, so that other receivers need not
+//! request it (RFC 5740 5.4.4).
 
 use super::{
     block::BlockDemand,

@@ -1,4 +1,4 @@
-//! How repairs and new data share the rate: a flood of requests must not stop progress.
+//! How repairs and new data share the rate. A flood of requests must not stop new data.
 
 /// The balance may run this far either way, in percent-bytes: a few dozen segments.
 const BOUND: i64 = 100 * 50_000;

@@ -1,4 +1,4 @@
-//! When the roll is called, and who has answered (see [`crate::roll_call`]).
+//! When to call the roll, and which receivers have answered (see [`crate::roll_call`]).
 
 use crate::{
     roll_call::RollCalls,
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_who_are_awaited_answer_soon_and_are_called_again_soon() {
+    fn a_few_expected_receivers_answer_soon_and_are_called_again_soon() {
         let mut roll_call = roll_of(Some(2));
         let mut next = || {
             let at = roll_call.due_at().unwrap();
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_knows_how_many_there_are_a_few_are_reckoned_with_until_more_answer() {
+    fn an_unknown_number_of_receivers_is_taken_as_a_few_until_more_answer() {
         let mut roll_call = roll_call();
         let pacer = |answer| CallTiming { answer: ms(answer), ..pacer(1000, 0) };
         // An answer takes 2 ms at 448 kbit/s, 16 at 56, and less than a tenth on a LAN.
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_heard_the_call_has_answered_within_its_spread_and_a_round_trip_with_some_room() {
+    fn answers_are_due_after_the_spread_and_a_round_trip_with_some_margin() {
         let mut roll_call = roll_call();
         let pacer = CallTiming { answer: ms(2), ..pacer(1000, 0) };
         let by = |roll_call: &RollCaller, now, rtt| {
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn many_who_are_awaited_are_spread_as_if_their_number_were_not_known() {
+    fn many_expected_receivers_are_spread_as_if_their_number_were_unknown() {
         let mut roll_call = roll_of(Some(1000));
         assert_eq!(roll_call.on_sent(Time::ZERO, pacer(500, 0), 10).spread, ms(500));
         assert_eq!(roll_call.due_at(), Some(Time::ZERO + ms(1000)));
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_given_up_is_told_three_times_at_once_and_then_with_every_call() {
+    fn an_evicted_receiver_is_listed_in_three_calls_at_once_and_then_in_every_call() {
         let mut roll_call = roll_call();
         roll_call.on_answer(NodeId(3));
         roll_call.on_answer(NodeId(7));
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_do_not_fit_go_round() {
+    fn names_that_do_not_fit_are_listed_in_turn() {
         let mut roll_call = roll_call();
         (1..=5).for_each(|node| roll_call.on_answer(NodeId(node)));
         let mut names = |_| roll_call.on_sent(Time::ZERO, pacer(0, 0), 3).known;

@@ -1,4 +1,4 @@
-//! Which machine speaks next, and when: the one order that both sending and waiting follow.
+//! Which machine sends next, and when. Sending and waiting follow the same order.
 
 use super::{Sender, ack::Point};
 use crate::{context::Context, event::Event, time::Time, timer::Timer};
@@ -65,7 +65,7 @@ impl Sender {
         soon.map_or(self.probe.due_at(), |soon| soon.min(self.probe.due_at()))
     }
 
-    /// The watermark's turn: everything before it was sent, nothing before it is asked for.
+    /// The watermark's turn: everything before it was sent, nothing before it is requested.
     fn watermark_due(&self) -> Option<(Time, NextMessage)> {
         let point = self.watermark.point()?;
         let reached = self.cache.is_past(point.ordinal) && !self.repair.concerns(point.ordinal);

@@ -1,4 +1,4 @@
-//! Whom the sender serves: everybody, but for those whom the application has put off or out.
+//! Slow receivers that the application has deferred or evicted. The sender serves all others.
 
 use crate::time::{Duration, Time};
 use alloc::collections::BTreeMap;
@@ -16,7 +16,7 @@ enum Treatment {
 #[derive(Debug, Default)]
 pub(super) struct SlowReceivers {
     treatments: BTreeMap<NodeId, Treatment>,
-    /// Something was sent, or asked for by others, last.
+    /// Something was sent, or requested by others, last.
     busy: Time,
     /// The others have been served: it is the turn of those put off.
     tail: bool,
@@ -54,7 +54,7 @@ impl SlowReceivers {
         self.tail = false;
     }
 
-    /// Something was sent, or asked for by a receiver that is not put off.
+    /// Something was sent, or requested by a receiver that is not put off.
     pub(super) fn on_busy(&mut self, now: Time) {
         self.busy = now;
     }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_is_served_after_a_cycle_of_silence_until_the_next_first_pass() {
+    fn deferred_receivers_are_served_after_a_silent_cycle_until_the_next_first_pass() {
         let (mut slow, cycle) = (SlowReceivers::default(), Duration::from_millis(100));
         let at = |cycles: u32| Time::ZERO + cycle * cycles;
         slow.on_busy(at(1));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_put_off_may_come_back_but_not_who_is_put_out() {
+    fn a_deferred_receiver_can_be_restored_but_an_evicted_one_cannot() {
         let mut slow = SlowReceivers::default();
         slow.defer(NodeId(7), true);
         assert!(slow.is_deferred(NodeId(7)) && !slow.is_deferred(NodeId(8)));

@@ -16,7 +16,7 @@ pub(super) struct Squelch {
 }
 
 impl Squelch {
-    /// Receivers asked for these, which are gone; or they are gone while receivers count on them.
+    /// Receivers requested these, which are gone; or they are gone while receivers count on them.
     pub(super) fn on_gone(&mut self, ids: &[ObjectTransportId]) {
         for id in ids {
             if self.gone.len() < GONE_MAX && !self.gone.contains(id) {

@@ -1,8 +1,9 @@
-//! Whether objects follow one another: then what little waits is not the end.
+//! Detects whether objects follow each other in a stream. If so, an empty queue is not the end of
+//! the transfer.
 //!
-//! Who publishes message after message has but a few of them waiting. A repair that is lost can be asked
-//! for again while the next is sent, and costs no time in which nothing is: to send more than was asked
-//! for would take a part of the rate from what follows.
+//! A sender that publishes message after message has only a few of them waiting. If a repair is
+//! lost, it can be requested again while the next message is sent, and no time is lost. Extra
+//! parity would only take rate from the messages that follow.
 
 use crate::time::{Duration, Time};
 
@@ -46,7 +47,7 @@ mod tests {
     const CYCLE: Duration = Duration::from_millis(100);
 
     #[test]
-    fn objects_that_come_together_before_any_is_sent_are_not_followed_by_more() {
+    fn objects_enqueued_together_before_any_is_sent_are_no_stream() {
         let mut stream = StreamDetector::default();
         (0..3).for_each(|n| stream.on_enqueued(at(n), CYCLE));
         stream.on_passed(at(50));
@@ -54,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_comes_soon_after_another_was_sent_is_followed_by_more_for_two_cycles() {
+    fn an_object_enqueued_soon_after_another_was_sent_makes_a_stream_for_two_cycles() {
         let mut stream = StreamDetector::default();
         stream.on_passed(at(50));
         stream.on_enqueued(at(60), CYCLE);

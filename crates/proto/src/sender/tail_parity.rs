@@ -1,9 +1,9 @@
-//! Parity for the last blocks of a transfer, before anybody can have asked for it.
+//! Parity for the last blocks of a transfer, sent before anyone can have requested it.
 //!
-//! A request takes a round trip and a back-off to arrive. While there is more to send that costs
-//! nothing; at the end it is time in which nothing is sent, and each round may be lost and begin
-//! anew. So the blocks that nobody can have asked for yet are sent with as much parity as is worth
-//! its time, by the share of messages that is known to arrive.
+//! A request takes a round trip and a backoff to arrive. In the middle of a transfer other data
+//! fills that time. At the end the sender would be idle, and each round of repair can be lost and
+//! must be repeated. So the sender adds parity to the blocks that nobody can have reported on yet.
+//! How much depends on the known packet loss, and on the time that it is likely to save.
 
 use super::{Sender, block::BlockDemand, demand::ObjectDemand};
 use alloc::vec::Vec;
@@ -73,7 +73,7 @@ impl Sender {
         (1.0 - self.receivers.share(node)).min(LOSS_MAX)
     }
 
-    /// Whether what is asked for now, and lost, can be asked for again only when nothing else is to
+    /// Whether what is requested now, and lost, can be requested again only when nothing else is to
     /// be sent: less than a NACK cycle of first passes is left, and objects do not follow one another.
     pub(super) fn is_ending(&self) -> bool {
         let cycle = self.nack_cycle();
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_loses_nothing_is_sent_nothing_in_advance() {
+    fn without_loss_no_parity_is_sent_in_advance() {
         assert_eq!(parity_worth(128, &[0.0, 0.0], 1000.0, 127), 0);
         assert_eq!(parity_worth(128, &[], 1000.0, 127), 0);
     }

@@ -1,5 +1,5 @@
-//! Where paths lead across groups: over radios whose nodes move, networks that all of a group are on, and
-//! gateways.
+//! Paths across groups: over radios whose nodes move, networks that connect all nodes of a group,
+//! and gateways.
 
 use std::collections::BTreeSet;
 

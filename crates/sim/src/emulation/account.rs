@@ -1,4 +1,4 @@
-//! What became of every packet of one link.
+//! What happened to every packet of one link.
 
 use fanfare_proto::Duration;
 

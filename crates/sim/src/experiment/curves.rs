@@ -1,4 +1,4 @@
-//! `[plot]`: figures over a factor, as curves.
+//! `[plot]`: figures plotted over a factor.
 
 use super::{
     factors::{self, Cell, Choice, Factor},
@@ -89,7 +89,8 @@ pub(super) fn read(fields: &Fields<'_>, factors: &[Factor], figures: &[Figure]) 
     let bad = |name: &str| !number(name).is_finite() || log && number(name) <= 0.0;
     let levels = &factors[x?].levels;
     if let Some(level) = levels.iter().find(|level| bad(&level.name)) {
-        let text = format!("plot.x ({}): is no place on the axis. Use another factor", level.name);
+        let text =
+            format!("plot.x ({}): is not a place on the axis. Use another factor", level.name);
         fields.mistakes.note(fields.at, text);
     }
     Some(Plot { x_title, log, x: x?, figure: figure?, cells })

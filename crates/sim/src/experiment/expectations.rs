@@ -1,4 +1,4 @@
-//! `[[expect]]`: what figures are expected to be, and whether they are.
+//! `[[expect]]`: expected figures, and whether they hold.
 
 use super::{
     factors::{self, Cell, Choice, Factor},
@@ -82,7 +82,7 @@ pub(super) fn read(
     let at_least = fields.read("at_least", units::number);
     let at_most = fields.read("at_most", units::number);
     if !fields.has("at_least") && !fields.has("at_most") {
-        let text = "expect (): expects nothing. Write at_least or at_most";
+        let text = "expect: has no limit. Write at_least or at_most";
         fields.mistakes.note(fields.at, text);
     }
     fields.finish();
@@ -92,7 +92,7 @@ pub(super) fn read(
         && !names().any(|known| known == name)
     {
         let hint = suggest(name, names());
-        fields.wrong("of", value, format!("is no [[reference]] beside this figure. {hint}"));
+        fields.wrong("of", value, format!("is not a [[reference]] beside this figure. {hint}"));
     }
     Some(Expectation {
         that: that?.to_owned(),

@@ -1,4 +1,4 @@
-//! `[[vary]]`: what varies, and the cells that come of it.
+//! `[[vary]]`: what varies, and the resulting cells.
 
 use crate::scenario::{Values, fields::Fields, variables::plain};
 use fanfare_toml::suggest;
@@ -145,7 +145,7 @@ fn level(fields: &Fields<'_>, factor: &str, value: &Spanned<DeValue<'_>>) -> Opt
             Level { name, values: values.collect() }
         }
         _ => {
-            fields.wrong("values", value, "is no value. Write text, a number or { name = … }");
+            fields.wrong("values", value, "is not a value. Write text, a number or { name = … }");
             return None;
         }
     };

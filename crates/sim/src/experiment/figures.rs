@@ -1,4 +1,4 @@
-//! `[[figure]]`: what of a run makes a cell.
+//! `[[figure]]`: which figures of a run a cell shows.
 
 use crate::{
     results::{fairness::jain_index, metrics::Metric},

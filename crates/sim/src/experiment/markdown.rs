@@ -1,4 +1,4 @@
-//! The table of an experiment for people.
+//! The table of an experiment as Markdown.
 
 use std::fmt::Write;
 

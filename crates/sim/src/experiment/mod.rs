@@ -1,11 +1,11 @@
-//! Experiments: a scenario whose variables are varied, the figures that make a cell, the numbers
-//! that stand beside them, and what they are expected to be. TOML in, tables out.
+//! Experiments: a scenario with variables that vary, the figures of each cell, reference numbers
+//! beside them, and expectations. TOML in, tables out.
 //!
 //! The format is described in docs/reference/experiment-files.md. Map, in reading order:
-//! - `factors`: what varies, and the cells that come of it.
-//! - `figures`: what of a run makes a cell; `references`: what stands beside it; `expectations`.
-//! - `records`: what every run gave; `results`: a table of them, as CSV; `markdown`: for people;
-//!   `curves`: for a plot.
+//! - `factors`: what varies, and the resulting cells
+//! - `figures`: the figures of a cell; `references`: numbers beside them; `expectations`
+//! - `records`: the results of every run; `results`: a table of them, as CSV; `markdown`: for
+//!   people; `curves`: for a plot
 
 mod curves;
 mod expectations;
@@ -77,7 +77,7 @@ impl Experiment {
         let (root, broken) = DeTable::parse_recoverable(text);
         for error in &broken {
             let at = error.span().map_or(0, |span| span.start);
-            mistakes.note(at, format!("TOML (): {}. Mend the file", error.message()));
+            mistakes.note(at, format!("TOML: {}. Correct the file", error.message()));
         }
         let file = Fields::new("file", 0, root.get_ref(), &mistakes);
         let experiment = if broken.is_empty() { build(&file, read) } else { None };
@@ -120,11 +120,11 @@ fn build(file: &Fields<'_>, read: &ReadFile<'_>) -> Option<Experiment> {
     let head = file.need("experiment", file.table("experiment"), "{ … }, or [experiment]");
     let factors: Vec<Factor> = file.tables("vary").iter().filter_map(factors::read).collect();
     if factors.is_empty() {
-        file.mistakes.note(0, "experiment (vary): nothing varies. Write a [[vary]]");
+        file.mistakes.note(0, "experiment: nothing varies. Write a [[vary]]");
     }
     let figures: Vec<Figure> = file.tables("figure").iter().filter_map(figures::read).collect();
     if figures.is_empty() {
-        file.mistakes.note(0, "experiment (figure): there is none. Write a [[figure]]");
+        file.mistakes.note(0, "experiment: has no figure. Write a [[figure]]");
     }
     let tables = file.tables("reference");
     let reference = |fields| references::read(fields, &factors, &figures, read);
@@ -168,7 +168,7 @@ fn set(fields: &Fields<'_>) -> Values {
             Some(text) => {
                 values.insert(name.to_owned(), text);
             }
-            None => fields.wrong(name, value, "is no value. Write text, a number or true"),
+            None => fields.wrong(name, value, "is not a value. Write text, a number or true"),
         }
     }
     values

@@ -1,4 +1,4 @@
-//! What every run of an experiment gave, and the file that keeps it.
+//! The results of every run of an experiment, and the file that keeps them.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -65,7 +65,7 @@ impl Records {
     pub fn from_csv(text: &str, experiment: &Experiment) -> Result<Self, String> {
         let mut lines = text.lines();
         if lines.next() != Some(&heading(experiment)) {
-            return Err(String::from("has other columns than the experiment. Make it anew"));
+            return Err(String::from("its columns do not match the experiment. Create it again"));
         }
         let cells: BTreeMap<String, Cell> = experiment
             .cells()
@@ -76,7 +76,9 @@ impl Records {
         for (line, number) in lines.zip(2..) {
             let run = run(line, &cells, experiment.factors.len(), experiment.figures.len());
             let Some((cell, seed, figures)) = run else {
-                return Err(format!("line {number} is no run of the experiment. Make it anew"));
+                return Err(format!(
+                    "line {number} is not a run of the experiment. Create the file again"
+                ));
             };
             records.add(cell, seed, figures);
         }

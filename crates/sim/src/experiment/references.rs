@@ -1,4 +1,4 @@
-//! `[[reference]]`: a number that stands beside a figure: from a file, or of another cell.
+//! `[[reference]]`: a number beside a figure, from a file or from another cell.
 
 use super::{
     factors::{self, Cell, Choice, Factor},
@@ -101,7 +101,7 @@ fn lines(text: &str, factors: &[Factor], column: &str) -> Result<Vec<Line>, Stri
         }
         let number = cell(place).parse();
         let number =
-            number.map_err(|_| format!("has no number in {:?}. Mend it", row.join(",")))?;
+            number.map_err(|_| format!("has no number in {:?}. Correct it", row.join(",")))?;
         lines.push(Line { cells, number });
     }
     if lines.is_empty() {

@@ -1,4 +1,4 @@
-//! The table of an experiment: each figure of each cell over its seeds, and what stands beside it.
+//! The table of an experiment: each figure of each cell over its seeds, with its references.
 
 use std::{collections::BTreeMap, fmt::Write};
 

@@ -1,4 +1,4 @@
-//! Experiment files as a whole: what is understood, what is refused, and the table that comes of it.
+//! Whole experiment files: what is accepted, what is refused, and the resulting table.
 
 use super::*;
 use crate::{results::metrics::Metric, scenario::tests::damaged};
@@ -168,8 +168,8 @@ line 17: vary.values (array): has 1 twice. Name each once
 line 28: reference.file (paper.csv): has no column mbps. It has: protocol, flows, kbps
 line 33: reference.where (flows = 50): has no such value. Known are: 1, 1
 line 34: reference.cell (flow): does not vary here. Did you mean flows?
-line 38: expect.of (papers): is no [[reference]] beside this figure. Known are: one
-line 47: plot.x (auto): is no place on the axis. Use another factor
+line 38: expect.of (papers): is not a [[reference]] beside this figure. Known are: one
+line 47: plot.x (auto): is not a place on the axis. Use another factor
 ";
     assert_eq!(mistakes(&text), expected);
 }

@@ -1,8 +1,9 @@
-//! Groups of layered sessions: who is in which, and what the network knows of it.
+//! Multicast groups of layered sessions: who has joined which group, and what the network knows of
+//! it.
 //!
-//! A place that joins gets packets when the network has learned of it (join latency). One that leaves
-//! takes no more, but until the network has learned of that, too, they go on filling its hops: up to
-//! 260 s with IGMP version 1, some seconds with version 2 (leave latency).
+//! A host that joins gets packets when the network has learned of it (join latency). A host that
+//! leaves takes no more packets, but they still fill its hops until the network has learned of
+//! that, too: up to 260 s with IGMP version 1, some seconds with version 2 (leave latency).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Constant bit rate: packets of one size at even distances, whatever becomes of them.
+//! Constant bit rate: packets of one size at equal intervals, without feedback.
 
 use std::rc::Rc;
 

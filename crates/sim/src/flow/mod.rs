@@ -1,4 +1,4 @@
-//! Background flows: what else is on the road. A kind a file, all behind [`End`].
+//! Background flows: other traffic on the network. Each kind has a file, and all implement [`End`].
 
 mod cbr;
 pub mod layered;

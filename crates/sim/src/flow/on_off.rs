@@ -1,4 +1,4 @@
-//! On and off: a constant rate for a random time, silence for a random time.
+//! On and off: a constant rate for a random time, then silence for a random time.
 
 use fanfare_proto::{Duration, Time, rng::Rng};
 

@@ -1,4 +1,4 @@
-//! A background flow under way.
+//! A running background flow.
 
 use core::ops::Deref;
 

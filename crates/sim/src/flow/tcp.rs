@@ -1,4 +1,4 @@
-//! TCP as a background flow: the machines of [`crate::tcp`] at the ends of a path.
+//! TCP as a background flow: the machines of [`crate::tcp`] at both ends of a path.
 
 use std::rc::Rc;
 

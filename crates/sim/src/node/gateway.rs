@@ -1,4 +1,4 @@
-//! What a gateway has its host publish.
+//! Publishes on a host what its gateway forwards.
 
 use fanfare_group::ForwardedMessage;
 use fanfare_proto::{Duration, ObjectKey, ObjectKind, Time};

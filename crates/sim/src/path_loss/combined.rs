@@ -1,9 +1,9 @@
-//! Combined broadcast: whoever has received a packet sends it again at the same moment as all others who
-//! have, so that their power adds up, and from then on until it is everywhere. A radio does that below
-//! the network, in slots: what a node sends once reaches all to whom the hops lead.
+//! Combined broadcast: every node that has received a packet sends it again at the same moment, so
+//! that their power adds up, until the packet is everywhere. The radio does that below the network
+//! layer, in slots. What a node sends once reaches all nodes to which hops lead.
 //!
-//! The model is the one by which an evaluation of group communication computed its topologies (PSCBT:
-//! partially synchronised combined broadcast).
+//! The model is that of an evaluation of group communication (PSCBT: partially synchronised
+//! combined broadcast).
 
 use super::{Moment, NOTHING, PathLoss};
 

@@ -1,10 +1,10 @@
-//! A company of vehicles on its way: a column on a winding road, from the head of which the speed of
-//! the rest follows, with hills between them now and then.
+//! A company of vehicles that drives in a column on a winding road. The speed of the rest follows
+//! from that of the first vehicle, and now and then there are hills between them.
 //!
-//! It meets what is known of the first company of the Anglova scenario in its first 20 minutes, whose
-//! data are not public in full: 24 vehicles, mean speed by minute as its plot has it, 170 m to the
-//! nearest vehicle on the march and 60 to 85 m when slow, and a network that falls apart around
-//! minutes 4, 8 and 14.
+//! It matches what is known of the first company of the Anglova scenario in its first 20 minutes,
+//! whose data are not all public: 24 vehicles, the mean speed of each minute from its plot, 170 m
+//! to the nearest vehicle on the march and 60 to 85 m when slow, and a network that is partitioned
+//! around minutes 4, 8 and 14.
 
 use core::{f64::consts::TAU, time::Duration};
 

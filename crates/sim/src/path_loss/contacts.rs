@@ -1,5 +1,5 @@
-//! What a network that changes could carry at best: who could be reached, when, and with how many
-//! transmissions. A contact is a pair of nodes between whom at least half of all packets arrive.
+//! The best that a changing network could carry: who could be reached, when, and with how many
+//! transmissions. A contact is a pair of nodes between which at least half of all packets arrive.
 
 use fanfare_proto::{Time, rng::Rng};
 

@@ -51,13 +51,13 @@ fn event(line: &str) -> Result<Option<Event>, String> {
     let mut words = line.split_whitespace();
     let Some(at) = words.next() else { return Ok(None) };
     let (Some(source), Some(kind)) = (words.next(), words.next()) else {
-        return Err(String::from("is cut off. Write 0.0 nem:1 pathloss nem:2,91.5"));
+        return Err(String::from("is incomplete. Write 0.0 nem:1 pathloss nem:2,91.5"));
     };
     if kind != "pathloss" {
         return Ok(None);
     }
     let seconds = at.parse().ok().filter(|at| (0.0..=SECONDS_MAX).contains(at));
-    let at = seconds.ok_or_else(|| format!("{at} is no time. Write seconds, at most a day"))?;
+    let at = seconds.ok_or_else(|| format!("{at} is not a time. Write seconds, at most a day"))?;
     let from = node(source)?;
     let to = words.map(entry).collect::<Result<Vec<_>, _>>()?;
     Ok(Some(Event { at, from, to }))
@@ -68,14 +68,14 @@ fn node(word: &str) -> Result<usize, String> {
     let number = word.strip_prefix("nem:").and_then(|number| number.parse::<usize>().ok());
     let number = number.filter(|number| (1..=NODES_MAX).contains(number));
     let number = number.map(|number| number - 1);
-    number.ok_or_else(|| format!("{word} is no node. Write nem:1 to nem:{NODES_MAX}"))
+    number.ok_or_else(|| format!("{word} is not a node. Write nem:1 to nem:{NODES_MAX}"))
 }
 
 /// `nem:2,91.5` or `nem:2,91.5,93`.
 fn entry(word: &str) -> Result<(usize, f32, f32), String> {
     let decibels = |text: &str| {
         let value = text.parse().ok().filter(|db: &f32| (0.0..=NOTHING).contains(db));
-        value.ok_or_else(|| format!("{word}: {text} is no path loss. Write dB from 0 to 999"))
+        value.ok_or_else(|| format!("{word}: {text} is not a path loss. Write dB from 0 to 999"))
     };
     let mut parts = word.split(',');
     let to = node(parts.next().unwrap_or_default())?;

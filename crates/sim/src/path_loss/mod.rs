@@ -1,8 +1,10 @@
-//! Who hears whom on a radio medium, and how well, as nodes move: the path loss of each pair over time.
+//! Who hears whom on a radio medium, and how well, while nodes move: the path loss of each pair
+//! over time.
 //!
-//! From a recording (`event_log`) or from vehicles that drive (`company`); where a radio repeats what it
-//! hears, from who is reached in the end (`combined`). A medium turns it into
-//! loss of packets; `contacts` tells what could have arrived at all, and what it takes at least.
+//! It comes from a recording (`event_log`) or from driving vehicles (`company`); for a radio that
+//! repeats what it hears, from the nodes that are reached in the end (`combined`). A medium turns
+//! it into packet loss. `contacts` says what could have arrived at all, and the least that this
+//! costs.
 
 mod combined;
 mod company;

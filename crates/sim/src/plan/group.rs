@@ -1,4 +1,4 @@
-//! Hosts that are group nodes: what they are told, what they subscribe to, what they publish.
+//! Hosts that are group nodes: their configuration, their subscriptions, and what they publish.
 
 use fanfare_group::{GroupConfig, Options, Subscription, Topic};
 use fanfare_proto::Duration;

@@ -1,4 +1,4 @@
-//! Plans over a topology: hops that all routes share, and what else is on them.
+//! Plans over a topology: hops that all routes share, and other traffic on them.
 
 use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
 

@@ -1,4 +1,4 @@
-//! First in, first out; what finds no room is dropped.
+//! First in, first out. Packets that find no room are dropped.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Queue disciplines: who waits, who is marked, who is dropped. A file each.
+//! Queue disciplines: which packets wait, which are marked, which are dropped. Each has a file.
 
 mod drop_tail;
 mod fair;

@@ -1,15 +1,18 @@
-//! What became of each kind of messages in a group whose nodes move: who had them in time, measured by
-//! whom they could have reached, and what they took of the air, measured by what they need.
+//! How each kind of message spread in a group whose nodes move: how many nodes had it in time,
+//! compared with the nodes that it could have reached; and the bytes on the air, compared with the
+//! bytes needed.
 //!
-//! A kind is the first level of a topic. Of each message and each other host that subscribes to it:
-//! - connected: a path led there when it was published;
-//! - within 5 s: of those connected, whom it reached within 5 s;
-//! - reachable: it could have been carried there in the time that the run had;
-//! - delivered: of those reachable, whom it reached.
+//! A kind is the first level of a topic. For each message and each other host that subscribes to
+//! it:
+//! - connected: there was a path to the host when the message was published
+//! - within 5 s: of the connected hosts, those that it reached within 5 s
+//! - reachable: it could have been carried there in the time of the run
+//! - delivered: of the reachable hosts, those that it reached
 //!
-//! Needed are the content's bytes, as often as somebody must send them when nothing is lost
-//! ([`Contacts::transmissions`]); on the air are all bytes of all packets, with their headers. Since no
-//! system sends contents without packets, the same is told with the contents' IP and UDP headers needed.
+//! Needed are the bytes of the content, as often as they must be sent when nothing is lost
+//! ([`Contacts::transmissions`]). On the air are all bytes of all packets with their headers. No
+//! system sends content without packets, so the comparison is also made with the IP and UDP headers
+//! of the content.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How evenly a road is shared.
+//! How evenly flows share a link.
 
 /// Jain's index of shares: 1 when all are equal, 1 / n when one has all; 1 of none at all.
 ///

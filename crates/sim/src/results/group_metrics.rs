@@ -1,4 +1,4 @@
-//! Figures of groups: messages published and handed over, and what it cost beside their bytes.
+//! Figures of groups: messages published and delivered, and the overhead beside their bytes.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What came of one hop.
+//! The results of one hop.
 
 use core::ops::Range;
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! The figures of a run, by name: what is compared over seeds. docs/reference/simulation.md explains each.
+//! The figures of a run, by name, as they are compared over seeds. docs/reference/simulation.md
+//! explains each.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! How soon a flow has its share after something has changed, and what the change cost.
+//! How soon a flow has its share after a change, and what the change cost.
 
 use core::ops::Range;
 

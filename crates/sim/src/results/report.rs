@@ -1,4 +1,4 @@
-//! What came of a run. docs/reference/simulation.md explains each column.
+//! The results of a run. docs/reference/simulation.md explains each column.
 
 use core::{fmt, ops::Range};
 use std::collections::BTreeMap;

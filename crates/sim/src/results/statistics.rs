@@ -1,4 +1,4 @@
-//! Figures over several seeds: mean and confidence.
+//! Figures over several seeds: mean and confidence interval.
 
 /// Student's t for 97.5 % and 1 to 30 degrees of freedom (any table of the distribution).
 const T_975: [f64; 30] = [

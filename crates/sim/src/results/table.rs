@@ -1,4 +1,4 @@
-//! Tables in fixed-width text: for terminals, and for files in which a change must show as a diff.
+//! Tables in fixed-width text, for terminals and for files whose changes must show as a diff.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! A run over time as comma-separated values: a line for each 100 ms and each hop, host and flow.
+//! A run over time as comma-separated values: one line for each 100 ms and each hop, host and flow.
 
 use std::fmt::Write;
 

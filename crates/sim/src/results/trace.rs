@@ -1,4 +1,4 @@
-//! One line for each datagram sent: what a person reads when a number surprises.
+//! One line for each datagram sent, to find the cause of a surprising number.
 
 use std::fmt::Write;
 

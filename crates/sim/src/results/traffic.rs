@@ -1,4 +1,4 @@
-//! What was put on the network, by kind of message.
+//! What was sent on the network, by kind of message.
 
 use std::collections::BTreeMap;
 

@@ -117,7 +117,7 @@ pub(super) fn build(
     let programs: Vec<Program> = programs.iter().flat_map(|entry| entry.programs(&nodes)).collect();
     if purpose == Purpose::Simulation && roles.is_empty() {
         let what = if programs.is_empty() {
-            "scenario (flow): nobody sends. Write a [[flow]]"
+            "scenario: nobody sends. Write a [[flow]]"
         } else {
             "scenario (program): programs run on real hosts. Use fanfare lab, or write a [[flow]]"
         };

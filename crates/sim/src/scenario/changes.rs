@@ -48,7 +48,7 @@ pub(super) fn read(
         changes.push(Change::Heal);
     }
     if !keys.iter().any(|key| fields.has(key)) {
-        let text = "change (): changes nothing. Write link, crash, start, partition or heal";
+        let text = "change: changes nothing. Write link, crash, start, partition or heal";
         fields.mistakes.note(fields.at, text);
     }
     fields.finish();

@@ -1,4 +1,4 @@
-//! Reading a table of a scenario file: every mistake is noted with its line, and reading goes on.
+//! Reads a table of a scenario file. Every mistake is noted with its line, and reading goes on.
 
 use super::units;
 use core::{cell::RefCell, fmt, ops::RangeInclusive};

@@ -201,7 +201,7 @@ fn background(fields: &Fields<'_>, nodes: &Nodes) -> Option<Role> {
     let start = fields.read("start", units::time).unwrap_or_default();
     let stop = fields.read("stop", units::time).unwrap_or(Duration::MAX);
     if from.is_some() && from == to {
-        fields.mistakes.note(fields.at, "flow.to (): is where it begins. Name two nodes");
+        fields.mistakes.note(fields.at, "flow.to: is also the sender. Name two nodes");
         return None;
     }
     let (names, stagger) = (names(fields), fields.read("stagger", units::time).unwrap_or_default());

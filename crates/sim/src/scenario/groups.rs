@@ -59,7 +59,7 @@ fn publication(fields: &Fields<'_>) -> Option<Publication> {
     let every = fields.read("every", units::time);
     if every == Some(Duration::ZERO) {
         let value = fields.get("every");
-        let why = "is no interval. Write a longer one, or leave it out";
+        let why = "is not an interval. Write a longer one, or leave it out";
         value.into_iter().for_each(|value| fields.wrong("every", value, why));
     }
     Some(Publication { until, every, ..Publication::new(topic, size, count) })

@@ -1,4 +1,4 @@
-//! `[[flow]]` of kind "layered": a session of layers and who listens to it.
+//! `[[flow]]` of kind "layered": a layered session and its receivers.
 
 use core::ops::Range;
 
@@ -83,7 +83,7 @@ fn interval(text: &str) -> Result<Duration, String> {
     let (interval, (least, most)) = (units::time(text)?, INTERVAL.into_inner());
     match (u128::from(least)..=u128::from(most)).contains(&interval.as_millis()) {
         true => Ok(interval),
-        false => Err(format!("no receiver adapts so often. Write {least}ms to {most}ms")),
+        false => Err(format!("out of range. Write {least}ms to {most}ms")),
     }
 }
 
@@ -106,13 +106,13 @@ fn scheme(fields: &Fields<'_>) -> Option<Scheme> {
             Scheme::Multiplicative { base, factor, count }
         }
         _ => {
-            let text = format!("layers (): has no rates. Write {example}, base, or listed");
+            let text = format!("layers: have no rates. Write {example}, base, or listed");
             table.mistakes.note(table.at, text);
             return None;
         }
     };
     if let Err(why) = scheme.layers() {
-        let text = format!("layers (): {why:?}: no session may have these. Write {example}");
+        let text = format!("layers: not possible ({why:?}). Write {example}");
         table.mistakes.note(table.at, text);
         return None;
     }

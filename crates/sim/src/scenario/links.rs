@@ -124,9 +124,7 @@ fn loss(
         read.map_err(wrong).ok().map(Loss::Trace)
     });
     if !table.has("ge") && !table.has("trace") {
-        table
-            .mistakes
-            .note(table.at, "loss (): says nothing. Write 0.1, { ge = … } or { trace = … }");
+        table.mistakes.note(table.at, "loss: has no value. Write 0.1, { ge = … } or { trace = … }");
     }
     table.finish();
     bursts.or(trace)
@@ -182,7 +180,7 @@ fn reach(fields: &Fields<'_>, nodes: usize, read: &ReadFile<'_>) -> Option<Reach
         let parsed = read(file).and_then(|text| path_loss::parse(&text));
         let fits = parsed.and_then(|recorded| match recorded.nodes() == nodes {
             true => Ok(recorded),
-            false => Err(format!("speaks of {} nodes, not of {nodes}", recorded.nodes())
+            false => Err(format!("has {} nodes instead of {nodes}", recorded.nodes())
                 + ". Name as many nodes in the medium"),
         });
         let wrong =
@@ -190,12 +188,12 @@ fn reach(fields: &Fields<'_>, nodes: usize, read: &ReadFile<'_>) -> Option<Reach
         fits.map_err(wrong).ok()
     });
     if company == fields.has("file") {
-        let why = "path_loss (): comes from a company or from a file. Write one of both";
+        let why = "path_loss: needs a company or a file. Write one of them";
         fields.mistakes.note(fields.at, why);
     }
     let columns = fields.count("columns", 1..=nodes as u64).map(|columns| columns as usize);
     if columns.is_some() && !company {
-        let why = "columns (): are of a company. Write company = true, too";
+        let why = "columns: need a company. Write company = true, too";
         fields.mistakes.note(fields.at, why);
     }
     if nodes > NODES_MAX {

@@ -1,10 +1,11 @@
-//! Scenario files: TOML in, a plan out, and every mistake at once.
+//! Scenario files: TOML in, a plan out, and all mistakes reported at once.
 //!
 //! The format is described in docs/reference/scenario-files.md. Map, in reading order:
-//! - `fields`: a table that is asked for its keys; `units`: values.
-//! - `variables`: what is put into a text before it is read.
-//! - `nodes`, `links`, `queues`, `traces`, `flows`, `groups`, `layered`, `programs`, `changes`, `reactions`: the sections.
-//! - `assembly`: how they become a plan.
+//! - `fields`: reads a table; `units`: values
+//! - `variables`: replaced in the text before it is read
+//! - `nodes`, `links`, `queues`, `traces`, `flows`, `groups`, `layered`, `programs`, `changes`,
+//!   `reactions`: the sections
+//! - `assembly`: makes a plan of them
 
 mod assembly;
 mod changes;
@@ -135,7 +136,7 @@ impl Scenario {
         let (root, broken) = DeTable::parse_recoverable(text);
         for error in &broken {
             let at = error.span().map_or(0, |span| span.start);
-            mistakes.note(at, format!("TOML (): {}. Mend the file", error.message()));
+            mistakes.note(at, format!("TOML: {}. Correct the file", error.message()));
         }
         // What is broken hides keys: complaints about them would mislead.
         let scenario = match broken.is_empty() {

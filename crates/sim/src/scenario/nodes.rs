@@ -1,4 +1,4 @@
-//! `[[node]]`: who is there.
+//! `[[node]]`: the nodes.
 
 use super::{
     fields::{Fields, Placed},

@@ -1,4 +1,4 @@
-//! `[[program]]`: what runs on real hosts. The laboratory runs it; the simulator passes over it.
+//! `[[program]]`: programs on real hosts. The laboratory runs them; the simulator ignores them.
 
 use fanfare_proto::Duration;
 
@@ -67,7 +67,7 @@ impl Entry {
             background,
         };
         if program.stop.is_some_and(|stop| stop <= program.start) {
-            fields.mistakes.note(fields.at, "program.stop (): is not after its start. Move it");
+            fields.mistakes.note(fields.at, "program.stop: must be later than its start");
         }
         fields.finish();
         Some(Self { nodes: on, program })
@@ -88,7 +88,7 @@ fn command(fields: &Fields<'_>) -> Option<ProgramCommand> {
     let words = fields.words("command")?;
     let list = value.get_ref().as_array().is_some();
     if words.iter().all(|(word, _)| word.trim().is_empty()) {
-        fields.wrong("command", value, "says nothing. Write a program and its arguments");
+        fields.wrong("command", value, "is empty. Write a program and its arguments");
         return None;
     }
     let mut words = words.into_iter().map(|(word, _)| word.to_owned());

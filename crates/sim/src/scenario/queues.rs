@@ -1,4 +1,4 @@
-//! `queue = { kind = … }`: who waits, who is marked, who is dropped.
+//! `queue = { kind = … }`: which packets wait, are marked, or are dropped.
 
 use fanfare_proto::Duration;
 
@@ -44,7 +44,7 @@ fn limit(fields: &Fields<'_>, delay: Duration) -> Limit {
     let bdp = fields.read("bdp", units::number).map(|times| Limit::Bdp { times, rtt });
     let said = [packets, bytes, bdp].into_iter().flatten();
     if said.clone().count() > 1 {
-        let text = "queue (): has more than one limit. Keep one of packets, bytes and bdp";
+        let text = "queue: has more than one limit. Keep one of packets, bytes and bdp";
         fields.mistakes.note(fields.at, text);
     }
     said.last().unwrap_or(DEFAULT)

@@ -1,4 +1,4 @@
-//! `${name}`: what a scenario leaves open, and what its `[variables]` say when nobody else does.
+//! `${name}`: a variable of a scenario. Its `[variables]` give the default.
 
 use fanfare_toml::{Mistakes, scalar, suggest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ pub(crate) fn fill(text: &str, given: &Values, mistakes: &Mistakes<'_>) -> Strin
         let why = match values.get(name) {
             None => "has no value. Give it one with --set, or in [variables]",
             Some(value) if !names(value).is_empty() => {
-                "has a value that names itself, or a variable without a value"
+                "refers to itself, or to a variable without a value"
             }
             Some(_) => continue,
         };

@@ -1,4 +1,5 @@
-//! Gateways in a run: what their hosts were handed goes to the machine, and what it says to its hosts.
+//! Gateways in a run: passes messages of their hosts to the gateway, and what it forwards to its
+//! hosts.
 
 use fanfare_group::{ForwardedMessage, Gateway, GroupIndex, IncomingMessage};
 use fanfare_proto::Time;

@@ -1,4 +1,4 @@
-//! The run of layered sessions: who begins, what arrives, who joins which group.
+//! Layered sessions in a run: starts, arrivals, joins and leaves.
 
 use fanfare_proto::Time;
 

@@ -1,4 +1,4 @@
-//! The run over a topology: packets of sessions and of background flows on shared hops.
+//! A run over a topology: packets of sessions and of background flows on shared hops.
 
 use std::rc::Rc;
 

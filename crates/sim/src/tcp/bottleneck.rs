@@ -1,4 +1,4 @@
-//! The one queue that flows meet in: line rate, drop-tail, random loss.
+//! The bottleneck that flows share: line rate, drop-tail queue, random loss.
 
 use fanfare_proto::{Bitrate, Duration, Time, rng::Rng};
 

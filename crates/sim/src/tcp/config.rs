@@ -1,4 +1,4 @@
-//! What a flow is set to.
+//! The configuration of a flow.
 
 use fanfare_proto::Duration;
 

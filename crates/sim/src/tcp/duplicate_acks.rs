@@ -1,4 +1,4 @@
-//! Loss found by counting: RFC 6675's IsLost.
+//! Loss detection by counting: IsLost of RFC 6675.
 
 use super::scoreboard::{Scoreboard, SegmentState};
 

@@ -1,4 +1,4 @@
-//! The receiving end: puts segments in order and acknowledges them.
+//! The receiver: puts segments in order and acknowledges them.
 
 use std::collections::VecDeque;
 

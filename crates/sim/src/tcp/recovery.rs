@@ -1,4 +1,4 @@
-//! What phase of recovery a sender is in, and how the window shrinks meanwhile.
+//! The recovery phase of a sender, and how the window shrinks in it.
 //!
 //! Proportional rate reduction (RFC 6937) as in Linux: what may be sent follows what arrives, so
 //! that the window has come down to the threshold when the recovery ends.

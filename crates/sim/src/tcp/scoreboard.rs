@@ -1,4 +1,4 @@
-//! What has been sent and not yet acknowledged, and what is known of each segment.
+//! What was sent and not yet acknowledged, and the state of each segment.
 
 use std::collections::VecDeque;
 

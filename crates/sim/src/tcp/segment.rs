@@ -1,4 +1,4 @@
-//! What travels: a TCP segment as plain data.
+//! A TCP segment as plain data.
 
 use fanfare_proto::Time;
 

@@ -1,4 +1,4 @@
-//! The sending end: sends what the window allows, and reads ACKs.
+//! The sender: sends what the window allows, and reads ACKs.
 
 use fanfare_proto::Time;
 

@@ -1,4 +1,4 @@
-//! Whole flows over a bottleneck: what window, recovery and timers make together.
+//! Whole flows over a bottleneck: window, recovery and timers together.
 
 use fanfare_proto::{Bitrate, Duration};
 

@@ -1,4 +1,4 @@
-//! The congestion window: slow start, then what the algorithm says.
+//! The congestion window: slow start, then the algorithm.
 
 use fanfare_proto::{Duration, Time};
 

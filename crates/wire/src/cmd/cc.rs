@@ -36,7 +36,7 @@ pub struct Cc<'a> {
     pub cc_sequence: u16,
     /// The sender's clock at sending.
     pub send_time: SendTime,
-    /// Header extensions; EXT_RATE asks for feedback.
+    /// Header extensions; EXT_RATE requests feedback.
     pub extensions: Extensions<'a>,
     /// Receivers the sender tells about (CLR first in NRL's code).
     pub nodes: CcNodes<'a>,

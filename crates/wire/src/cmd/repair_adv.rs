@@ -25,7 +25,7 @@ pub struct RepairAdv<'a> {
     pub flags: u8,
     /// Header extensions; EXT_CC is expected.
     pub extensions: Extensions<'a>,
-    /// What others have already asked for.
+    /// What others have already requested.
     pub requests: RepairRequests<'a>,
 }
 

@@ -30,7 +30,7 @@ impl ExtAge {
     /// Seconds of a long step: 2^15 of them are 24 days, more than anybody keeps messages.
     const LONG_STEP: u64 = 64;
 
-    /// Of so many seconds; rounded down, so that nothing passes for older than it is.
+    /// For so many seconds, rounded down, so that no message seems older than it is.
     #[must_use]
     pub fn of_seconds(which: u8, seconds: u64) -> Self {
         let most = u64::from(Self::LONG - 1);

@@ -43,7 +43,7 @@ pub struct ExtPath {
     pub bottleneck: QuantizedRate,
     /// The pace of arrivals to that of sending, of 4096: less while a queue grows.
     pub pace: u16,
-    /// The least delay of late, in units of [`Self::BASE_UNIT`]: clocks differ, so that only its
+    /// The least delay lately, in units of [`Self::BASE_UNIT`]: clocks differ, so that only its
     /// changes tell, modulo 2^16.
     pub base: u16,
 }

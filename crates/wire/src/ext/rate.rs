@@ -1,4 +1,4 @@
-//! EXT_RATE: the sender's present rate, which also asks for feedback (RFC 5740 4.2.3.4).
+//! EXT_RATE: the sender's present rate, which also requests feedback (RFC 5740 4.2.3.4).
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+

@@ -1,7 +1,7 @@
-//! RTT, rate, group size and loss in the forms that travel (RFC 5740 4.2.1, 4.2.3.4; RFC 5401).
+//! RTT, rate, group size and loss in their forms on the wire (RFC 5740 4.2.1, 4.2.3.4; RFC 5401).
 //!
-//! Times go in and out as whole nanoseconds; rates and losses, where the protocol computes with
-//! fractions anyway, as `f64`. No function here needs `libm`.
+//! Times are whole nanoseconds. Rates and losses are `f64`, because the protocol computes with
+//! fractions anyway. No function here needs `libm`.
 
 mod group_size;
 mod loss;

@@ -240,7 +240,7 @@ impl<'a> RepairRequests<'a> {
             Some(request)
         })
     }
-    /// Whether nothing is asked for.
+    /// Whether nothing is requested.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()

@@ -1,4 +1,4 @@
-//! Writing repair requests under a size bound.
+//! Writes repair requests within a size limit.
 
 use super::{RepairForm, RepairItem, RepairLevel};
 use crate::{FecId, FecPayloadId, FieldSize, ObjectTransportId, fec::RawPayloadId};

@@ -1,4 +1,4 @@
-//! History by time: what a late subscriber is told of ages, by whom.
+//! History by time: which ages a late subscriber learns, and from whom.
 
 use super::{restoring::restart, *};
 use alloc::rc::Rc;
@@ -39,7 +39,7 @@ fn sorted(bus: &Bus, node: usize) -> Vec<(&str, u64)> {
 const YOUNG: [(&str, u64); 2] = [("young", 0), ("young", 1)];
 
 #[test]
-fn a_publisher_tells_who_comes_late_how_old_its_messages_are() {
+fn a_late_joiner_learns_the_age_of_messages_from_their_publisher() {
     let mut bus = published(2);
     bus.nodes[1] = Bus::new(2).nodes.remove(1);
     bus.nodes[1].0.subscribe(bus.now, since(60));
@@ -48,7 +48,7 @@ fn a_publisher_tells_who_comes_late_how_old_its_messages_are() {
 }
 
 #[test]
-fn when_the_publisher_is_gone_those_who_repair_tell_it() {
+fn when_the_publisher_is_gone_repairers_tell_the_age() {
     for (history, wanted) in [(60, &YOUNG[..]), (5, &[]), (110, &YOUNG[..])] {
         let mut bus = published(3);
         bus.nodes[2].0.subscribe(bus.now, since(history));
@@ -62,7 +62,7 @@ fn when_the_publisher_is_gone_those_who_repair_tell_it() {
 }
 
 #[test]
-fn an_age_goes_on_over_two_who_pass_it_on() {
+fn an_age_grows_over_two_forwarding_nodes() {
     let mut bus = published(4);
     // Node 2 takes all of it late, from node 1; then both others are gone.
     bus.subscribe(2, "#");
@@ -75,7 +75,7 @@ fn an_age_goes_on_over_two_who_pass_it_on() {
 }
 
 #[test]
-fn a_later_subscription_is_given_of_what_is_here_what_is_young() {
+fn a_later_subscription_gets_the_young_messages_that_are_here() {
     let mut bus = published(3);
     bus.events[1].clear();
     bus.nodes[0].0.config.hears_itself = true;
@@ -87,7 +87,7 @@ fn a_later_subscription_is_given_of_what_is_here_what_is_young() {
 }
 
 #[test]
-fn an_age_outlives_a_restart_of_who_holds_it() {
+fn an_age_survives_a_restart_of_the_node_that_has_the_message() {
     let mut bus = published(3);
     let (node, storage) = &mut bus.nodes[1];
     let whole = bus.events[1].iter().filter_map(|event| match event {
@@ -110,7 +110,7 @@ fn an_age_outlives_a_restart_of_who_holds_it() {
 }
 
 #[test]
-fn what_is_new_costs_nothing_and_what_is_old_four_bytes() {
+fn the_age_of_a_new_message_costs_nothing_and_of_an_old_one_four_bytes() {
     let mut bus = Bus::new(2);
     let told = Rc::new(RefCell::new(Vec::new()));
     publish_pair(&mut bus, "a");
@@ -137,7 +137,7 @@ fn expiring(seconds: u64) -> Options {
 }
 
 #[test]
-fn what_has_expired_nobody_gives_any_more_its_publisher_neither() {
+fn nobody_repairs_an_expired_message_not_even_its_publisher() {
     let mut bus = Bus::new(3);
     bus.subscribe(1, "#");
     bus.publish(0, "a", b"short", expiring(20));
@@ -152,7 +152,7 @@ fn what_has_expired_nobody_gives_any_more_its_publisher_neither() {
 }
 
 #[test]
-fn what_is_told_to_be_older_than_it_is_of_use_is_not_handed_over() {
+fn a_message_that_arrives_expired_is_not_delivered() {
     let mut bus = Bus::new(2);
     bus.publish(0, "a", b"late", expiring(60));
     bus.publish(0, "a", b"in time", expiring(200));

@@ -1,10 +1,10 @@
-//! What nodes tell of themselves and of what they hold.
+//! What nodes announce about themselves and about what they have.
 
 use super::*;
 use crate::frame::Frame;
 
 #[test]
-fn joining_leaving_and_hearing_are_told() {
+fn joining_leaving_and_hearing_are_reported() {
     let mut bus = Bus::new(2);
     bus.run(100, &mut |_, to, _| to == 1);
     assert!(bus.events[0].contains(&Event::Joined { node: NodeId(2) }));
@@ -15,7 +15,7 @@ fn joining_leaving_and_hearing_are_told() {
 }
 
 #[test]
-fn who_says_good_bye_has_left_within_seconds_and_who_falls_silent_after_minutes() {
+fn a_node_leaves_seconds_after_its_good_bye_or_minutes_after_falling_silent() {
     let mut bus = Bus::new(3);
     bus.run(30, &mut none);
     bus.nodes[1].0.leave(bus.now);
@@ -39,7 +39,7 @@ fn a_publisher_learns_who_holds_its_message() {
 }
 
 #[test]
-fn who_does_not_want_a_message_and_has_not_all_of_it_does_not_say_that_it_holds_it() {
+fn a_node_with_a_part_of_an_unwanted_message_does_not_announce_it() {
     let mut bus = Bus::new(3);
     bus.subscribe(1, "a");
     bus.subscribe(2, "b");
@@ -50,7 +50,7 @@ fn who_does_not_want_a_message_and_has_not_all_of_it_does_not_say_that_it_holds_
 }
 
 #[test]
-fn in_a_group_where_most_may_be_silent_all_say_within_seconds_how_they_stand() {
+fn all_nodes_announce_within_seconds_in_a_group_where_most_may_be_silent() {
     let mut bus = Bus::new(12);
     (1..12).for_each(|node| {
         bus.subscribe(node, "#");
@@ -65,7 +65,7 @@ fn in_a_group_where_most_may_be_silent_all_say_within_seconds_how_they_stand() {
 }
 
 #[test]
-fn whoever_is_there_tells_a_newcomer_within_two_seconds_how_it_stands_to_its_message() {
+fn all_nodes_tell_a_new_publisher_within_two_seconds_whether_they_have_its_message() {
     for seconds in 0..30 {
         let mut bus = Bus::new(3);
         (1..3).for_each(|node| {
@@ -98,13 +98,13 @@ fn flushes_in_a_row(ends_meet: bool, content: &[u8]) -> usize {
 }
 
 #[test]
-fn a_short_message_is_flushed_but_not_where_others_pass_it_on() {
+fn a_short_message_is_flushed_unless_others_forward_it() {
     assert!((1..=2).contains(&flushes_in_a_row(true, b"short")));
     assert_eq!(flushes_in_a_row(false, b"short"), 0);
 }
 
 #[test]
-fn the_longer_a_message_the_oftener_it_is_flushed_but_not_where_others_pass_on() {
+fn a_longer_message_is_flushed_more_often_unless_others_forward() {
     // Some do not count, as receivers may be unable to answer yet.
     let (passed_on, meet) =
         ([15_000, 200_000].map(|size| flushes_in_a_row(false, &bytes(size))), |size| {
@@ -114,8 +114,8 @@ fn the_longer_a_message_the_oftener_it_is_flushed_but_not_where_others_pass_on()
 }
 
 #[test]
-fn probes_are_as_seldom_as_a_group_is_large() {
-    // In 1500 s, after 500 in which they become seldom.
+fn probes_are_rarer_in_larger_groups() {
+    // In 1500 s, after 500 in which they become rarely.
     let probes = |count: usize| {
         let mut bus = Bus::new(count);
         let mut probes = 0;
@@ -141,7 +141,7 @@ fn announced(message: &Message<'_>, id: u32) -> Option<(bool, bool)> {
 }
 
 #[test]
-fn most_announcements_are_short_and_who_cannot_read_one_asks_for_a_long_one() {
+fn most_announcements_are_short_and_a_node_that_cannot_read_one_requests_a_long_one() {
     let mut bus = Bus::new(3);
     bus.subscribe(2, "#");
     // The third hears the second alone, and of its announcements at first only short ones.

@@ -1,4 +1,4 @@
-//! What others ask of a publisher that hears them: sums over its short messages.
+//! Requests that the publisher hears: it answers with sums over its short messages.
 
 use super::*;
 use crate::{coded_packet::Class, frame::Frame};
@@ -9,7 +9,7 @@ fn is_sum(message: &Message<'_>) -> bool {
     matches!(Frame::of(message), Some((Frame::CodedPacket(sum), _)) if sum.scope.1 == Class::Info)
 }
 
-/// So many that others still wait to be sent when some are asked for.
+/// So many that others still wait to be sent when some are requested.
 const MANY: usize = 200;
 
 /// The object of a NORM_INFO.
@@ -58,7 +58,7 @@ fn run(mut bus: Bus, lost: impl Fn(u16) -> Option<usize> + 'static) -> (Bus, Rc<
 }
 
 #[test]
-fn different_losses_of_three_receivers_are_mended_by_one_sum() {
+fn one_sum_repairs_different_losses_of_three_receivers() {
     let (bus, sent) = run(Bus::new(4), |object| match object {
         100..103 => Some(usize::from(object) - 99),
         _ => None,
@@ -73,14 +73,14 @@ fn different_losses_of_three_receivers_are_mended_by_one_sum() {
 }
 
 #[test]
-fn what_one_lacks_alone_comes_as_it_is() {
+fn a_message_that_one_node_lacks_is_sent_as_it_is() {
     let (bus, sent) = run(Bus::new(4), |object| (object == 5).then_some(1));
     assert_eq!(bus.messages(1).len(), MANY);
     assert_eq!((sent.sums.get(), sent.again()), (0, 1));
 }
 
 #[test]
-fn what_a_plain_norm_node_asks_for_comes_as_norm_info() {
+fn a_plain_norm_node_gets_norm_info() {
     let mut bus = Bus::new(4);
     // It says nothing that NORM does not.
     let plain = GroupConfig { announces: false, repairs: false, ..GroupConfig::default() };
@@ -109,7 +109,7 @@ fn a_publisher_that_does_not_cooperate_sends_no_sums() {
 }
 
 #[test]
-fn beside_a_plain_node_who_has_some_of_the_sums_asks_only_for_what_does_not_follow() {
+fn beside_a_plain_node_a_node_with_some_sums_requests_only_what_it_cannot_solve() {
     let mut bus = Bus::new(3);
     for node in 1..3 {
         bus.subscribe(node, "#");

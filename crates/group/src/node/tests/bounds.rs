@@ -1,4 +1,4 @@
-//! What others make up fills nothing without end.
+//! Forged messages do not fill any table without limit.
 
 use super::*;
 use crate::{
@@ -16,7 +16,7 @@ use fanfare_wire::{
     nack::{RepairRequests, RequestWriter},
 };
 
-/// Somebody passes on a short message of a publisher that nobody knows.
+/// Somebody forwards a short message of a publisher that nobody knows.
 fn tell(bus: &mut Bus, publisher: u32, object: u16) {
     let topic = Topic::new("a").unwrap();
     let content = Some(b"x".to_vec());
@@ -40,7 +40,7 @@ fn tell(bus: &mut Bus, publisher: u32, object: u16) {
 }
 
 #[test]
-fn publishers_that_are_made_up_give_way_to_others() {
+fn forged_publishers_are_replaced_by_others() {
     let mut bus = Bus::new(1);
     bus.subscribe(0, "#");
     let more = 200;
@@ -52,7 +52,7 @@ fn publishers_that_are_made_up_give_way_to_others() {
 }
 
 #[test]
-fn of_too_many_that_are_waited_for_those_whose_time_is_next_are_given_up() {
+fn when_too_many_messages_are_awaited_those_with_the_next_deadline_are_given_up() {
     let mut bus = Bus::new(1);
     let deadline = Some(Duration::from_secs(3_600));
     let all = Subscription::new(Filter::new("#").unwrap());
@@ -103,7 +103,7 @@ fn bus_with_object() -> (Bus, ObjectKey) {
 }
 
 #[test]
-fn who_names_the_same_object_again_and_again_has_no_more_of_it_looked_at() {
+fn a_nack_that_repeats_one_object_is_processed_once_for_it() {
     let (mut bus, key) = bus_with_object();
     let level = RepairLevel(RepairLevel::OBJECT);
     let mut looked = |nack: &[u8]| {

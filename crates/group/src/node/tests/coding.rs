@@ -1,4 +1,4 @@
-//! Of a publisher that hears nobody: sums across its messages, and NACKs that it does not hear.
+//! A publisher that hears nobody: coded packets across its messages, and NACKs that it cannot hear.
 
 use super::*;
 use crate::{coded_packet::Class, demand::Part, frame::Frame, nack};
@@ -10,7 +10,7 @@ fn frame<'a>(message: &Message<'a>) -> Option<Frame<'a>> {
     Frame::of(message).map(|(frame, _)| frame)
 }
 
-/// What a NACK frame asks for: names of symbols, and whole blocks.
+/// What a NACK frame requests: names of symbols, and whole blocks.
 fn asked(bytes: &[u8]) -> (usize, usize) {
     let nack = nack::expand(NodeId(9), bytes).unwrap();
     let Ok(Message::Nack(nack)) = Message::parse(&nack) else { panic!("a NACK") };
@@ -46,7 +46,7 @@ fn publish(bus: &mut Bus, count: usize, len: usize) {
 }
 
 #[test]
-fn a_nack_to_who_hears_nobody_is_a_frame_of_fewer_bytes_and_counted_as_such() {
+fn a_nack_for_a_publisher_that_hears_nobody_is_a_compact_frame() {
     let mut bus = bus();
     publish(&mut bus, 20, 1_400);
     let (frames, plain) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
@@ -65,7 +65,7 @@ fn a_nack_to_who_hears_nobody_is_a_frame_of_fewer_bytes_and_counted_as_such() {
 }
 
 #[test]
-fn of_blocks_that_are_missing_whole_what_follows_from_sums_is_not_asked_for() {
+fn symbols_of_missing_blocks_that_sums_will_solve_are_not_requested() {
     let mut bus = bus();
     publish(&mut bus, 4, 1_400);
     // Its descriptions arrive, its twelve symbols do not; of the sums five do, before it asks again.
@@ -93,7 +93,7 @@ fn of_blocks_that_are_missing_whole_what_follows_from_sums_is_not_asked_for() {
 }
 
 #[test]
-fn once_its_publisher_hears_somebody_a_node_that_has_sums_asks_for_all_that_it_lacks() {
+fn a_node_with_sums_requests_everything_once_its_publisher_hears_somebody() {
     let mut bus = bus();
     publish(&mut bus, 1, 6_000);
     // Of its twelve symbols seven follow from as many sums.
@@ -120,7 +120,7 @@ fn once_its_publisher_hears_somebody_a_node_that_has_sums_asks_for_all_that_it_l
 }
 
 #[test]
-fn what_nobody_has_comes_from_who_has_parity_of_it() {
+fn symbols_that_nobody_has_come_from_a_node_with_parity() {
     let mut bus = bus();
     publish(&mut bus, 2, 8_500);
     // One of 34 symbols nobody hears; the parity ahead of its block who keeps all does.
@@ -154,7 +154,7 @@ fn place(message: &Message<'_>) -> Option<(u16, u16)> {
 }
 
 #[test]
-fn what_all_others_missed_follows_from_a_sum_of_its_publisher() {
+fn a_symbol_that_all_others_missed_is_solved_from_a_proactive_sum() {
     let mut bus = bus();
     publish(&mut bus, 4, 7_000);
     // A symbol of the second message and the third's description nobody hears; who wants them misses
@@ -172,7 +172,7 @@ fn what_all_others_missed_follows_from_a_sum_of_its_publisher() {
 }
 
 #[test]
-fn short_messages_that_all_others_missed_follow_and_the_last_ones_are_not_forgotten() {
+fn short_messages_that_all_others_missed_are_solved_including_the_last_ones() {
     let mut bus = bus();
     publish(&mut bus, 40, 200);
     bus.run(60, &mut |from, to, message| {
@@ -184,7 +184,7 @@ fn short_messages_that_all_others_missed_follow_and_the_last_ones_are_not_forgot
 }
 
 #[test]
-fn what_was_asked_for_in_vain_makes_room_for_what_would_have_followed_from_the_same_sum() {
+fn after_a_request_in_vain_another_term_of_the_same_sum_is_requested() {
     let mut bus = bus();
     publish(&mut bus, 4, 7_000);
     // Where one sum of the last behind all messages arrives a newer symbol is missing as well, which others have.
@@ -200,7 +200,7 @@ fn what_was_asked_for_in_vain_makes_room_for_what_would_have_followed_from_the_s
 }
 
 #[test]
-fn who_has_only_a_sum_of_what_it_is_asked_for_passes_that_on() {
+fn a_node_that_has_a_requested_term_only_in_a_sum_forwards_the_sum() {
     let mut bus = bus();
     publish(&mut bus, 4, 7_000);
     // What nobody has is in a sum that reaches who has not all else of it, and not who does.
@@ -219,7 +219,7 @@ fn who_has_only_a_sum_of_what_it_is_asked_for_passes_that_on() {
 }
 
 #[test]
-fn messages_too_long_for_a_frame_of_sums_have_none() {
+fn messages_too_long_for_a_coded_packet_have_no_sums() {
     let mut bus = Bus::new(2);
     let mut jumbo = session(0);
     if let Some(sender) = &mut jumbo.sender {
@@ -234,7 +234,7 @@ fn messages_too_long_for_a_frame_of_sums_have_none() {
 }
 
 #[test]
-fn who_is_heard_by_somebody_again_sends_no_sums_ahead_any_more() {
+fn proactive_sums_stop_when_the_publisher_hears_somebody_again() {
     let mut bus = bus();
     publish(&mut bus, 1, 200);
     bus.run(10, &mut none);
@@ -243,7 +243,7 @@ fn who_is_heard_by_somebody_again_sends_no_sums_ahead_any_more() {
     assert_eq!((bus.messages(2).len(), bus.nodes[0].0.stats().proactive_sums_sent), (41, 0));
 }
 
-/// What one that gets every second symbol of forty messages, and no sum, asks for each time: in frames, and in NACKs.
+/// What one that gets every second symbol of forty messages, and no sum, requests each time: in frames, and in NACKs.
 fn asked_of_many(plain: bool, lost: impl Fn(&Message<'_>) -> bool) -> [Vec<(usize, usize)>; 2] {
     let mut bus = Bus::new(3);
     bus.subscribe(2, "#");
@@ -275,14 +275,14 @@ fn asked_of_many(plain: bool, lost: impl Fn(&Message<'_>) -> bool) -> [Vec<(usiz
 }
 
 #[test]
-fn who_lacks_more_than_one_nack_can_name_asks_for_all_of_it_in_a_short_frame() {
+fn a_compact_nack_requests_more_than_one_nack_can_name() {
     let [frames, _] = asked_of_many(false, |_| false);
     let most = frames.iter().max().unwrap();
     assert!(most.0 >= 240 && most.1 <= 400, "{frames:?}");
 }
 
 #[test]
-fn beside_a_plain_node_what_is_asked_of_who_has_not_told_whom_it_hears_fits_into_a_frame() {
+fn beside_a_plain_node_requests_to_a_publisher_of_unknown_hearing_fit_into_a_frame() {
     let states = |message: &Message<'_>| matches!(frame(message), Some(Frame::State(_)));
     let [frames, nacks] = asked_of_many(true, states);
     let most = nacks.iter().max().unwrap();
@@ -290,7 +290,7 @@ fn beside_a_plain_node_what_is_asked_of_who_has_not_told_whom_it_hears_fits_into
 }
 
 #[test]
-fn of_who_cannot_hear_it_a_node_waits_no_longer_than_others_back_off() {
+fn a_node_waits_for_a_deaf_publisher_no_longer_than_others_back_off() {
     let mut bus = bus();
     publish(&mut bus, 1, 200);
     bus.run(10, &mut |_, to, _| to == 0);

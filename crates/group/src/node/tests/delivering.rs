@@ -1,4 +1,4 @@
-//! What comes of messages: in which order, how many, and which not at all.
+//! How messages are delivered: in which order, how many, and which not.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn short_messages_come_in_their_description_and_long_ones_in_storage() {
 }
 
 #[test]
-fn a_message_that_comes_too_late_holds_nothing_up() {
+fn a_late_message_does_not_delay_others() {
     let mut bus = Bus::new(2);
     let deadline = Some(Duration::from_secs(3));
     let ordering = Ordering::Source;
@@ -53,7 +53,7 @@ fn narrow(cache_objects: usize, objects_max: u16) -> Bus {
 }
 
 #[test]
-fn a_message_never_heard_of_holds_nothing_up_once_it_is_out_of_view_and_is_counted() {
+fn a_message_that_left_the_view_unheard_does_not_delay_others_and_is_counted() {
     let mut bus = narrow(64, 4);
     let mut unheard = |_: usize, _: usize, message: &Message<'_>| match message {
         Message::Info(info) => info.object_transport_id.0 == 2,
@@ -69,7 +69,7 @@ fn a_message_never_heard_of_holds_nothing_up_once_it_is_out_of_view_and_is_count
 }
 
 #[test]
-fn what_was_gone_before_a_subscriber_came_holds_nothing_up_and_is_nothing_missed() {
+fn messages_gone_before_a_subscription_do_not_delay_others_and_are_not_missed() {
     let mut bus = narrow(4, 64);
     for _ in 0..8 {
         bus.publish(0, "a", b"before", Options::default());
@@ -83,7 +83,7 @@ fn what_was_gone_before_a_subscriber_came_holds_nothing_up_and_is_nothing_missed
 }
 
 #[test]
-fn only_so_much_history_is_handed_over_as_is_wanted() {
+fn only_the_requested_history_is_delivered() {
     let mut bus = Bus::new(2);
     for _ in 0..10 {
         bus.publish(0, "a", b"old", Options::default());
@@ -99,7 +99,7 @@ fn only_so_much_history_is_handed_over_as_is_wanted() {
 }
 
 #[test]
-fn to_who_comes_new_all_that_others_announce_first_is_history() {
+fn for_a_new_node_everything_that_others_announce_first_is_history() {
     for (history, expected) in [
         (History::Last(0), &[4_u64][..]),
         (History::Last(1), &[3, 4]),
@@ -121,7 +121,7 @@ fn to_who_comes_new_all_that_others_announce_first_is_history() {
 }
 
 #[test]
-fn a_newer_message_of_the_same_tag_makes_the_older_one_superfluous() {
+fn a_newer_message_with_the_same_tag_replaces_the_older_one() {
     let mut bus = Bus::new(2);
     bus.subscribe(1, "#");
     let options = Options { tag: Some(1), replaces: true, ..Options::default() };
@@ -135,7 +135,7 @@ fn a_newer_message_of_the_same_tag_makes_the_older_one_superfluous() {
 }
 
 #[test]
-fn who_subscribes_late_is_given_what_is_here() {
+fn a_late_subscription_gets_the_messages_that_are_here() {
     let mut bus = Bus::new(2);
     bus.nodes[0].0.config.hears_itself = true;
     bus.publish(0, "a", b"short", Options::default());
@@ -149,7 +149,7 @@ fn who_subscribes_late_is_given_what_is_here() {
 }
 
 #[test]
-fn who_subscribes_when_a_message_is_here_in_part_asks_for_the_rest() {
+fn a_subscription_to_a_partial_message_requests_the_rest() {
     let mut bus = Bus::new(2);
     bus.subscribe(1, "other");
     bus.publish(0, "a", &bytes(5_000), Options::default());
@@ -165,7 +165,7 @@ fn who_subscribes_when_a_message_is_here_in_part_asks_for_the_rest() {
 }
 
 #[test]
-fn a_message_that_two_gateways_bring_is_handed_over_once_and_never_to_its_publisher() {
+fn a_message_from_two_gateways_is_delivered_once_and_never_to_its_publisher() {
     // 0 and 1 are gateways, and bring what another published elsewhere, and what 2 did; 3 hears all
     // copies.
     let mut bus = Bus::new(4);
@@ -208,7 +208,7 @@ fn only_the_latest_of_each_first_publisher_counts_whoever_carries_it() {
 }
 
 #[test]
-fn where_ids_come_again_while_messages_are_kept_those_to_come_are_still_waited_for() {
+fn after_ids_wrap_later_messages_are_still_awaited() {
     // 1000 a second, kept for 33.5 s: what expires is more than half the ids behind.
     let mut bus = Bus::new(2);
     for (number, (node, _)) in bus.nodes.iter_mut().enumerate() {

@@ -1,8 +1,8 @@
-//! A publisher that begins a new life, or seems to: what it published before, others still have.
+//! A publisher that restarts, or seems to. Others still have what it published before.
 
 use super::*;
 
-/// A node that knows nothing of what it did before, in another life.
+/// A node that knows nothing of what it did before, in another instance.
 fn anew(bus: &mut Bus, number: usize, instance: u16) {
     let mut session = session(number);
     session.sender.as_mut().unwrap().instance_id = InstanceId(instance);
@@ -21,7 +21,7 @@ fn subscribe_to_all(bus: &mut Bus, node: usize, ordering: Ordering) {
     bus.nodes[node].0.subscribe(now, Subscription { history, ordering, ..subscription });
 }
 
-/// Nodes 1 to 3 are subscribed, node 3 is away. Node 0 publishes a short message and one of 3000 bytes, then begins anew and
+/// Nodes 1 to 3 are subscribed, node 3 is away. Node 0 publishes a short message and one of 3000 bytes, then begins again and
 /// publishes another.
 fn begun_anew() -> Bus {
     let mut bus = Bus::new(4);
@@ -46,7 +46,7 @@ fn sorted(bus: &Bus, node: usize) -> Vec<&str> {
 const ALL: [&str; 3] = ["first/long", "first/short", "second"];
 
 #[test]
-fn who_comes_later_gets_from_others_what_a_publisher_forgot_when_it_began_anew() {
+fn a_late_joiner_gets_messages_from_peers_that_a_restarted_publisher_lost() {
     let mut bus = begun_anew();
     assert_eq!((sorted(&bus, 1), sorted(&bus, 2)), (ALL.to_vec(), ALL.to_vec()));
     bus.run(60, &mut none);
@@ -56,17 +56,17 @@ fn who_comes_later_gets_from_others_what_a_publisher_forgot_when_it_began_anew()
 }
 
 #[test]
-fn also_when_the_publisher_is_gone_and_only_others_tell_of_both_lives() {
+fn peers_repair_both_instances_of_a_publisher_that_is_gone() {
     let mut bus = begun_anew();
     bus.run(120, &mut |from, to, _| from == 0 || to == 0);
     assert_eq!(sorted(&bus, 3), ALL);
-    // Each life is told once in a while; in between all read the short announcements of the others.
+    // Each instance is told once in a while; in between all read the short announcements of the others.
     let refused: u64 = (1..4).map(|node| bus.nodes[node].0.stats().frames_refused).sum();
     assert_eq!(refused, 0);
 }
 
 #[test]
-fn a_restarted_node_gives_what_it_kept_of_each_life() {
+fn a_restarted_node_repairs_what_it_kept_of_each_instance() {
     let mut bus = begun_anew();
     let (node, storage) = &mut bus.nodes[1];
     let mut keys: Vec<_> = node.cache.whole().map(|(key, _)| *key).collect();
@@ -81,7 +81,7 @@ fn a_restarted_node_gives_what_it_kept_of_each_life() {
 }
 
 #[test]
-fn who_forges_another_life_of_a_publisher_takes_nothing_from_those_who_hold_its_messages() {
+fn a_forged_instance_of_a_publisher_takes_nothing_from_nodes_with_its_messages() {
     let mut bus = Bus::new(4);
     (1..4).for_each(|node| anew(&mut bus, node, 1));
     (1..4).for_each(|node| subscribe_to_all(&mut bus, node, Ordering::Arrival));
@@ -100,7 +100,7 @@ fn who_forges_another_life_of_a_publisher_takes_nothing_from_those_who_hold_its_
 }
 
 #[test]
-fn what_waits_for_its_turn_has_it_when_nothing_more_can_come_of_that_life() {
+fn waiting_messages_are_delivered_when_nothing_more_can_come_of_that_instance() {
     let mut bus = Bus::new(2);
     anew(&mut bus, 1, 1);
     subscribe_to_all(&mut bus, 1, Ordering::Source);
@@ -109,7 +109,7 @@ fn what_waits_for_its_turn_has_it_when_nothing_more_can_come_of_that_life() {
     let gone = |message: &Message<'_>| matches!(message, Message::Data(data) if data.object_transport_id == lost.object);
     bus.run(3, &mut |_, to, message| to == 0 || gone(message));
     assert_eq!(bus.topics(1), []);
-    // Of more lives than are kept in view the first gives way.
+    // Of more instances than are kept in view the first is dropped.
     for instance in 2..9 {
         anew(&mut bus, 0, instance);
         (0..3).for_each(|_| _ = bus.publish(0, "later", b"x", Options::default()));

@@ -1,4 +1,4 @@
-//! What others say that is not so costs little, and what is true still comes.
+//! False claims of others cost little, and true messages still arrive.
 
 use super::*;
 use crate::{
@@ -57,7 +57,7 @@ fn half_heard() -> Bus {
 }
 
 #[test]
-fn sums_of_what_cannot_be_are_refused_and_wrong_ones_are_found_and_forgotten() {
+fn impossible_sums_are_refused_and_wrong_ones_are_detected_and_dropped() {
     let mut bus = half_heard();
     let of = bus.nodes[0].0.own_incarnation();
     let refused = |bus: &Bus| bus.nodes[2].0.stats().frames_refused;
@@ -93,7 +93,7 @@ fn sums_of_what_cannot_be_are_refused_and_wrong_ones_are_found_and_forgotten() {
 }
 
 #[test]
-fn who_says_to_hold_what_nobody_has_costs_questions_and_takes_nothing() {
+fn a_node_that_claims_nonexistent_messages_costs_only_requests() {
     let mut bus = Bus::new(3);
     (0..3).for_each(|node| _ = bus.subscribe(node, "#"));
     bus.publish(0, "a", b"first", Options::default());
@@ -121,7 +121,7 @@ fn who_says_to_hold_what_nobody_has_costs_questions_and_takes_nothing() {
 }
 
 #[test]
-fn of_more_nodes_than_are_known_the_rest_is_counted_and_nobody_gives_way() {
+fn nodes_beyond_the_limit_are_counted_and_replace_nobody() {
     let mut bus = Bus::new(2);
     bus.subscribe(1, "#");
     bus.run(5, &mut none);

@@ -1,4 +1,4 @@
-//! Nodes on a bus without delay, whose losses a test decides datagram by datagram.
+//! Nodes on a bus without delay. A test decides for each datagram who loses it.
 
 mod ageing;
 mod announcing;

@@ -1,4 +1,4 @@
-//! A group that falls apart, and meets again.
+//! A group that is partitioned, and joins again.
 
 use super::*;
 use crate::frame::Frame;
@@ -21,7 +21,7 @@ fn meet_again(count: u8) -> (Bus, u64) {
 }
 
 #[test]
-fn what_was_missed_in_a_partition_is_there_soon_after_it_and_goes_once() {
+fn messages_missed_in_a_partition_arrive_soon_after_it_and_are_sent_once() {
     for count in [5, 100] {
         let (bus, sent) = meet_again(count);
         for node in 2..4 {
@@ -33,7 +33,7 @@ fn what_was_missed_in_a_partition_is_there_soon_after_it_and_goes_once() {
 }
 
 #[test]
-fn what_is_missing_below_a_newest_message_that_others_told_is_asked_for() {
+fn messages_before_a_reported_newest_message_are_requested() {
     let mut bus = Bus::new(3);
     (0..3).for_each(|node| _ = bus.subscribe(node, "#"));
     bus.publish(0, "before", &[0; 20], Options::default());

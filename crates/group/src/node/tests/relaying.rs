@@ -1,4 +1,4 @@
-//! A radio that does not reach all: who passes on what to whom.
+//! A radio that does not reach every node: who forwards what to whom.
 
 use super::*;
 use crate::frame::Frame;
@@ -24,7 +24,7 @@ fn relayed(bus: &Bus) -> Vec<u64> {
 }
 
 #[test]
-fn a_short_message_goes_on_along_a_row_at_once_and_once_from_each() {
+fn a_short_message_is_forwarded_along_a_chain_once_by_each_node() {
     let mut bus = row_of(5);
     bus.publish(0, "a", b"short", Options::default());
     bus.run(3, &mut row);
@@ -34,7 +34,7 @@ fn a_short_message_goes_on_along_a_row_at_once_and_once_from_each() {
 }
 
 #[test]
-fn where_all_hear_each_other_nothing_is_passed_on() {
+fn nobody_forwards_when_all_nodes_hear_each_other() {
     let mut bus = Bus::new(5);
     (0..5).for_each(|node| {
         bus.subscribe(node, "#");
@@ -46,12 +46,12 @@ fn where_all_hear_each_other_nothing_is_passed_on() {
 }
 
 #[test]
-fn who_missed_what_was_passed_on_gets_it_when_it_announces_and_is_asked_nothing() {
+fn a_node_that_missed_a_forwarded_message_gets_it_after_its_announcement() {
     let mut bus = row_of(3);
     bus.publish(0, "a", b"first", Options::default());
     bus.run(5, &mut row);
     bus.publish(0, "a", b"short", Options::default());
-    // What is passed on is lost, and so are all announcements that would tell of it.
+    // What is forwarded is lost, and so are all announcements that would tell of it.
     bus.run(90, &mut |from, to, message| {
         row(from, to, message) || from == 1 && is_unasked(message)
     });
@@ -59,7 +59,7 @@ fn who_missed_what_was_passed_on_gets_it_when_it_announces_and_is_asked_nothing(
     assert!(bus.nodes[1].0.stats().repairs_sent > 0);
 }
 
-/// What is passed on to the third of a row, unasked: whether each says its topic. The first of two messages is lost there
+/// What is forwarded to the third of a row, without a request: whether each says its topic. The first of two messages is lost there
 /// if need be.
 fn topics_told(apart: u64, lose_first: bool) -> (Vec<bool>, Bus) {
     let mut bus = row_of(3);
@@ -82,20 +82,20 @@ fn topics_told(apart: u64, lose_first: bool) -> (Vec<bool>, Bus) {
 }
 
 #[test]
-fn a_topic_is_not_told_again_once_others_have_had_time_to_know_it() {
+fn a_topic_is_not_repeated_once_others_can_know_it() {
     let (told, bus) = topics_told(20, false);
     assert_eq!((told, bus.messages(2).len()), (vec![true, false], 2));
     assert_eq!(topics_told(2, false).0, [true, true], "too soon");
 }
 
 #[test]
-fn who_does_not_know_the_topic_of_what_is_passed_on_asks_for_it() {
+fn a_node_that_does_not_know_a_forwarded_messages_topic_requests_it() {
     let (told, bus) = topics_told(20, true);
     assert_eq!((told, bus.topics(2)), (vec![true, false], vec![("a", 1), ("a", 0)]));
     assert_eq!(bus.nodes[2].0.stats().topics_unknown, 1);
 }
 
-/// How what is passed on to the third of a row travels: whether in a report. Whether the second has heard a plain node.
+/// How what is forwarded to the third of a row travels: whether in a report. Whether the second has heard a plain node.
 fn in_reports(plain: bool) -> Vec<bool> {
     let mut bus = row_of(3);
     if plain {
@@ -120,14 +120,14 @@ fn frames_are_reports_but_commands_where_a_plain_node_is_heard() {
 }
 
 #[test]
-fn who_asks_for_one_message_is_told_no_topic_until_it_asks_again() {
+fn the_topic_is_left_out_until_a_message_is_requested_again() {
     let mut bus = row_of(3);
     bus.publish(0, "a", b"first", Options::default());
     bus.run(20, &mut row);
     bus.publish(0, "a", b"second", Options::default());
     let told = Rc::new(RefCell::new(Vec::new()));
     let seen = told.clone();
-    // What is passed on, and the first two answers, are lost.
+    // What is forwarded, and the first two answers, are lost.
     bus.run(120, &mut move |from, to, message| {
         let mut lost = false;
         if let (Some((Frame::CompactInfo(bytes), _)), (1, 2)) = (Frame::of(message), (from, to)) {
@@ -140,7 +140,7 @@ fn who_asks_for_one_message_is_told_no_topic_until_it_asks_again() {
     assert_eq!((told.take(), bus.topics(2)), (vec![false, true, true], vec![("a", 0), ("a", 1)]));
 }
 
-/// Whether it is an announcement, or a message alone that is passed on and was not asked for.
+/// Whether it is an announcement, or a message alone that is forwarded and was not requested.
 fn is_unasked(message: &Message<'_>) -> bool {
     match Frame::of(message) {
         Some((Frame::CompactInfo(bytes), _)) => bytes[0] & 1 == 0,
@@ -149,7 +149,7 @@ fn is_unasked(message: &Message<'_>) -> bool {
 }
 
 #[test]
-fn of_a_message_that_nobody_near_wants_no_more_than_its_description_is_asked_for() {
+fn only_the_description_of_an_unwanted_message_is_requested() {
     let mut bus = row_of(2);
     let narrow = bus.nodes.len();
     bus.nodes.push(Bus::new(3).nodes.remove(2));

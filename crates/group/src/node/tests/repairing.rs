@@ -1,9 +1,9 @@
-//! What is missing or wrong, and who mends it.
+//! What is missing or wrong, and who repairs it.
 
 use super::*;
 
 #[test]
-fn a_node_without_subscriptions_asks_for_nothing() {
+fn a_node_without_subscriptions_requests_nothing() {
     let mut bus = Bus::new(2);
     bus.publish(0, "a", &bytes(20_000), Options::default());
     let mut third = 0;
@@ -37,7 +37,7 @@ fn a_deaf_senders_message_is_completed_by_others_from_their_parts() {
 }
 
 #[test]
-fn who_hold_parts_send_sums_of_them_when_others_lack_different_symbols() {
+fn nodes_with_parts_send_sums_when_others_lack_different_symbols() {
     let mut bus = Bus::new(6);
     for node in 1..6 {
         bus.subscribe(node, "#");
@@ -62,7 +62,7 @@ fn who_hold_parts_send_sums_of_them_when_others_lack_different_symbols() {
 }
 
 #[test]
-fn who_hears_nobody_sends_sums_or_parity_ahead_and_who_is_heard_by_nobody_neither() {
+fn a_publisher_that_hears_nobody_sends_proactive_sums_or_parity_unless_nobody_hears_it() {
     // Four messages of 14 symbols, or of 40 in three blocks.
     let ahead = |deaf: bool, bytes_of_each: usize| {
         let mut bus = Bus::new(3);
@@ -88,7 +88,7 @@ fn who_hears_nobody_sends_sums_or_parity_ahead_and_who_is_heard_by_nobody_neithe
 }
 
 #[test]
-fn short_messages_that_wait_for_the_budget_go_together_in_one_datagram() {
+fn short_messages_that_wait_for_the_token_bucket_share_a_datagram() {
     let mut bus = Bus::new(3);
     bus.subscribe(1, "#");
     bus.subscribe(2, "#");
@@ -109,7 +109,7 @@ fn short_messages_that_wait_for_the_budget_go_together_in_one_datagram() {
 }
 
 #[test]
-fn who_comes_when_the_publisher_is_gone_gets_all_from_who_was_there() {
+fn a_late_joiner_gets_everything_from_peers_when_the_publisher_is_gone() {
     let mut bus = Bus::new(3);
     bus.subscribe(1, "#");
     bus.subscribe(2, "#");
@@ -125,7 +125,7 @@ fn who_comes_when_the_publisher_is_gone_gets_all_from_who_was_there() {
 }
 
 #[test]
-fn a_message_lost_by_all_at_the_end_is_seen_missing_by_the_publishers_announcement() {
+fn the_publishers_announcement_reveals_a_last_message_that_all_lost() {
     let mut bus = Bus::new(2);
     bus.subscribe(1, "#");
     bus.publish(0, "a", b"first", Options::default());
@@ -180,7 +180,7 @@ fn garbage_and_forged_frames_are_refused_and_counted() {
 }
 
 #[test]
-fn sums_that_lie_are_found_out_by_the_hash_and_those_that_cannot_be_are_counted() {
+fn wrong_sums_are_detected_by_the_hash_and_impossible_ones_are_counted() {
     let mut bus = Bus::new(2);
     bus.nodes[1].0.config.verifies = true;
     bus.subscribe(1, "#");
@@ -228,7 +228,7 @@ fn sums_that_lie_are_found_out_by_the_hash_and_those_that_cannot_be_are_counted(
 }
 
 #[test]
-fn wrong_bytes_are_asked_for_again_before_they_are_handed_over() {
+fn wrong_bytes_are_requested_again_before_delivery() {
     let mut bus = Bus::new(2);
     bus.nodes[1].0.config.verifies = true;
     bus.subscribe(1, "#");

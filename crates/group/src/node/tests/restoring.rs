@@ -1,4 +1,4 @@
-//! Nodes that begin again with what they kept.
+//! Nodes that restart with what they kept.
 
 use super::*;
 
@@ -29,7 +29,7 @@ pub(super) fn restart(bus: &mut Bus, number: usize, kept: &[(ObjectKey, Vec<u8>)
 }
 
 #[test]
-fn a_restarted_publisher_goes_on_with_its_numbers_and_repairs_what_it_has_sent() {
+fn a_restarted_publisher_continues_its_numbers_and_repairs_earlier_messages() {
     let mut bus = Bus::new(2);
     bus.publish(0, "a", b"short", Options::default());
     bus.publish(0, "a", &bytes(3_000), Options::default());
@@ -47,7 +47,7 @@ fn a_restarted_publisher_goes_on_with_its_numbers_and_repairs_what_it_has_sent()
 }
 
 #[test]
-fn what_a_restarted_node_held_of_others_it_still_gives_until_it_expires() {
+fn a_restarted_node_repairs_messages_of_others_until_they_expire() {
     let mut bus = Bus::new(3);
     bus.subscribe(1, "#");
     let expiry = Some(Duration::from_secs(600));

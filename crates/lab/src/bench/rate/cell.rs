@@ -1,4 +1,4 @@
-//! One network of `fanfare bench rate`: its link, its path, who is there, and the file.
+//! One network of `fanfare bench rate`: its link, its path, its hosts, and the file.
 
 use serde::Serialize;
 

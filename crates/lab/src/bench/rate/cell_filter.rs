@@ -1,4 +1,4 @@
-//! Which cells are measured.
+//! Which cells to measure.
 
 use super::{cell::RateCell, grid};
 
@@ -36,7 +36,7 @@ impl RateCell {
 
 fn unknown(name: &str, all: &[RateCell]) -> String {
     let names: Vec<&str> = all.iter().map(|cell| cell.name).collect();
-    format!("cell ({name}): there is no such cell. Use some of {}", names.join(", "))
+    format!("cell ({name}): no such cell. Use one of {}", names.join(", "))
 }
 
 #[cfg(test)]

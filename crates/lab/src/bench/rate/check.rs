@@ -1,6 +1,6 @@
-//! A few cells with wide margins, for CI: whether `auto` still finds the right rate. A neighbour who
-//! makes the machine busy should not decide, so that the figures are ratios of one minute, and what
-//! falls short is measured again.
+//! A few cells with wide margins, for CI: whether `auto` still finds the right rate. Another load
+//! on the machine should not decide the result. So the figures are ratios within one minute, and a
+//! cell that falls short is measured again.
 
 use super::{RateCell, RateRow};
 use std::fmt;

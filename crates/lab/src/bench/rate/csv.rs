@@ -1,4 +1,4 @@
-//! The rows for programs: comma-separated values, bit/s, bytes, seconds.
+//! The rows as comma-separated values: bit/s, bytes, seconds.
 
 use super::{Condition, RateRow, Spread};
 

@@ -1,4 +1,4 @@
-//! TCP flows that share a link with the transfer, from one host to another, without end.
+//! Endless TCP flows from one host to another that share a link with the transfer.
 
 use crate::{error::LabError, host::Host};
 use socket2::SockRef;

@@ -1,9 +1,10 @@
-//! The cells of `fanfare bench rate`, one a line: name, link (bit/s), round trip (ms), loss (%),
-//! receivers, buffer.
+//! The cells of `fanfare bench rate`, one on each line: name, link (bit/s), round trip (ms), loss
+//! (%), receivers, buffer.
 //!
-//! They are not the full product of 2,400. Each pair of values occurs in some cell, but for those that
-//! no network has or this laboratory cannot carry (`is_left_out` in the tests says which, and why).
-//! One cell without loss to three receivers is there for nearly each link and round trip.
+//! The full product would have 2,400 cells. Here each pair of values occurs in some cell, except
+//! for pairs that no real network has or that this laboratory cannot carry (`is_left_out` in the
+//! tests says which, and why). For nearly each link and round trip there is one cell without loss
+//! to three receivers.
 
 use super::cell::{Buffer, Condition, LAN_MS, RateCell};
 

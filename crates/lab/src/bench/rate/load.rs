@@ -1,4 +1,4 @@
-//! A machine that is busy with other things.
+//! A load that keeps the processors busy.
 
 use crate::{error::LabError, process::Process};
 use std::process::{Command, Stdio};

@@ -1,9 +1,9 @@
-//! The hosts of a cell, and what is between them: a bridge of the kernel, or the emulator.
+//! The hosts of a cell, and the network between them: a kernel bridge, or the emulator.
 //!
-//! A link is in the same place in both, behind the sender, and all receivers are behind it. On a bridge
-//! it is a token bucket on the sender's cable; beside TCP, which comes from a host of its own, one on
-//! the first receiver's cable. In the emulator it is a hop to a switch, from which each receiver has a
-//! path of its own with delay and loss.
+//! In both, the link is behind the sender, and all receivers are behind the link. On a bridge the
+//! link is a token bucket on the sender's cable. With TCP beside the transfer, which comes from a
+//! host of its own, it is a token bucket on the first receiver's cable. In the emulator the link is
+//! a hop to a switch, from which each receiver has a path of its own with delay and loss.
 
 use super::cell::{Condition, RateCell};
 use crate::{

@@ -1,4 +1,4 @@
-//! How soon a sender has found its new rate after the link has changed, by what its progress says.
+//! How soon a sender finds its new rate after the link has changed, by its progress events.
 
 use serde::Serialize;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What all transfers of a cell came to.
+//! The results of all transfers of a cell.
 
 use super::{Condition, RateCell, RateSender, RateTransfer, reaction::Reaction, target};
 use crate::bench::median;

@@ -1,4 +1,4 @@
-//! Who sends in a cell, and by which command.
+//! Who sends in a cell, and with which command.
 
 use super::{Condition, RateCell, table::short};
 use crate::{

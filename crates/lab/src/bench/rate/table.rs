@@ -1,4 +1,4 @@
-//! The rows for people: Markdown.
+//! The rows as Markdown.
 
 use super::{Buffer, RateCell, RateRow, Spread};
 use std::{

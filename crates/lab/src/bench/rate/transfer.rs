@@ -1,4 +1,4 @@
-//! One file to all receivers of a cell, from the start of the sender's program until its end.
+//! One file to all receivers of a cell, from the start of the sender's program to its end.
 
 use super::{
     Condition, RateBench, RateCell,
@@ -106,7 +106,7 @@ impl Range<'_> {
             task: &task,
             directory: &directory,
             stop: self.stop,
-            interrupted: "bench (): was interrupted. Run it again",
+            interrupted: "bench: interrupted. Run it again",
         };
         let copies = self.of.size * self.of.receivers as u64;
         let reserve = payload::MemoryReserve::shedding(&directory, copies).map_err(failed)?;

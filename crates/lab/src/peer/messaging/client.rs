@@ -1,4 +1,4 @@
-//! A started program that takes and gives messages, and who hears what it gives.
+//! A started program that publishes and receives messages, and the log of what it receives.
 
 use crate::{error::LabError, process::Process};
 use std::{

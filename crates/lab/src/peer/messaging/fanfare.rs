@@ -1,4 +1,4 @@
-//! Fanfare as a user has it: `fanfare node`, and programs at its socket.
+//! Fanfare as a user runs it: `fanfare node`, and programs at its socket.
 
 use super::{
     HostSlot, MessagingSoftware, Tools,

@@ -1,4 +1,4 @@
-//! What a sender's messages do to its objects: they open, fill and complete them.
+//! Opens, fills and completes a sender's objects as its messages arrive.
 
 use super::{Entry, INFO_TRIES, Objects};
 use crate::{

@@ -1,4 +1,4 @@
-//! Objects that will not be completed: given up, passed over, refused.
+//! Ends objects that will not be completed: aborted, skipped or refused ones.
 
 use super::{Entry, Objects};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use alloc::vec::Vec;
 
 /// Messages with an impossible EXT_FTI after which an object is given up: one may be forged, but an
-/// object that is never acceptable must not be asked for until it leaves the window.
+/// object that is never acceptable must not be requested until it leaves the window.
 const REFUSALS_MAX: u8 = 3;
 
 impl Objects {
@@ -24,7 +24,7 @@ impl Objects {
         }
     }
 
-    /// Whether nothing gives way when the sender has reached `object`.
+    /// Whether nothing is dropped when the sender has reached `object`.
     pub(crate) fn keeps_all_at(&self, object: ObjectIndex) -> bool {
         let floor = ObjectIndex(object.next().0.saturating_sub(self.window));
         floor <= self.floor || self.entries.range(..floor).next().is_none()

@@ -1,7 +1,8 @@
-//! The objects of one sender in view: a window of ids, sparse.
+//! The objects of one sender in view: a sparse window of object ids.
 //!
-//! [`arrival`]: what the sender's messages do to it; [`resume`]: what the driver says of bytes that it
-//! has; [`ending`]: objects that will not be completed.
+//! - [`arrival`]: opens, fills and completes them
+//! - [`resume`]: bytes that the driver has already, or found wrong
+//! - [`ending`]: objects that will not be completed
 
 mod arrival;
 mod ending;
@@ -16,7 +17,7 @@ use crate::storage::ObjectKey;
 use alloc::{boxed::Box, collections::BTreeMap};
 use fanfare_wire::{InstanceId, NodeId};
 
-/// Requests for nothing but INFO that bring none, after which all is asked for: the sender may have
+/// Requests for nothing but INFO that bring none, after which all is requested: the sender may have
 /// objects without it. As often as a sender of ours answers a request for all of an object with its
 /// INFO alone.
 const INFO_TRIES: u8 = 5;
@@ -32,12 +33,12 @@ pub(crate) enum Entry {
     },
     Open(Box<ReceiveObject>),
     Complete {
-        /// To mend it, should it prove wrong.
+        /// To repair it, should it prove wrong.
         format: Format,
         /// The driver holds it for good.
         confirmed: bool,
     },
-    /// Never asked for again, and no watermark past it is acknowledged.
+    /// Never requested again, and no watermark past it is acknowledged.
     GivenUp,
     /// From before our time, and no longer to be had: no concern of ours.
     Skipped,
@@ -59,7 +60,7 @@ pub(crate) struct Objects {
     /// All objects in `floor..low` are settled.
     low: ObjectIndex,
     newest: ObjectIndex,
-    /// The object first heard of: what lies before it is asked for, but may be gone.
+    /// The object first heard of: what lies before it is requested, but may be gone.
     first: ObjectIndex,
     window: u64,
     entries: BTreeMap<ObjectIndex, Entry>,
@@ -67,7 +68,7 @@ pub(crate) struct Objects {
     buffer_max: usize,
     /// Of objects that nothing was heard of, so many requests more are for their INFO alone.
     info_tries: u8,
-    /// Of objects whose INFO is missing nothing else is asked for.
+    /// Of objects whose INFO is missing nothing else is requested.
     info_decides: bool,
 }
 
@@ -113,7 +114,7 @@ impl Objects {
         self.info_decides
     }
 
-    /// Something was asked for.
+    /// Something was requested.
     pub(crate) fn on_asked(&mut self) {
         let heard = self.entries.range(self.low..=self.newest).count() as u64;
         if heard <= self.newest.0.saturating_sub(self.low.0) {
@@ -183,7 +184,7 @@ impl Objects {
         }
     }
 
-    /// The earliest place where something is to be asked for: O(log n), but for objects that are
+    /// The earliest place where something is to be requested: O(log n), but for objects that are
     /// being examined.
     pub(crate) fn first_need(&self) -> Position {
         let mut at = self.low;

@@ -1,4 +1,4 @@
-//! What the driver says of bytes that it has, or finds wrong.
+//! Takes over bytes that the driver has already, and rejects bytes that it found wrong.
 
 use super::{Entry, Objects};
 use crate::{

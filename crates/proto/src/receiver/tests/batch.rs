@@ -1,4 +1,4 @@
-//! Datagrams heard in rows, beside the same heard one by one.
+//! Batches of datagrams have the same effect as the same datagrams one by one.
 
 use crate::{
     Bitrate, CongestionControl, Destination, Event, MemoryStorage, NewObject, NodeId, ObjectKind,
@@ -141,7 +141,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn rows_do_what_each_of_their_datagrams_does(
+    fn a_batch_has_the_same_effect_as_its_datagrams_one_by_one(
         seed in any::<u64>(),
         lost in prop_oneof![Just(0.0), 0.0..0.2],
         doubled in prop_oneof![Just(0.0), 0.0..0.1],
@@ -163,7 +163,7 @@ proptest! {
 }
 
 #[test]
-fn stamps_that_come_before_the_sender_asks_of_the_path_count_in_rows_as_singly() {
+fn time_stamps_before_the_sender_asks_for_path_reports_count_the_same_in_batches() {
     // Found by the property above.
     let trouble = Trouble { lost: 0.1105, doubled: 0.0482, swapped: 0.0, auto: true };
     let [rows, singly] = exchange(10_791_235_843_007_092_166, trouble);
@@ -171,7 +171,7 @@ fn stamps_that_come_before_the_sender_asks_of_the_path_count_in_rows_as_singly()
 }
 
 #[test]
-fn the_first_loss_within_a_row_counts_at_the_rate_of_what_came_before_it_as_singly() {
+fn the_first_loss_in_a_batch_counts_at_the_rate_before_it() {
     // Found by the property above, and by more of its kind.
     let found = [
         (10_951_950_063_555_175_274, [0.0175374, 0.0758828, 0.0535214], false),
@@ -214,7 +214,7 @@ fn reported_queue(tells: bool) -> u32 {
 }
 
 #[test]
-fn waiting_to_be_read_is_no_queue() {
+fn time_in_the_socket_buffer_is_not_queueing_delay() {
     assert!(reported_queue(false) > 3_000, "{}", reported_queue(false));
     assert!(reported_queue(true) < 1_000, "{}", reported_queue(true));
 }

@@ -1,4 +1,4 @@
-//! Objects arriving without loss, and those that are refused.
+//! Objects that arrive without loss, and objects that are refused.
 
 use super::{Harness, RECEIVER, SENDER, Script, content, key, raw};
 use crate::{
@@ -17,7 +17,7 @@ const PLACES: [(u32, u16); 10] =
     [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)];
 
 #[test]
-fn an_object_in_order_completes_and_nothing_is_said() {
+fn an_object_in_order_completes_without_feedback() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     for (block, symbol) in PLACES {
         rig.hear(&script.data(0, 95, block, symbol));
@@ -59,7 +59,7 @@ fn an_empty_object_completes_by_its_info_or_by_one_empty_symbol() {
 }
 
 #[test]
-fn of_an_empty_object_that_was_missed_only_the_info_is_asked() {
+fn only_the_info_of_a_missed_empty_object_is_requested() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(0, 10, 0, 0));
     rig.hear(&script.flush(1, raw(0xff_ffff, 0xff), &[]));
@@ -103,7 +103,7 @@ fn an_object_that_is_never_acceptable_is_not_asked_for_ever() {
 }
 
 #[test]
-fn what_is_too_long_is_told_with_its_size_and_its_info_until_it_is_given_up() {
+fn a_too_large_object_is_reported_with_its_size_and_info_until_it_is_aborted() {
     let config = ReceiverConfig { object_size_max: 90, ..ReceiverConfig::default() };
     let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.info(0, 95, b"about"));
@@ -125,7 +125,7 @@ fn an_fti_that_changes_within_an_object_is_dropped() {
 }
 
 #[test]
-fn what_storage_refuses_is_aborted_once_and_never_asked_for() {
+fn an_object_that_storage_refuses_is_aborted_once_and_never_requested() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.storage = MemoryStorage::new(50);
     for block in 0..3 {
@@ -148,7 +148,7 @@ fn a_cancelled_object_is_never_asked_for() {
 }
 
 #[test]
-fn a_receiver_that_joins_from_now_takes_no_part_in_what_is_under_way() {
+fn a_receiver_that_joins_with_now_ignores_the_current_object() {
     let config = ReceiverConfig { join: JoinPolicy::FromNow, ..ReceiverConfig::default() };
     let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.data(7, 95, 1, 0));
@@ -192,7 +192,7 @@ fn objects_that_leave_the_window_are_aborted() {
 }
 
 #[test]
-fn objects_that_leave_the_window_unheard_of_are_counted() {
+fn objects_that_leave_the_window_before_anything_of_them_arrived_are_counted() {
     let config = ReceiverConfig { objects_max: 4, ..ReceiverConfig::default() };
     let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.data(10, 5, 0, 0));
@@ -218,7 +218,7 @@ fn objects_that_leave_the_window_unheard_of_are_counted() {
 }
 
 #[test]
-fn parity_of_the_newest_block_gives_way_when_the_buffer_is_full() {
+fn parity_of_the_newest_block_is_dropped_when_the_buffer_is_full() {
     let config = ReceiverConfig { buffer_max: 500, ..ReceiverConfig::default() };
     let (mut rig, mut script) = (Harness::new(config), Script::new());
     for block in (0..20).rev() {
@@ -237,7 +237,7 @@ fn parity_of_the_newest_block_gives_way_when_the_buffer_is_full() {
 }
 
 #[test]
-fn more_senders_than_allowed_are_dropped_but_strays_give_way() {
+fn more_senders_than_allowed_are_dropped_but_replace_stray_ones() {
     let config = ReceiverConfig { senders_max: 2, ..ReceiverConfig::default() };
     let mut rig = Harness::new(config);
     let mut script = Script::new();

@@ -1,4 +1,4 @@
-//! One forged datagram kills nothing; what is said twice, a GRTT apart, is believed.
+//! A single forged datagram has no effect. A claim that is repeated a GRTT later is believed.
 
 use super::{GRTT, Harness, Script, content};
 use crate::{config::ReceiverConfig, stats::DropReason, time::Duration};
@@ -87,14 +87,14 @@ fn a_forged_jump_of_the_object_id_does_not_kill_the_transfer() {
 }
 
 #[test]
-fn a_forged_jump_that_would_end_what_is_under_way_does_not_though_it_is_within_the_window() {
+fn a_forged_jump_within_the_window_does_not_end_the_current_objects() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     (0..4).for_each(|symbol| rig.hear(&script.data(30, 95, 0, symbol)));
     rig.hear(&script.data(40, 10, 0, 0));
     // 256 objects are in view: of 290, 30 is not.
     rig.hear(&script.data(290, 10, 0, 0));
     assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 1);
-    // So is one that nothing gives way for.
+    // So is one that causes no object to be dropped.
     rig.hear(&script.data(200, 10, 0, 0));
     assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 1);
     (0..6).for_each(|n| rig.hear(&script.data(30, 95, 1 + n / 3, (n % 3) as u16)));
@@ -102,7 +102,7 @@ fn a_forged_jump_that_would_end_what_is_under_way_does_not_though_it_is_within_t
 }
 
 #[test]
-fn a_jump_that_lasts_is_followed() {
+fn a_confirmed_jump_is_followed() {
     let (mut rig, mut script) = under_way();
     for _ in 0..3 {
         rig.hear(&script.data(20_000, 10, 0, 0));
@@ -114,7 +114,7 @@ fn a_jump_that_lasts_is_followed() {
 }
 
 #[test]
-fn a_jump_far_back_that_lasts_begins_anew() {
+fn a_confirmed_jump_far_back_starts_over() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(5000, 10, 0, 0));
     for _ in 0..3 {

@@ -1,4 +1,5 @@
-//! A sender that begins a new life: where others may still have what it had published, its earlier life stays in view.
+//! A sender that restarts with a new instance id. Its earlier instance stays in view while peers
+//! may still hold its objects.
 
 use super::{GRTT, Harness, Script, content};
 use crate::{config::ReceiverConfig, stats::DropReason};
@@ -25,7 +26,7 @@ fn restart(rig: &mut Harness, next: &mut Script) {
 }
 
 #[test]
-fn what_is_here_of_the_life_before_is_still_given_and_what_is_missing_still_taken() {
+fn objects_of_the_previous_instance_are_still_retransmitted_and_still_completed() {
     let (mut rig, mut script) = rig();
     restart(&mut rig, &mut incarnation(2));
     let told = rig.told();
@@ -42,7 +43,7 @@ fn what_is_here_of_the_life_before_is_still_given_and_what_is_missing_still_take
 }
 
 #[test]
-fn what_a_sender_says_from_another_address_is_taken_at_once_as_if_others_said_it() {
+fn repairs_from_a_senders_new_address_are_accepted_like_those_of_peers() {
     let (mut rig, mut script) = rig();
     rig.source = SocketAddr::from(([10, 0, 0, 9], 6003));
     (1..4).for_each(|symbol| rig.hear(&script.data(1, 95, 0, symbol)));
@@ -54,7 +55,7 @@ fn what_a_sender_says_from_another_address_is_taken_at_once_as_if_others_said_it
 }
 
 #[test]
-fn one_life_of_which_nothing_is_here_gives_way_to_the_next() {
+fn an_instance_with_no_objects_here_is_replaced_by_the_next() {
     let config = ReceiverConfig { outlive_senders: true, ..ReceiverConfig::default() };
     let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.data(0, 95, 0, 0));
@@ -64,7 +65,7 @@ fn one_life_of_which_nothing_is_here_gives_way_to_the_next() {
 }
 
 #[test]
-fn who_forges_life_after_life_fills_no_more_than_a_few_and_ends_none_that_has_more() {
+fn forged_instances_fill_a_few_places_and_replace_no_instance_with_more_objects() {
     let (mut rig, _) = rig();
     rig.source = SocketAddr::from(([10, 0, 0, 66], 6003));
     (2..40).for_each(|instance| restart(&mut rig, &mut incarnation(instance)));

@@ -1,4 +1,5 @@
-//! Receivers driven by hand: messages of a made-up sender in, events, bytes and feedback out.
+//! A receiver without a network: tests feed it messages of an imaginary sender, and look at its
+//! events, bytes and feedback.
 
 mod batch;
 mod complete;
@@ -226,7 +227,7 @@ impl Harness {
         run(&mut self.senders, &mut ctx)
     }
 
-    /// What is here of the first block of an object of the sender's, in this life of it.
+    /// What is here of the first block of an object of the sender's, in this instance of it.
     pub(super) fn held(&self, instance: u16, object: u16) -> Option<crate::HeldBlock> {
         let (instance, object) = (InstanceId(instance), ObjectTransportId(object));
         self.senders.held(ObjectKey { sender: SENDER, instance, object }, 0)
@@ -310,7 +311,7 @@ impl Harness {
         self.storage.get(key(object))
     }
 
-    /// What was asked for in NACKs so far, readably; clears what was sent.
+    /// What was requested in NACKs so far, readably; clears what was sent.
     pub(super) fn asked(&mut self) -> Vec<String> {
         let mut asked = Vec::new();
         for (_, datagram) in core::mem::take(&mut self.sent) {

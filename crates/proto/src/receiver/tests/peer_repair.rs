@@ -1,4 +1,4 @@
-//! Receivers that help each other: three sessions, of which the third hears only the second.
+//! Receivers that repair for each other: three sessions, of which the third hears only the second.
 
 use crate::{
     Event, FecConfig, Incarnation, MemoryStorage, NewObject, NodeId, ObjectKey, ObjectKind,
@@ -95,7 +95,7 @@ fn pass(
 }
 
 #[test]
-fn an_object_is_completed_from_another_receiver_by_source_and_parity_alike() {
+fn a_peers_source_and_parity_symbols_complete_an_object() {
     let (mut second, mut theirs) = holder(&content(), &[]);
     let (mut third, mut ours) = (receiver(3), MemoryStorage::new(10_000));
     let mut wanted = vec![Retransmission::Info { content: b"info", age: Duration::ZERO }];
@@ -110,7 +110,7 @@ fn an_object_is_completed_from_another_receiver_by_source_and_parity_alike() {
 }
 
 #[test]
-fn only_what_is_here_is_passed_on() {
+fn only_symbols_that_are_here_are_retransmitted() {
     // Message 0 is the INFO: the symbols 2 and 3 of block 0 are lost.
     let (mut second, mut theirs) = holder(&content(), &[3, 4]);
     let held = second.receiver().held(KEY, 0).unwrap();
@@ -129,7 +129,7 @@ fn only_what_is_here_is_passed_on() {
 }
 
 #[test]
-fn parity_that_waits_is_passed_on_and_lets_another_complete_the_block() {
+fn buffered_parity_is_retransmitted_and_completes_a_peers_block() {
     // The second lacks the symbols 2 and 3 of block 0 and has one of parity; the third lacks 3 alone.
     let (mut second, mut theirs) = holder(&content(), &[3, 4]);
     let (mut third, mut ours) = holder(&content(), &[4]);
@@ -144,7 +144,7 @@ fn parity_that_waits_is_passed_on_and_lets_another_complete_the_block() {
 }
 
 #[test]
-fn a_wrong_size_and_our_own_id_are_refused_and_another_life_is_another_sender() {
+fn a_peers_repair_with_a_wrong_size_or_our_own_id_is_refused() {
     let (mut second, mut theirs) = holder(&content(), &[]);
     let (mut third, mut ours) = (receiver(3), MemoryStorage::new(10_000));
     let mut message = Vec::new();
@@ -188,7 +188,7 @@ fn summary(newest: u16) -> SenderSummary {
 }
 
 #[test]
-fn an_object_of_no_bytes_is_complete_with_the_info_that_another_tells() {
+fn an_empty_object_is_completed_by_the_info_from_a_peer() {
     let (mut third, mut storage) = (receiver(3), MemoryStorage::new(10_000));
     let mut accept = |summary: &SenderSummary, info: &[u8]| {
         third.receiver().accept_info(Time::ZERO, summary, info, &mut storage)
@@ -210,7 +210,7 @@ fn an_object_of_no_bytes_is_complete_with_the_info_that_another_tells() {
 }
 
 #[test]
-fn what_others_tell_in_short_says_nothing_of_how_the_sender_cuts_its_other_objects() {
+fn compact_info_does_not_fix_the_structure_of_other_objects() {
     // A NACK has as many bytes as a segment, whose length only the sender tells.
     let (mut third, mut storage) = holder(&content(), &[3, 4]);
     let before = third.receiver().held(KEY, 0);
@@ -221,7 +221,7 @@ fn what_others_tell_in_short_says_nothing_of_how_the_sender_cuts_its_other_objec
 }
 
 #[test]
-fn what_others_say_of_a_sender_never_heard_is_asked_for_in_the_group() {
+fn objects_of_an_unheard_sender_that_peers_report_are_requested_from_the_group() {
     let mut third = receiver(3);
     let mut storage = MemoryStorage::new(10_000);
     let summary = summary(2);
@@ -238,7 +238,7 @@ fn what_others_say_of_a_sender_never_heard_is_asked_for_in_the_group() {
 }
 
 #[test]
-fn a_silent_senders_symbols_are_asked_for_by_name_when_others_are_to_answer() {
+fn symbols_of_a_silent_sender_are_requested_explicitly_from_peers() {
     let (mut second, mut storage) = holder(&content(), &[3, 4]);
     second.receiver().request_explicitly(INCARNATION, true);
     // The first block's end has begun a back-off; the GRTT is 250 ms until measured, K is 4.
@@ -255,7 +255,7 @@ fn a_silent_senders_symbols_are_asked_for_by_name_when_others_are_to_answer() {
 }
 
 #[test]
-fn nothing_is_asked_where_nothing_is_missing_or_the_receiver_is_silent() {
+fn nothing_is_requested_if_nothing_is_missing_or_the_receiver_is_silent() {
     let (mut second, _) = holder(&content(), &[]);
     assert!(!second.receiver().ask(Time::ZERO, INCARNATION));
     let (mut lacking, mut storage) = holder(&content(), &[3]);

@@ -1,4 +1,4 @@
-//! Loss: what is asked for, when, and what comes of it.
+//! Loss: what the receiver requests, when, and what the repair does.
 
 use super::{GRTT, Harness, Script, content, key};
 use crate::{
@@ -20,7 +20,7 @@ fn lossy(rig: &mut Harness, script: &mut Script, lost: &[(u32, u16)]) {
 }
 
 #[test]
-fn a_lost_symbol_is_asked_as_parity_after_its_block_and_recovered() {
+fn a_lost_symbol_is_requested_as_parity_after_its_block_and_recovered() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(0, 2)]);
     assert_eq!(rig.next().unwrap().1, Timer::NackBackoff);
@@ -32,7 +32,7 @@ fn a_lost_symbol_is_asked_as_parity_after_its_block_and_recovered() {
 }
 
 #[test]
-fn nothing_is_asked_within_the_block_under_way() {
+fn nothing_is_requested_within_the_current_block() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(0, 95, 0, 0));
     rig.hear(&script.data(0, 95, 0, 3));
@@ -111,7 +111,7 @@ fn a_nack_for_as_many_other_symbols_suppresses_ours() {
 }
 
 #[test]
-fn only_what_nobody_else_asked_for_is_asked() {
+fn only_what_nobody_else_requested_is_requested() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     (0..3).for_each(|symbol| rig.hear(&script.data(0, 95, 2, symbol)));
     rig.hear(&nack_of_another(&[(0, 0), (0, 1), (0, 2), (0, 3)]));
@@ -120,7 +120,7 @@ fn only_what_nobody_else_asked_for_is_asked() {
 }
 
 #[test]
-fn after_two_cycles_in_vain_a_receiver_speaks_whatever_it_hears() {
+fn after_two_suppressed_cycles_without_repair_a_receiver_sends_its_nack() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(0, 2)]);
     let mut asked = Vec::new();
@@ -151,7 +151,7 @@ fn between_nacks_there_is_a_holdoff() {
 }
 
 #[test]
-fn what_the_sender_has_gone_back_to_is_not_asked() {
+fn symbols_that_the_sender_is_resending_are_not_requested() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     lossy(&mut rig, &mut script, &[(0, 2), (1, 0)]);
     rig.hear(&script.data(0, 95, 0, 4));
@@ -161,7 +161,7 @@ fn what_the_sender_has_gone_back_to_is_not_asked() {
 }
 
 #[test]
-fn missed_blocks_and_objects_are_asked_as_such() {
+fn missed_blocks_and_objects_are_requested_whole() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&script.data(0, 400, 0, 0));
     rig.hear(&script.data(0, 400, 5, 0));

@@ -1,4 +1,4 @@
-//! Bytes that are there from before, and bytes that prove wrong.
+//! Bytes from an earlier attempt, and bytes that turn out wrong.
 
 use super::{GRTT, Harness, RECEIVER, Script, content, key, raw};
 use alloc::vec::Vec;
@@ -28,7 +28,7 @@ fn whole(rig: &mut Harness, script: &mut Script) {
 }
 
 #[test]
-fn only_what_is_not_held_from_before_is_asked_for() {
+fn only_bytes_that_the_driver_does_not_have_are_requested() {
     let (mut rig, mut script) = announced();
     assert!(stored(&mut rig, 15, 70));
     assert_eq!(rig.senders.progress(key(0)), Some(50));
@@ -38,7 +38,7 @@ fn only_what_is_not_held_from_before_is_asked_for() {
 }
 
 #[test]
-fn an_object_held_whole_is_complete_at_once_and_asks_for_nothing() {
+fn an_object_that_the_driver_has_completely_requests_nothing() {
     let (mut rig, mut script) = announced();
     assert!(stored(&mut rig, 0, 50) && stored(&mut rig, 50, 95));
     assert!(rig.told().contains(&"complete 0".into()));
@@ -48,7 +48,7 @@ fn an_object_held_whole_is_complete_at_once_and_asks_for_nothing() {
 }
 
 #[test]
-fn held_bytes_and_parity_that_came_before_complete_a_block_together() {
+fn bytes_from_before_and_parity_that_came_earlier_complete_a_block() {
     let (mut rig, mut script) = announced();
     rig.hear(&script.data(0, 95, 1, 3));
     assert!(stored(&mut rig, 0, 60) && stored(&mut rig, 70, 95));
@@ -68,7 +68,7 @@ fn what_arrived_already_is_counted_once() {
 }
 
 #[test]
-fn wrong_bytes_of_a_complete_object_are_asked_for_and_it_completes_once_more() {
+fn wrong_bytes_of_a_complete_object_are_requested_and_it_completes_again() {
     let (mut rig, mut script) = announced();
     whole(&mut rig, &mut script);
     rig.hear(&script.flush(0, raw(2, 2), &[]));
@@ -128,7 +128,7 @@ fn what_was_rejected_is_not_acknowledged() {
 }
 
 #[test]
-fn nothing_can_be_mended_when_the_sender_has_said_good_bye() {
+fn nothing_can_be_repaired_after_the_sender_said_good_bye() {
     let (mut rig, mut script) = announced();
     whole(&mut rig, &mut script);
     rig.hear(&script.end());
@@ -155,7 +155,7 @@ fn complete_blocks_are_told_as_ranges_and_from_the_start() {
 }
 
 #[test]
-fn while_it_is_examined_an_object_takes_what_comes_and_asks_for_nothing() {
+fn an_object_that_is_being_examined_accepts_data_but_requests_nothing() {
     let (mut rig, mut script) = announced();
     assert!(rig.examine(0, true));
     (0..3).for_each(|symbol| rig.hear(&script.data(0, 95, 1, symbol)));
@@ -173,7 +173,7 @@ fn while_it_is_examined_an_object_takes_what_comes_and_asks_for_nothing() {
 }
 
 #[test]
-fn behind_an_object_that_is_examined_others_are_asked_for() {
+fn later_objects_are_requested_while_an_earlier_one_is_examined() {
     let (mut rig, mut script) = announced();
     assert!(rig.examine(0, true));
     rig.hear(&script.info(1, 95, b"i"));
@@ -183,7 +183,7 @@ fn behind_an_object_that_is_examined_others_are_asked_for() {
 }
 
 #[test]
-fn an_examination_outlives_its_sender_and_then_finds_nobody_to_ask() {
+fn an_examination_can_end_after_its_sender_has_left() {
     for lacking in [0, 1] {
         let (mut rig, mut script) = announced();
         assert!(rig.examine(0, true));
@@ -196,7 +196,7 @@ fn an_examination_outlives_its_sender_and_then_finds_nobody_to_ask() {
 }
 
 #[test]
-fn who_examines_what_a_watermark_covers_says_that_it_is_at_work() {
+fn a_receiver_that_examines_objects_before_a_watermark_reports_that_it_is_busy() {
     let config = ReceiverConfig { ack: AckPolicy::Confirmed, ..ReceiverConfig::default() };
     let (mut rig, mut script) = (Harness::new(config), Script::new());
     rig.hear(&script.info(0, 95, b"i"));
@@ -209,7 +209,7 @@ fn who_examines_what_a_watermark_covers_says_that_it_is_at_work() {
 }
 
 #[test]
-fn who_may_have_objects_from_before_asks_for_their_info_first_but_not_for_ever() {
+fn a_receiver_that_may_have_objects_already_requests_their_info_first_for_a_limited_time() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.senders.ask_info_first();
     rig.hear(&script.info(2, 95, b"i"));

@@ -1,4 +1,4 @@
-//! Who is taken for a sender, and what each is told.
+//! Who counts as a sender, and what each sender is told.
 
 use super::{Harness, RECEIVER, Script};
 use crate::{config::ReceiverConfig, time::Duration};
@@ -58,7 +58,7 @@ fn a_sender_with_a_status_of_its_own_is_told_that_one() {
 }
 
 #[test]
-fn who_says_nothing_but_commands_of_an_application_is_no_sender() {
+fn a_node_that_sends_only_application_commands_is_not_a_sender() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     for _ in 0..10 {
         rig.hear(&script.application(b"FNDR probe"));
@@ -70,7 +70,7 @@ fn who_says_nothing_but_commands_of_an_application_is_no_sender() {
 }
 
 #[test]
-fn who_calls_the_roll_is_a_sender() {
+fn a_node_that_calls_the_roll_is_a_sender() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     (0..4).for_each(|_| rig.hear(&script.roll_call(&[])));
     assert_eq!(rig.told(), [String::from("sender")]);

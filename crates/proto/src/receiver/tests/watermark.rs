@@ -1,4 +1,4 @@
-//! Acknowledgements: of watermarks, of probes, of the roll call.
+//! Acknowledgements of watermarks, probes and roll calls.
 
 use super::{GRTT, Harness, RECEIVER, SENDER, Script, key, raw};
 use crate::{
@@ -22,7 +22,7 @@ fn received(config: ReceiverConfig, lost: bool) -> (Harness, Script) {
 }
 
 #[test]
-fn a_watermark_is_acknowledged_when_all_is_here() {
+fn a_watermark_is_acknowledged_when_everything_has_arrived() {
     let (mut rig, mut script) = received(ReceiverConfig::default(), false);
     assert!(rig.senders.set_ack_content(SENDER, b"tail".to_vec()));
     rig.hear(&script.flush(0, raw(0, 3), &[RECEIVER]));
@@ -52,7 +52,7 @@ fn a_flush_that_does_not_name_us_is_not_acknowledged() {
 }
 
 #[test]
-fn what_is_missing_is_asked_for_first_and_then_acknowledged() {
+fn missing_symbols_are_requested_before_the_acknowledgement() {
     let (mut rig, mut script) = received(ReceiverConfig::default(), true);
     rig.hear(&script.flush(0, raw(0, 3), &[RECEIVER]));
     rig.pass(GRTT * 5);
@@ -113,7 +113,7 @@ fn a_probe_with_a_rate_is_answered_with_the_time_it_was_held() {
 }
 
 #[test]
-fn in_a_group_the_answer_waits_its_turn_and_the_echo_says_how_long() {
+fn in_a_group_the_answer_waits_for_its_backoff_and_the_echo_says_how_long() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.hear(&probe(&mut script, Some(1e5)));
     let due = rig.next().unwrap().0;

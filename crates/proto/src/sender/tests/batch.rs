@@ -1,4 +1,4 @@
-//! Super-packets whose symbols are lent by the storage, beside those read one by one.
+//! Super-packets whose symbols the storage lends have the same bytes as those read one by one.
 
 use crate::{
     Bitrate, CongestionControl, FecConfig, FtiMode, MemoryStorage, NewObject, NodeId, ObjectKey,
@@ -103,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn what_is_lent_goes_out_as_what_is_read(
+    fn lent_symbols_are_sent_like_symbols_that_are_read(
         seed in any::<u64>(),
         loss in prop_oneof![Just(0.0), 0.0..0.3],
         (source, parity, proactive) in (1..200_u16, 0..50_u16, 0..3_u16),

@@ -1,9 +1,9 @@
-//! Flushes, watermarks, good-bye, and sleep.
+//! Flushes, watermarks, good-bye, and idle senders.
 
 use super::*;
 
 #[test]
-fn the_flush_goes_robustly_often_names_the_last_symbol_and_ends_with_an_event() {
+fn the_flush_is_repeated_names_the_last_symbol_and_ends_with_an_event() {
     let mut hand = sent();
     let said = hand.run(ms(1000));
     assert_eq!(flushes(&said), 3 - 1, "the first was in the run before");
@@ -32,7 +32,7 @@ fn a_repair_restarts_the_flush() {
 }
 
 #[test]
-fn a_flush_outlasts_receivers_that_wait_by_an_older_longer_grtt() {
+fn a_flush_lasts_until_receivers_with_an_older_longer_grtt_can_have_answered() {
     let mut hand = Harness::new(SenderConfig { grtt_initial: ms(250), ..config() });
     hand.enqueue(1600, None);
     let (all, _) = hand.run_until(Time::ZERO + ms(5));
@@ -105,7 +105,7 @@ fn good_bye_is_said_after_the_flush_and_nothing_after_it() {
 }
 
 #[test]
-fn after_good_bye_nothing_is_taken_and_too_large_an_object_never() {
+fn no_object_is_accepted_after_good_bye_and_a_too_large_one_never() {
     let mut hand = Harness::new(config());
     let object =
         |size| NewObject { kind: ObjectKind::Data, size, info: None, pass: FirstPass::Whole };

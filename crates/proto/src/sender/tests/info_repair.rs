@@ -1,4 +1,4 @@
-//! NORM_INFO that the driver says in words of its own.
+//! NORM_INFO repairs that the driver sends in its own form.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn pending(hand: &mut Harness) -> Vec<u16> {
 }
 
 #[test]
-fn what_is_asked_for_is_told_when_requests_have_been_gathered_and_not_before() {
+fn info_requests_are_reported_to_the_driver_when_aggregation_ends() {
     let mut hand = asked();
     assert_eq!(pending(&mut hand), []);
     hand.now = hand.now + hand.sender.gathering();
@@ -40,7 +40,7 @@ fn what_is_asked_for_is_told_when_requests_have_been_gathered_and_not_before() {
 }
 
 #[test]
-fn what_the_driver_takes_is_not_sent_but_flushed_and_what_it_gives_back_is_sent() {
+fn info_that_the_driver_takes_is_flushed_but_not_sent_and_info_that_it_gives_back_is_sent() {
     let mut hand = asked();
     hand.now = hand.now + hand.sender.gathering();
     assert_eq!(pending(&mut hand), [0, 2]);
@@ -56,7 +56,7 @@ fn what_the_driver_takes_is_not_sent_but_flushed_and_what_it_gives_back_is_sent(
 }
 
 #[test]
-fn objects_with_bytes_are_none_of_the_drivers() {
+fn the_driver_gets_no_objects_with_bytes() {
     let mut hand = Harness::new(config());
     hand.enqueue(1600, Some(b"i"));
     hand.run(ms(50));
@@ -70,7 +70,7 @@ fn objects_with_bytes_are_none_of_the_drivers() {
 }
 
 #[test]
-fn what_others_say_in_its_place_is_left_out_but_who_asks_again_is_believed() {
+fn info_that_peers_send_is_left_out_until_it_is_requested_again() {
     let others_say = |hand: &mut Harness, objects: &[u16]| {
         for object in objects {
             hand.sender.on_info_repaired(ObjectTransportId(*object));
@@ -96,7 +96,7 @@ fn what_others_say_in_its_place_is_left_out_but_who_asks_again_is_believed() {
 }
 
 #[test]
-fn a_message_that_comes_while_nothing_waits_goes_before_repairs_and_no_other_does() {
+fn only_a_message_that_comes_while_nothing_waits_is_sent_before_repairs() {
     let mut hand = asked();
     hand.now = hand.now + hand.sender.gathering();
     assert_eq!(pending(&mut hand), [0, 2]);

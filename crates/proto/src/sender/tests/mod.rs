@@ -1,4 +1,4 @@
-//! The whole sender by hand: what goes on the wire, and when.
+//! A whole sender without a network: what it sends, and when.
 
 mod batch;
 mod ending;

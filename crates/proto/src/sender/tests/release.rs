@@ -1,4 +1,5 @@
-//! What the answers to the roll are good for: the first rate, the first probes, and a short good-bye.
+//! What the sender learns from answers to the roll call: the first rate, the first probes, and a
+//! short good-bye.
 
 use super::*;
 use crate::{congestion::CongestionControl, roll_call::STATUS_ACK};
@@ -30,7 +31,7 @@ fn answered(after: [u64; 2]) -> Harness {
 }
 
 #[test]
-fn who_answers_the_roll_soon_is_sent_the_first_messages_at_the_pace_of_a_short_round_trip() {
+fn quick_answers_to_the_roll_call_start_the_transfer_at_the_rate_of_a_short_round_trip() {
     let mut hand = answered([1, 1]);
     let (said, _) = hand.run_until(Time::ZERO + ms(9));
     let data = said.iter().filter(|(_, said)| matches!(said, Said::Data { .. })).count();
@@ -44,7 +45,7 @@ fn who_answers_the_roll_soon_is_sent_the_first_messages_at_the_pace_of_a_short_r
 }
 
 #[test]
-fn the_farthest_of_all_who_have_answered_is_the_one_to_begin_by() {
+fn the_first_rate_follows_the_farthest_receiver_that_answered() {
     let mut hand = answered([1, 300]);
     let slow = hand.sender.rate();
     assert!(slow <= Bitrate::kbps(448), "ten messages in the first round trip: {slow}");
@@ -53,7 +54,7 @@ fn the_farthest_of_all_who_have_answered_is_the_one_to_begin_by() {
 }
 
 #[test]
-fn good_bye_is_short_where_all_who_were_heard_have_acknowledged() {
+fn good_bye_is_short_when_all_known_receivers_have_acknowledged() {
     for (acknowledged, most) in [(2, 4), (1, 5)] {
         let mut hand = sent();
         let nodes = [NodeId(2), NodeId(3)];

@@ -1,4 +1,4 @@
-//! What receivers say, and what the sender does about it.
+//! Requests of receivers, and how the sender serves them.
 
 use super::*;
 
@@ -66,7 +66,7 @@ fn an_object_on_demand_is_flushed_at_once_and_serves_what_is_asked_for() {
 }
 
 #[test]
-fn an_object_of_an_earlier_life_is_not_sent_and_is_repaired_under_its_old_id() {
+fn an_object_from_before_a_restart_is_not_sent_but_is_repaired_under_its_old_id() {
     let mut hand = Harness::new(config());
     hand.sender.resume_at(ObjectTransportId(700));
     let key = hand.enqueue_as(1600, Some(b"i"), FirstPass::Before(ms(0)));
@@ -78,7 +78,7 @@ fn an_object_of_an_earlier_life_is_not_sent_and_is_repaired_under_its_old_id() {
 }
 
 #[test]
-fn who_has_nothing_of_an_object_on_demand_gets_all_of_it() {
+fn a_receiver_with_nothing_of_an_object_on_demand_gets_all_of_it() {
     let mut hand = Harness::new(config());
     hand.enqueue_as(1600, Some(b"i"), FirstPass::OnDemand);
     hand.run(ms(10));
@@ -176,7 +176,7 @@ fn unicast_requests_are_advertised_to_the_group() {
 }
 
 #[test]
-fn a_late_joiner_is_served_the_part_already_sent_while_the_rest_goes_on() {
+fn a_late_joiner_gets_the_part_already_sent_while_sending_continues() {
     let mut hand = Harness::new(SenderConfig { rate: Bitrate::kbps(800), ..config() });
     hand.enqueue(16_000, None);
     let before = data(&hand.run(ms(20))).len();
@@ -191,7 +191,7 @@ fn a_late_joiner_is_served_the_part_already_sent_while_the_rest_goes_on() {
 }
 
 #[test]
-fn when_all_who_have_yet_to_acknowledge_have_asked_nobody_is_waited_for() {
+fn requests_are_served_at_once_when_all_pending_receivers_have_sent_one() {
     let mut hand = sent();
     hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
     hand.ack_flush(3, 0, 1, 7);
@@ -203,7 +203,7 @@ fn when_all_who_have_yet_to_acknowledge_have_asked_nobody_is_waited_for() {
 }
 
 #[test]
-fn while_one_who_has_yet_to_acknowledge_is_silent_requests_are_collected() {
+fn requests_are_aggregated_while_a_pending_receiver_is_silent() {
     let mut hand = sent();
     hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
     hand.ack(3, AckKind::Application(crate::roll_call::STATUS_ACK, b""), None, 1);
@@ -214,7 +214,7 @@ fn while_one_who_has_yet_to_acknowledge_is_silent_requests_are_collected() {
 }
 
 #[test]
-fn at_the_end_what_will_be_lost_of_a_repair_goes_with_it() {
+fn at_the_end_a_repair_has_extra_parity_for_its_own_expected_loss() {
     let mut hand = sent();
     let count = |arrived: u32| arrived.to_be_bytes();
     let counted = |hand: &mut Harness, content: &[u8]| {
@@ -249,7 +249,7 @@ fn a_receiver_whose_buffer_runs_over_slows_the_sender_whatever_its_rate() {
 }
 
 #[test]
-fn what_others_repair_is_left_out_but_who_asks_again_is_believed() {
+fn symbols_that_peers_repair_are_left_out_until_they_are_requested_again() {
     let mut hand = sent();
     let object = ObjectTransportId(0);
     let repaired = |hand: &mut Harness| {
@@ -268,7 +268,7 @@ fn what_others_repair_is_left_out_but_who_asks_again_is_believed() {
 }
 
 #[test]
-fn who_is_evicted_is_neither_heard_nor_waited_for() {
+fn an_evicted_receiver_is_ignored_and_not_waited_for() {
     let mut hand = sent();
     hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
     hand.ask(2, 0, 8..9);
@@ -293,7 +293,7 @@ fn who_is_evicted_is_neither_heard_nor_waited_for() {
 }
 
 #[test]
-fn who_is_deferred_is_served_when_the_first_pass_is_done() {
+fn a_deferred_receiver_is_served_after_the_first_pass() {
     let mut hand = Harness::new(SenderConfig { rate: Bitrate::kbps(800), ..config() });
     hand.enqueue(16_000, None);
     hand.sender.defer(NodeId(2), true);
@@ -314,7 +314,7 @@ fn who_is_deferred_is_served_when_the_first_pass_is_done() {
 }
 
 #[test]
-fn a_status_is_an_event_and_puts_the_receiver_on_the_roll() {
+fn a_status_is_an_event_and_makes_the_receiver_known_to_the_roll_call() {
     let mut hand = Harness::new(config());
     hand.ack(2, AckKind::Application(crate::roll_call::STATUS_ACK, b"ready"), None, 1);
     let status = Event::ReceiverStatus { node: NodeId(2), status: b"ready".to_vec() };

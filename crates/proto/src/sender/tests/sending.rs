@@ -4,7 +4,7 @@ use super::*;
 use crate::roll_call::RollCalls;
 
 #[test]
-fn a_sender_with_nothing_to_do_says_nothing_and_sleeps() {
+fn an_idle_sender_sends_nothing_and_sleeps() {
     let mut hand = Harness::new(config());
     assert_eq!((hand.say(), hand.sender.next_timeout()), (Vec::new(), None));
     assert!(hand.sender.is_idle());
@@ -63,7 +63,7 @@ fn an_empty_object_is_its_info_even_when_it_has_none() {
 }
 
 #[test]
-fn an_object_that_cannot_be_read_is_withdrawn_and_the_rest_goes_on() {
+fn an_unreadable_object_is_withdrawn_and_the_others_continue() {
     let mut hand = Harness::new(config());
     let bad = hand.enqueue(1600, Some(b"bad"));
     hand.enqueue(300, None);
@@ -126,7 +126,7 @@ fn a_paused_sender_does_not_spin_and_resumes() {
 }
 
 #[test]
-fn a_rate_that_its_cap_holds_down_says_so_and_not_that_a_receiver_does() {
+fn a_rate_limited_by_its_cap_does_not_blame_a_receiver() {
     let cap = Bitrate::mbps(1000);
     let auto = SenderConfig { congestion: crate::CongestionControl::Auto, rate: cap, ..config() };
     let mut hand = Harness::new(auto);
@@ -141,7 +141,7 @@ fn a_rate_that_its_cap_holds_down_says_so_and_not_that_a_receiver_does() {
 }
 
 #[test]
-fn below_a_ceiling_less_goes_out_and_the_grtt_stays_what_the_rate_makes_it() {
+fn a_temporary_ceiling_lowers_the_rate_but_not_the_grtt() {
     let mut hand = Harness::new(config());
     assert!(!hand.sender.has_data());
     hand.enqueue(160_000, None);

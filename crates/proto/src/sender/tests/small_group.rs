@@ -1,10 +1,10 @@
-//! What a short transfer to a few does not wait for, and does not carry along.
+//! Short transfers to a few receivers: waits and messages that they do without.
 
 use super::*;
 use crate::roll_call::STATUS_ACK;
 
 #[test]
-fn a_few_receivers_that_all_answered_the_roll_are_told_a_short_back_off() {
+fn a_short_backoff_is_advertised_to_a_few_receivers_that_all_answered_the_roll_call() {
     let mut hand = sent();
     let answer = |hand: &mut Harness, node| {
         hand.ack(node, AckKind::Application(STATUS_ACK, b"here"), None, 1);
@@ -50,7 +50,7 @@ fn few_at(rate: Bitrate) -> Harness {
 }
 
 #[test]
-fn what_a_few_lack_by_name_a_fast_sender_sends_again_and_a_slow_one_repairs_by_parity() {
+fn a_fast_sender_repairs_a_few_symbols_explicitly_and_a_slow_one_by_parity() {
     for (rate, symbol) in [(Bitrate::mbps(200), 7), (Bitrate::mbps(20), 64)] {
         let mut hand = few_at(rate);
         hand.ask(2, 0, 7..8);
@@ -61,7 +61,7 @@ fn what_a_few_lack_by_name_a_fast_sender_sends_again_and_a_slow_one_repairs_by_p
 }
 
 #[test]
-fn a_few_that_are_known_are_served_at_once_and_nothing_twice() {
+fn a_few_known_receivers_are_served_at_once_and_nothing_is_sent_twice() {
     let mut hand = few(10);
     hand.run(ms(10));
     hand.ask(2, 0, 8..10);
@@ -74,7 +74,7 @@ fn a_few_that_are_known_are_served_at_once_and_nothing_twice() {
 }
 
 #[test]
-fn of_the_last_blocks_parity_goes_before_anybody_can_ask_if_it_is_known_what_is_lost() {
+fn parity_of_the_last_blocks_is_sent_without_a_request_when_the_loss_is_known() {
     for (lost, sent) in [(1, true), (0, false)] {
         let mut hand = few(20);
         if lost > 0 {
@@ -106,7 +106,7 @@ fn the_first_flushes_do_not_wait_for_the_least_interval() {
 }
 
 #[test]
-fn the_first_symbols_of_an_object_and_some_later_ones_say_its_structure() {
+fn the_first_symbols_of_an_object_and_some_later_ones_carry_fti() {
     let fec = FecConfig { source: 64, parity: 4, ..FecConfig::default() };
     let told = |fec| {
         let mut hand = Harness::new(SenderConfig { fec, ..config() });

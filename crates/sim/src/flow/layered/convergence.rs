@@ -1,4 +1,4 @@
-//! How soon receivers of layers have their share: from their beginning, or after a change.
+//! How soon receivers of layers reach their share: from their start, or after a change.
 
 use fanfare_proto::{Bitrate, Duration, Time};
 

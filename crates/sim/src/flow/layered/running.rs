@@ -1,4 +1,4 @@
-//! A layered session under way.
+//! A running layered session.
 
 use std::rc::Rc;
 

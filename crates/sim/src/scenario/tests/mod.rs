@@ -1,4 +1,4 @@
-//! Scenario files as a whole: what is understood, what is refused, and where.
+//! Whole scenario files: what is accepted, what is refused, and where.
 
 mod layers;
 mod programs;

@@ -1,4 +1,4 @@
-//! Programs of a scenario, and the hosts that they make.
+//! The programs of a scenario, and the hosts that they need.
 
 use fanfare_proto::Duration;
 

@@ -1,4 +1,4 @@
-//! What is put into a text before it is read.
+//! Variables that are replaced before the text is read.
 
 use fanfare_proto::Duration;
 

@@ -1,0 +1,147 @@
+//! What the session tells the controller, and asks of it.
+
+use super::{Auto, drain};
+use crate::{Ecn, Feedback, Mode, Probing, RateController, Reason};
+use alloc::vec::Vec;
+use fanfare_units::{
+    rate::Bitrate,
+    time::{Duration, Time},
+};
+use fanfare_wire::{NodeId, ext::CcFlags};
+
+/// Weight of a new message in the mean size of messages (NRL's value).
+const SIZE_WEIGHT: f64 = 0.01;
+/// Two messages go back to back after a probe when so many go between two probes.
+const PAIR_MESSAGES: f64 = 4.0;
+/// A limiting receiver that leaves so many probes unanswered, for so many of its round trips, may
+/// have lost everything: slower, until it speaks (RFC 4654 2.7 reacts after ten round trips).
+const SILENT_PROBES: u32 = 10;
+const SILENT_RTTS: u32 = 10;
+const SILENT_SLOWER: f64 = 0.7;
+/// What a receiver's overrun leaves of what was read.
+const KEPT_AT_OVERRUN: f64 = 0.8;
+/// An overrun shows at once, and what is sent less is felt when the buffer has drained: 4 MiB at
+/// 300 Mbit/s.
+const OVERRUN_FELT: Duration = Duration::from_millis(100);
+
+impl RateController for Auto {
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        let limiting = self.candidates.on_report(self.judge(now, feedback));
+        if !limiting {
+            return;
+        }
+        self.candidates.reconsider();
+        let Some(clr) = self.candidates.first().copied() else { return };
+        if clr.node != feedback.node {
+            return;
+        }
+        self.on_limiting(clr.node);
+        if let Some(rtt) = feedback.rtt {
+            self.nearest = feedback.nearest.unwrap_or(rtt);
+            self.begin_near(now, rtt);
+        }
+        match feedback.path {
+            Some(path) => {
+                let view = self.view(&path, feedback, clr.rtt);
+                self.steer(now, clr.node, feedback.cc_sequence, view);
+            }
+            None => self.follow(now, clr.node, feedback),
+        }
+    }
+
+    fn on_farthest(&mut self, now: Time, rtt: Duration) {
+        self.begin_far(now, rtt);
+    }
+
+    fn on_probe(&mut self, now: Time, probing: &Probing) {
+        self.probes.on_rate(now, self.rate());
+        self.probes.on_probe(now, probing.cc_sequence);
+        self.grtt = probing.grtt;
+        self.candidates.on_probe(now, probing.grtt);
+        self.wait_for_flight(now);
+        let silent = self.candidates.first().is_some_and(|clr| {
+            clr.probes > SILENT_PROBES && now.since(clr.heard) > clr.rtt * SILENT_RTTS
+        });
+        if silent && probing.sending {
+            self.reason = Reason::NoFeedback;
+            self.set(now, self.rate * SILENT_SLOWER);
+        }
+    }
+
+    fn on_sent(&mut self, now: Time, bytes: usize) {
+        self.probes.on_sent(bytes);
+        let full = bytes >= self.limits.segment;
+        if full && let Some(flight) = &mut self.flight {
+            flight.on_sent(now);
+            self.wait_for_flight(now);
+        }
+        self.size += SIZE_WEIGHT * (bytes as f64 - self.size);
+    }
+
+    fn on_overrun(&mut self, now: Time, node: NodeId) -> bool {
+        if !self.is_near() {
+            return false;
+        }
+        if now.since(self.overrun) >= OVERRUN_FELT || self.overrun == Time::ZERO {
+            self.overrun = now;
+            let taken = if self.passed > 0.0 { self.rate.min(self.passed) } else { self.rate };
+            self.starting = false;
+            self.capacity.on_overrun(now, node, taken * KEPT_AT_OVERRUN);
+            self.reason = Reason::Overrun(node);
+            self.set(now, taken * KEPT_AT_OVERRUN);
+        }
+        true
+    }
+
+    fn on_left(&mut self, _now: Time, node: NodeId) {
+        self.candidates.remove(node);
+    }
+
+    fn on_rate_set(&mut self, now: Time, rate: Bitrate) {
+        self.limits.max = rate;
+        self.set(now, self.rate);
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.probes.on_rate(now, self.rate());
+        let rtt = self.reckoned(self.candidates.first().map_or(self.grtt, |clr| clr.rtt));
+        if self.drain.on_timeout(now, self.standing, rtt) {
+            // What was tried beyond what passes is not gone back to.
+            self.rate = self.rate.min(self.passed.max(self.rate / 2.0));
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.drain.next_timeout()
+    }
+
+    fn rate(&self) -> Bitrate {
+        let factor = if self.drain.is_on() { drain::KEEP } else { 1.0 };
+        Bitrate::from_bytes_per_second(self.rate * factor)
+    }
+
+    fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    fn mode(&self) -> Option<Mode> {
+        Some(Mode::Path)
+    }
+
+    fn probe_interval(&self, _grtt: Duration) -> Option<Duration> {
+        Some(self.interval())
+    }
+
+    fn pairs(&self) -> bool {
+        let interval = self.interval().as_secs_f64();
+        self.starting || self.rate * interval >= PAIR_MESSAGES * self.size
+    }
+
+    fn limiting(&self) -> Vec<(NodeId, CcFlags)> {
+        self.candidates.named()
+    }
+
+    fn ecn(&self) -> Option<Ecn> {
+        Some(Ecn::Ect0)
+    }
+}

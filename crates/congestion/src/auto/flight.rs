@@ -1,0 +1,125 @@
+//! The first messages, before anything is known of the path but its round trip. To a receiver that is
+//! near they go at once. As long as nothing is heard of them the link may be a slow one, and few more
+//! go.
+
+use fanfare_units::time::{Duration, Time};
+
+/// So many messages to who is near: twice RFC 6928's initial window, as the first report comes when
+/// half of them have gone.
+const NEAR: u32 = 20;
+/// A report of fewer of them proves nothing: shapers let a few messages pass at once.
+const NEAR_ENOUGH: u32 = 10;
+/// In each doubling of the time without an answer so many more go.
+const NEAR_MORE: f64 = 10.0;
+/// To everybody else what goes at the first rate until a report of the first few can have come, and no
+/// less than RFC 6928's initial window. More would not fit where a link has 10 packets of queue.
+const FAR: u32 = 10;
+const FAR_ENOUGH: u32 = 3;
+const FAR_MORE: f64 = 2.0;
+
+/// A receiver answers sooner, a round trip apart, though its process may wait for a processor.
+const ANSWER: Duration = Duration::from_millis(100);
+
+/// The flight, from its first message on.
+#[derive(Debug)]
+pub(super) struct Flight {
+    messages: u32,
+    /// A report of so many of them tells of the path.
+    telling: u32,
+    more: f64,
+    /// For how long an answer may be awaited.
+    patience: Duration,
+    sent: u32,
+    begun: Option<Time>,
+    /// When enough of them had gone.
+    enough: Option<Time>,
+    /// When the last of them went.
+    gone: Option<Time>,
+    /// A report tells what became of enough of them.
+    answered: bool,
+}
+
+impl Flight {
+    pub(super) fn near() -> Self {
+        Self::of((NEAR, NEAR_ENOUGH, NEAR_MORE), ANSWER)
+    }
+
+    /// To a receiver with this round trip; from one message to the next it takes `interval` at first.
+    pub(super) fn far(rtt: Duration, interval: Duration) -> Self {
+        let patience = ANSWER + rtt;
+        let meanwhile = patience.as_nanos() / interval.as_nanos().max(1);
+        let messages = u32::try_from(meanwhile).unwrap_or(u32::MAX).max(FAR);
+        Self::of((messages, FAR_ENOUGH, FAR_MORE), patience)
+    }
+
+    fn of((messages, telling, more): (u32, u32, f64), patience: Duration) -> Self {
+        let (sent, begun, enough, gone) = (0, None, None, None);
+        Self { messages, telling, more, patience, sent, begun, enough, gone, answered: false }
+    }
+
+    /// Messages that go in each doubling of the time without an answer.
+    pub(super) fn more(&self) -> f64 {
+        self.more
+    }
+
+    /// A full message was sent.
+    pub(super) fn on_sent(&mut self, now: Time) {
+        self.begun.get_or_insert(now);
+        self.sent = self.sent.saturating_add(1);
+        if self.sent == self.telling {
+            self.enough = Some(now);
+        }
+        if self.sent >= self.messages {
+            self.gone.get_or_insert(now);
+        }
+    }
+
+    /// A report is about what was sent until `until`.
+    pub(super) fn on_report(&mut self, until: Time) {
+        self.answered |= self.enough.is_some_and(|enough| until >= enough);
+    }
+
+    /// Whether a report tells what became of enough of them.
+    pub(super) fn is_answered(&self) -> bool {
+        self.answered
+    }
+
+    /// For how long nothing is heard, though all have gone, or as many as there are to send.
+    pub(super) fn unanswered(&self, now: Time) -> Option<Duration> {
+        let begun = self.begun.filter(|_| !self.answered)?;
+        let since = now.since(self.gone.unwrap_or(begun));
+        (self.gone.is_some() || since > self.patience).then_some(since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_units::time::at;
+
+    #[test]
+    fn a_flight_that_has_gone_waits_for_a_report_about_itself() {
+        let mut flight = Flight::near();
+        (0..=NEAR).for_each(|n| flight.on_sent(at(100 + u64::from(n))));
+        flight.on_report(at(108));
+        assert_eq!(flight.unanswered(at(219)), Some(Duration::from_millis(100)));
+        flight.on_report(at(110));
+        assert_eq!(flight.unanswered(at(219)), None);
+    }
+
+    #[test]
+    fn to_who_is_far_goes_what_can_before_an_answer() {
+        let ms = Duration::from_millis;
+        let messages = |rtt| Flight::far(ms(rtt), ms(25)).messages;
+        assert_eq!([messages(50), messages(250), messages(600)], [10, 14, 28]);
+    }
+
+    #[test]
+    fn fewer_messages_than_a_flight_wait_for_a_report_too() {
+        let mut flight = Flight::near();
+        assert_eq!(flight.unanswered(at(900)), None);
+        flight.on_sent(at(1000));
+        assert_eq!(flight.unanswered(at(1100)), None);
+        assert_eq!(flight.unanswered(at(1110)), Some(Duration::from_millis(110)));
+    }
+}

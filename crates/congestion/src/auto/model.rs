@@ -1,0 +1,441 @@
+//! A path in packets, for tests: one queue, a delay, random loss, and around them the real
+//! controller and the real meter, without sessions: a thousand times faster than those, and so a
+//! place to try constants.
+
+use super::{Auto, nearness::Nearness};
+use crate::{Feedback, Limits, Probing, RateController, path::PathMeter};
+use alloc::{
+    collections::{BTreeMap, BinaryHeap, VecDeque},
+    vec::Vec,
+};
+use core::cmp::Reverse;
+use fanfare_units::{
+    rate::Bitrate,
+    rng::Rng,
+    time::{Duration, Time},
+};
+use fanfare_wire::{
+    NodeId,
+    ext::{CcFlags, ExtTime},
+};
+
+pub(super) const SIZE: usize = 1468;
+const PROBE: usize = 60;
+/// A sender that was late catches up with so much at once, and with the rest half as fast again as it
+/// sends, as the pacer does.
+const LATE: Duration = Duration::from_millis(1);
+
+/// The path that all flows share.
+#[derive(Debug, Clone)]
+pub(super) struct Path {
+    pub(super) rate: Bitrate,
+    pub(super) one_way: Duration,
+    /// Packets of [`SIZE`].
+    pub(super) buffer: usize,
+    pub(super) loss: f64,
+    /// Marks above so many bytes in the queue.
+    pub(super) mark: Option<usize>,
+    /// How busy the processors are that send and receive.
+    pub(super) busy: Busy,
+    pub(super) clock: ReceiverClock,
+}
+
+/// What is wrong with the receiver's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ReceiverClock {
+    /// It gains so many microseconds in a second.
+    pub(super) drift_ppm: f64,
+    /// Each second, for 20 ms, messages are dated earlier by this: the clock was set while they
+    /// waited in the socket.
+    pub(super) misdated: Duration,
+    /// It reports a queue of so many microseconds, whatever it measures.
+    pub(super) nonsense_micros: u32,
+}
+
+impl ReceiverClock {
+    fn date(&self, arrived: Time) -> Time {
+        let seconds = arrived.since(Time::ZERO).as_secs_f64();
+        let drifted = Time::ZERO + Duration::from_secs_f64(seconds * (1.0 + self.drift_ppm / 1e6));
+        if seconds % 1.0 < 0.02 { drifted.before(self.misdated) } else { drifted }
+    }
+}
+
+/// Processes that wait for their processor. What they send and read waits meanwhile; the kernel notes
+/// when it arrived.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Busy {
+    /// Seconds from one wait to the next, on average; none for 0.
+    pub(super) every: f64,
+    /// The longest wait, seconds.
+    pub(super) longest: f64,
+    /// What the kernel adds to each message's delay at most: interrupts and batches.
+    pub(super) noise: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Packet {
+    flow: usize,
+    number: u64,
+    bytes: usize,
+    sent: Time,
+    probe: Option<u16>,
+    marked: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Event {
+    Send(usize),
+    Depart,
+    Arrive(Packet, Time),
+    Report(usize, Feedback),
+    Change(Bitrate),
+}
+
+/// What was seen of one flow.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Seen {
+    pub(super) sent: u64,
+    pub(super) delivered: u64,
+    pub(super) overflowed: u64,
+}
+
+#[derive(Debug)]
+struct Sender {
+    control: Auto,
+    next_probe: Time,
+    sequence: u16,
+    grtt: Duration,
+    /// The message sent last, and whether the next goes with it.
+    begun: Time,
+    owed: usize,
+    debt: Duration,
+    news: bool,
+    spoken: Time,
+    pair: u32,
+    meter: PathMeter,
+    expected: u64,
+    rtt: Option<Duration>,
+    nearness: Nearness,
+    heard: Option<(u16, Time, Time)>,
+    probes: BTreeMap<u16, Time>,
+    loss_event: Option<Time>,
+    /// The sender's process has no processor until then, and the receiver's.
+    stalled: [Time; 2],
+    stalls: [Time; 2],
+    /// Kernel arrivals in order.
+    arrived: Time,
+}
+
+/// The world.
+pub(super) struct Model {
+    path: Path,
+    now: Time,
+    count: u64,
+    agenda: BinaryHeap<Reverse<(Time, u64)>>,
+    events: BTreeMap<u64, Event>,
+    queue: VecDeque<Packet>,
+    queued: usize,
+    flows: Vec<Sender>,
+    numbers: Vec<u64>,
+    pub(super) seen: Vec<Seen>,
+    rng: Rng,
+    /// Queueing delays of the packets that left, seconds, since the last [`Self::reset`].
+    pub(super) delays: Vec<f64>,
+}
+
+impl Model {
+    pub(super) fn new(path: Path, seed: u64) -> Self {
+        Self {
+            path,
+            now: Time::ZERO,
+            count: 0,
+            agenda: BinaryHeap::new(),
+            events: BTreeMap::new(),
+            queue: VecDeque::new(),
+            queued: 0,
+            flows: Vec::new(),
+            numbers: Vec::new(),
+            seen: Vec::new(),
+            rng: Rng::new(seed),
+            delays: Vec::new(),
+        }
+    }
+
+    fn at(&mut self, at: Time, event: Event) {
+        self.count += 1;
+        self.agenda.push(Reverse((at, self.count)));
+        self.events.insert(self.count, event);
+    }
+
+    pub(super) fn auto(&mut self, start: Time, max: Bitrate) -> usize {
+        let limits = Limits {
+            min: Bitrate::bps(SIZE as u64 * 8),
+            max,
+            segment: 1400,
+            rtt: Duration::from_millis(250),
+        };
+        let sender = Sender {
+            control: Auto::new(start, limits),
+            next_probe: start,
+            sequence: 0,
+            grtt: Duration::from_millis(250),
+            begun: start,
+            owed: 0,
+            debt: Duration::ZERO,
+            news: false,
+            spoken: Time::ZERO,
+            pair: 0,
+            meter: PathMeter::default(),
+            expected: 0,
+            rtt: None,
+            nearness: Nearness::default(),
+            heard: None,
+            probes: BTreeMap::new(),
+            loss_event: None,
+            stalled: [start; 2],
+            stalls: [start; 2],
+            arrived: start,
+        };
+        self.flows.push(sender);
+        self.numbers.push(0);
+        self.seen.push(Seen::default());
+        let flow = self.flows.len() - 1;
+        self.at(start, Event::Send(flow));
+        flow
+    }
+
+    pub(super) fn change(&mut self, at: Time, rate: Bitrate) {
+        self.at(at, Event::Change(rate));
+    }
+
+    /// The flow's receiver has lost messages in its own buffer.
+    pub(super) fn overrun(&mut self, flow: usize) {
+        let now = self.now;
+        assert!(self.flows[flow].control.on_overrun(now, NodeId(2)));
+    }
+
+    /// Forgets what was seen.
+    pub(super) fn reset(&mut self) {
+        self.seen.fill(Seen::default());
+        self.delays.clear();
+    }
+
+    pub(super) fn run(&mut self, until: Time) {
+        while let Some(Reverse((at, number))) = self.agenda.peek().copied() {
+            if at > until {
+                break;
+            }
+            self.agenda.pop();
+            self.now = at;
+            if let Some(event) = self.events.remove(&number) {
+                self.step(event);
+            }
+        }
+        self.now = until;
+    }
+
+    fn step(&mut self, event: Event) {
+        match event {
+            Event::Change(rate) => self.path.rate = rate,
+            Event::Depart => self.depart(),
+            Event::Send(flow) => self.send(flow),
+            Event::Arrive(packet, arrived) => self.arrive(packet, arrived),
+            Event::Report(flow, feedback) => self.report(flow, feedback),
+        }
+    }
+
+    fn enqueue(&mut self, flow: usize, bytes: usize, probe: Option<u16>) {
+        let number = self.numbers[flow];
+        self.numbers[flow] += 1;
+        self.seen[flow].sent += 1;
+        if self.queued + bytes > self.path.buffer * SIZE {
+            self.seen[flow].overflowed += 1;
+            return;
+        }
+        let marked = self.path.mark.is_some_and(|mark| self.queued > mark);
+        self.queue.push_back(Packet { flow, number, bytes, sent: self.now, probe, marked });
+        self.queued += bytes;
+        if self.queue.len() == 1 {
+            let at = self.now + self.path.rate.time_for(bytes);
+            self.at(at, Event::Depart);
+        }
+    }
+
+    fn depart(&mut self) {
+        let Some(packet) = self.queue.pop_front() else { return };
+        self.queued -= packet.bytes;
+        let alone = self.path.rate.time_for(packet.bytes);
+        self.delays.push(self.now.since(packet.sent).saturating_sub(alone).as_secs_f64());
+        if let Some(next) = self.queue.front() {
+            let at = self.now + self.path.rate.time_for(next.bytes);
+            self.at(at, Event::Depart);
+        }
+        if !self.rng.random_bool(self.path.loss) {
+            let noise = Duration::from_secs_f64(self.rng.unit() * self.path.busy.noise);
+            let flow = &mut self.flows[packet.flow];
+            flow.arrived = flow.arrived.max(self.now + self.path.one_way + noise);
+            let arrived = flow.arrived;
+            self.at(arrived, Event::Arrive(packet, arrived));
+        }
+    }
+
+    fn send(&mut self, flow: usize) {
+        let free = self.free_at(flow, 0);
+        if free > self.now {
+            return self.at(free, Event::Send(flow));
+        }
+        self.send_now(flow);
+        let at = self.flows[flow].next(self.now);
+        self.at(at, Event::Send(flow));
+    }
+
+    /// When the sender's (0) or the receiver's (1) process has its processor.
+    fn free_at(&mut self, flow: usize, side: usize) -> Time {
+        let Busy { every, longest, .. } = self.path.busy;
+        let now = self.now;
+        if every > 0.0 && now >= self.flows[flow].stalls[side] {
+            let wait = Duration::from_secs_f64(self.rng.unit() * longest);
+            let next = Duration::from_secs_f64(self.rng.unit() * 2.0 * every);
+            self.flows[flow].stalled[side] = now + wait;
+            self.flows[flow].stalls[side] = now + wait + next;
+        }
+        self.flows[flow].stalled[side].max(now)
+    }
+
+    /// What is due: the rate may have changed.
+    fn send_now(&mut self, flow: usize) {
+        let mut out = Vec::new();
+        self.flows[flow].poll(self.now, &mut out);
+        for (bytes, probe) in out {
+            self.enqueue(flow, bytes, probe);
+        }
+    }
+
+    fn arrive(&mut self, packet: Packet, arrived: Time) {
+        let (now, free) = (self.now, self.free_at(packet.flow, 1));
+        if free > now {
+            return self.at(free, Event::Arrive(packet, arrived));
+        }
+        if packet.bytes == SIZE {
+            self.seen[packet.flow].delivered += 1;
+        }
+        let clock = self.path.clock;
+        let arrived = clock.date(arrived);
+        if let Some(mut feedback) = self.flows[packet.flow].hear(arrived, now, &packet) {
+            if let Some(path) = feedback.path.as_mut().filter(|_| clock.nonsense_micros > 0) {
+                path.standing_micros = clock.nonsense_micros;
+                path.queue_micros = clock.nonsense_micros;
+            }
+            self.at(now + self.path.one_way, Event::Report(packet.flow, feedback));
+        }
+    }
+
+    fn report(&mut self, flow: usize, mut feedback: Feedback) {
+        let (now, free) = (self.now, self.free_at(flow, 0));
+        if free > now {
+            return self.at(free, Event::Report(flow, feedback));
+        }
+        let sender = &mut self.flows[flow];
+        if let Some(sent) = sender.probes.get(&feedback.cc_sequence) {
+            let held = feedback.sample.unwrap_or_default();
+            let sample = now.since(*sent).saturating_sub(held);
+            let old = sender.rtt.unwrap_or(sample);
+            let rtt = old.mul_f64(0.9) + sample.mul_f64(0.1);
+            (sender.rtt, sender.grtt) = (Some(rtt), rtt);
+            (feedback.sample, feedback.rtt) = (Some(sample), Some(rtt));
+            feedback.nearest = Some(sender.nearness.on_rtt(now, sample));
+        }
+        sender.control.on_feedback(now, &feedback);
+        self.send_now(flow);
+    }
+}
+
+impl Sender {
+    fn poll(&mut self, now: Time, out: &mut Vec<(usize, Option<u16>)>) {
+        while self.control.next_timeout().is_some_and(|at| at <= now) {
+            self.control.on_timeout(now);
+        }
+        loop {
+            let rate = self.control.rate();
+            let due = self.due();
+            if due > now && self.pair == 0 {
+                return;
+            }
+            let begun = if self.pair == 0 { due.max(now.before(LATE)) } else { self.begun };
+            if self.pair == 0 {
+                let made_up = self.debt.min(rate.time_for(self.owed) / 3);
+                self.debt = self.debt.saturating_sub(made_up) + begun.since(due);
+            }
+            let (bytes, probe) = if self.next_probe <= now {
+                self.sequence = self.sequence.wrapping_add(1);
+                let probing =
+                    Probing { grtt: self.grtt, cc_sequence: self.sequence, sending: true };
+                self.control.on_probe(now, &probing);
+                self.next_probe = now + self.control.probe_interval(self.grtt).unwrap();
+                self.probes.insert(self.sequence, now);
+                (PROBE, Some(self.sequence))
+            } else {
+                (SIZE, None)
+            };
+            if self.pair == 0 {
+                self.owed = 0;
+            }
+            self.owed += bytes;
+            self.begun = begun;
+            let pair = if self.control.pairs() { 2 } else { 0 };
+            self.pair = if probe.is_some() { pair } else { self.pair.saturating_sub(1) };
+            self.control.on_sent(now, bytes);
+            out.push((bytes, probe));
+        }
+    }
+
+    fn due(&self) -> Time {
+        let time = self.control.rate().time_for(self.owed);
+        self.begun + time.saturating_sub(self.debt.min(time / 3))
+    }
+
+    fn next(&self, now: Time) -> Time {
+        let due = self.due();
+        let timer = self.control.next_timeout().unwrap_or(Time::FAR_FUTURE);
+        // Rates change between: looked at again within 20 ms.
+        due.min(timer).max(now + Duration::from_micros(1)).min(now + Duration::from_millis(20))
+    }
+
+    fn hear(&mut self, arrived: Time, now: Time, packet: &Packet) -> Option<Feedback> {
+        let lost = packet.number.saturating_sub(self.expected);
+        self.expected = packet.number + 1;
+        let rtt = self.rtt.unwrap_or(self.grtt);
+        self.meter.on_message(arrived, packet.bytes, lost, packet.marked, rtt);
+        if packet.bytes == SIZE {
+            let micros = packet.sent.as_nanos() / 1000;
+            self.meter.on_stamp(arrived, ExtTime::of_micros(micros));
+        }
+        let mut news = self.meter.take_jump();
+        if lost > 0 && self.loss_event.is_none_or(|event| now.since(event) >= rtt) {
+            self.loss_event = Some(now);
+            news = true;
+        }
+        if let Some(sequence) = packet.probe {
+            self.heard = Some((sequence, packet.sent, now));
+            news = true;
+        }
+        self.news |= news;
+        let (sequence, _, heard) = self.heard.filter(|_| self.news)?;
+        if now.since(self.spoken) < self.meter.pause() && packet.probe.is_none() {
+            return None;
+        }
+        (self.news, self.spoken) = (false, now);
+        let path = self.meter.report();
+        Some(Feedback {
+            node: NodeId(2),
+            cc_sequence: sequence,
+            sample: Some(now.since(heard)),
+            rtt: None,
+            nearest: None,
+            loss: 0.0,
+            rate: Bitrate::bps(0),
+            flags: CcFlags::default(),
+            path,
+        })
+    }
+}

@@ -1,0 +1,175 @@
+//! Which loss is congestion: not the share that is lost whatever the rate.
+//!
+//! More loss than is known to be random is congestion until a lower rate has not lessened it.
+
+use libm::sqrt;
+
+/// Messages in whose course the share follows what is seen. The same up and down: if it fell faster
+/// it would settle below the true one, and loss would go on surprising.
+const MEMORY: f64 = 500.0;
+/// No more than this is taken for random: who begins beside others in a full queue loses as much
+/// whatever he does alone.
+const SHARE_MAX: f64 = 0.12;
+/// The share may be that much greater than is known, times its root, before it looks like
+/// congestion; and never less than half a percent.
+const MARGIN: f64 = 0.15;
+const MARGIN_MIN: f64 = 0.005;
+/// So many more messages lost than share and margin explain are no chance: at 10 % loss that
+/// happens by itself once in e^8 messages (sequential test of two shares).
+const SURPRISE: f64 = 8.0;
+/// Messages after which a lower rate's loss is known.
+const PROBATION: f64 = 60.0;
+/// What is left at the lower rate is beyond what was known when it is so many deviations of chance
+/// above; then a much lower rate is tried for so many messages more before it is believed.
+const LEFT: f64 = 2.0;
+const PROBATION_AGAIN: f64 = 30.0;
+/// Messages over which the present loss is averaged.
+const RECENT: f64 = 30.0;
+
+/// The share lost at random, and a test of what goes beyond.
+#[derive(Debug, Default)]
+pub(super) struct RandomLoss {
+    share: f64,
+    recent: f64,
+    excess: f64,
+    trial: Option<Trial>,
+}
+
+/// What is seen at a lower rate.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    messages: f64,
+    lost: f64,
+    /// The rate was lowered twice.
+    again: bool,
+}
+
+impl Trial {
+    fn new(again: bool) -> Self {
+        Self { messages: 0.0, lost: 0.0, again }
+    }
+
+    fn is_over(&self) -> bool {
+        self.messages >= if self.again { PROBATION_AGAIN } else { PROBATION }
+    }
+}
+
+impl RandomLoss {
+    /// Of `messages` a share was lost; `lowered` when they were sent after the rate was lowered.
+    /// True when there is too much loss for chance: lower the rate.
+    pub(super) fn on_report(&mut self, messages: f64, lost: f64, lowered: bool) -> bool {
+        self.recent += (lost - self.recent) * (messages / RECENT).min(1.0);
+        if let Some(trial) = &mut self.trial {
+            if lowered {
+                trial.messages += messages;
+                trial.lost += messages * lost;
+                return self.judge();
+            }
+            return false;
+        }
+        self.share += (lost - self.share) * (messages / MEMORY).min(1.0);
+        self.share = self.share.min(SHARE_MAX);
+        let margin = MARGIN_MIN.max(MARGIN * sqrt(self.share));
+        self.excess = (self.excess + messages * (lost - self.share - margin)).max(0.0);
+        if self.excess <= SURPRISE {
+            return false;
+        }
+        self.excess = 0.0;
+        self.trial = Some(Trial::new(false));
+        true
+    }
+
+    /// What is lost at the lower rate too is random, once enough was seen. True when that is more
+    /// than was known: lower the rate again first.
+    fn judge(&mut self) -> bool {
+        let Some(trial) = self.trial.filter(Trial::is_over) else { return false };
+        let left = trial.lost / trial.messages;
+        if !trial.again && left > self.share + chance(LEFT, self.share, trial.messages) {
+            self.trial = Some(Trial::new(true));
+            return true;
+        }
+        self.share = self.share.max(left).min(SHARE_MAX);
+        self.trial = None;
+        false
+    }
+
+    /// The share that is known to be random.
+    pub(super) fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// Whether the rate was lowered a second time.
+    pub(super) fn is_trying_again(&self) -> bool {
+        self.trial.is_some_and(|trial| trial.again)
+    }
+
+    /// Whether a lower rate is being tried.
+    pub(super) fn is_trying(&self) -> bool {
+        self.trial.is_some()
+    }
+
+    /// How much of the present loss is too much whether random or not: two deviations above.
+    pub(super) fn beyond(&self) -> f64 {
+        (self.recent - SHARE_MAX - chance(2.0, SHARE_MAX, RECENT)).max(0.0)
+    }
+}
+
+/// How much more than a share `messages` lose by chance, within so many deviations.
+fn chance(deviations: f64, share: f64, messages: f64) -> f64 {
+    deviations * sqrt(share * (1.0 - share) / messages) + 1.0 / messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_units::rng::Rng;
+
+    /// Reports of ten messages each, of which `loss` is lost by chance; how often it surprised.
+    fn surprises(random: &mut RandomLoss, reports: u32, loss: f64, rng: &mut Rng) -> u32 {
+        (0..reports).fold(0, |count, _| {
+            let lost = (0..10).filter(|_| rng.random_bool(loss)).count() as f64 / 10.0;
+            count + u32::from(random.on_report(10.0, lost, true))
+        })
+    }
+
+    #[test]
+    fn loss_that_stays_at_a_lower_rate_is_random_and_surprises_no_more() {
+        let (mut random, mut rng) = (RandomLoss::default(), Rng::new(1));
+        while !random.is_trying() {
+            surprises(&mut random, 1, 0.1, &mut rng);
+        }
+        let later = surprises(&mut random, 2000, 0.1, &mut rng);
+        assert!(later <= 2 && (0.05..0.15).contains(&random.share), "{later} {random:?}");
+    }
+
+    #[test]
+    fn new_loss_is_believed_when_two_lower_rates_have_not_ended_it() {
+        let (mut random, mut rng) = (RandomLoss::default(), Rng::new(1));
+        while !random.is_trying() {
+            surprises(&mut random, 1, 0.1, &mut rng);
+        }
+        assert!(!random.is_trying_again());
+        assert_eq!(surprises(&mut random, 6, 0.1, &mut rng), 1);
+        assert!(random.is_trying_again());
+        surprises(&mut random, 3, 0.1, &mut rng);
+        assert!(!random.is_trying() && random.share > 0.05, "{random:?}");
+    }
+
+    #[test]
+    fn loss_that_ends_at_a_lower_rate_surprises_again() {
+        let (mut random, mut rng) = (RandomLoss::default(), Rng::new(1));
+        surprises(&mut random, 9, 0.2, &mut rng);
+        surprises(&mut random, 100, 0.0, &mut rng);
+        assert!(random.share < 0.03, "{random:?}");
+        assert_eq!(surprises(&mut random, 9, 0.2, &mut rng), 1);
+    }
+
+    #[test]
+    fn half_of_all_lost_is_too_much_whatever_it_is() {
+        let (mut random, mut rng) = (RandomLoss::default(), Rng::new(1));
+        surprises(&mut random, 50, 0.1, &mut rng);
+        assert_eq!(random.beyond(), 0.0);
+        surprises(&mut random, 50, 0.5, &mut rng);
+        assert!(random.beyond() > 0.0, "{random:?}");
+    }
+}

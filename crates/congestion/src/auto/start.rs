@@ -1,0 +1,89 @@
+//! The first messages, and the start: the rate doubles until the path is full.
+
+use super::{Auto, Seen, flight::Flight, growth, law, view::View};
+use crate::Reason;
+use fanfare_units::time::{Duration, Time};
+
+/// RFC 6928's initial window, in the first round trip.
+const FIRST_MESSAGES: f64 = 10.0;
+/// The start ends at this queueing delay, of a round trip.
+const START_QUEUE: f64 = 0.125;
+/// A path is full where so much is lost, and no more arrives than this part of what was sent.
+const FULL_LOST: f64 = 0.05;
+const FULL: f64 = 0.9;
+
+impl Auto {
+    /// Bytes a second of the first messages on a path of this round trip.
+    pub(super) fn first_rate(&self, rtt: Duration) -> f64 {
+        FIRST_MESSAGES * self.size / rtt.as_secs_f64().max(1e-3)
+    }
+
+    /// Nothing is known of the path yet but its round trip: who is near is sent the first messages in
+    /// that time.
+    pub(super) fn begin_near(&mut self, now: Time, rtt: Duration) {
+        let near = law::reckoned(rtt, rtt, Duration::ZERO);
+        if self.starting && self.flight.is_none() && law::is_short(rtt) {
+            self.flight = Some(Flight::near());
+            self.set(now, self.first_rate(near).max(self.rate));
+        }
+    }
+
+    /// The farthest receiver that has answered the roll has this round trip. The first messages go in
+    /// that time, or sooner if the round trip is longer than was assumed.
+    pub(super) fn begin_far(&mut self, now: Time, rtt: Duration) {
+        if self.starting && self.flight.is_none() && !law::is_short(rtt) {
+            self.flight = Some(Flight::far(rtt, self.limits.rtt / FIRST_MESSAGES as u32));
+            self.set(now, self.first_rate(rtt).max(self.rate));
+            self.probes.begin(now);
+        }
+    }
+
+    /// As long as nothing is heard of the first flight the link may be a slow one: it has not much more
+    /// than the flight in its queue, if few messages go in each doubling of the time since then.
+    pub(super) fn wait_for_flight(&mut self, now: Time) {
+        let Some(flight) = &self.flight else { return };
+        if let Some(since) = flight.unanswered(now) {
+            let since = since.max(self.limits.rtt).as_secs_f64();
+            self.set_any(now, flight.more() * self.size / since);
+        }
+    }
+
+    /// Doubles each round trip until a queue, marks, much loss or the narrowest link's rate.
+    pub(super) fn start(&mut self, now: Time, seen: &Seen, surprised: bool) {
+        let view = &seen.view;
+        self.reason = Reason::Start;
+        let queued = view.standing > seen.wanted.max(START_QUEUE * view.rtt);
+        if queued || view.marked > 0.0 || seen.kept < 1.0 {
+            self.end_start(now, view);
+            let change = law::change(view.standing, seen.wanted, seen.wanted, view.rtt);
+            self.set(now, seen.base * change);
+        } else if let Some(delivered) = full(seen) {
+            self.learn_room(view);
+            self.end_start(now, view);
+            self.set(now, delivered);
+        } else if surprised {
+            self.set(now, seen.base * self.lowered_to());
+        } else if self.flight.as_ref().is_some_and(|flight| !flight.is_answered()) {
+            // Nothing is known of the path yet.
+        } else if seen.used && !self.random.is_trying() {
+            let (rate, reached) = growth::at_start(seen.base, view);
+            if reached {
+                self.end_start(now, view);
+            }
+            self.set(now, rate.max(self.rate));
+        }
+    }
+
+    pub(super) fn end_start(&mut self, now: Time, view: &View) {
+        self.starting = false;
+        self.drain.on_started(now, view.rtt());
+    }
+}
+
+/// What a short path carries, if it carries no more: messages are lost and queue, though for less time
+/// than a whole round trip, and fewer arrive than were sent. The buffer is small.
+fn full(seen: &Seen) -> Option<f64> {
+    let view = &seen.view;
+    let queues = view.queues() && view.lost > FULL_LOST;
+    view.delivered.filter(|delivered| queues && *delivered < FULL * seen.past.rate)
+}

@@ -1,0 +1,253 @@
+//! What follows a report of the limiting receiver.
+
+use super::{Auto, drain, growth, law, probes::Past, view::View};
+use crate::{RateController, Reason};
+use fanfare_units::time::{Duration, Time};
+use fanfare_wire::NodeId;
+
+/// Round trips from the middle of what a report covers to its end.
+const AHEAD: f64 = 0.5;
+/// Messages that arrive at a pace slower by this than they were sent meet others that came, or a
+/// slower link: growth alone does not fill a queue so fast, as pairs tell where it ends.
+const SURGE: f64 = 0.25;
+/// What is kept then of what passes, whatever others seem to leave: others who come with half of a
+/// link take a third of it at first, and leave three quarters of what we had of it then.
+const KEPT_IN_SURGE: f64 = 0.75;
+/// Less than this share of the rate was used: the application limits, not the path.
+const USED: f64 = 0.8;
+/// Arrivals that outpace what is sent by this come from a queue that runs empty: its end is not
+/// known before it is reached.
+const DRAINING: f64 = 1.02;
+/// Nor do they tell of more than this at once.
+const PACE_MAX: f64 = 1.2;
+/// A queue so short, of what is wanted, is none.
+const EMPTY: f64 = 0.25;
+/// And though a drain hides what the rate did, a queue of this, of a round trip, says enough: the
+/// link became narrower.
+const DRAINED_QUEUE: f64 = 0.25;
+/// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
+const LOWERED: f64 = 0.6;
+/// And again where it has not ended: to a quarter. Of ten flows each is a tenth of the load, and each
+/// would take for random what they all cause together, were none to slow down by more.
+const LOWERED_AGAIN: f64 = 0.4;
+/// What loss that is too much anyway takes from the rate in a round trip at most.
+const LOST_MAX: f64 = 0.2;
+/// What marks on all messages take from the rate in a round trip: half of RFC 8257's half, as the
+/// law yields to the queue already.
+const MARKED: f64 = 0.25;
+/// Weight of a round trip in the mean queueing delay of late.
+const MEAN: f64 = 0.1;
+/// What counts in it, of the delay that is wanted: a queue that others or a slower link have left is
+/// no unfair share, and must not be paid for long after it has gone.
+const MEAN_MAX: f64 = 2.0;
+/// Where there is no queue it goes back at once by this part of the way to what arrived of late: what
+/// made it fall has gone.
+const BACK: f64 = 0.5;
+/// A queue that is so much longer than it should be explains what is lost.
+const OVERFULL: f64 = 2.0;
+
+/// A report, and what it means.
+pub(super) struct Seen {
+    pub(super) view: View,
+    pub(super) past: Past,
+    /// The queueing delay that should be, seconds.
+    pub(super) wanted: f64,
+    /// A drain was under way: nothing is learned of the rate.
+    pub(super) drained: bool,
+    /// All of the rate was used.
+    pub(super) used: bool,
+    /// The rate from which to go on, bytes a second.
+    pub(super) base: f64,
+    /// What loss that is too much anyway leaves of it.
+    pub(super) kept: f64,
+}
+
+impl Auto {
+    /// The limiting receiver reported.
+    pub(super) fn steer(&mut self, now: Time, node: NodeId, sequence: u16, view: View) {
+        let Some(seen) = self.see(now, sequence, view) else { return };
+        if let Some(delivered) = view.delivered {
+            self.capacity.on_delivered(now, delivered, seen.used, view.rtt());
+        }
+        let surprised = self.count_loss(now, &seen);
+        if self.starting {
+            return self.start(now, &seen, surprised);
+        }
+        let alone =
+            seen.used && view.marked == 0.0 && growth::is_alone(&view, seen.past.rate, self.size);
+        let wider = self.growth.is_wider(&view) || alone;
+        let mut rate = self.follow_queue(&seen);
+        if alone {
+            rate = rate.max(growth::when_alone(seen.base, &view));
+        }
+        if self.is_empty(now, &seen, wider) {
+            let grown = self.growth.on_empty(now, seen.base, self.size, &view);
+            rate = rate.max(grown);
+            if view.delivered.is_some() {
+                // What went here a moment ago is free again, or a part of it.
+                rate = rate.max(seen.base + BACK * (self.capacity.rate() - seen.base));
+            }
+            if self.pairs() {
+                rate = growth::capped(rate, seen.base, &view);
+            }
+        } else if !seen.drained && view.queue >= EMPTY * seen.wanted {
+            self.growth.on_queue(now);
+        }
+        if surprised {
+            rate *= self.lowered_to();
+        }
+        rate = self.within_capacity(rate, &seen);
+        rate *= 1.0 - MARKED * view.marked;
+        if seen.drained && !wider || self.random.is_trying() {
+            rate = rate.min(self.rate);
+        }
+        self.reason = match self.capacity.overrun() {
+            Some(node) => Reason::Overrun(node),
+            None => reason(node, &seen, surprised),
+        };
+        self.set(now, rate);
+        self.look_after_drain(now, &seen, wider);
+    }
+
+    /// On a short path the rate stays near what arrived of late: reports are late there.
+    fn within_capacity(&self, rate: f64, seen: &Seen) -> f64 {
+        let Some(delivered) = seen.view.delivered else { return rate };
+        let most = self.capacity.most(self.growth.beyond());
+        // A rate that was not used is not known to fit.
+        let most = if seen.used { most } else { most.min(self.rate) };
+        let queues = seen.view.standing > seen.wanted;
+        rate.min(most).max(if queues { delivered * law::LEAST } else { 0.0 })
+    }
+
+    /// What a report means, when it is known what it is about.
+    fn see(&mut self, now: Time, sequence: u16, view: View) -> Option<Seen> {
+        let rtt = view.rtt();
+        (self.elapsed, self.reported) = (now.since(self.reported), now);
+        let past = self.probes.find(sequence, rtt)?;
+        if let Some(flight) = &mut self.flight {
+            flight.on_report(past.until);
+        }
+        let wanted = self.wanted(past.rate, view.rtt);
+        let pace_max = if view.standing > wanted { PACE_MAX } else { 1.0 };
+        let kept = 1.0 - self.random.beyond().min(LOST_MAX);
+        (self.standing, self.passed) = (view.standing, past.rate * view.pace.min(pace_max) * kept);
+        let drained = self.drain.concerns(past.until, self.interval(), rtt);
+        let used = past.used >= USED;
+        if let Some(delivered) = view.delivered.filter(|_| used && view.standing > wanted) {
+            // While messages queue, what arrives is what the link gives.
+            let arrives = delivered / (1.0 - view.lost.min(self.random.share()));
+            self.passed = self.passed.min(arrives);
+        }
+        let base = if used && !drained { self.passed } else { self.rate * kept };
+        Some(Seen { view, past, wanted, drained, used, base, kept })
+    }
+
+    /// True when there is more loss than is known to be random.
+    fn count_loss(&mut self, now: Time, seen: &Seen) -> bool {
+        // The queue is too long, and known to be: what it drops is no news.
+        if self.is_near() && seen.view.standing > OVERFULL * seen.wanted {
+            return false;
+        }
+        let news = self.news(&seen.view);
+        let messages = (seen.past.rate * seen.view.rtt / self.size).max(4.0) * news;
+        let lowered = seen.past.until > self.lowered + seen.view.rtt() * 2;
+        let surprised = self.random.on_report(messages, seen.view.lost, lowered);
+        if surprised {
+            self.lowered = now;
+            self.learn_room(&seen.view);
+        }
+        surprised
+    }
+
+    /// Which part of the round trip that a report covers is news. On a short path there are many more
+    /// reports than probes where much is lost.
+    fn news(&self, view: &View) -> f64 {
+        let interval = self.interval();
+        let since = if self.is_near() { interval.min(self.elapsed) } else { interval };
+        (since.as_secs_f64() / view.rtt).min(1.0)
+    }
+
+    /// What is kept of the rate to see whether loss ends.
+    pub(super) fn lowered_to(&self) -> f64 {
+        if self.random.is_trying_again() { LOWERED_AGAIN } else { LOWERED }
+    }
+
+    /// Too much was lost while messages queued: the queue may hold no more. On a short path the noise is
+    /// allowed for with a time that a small buffer does not have.
+    pub(super) fn learn_room(&mut self, view: &View) {
+        if view.delivered.is_some() && view.queues() {
+            self.room = self.room.min(view.queue);
+        }
+    }
+
+    /// The rate by the law; around a drain no more than can have passed.
+    fn follow_queue(&self, seen: &Seen) -> f64 {
+        let view = &seen.view;
+        let ahead = Self::ahead(view);
+        if seen.drained && ahead <= DRAINED_QUEUE * view.rtt {
+            return self.rate.min(self.passed / drain::KEEP);
+        }
+        let change = law::change(ahead, self.mean, seen.wanted, view.rtt);
+        if seen.drained {
+            let rate = self.passed * change.min(1.0);
+            return self.rate.min(rate).min(self.left(seen, self.passed));
+        }
+        let change = if view.pace > DRAINING { change.min(1.0) } else { change };
+        (seen.base * change).min(self.left(seen, seen.base))
+    }
+
+    /// What others who have just come leave of the link. More is sent into it than it takes: by the
+    /// pace the whole of that is known, and what of it is ours. More than that would go on filling
+    /// the queue, as they have not seen us and need not yield. Where the link became narrower
+    /// instead this says too little, so that most of what passes is kept.
+    fn left(&self, seen: &Seen, passed: f64) -> f64 {
+        let view = &seen.view;
+        if 1.0 - view.pace <= SURGE {
+            return f64::INFINITY;
+        }
+        let link = view.bottleneck.unwrap_or(seen.past.rate);
+        (seen.past.rate - link * (1.0 / view.pace - 1.0)).max(KEPT_IN_SURGE * passed)
+    }
+
+    /// The queueing delay to go by. A report tells the mean of a round trip: at its end the queue has
+    /// gone on as it went.
+    fn ahead(view: &View) -> f64 {
+        (view.standing + (1.0 - view.pace) * AHEAD * view.rtt).max(0.0)
+    }
+
+    /// There is no queue, and that is not because we let it drain.
+    fn is_empty(&self, now: Time, seen: &Seen, wider: bool) -> bool {
+        let view = &seen.view;
+        let calm = view.pace < DRAINING && view.marked == 0.0;
+        let settled = wider || self.drain.is_settled(now, view.rtt());
+        let open = wider || !seen.drained;
+        view.queue < EMPTY * seen.wanted && seen.used && open && calm && settled
+    }
+
+    fn look_after_drain(&mut self, now: Time, seen: &Seen, wider: bool) {
+        let view = &seen.view;
+        self.drain.on_view(now, view, seen.wanted);
+        if seen.drained || wider {
+            return;
+        }
+        if view.standing < self.mean / 2.0 && self.mean > seen.wanted / 2.0 {
+            self.drain.join(now, view.rtt());
+        }
+        let news = self.news(view);
+        let standing = view.standing.min(MEAN_MAX * seen.wanted);
+        self.mean += MEAN * news * (standing - self.mean);
+    }
+}
+
+fn reason(node: NodeId, seen: &Seen, surprised: bool) -> Reason {
+    let view = &seen.view;
+    if surprised {
+        Reason::Loss(node, view.lost)
+    } else if view.marked > 0.0 {
+        Reason::Marks(node, view.marked)
+    } else if view.standing > seen.wanted {
+        Reason::Queue(node, Duration::from_secs_f64(view.standing))
+    } else {
+        Reason::Path(node)
+    }
+}

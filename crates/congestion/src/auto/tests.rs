@@ -1,0 +1,224 @@
+//! `auto` on the model's paths.
+
+use super::model::{Busy, Model, Path, ReceiverClock, SIZE};
+use alloc::vec::Vec;
+use fanfare_units::{
+    rate::Bitrate,
+    time::{Duration, Time},
+};
+
+fn at(seconds: f64) -> Time {
+    Time::ZERO + Duration::from_secs_f64(seconds)
+}
+
+/// A path; its buffer in bandwidth-delay products.
+fn path(bps: f64, rtt: f64, buffer: f64, loss: f64) -> Path {
+    Path {
+        rate: Bitrate::bps(bps as u64),
+        one_way: Duration::from_secs_f64(rtt / 2.0),
+        buffer: libm::round(bps * rtt / 8.0 / SIZE as f64 * buffer).max(2.0) as usize,
+        loss,
+        mark: None,
+        busy: Busy::default(),
+        clock: ReceiverClock::default(),
+    }
+}
+
+/// 1 Mbit/s and 242 ms one way.
+fn satellite(loss: f64) -> Path {
+    path(1e6, 0.484, 1.0, loss)
+}
+
+fn percentile(delays: &[f64], share: f64) -> f64 {
+    let mut delays = delays.to_vec();
+    delays.sort_by(f64::total_cmp);
+    delays.get((delays.len() as f64 * share) as usize).copied().unwrap_or(0.0)
+}
+
+/// What full packets take of the link, in a window.
+fn share(model: &mut Model, path: &Path, (from, until): (f64, f64)) -> Vec<f64> {
+    model.run(at(from));
+    model.reset();
+    model.run(at(until));
+    let bits = SIZE as f64 * 8.0 / (until - from) / path.rate.as_bps() as f64;
+    model.seen.iter().map(|seen| seen.delivered as f64 * bits).collect()
+}
+
+fn begin(path: &Path, flows: usize) -> Model {
+    let mut model = Model::new(path.clone(), 1);
+    for n in 0..flows {
+        model.auto(at(0.37 * n as f64), Bitrate::mbps(100_000));
+    }
+    model
+}
+
+#[test]
+fn one_flow_fills_its_path_whatever_is_lost_and_keeps_the_queue_short() {
+    let links = [(1e6, 0.484), (1e7, 0.1), (1e8, 0.02)];
+    for (bps, rtt) in links {
+        for loss in [0.0, 0.01, 0.1] {
+            let path = path(bps, rtt, 1.0, loss);
+            let mut model = begin(&path, 1);
+            let end = 10.0 + 60.0 * rtt.max(0.1);
+            let of = share(&mut model, &path, (10.0, end))[0] / (1.0 - loss);
+            let p95 = percentile(&model.delays, 0.95);
+            assert!(of > 0.93 && p95 < rtt / 2.0, "{bps} {rtt} {loss}: {of} {p95}");
+            assert_eq!(model.seen[0].overflowed, 0);
+        }
+    }
+}
+
+#[test]
+fn a_gigabit_over_a_millisecond_is_filled_too() {
+    let path = path(1e9, 0.001, 1.0, 0.01);
+    let mut model = begin(&path, 1);
+    let of = share(&mut model, &path, (1.0, 2.0))[0] / 0.99;
+    assert!(of > 0.95 && percentile(&model.delays, 0.95) < 0.001, "{of}");
+}
+
+#[test]
+fn it_starts_in_a_few_round_trips() {
+    let path = satellite(0.0);
+    let mut model = begin(&path, 1);
+    let of = share(&mut model, &path, (4.0, 8.0))[0];
+    assert!(of > 0.85, "{of}");
+    assert_eq!(model.seen[0].overflowed, 0);
+}
+
+#[test]
+fn ten_flows_with_four_messages_a_round_trip_each_share() {
+    for loss in [0.0, 0.1] {
+        let path = satellite(loss);
+        let shares = share(&mut begin(&path, 10), &path, (100.0, 300.0));
+        let sum: f64 = shares.iter().sum();
+        let squares: f64 = shares.iter().map(|x| x * x).sum();
+        let jain = sum * sum / (10.0 * squares);
+        assert!(jain > 0.99 && sum > 0.95 * (1.0 - loss), "{loss}: {jain} {shares:?}");
+    }
+}
+
+#[test]
+fn half_the_capacity_gone_costs_few_messages_and_little_of_what_is_left() {
+    let path = satellite(0.0);
+    let mut shares = Vec::new();
+    for phase in 0..16 {
+        let mut model = begin(&path, 1);
+        let change = 60.0 + 0.6 * f64::from(phase);
+        model.change(at(change), Bitrate::kbps(500));
+        shares.push(share(&mut model, &path, (change, change + 10.0))[0]);
+        let lost = model.seen[0].overflowed as f64 / model.seen[0].sent as f64;
+        assert!(lost < 0.02, "{phase}: {lost}");
+    }
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    assert!(mean > 0.9 * 0.5, "{mean} of one half: {shares:?}");
+}
+
+#[test]
+fn marks_keep_the_queue_short_without_loss_of_rate() {
+    let path = Path { mark: Some(2 * SIZE), ..path(1e7, 0.1, 1.0, 0.0) };
+    let mut model = begin(&path, 1);
+    let of = share(&mut model, &path, (10.0, 30.0))[0];
+    let p95 = percentile(&model.delays, 0.95);
+    assert!(of > 0.8 && p95 < 0.01, "{of} {p95}");
+}
+
+#[test]
+fn after_that_it_keeps_most_of_what_is_left_whenever_in_a_drains_course_it_happens() {
+    for phase in 0..8 {
+        let path = path(1e7, 0.1, 1.0, 0.0);
+        let mut model = begin(&path, 1);
+        let change = 20.0 + 0.3 * f64::from(phase);
+        model.change(at(change), Bitrate::mbps(5));
+        let of = share(&mut model, &path, (change + 1.0, change + 6.0))[0];
+        assert!(of > 0.4, "{phase}: {of} of half");
+    }
+}
+
+/// A LAN: a round trip of 0.2 ms, and a buffer of so many packets.
+fn lan(bps: f64, buffer: usize, busy: Busy) -> Path {
+    Path { buffer, busy, ..path(bps, 0.0002, 1.0, 0.0) }
+}
+
+/// Processes that run most of the time, and those that wait 2 ms of each 12 for their processor.
+const IDLE: Busy = Busy { every: 20e-3, longest: 0.5e-3, noise: 0.1e-3 };
+const BUSY: Busy = Busy { every: 10e-3, longest: 4e-3, noise: 0.3e-3 };
+
+#[test]
+fn a_lan_is_filled_with_a_queue_of_milliseconds_whatever_is_lost() {
+    for (bps, buffer, queue) in
+        [(1e6, 40, 30e-3), (1e7, 100, 8e-3), (1e8, 100, 5e-3), (1e9, 680, 5e-3)]
+    {
+        for loss in [0.0, 0.01] {
+            let path = Path { loss, ..lan(bps, buffer, IDLE) };
+            let mut model = begin(&path, 1);
+            let of = share(&mut model, &path, (1.0, 6.0))[0] / (1.0 - loss);
+            let p95 = percentile(&model.delays, 0.95);
+            assert!(of > 0.93 && p95 < queue, "{bps} {loss}: {of} {p95}");
+            assert_eq!(model.seen[0].overflowed, 0, "{bps} {loss}");
+        }
+    }
+}
+
+#[test]
+fn busy_processors_are_not_taken_for_a_queue() {
+    for (bps, buffer) in [(1e6, 40), (1e7, 100), (1e8, 100), (1e9, 680)] {
+        let path = lan(bps, buffer, BUSY);
+        let mut model = begin(&path, 1);
+        let of = share(&mut model, &path, (1.0, 6.0))[0];
+        assert!(of > 0.85, "{bps}: {of}");
+        assert_eq!(model.seen[0].overflowed, 0, "{bps}");
+    }
+}
+
+#[test]
+fn flows_share_a_lan() {
+    for (bps, buffer) in [(1e7, 100), (1e8, 100), (1e9, 680)] {
+        let path = lan(bps, buffer, IDLE);
+        let shares = share(&mut begin(&path, 3), &path, (8.0, 13.0));
+        let sum: f64 = shares.iter().sum();
+        let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(sum > 0.95 && least > 0.2, "{bps}: {shares:?}");
+    }
+}
+
+#[test]
+fn a_link_that_comes_back_is_used_again_within_a_second() {
+    let path = lan(1e8, 680, IDLE);
+    let mut model = begin(&path, 1);
+    model.change(at(3.0), Bitrate::mbps(10));
+    model.change(at(6.0), Bitrate::mbps(100));
+    let narrow = share(&mut model, &path, (4.0, 6.0))[0];
+    let wide = share(&mut model, &path, (6.8, 7.8))[0];
+    assert!(narrow > 0.09 && wide > 0.9, "{narrow} of a tenth, then {wide}");
+}
+
+#[test]
+fn an_overrun_slows_for_a_second_and_no_longer() {
+    let path = lan(1e8, 680, IDLE);
+    let mut model = begin(&path, 1);
+    model.run(at(3.0));
+    model.overrun(0);
+    let slowed = share(&mut model, &path, (3.2, 3.9))[0];
+    let free = share(&mut model, &path, (5.0, 6.0))[0];
+    assert!(slowed < 0.92 && free > 0.93, "{slowed} {free}");
+}
+
+#[test]
+fn a_receiver_whose_clock_is_wrong_does_not_slow_the_group() {
+    let clock = ReceiverClock::default();
+    let clocks = [
+        ReceiverClock { drift_ppm: 200.0, ..clock },
+        ReceiverClock { drift_ppm: -200.0, ..clock },
+        ReceiverClock { misdated: Duration::from_secs(1), ..clock },
+        ReceiverClock { misdated: Duration::from_millis(30), ..clock },
+        ReceiverClock { nonsense_micros: 500_000, ..clock },
+    ];
+    for path in [lan(1e8, 100, IDLE), lan(1e9, 680, IDLE), path(1e7, 0.1, 1.0, 0.0)] {
+        for clock in clocks {
+            let path = Path { clock, ..path.clone() };
+            let of = share(&mut begin(&path, 1), &path, (2.0, 7.0))[0];
+            let least = if clock.misdated.is_zero() { 0.9 } else { 0.65 };
+            assert!(of > least, "{} {clock:?}: {of}", path.rate);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Which groups a receiver has joined, for the level that it wants.
+//!
+//! Layer n has channel n + 1. With dynamic layers a channel's rate falls from slot to slot: what
+//! was layer n is layer n - 1 in the next slot, and is silent after layer 0. So a receiver that
+//! joins nothing loses one layer in each slot, and leaves only channels that are silent.
+
+use super::{Channel, receiver::Membership};
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    vec::Vec,
+};
+
+/// The channel of a layer in a slot, of `cycle` channels; 0 is no cycle.
+pub(super) fn channel_of(layer: usize, slot: u32, cycle: usize) -> Channel {
+    let place = match cycle {
+        0 => layer,
+        cycle => (layer + slot as usize % cycle) % cycle,
+    };
+    Channel(place as u8 + 1)
+}
+
+/// Groups joined, and joins and leaves that the driver has not taken yet.
+#[derive(Debug, Default)]
+pub(super) struct Subscription {
+    joined: BTreeSet<Channel>,
+    pending: VecDeque<Membership>,
+}
+
+impl Subscription {
+    /// Joins and leaves so that just the channels of the first `level` layers are heard, and the
+    /// session's own. Gives those that were left.
+    pub(super) fn set(&mut self, level: usize, slot: u32, cycle: usize) -> Vec<Channel> {
+        let mut wanted: BTreeSet<Channel> =
+            (0..level).map(|layer| channel_of(layer, slot, cycle)).collect();
+        wanted.insert(Channel::SESSION);
+        let left: Vec<Channel> = self.joined.difference(&wanted).copied().collect();
+        let new = wanted.difference(&self.joined).copied();
+        // Leaves first: a line that is full needs them before anything else comes.
+        self.pending.extend(left.iter().map(|channel| Membership::Leave(*channel)));
+        self.pending.extend(new.map(Membership::Join));
+        self.joined = wanted;
+        left
+    }
+    pub(super) fn hears(&self, channel: Channel) -> bool {
+        self.joined.contains(&channel)
+    }
+    pub(super) fn poll(&mut self) -> Option<Membership> {
+        self.pending.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Membership::{Join, Leave};
+
+    fn drained(subscription: &mut Subscription) -> Vec<Membership> {
+        core::iter::from_fn(|| subscription.poll()).collect()
+    }
+
+    #[test]
+    fn a_level_is_its_layers_channels_and_the_sessions_own() {
+        let mut subscription = Subscription::default();
+        subscription.set(2, 0, 0);
+        assert_eq!(drained(&mut subscription), [0, 1, 2].map(|n| Join(Channel(n))));
+        assert_eq!(subscription.set(1, 0, 0), [Channel(2)]);
+        assert_eq!(drained(&mut subscription), [Leave(Channel(2))]);
+    }
+
+    #[test]
+    fn dynamic_layers_sink_by_themselves_and_only_silent_ones_are_left() {
+        let (mut subscription, cycle) = (Subscription::default(), 5);
+        subscription.set(3, 7, cycle);
+        drained(&mut subscription);
+        // One lower in the next slot: nothing to join, and the channel to leave was layer 0.
+        let left = subscription.set(2, 8, cycle);
+        assert_eq!(left, [channel_of(0, 7, cycle)]);
+        assert_eq!(drained(&mut subscription), [Leave(left[0])]);
+        // To stay, a join a slot.
+        subscription.set(2, 9, cycle);
+        assert!(drained(&mut subscription).contains(&Join(channel_of(1, 9, cycle))));
+    }
+}
