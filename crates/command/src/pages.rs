@@ -152,10 +152,10 @@ fn row(arg: &Arg) -> String {
         (None, None) => values.first().map_or(arg.get_id().as_str(), |name| name).to_owned(),
     };
     let help = arg.get_long_help().or_else(|| arg.get_help());
-    let mut text = help.map(ToString::to_string).unwrap_or_default();
+    let mut text = help.map(ToString::to_string).unwrap_or_default().replace("\n\n", ". ");
     let possible = arg.get_possible_values();
     if takes && !possible.is_empty() && !arg.is_hide_possible_values_set() {
-        text += &format!(" ({})", choices(&possible));
+        text += &choices(&possible);
     }
     let defaults: Vec<String> =
         arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
@@ -165,7 +165,7 @@ fn row(arg: &Arg) -> String {
     format!("| `{}` | {} |\n", escaped(&(name + &value)), escaped(&one_line(&text)))
 }
 
-/// `keep`, or `keep`: what it does.
+/// Values that an option takes, with what each does where that is said.
 fn choices(possible: &[clap::builder::PossibleValue]) -> String {
     let one = |value: &clap::builder::PossibleValue| match value.get_help() {
         Some(help) => format!("`{}`: {help}", value.get_name()),
@@ -173,7 +173,10 @@ fn choices(possible: &[clap::builder::PossibleValue]) -> String {
     };
     let described = possible.iter().any(|value| value.get_help().is_some());
     let all: Vec<String> = possible.iter().filter(|value| !value.is_hide_set()).map(one).collect();
-    all.join(if described { "; " } else { ", " })
+    match described {
+        true => format!(". {}.", all.join(". ")),
+        false => format!(" ({})", all.join(", ")),
+    }
 }
 
 /// A bar would end the cell.

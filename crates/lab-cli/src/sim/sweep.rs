@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
+    slice::from_ref,
     thread::available_parallelism,
 };
 
@@ -289,7 +290,7 @@ fn write(
             let values: Vec<f64> = values.values().copied().collect();
             let Summary { runs, mean, ci95, least, greatest } = Summary::of(&values);
             let numbers = [runs as f64, mean, ci95, least, greatest].map(|n| n.to_string());
-            let words = [&[name.clone()], &cell.labels[..], &[figure.clone()], &numbers].concat();
+            let words = [from_ref(&name), &cell.labels, from_ref(figure), &numbers].concat();
             writeln!(file, "{}", row(&words))?;
         }
     }
