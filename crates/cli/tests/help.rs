@@ -83,8 +83,9 @@ fn every_command_has_examples_that_are_understood_and_says_how_it_ends() {
 fn a_slip_in_a_command_or_an_option_is_answered_with_the_nearest_one() {
     for words in all() {
         let text = help(&words, "--help");
-        let named = text.split_whitespace().find(|word| word.starts_with("--") && word.len() > 6);
-        let option = named.unwrap_or("--help").trim_end_matches([',', ']', '.']);
+        let options = text.lines().filter_map(|line| line.trim().split(' ').next());
+        let mut options = options.filter(|word| word.starts_with("--") && word.len() > 6);
+        let option = options.next().unwrap_or("--help");
         // The last letter is missing.
         let slip = &option[..option.len() - 1];
         let output = run(&[&words[..], &[slip.to_owned(), "x".to_owned()]].concat());
