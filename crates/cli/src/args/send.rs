@@ -3,8 +3,9 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
+use fanfare_files::{Expect, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::{
-    Expect, FieldSize, Packing, SendOptions, Slow,
+    FieldSize,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
 };
 
@@ -60,7 +61,9 @@ pub(crate) struct SendArgs {
     /// Names have commas between. Without it, everybody who answers is a receiver.
     #[arg(long, value_name = "N|NAMES")]
     expect: Option<String>,
-    /// How long to wait for a receiver that does not answer [default: 30s with --expect, else 10s]
+    /// How long a receiver may be silent [default: 30s with --expect, else 10s]
+    ///
+    /// At the start, during the transfer and at the end.
     #[arg(long, value_name = "TIME", help_heading = "Receivers", hide_short_help = true)]
     wait: Option<String>,
     /// Send without any feedback, and exit when everything has been sent
@@ -248,6 +251,7 @@ impl SendArgs {
             rate,
             congestion,
             robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { REQUESTS },
+            patience: if self.one_way { Duration::ZERO } else { wait },
             ..defaults
         };
         let builder = self.net.builder()?.sender_config(config);
@@ -272,7 +276,7 @@ impl SendArgs {
             congestion,
             rate,
             given_rate: self.given_rate()?,
-            builder,
+            builder: Transfer::over(builder),
             layered,
             place: (self.net.group()?.group, self.net.interface()),
             output: self.output,

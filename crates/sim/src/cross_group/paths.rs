@@ -1,9 +1,11 @@
 //! Where paths lead across groups: over radios whose nodes move, networks that all of a group are on, and
 //! gateways.
 
-use crate::{network::Host, report::Report};
-use fanfare_proto::Time;
 use std::collections::BTreeSet;
+
+use fanfare_proto::Time;
+
+use crate::{network::Host, results::report::Report};
 
 impl Report {
     /// The hosts that a path leads to from one at this time, itself among them.

@@ -1,7 +1,8 @@
 //! What every run of an experiment gave, and the file that keeps it.
 
-use super::{Experiment, factors::Cell};
 use std::{collections::BTreeMap, fmt::Write};
+
+use super::{Experiment, factors::Cell};
 
 /// The figures of each run, by cell and seed.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! Experiment files as a whole: what is understood, what is refused, and the table that comes of it.
 
 use super::*;
-use crate::{metrics::Metric, scenario::tests::damaged};
+use crate::{results::metrics::Metric, scenario::tests::damaged};
 
 const TEXT: &str = r#"
 [experiment]

@@ -1,12 +1,13 @@
 //! What a gateway has its host publish.
 
+use fanfare_group::ForwardedMessage;
+use fanfare_proto::{Duration, ObjectKey, ObjectKind, Time};
+
 use super::{
     Node, OfferedObject,
     publishing::{AHEAD, SHORT},
 };
 use crate::protocol_node::ProtocolNode;
-use fanfare_group::ForwardedMessage;
-use fanfare_proto::{Duration, ObjectKey, ObjectKind, Time};
 
 impl Node {
     /// How long ago the group node first heard of a message.

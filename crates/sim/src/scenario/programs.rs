@@ -1,8 +1,9 @@
 //! `[[program]]`: what runs on real hosts. The laboratory runs it; the simulator passes over it.
 
+use fanfare_proto::Duration;
+
 use super::{fields::Fields, nodes::Nodes, units};
 use crate::network::Host;
-use fanfare_proto::Duration;
 
 /// A program of a scenario, on one of its nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! Gateways in a run: what their hosts were handed goes to the machine, and what it says to its hosts.
 
+use fanfare_group::{ForwardedMessage, Gateway, GroupIndex, IncomingMessage};
+use fanfare_proto::Time;
+
 use super::{ScheduledEvent, Simulation};
 use crate::{
     network::Host,
     plan::{GatewayPlan, GatewayReport},
 };
-use fanfare_group::{ForwardedMessage, Gateway, GroupIndex, IncomingMessage};
-use fanfare_proto::Time;
 
 /// One that runs, or waits for its hosts.
 #[derive(Debug)]
