@@ -3,14 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-<<<<<<< HEAD
 use fanfare_command::{Exit, Failure, Help, units};
-use fanfare_node::{GroupSpec, GroupSpecError, doctor::Examination};
-=======
-use fanfare_command::{Failure, units};
 use fanfare_doctor::Examination;
 use fanfare_node::{GroupSpec, GroupSpecError};
->>>>>>> main
 
 use crate::doctor::{DoctorPlan, Shown, Subject};
 

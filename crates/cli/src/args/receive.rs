@@ -3,17 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-<<<<<<< HEAD
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_node::{
-    Conflict, ReceiveOptions, Until,
-    proto::{FeedbackPath, JoinPolicy, ReceiverConfig},
-};
-=======
-use fanfare_command::{Failure, OutputArgs, units};
 use fanfare_files::{Conflict, ReceiveOptions, Until};
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
->>>>>>> main
 
 use super::network::{NameArgs, NetArgs, parse_node_id};
 use crate::{config::FileArgs, receive::ReceivePlan};
