@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::Reload,
     json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
-    warnings::{id_taken, rejoined},
+    warnings::{id_taken, interface_down, interface_up, rejoined},
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -68,6 +68,12 @@ fn watch(node: &Transfer, dir: &Path, output: &Output, mut reload: Reload<Receiv
             }
             Ok(TransferEvent::Rejoined { interface }) => {
                 output.warn("interface.back", rejoined(&interface));
+            }
+            Ok(TransferEvent::InterfaceDown { interface }) => {
+                output.warn("interface.down", interface_down(&interface));
+            }
+            Ok(TransferEvent::InterfaceUp { interface }) => {
+                output.warn("interface.up", interface_up(&interface));
             }
             Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));
