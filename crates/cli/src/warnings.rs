@@ -11,6 +11,11 @@ pub(crate) fn rejoined(interface: &str) -> String {
     )
 }
 
+/// What to say of an interface that is not there yet.
+pub(crate) fn interface_awaited(interface: &str) -> String {
+    format!("interface {interface} is down or has no address: this node waits for it")
+}
+
 /// What to say of an interface that is down.
 pub(crate) fn interface_down(interface: &str) -> String {
     format!("interface {interface} is down: nothing is sent or received until it is up again")

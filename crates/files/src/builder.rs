@@ -8,7 +8,7 @@ use std::{
 use fanfare_disk::directory::Directory;
 use fanfare_node::{Clock, Network, Outbox, Waker, driver::Setup, segment};
 use fanfare_proto::{AckPolicy, NodeId, Session};
-use fanfare_udp::Endpoint;
+use fanfare_udp::{Awaited, Endpoint};
 
 use crate::{
     engine::{Overruns, TransferEngine},
@@ -17,7 +17,7 @@ use crate::{
     ledger::{self, Ledger},
     pack,
     receipt::About,
-    receive::{ReceiveJob, ReceiveOptions},
+    receive::{ReceiveJob, ReceiveOptions, SenderFilter},
     send::{SendJob, SendOptions},
     source::Sources,
     streams::{Stream, block_bytes},
@@ -130,7 +130,10 @@ impl TransferBuilder {
     ) -> Result<Transfer, TransferError> {
         let waker = Waker::new()?;
         self.clear_up(directory.as_ref());
-        let from = self.receive.as_ref().and_then(|(_, options)| options.from);
+        let from = self.receive.as_ref().and_then(|(_, options)| match options.from {
+            SenderFilter::Node(node) => Some(node),
+            _ => None,
+        });
         let mut storage = match &directory {
             Some(directory) => FileStorage::receiving(directory.clone(), from),
             None => FileStorage::default(),
@@ -167,6 +170,10 @@ impl TransferBuilder {
             session.set_address(address);
         }
         let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
+        let awaited = match endpoint.awaited() {
+            Some(Awaited::Named(name)) => Some(name.clone()),
+            Some(Awaited::Any) | None => None,
+        };
         let hears_layers = receive.is_some() && group.ip().is_multicast();
         let silent = self.network.receiver().silent;
         let layered = hears_layers.then(|| LayeredListener::new(id, group, !seed, silent));
@@ -184,6 +191,6 @@ impl TransferBuilder {
         };
         let (thread, stopper) = setup.start("fanfare-node")?;
         let (commands, events, thread) = (to_driver, Some(events), Some(thread));
-        Ok(Transfer { id, group, interface, stopper, commands, events, thread })
+        Ok(Transfer { id, group, interface, awaited, stopper, commands, events, thread })
     }
 }

@@ -74,7 +74,7 @@ pub use event::{Finished, ReceiveEvent, SendEvent, TransferEvent};
 pub use fanfare_disk::{directory::DirectoryError, placement::Conflict};
 pub use layered::{LayeredError, LayeredOptions};
 pub use listing::ListingError;
-pub use receive::{ReceiveOptions, Until};
+pub use receive::{ReceiveOptions, SenderFilter, Until};
 pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
 pub use source::{Gathering, Packing, SourceError, SourceFile, Sources};
 pub use streams::{MemoryShort, MemoryUse, Streams};

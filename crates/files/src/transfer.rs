@@ -24,6 +24,7 @@ pub struct Transfer {
     pub(crate) id: NodeId,
     pub(crate) group: std::net::SocketAddr,
     pub(crate) interface: Option<Interface>,
+    pub(crate) awaited: Option<String>,
     pub(crate) stopper: Stopper,
     pub(crate) commands: SyncSender<Command>,
     pub(crate) events: Option<Receiver<TransferEvent>>,
@@ -53,6 +54,12 @@ impl Transfer {
     #[must_use]
     pub fn interface(&self) -> Option<&Interface> {
         self.interface.as_ref()
+    }
+
+    /// The interface that was asked for and is not up yet: nothing is received before it is.
+    #[must_use]
+    pub fn awaited(&self) -> Option<&str> {
+        self.awaited.as_deref()
     }
 
     /// Something that stops it, for another thread.

@@ -40,6 +40,9 @@ pub enum Event {
     /// Receiving: the sender has evicted this receiver ([`crate::SenderHandle::evict`]). Data is
     /// still accepted, but nothing is requested any more.
     Evicted { sender: NodeId },
+    /// Receiving: a sender that is not heard ([`crate::OnlyFrom`]) was there. It is reported once. While
+    /// nobody is heard, `invitation` is what a roll call said, and it is reported each time.
+    SenderRefused { sender: NodeId, source: SocketAddr, invitation: Option<Vec<u8>> },
     /// Receiving: an application command of a sender.
     Command { sender: NodeId, content: Vec<u8> },
 

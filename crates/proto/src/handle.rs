@@ -5,6 +5,7 @@ use crate::{
     context::context,
     enqueue::{EnqueueError, NewObject},
     rate::Bitrate,
+    receiver::OnlyFrom,
     report::ReceiverReport,
     roll_call::RollCalls,
     sender::Sender,
@@ -385,6 +386,19 @@ impl ReceiverHandle<'_> {
     #[must_use]
     pub fn progress(&self, key: ObjectKey) -> Option<u64> {
         self.session.receiver.as_ref().and_then(|r| r.progress(key))
+    }
+
+    /// Hears these senders only, from now on; all of them with `None`.
+    pub fn hear_only(&mut self, only: Option<OnlyFrom>) {
+        if let Some(receiver) = &mut self.session.receiver {
+            receiver.set_admission(only);
+        }
+    }
+
+    /// When `sender` was last heard. `None` when it is not in view.
+    #[must_use]
+    pub fn heard(&self, sender: NodeId) -> Option<Time> {
+        self.session.receiver.as_ref().and_then(|r| r.heard(sender))
     }
 
     /// Loss event fraction seen from `sender`.

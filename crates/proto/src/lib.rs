@@ -73,7 +73,7 @@ pub use peer_repair::{
     SenderSummary,
 };
 pub use rate::Bitrate;
-pub use receiver::RunSet;
+pub use receiver::{OnlyFrom, RunSet};
 pub use report::{ReceiverReport, Reception};
 pub use roll_call::RollCalls;
 pub use session::Session;

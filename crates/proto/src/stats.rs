@@ -39,9 +39,11 @@ pub enum DropReason {
     Evicted,
     /// Requests of a receiver that is deferred until the others have been served.
     Deferred,
+    /// From a sender that this receiver does not hear.
+    NotAdmitted,
 }
 
-const REASONS: usize = 17;
+const REASONS: usize = 18;
 
 impl DropReason {
     /// All reasons, in order of declaration.
@@ -63,6 +65,7 @@ impl DropReason {
         Self::Storage,
         Self::Evicted,
         Self::Deferred,
+        Self::NotAdmitted,
     ];
     /// Stable name for logs, JSON and metrics.
     #[must_use]
@@ -85,6 +88,7 @@ impl DropReason {
             Self::Storage => "storage",
             Self::Evicted => "evicted",
             Self::Deferred => "deferred",
+            Self::NotAdmitted => "not-admitted",
         }
     }
 }

@@ -334,6 +334,11 @@ impl Endpoint {
         self.interface.as_ref()
     }
 
+    /// What it waits for on the loopback interface, if it does.
+    pub fn awaited(&self) -> Option<&Awaited> {
+        self.config.awaited.as_ref()
+    }
+
     /// What the system dropped because it was not received in time, all sockets together since
     /// opening. A run that the kernel had coalesced counts as one, so with GRO a count may stand
     /// for up to 64 datagrams. Always 0 where the system does not tell (all but Linux and Android).

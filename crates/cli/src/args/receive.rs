@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_files::{Conflict, ReceiveOptions, Until};
+use fanfare_files::{Conflict, ReceiveOptions, SenderFilter, Until};
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
 use super::network::{NameArgs, NetArgs, parse_node_id};
@@ -18,7 +18,7 @@ const HELP: Help = Help::new(&[
 .exits(&[
     (Exit::Done, "everything that was announced is there"),
     (Exit::Failed, "no file could be received"),
-    (Exit::Partial, "some files are missing; they are listed"),
+    (Exit::Partial, "some files are missing, or the sender fell silent (--once)"),
     (Exit::Permission, "permission denied"),
     (Exit::Resource, "disk, memory or port missing on this machine"),
     (Exit::Nobody, "nothing arrived within --timeout"),
@@ -42,6 +42,9 @@ pub(crate) struct RecvArgs {
     #[arg(default_value = ".", value_name = "DIR")]
     dir: PathBuf,
     /// Exit after the first transfer is complete
+    ///
+    /// If its sender is silent for 60 s in the middle, exit with code 3 and keep what has come. The
+    /// first sender is waited for without limit; see --timeout.
     #[arg(long)]
     once: bool,
     /// Exit when N files are complete
@@ -49,9 +52,19 @@ pub(crate) struct RecvArgs {
     /// Files that are here already count when a sender announces them.
     #[arg(long, value_name = "N", help_heading = "When to exit", hide_short_help = true)]
     count: Option<u64>,
-    /// Accept files only from the sender with this node id
-    #[arg(long, value_name = "ID", help_heading = "What is received", hide_short_help = true)]
+    /// Accept files only from this sender: its name, address or node id
+    ///
+    /// The name is the one of 'fanfare send --name' [default there: the host name]. Nothing is
+    /// authenticated: anyone in the group can use any name. Other senders are refused and counted.
+    /// With --once, the first sender that sends a file is the only one even without this option.
+    #[arg(long, value_name = "SENDER", help_heading = "What is received")]
     from: Option<String>,
+    /// Refuse what a transfer brings beyond this size in total
+    #[arg(long, value_name = "SIZE", help_heading = "What is received", hide_short_help = true)]
+    max_size: Option<String>,
+    /// Refuse what a transfer brings beyond N files
+    #[arg(long, value_name = "N", help_heading = "What is received", hide_short_help = true)]
+    max_files: Option<u64>,
     /// Receive only: send no feedback
     ///
     /// Losses are then repaired only by parity or repeats, and no sender knows of this receiver.
@@ -165,7 +178,9 @@ impl RecvArgs {
         };
         let timeout =
             self.timeout.as_deref().map(|text| units::time("timeout", text)).transpose()?;
-        let from = self.from.as_deref().map(|id| parse_node_id("from", id)).transpose()?;
+        let from = self.from.as_deref().map(sender_filter).transpose()?.unwrap_or_default();
+        let max_size =
+            self.max_size.as_deref().map(|text| units::bytes("max size", text)).transpose()?;
         Ok(ReceiveOptions {
             name: self.name.get(),
             conflict: self.conflict(),
@@ -174,6 +189,8 @@ impl RecvArgs {
             allow_delete: self.allow_delete,
             max_delete: self.max_delete,
             from,
+            max_size,
+            max_files: self.max_files,
             until,
             timeout,
         })
@@ -186,4 +203,16 @@ impl RecvArgs {
             (false, false) => Conflict::KeepBoth,
         }
     }
+}
+
+/// Reads who may send: a number is a node id, an address an address, and all else a name.
+fn sender_filter(text: &str) -> Result<SenderFilter, Failure> {
+    let is_number = text.starts_with("0x") || text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number {
+        return parse_node_id("from", text).map(SenderFilter::Node);
+    }
+    Ok(match text.parse() {
+        Ok(address) => SenderFilter::Address(address),
+        Err(_) => SenderFilter::Name(text.to_owned()),
+    })
 }

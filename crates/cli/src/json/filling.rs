@@ -142,6 +142,7 @@ impl Line {
             failed: report.failures.len() as u64,
             deleted: report.deleted,
             refused: report.refused,
+            refused_senders: report.refused_senders,
             overruns,
         }))
     }

@@ -8,8 +8,8 @@ use super::{
         Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine,
     },
     receiving::{
-        Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object, Resumed,
-        Sender,
+        Bound, Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object,
+        Resumed, Sender,
     },
     sending::{
         LimitLine, OutcomeLine, ReceiptLine, Receiver, Reported, Resuming, Sending, SlowLine,
@@ -33,6 +33,7 @@ pub(crate) enum Line {
     Evicted(Evicted),
     Layers(LayersLine),
     Sender(Sender),
+    Bound(Bound),
     Object(Object),
     Resumed(Resumed),
     Mending(Mending),
@@ -180,6 +181,8 @@ pub(crate) enum ResultLine {
         deleted: u64,
         #[serde(default, skip_serializing_if = "is_zero")]
         refused: u64,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        refused_senders: u64,
         #[serde(default, skip_serializing_if = "is_zero")]
         overruns: u64,
     },

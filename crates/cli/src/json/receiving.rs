@@ -10,6 +10,15 @@ pub(crate) struct Sender {
     pub(crate) source: String,
 }
 
+/// Only this sender, and others at its address, are heard from now on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bound {
+    pub(crate) id: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<String>,
+}
+
 /// An object begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

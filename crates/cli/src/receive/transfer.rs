@@ -16,8 +16,10 @@ use super::{
 };
 use crate::{
     config::Reload,
-    json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
-    warnings::{id_taken, interface_down, interface_up, rejoined},
+    json::{
+        Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start,
+    },
+    warnings::{id_taken, interface_awaited, interface_down, interface_up, rejoined},
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -48,7 +50,10 @@ fn receive(
     }));
     let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
     let (group, shown) = (node.group(), dir.display());
-    output.text(&format!("receiving from {group}{on} into {shown} as {name}"));
+    match node.awaited() {
+        None => output.text(&format!("receiving from {group}{on} into {shown} as {name}")),
+        Some(interface) => output.warn("interface.awaited", interface_awaited(interface)),
+    }
     watch(&node, &dir, output, reload);
     output.clear();
     Ok(conclude(output, node.finish(), &timeout))
@@ -94,9 +99,9 @@ fn watch(node: &Transfer, dir: &Path, output: &Output, mut reload: Reload<Receiv
 
 fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
     match event {
-        ReceiveEvent::Sender { id, source } => {
-            output.event(&Line::Sender(Sender { id: id.0, source: source.to_string() }));
-        }
+        event @ (ReceiveEvent::Sender { .. }
+        | ReceiveEvent::Bound { .. }
+        | ReceiveEvent::SenderRefused { .. }) => show_sender(event, output),
         ReceiveEvent::Object { key, name, size } => output.event(&Line::Object(Object {
             id: key.object.0,
             sender: key.sender.0,
@@ -171,6 +176,27 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
     }
 }
 
+/// Who is heard, and who is not.
+fn show_sender(event: &ReceiveEvent, output: &Output) {
+    match event {
+        ReceiveEvent::Sender { id, source } => {
+            output.event(&Line::Sender(Sender { id: id.0, source: source.to_string() }));
+        }
+        ReceiveEvent::Bound { id, source } => {
+            let at = source.map_or_else(String::new, |source| format!(" at {}", source.ip()));
+            output.text(&format!("receiving from sender {id}{at} only"));
+            let source = source.map(|source| source.to_string());
+            output.event(&Line::Bound(Bound { id: id.0, source }));
+        }
+        ReceiveEvent::SenderRefused { id, source } => {
+            let at = source.ip();
+            let text = format!("sender {id} at {at} was refused: only one sender is accepted");
+            output.warn("sender.refused", text);
+        }
+        _ => {}
+    }
+}
+
 fn show_layers(event: &ReceiveEvent, output: &Output) {
     match event {
         ReceiveEvent::Level { id, level, rate, loss, overhead } => {
@@ -217,6 +243,14 @@ fn failure_of(report: &ReceiveReport, timeout: &str) -> Option<Failure> {
                  this group and interface"
             );
             Some(Failure::new(Exit::Nobody, "timeout", text))
+        }
+        ReceiveEnd::SenderSilent => {
+            let files = report.files;
+            let text = format!(
+                "sender: was silent for 60 s in the middle of the transfer ({files} files are \
+                 complete). What has arrived is kept: run the same command again to resume"
+            );
+            Some(Failure::new(Exit::Partial, "sender.silent", text))
         }
         ReceiveEnd::Complete if report.failures.is_empty() => None,
         ReceiveEnd::Complete => {

@@ -70,11 +70,15 @@ pub(super) fn send(
     };
     output.text(&format!("sending {what}, {size}, to {}{on} {pace}", node.group()));
     let group = node.group();
+    let on_interface =
+        node.interface().map_or_else(String::new, |i| format!(" --interface {}", i.name));
     watch(&node, output, &mut watched, reload);
     output.clear();
     let finished = node.finish();
     watched.receipts.close()?;
-    Ok(conclude(output, finished, &expect, &format!("{group} in {}", units::seconds(wait))))
+    let waited = format!("{group} in {}", units::seconds(wait));
+    let doctor = format!("fanfare doctor --group {group}{on_interface}");
+    Ok(conclude(output, finished, &expect, (&waited, &doctor)))
 }
 
 fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
@@ -199,10 +203,10 @@ fn describe(p: &SendProgress) -> String {
 }
 
 /// The last words, and the exit code.
-fn conclude(output: &Output, finished: Finished, expect: &Expect, waited: &str) -> Exit {
+fn conclude(output: &Output, finished: Finished, expect: &Expect, hints: (&str, &str)) -> Exit {
     let Some(report) = finished.sent else { return Exit::Failed };
     table(output, &report);
-    let failure = failure_of(&report, expect, waited);
+    let failure = failure_of(&report, expect, hints);
     let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
     match &failure {
         Some(failure) if exit != Exit::Interrupted => output.failure(failure),
@@ -214,7 +218,11 @@ fn conclude(output: &Output, finished: Finished, expect: &Expect, waited: &str) 
     exit
 }
 
-fn failure_of(report: &SendReport, expect: &Expect, waited: &str) -> Option<Failure> {
+fn failure_of(
+    report: &SendReport,
+    expect: &Expect,
+    (waited, doctor): (&str, &str),
+) -> Option<Failure> {
     if report.end == SendEnd::Interrupted {
         return Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"));
     }
@@ -228,7 +236,7 @@ fn failure_of(report: &SendReport, expect: &Expect, waited: &str) -> Option<Fail
         SendEnd::NobodyAnswered => {
             let text = format!(
                 "no receiver answered on {waited}. Start receivers with 'fanfare recv', or send \
-                 to whoever listens with --one-way"
+                 to whoever listens with --one-way. To find the cause, run '{doctor}'"
             );
             Some(Failure::new(Exit::Nobody, "nobody", text))
         }

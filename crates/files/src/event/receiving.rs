@@ -16,6 +16,20 @@ pub enum ReceiveEvent {
         /// Where it sends from.
         source: SocketAddr,
     },
+    /// From now on objects of this sender, and of others at its address, are taken, and no others.
+    Bound {
+        /// Its node id.
+        id: NodeId,
+        /// Where it sends from.
+        source: Option<SocketAddr>,
+    },
+    /// A sender is not heard: another one was named, or came first.
+    SenderRefused {
+        /// Its node id.
+        id: NodeId,
+        /// Where it sends from.
+        source: SocketAddr,
+    },
     /// An object begins.
     Object {
         /// Which.
@@ -138,6 +152,8 @@ pub enum ReceiveEnd {
     Complete,
     /// Nothing was heard for as long as was asked.
     TimedOut,
+    /// The sender of a transfer that had begun was silent for a minute. What has come is kept.
+    SenderSilent,
     /// It was stopped.
     Interrupted,
 }
@@ -155,6 +171,8 @@ pub struct ReceiveReport {
     pub deleted: u64,
     /// Descriptions of layered sessions that were refused.
     pub refused: u64,
+    /// Senders that were not heard.
+    pub refused_senders: u64,
     /// Objects, and files of packs, that could not be had.
     pub failures: Vec<(ObjectKey, Reason)>,
 }

@@ -167,7 +167,8 @@ impl TransferBuilder {
         let thread = std::thread::Builder::new().name("fanfare-layers".into());
         let thread = thread.spawn(move || sender.run())?;
         let (events, thread) = (Some(events), Some(thread));
-        Ok(Transfer { id: id.0, group, interface, stopper, commands, events, thread })
+        let awaited = None;
+        Ok(Transfer { id: id.0, group, interface, awaited, stopper, commands, events, thread })
     }
 }
 

@@ -3,11 +3,13 @@
 //! - `options`: what is wanted
 //! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
 //!   proves wrong; `outcome`: held, or failed
+//! - `binding`: whose objects are taken, and how long that sender may be silent
 //! - `record`: what is held of one life of a sender; `reminder`: saying again what is not;
 //!   `deletion`: what is here and not at the sender; `layered`: what comes by layers
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
+mod binding;
 mod deletion;
 mod examination;
 mod layered;
@@ -25,11 +27,12 @@ use std::{
 };
 
 use crate::event::Outbox;
+use binding::Binding;
 use deletion::Deletions;
 use fanfare_disk::directory::Directory;
 use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
 pub(crate) use layered::LayeredProgress;
-pub use options::{ReceiveOptions, Until};
+pub use options::{ReceiveOptions, SenderFilter, Until};
 use record::Record;
 use reminder::Reminder;
 
@@ -72,6 +75,7 @@ pub(crate) struct ReceiveJob {
     /// Whole files for which the verifier had no room.
     waiting: VecDeque<Job>,
     deletions: Deletions,
+    binding: Binding,
     records: BTreeMap<(NodeId, InstanceId), Record>,
     /// For each sender that could not be told otherwise.
     reminders: BTreeMap<(NodeId, InstanceId), Reminder>,
@@ -103,6 +107,7 @@ impl ReceiveJob {
             verifier,
             waiting: VecDeque::new(),
             deletions: Deletions::default(),
+            binding: Binding::default(),
             records: BTreeMap::new(),
             reminders: BTreeMap::new(),
             ledger,
@@ -119,12 +124,14 @@ impl ReceiveJob {
                 bytes: 0,
                 deleted: 0,
                 refused: 0,
+                refused_senders: 0,
                 failures: Vec::new(),
             },
         };
         if !job.parts.is_empty() || !ledger::lock(&job.ledger).roots().is_empty() {
             session.receiver().ask_info_first();
         }
+        job.begin_binding(session);
         job.update_ready(session);
         job
     }
@@ -141,6 +148,7 @@ impl ReceiveJob {
         match event {
             Event::SenderNew { sender, instance, source } => {
                 self.record(*sender, *instance).gone = false;
+                self.binding.on_sender(*sender, *source);
                 let event = ReceiveEvent::Sender { id: *sender, source: *source };
                 out.push(TransferEvent::Receive(event));
             }
@@ -161,6 +169,9 @@ impl ReceiveJob {
             }
             Event::ObjectAborted { key, reason } => {
                 self.on_aborted(now, session, storage, *key, *reason, out);
+            }
+            Event::SenderRefused { sender, source, invitation } => {
+                self.on_refused(session, (*sender, *source), invitation.as_deref(), out);
             }
             Event::SenderEnded { sender } => self.on_gone(*sender, true, out),
             Event::Evicted { sender } => {
@@ -300,7 +311,7 @@ impl ReceiveJob {
             self.tell_levels(out);
         }
         match self.phase {
-            Phase::Receiving => self.check_end(now),
+            Phase::Receiving => self.check_end(now, session, storage),
             Phase::Lingering(end, until) if now >= until || self.has_senders_gone() => {
                 self.phase = Phase::Done(end);
             }
@@ -308,7 +319,7 @@ impl ReceiveJob {
         }
     }
 
-    fn check_end(&mut self, now: Time) {
+    fn check_end(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
         let over = match self.options.until {
             Until::Stopped => false,
             Until::SenderEnded if self.is_quiet(now) => true,
@@ -325,6 +336,10 @@ impl ReceiveJob {
             }
             (true, _) => Phase::Lingering(ReceiveEnd::Complete, now + LINGER),
             (false, true) => Phase::Done(ReceiveEnd::TimedOut),
+            (false, false) if self.silent_at(session).is_some_and(|at| now >= at) => {
+                storage.keep_partials();
+                Phase::Done(ReceiveEnd::SenderSilent)
+            }
             (false, false) => return,
         };
     }
@@ -413,6 +428,6 @@ impl ReceiveJob {
             Phase::Done(end) | Phase::Lingering(end, _) => end,
             Phase::Receiving => ReceiveEnd::Interrupted,
         };
-        ReceiveReport { end, ..self.report.clone() }
+        ReceiveReport { end, refused_senders: self.binding.refused, ..self.report.clone() }
     }
 }

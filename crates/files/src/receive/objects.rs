@@ -2,7 +2,7 @@
 
 use fanfare_proto::{AbortReason, ObjectKey, Session, Time};
 
-use super::{ReceiveJob, record::OpenObject};
+use super::{ReceiveJob, SenderFilter, record::OpenObject};
 use crate::event::Outbox;
 
 use crate::{
@@ -28,6 +28,7 @@ impl ReceiveJob {
             session.receiver().cancel(key, storage);
             return;
         }
+        self.bind(session, key, out);
         let mut object = OpenObject::new(size, now);
         // Whether it is the one whose part is here, NORM_INFO tells. Were it asked for meanwhile,
         // it would be sent.
@@ -42,6 +43,9 @@ impl ReceiveJob {
             session.receiver().examine(now, key, true);
         }
         self.update_status(session, key, false);
+        if self.is_beyond_limits(key, 0) {
+            return self.refuse(now, session, storage, key, out);
+        }
         if !has_info {
             out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name: None, size }));
         }
@@ -71,6 +75,11 @@ impl ReceiveJob {
         {
             return;
         }
+        let files = details.as_ref().map_or(1, |details| details.files.unwrap_or(1));
+        if self.is_beyond_limits(key, files) {
+            return self.refuse(now, session, storage, key, out);
+        }
+        self.record_of(key).taken_files += files;
         out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name, size }));
         if let Some(details) = details {
             let found = self.claim(now, session, storage, key, (&announcement.name, &details));
@@ -84,6 +93,20 @@ impl ReceiveJob {
         }
         self.refresh_parts(session, storage);
         self.update_status(session, key, false);
+    }
+
+    /// It is more than the user takes of one transfer.
+    fn refuse(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        out: &mut Outbox,
+    ) {
+        storage.distrust(key);
+        session.receiver().cancel(key, storage);
+        self.fail(now, session, storage, key, Reason::Refused, out);
     }
 
     /// Notes which object of a carousel this is. What was held in an earlier round is held.
@@ -138,6 +161,10 @@ impl ReceiveJob {
         size: u64,
         out: &mut Outbox,
     ) {
+        if self.record_of(key).is_given_up(key) {
+            // It was whole before it was refused.
+            return;
+        }
         let new = || OpenObject::new(size, now);
         let object = self.record_of(key).open.entry(key).or_insert_with(new);
         if let Some(head) = object.manifest.clone() {
@@ -221,7 +248,7 @@ impl ReceiveJob {
             // Only what has failed here is cancelled.
             AbortReason::Cancelled => return,
         };
-        let foreign = self.options.from.is_some_and(|from| from != key.sender);
+        let foreign = matches!(self.options.from, SenderFilter::Node(from) if from != key.sender);
         if foreign {
             self.record_of(key).open.remove(&key);
             return;

@@ -1,6 +1,6 @@
 //! How to receive.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use fanfare_disk::placement::Conflict;
 use fanfare_proto::NodeId;
@@ -18,6 +18,20 @@ pub enum Until {
     /// When so many files have been told to be in their place: those that came, and those sent that
     /// were there already, from an earlier run too.
     Files(u64),
+}
+
+/// Whose objects are taken.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SenderFilter {
+    /// Everybody's; with [`Until::SenderEnded`], those of the first sender of which something is taken.
+    #[default]
+    Any,
+    /// Those of the sender with this node id.
+    Node(NodeId),
+    /// Those of senders at this address.
+    Address(IpAddr),
+    /// Those of the first sender that gives itself this name.
+    Name(String),
 }
 
 /// How to receive.
@@ -38,7 +52,11 @@ pub struct ReceiveOptions {
     /// Refuse to remove more names than this at once. Default no bound.
     pub max_delete: Option<u64>,
     /// Receive from this sender only. Default from all.
-    pub from: Option<NodeId>,
+    pub from: SenderFilter,
+    /// Refuse what one transfer brings beyond so many bytes. Default no bound.
+    pub max_size: Option<u64>,
+    /// Refuse what one transfer brings beyond so many files. Default no bound.
+    pub max_files: Option<u64>,
     /// When to end. Default when stopped.
     pub until: Until,
     /// End when nothing new has come for so long. Default never.

@@ -97,6 +97,8 @@ pub(super) struct Record {
     failed: BTreeMap<u16, Option<u64>>,
     /// Of a carousel, what was announced last.
     turn: Option<Turn>,
+    /// Files announced, of objects that were not refused.
+    pub(super) taken_files: u64,
     /// Bytes of objects that are no longer open.
     pub(super) settled_bytes: u64,
     /// It said good-bye, or was not heard for long.
@@ -155,6 +157,11 @@ impl Record {
         object.or(self.turn).is_some_and(|turn| {
             (turn.rounds > 0 && !self.gone) || self.holdings.len() >= turn.objects
         })
+    }
+
+    /// It has failed, and was not announced anew.
+    pub(super) fn is_given_up(&self, key: ObjectKey) -> bool {
+        !self.open.contains_key(&key) && self.failed.contains_key(&key.object.0)
     }
 
     /// Nothing of it is under way any more.

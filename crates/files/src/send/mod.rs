@@ -25,7 +25,7 @@ mod slow;
 use std::time::Duration;
 
 use crate::event::Outbox;
-use fanfare_proto::{Event, NodeId, RollCalls, Session, Time};
+use fanfare_proto::{Event, NodeId, RollCalls, Session, Time, congestion::Reason};
 pub use gathering::Expect;
 use gathering::{Decision, Gathering};
 use limits::Limits;
@@ -191,10 +191,25 @@ impl SendJob {
         if now >= self.next_progress && matches!(self.phase, Phase::Sending) {
             self.next_progress = now + PROGRESS;
             self.judge(now, session, out);
+            if self.is_nobody_there(now, session) {
+                self.peers.settle_rest(now, &Outcome::Unanswered);
+                return self.leave(now, session, SendEnd::Partial);
+            }
             let progress = self.progress(now, session);
             self.limits.on_limit(&progress.limit);
             out.push(TransferEvent::Send(SendEvent::Progress(progress)));
         }
+    }
+
+    /// Whether everybody that is still served has been silent for as long as that is borne, so that the
+    /// rate has come down to almost nothing. Under a fixed rate the end comes soon enough.
+    fn is_nobody_there(&self, now: Time, session: &mut Session) -> bool {
+        if self.options.one_way || session.sender().rate_reason() != Reason::NoFeedback {
+            return false;
+        }
+        let since = self.started + self.options.wait;
+        let heard = self.open_reports(session).iter().map(|report| report.heard).max();
+        heard.is_some_and(|heard| now >= since.max(heard + self.options.wait))
     }
 
     /// Puts slow receivers off, or out.

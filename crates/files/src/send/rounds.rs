@@ -12,11 +12,11 @@ use fanfare_proto::{
 use super::{Expect, SendJob, SendOptions};
 use crate::event::Outbox;
 use crate::{
-    event::{Outcome, ReceiveEvent, SendReport, TransferEvent},
+    event::{Outcome, ReceiveEnd, ReceiveEvent, SendReport, TransferEvent},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
-    receipt::About,
-    receive::{ReceiveJob, ReceiveOptions},
+    receipt::{About, Reason},
+    receive::{ReceiveJob, ReceiveOptions, SenderFilter, Until},
     source::{Packing, Sources},
     verify::Verifier,
 };
@@ -111,6 +111,10 @@ impl World {
     }
 
     fn join(&mut self, silent: bool) {
+        self.join_with(silent, ReceiveOptions::default());
+    }
+
+    fn join_with(&mut self, silent: bool, options: ReceiveOptions) {
         let scratch = Scratch::new();
         let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
         let syncer = Backlog::new(directory.clone()).syncer();
@@ -123,7 +127,7 @@ impl World {
         let mut session = Session::new(config, self.rng.next_u64(), self.now);
         let ledger = ledger::share(Ledger::open(directory.clone()));
         let verified = (Verifier::inline(directory.clone(), ledger.clone()), ledger);
-        let options = ReceiveOptions { name: id.to_string(), ..ReceiveOptions::default() };
+        let options = ReceiveOptions { name: id.to_string(), ..options };
         let job =
             ReceiveJob::start(self.now, &mut session, directory, verified, options, Vec::new());
         let (to_application, events) = std::sync::mpsc::sync_channel(1 << 12);
@@ -312,5 +316,76 @@ fn where_nobody_is_expected_who_missed_the_first_call_is_asked_with_the_first_da
         let outcomes = world.report().receivers.into_iter().map(|result| result.outcome);
         assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Complete, Outcome::Complete]);
         assert!(world.now <= Time::ZERO + Duration::from_millis(50), "seed {seed}: {}", world.now);
+    }
+}
+
+/// A receiver of the first transfer, whose sender is gone after so many datagrams; how it ends, and when.
+fn left_alone(options: ReceiveOptions, datagrams: usize) -> (World, Duration) {
+    let mut world = World::of(20, SendOptions::default(), 0.0, 1);
+    world.join_with(false, ReceiveOptions { until: Until::SenderEnded, ..options });
+    world.run_until(datagrams);
+    let since = world.now;
+    while !world.receivers[0].job.is_done() && world.now < since + Duration::from_secs(600) {
+        world.receive();
+        world.now = world.now + Duration::from_millis(200);
+    }
+    let waited = world.now.since(since);
+    (world, waited)
+}
+
+#[test]
+fn a_receiver_of_one_transfer_whose_sender_is_gone_in_the_middle_ends_after_a_minute() {
+    // Each object is NORM_INFO and a segment: after an odd number something is open.
+    let middle = (10..30).find_map(|datagrams| {
+        let (world, waited) = left_alone(ReceiveOptions::default(), datagrams);
+        let report = world.receivers[0].job.report();
+        (report.end == ReceiveEnd::SenderSilent).then_some((report.files, waited))
+    });
+    let (files, waited) = middle.expect("an end in the middle of an object");
+    assert!(files < 20 && waited >= Duration::from_secs(60), "{files} {waited:?}");
+    assert!(waited <= Duration::from_secs(62), "{waited:?}");
+}
+
+#[test]
+fn a_receiver_of_one_transfer_waits_for_its_first_sender_as_long_as_it_takes() {
+    let (world, waited) = left_alone(ReceiveOptions::default(), 1);
+    assert!(!world.receivers[0].job.is_done(), "{waited:?}");
+}
+
+#[test]
+fn a_receiver_takes_nothing_of_a_sender_that_was_not_named() {
+    for from in [
+        SenderFilter::Node(NodeId(2)),
+        SenderFilter::Name("other".to_owned()),
+        SenderFilter::Address([10, 9, 9, 9].into()),
+    ] {
+        let (world, _) = left_alone(ReceiveOptions { from, ..ReceiveOptions::default() }, 30);
+        let report = world.receivers[0].job.report();
+        assert_eq!((report.files, report.refused_senders), (0, 1));
+    }
+}
+
+#[test]
+fn a_receiver_takes_everything_of_the_sender_that_was_named() {
+    let named = SendOptions { name: "this".to_owned(), ..SendOptions::default() };
+    let mut world = World::of(20, named, 0.0, 1);
+    let from = SenderFilter::Name("this".to_owned());
+    world.join_with(false, ReceiveOptions { from, ..ReceiveOptions::default() });
+    world.run_until(usize::MAX);
+    world.assert_complete(0);
+}
+
+#[test]
+fn what_a_transfer_brings_beyond_the_limits_is_refused() {
+    // 20 files of one or two bytes.
+    for (max_size, max_files) in [(None, Some(5)), (Some(6), None)] {
+        let options = ReceiveOptions { max_size, max_files, ..ReceiveOptions::default() };
+        let mut world = World::of(20, SendOptions::default(), 0.0, 1);
+        world.join_with(false, options);
+        world.run_until(usize::MAX);
+        let report = world.receivers[0].job.report();
+        assert!((1..=6).contains(&report.files), "{}", report.files);
+        assert!(report.failures.iter().all(|(_, reason)| *reason == Reason::Refused));
+        assert_eq!(report.files + report.failures.len() as u64, 20);
     }
 }

@@ -5,7 +5,7 @@
 //! - [`remote_sender`]: one sender; it owns the machines below and passes each message to them:
 //!   [`identity`], [`object_window`], [`content`], [`commands`], and [`batch`] for many messages at
 //!   once
-//! - [`pinned_identity`], [`join`], [`squelch`]: which messages are believed, and from which object
+//! - [`admission`], [`pinned_identity`], [`join`], [`squelch`]: which messages are believed, and from which object
 //!   on
 //! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`],
 //!   [`decode`]: what has arrived
@@ -17,6 +17,7 @@
 //! - [`messages`]: writes the messages
 
 mod ack;
+mod admission;
 mod batch;
 mod block;
 mod blocks;
@@ -65,6 +66,8 @@ use crate::{
     time::{Duration, Time},
     timer::Timer,
 };
+use admission::Admission;
+pub use admission::OnlyFrom;
 use alloc::vec::Vec;
 use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
 use objects::Entry;
@@ -90,6 +93,7 @@ struct Local {
     info_first: bool,
     /// Runs of datagrams that the system has dropped so far.
     overruns: u32,
+    admission: Admission,
 }
 
 /// The receiving half of a session: all senders in view.
@@ -109,7 +113,17 @@ impl RemoteSenders {
     ) -> Self {
         let (has_status, info_first) = (false, false);
         let overruns = 0;
-        let local = Local { node_id, feedback, unicast, config, has_status, info_first, overruns };
+        let admission = Admission::default();
+        let local = Local {
+            node_id,
+            feedback,
+            unicast,
+            config,
+            has_status,
+            info_first,
+            overruns,
+            admission,
+        };
         Self { local, senders: SenderTable::default(), status: Vec::new() }
     }
 
@@ -132,6 +146,9 @@ impl RemoteSenders {
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return,
         };
         let said = (sender.source_id, sender.instance_id);
+        if !self.local.admission.admits(said.0, meta.source) {
+            return self.local.admission.refuse(ctx, meta, (said.0, message));
+        }
         let Some(incarnation) = self.admit(ctx, meta, sender) else {
             // Where others may speak for a sender, a word of it that may be another's counts as one of theirs.
             if self.local.config.outlive_senders && self.senders.contains(said) {
@@ -155,7 +172,8 @@ impl RemoteSenders {
     ) -> usize {
         let Self { local, senders, .. } = self;
         let incarnation = (head.sender.source_id, head.sender.instance_id);
-        let sender = senders.at_mut(incarnation).filter(|_| !row.is_empty());
+        let heard = !row.is_empty() && local.admission.admits(incarnation.0, meta.source);
+        let sender = senders.at_mut(incarnation).filter(|_| heard);
         sender.map_or(0, |sender| sender.on_batch(ctx, local, meta, head, row))
     }
 
@@ -335,6 +353,14 @@ impl RemoteSenders {
             Entry::Complete { format, .. } => Some(format.partition.object_size),
             Entry::Pending { .. } | Entry::GivenUp | Entry::Skipped => None,
         }
+    }
+
+    pub(crate) fn set_admission(&mut self, only: Option<OnlyFrom>) {
+        self.local.admission.set(only);
+    }
+
+    pub(crate) fn heard(&self, sender: NodeId) -> Option<Time> {
+        self.senders.get(sender).map(|sender| sender.heard)
     }
 
     pub(crate) fn loss(&self, sender: NodeId) -> Option<f64> {
