@@ -1,6 +1,9 @@
 //! Repository tasks: `cargo xtask ci` is all of CI, each step also runs alone.
 
+mod api;
 mod crash;
+mod deny;
+mod floors;
 mod links;
 mod no_io;
 mod packages;
@@ -21,11 +24,14 @@ const USAGE: &str = "usage: cargo xtask <task>
   test      unit, property, scenario and command tests
   clippy    lints, warnings are errors
   docs      rustdoc, warnings are errors
+  api       what a program sees of the crate fanfare is what public-api.txt says
+  deny      licences, versions and sources of what others have written are what deny.toml allows
   no-io     wire, fec, proto and group build without an operating system
   interop   against NRL's NORM in network namespaces (root; quick matrix)
   reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
   rate      `fanfare send` without --rate beside told rates, on five networks, with wide margins (root)
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
+  api-update  not in ci: writes public-api.txt anew
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]";
@@ -64,6 +70,8 @@ fn steps() -> Vec<Step> {
                 &[("RUSTDOCFLAGS", "-D warnings")],
             )
         }),
+        Step::new("api", api::check),
+        Step::new("deny", deny::check),
         Step::new("no-io", no_io::check),
         Step::new("interop", interop).within(40),
         Step::new("reproduce", reproduce).within(50),
@@ -175,6 +183,7 @@ fn interop() -> Outcome {
 #[derive(Debug, PartialEq, Eq)]
 enum Asked<'a> {
     Help,
+    ApiUpdate,
     Crash(&'a [String]),
     SmallFiles(&'a [String]),
     /// All steps, or the one of this name.
@@ -194,6 +203,7 @@ impl<'a> Asked<'a> {
         let asked = match task.as_str() {
             "crash" => return Ok(Self::Crash(options)),
             "small-files" => return Ok(Self::SmallFiles(options)),
+            "api-update" => Self::ApiUpdate,
             "ci" => Self::Steps(None),
             name if steps.contains(&name) => Self::Steps(Some(name)),
             name => return Err(format!("task '{name}': no such task")),
@@ -214,6 +224,7 @@ fn main() -> ExitCode {
             println!("{USAGE}");
             ExitCode::SUCCESS
         }
+        Ok(Asked::ApiUpdate) => api::update(),
         Ok(Asked::Crash(options)) => {
             simulated_crash::run(options).unwrap_or_else(|| crash::run(options))
         }

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &[String]) -> Option<ExitCode> {
         return Some(ExitCode::from(2));
     }
     let env = [("FANFARE_CRASHES", crashes), ("FANFARE_SEED", seed)];
-    let test = ["test", "--quiet", "--locked", "-p", "fanfare-node", "--lib", "--"];
+    let test = ["test", "--quiet", "--locked", "-p", "fanfare-files", "--lib", "--"];
     match step::cargo(&[&test[..], &["--exact", TEST, "--nocapture"]].concat(), &env) {
         Outcome::Passed => Some(ExitCode::SUCCESS),
         Outcome::Failed(why) | Outcome::Skipped(why) => {

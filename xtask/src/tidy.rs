@@ -1,6 +1,6 @@
 //! The house rules that a program can check. Each finding names file, line and rule.
 
-use crate::{links, prose, step::Outcome};
+use crate::{floors, links, prose, step::Outcome};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,7 @@ pub(crate) fn check() -> Outcome {
         check_source(&path, &text, &mut findings);
     }
     check_dependencies(&mut findings);
+    floors::check(&mut findings);
     let pages = files(Path::new("."), "md");
     links::check(&pages, &mut findings);
     prose::check(&pages, &mut findings);
@@ -137,7 +138,7 @@ fn check_dependencies(findings: &mut Vec<String>) {
     for line in section.lines().take_while(|line| !line.starts_with('[')) {
         let Some((name, _)) = line.split_once('=') else { continue };
         let name = name.trim();
-        if !name.starts_with("fanfare-") && !listed.contains(&format!("`{name}`")) {
+        if !name.starts_with("fanfare") && !listed.contains(&format!("`{name}`")) {
             findings.push(format!("docs/reference/dependencies.md: no line for `{name}`"));
         }
     }

@@ -10,10 +10,13 @@ use std::{
 };
 
 use clap::Args;
-use fanfare_node::{
-    Expect, GroupSpec, Node, NodeEvent, ReceiveEvent, ReceiveOptions, SendEvent, SendOptions,
-    Sources, Until,
+use fanfare_files::{
+    Expect, ReceiveEvent, ReceiveOptions, SendEvent, SendOptions, Sources, Transfer, TransferEvent,
+    Until,
     event::{Finished, ReceiverResult, SendEnd, SendReport},
+};
+use fanfare_node::{
+    GroupSpec, Network,
     proto::{Bitrate, SenderConfig, rng::Rng},
 };
 
@@ -112,7 +115,12 @@ fn free_group() -> Result<GroupSpec, Failure> {
     Ok(GroupSpec { group, interface: Some("127.0.0.1".to_owned()), node_id: None })
 }
 
-fn start_receiver(group: &GroupSpec, stage: &Path, name: &str, drop: f64) -> Result<Node, Failure> {
+fn start_receiver(
+    group: &GroupSpec,
+    stage: &Path,
+    name: &str,
+    drop: f64,
+) -> Result<Transfer, Failure> {
     let options = ReceiveOptions {
         name: name.to_owned(),
         create_dirs: true,
@@ -120,29 +128,30 @@ fn start_receiver(group: &GroupSpec, stage: &Path, name: &str, drop: f64) -> Res
         timeout: Some(PATIENCE),
         ..ReceiveOptions::default()
     };
-    let builder = Node::builder().group(group.clone()).receive(stage.join(name), options);
-    Ok(builder.test_drop(drop).build()?)
+    let network = Network::new(group.clone()).test_drop(drop);
+    Ok(Transfer::over(network).receive(stage.join(name), options).start()?)
 }
 
-fn start_sender(group: &GroupSpec, file: PathBuf) -> Result<Node, Failure> {
+fn start_sender(group: &GroupSpec, file: PathBuf) -> Result<Transfer, Failure> {
     let sources = Sources::gather(&[file], "", &mut |_| {})?;
     let options = SendOptions { expect: Expect::Count(RECEIVERS.len()), ..SendOptions::default() };
     let config = SenderConfig { rate: RATE, ..SenderConfig::default() };
-    Ok(Node::builder().group(group.clone()).sender_config(config).send(sources, options).build()?)
+    let network = Network::new(group.clone()).sender_config(config);
+    Ok(Transfer::over(network).send(sources, options).start()?)
 }
 
-fn watch(sender: &Node, output: &Output) {
+fn watch(sender: &Transfer, output: &Output) {
     loop {
         match sender.next_event(POLL) {
-            Ok(NodeEvent::Send(SendEvent::Receiver(view))) => {
+            Ok(TransferEvent::Send(SendEvent::Receiver(view))) => {
                 output.event(&crate::json::Line::receiver(&view));
             }
-            Ok(NodeEvent::Send(SendEvent::Progress(p))) => {
+            Ok(TransferEvent::Send(SendEvent::Progress(p))) => {
                 output.event(&crate::json::Line::send_progress(&p));
                 let done = format!("{} of {} receivers done", p.complete, p.receivers);
                 output.progress(p.sent_bytes, p.total_bytes, done);
             }
-            Ok(NodeEvent::Send(SendEvent::Receipt(receipt))) => {
+            Ok(TransferEvent::Send(SendEvent::Receipt(receipt))) => {
                 output.event(&crate::json::Line::receipt(&receipt));
             }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -151,11 +160,13 @@ fn watch(sender: &Node, output: &Output) {
     }
 }
 
-fn conclude_receiver(name: &'static str, drop: f64, node: Node) -> Shown {
+fn conclude_receiver(name: &'static str, drop: f64, node: Transfer) -> Shown {
     let mut verified = false;
     loop {
         match node.next_event(POLL) {
-            Ok(NodeEvent::Receive(ReceiveEvent::File { placed, .. })) => verified = placed.verified,
+            Ok(TransferEvent::Receive(ReceiveEvent::File { placed, .. })) => {
+                verified = placed.verified
+            }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }

@@ -1,9 +1,7 @@
 //! `fanfare doctor`: why multicast does or does not work here.
 
-use fanfare_node::{
-    BuildError,
-    doctor::{Diagnosis, Examination, Finding, Level, PeerReport, examine},
-};
+use fanfare_doctor::{Diagnosis, Examination, Finding, Level, PeerReport, examine};
+use fanfare_node::JoinError;
 use serde::Serialize;
 
 use fanfare_command::{Exit, Failure, Notice, print_line, to_text, units};
@@ -144,7 +142,7 @@ fn diagnose(shown: Shown, subject: &Subject) -> Result<Diagnosis, Failure> {
         eprintln!("{name}examining {}, listening {time} for other doctors", examination.group);
     }
     let mut show = |finding: &Finding| show(shown, name.as_deref(), finding);
-    examine(examination, &mut show).map_err(|error| Failure::from(BuildError::Open(error)))
+    examine(examination, &mut show).map_err(|error| Failure::from(JoinError::Open(error)))
 }
 
 fn show(shown: Shown, name: Option<&str>, finding: &Finding) {

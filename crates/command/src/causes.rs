@@ -2,8 +2,9 @@
 
 use std::io::{self, ErrorKind};
 
+use fanfare_files::{LayeredError, SourceError, TransferError};
 use fanfare_node::{
-    BuildError, DirectoryError, LayeredError, OpenError, SourceError,
+    DirectoryError, JoinError, OpenError,
     group::{BodyError, CacheError, GroupError},
 };
 
@@ -27,18 +28,15 @@ impl From<SourceError> for Failure {
     }
 }
 
-impl From<BuildError> for Failure {
-    fn from(error: BuildError) -> Self {
+impl From<JoinError> for Failure {
+    fn from(error: JoinError) -> Self {
         let text = error.to_string();
         match &error {
-            BuildError::NothingToDo => Self::usage("node.nothing", text),
-            BuildError::Open(open) => Self::new(open_exit(open), open.code(), text),
-            BuildError::Directory(directory) => directory_failure(directory),
-            BuildError::Enqueue(_) => Self::usage("source.refused", text),
-            BuildError::SegmentTooLong { .. } | BuildError::SegmentRefused { .. } => {
+            JoinError::Open(open) => Self::new(open_exit(open), open.code(), text),
+            JoinError::SegmentTooLong { .. } | JoinError::SegmentRefused { .. } => {
                 Self::usage("segment.too_long", text)
             }
-            BuildError::Cache(cache) => match cache {
+            JoinError::Cache(cache) => match cache {
                 CacheError::OtherNode { .. } => Self::usage("cache.other_node", text),
                 CacheError::InUse(_) => Self::new(Exit::Resource, "cache.in_use", text),
                 CacheError::Directory(_, why) if why.kind() == ErrorKind::PermissionDenied => {
@@ -46,14 +44,26 @@ impl From<BuildError> for Failure {
                 }
                 _ => Self::new(Exit::Resource, "cache.unusable", text),
             },
-            BuildError::Layers(error) => {
+            JoinError::System(_) => Self::new(Exit::Resource, "system", text),
+        }
+    }
+}
+
+impl From<TransferError> for Failure {
+    fn from(error: TransferError) -> Self {
+        let text = error.to_string();
+        match error {
+            TransferError::NothingToDo => Self::usage("node.nothing", text),
+            TransferError::Join(error) => error.into(),
+            TransferError::Directory(error) => directory_failure(&error),
+            TransferError::Enqueue(_) => Self::usage("source.refused", text),
+            TransferError::Layers(error) => {
                 let (exit, code) = match error {
                     LayeredError::Unreadable(..) => (Exit::Failed, "source.changed"),
                     _ => (Exit::Usage, "layers.invalid"),
                 };
                 Self::new(exit, code, text)
             }
-            BuildError::System(_) => Self::new(Exit::Resource, "system", text),
         }
     }
 }

@@ -6,22 +6,24 @@ use fanfare_proto::Time;
 
 /// A clock that starts at [`Time::ZERO`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock {
+pub struct Clock {
     start: Instant,
 }
 
 impl Clock {
-    pub(crate) fn start() -> Self {
+    /// Begins now.
+    pub fn start() -> Self {
         Self { start: Instant::now() }
     }
 
-    pub(crate) fn now(&self) -> Time {
+    /// What time it is.
+    pub fn now(&self) -> Time {
         Time::ZERO.plus(self.start.elapsed())
     }
 
     /// Its start by the system's clock as it is now, since 1970: the kernel's times are by that one,
     /// which may be set meanwhile.
-    pub(crate) fn epoch(&self) -> Duration {
+    pub fn epoch(&self) -> Duration {
         let system = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         system.saturating_sub(self.start.elapsed())
     }

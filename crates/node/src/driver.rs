@@ -4,21 +4,17 @@
 //! part does a bounded amount of work, so that none starves the others.
 
 use std::{
-    collections::BTreeSet,
-    io,
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::Receiver,
-    },
+    collections::BTreeSet, io, net::SocketAddr, sync::mpsc::Receiver, thread::JoinHandle,
     time::Duration,
 };
 
 use fanfare_proto::{Destination, Ecn, RecvMeta, Time, Transmit, rng::Rng};
 use fanfare_udp::{Endpoint, Ready, Via};
 
-use crate::{clock::Clock, moderation::Moderation, outbox::Outbox, reading::Reading, waker::Waker};
+use crate::{
+    clock::Clock, moderation::Moderation, outbox::Outbox, reading::Reading, stopper::Stopper,
+    waker::Waker,
+};
 
 /// Batches sent before looking at what arrived.
 const BATCHES_PER_TURN: usize = 16;
@@ -33,7 +29,7 @@ const OUTBOX_RETRY: Duration = Duration::from_millis(20);
 const LOOK: Duration = Duration::from_secs(3);
 
 /// What a driver drives: a protocol machine with its storage, and what is made of its events.
-pub(crate) trait Engine {
+pub trait Engine {
     /// What an application asks of it.
     type Command;
     /// What it tells an application; a driver's own troubles among it.
@@ -81,7 +77,7 @@ pub(crate) trait Engine {
 
 /// What a driver cannot mend.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// So many events were lost because they were not fetched in time.
     Overrun(u64),
     /// The system refuses to send, and says this.
@@ -94,37 +90,94 @@ pub(crate) enum Trouble {
 
 /// What a driver counts beside its engine.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SocketReport {
-    pub(crate) overruns: u64,
-    pub(crate) test_dropped: u64,
+pub struct SocketReport {
+    /// Datagrams that the system has dropped because they were not read in time.
+    pub overruns: u64,
+    /// Datagrams that were dropped on purpose.
+    pub test_dropped: u64,
+}
+
+/// What a driver is given.
+#[derive(Debug)]
+pub struct Setup<E: Engine> {
+    /// The clock that the engine was made by.
+    pub clock: Clock,
+    /// What it drives.
+    pub engine: E,
+    /// Its sockets.
+    pub endpoint: Endpoint,
+    /// Where events go.
+    pub outbox: Outbox<E::Event>,
+    /// Where commands come from.
+    pub commands: Receiver<E::Command>,
+    /// What wakes it.
+    pub waker: Waker,
+    /// Bytes of a full message, which decides how many go in one system call.
+    pub message_size: usize,
+    /// Loses received datagrams with this probability; with it the seed that decides which.
+    pub test_drop: (f64, u64),
+}
+
+impl<E: Engine + Send + 'static> Setup<E>
+where
+    E::Command: Send,
+    E::Event: Send,
+    E::Report: Send,
+{
+    /// Starts the driver's thread under this name.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(self, name: &str) -> io::Result<(JoinHandle<E::Report>, Stopper)> {
+        let stopper = Stopper::new(self.waker);
+        let now = self.clock.now();
+        let is_multicast = self.endpoint.group().ip().is_multicast();
+        let (drop, seed) = self.test_drop;
+        let driver = Driver {
+            clock: self.clock,
+            engine: self.engine,
+            outbox: self.outbox,
+            commands: self.commands,
+            stopper: stopper.clone(),
+            ready: Ready { group: true, layers: true, unicast: true, writable: false, woken: true },
+            moderation: Moderation::new(self.endpoint.receive_room(), now),
+            outgoing: Outgoing::new(&self.endpoint, self.message_size),
+            endpoint: self.endpoint,
+            test_drop: TestDrop::new(drop, seed),
+            reading: Reading::new(now),
+            next_overruns: now,
+            next_look: is_multicast.then_some(now),
+        };
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        Ok((thread.spawn(move || driver.run())?, stopper))
+    }
 }
 
 /// Everything that the thread owns.
 #[derive(Debug)]
-pub(crate) struct Driver<E: Engine> {
-    pub(crate) clock: Clock,
-    pub(crate) engine: E,
-    pub(crate) endpoint: Endpoint,
-    pub(crate) outbox: Outbox<E::Event>,
-    pub(crate) commands: Receiver<E::Command>,
-    /// Somebody wants it to end.
-    pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) waker: Waker,
+struct Driver<E: Engine> {
+    clock: Clock,
+    engine: E,
+    endpoint: Endpoint,
+    outbox: Outbox<E::Event>,
+    commands: Receiver<E::Command>,
+    /// Somebody may want it to end.
+    stopper: Stopper,
     /// What the last wait has found.
-    pub(crate) ready: Ready,
-    pub(crate) moderation: Moderation,
-    pub(crate) outgoing: Outgoing,
-    pub(crate) test_drop: TestDrop,
-    pub(crate) reading: Reading,
+    ready: Ready,
+    moderation: Moderation,
+    outgoing: Outgoing,
+    test_drop: TestDrop,
+    reading: Reading,
     /// When to look next what the system has dropped.
-    pub(crate) next_overruns: Time,
+    next_overruns: Time,
     /// When to look next for the interface; `None` where there is none to follow.
-    pub(crate) next_look: Option<Time>,
+    next_look: Option<Time>,
 }
 
 /// Batches on their way to the socket.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+struct Outgoing {
     group: SocketAddr,
     segments: usize,
     buffer: Vec<u8>,
@@ -136,14 +189,14 @@ pub(crate) struct Outgoing {
 
 /// Loss on purpose, for tests and demonstrations.
 #[derive(Debug)]
-pub(crate) struct TestDrop {
+struct TestDrop {
     probability: f64,
     rng: Rng,
     dropped: u64,
 }
 
 impl TestDrop {
-    pub(crate) fn new(probability: f64, seed: u64) -> Self {
+    fn new(probability: f64, seed: u64) -> Self {
         Self { probability, rng: Rng::new(seed), dropped: 0 }
     }
 
@@ -174,7 +227,7 @@ impl TestDrop {
 
 impl Outgoing {
     /// `segment_size`: of a full message, which decides how many go in one system call.
-    pub(crate) fn new(endpoint: &Endpoint, segment_size: usize) -> Self {
+    fn new(endpoint: &Endpoint, segment_size: usize) -> Self {
         Self {
             group: endpoint.group(),
             segments: endpoint.max_gso_segments(segment_size),
@@ -187,7 +240,7 @@ impl Outgoing {
 
 impl<E: Engine> Driver<E> {
     /// Runs until its engine is done, or it is stopped.
-    pub(crate) fn run(mut self) -> E::Report {
+    fn run(mut self) -> E::Report {
         loop {
             if self.ready.readable() {
                 self.receive_datagrams();
@@ -277,11 +330,11 @@ impl<E: Engine> Driver<E> {
     }
 
     fn obey(&mut self, now: Time) {
-        self.waker.clear();
+        self.stopper.waker().clear();
         while let Ok(command) = self.commands.try_recv() {
             self.engine.obey(now, command);
         }
-        if self.stop.swap(false, Ordering::Relaxed) {
+        if self.stopper.take() {
             self.engine.stop(now, &mut self.endpoint);
         }
     }
@@ -345,7 +398,7 @@ impl<E: Engine> Driver<E> {
         let next = [self.engine.next_timeout(), outbox, self.next_look];
         let next = next.into_iter().flatten().min();
         let timeout = next.map(|at| at.since(now));
-        let waker = Some(self.waker.as_fd());
+        let waker = Some(self.stopper.waker().as_fd());
         let waited = if self.outgoing.unsent.is_some() {
             // Pacing timers are in the past while a batch waits for room: others still count, but
             // the socket decides.

@@ -25,9 +25,9 @@ use fanfare_group::{
 use fanfare_proto::NodeId;
 
 use crate::{
-    build_error::BuildError,
     clock::Clock,
     group::{Body, Group, GroupError, GroupEvent, GroupHandle, Message, Watch},
+    join_error::JoinError,
 };
 
 pub use fanfare_group::GatewayStats;
@@ -118,7 +118,7 @@ impl Gateway {
         routes: Vec<Route>,
         config: GatewayConfig,
         seed: u64,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, JoinError> {
         let members: Vec<GroupHandle> = groups.iter().map(|group| group.handle()).collect();
         let mut gateway = Self::among(members, routes, config, seed)?;
         gateway.owns = true;
@@ -140,7 +140,7 @@ impl Gateway {
         routes: Vec<Route>,
         config: GatewayConfig,
         seed: u64,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, JoinError> {
         let (sender, news) = sync_channel(HEARD);
         let (mut threads, mut writers, mut ears) = (Vec::new(), Vec::new(), Vec::new());
         for (number, member) in members.iter().enumerate() {

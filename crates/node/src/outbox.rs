@@ -5,14 +5,14 @@ use std::{
     sync::mpsc::{SyncSender, TrySendError},
 };
 
-use crate::{driver::Trouble, event::NodeEvent};
+use crate::driver::Trouble;
 
 /// Events that wait when the channel is full. Beyond it they are lost, and counted.
 const WAITING_MAX: usize = 16_384;
 
 /// The driver's end of the event channel. Never blocks while the node runs.
 #[derive(Debug)]
-pub(crate) struct Outbox<E = NodeEvent> {
+pub struct Outbox<E> {
     channel: SyncSender<E>,
     waiting: VecDeque<E>,
     max: usize,
@@ -21,17 +21,18 @@ pub(crate) struct Outbox<E = NodeEvent> {
 }
 
 impl<E: From<Trouble>> Outbox<E> {
-    pub(crate) fn new(channel: SyncSender<E>) -> Self {
+    /// For events that hold little.
+    pub fn new(channel: SyncSender<E>) -> Self {
         Self::with_room(channel, WAITING_MAX)
     }
 
     /// As [`Self::new`], for so many events that wait: where each holds much.
-    pub(crate) fn with_room(channel: SyncSender<E>, max: usize) -> Self {
+    pub fn with_room(channel: SyncSender<E>, max: usize) -> Self {
         Self { channel, waiting: VecDeque::new(), max, lost: 0, lost_before: 0 }
     }
 
     /// Sends `event` as soon as there is room.
-    pub(crate) fn push(&mut self, event: E) {
+    pub fn push(&mut self, event: E) {
         if self.waiting.len() < self.max {
             self.waiting.push_back(event);
         } else {
@@ -40,12 +41,12 @@ impl<E: From<Trouble>> Outbox<E> {
     }
 
     /// Sends all of `events`.
-    pub(crate) fn push_all(&mut self, events: impl IntoIterator<Item = E>) {
+    pub fn push_all(&mut self, events: impl IntoIterator<Item = E>) {
         events.into_iter().for_each(|event| self.push(event));
     }
 
     /// Hands over what fits.
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         while let Some(event) = self.waiting.pop_front() {
             match self.channel.try_send(event) {
                 Ok(()) => {}
@@ -62,22 +63,22 @@ impl<E: From<Trouble>> Outbox<E> {
     }
 
     /// Whether more can wait without getting near what is lost.
-    pub(crate) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         self.waiting.len() < self.max / 2
     }
 
     /// Events lost so far.
-    pub(crate) fn lost(&self) -> u64 {
+    pub fn lost(&self) -> u64 {
         self.lost_before + self.lost
     }
 
     /// Whether events wait for room.
-    pub(crate) fn is_waiting(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     /// Hands everything over, waiting as long as the application listens.
-    pub(crate) fn close(mut self) {
+    pub fn close(mut self) {
         if self.lost > 0 {
             self.waiting.push_back(Trouble::Overrun(self.lost).into());
         }
@@ -94,24 +95,37 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     use super::*;
-    use crate::event::SendEvent;
+
+    /// What an application is told.
+    #[derive(Debug)]
+    enum Told {
+        Something,
+        Lost(u64),
+    }
+
+    impl From<Trouble> for Told {
+        fn from(trouble: Trouble) -> Self {
+            match trouble {
+                Trouble::Overrun(lost) => Self::Lost(lost),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
 
     #[test]
     fn an_application_that_reads_nothing_costs_bounded_memory_and_is_told_what_it_lost() {
         let (sender, receiver) = sync_channel(10);
         let mut outbox = Outbox::new(sender);
         for _ in 0..WAITING_MAX + 100 {
-            outbox.push(NodeEvent::Send(SendEvent::Started { receivers: 0 }));
+            outbox.push(Told::Something);
             outbox.flush();
         }
         assert!(outbox.is_waiting());
         let reader = std::thread::spawn(move || receiver.iter().collect::<Vec<_>>());
         outbox.close();
         let events = reader.join().unwrap();
-        let lost: u64 = events
-            .iter()
-            .map(|e| if let NodeEvent::Overrun { lost } = e { *lost } else { 0 })
-            .sum();
+        let lost: u64 =
+            events.iter().map(|e| if let Told::Lost(lost) = e { *lost } else { 0 }).sum();
         assert_eq!((lost, events.len()), (90, WAITING_MAX + 11));
     }
 }

@@ -7,14 +7,14 @@ use fanfare_udp::Interface;
 
 /// Header of a DATA message with its longest extensions: a full message is at most this much longer
 /// than its segment.
-pub(crate) const HEADER_MAX: usize = 40;
+pub const HEADER_MAX: usize = 40;
 /// What every Ethernet carries (RFC 894): nothing longer is jumbo.
 const ETHERNET_MTU: u32 = 1500;
 /// Long segments end on a cache line.
 const ALIGNMENT: u16 = 64;
 
 /// What fits into one packet of the interface beside all headers.
-pub(crate) fn longest(interface: &Interface, group: IpAddr) -> u32 {
+pub fn longest(interface: &Interface, group: IpAddr) -> u32 {
     let ip_header = if group.is_ipv4() { 20 } else { 40 };
     let udp_header = 8;
     interface.mtu.saturating_sub(ip_header + udp_header + HEADER_MAX as u32)
@@ -22,7 +22,7 @@ pub(crate) fn longest(interface: &Interface, group: IpAddr) -> u32 {
 
 /// The segment to take instead of `wanted` where the link's packets are too short for that, with `beside`
 /// bytes of other headers.
-pub(crate) fn shortened(wanted: u16, interface: &Interface, group: IpAddr, beside: u16) -> u16 {
+pub fn shortened(wanted: u16, interface: &Interface, group: IpAddr, beside: u16) -> u16 {
     let most = longest(interface, group).saturating_sub(u32::from(beside));
     wanted.min(u16::try_from(most).unwrap_or(u16::MAX))
 }
@@ -30,7 +30,7 @@ pub(crate) fn shortened(wanted: u16, interface: &Interface, group: IpAddr, besid
 /// The segment to take instead of `wanted`: shorter where the link's packets are, and where they are
 /// longer as long as they and all receivers take it. Beyond a router (`ttl` above 1) packets may be
 /// shorter again, and on the loopback interface there is nothing to be saved.
-pub(crate) fn fitting(wanted: u16, interface: &Interface, group: IpAddr, ttl: u8) -> u16 {
+pub fn fitting(wanted: u16, interface: &Interface, group: IpAddr, ttl: u8) -> u16 {
     let is_jumbo = interface.mtu > ETHERNET_MTU && !interface.loopback && ttl <= 1;
     if !is_jumbo {
         return shortened(wanted, interface, group, 0);

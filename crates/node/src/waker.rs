@@ -10,27 +10,30 @@ use rustix::event::{EventfdFlags, eventfd};
 
 /// A descriptor that becomes readable when somebody calls.
 #[derive(Debug, Clone)]
-pub(crate) struct Waker {
+pub struct Waker {
     fd: Arc<OwnedFd>,
 }
 
 impl Waker {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// One that nobody has called yet.
+    pub fn new() -> io::Result<Self> {
         let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Self { fd: Arc::new(fd) })
     }
 
-    pub(crate) fn wake(&self) {
+    /// Makes the descriptor readable.
+    pub fn wake(&self) {
         // Full means that it is readable already.
         let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
     }
 
     /// Forgets the calls so far.
-    pub(crate) fn clear(&self) {
+    pub fn clear(&self) {
         let _ = rustix::io::read(&self.fd, &mut [0; 8]);
     }
 
-    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+    /// What to wait for.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 }

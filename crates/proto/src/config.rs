@@ -132,6 +132,9 @@ pub struct SenderConfig {
     pub probe_max: Duration,
     /// NORM_ROBUST_FACTOR: repetitions of flushes and of unanswered requests. Default 20.
     pub robust_factor: u32,
+    /// For how long a receiver may be silent at the end before it is given up, however often it has
+    /// been asked: a cable may be out. Default none, as in RFC 5740.
+    pub patience: Duration,
     /// Shortest interval of flushes and acknowledgement requests, but for the first few. Default 20
     /// ms.
     pub flush_min: Duration,
@@ -169,6 +172,7 @@ impl Default for SenderConfig {
             probe_min: Duration::from_secs(1),
             probe_max: Duration::from_secs(30),
             robust_factor: 20,
+            patience: Duration::ZERO,
             flush_min: Duration::from_millis(20),
             cache_objects: 256,
             cache_bytes: u64::MAX,

@@ -163,8 +163,9 @@ impl Storage for HostStorage<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+
+    use super::*;
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(0) };

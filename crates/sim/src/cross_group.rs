@@ -7,14 +7,18 @@
 
 mod paths;
 
-use crate::{
-    metrics::Metric,
-    network::Host,
-    report::{HostReport, Report},
-};
+use std::collections::BTreeMap;
+
 use fanfare_group::{GatewayStats, Topic};
 use fanfare_proto::{Duration, InstanceId, NodeId, Time};
-use std::collections::BTreeMap;
+
+use crate::{
+    network::Host,
+    results::{
+        metrics::Metric,
+        report::{HostReport, Report},
+    },
+};
 
 /// The cut-offs of the evaluation that is compared.
 const SOON: Duration = Duration::from_secs(5);
@@ -144,9 +148,10 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use crate::{GatewayPlan, Host, Hosts, Plan, Publication, Until, plan::Change};
     use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
     use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
+
+    use crate::{GatewayPlan, Host, Hosts, Plan, Publication, Until, plan::Change};
 
     #[test]
     fn figures_of_joined_groups_tell_own_and_other_groups_apart() {

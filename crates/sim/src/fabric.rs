@@ -6,7 +6,6 @@ pub(crate) use channels::ChannelId;
 
 use crate::{
     hop::Hop,
-    hop_report::HopReport,
     link::Traces,
     medium::Medium,
     network::{Host, Hosts},
@@ -14,6 +13,7 @@ use crate::{
     path_loss::{PathLoss, Reach},
     plan::medium_seed,
     port::{Departure, Port},
+    results::hop_report::HopReport,
     topology::{Edge, HopNumber, Place, PlaceNumber, Topology},
 };
 use channels::Channels;
@@ -364,6 +364,8 @@ impl Fabric {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::{Bitrate, Ecn};
+
     use super::*;
     use crate::{
         event_queue::EventQueue,
@@ -371,7 +373,6 @@ mod tests {
         queue::{Queue, Red},
         topology::Router,
     };
-    use fanfare_proto::{Bitrate, Ecn};
 
     /// Host 0 - router 0 - router 1 - hosts 1 to 3, all in group 0.
     fn fabric(latency: MembershipLatency) -> Fabric {

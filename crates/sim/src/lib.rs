@@ -17,9 +17,7 @@
 //! - [`emulation`]: the network alone, with a driver's clock and real packets
 //! - [`tcp`]: flows to compete with
 //! - [`experiment`]: a scenario over many values and seeds, as tables
-//! - [`traffic`], [`report`], [`hop_report`], [`series`], [`histogram`], [`fairness`], [`table`],
-//!   [`metrics`], `group_metrics`, `dissemination`, `cross_group`, [`reaction`], [`statistics`],
-//!   `time_series`, `trace`: results
+//! - [`results`]: what a run gave
 //!
 //! # The guide
 #![doc = include_str!("../../../docs/reference/simulation.md")]
@@ -28,20 +26,14 @@
 mod clock;
 pub mod content;
 mod cross_group;
-mod dissemination;
 pub mod emulation;
 pub mod event_queue;
 pub mod experiment;
 mod fabric;
-pub mod fairness;
 pub mod flow;
-mod group_metrics;
-pub mod histogram;
 pub mod hop;
-pub mod hop_report;
 pub mod link;
 pub mod medium;
-pub mod metrics;
 pub mod network;
 mod node;
 pub mod packet;
@@ -50,29 +42,20 @@ pub mod plan;
 mod port;
 mod protocol_node;
 pub mod queue;
-pub mod reaction;
-pub mod report;
+pub mod results;
 pub mod scenario;
-pub mod series;
 mod simulation;
-pub mod statistics;
-pub mod table;
 pub mod tcp;
-mod time_series;
 pub mod topology;
-mod trace;
-pub mod traffic;
 
 pub use emulation::{Due, EmulatedHost, Emulation, LinkAccount, Recipient};
 pub use experiment::Experiment;
 pub use fabric::MembershipLatency;
-pub use fairness::jain_index;
 pub use flow::{
     Flow, FlowKind, FlowReport,
     layered::{Convergence, LayeredFlow, LayeredReport},
 };
 pub use hop::Hop;
-pub use hop_report::HopReport;
 pub use link::{Link, Loss, TraceId};
 pub use medium::Medium;
 pub use network::{Host, Hosts};
@@ -81,11 +64,17 @@ pub use packet::FlowId;
 pub use path_loss::{Mobility, PathLoss, Reach};
 pub use plan::{Change, GatewayPlan, GatewayReport, Object, Plan, Publication, Until};
 pub use queue::{Limit, Queue, Red};
-pub use reaction::Reaction;
-pub use report::{HostReport, Report};
+pub use results::{
+    fairness::jain_index,
+    histogram,
+    hop_report::HopReport,
+    metrics,
+    reaction::Reaction,
+    report::{HostReport, Report},
+    series::{self, Series},
+    statistics::{Summary, t_975},
+    table::Table,
+    traffic::{Count, Kind, Traffic},
+};
 pub use scenario::{ExpectedExit, Program, ProgramCommand, Scenario, Values};
-pub use series::Series;
-pub use statistics::{Summary, t_975};
-pub use table::Table;
 pub use topology::{Place, Router};
-pub use traffic::{Count, Kind, Traffic};

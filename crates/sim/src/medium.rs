@@ -6,6 +6,8 @@
 //! of nodes has its own loss. A multicast packet is sent once. Nodes do not relay for each other on
 //! one medium.
 
+use fanfare_proto::{Bitrate, Duration};
+
 use crate::{
     hop::Hop,
     link::{Link, Loss},
@@ -13,7 +15,6 @@ use crate::{
     queue::Queue,
     topology::{Edge, Place},
 };
-use fanfare_proto::{Bitrate, Duration};
 
 /// A radio medium, as a plan describes it.
 #[derive(Debug, Clone, PartialEq)]

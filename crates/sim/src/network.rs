@@ -1,9 +1,11 @@
 //! Who hears whom: addresses, groups, partitions, and what happens to each datagram on each path.
 
-use crate::link::{Arrival, Link, LinkMemory, LinkOutcome, LinkRandomness, Traces};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use fanfare_proto::{Destination, Ecn, Time, rng::Rng};
 use std::{collections::BTreeMap, rc::Rc};
+
+use fanfare_proto::{Destination, Ecn, Time, rng::Rng};
+
+use crate::link::{Arrival, Link, LinkMemory, LinkOutcome, LinkRandomness, Traces};
 
 /// One simulated machine; the number of its entry in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -296,8 +298,9 @@ fn rule_for(rules: &[Rule], from: Host, to: Host) -> Link {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use fanfare_proto::Duration;
+
+    use super::*;
 
     fn network(hosts: usize, link: Link) -> Network {
         let mut network = Network::new(1, link);

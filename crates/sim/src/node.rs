@@ -13,7 +13,7 @@ use crate::{
     network::Host,
     plan::{GroupPlan, HostPlan, Object},
     protocol_node::{ProtocolEvent, ProtocolNode},
-    series::Series,
+    results::series::Series,
 };
 use fanfare_group::{Delivered, Event as GroupEvent, Filter, GroupStats};
 use fanfare_proto::{

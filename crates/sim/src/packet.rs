@@ -1,9 +1,11 @@
 //! What travels over the hops of a topology.
 
-use crate::{fabric::ChannelId, link::HEADER_BYTES, network::Host, topology::PlaceNumber};
 use core::fmt;
-use fanfare_proto::{Ecn, Time};
 use std::{any::Any, rc::Rc};
+
+use fanfare_proto::{Ecn, Time};
+
+use crate::{fabric::ChannelId, link::HEADER_BYTES, network::Host, topology::PlaceNumber};
 
 /// Whose packet it is: what fair queuing tells apart and what tables add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

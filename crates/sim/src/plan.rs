@@ -16,7 +16,7 @@ use crate::{
     link::{Link, TraceId, Traces},
     medium::Medium,
     network::{Host, Hosts},
-    report::Report,
+    results::report::Report,
     simulation::Simulation,
     topology::{Edge, Place},
 };

@@ -1,15 +1,17 @@
 //! The sending end of a hop: its queue, its line, and what happened to the packets it sent.
 
+use std::{collections::BTreeMap, rc::Rc};
+
+use fanfare_proto::{Bitrate, Time, rng::Rng};
+
 use crate::{
     hop::Hop,
-    hop_report::HopReport,
     link::{HEADER_BYTES, LinkMemory, LinkOutcome, LinkRandomness, Loss, Traces},
     packet::{Packet, Payload},
     queue::{Discipline, Queue},
+    results::hop_report::HopReport,
     topology::{Place, PlaceNumber},
 };
-use fanfare_proto::{Bitrate, Time, rng::Rng};
-use std::{collections::BTreeMap, rc::Rc};
 
 /// One hop of a run.
 #[derive(Debug)]
@@ -172,9 +174,10 @@ fn built(queue: Queue, rate: Option<Bitrate>) -> Box<dyn Discipline> {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::Duration;
+
     use super::*;
     use crate::{link::Link, network::Host, queue::tests::packet, topology::Router};
-    use fanfare_proto::Duration;
 
     fn port(hop: Hop) -> Port {
         let ends = (Place::Host(Host(0)), Place::Router(Router(0)));

@@ -1,8 +1,9 @@
 //! The protocol on a host: a session, or a group node around one.
 
-use crate::plan::GroupPlan;
 use fanfare_group::{Event as GroupEvent, GroupNode, GroupStats};
 use fanfare_proto::{Event, RecvMeta, Session, SessionConfig, Stats, Storage, Time, Transmit};
+
+use crate::plan::GroupPlan;
 
 /// Either, driven alike.
 #[derive(Debug)]

@@ -4,6 +4,12 @@ mod gateways;
 mod layered;
 mod shared;
 
+use core::net::SocketAddr;
+use std::rc::Rc;
+
+use fanfare_proto::{Destination, Duration, Ecn, ObjectKey, RecvMeta, RollCalls, Session, Time};
+use fanfare_wire::Message;
+
 use crate::{
     event_queue::EventQueue,
     fabric::{Fabric, Step},
@@ -14,14 +20,12 @@ use crate::{
     network::{Delivery, Host, Hosts, Network},
     node::Node,
     plan::{Change, Plan, Until},
-    report::{HostReport, Report},
-    trace,
-    traffic::{Kind, Traffic},
+    results::{
+        report::{HostReport, Report},
+        trace,
+        traffic::{Kind, Traffic},
+    },
 };
-use core::net::SocketAddr;
-use fanfare_proto::{Destination, Duration, Ecn, ObjectKey, RecvMeta, RollCalls, Session, Time};
-use fanfare_wire::Message;
-use std::rc::Rc;
 
 /// FNV-1a: small, and the same everywhere.
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -452,8 +456,9 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Change, Host, Hosts, Kind, Link, Object, Plan, Until};
     use fanfare_proto::{Duration, SenderConfig, Time};
+
+    use crate::{Change, Host, Hosts, Kind, Link, Object, Plan, Until};
 
     fn ms(n: u64) -> Duration {
         Duration::from_millis(n)

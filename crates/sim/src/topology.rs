@@ -4,10 +4,12 @@
 //! They do not change when a hop goes down. A multicast datagram travels along the union of the
 //! routes from its source to the members, once over each hop.
 
-use crate::{hop::Hop, network::Host};
 use core::fmt;
-use fanfare_proto::Duration;
 use std::collections::{BTreeMap, BTreeSet};
+
+use fanfare_proto::Duration;
+
+use crate::{hop::Hop, network::Host};
 
 /// A node without a session: it forwards, and background flows may begin and end there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fanfare_command::{Failure, units};
-use fanfare_node::{GroupSpec, GroupSpecError, doctor::Examination};
+use fanfare_doctor::Examination;
+use fanfare_node::{GroupSpec, GroupSpecError};
 
 use crate::doctor::{DoctorPlan, Shown, Subject};
 

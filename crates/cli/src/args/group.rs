@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fanfare_command::{Failure, units};
 use fanfare_node::{
-    NodeBuilder,
+    Network,
     group::{Group, GroupOptions},
     proto::SenderConfig,
 };
@@ -78,7 +78,7 @@ impl MemberArgs {
     }
 
     /// The options, understood.
-    pub(crate) fn plan(&self, net: &NetArgs) -> Result<(NodeBuilder, GroupOptions), Failure> {
+    pub(crate) fn plan(&self, net: &NetArgs) -> Result<(Network, GroupOptions), Failure> {
         let mut options =
             GroupOptions { message_max: self.message_max()?, ..GroupOptions::default() };
         options.config.repair_rate = units::rate_of("repair rate", &self.repair_rate)?;

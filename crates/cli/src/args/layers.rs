@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use fanfare_node::{
-    LayeredError, LayeredOptions,
-    proto::{Bitrate, congestion::layered::Scheme},
-};
+use fanfare_files::{LayeredError, LayeredOptions};
+use fanfare_node::proto::{Bitrate, congestion::layered::Scheme};
 
 use fanfare_command::{Failure, units};
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use clap::Args;
 use fanfare_node::{
-    GroupSpec, GroupSpecError, Node, NodeBuilder,
+    GroupSpec, GroupSpecError, Network,
     proto::{InstanceId, Matrix, NodeId},
 };
 
@@ -72,8 +72,8 @@ impl NameArgs {
 
 impl NetArgs {
     /// A node with everything set that concerns the network.
-    pub(crate) fn builder(&self) -> Result<NodeBuilder, Failure> {
-        let mut builder = Node::builder().group(self.group()?);
+    pub(crate) fn builder(&self) -> Result<Network, Failure> {
+        let mut builder = Network::new(self.group()?);
         if let Some(interface) = &self.interface {
             builder = builder.interface(interface);
         }

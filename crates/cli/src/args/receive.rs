@@ -4,10 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Failure, OutputArgs, units};
-use fanfare_node::{
-    Conflict, ReceiveOptions, Until,
-    proto::{FeedbackPath, JoinPolicy, ReceiverConfig},
-};
+use fanfare_files::{Conflict, ReceiveOptions, Until};
+use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
 use super::network::{NameArgs, NetArgs, parse_node_id};
 use crate::{config::FileArgs, receive::ReceivePlan};
@@ -97,10 +95,10 @@ impl RecvArgs {
             ..ReceiverConfig::default()
         };
         let feedback = if self.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
-        let builder = self.net.builder()?.receiver_config(config).feedback(feedback);
+        let network = self.net.builder()?.receiver_config(config).feedback(feedback);
         Ok(ReceivePlan {
             dir: self.dir.clone(),
-            builder,
+            network,
             options: self.options()?,
             timeout: self.timeout.clone().unwrap_or_default(),
             output: self.output,

@@ -3,8 +3,9 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
+use fanfare_files::{Expect, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::{
-    Expect, FieldSize, Packing, SendOptions, Slow,
+    FieldSize,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
 };
 
@@ -37,7 +38,7 @@ pub(crate) struct SendArgs {
     /// Receivers that must have everything: their number, or their names with commas
     #[arg(long, value_name = "N|NAMES")]
     expect: Option<String>,
-    /// How long to wait for receivers [default: 30s with --expect, else 10s]
+    /// How long a receiver may be silent: at the start, during the transfer and at the end [default: 30s with --expect, else 10s]
     #[arg(long, value_name = "TIME")]
     wait: Option<String>,
     /// Wait for nobody, ask nobody, end when all has been sent
@@ -169,6 +170,7 @@ impl SendArgs {
             rate,
             congestion,
             robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { REQUESTS },
+            patience: if self.one_way { Duration::ZERO } else { wait },
             ..defaults
         };
         let builder = self.net.builder()?.sender_config(config);
@@ -193,7 +195,7 @@ impl SendArgs {
             congestion,
             rate,
             given_rate: self.given_rate()?,
-            builder,
+            builder: Transfer::over(builder),
             layered,
             place: (self.net.group()?.group, self.net.interface()),
             output: self.output,

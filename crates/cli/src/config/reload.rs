@@ -3,7 +3,7 @@
 use std::{ffi::OsString, path::Path};
 
 use fanfare_command::{Failure, Output, interrupt};
-use fanfare_node::Node;
+use fanfare_files::Transfer;
 
 use super::{found::Loaded, reader::Setting};
 use crate::json::{Line, Reloaded};
@@ -17,7 +17,7 @@ pub(crate) trait Live: Sized {
     fn put_into_force(
         &self,
         old: &Self,
-        node: &Node,
+        node: &Transfer,
         output: &Output,
     ) -> Result<&'static [&'static str], Failure>;
 }
@@ -53,7 +53,7 @@ impl<P: Live> Reload<P> {
     }
 
     /// Reads the file again if SIGHUP came.
-    pub(crate) fn on_hangup(&mut self, node: &Node, output: &Output) {
+    pub(crate) fn on_hangup(&mut self, node: &Transfer, output: &Output) {
         let Some((loaded, understand)) = self.0.as_mut().filter(|_| interrupt::take_hangup())
         else {
             return;
@@ -67,7 +67,7 @@ impl Loaded {
     fn read_again<P: Live>(
         &mut self,
         understand: Understand<P>,
-        node: &Node,
+        node: &Transfer,
         output: &Output,
     ) -> Result<Outcome, Vec<Failure>> {
         let contents = self.line.read_file().map_err(|(failures, _)| failures)?;

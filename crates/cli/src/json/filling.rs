@@ -1,15 +1,17 @@
 //! Lines, made of what the node tells.
 
-use fanfare_node::{
+use fanfare_files::{
     MemoryUse, Placed, SlowVerdict,
-    bridge::Crossed,
     event::{
         Limit, Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport,
     },
+    receipt::Reason,
+};
+use fanfare_node::{
+    bridge::Crossed,
     group::{GroupReport, GroupStatus, Losses},
     messaging::GroupStats,
     proto::{Bitrate, DropReason, NodeId, ObjectKey, Stats},
-    receipt::Reason,
 };
 
 use super::{
@@ -350,7 +352,7 @@ fn limit_line(limit: &Limit) -> LimitLine {
 }
 
 fn outcomes(report: &SendReport) -> Vec<OutcomeLine> {
-    let line = |result: &fanfare_node::event::ReceiverResult| OutcomeLine {
+    let line = |result: &fanfare_files::event::ReceiverResult| OutcomeLine {
         id: result.view.id.0,
         name: result.view.name.clone(),
         outcome: result.outcome.name().to_owned(),

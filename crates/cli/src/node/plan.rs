@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use fanfare_command::{Failure, OutputArgs};
 use fanfare_node::{
-    GroupSpec, NodeBuilder,
+    GroupSpec, Network,
     group::GroupOptions,
     messaging::{Filter, GatewayConfig, GroupIndex, Route},
     proto::Bitrate,
@@ -30,7 +30,7 @@ pub(crate) struct GroupPlan {
     /// The id that it is given.
     pub(crate) node_id: Option<String>,
     pub(crate) cache_dir: Option<PathBuf>,
-    pub(crate) builder: NodeBuilder,
+    pub(crate) builder: Network,
     pub(crate) options: GroupOptions,
     /// What is asked for also while no program wants it.
     pub(crate) filters: Vec<Filter>,

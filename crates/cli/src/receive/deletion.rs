@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use fanfare_node::{ReceiveEvent, proto::ObjectKey, receipt::Reason};
+use fanfare_files::{ReceiveEvent, receipt::Reason};
+use fanfare_node::proto::ObjectKey;
 
 use crate::json::{Deleted, Deletion, Line};
 use fanfare_command::{Output, Printable};

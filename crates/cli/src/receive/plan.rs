@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use fanfare_command::{Failure, Output, OutputArgs};
-use fanfare_node::{Node, NodeBuilder, ReceiveOptions};
+use fanfare_files::{ReceiveOptions, Transfer};
+use fanfare_node::Network;
 
 use crate::config::Live;
 
@@ -11,7 +12,7 @@ use crate::config::Live;
 #[derive(Debug)]
 pub(crate) struct ReceivePlan {
     pub(crate) dir: PathBuf,
-    pub(crate) builder: NodeBuilder,
+    pub(crate) network: Network,
     pub(crate) options: ReceiveOptions,
     /// As it was given.
     pub(crate) timeout: String,
@@ -24,7 +25,7 @@ impl Live for ReceivePlan {
     fn put_into_force(
         &self,
         _: &Self,
-        node: &Node,
+        node: &Transfer,
         output: &Output,
     ) -> Result<&'static [&'static str], Failure> {
         output.set_verbose(self.output);

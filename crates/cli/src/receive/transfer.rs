@@ -3,8 +3,8 @@
 use std::{path::Path, sync::mpsc::RecvTimeoutError, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
-use fanfare_node::{
-    Node, NodeEvent, ReceiveEvent,
+use fanfare_files::{
+    ReceiveEvent, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveReport},
     receipt::Reason,
 };
@@ -34,9 +34,9 @@ fn receive(
     reload: Reload<ReceivePlan>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let ReceivePlan { dir, builder, options, timeout, .. } = plan;
+    let ReceivePlan { dir, network, options, timeout, .. } = plan;
     let name = options.name.clone();
-    let node = builder.receive(&dir, options).build()?;
+    let node = Transfer::over(network).receive(&dir, options).start()?;
     interrupt::stop_on_interrupt(node.stopper());
     output.event(&Line::Start(Start {
         group: node.group().to_string(),
@@ -54,33 +54,33 @@ fn receive(
     Ok(conclude(output, node.finish(), &timeout))
 }
 
-fn watch(node: &Node, dir: &Path, output: &Output, mut reload: Reload<ReceivePlan>) {
+fn watch(node: &Transfer, dir: &Path, output: &Output, mut reload: Reload<ReceivePlan>) {
     let mut overruns = Overruns::default();
     loop {
         reload.on_hangup(node, output);
         match node.next_event(POLL) {
-            Ok(NodeEvent::Receive(event)) => show(&event, dir, output),
-            Ok(NodeEvent::SendRefused { why }) => {
+            Ok(TransferEvent::Receive(event)) => show(&event, dir, output),
+            Ok(TransferEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
             }
-            Ok(NodeEvent::ReceiveFailed { why }) => {
+            Ok(TransferEvent::ReceiveFailed { why }) => {
                 output.warn("receive.failed", format!("nothing can be received: {why}"));
             }
-            Ok(NodeEvent::Rejoined { interface }) => {
+            Ok(TransferEvent::Rejoined { interface }) => {
                 output.warn("interface.back", rejoined(&interface));
             }
-            Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
+            Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));
             }
-            Ok(NodeEvent::Overrun { lost }) => {
+            Ok(TransferEvent::Overrun { lost }) => {
                 output.warn("overrun", format!("{lost} events were lost"));
             }
-            Ok(NodeEvent::BufferOverrun { runs }) => {
+            Ok(TransferEvent::BufferOverrun { runs }) => {
                 if let Some(text) = overruns.on_overrun(runs) {
                     output.warn("receive.overrun", text);
                 }
             }
-            Ok(NodeEvent::Send(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(TransferEvent::Send(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }

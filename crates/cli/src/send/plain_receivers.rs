@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fanfare_node::{SendEvent, proto::NodeId};
+use fanfare_files::SendEvent;
+use fanfare_node::proto::NodeId;
 
 /// Reports of progress, five a second, until a receiver that has not called itself ours is taken
 /// for plain: our receivers answer the roll every two seconds while data flows.
@@ -54,7 +55,7 @@ impl PlainReceivers {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_node::{event::ReceiverView, receipt::State};
+    use fanfare_files::{event::ReceiverView, receipt::State};
 
     use super::*;
 

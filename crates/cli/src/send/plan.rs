@@ -3,10 +3,8 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use fanfare_command::{Failure, Output, OutputArgs};
-use fanfare_node::{
-    LayeredOptions, Node, NodeBuilder, Packing, SendOptions,
-    proto::{Bitrate, CongestionControl},
-};
+use fanfare_files::{LayeredOptions, Packing, SendOptions, Transfer, TransferBuilder};
+use fanfare_node::proto::{Bitrate, CongestionControl};
 
 use crate::config::Live;
 
@@ -28,7 +26,7 @@ pub(crate) struct SendPlan {
     pub(crate) rate: Bitrate,
     /// What `--rate` says.
     pub(crate) given_rate: Option<Bitrate>,
-    pub(crate) builder: NodeBuilder,
+    pub(crate) builder: TransferBuilder,
     /// What is sent over layers, in the place of all that.
     pub(crate) layered: Option<LayeredOptions>,
     /// Group and interface as they are given.
@@ -42,7 +40,7 @@ impl Live for SendPlan {
     fn put_into_force(
         &self,
         old: &Self,
-        node: &Node,
+        node: &Transfer,
         output: &Output,
     ) -> Result<&'static [&'static str], Failure> {
         output.set_verbose(self.output);

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fanfare_node::{event::ReceiverView, proto::NodeId};
+use fanfare_files::event::ReceiverView;
+use fanfare_node::proto::NodeId;
 
 use fanfare_command::{Output, units};
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
-use fanfare_node::{MemoryShort, Sources, Streams};
+use fanfare_files::{MemoryShort, Sources, Streams};
 
 use super::{
     plan::{SendPlan, StreamPlan, StreamsPlan},

@@ -3,11 +3,12 @@
 use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
-use fanfare_node::{
-    BuildError, Expect, Gathering, LayeredError, Node, NodeEvent, SendEvent, SlowVerdict, Sources,
+use fanfare_files::{
+    Expect, Gathering, LayeredError, SendEvent, SlowVerdict, Sources, Transfer, TransferError,
+    TransferEvent,
     event::{Finished, Outcome, SendEnd, SendProgress, SendReport},
-    proto::CongestionControl,
 };
+use fanfare_node::proto::CongestionControl;
 
 use super::{
     plain_receivers::PlainReceivers, plan::SendPlan, receipts::Receipts, roster::Roster,
@@ -47,8 +48,8 @@ pub(super) fn send(
     let (expect, wait) = (options.expect.clone(), options.wait);
     let node = match (&layered, sources.files.front()) {
         (Some(layered), Some(file)) if objects == 1 => builder.send_layered(file, layered)?,
-        (Some(_), _) => return Err(BuildError::Layers(LayeredError::Many).into()),
-        (None, _) => builder.send(sources, options).build()?,
+        (Some(_), _) => return Err(TransferError::Layers(LayeredError::Many).into()),
+        (None, _) => builder.send(sources, options).start()?,
     };
     interrupt::stop_on_interrupt(node.stopper());
     output.event(&Line::Start(Start {
@@ -96,11 +97,11 @@ struct Watched {
     roster: Roster,
 }
 
-fn watch(node: &Node, output: &Output, watched: &mut Watched, mut reload: Reload<SendPlan>) {
+fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Reload<SendPlan>) {
     loop {
         reload.on_hangup(node, output);
         match node.next_event(POLL) {
-            Ok(NodeEvent::Send(event)) => {
+            Ok(TransferEvent::Send(event)) => {
                 if let Some(message) = watched.plain.on_event(&event) {
                     output.warn("packs.unreadable", message);
                 }
@@ -109,22 +110,22 @@ fn watch(node: &Node, output: &Output, watched: &mut Watched, mut reload: Reload
                 }
                 show(&event, output, &mut watched.receipts);
             }
-            Ok(NodeEvent::SendRefused { why }) => {
+            Ok(TransferEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
             }
-            Ok(NodeEvent::ReceiveFailed { why }) => {
+            Ok(TransferEvent::ReceiveFailed { why }) => {
                 output.warn("receive.failed", format!("nothing can be received: {why}"));
             }
-            Ok(NodeEvent::Rejoined { interface }) => {
+            Ok(TransferEvent::Rejoined { interface }) => {
                 output.warn("interface.back", rejoined(&interface));
             }
-            Ok(NodeEvent::NodeIdTaken { id, own, other, new }) => {
+            Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));
             }
-            Ok(NodeEvent::Overrun { lost }) => {
+            Ok(TransferEvent::Overrun { lost }) => {
                 output.warn("overrun", format!("{lost} events were lost"));
             }
-            Ok(NodeEvent::Receive(_) | NodeEvent::BufferOverrun { .. })
+            Ok(TransferEvent::Receive(_) | TransferEvent::BufferOverrun { .. })
             | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }

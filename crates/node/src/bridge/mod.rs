@@ -23,9 +23,9 @@ use fanfare_group::{Filter, Options, Subscription, Topic};
 use fanfare_udp::{Endpoint, EndpointConfig, Role, choose_interface};
 
 use crate::{
-    build_error::BuildError,
     clock::Clock,
     group::{Body, Group, GroupError, GroupEvent, GroupHandle, Watch},
+    join_error::JoinError,
 };
 
 /// Datagrams and events that wait to be looked at.
@@ -94,7 +94,7 @@ impl Bridge {
     ///
     /// # Errors
     /// What this machine refuses: interface, sockets, threads; or the member has ended.
-    pub fn open(group: &mut Group, options: BridgeOptions) -> Result<Self, BuildError> {
+    pub fn open(group: &mut Group, options: BridgeOptions) -> Result<Self, JoinError> {
         let interface = choose_interface(options.plain.ip(), options.interface.as_deref())?;
         let (group_address, ttl) = (options.plain, options.ttl);
         let inner = EndpointConfig {

@@ -8,10 +8,10 @@ use std::{
     sync::Arc,
 };
 
+use fanfare_disk::unnamed_file;
 use fanfare_group::ContentHash;
 
 use super::keeper::Files;
-use crate::source::unnamed_file;
 
 /// Bytes that are kept in memory: most messages; of longer ones a thousand would be 64 MiB.
 pub(crate) const MEMORY_MAX: u64 = 64 << 10;
@@ -157,6 +157,16 @@ impl Body {
             Content::Memory(bytes) => Some(bytes),
             Content::File(_) => None,
         }
+    }
+
+    /// All of it, in memory.
+    ///
+    /// # Errors
+    /// It is in a file that cannot be read.
+    pub fn to_vec(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.copy_to(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Writes all of them.

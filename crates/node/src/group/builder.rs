@@ -1,13 +1,9 @@
-//! How a member of a group is made: a node's builder, with what concerns groups.
+//! How a member of a group is made: where it takes part, with what concerns groups.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, atomic::AtomicBool, mpsc::sync_channel},
-};
+use std::{path::PathBuf, sync::mpsc::sync_channel};
 
 use fanfare_group::{GroupConfig, GroupNode, OBJECTS_IN_VIEW, SENDERS_IN_VIEW};
 use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
-use fanfare_udp::Ready;
 
 use super::{
     CacheError, Group, GroupHandle,
@@ -19,14 +15,11 @@ use super::{
     store::{Durable, MessageStore},
 };
 use crate::{
-    build_error::BuildError,
-    builder::{NodeBuilder, random, random_id},
     clock::Clock,
-    driver::{Driver, Outgoing, TestDrop},
-    moderation::Moderation,
-    node::Stopper,
+    driver::Setup,
+    join_error::JoinError,
+    network::{Network, random, random_id},
     outbox::Outbox,
-    reading::Reading,
     segment,
     waker::Waker,
 };
@@ -67,12 +60,12 @@ fn parted(opened: Option<Opened>) -> Parted {
     (Some(Durable { keeper, files }), Some((identity, kept)), news.into_iter().collect())
 }
 
-impl NodeBuilder {
-    /// Makes a member of the group instead of a node that transfers files, and starts its thread.
+impl Network {
+    /// Makes a member of the group, and starts its thread.
     ///
     /// # Errors
     /// What this machine refuses: interface, sockets, threads.
-    pub fn join(mut self, options: GroupOptions) -> Result<Group, BuildError> {
+    pub fn join(mut self, options: GroupOptions) -> Result<Group, JoinError> {
         self.beside = REPAIR_HEADER;
         self.check()?;
         let endpoint = self.open_endpoint(true)?;
@@ -101,28 +94,19 @@ impl NodeBuilder {
         engine.news = news;
         let (commands, to_obey) = sync_channel(16);
         let (to_application, events) = sync_channel(EVENTS);
-        let stop = Arc::new(AtomicBool::new(false));
         let (address, interface) = (endpoint.group(), endpoint.interface().cloned());
-        let longest = usize::from(segment_size + REPAIR_HEADER) + segment::HEADER_MAX;
-        let driver = Driver {
+        let setup = Setup {
             clock,
             engine,
+            message_size: usize::from(segment_size + REPAIR_HEADER) + segment::HEADER_MAX,
+            endpoint,
             outbox: Outbox::with_room(to_application, EVENTS * 4),
             commands: to_obey,
-            stop: stop.clone(),
-            ready: Ready { group: true, layers: true, unicast: true, writable: false, woken: true },
-            moderation: Moderation::new(endpoint.receive_room(), now),
-            waker: waker.clone(),
-            outgoing: Outgoing::new(&endpoint, longest),
-            endpoint,
-            test_drop: TestDrop::new(self.test_drop, !seed),
-            reading: Reading::new(now),
-            next_overruns: now,
-            next_look: address.ip().is_multicast().then_some(now),
+            waker,
+            test_drop: (self.test_drop, !seed),
         };
-        let thread = std::thread::Builder::new().name("fanfare-group".into());
-        let thread = Some(thread.spawn(move || driver.run())?);
-        let (message_max, stopper) = (options.message_max, Stopper { stop, waker });
+        let (thread, stopper) = setup.start("fanfare-group")?;
+        let (thread, message_max) = (Some(thread), options.message_max);
         let events = Some(events);
         let handle = GroupHandle { id, address, message_max, files, stopper, commands };
         Ok(Group { handle, interface, events, thread })
@@ -133,7 +117,7 @@ impl NodeBuilder {
         &mut self,
         options: &GroupOptions,
         waker: &Waker,
-    ) -> Result<Option<Opened>, BuildError> {
+    ) -> Result<Option<Opened>, JoinError> {
         let Some(path) = &options.cache_dir else { return Ok(None) };
         let node = self.node_id.unwrap_or_else(random_id);
         let instance = self.instance_id.unwrap_or_else(|| InstanceId(random() as u16));

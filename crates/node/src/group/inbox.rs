@@ -2,16 +2,16 @@
 
 use std::{fmt::Write as _, io, io::Write, path::Path};
 
-use fanfare_group::Identity;
-use fanfare_proto::{ObjectKey, ObjectTransportId};
-
-use super::body::Body;
-use crate::{
+use fanfare_disk::{
+    OwnFile,
     directory::{Directory, DirectoryError},
-    disk::OwnFile,
     name::SafeName,
     placement::Conflict,
 };
+use fanfare_group::Identity;
+use fanfare_proto::ObjectTransportId;
+
+use super::body::Body;
 
 /// A directory that takes messages.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Inbox {
     /// The disk is full, or fails.
     pub fn place(&self, message: &Identity, body: &Body) -> io::Result<String> {
         let object = ObjectTransportId(message.number as u16);
-        let key = ObjectKey { sender: message.node, instance: message.instance, object };
+        let key = format_args!("{}-{}-{object}", message.node, message.instance);
         let part = self.directory.own_name(key, ".message");
         let file = self.directory.create_own(&part)?;
         let placed = write(body, &file).and_then(|hash| {
@@ -93,11 +93,11 @@ fn name_of(message: &Identity) -> SafeName {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_disk::scratch::Scratch;
     use fanfare_group::Topic;
     use fanfare_proto::{InstanceId, NodeId};
 
     use super::*;
-    use crate::scratch::Scratch;
 
     fn message(topic: &str, number: u64) -> Identity {
         let topic = Topic::new(topic).unwrap();

@@ -45,7 +45,7 @@ pub use inbox::Inbox;
 pub use keeper::{CacheError, Damage};
 pub use refusals::TooLong;
 
-use crate::node::Stopper;
+use crate::stopper::Stopper;
 use engine::{Command, Publication};
 use keeper::Files;
 
@@ -190,7 +190,7 @@ impl GroupHandle {
     /// The member has ended.
     pub fn ask_standings(&self) -> Result<(), GroupError> {
         self.commands.send(Command::AskStandings).map_err(|_| GroupError::Ended)?;
-        self.stopper.waker.wake();
+        self.stopper.wake();
         Ok(())
     }
 
@@ -228,7 +228,7 @@ impl GroupHandle {
     /// By which several subscriptions can share their room.
     #[must_use]
     pub fn gate(&self) -> Gate {
-        Gate::new(self.stopper.waker.clone())
+        Gate::new(self.stopper.waker().clone())
     }
 
     /// Ends a subscription; false when there is none of that id.
@@ -259,7 +259,7 @@ impl GroupHandle {
     fn ask<A>(&self, command: impl FnOnce(SyncSender<A>) -> Command) -> Result<A, GroupError> {
         let (reply, answer) = sync_channel(1);
         self.commands.send(command(reply)).map_err(|_| GroupError::Ended)?;
-        self.stopper.waker.wake();
+        self.stopper.wake();
         answer.recv().map_err(|_| GroupError::Ended)
     }
 }
@@ -286,6 +286,11 @@ impl Group {
             Some(events) => events.recv_timeout(timeout),
             None => Err(RecvTimeoutError::Disconnected),
         }
+    }
+
+    /// All events until the member ends, each as it comes.
+    pub fn events(&self) -> impl Iterator<Item = GroupEvent> {
+        self.events.iter().flatten()
     }
 
     /// The events for another thread; [`Self::next_event`] gives none any more.

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs::File, io, os::unix::fs::FileExt, sync::Arc};
 
+use fanfare_disk::unnamed_file;
 use fanfare_group::ContentHash;
 use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Storage, StorageError};
 
@@ -10,7 +11,6 @@ use super::{
     event::GroupEvent,
     keeper::{Damage, Files, Keeper, News, Record, is_full, now},
 };
-use crate::source::unnamed_file;
 
 /// Objects under way at once besides what the cache keeps, in the largest message's size: each may
 /// take its whole size before it is whole and can give way.

@@ -12,6 +12,8 @@ use fanfare_wire::{FecPayloadId, NodeId, ObjectTransportId};
 
 /// A node at work is asked again only after so long: it reports no more often.
 const ASK_AT_WORK: Duration = Duration::from_secs(1);
+/// Who has not answered any of the first requests is asked again after so long: a cable may be out.
+const ASK_SILENT: Duration = Duration::from_millis(500);
 /// A report of work is good for so long: several of them may be lost.
 const AT_WORK: Duration = Duration::from_secs(5);
 
@@ -35,19 +37,38 @@ enum Node {
         ask: Time,
         /// When it was asked first.
         asked: Option<Time>,
+        /// When it was asked first of the requests that have gone unanswered.
+        unanswered: Option<Time>,
     },
     Settled(WatermarkOutcome),
 }
 
 impl Node {
-    const NEW: Self =
-        Self::Pending { attempts: 0, answerable_from: Time::ZERO, ask: Time::ZERO, asked: None };
+    const NEW: Self = Self::Pending {
+        attempts: 0,
+        answerable_from: Time::ZERO,
+        ask: Time::ZERO,
+        asked: None,
+        unanswered: None,
+    };
+
+    /// When it may be given up, if it has been asked `robust` times for nothing.
+    fn given_up_from(&self, robust: u32, patience: Duration) -> Option<Time> {
+        match self {
+            Self::Pending { attempts, unanswered, .. } if *attempts >= robust => {
+                Some(unanswered.map_or(Time::ZERO, |since| since + patience))
+            }
+            Self::Pending { .. } | Self::Settled(_) => None,
+        }
+    }
 }
 
 /// The watermark machine.
 #[derive(Debug)]
 pub(super) struct Watermark {
     robust: u32,
+    /// For how long silence is borne at least.
+    patience: Duration,
     point: Option<Point>,
     nodes: BTreeMap<NodeId, Node>,
     /// To be asked with the next watermark.
@@ -60,10 +81,12 @@ pub(super) struct Watermark {
 }
 
 impl Watermark {
-    /// Each node is asked `robust` times (NORM_ROBUST_FACTOR; at least 1).
-    pub(super) fn new(robust: u32) -> Self {
+    /// Each node is asked `robust` times (NORM_ROBUST_FACTOR; at least 1), and on until it has been
+    /// silent for `patience`.
+    pub(super) fn new(robust: u32, patience: Duration) -> Self {
         Self {
             robust: robust.max(1),
+            patience,
             point: None,
             nodes: BTreeMap::new(),
             waiting: BTreeSet::new(),
@@ -155,9 +178,12 @@ impl Watermark {
         fit: usize,
         answerable_from: Time,
     ) -> Vec<NodeId> {
-        let robust = self.robust;
+        let (robust, patience) = (self.robust, self.patience);
         let open = |(node, state): (&NodeId, &Node)| match state {
-            Node::Pending { attempts, ask, .. } if *attempts < robust && *ask <= now => Some(*node),
+            Node::Pending { ask, .. } if *ask <= now => {
+                let given_up = state.given_up_from(robust, patience);
+                given_up.is_none_or(|from| now < from).then_some(*node)
+            }
             Node::Pending { .. } | Node::Settled(_) => None,
         };
         let all: Vec<NodeId> = self.nodes.iter().filter_map(open).collect();
@@ -166,9 +192,16 @@ impl Watermark {
             all[start..].iter().chain(&all[..start]).take(fit.max(1)).copied().collect();
         for node in &named {
             let state = self.nodes.get_mut(node);
-            if let Some(Node::Pending { attempts, answerable_from: own, ask, asked }) = state {
-                *attempts += u32::from(now >= answerable_from.max(*own));
-                if now < *own {
+            if let Some(Node::Pending { attempts, answerable_from: own, ask, asked, unanswered }) =
+                state
+            {
+                if now >= answerable_from.max(*own) {
+                    *attempts = attempts.saturating_add(1);
+                    let since = *unanswered.get_or_insert(now);
+                    if *attempts >= robust && now < since + patience {
+                        *ask = now + ASK_SILENT;
+                    }
+                } else if now < *own {
                     *ask = now + ASK_AT_WORK;
                 }
                 asked.get_or_insert(now);
@@ -208,8 +241,8 @@ impl Watermark {
 
     /// The node shows that it is at work: it may be asked the whole number of times again.
     pub(super) fn on_alive(&mut self, node: NodeId) {
-        if let Some(Node::Pending { attempts, ask, .. }) = self.nodes.get_mut(&node) {
-            (*attempts, *ask) = (0, Time::ZERO);
+        if let Some(Node::Pending { attempts, ask, unanswered, .. }) = self.nodes.get_mut(&node) {
+            (*attempts, *ask, *unanswered) = (0, Time::ZERO, None);
         }
     }
 
@@ -217,13 +250,14 @@ impl Watermark {
     /// most ([`crate::receiver`]), which is longer than all requests take at a short GRTT. What it has said
     /// before it can have been asked, at least `rtt` there and back, answers the roll.
     pub(super) fn on_status(&mut self, now: Time, node: NodeId, rtt: Duration) {
-        let Some(Node::Pending { attempts, answerable_from, ask, asked }) =
+        let Some(Node::Pending { attempts, answerable_from, ask, asked, unanswered }) =
             self.nodes.get_mut(&node)
         else {
             return;
         };
         if asked.is_some_and(|asked| asked + rtt <= now) {
             (*attempts, *answerable_from, *ask) = (0, now + AT_WORK, now + ASK_AT_WORK);
+            *unanswered = None;
         }
     }
 
@@ -231,21 +265,21 @@ impl Watermark {
     pub(super) fn on_rewind(&mut self, ordinal: u64) {
         if self.point.is_some_and(|point| ordinal <= point.ordinal) {
             for node in self.nodes.values_mut() {
-                if let Node::Pending { attempts, .. } = node {
-                    *attempts = 0;
+                if let Node::Pending { attempts, unanswered, .. } = node {
+                    (*attempts, *unanswered) = (0, None);
                 }
             }
         }
     }
 
-    /// Gives up nodes whose last request has gone unanswered.
+    /// Gives up nodes whose last request has gone unanswered, when patience is over.
     pub(super) fn poll(&mut self, now: Time) {
         if now < self.next {
             return;
         }
-        let robust = self.robust;
+        let (robust, patience) = (self.robust, self.patience);
         for state in self.nodes.values_mut() {
-            if matches!(state, Node::Pending { attempts, .. } if *attempts >= robust) {
+            if state.given_up_from(robust, patience).is_some_and(|from| from <= now) {
                 *state = Node::Settled(WatermarkOutcome::Unanswered);
             }
         }
@@ -266,11 +300,11 @@ impl Watermark {
 
     /// When [`Self::poll`] and [`Self::poll_done`] have something to say.
     pub(super) fn next_timeout(&self) -> Option<Time> {
-        let spent = |node: &Node| matches!(node, Node::Pending { attempts, .. } if *attempts >= self.robust);
         if !self.told && !self.is_pending() {
             return Some(Time::ZERO);
         }
-        self.nodes.values().any(spent).then_some(self.next)
+        let given_up = |node: &Node| node.given_up_from(self.robust, self.patience);
+        self.nodes.values().filter_map(given_up).min().map(|from| from.max(self.next))
     }
 }
 
@@ -288,7 +322,7 @@ mod tests {
     }
 
     fn watermark(nodes: &[u32]) -> Watermark {
-        let mut watermark = Watermark::new(3);
+        let mut watermark = Watermark::new(3, Duration::ZERO);
         let nodes: Vec<NodeId> = nodes.iter().map(|n| NodeId(*n)).collect();
         let point = Point { ordinal: 9, object: OBJECT, id: id(3) };
         watermark.set(Time::ZERO, Some(point), &nodes);
@@ -326,6 +360,30 @@ mod tests {
         assert_eq!(exhaust(&mut watermark, 10).len(), 3);
         let outcomes = watermark.poll_done().unwrap();
         assert_eq!(outcomes, [(NodeId(7), WatermarkOutcome::Unanswered)]);
+    }
+
+    #[test]
+    fn a_silent_node_is_asked_on_until_patience_is_over() {
+        let mut watermark = watermark(&[7]);
+        watermark.patience = Duration::from_secs(10);
+        // Three requests at the pace of the GRTT, then two in a second.
+        assert_eq!(exhaust(&mut watermark, 10).len(), 3 + 19);
+        assert_eq!(watermark.poll_done().unwrap(), [(NodeId(7), WatermarkOutcome::Unanswered)]);
+    }
+
+    #[test]
+    fn a_node_that_is_back_before_patience_is_over_has_all_of_it_again() {
+        let mut watermark = watermark(&[7]);
+        watermark.patience = Duration::from_secs(10);
+        let mut asked = 0;
+        while let Some(now) = watermark.due_at() {
+            watermark.poll(now);
+            asked += watermark.on_flushed(now, INTERVAL, 1, Time::ZERO).len();
+            if asked == 15 {
+                watermark.on_alive(NodeId(7));
+            }
+        }
+        assert_eq!(asked, 15 + 3 + 19);
     }
 
     #[test]
@@ -428,7 +486,7 @@ mod tests {
 
     #[test]
     fn a_node_added_before_any_watermark_is_asked_with_the_next() {
-        let mut watermark = Watermark::new(3);
+        let mut watermark = Watermark::new(3, Duration::ZERO);
         watermark.add(Time::ZERO, NodeId(7));
         assert!(watermark.is_done() && watermark.due_at().is_none());
         let point = Point { ordinal: 9, object: OBJECT, id: id(3) };

@@ -217,7 +217,7 @@ impl Sender {
             squelch: Squelch::default(),
             flush: Flush::new(config.robust_factor),
             flushes_infos: true,
-            watermark: Watermark::new(config.robust_factor),
+            watermark: Watermark::new(config.robust_factor, config.patience),
             grtt: Grtt::new(now, config.grtt_initial, limits),
             probe: Probe::new(now, config.probe_min, config.probe_max, rng),
             receivers: Receivers::default(),

@@ -1,9 +1,11 @@
 //! Paths across groups: over radios whose nodes move, networks that connect all nodes of a group,
 //! and gateways.
 
-use crate::{network::Host, report::Report};
-use fanfare_proto::Time;
 use std::collections::BTreeSet;
+
+use fanfare_proto::Time;
+
+use crate::{network::Host, results::report::Report};
 
 impl Report {
     /// The hosts that a path leads to from one at this time, itself among them.

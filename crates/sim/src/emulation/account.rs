@@ -1,8 +1,9 @@
 //! What happened to every packet of one link.
 
-use super::PathCounts;
-use crate::{hop_report::HopReport, topology::Place};
 use fanfare_proto::Duration;
+
+use super::PathCounts;
+use crate::{results::hop_report::HopReport, topology::Place};
 
 /// What one link did to packets, and how many are in it now: every packet that came is in exactly
 /// one of these numbers ([`LinkAccount::is_balanced`]).

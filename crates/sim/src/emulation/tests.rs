@@ -1,6 +1,7 @@
+use fanfare_proto::{Bitrate, Duration, SessionConfig};
+
 use super::*;
 use crate::{Change, Hop, Link, Queue, Router, Scenario};
-use fanfare_proto::{Bitrate, Duration, SessionConfig};
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

@@ -7,8 +7,8 @@ use super::{
     results::Results,
 };
 use crate::{
+    results::statistics::Summary,
     scenario::{fields::Fields, units},
-    statistics::Summary,
 };
 use fanfare_toml::suggest;
 

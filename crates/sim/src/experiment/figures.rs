@@ -1,6 +1,9 @@
 //! `[[figure]]`: which figures of a run a cell shows.
 
-use crate::{fairness::jain_index, metrics::Metric, scenario::fields::Fields};
+use crate::{
+    results::{fairness::jain_index, metrics::Metric},
+    scenario::fields::Fields,
+};
 
 /// Decimals that are kept of each run beyond those that are shown of the mean.
 const MORE_DIGITS: usize = 2;

@@ -1,7 +1,8 @@
 //! The table of an experiment as Markdown.
 
-use super::{expectations::Verdict, factors::Cell, results::Results};
 use std::fmt::Write;
+
+use super::{expectations::Verdict, factors::Cell, results::Results};
 
 impl Results<'_> {
     /// What it is, the table, and what was expected. `picture` is the plot's file.

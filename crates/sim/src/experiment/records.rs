@@ -1,7 +1,8 @@
 //! The results of every run of an experiment, and the file that keeps them.
 
-use super::{Experiment, factors::Cell};
 use std::{collections::BTreeMap, fmt::Write};
+
+use super::{Experiment, factors::Cell};
 
 /// The figures of each run, by cell and seed.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,10 +1,11 @@
 //! The table of an experiment: each figure of each cell over its seeds, with its references.
 
+use std::{collections::BTreeMap, fmt::Write};
+
 use super::{
     Experiment, expectations::Verdict, factors::Cell, records::Records, references::Reference,
 };
-use crate::statistics::Summary;
-use std::{collections::BTreeMap, fmt::Write};
+use crate::results::statistics::Summary;
 
 /// What came of an experiment.
 #[derive(Debug)]

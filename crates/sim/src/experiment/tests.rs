@@ -1,7 +1,7 @@
 //! Whole experiment files: what is accepted, what is refused, and the resulting table.
 
 use super::*;
-use crate::{metrics::Metric, scenario::tests::damaged};
+use crate::{results::metrics::Metric, scenario::tests::damaged};
 
 const TEXT: &str = r#"
 [experiment]

@@ -5,8 +5,9 @@
 //! leaves takes no more packets, but they still fill its hops until the network has learned of
 //! that, too: up to 260 s with IGMP version 1, some seconds with version 2 (leave latency).
 
-use crate::topology::PlaceNumber;
 use std::collections::BTreeMap;
+
+use crate::topology::PlaceNumber;
 
 /// A group of a layered session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,10 @@
 //! Constant bit rate: packets of one size at equal intervals, without feedback.
 
-use super::{End, Incoming, Outgoing};
-use fanfare_proto::{Bitrate, Time};
 use std::rc::Rc;
+
+use fanfare_proto::{Bitrate, Time};
+
+use super::{End, Incoming, Outgoing};
 
 /// The sending end.
 #[derive(Debug, Clone)]
@@ -45,8 +47,9 @@ impl End for Cbr {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use fanfare_proto::Duration;
+
+    use super::*;
 
     #[test]
     fn its_rate_is_exact_to_a_packet() {

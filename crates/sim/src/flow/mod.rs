@@ -12,7 +12,7 @@ pub(crate) use running::{Running, Side};
 pub use tcp::{TcpSink, TcpSource};
 
 use crate::{
-    series::Series,
+    results::series::Series,
     tcp::{Config, Source},
     topology::Place,
 };

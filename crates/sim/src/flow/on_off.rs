@@ -1,7 +1,8 @@
 //! On and off: a constant rate for a random time, then silence for a random time.
 
-use super::{Cbr, End, Incoming, Outgoing};
 use fanfare_proto::{Duration, Time, rng::Rng};
+
+use super::{Cbr, End, Incoming, Outgoing};
 
 /// The sending end. Both times are exponential.
 #[derive(Debug)]
@@ -55,8 +56,9 @@ impl End for OnOff {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use fanfare_proto::Bitrate;
+
+    use super::*;
 
     #[test]
     fn it_sends_its_share_of_the_time_on_average() {

@@ -1,13 +1,15 @@
 //! A running background flow.
 
+use core::ops::Deref;
+
+use fanfare_proto::Time;
+
 use super::{End, Flow, FlowReport, Incoming};
 use crate::{
     packet::{FlowId, Packet, Payload, Target},
-    series::Series,
+    results::series::Series,
     topology::PlaceNumber,
 };
-use core::ops::Deref;
-use fanfare_proto::Time;
 
 /// Packets at one time: more is an end that never has enough.
 const STORM_PACKETS: usize = 100_000;

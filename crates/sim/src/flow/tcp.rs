@@ -1,9 +1,11 @@
 //! TCP as a background flow: the machines of [`crate::tcp`] at both ends of a path.
 
+use std::rc::Rc;
+
+use fanfare_proto::{Ecn, Time};
+
 use super::{End, Incoming, Outgoing};
 use crate::tcp::{Config, Receiver, Segment, Sender, Source};
-use fanfare_proto::{Ecn, Time};
-use std::rc::Rc;
 
 /// The sending end.
 #[derive(Debug)]

@@ -1,12 +1,13 @@
 //! Publishes on a host what its gateway forwards.
 
+use fanfare_group::ForwardedMessage;
+use fanfare_proto::{Duration, ObjectKey, ObjectKind, Time};
+
 use super::{
     Node, OfferedObject,
     publishing::{AHEAD, SHORT},
 };
 use crate::protocol_node::ProtocolNode;
-use fanfare_group::ForwardedMessage;
-use fanfare_proto::{Duration, ObjectKey, ObjectKind, Time};
 
 impl Node {
     /// How long ago the group node first heard of a message.

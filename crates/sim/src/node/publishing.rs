@@ -1,9 +1,10 @@
 //! What a node publishes in its group, and when.
 
-use super::{Node, OfferedObject};
-use crate::{plan::Publication, protocol_node::ProtocolNode};
 use fanfare_group::Topic;
 use fanfare_proto::{ObjectKey, ObjectKind, Time};
+
+use super::{Node, OfferedObject};
+use crate::{plan::Publication, protocol_node::ProtocolNode};
 
 /// One message published.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -40,8 +40,9 @@ fn flood((powers, nodes): (&[f32], usize), from: usize, limit: f32) -> Vec<f32> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use core::time::Duration;
+
+    use super::*;
 
     /// Four nodes in a row: each hears its neighbours at 130 dB, the last one each of the first three at
     /// what is given.

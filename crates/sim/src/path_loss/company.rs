@@ -6,9 +6,11 @@
 //! to the nearest vehicle on the march and 60 to 85 m when slow, and a network that is partitioned
 //! around minutes 4, 8 and 14.
 
-use super::{Moment, PathLoss};
 use core::{f64::consts::TAU, time::Duration};
+
 use fanfare_proto::rng::Rng;
+
+use super::{Moment, PathLoss};
 
 /// Mean speed of the scenario's first company by minute, km/h, read off its plot.
 const SPEEDS: [f64; 24] = [
@@ -198,9 +200,10 @@ fn normal(rng: &mut Rng) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::Time;
+
     use super::*;
     use crate::path_loss::{Contacts, Mobility, Reach};
-    use fanfare_proto::Time;
 
     const MINUTES_20: Duration = Duration::from_secs(1200);
 

@@ -1,8 +1,9 @@
 //! The best that a changing network could carry: who could be reached, when, and with how many
 //! transmissions. A contact is a pair of nodes between which at least half of all packets arrive.
 
-use super::{PathLoss, Reach};
 use fanfare_proto::{Time, rng::Rng};
+
+use super::{PathLoss, Reach};
 
 /// A set of nodes.
 pub(crate) type Nodes = u128;
@@ -156,9 +157,10 @@ fn towards(hears: &[Nodes], have: Nodes, lack: Nodes) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::Duration;
+
     use super::*;
     use crate::path_loss::{Mobility, parse};
-    use fanfare_proto::Duration;
 
     fn contacts(text: &str) -> Contacts {
         Contacts::new(

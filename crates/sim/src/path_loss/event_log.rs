@@ -7,8 +7,9 @@
 //! Nodes are numbered from 1. Events of other kinds are passed over; what nothing is said of does not
 //! hear each other.
 
-use super::{Moment, NODES_MAX, NOTHING, PathLoss};
 use fanfare_proto::Duration;
+
+use super::{Moment, NODES_MAX, NOTHING, PathLoss};
 
 /// Longest recording: a day.
 const SECONDS_MAX: f64 = 86_400.0;

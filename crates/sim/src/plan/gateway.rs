@@ -1,11 +1,12 @@
 //! Gateways: hosts of different groups that are one machine.
 
-use super::Plan;
-use crate::network::Host;
 use fanfare_group::{
     Filter, Gateway, GatewayConfig, GatewayStats, GroupIndex, Route, Subscription,
 };
 use fanfare_proto::{Bitrate, NodeId, Time};
+
+use super::Plan;
+use crate::network::Host;
 
 /// A machine that joins groups: a host in each, and what it carries between them.
 #[derive(Debug, Clone)]

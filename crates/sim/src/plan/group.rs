@@ -1,9 +1,10 @@
 //! Hosts that are group nodes: their configuration, their subscriptions, and what they publish.
 
-use super::Plan;
-use crate::network::Hosts;
 use fanfare_group::{GroupConfig, Options, Subscription, Topic};
 use fanfare_proto::Duration;
+
+use super::Plan;
+use crate::network::Hosts;
 
 /// Messages at times of their own of one publication, at most.
 const PIECES_MAX: u64 = 100_000;

@@ -1,5 +1,7 @@
 //! Plans over a topology: hops that all routes share, and other traffic on them.
 
+use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
+
 use super::Plan;
 use crate::{
     fabric::MembershipLatency,
@@ -11,7 +13,6 @@ use crate::{
     path_loss::Contacts,
     topology::{Edge, Place, Router},
 };
-use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
 
 /// Chance of the nodes on the `number`-th medium: each company drives its own way.
 pub(crate) fn medium_seed(seed: u64, number: u16) -> u64 {

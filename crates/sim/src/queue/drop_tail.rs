@@ -1,9 +1,11 @@
 //! First in, first out. Packets that find no room are dropped.
 
+use std::collections::VecDeque;
+
+use fanfare_proto::{Time, rng::Rng};
+
 use super::{Discipline, Room, Verdict};
 use crate::packet::Packet;
-use fanfare_proto::{Time, rng::Rng};
-use std::collections::VecDeque;
 
 /// A drop-tail queue.
 #[derive(Debug)]
@@ -43,9 +45,10 @@ impl Discipline for DropTail {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::Bitrate;
+
     use super::*;
     use crate::queue::{Limit, tests::packet};
-    use fanfare_proto::Bitrate;
 
     fn taken(limit: Limit, sizes: &[usize]) -> usize {
         let mut queue = DropTail::new(limit.room(Bitrate::mbps(1)));

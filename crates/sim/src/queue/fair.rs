@@ -2,10 +2,12 @@
 //!
 //! Shreedhar and Varghese, "Efficient Fair Queuing using Deficit Round Robin", 1995.
 
+use std::collections::{BTreeMap, VecDeque};
+
+use fanfare_proto::{Time, rng::Rng};
+
 use super::{Discipline, Room, Verdict};
 use crate::packet::{FlowId, Packet};
-use fanfare_proto::{Time, rng::Rng};
-use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes a flow may send in each of its turns when nothing is said: the largest packet of most
 /// networks, so that every turn sends one.
@@ -100,9 +102,10 @@ impl Discipline for Fair {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::Bitrate;
+
     use super::*;
     use crate::queue::{Limit, tests::packet};
-    use fanfare_proto::Bitrate;
 
     fn queue(limit: Limit) -> Fair {
         Fair::new(limit.room(Bitrate::mbps(1)), QUANTUM)

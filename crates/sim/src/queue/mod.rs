@@ -135,13 +135,15 @@ pub(crate) trait Discipline: core::fmt::Debug {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::rc::Rc;
+
+    use fanfare_proto::Ecn;
+
     use super::*;
     use crate::{
         packet::{FlowId, Payload, Target},
         topology::PlaceNumber,
     };
-    use fanfare_proto::Ecn;
-    use std::rc::Rc;
 
     pub(crate) fn packet(flow: u16, bytes: usize, ecn: Option<Ecn>) -> Packet {
         Packet {

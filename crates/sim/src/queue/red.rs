@@ -4,10 +4,12 @@
 //! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, figure 2;
 //! gentle: Floyd, "Recommendation on using the gentle_ variant of RED", 2000; marks: RFC 3168.
 
+use std::collections::VecDeque;
+
+use fanfare_proto::{Bitrate, Time, rng::Rng};
+
 use super::{Discipline, Verdict};
 use crate::packet::Packet;
-use fanfare_proto::{Bitrate, Time, rng::Rng};
-use std::collections::VecDeque;
 
 /// Bytes of the packet by which idle time is counted. Floyd and Jacobson take a small typical one;
 /// the simulators after them the mean.
@@ -224,9 +226,10 @@ impl Discipline for RedQueue {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::Ecn;
+
     use super::*;
     use crate::queue::tests::packet;
-    use fanfare_proto::Ecn;
 
     /// Offers `n` packets at once; gives how many were taken and how many marked.
     fn offer(red: Red, n: usize, ecn: Option<Ecn>, seed: u64) -> (usize, usize) {

@@ -1,5 +1,8 @@
 //! How the sections of a file become a plan.
 
+use fanfare_proto::SessionConfig;
+use toml::de::DeTable;
+
 use super::{
     Mistakes, Program, Purpose, ReadFile, Scenario,
     changes::{self, LinkSharing},
@@ -24,10 +27,8 @@ use crate::{
     link::Link,
     network::{Host, Hosts},
     plan::{Change, Plan, Until},
-    reaction::Reaction,
+    results::reaction::Reaction,
 };
-use fanfare_proto::SessionConfig;
-use toml::de::DeTable;
 
 /// Most hops of one link.
 const HOPS_MAX: usize = 1_000_000;

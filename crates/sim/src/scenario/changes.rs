@@ -1,5 +1,7 @@
 //! `[[change]]`: what happens when.
 
+use fanfare_proto::Duration;
+
 use super::{
     fields::Fields,
     links::{self, Ends, Rule},
@@ -8,7 +10,6 @@ use super::{
     units,
 };
 use crate::{hop::Hop, link::Link, network::Hosts, plan::Change};
-use fanfare_proto::Duration;
 
 /// One `[[change]]` as the plan takes it.
 pub(super) type Timed = (Duration, Change);

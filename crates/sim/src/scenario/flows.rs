@@ -1,5 +1,11 @@
 //! `[[flow]]`: who sends what to whom.
 
+use core::ops::Range;
+
+use fanfare_proto::{
+    CongestionControl, Duration, FecConfig, FeedbackPath, JoinPolicy, ReceiverConfig, SenderConfig,
+};
+
 use super::{
     fields::Fields,
     groups::Group,
@@ -11,10 +17,6 @@ use crate::{
     flow::FlowKind,
     plan::Object,
     tcp::{Algorithm, Config, LossDetection, Source},
-};
-use core::ops::Range;
-use fanfare_proto::{
-    CongestionControl, Duration, FecConfig, FeedbackPath, JoinPolicy, ReceiverConfig, SenderConfig,
 };
 
 /// Bytes of an object that never ends: nine minutes at 1 Gbit/s, and below what 24 bits of block

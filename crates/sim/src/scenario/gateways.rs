@@ -1,8 +1,9 @@
 //! `[[gateway]]`: which nodes of different groups are one machine.
 
+use fanfare_group::Filter;
+
 use super::{fields::Fields, nodes::Nodes, units};
 use crate::{network::Host, plan::GatewayPlan};
-use fanfare_group::Filter;
 
 /// Reads one: of the nodes that each side names the first are one machine, the second another.
 pub(super) fn read(fields: &Fields<'_>, nodes: &Nodes) -> Vec<GatewayPlan> {

@@ -1,9 +1,10 @@
 //! `[[flow]]` of kind `fanfare-group`: nodes that publish, subscribe and repair for each other.
 
-use super::{fields::Fields, flows::sender_config, nodes::Nodes, units};
-use crate::plan::Publication;
 use fanfare_group::{Filter, GroupConfig, OBJECTS_IN_VIEW, SENDERS_IN_VIEW, Subscription, Topic};
 use fanfare_proto::{Duration, ReceiverConfig, SenderConfig};
+
+use super::{fields::Fields, flows::sender_config, nodes::Nodes, units};
+use crate::plan::Publication;
 
 /// Group nodes as the file describes them; nodes by number.
 #[derive(Debug, Clone)]

@@ -1,11 +1,13 @@
 //! `[[flow]]` of kind "layered": a layered session and its receivers.
 
-use super::{fields::Fields, nodes::Nodes, units};
 use core::ops::Range;
+
 use fanfare_proto::{
     Bitrate, Duration,
     congestion::layered::{LayeredControl, Scheme, announcement::INTERVAL, scheme::LAYERS_MAX},
 };
+
+use super::{fields::Fields, nodes::Nodes, units};
 
 /// Sessions as the file describes them; nodes by number.
 #[derive(Debug, Clone)]

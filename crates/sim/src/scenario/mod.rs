@@ -32,10 +32,8 @@ pub use variables::Values;
 
 use crate::{
     flow::layered::Convergence,
-    metrics::Metric,
     plan::{Plan, Until},
-    reaction::Reaction,
-    report::Report,
+    results::{metrics::Metric, reaction::Reaction, report::Report},
 };
 use core::ops::Range;
 use fanfare_proto::Duration;

@@ -1,8 +1,9 @@
 //! `[[program]]`: programs on real hosts. The laboratory runs them; the simulator ignores them.
 
+use fanfare_proto::Duration;
+
 use super::{fields::Fields, nodes::Nodes, units};
 use crate::network::Host;
-use fanfare_proto::Duration;
 
 /// A program of a scenario, on one of its nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]

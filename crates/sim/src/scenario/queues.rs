@@ -1,8 +1,9 @@
 //! `queue = { kind = … }`: which packets wait, are marked, or are dropped.
 
+use fanfare_proto::Duration;
+
 use super::{fields::Fields, units};
 use crate::queue::{AboveMax, Limit, QUANTUM, Queue, Red};
-use fanfare_proto::Duration;
 
 /// Bytes that wait when nothing is said, as on a link without a queue of its own.
 const DEFAULT: Limit = Limit::Bytes(64 << 10);

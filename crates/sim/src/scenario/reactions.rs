@@ -1,7 +1,7 @@
 //! `[[reaction]]`: a change after which a flow should have a certain share.
 
 use super::{fields::Fields, nodes::Nodes, units};
-use crate::{flow::layered::Convergence, reaction::Reaction, topology::Edge};
+use crate::{flow::layered::Convergence, results::reaction::Reaction, topology::Edge};
 
 /// Reads one `[[reaction]]`.
 pub(super) fn read(fields: &Fields<'_>, nodes: &Nodes, hops: &[Edge]) -> Option<Reaction> {

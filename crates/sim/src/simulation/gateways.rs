@@ -1,13 +1,14 @@
 //! Gateways in a run: passes messages of their hosts to the gateway, and what it forwards to its
 //! hosts.
 
+use fanfare_group::{ForwardedMessage, Gateway, GroupIndex, IncomingMessage};
+use fanfare_proto::Time;
+
 use super::{ScheduledEvent, Simulation};
 use crate::{
     network::Host,
     plan::{GatewayPlan, GatewayReport},
 };
-use fanfare_group::{ForwardedMessage, Gateway, GroupIndex, IncomingMessage};
-use fanfare_proto::Time;
 
 /// One that runs, or waits for its hosts.
 #[derive(Debug)]

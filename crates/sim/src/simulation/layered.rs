@@ -1,12 +1,13 @@
 //! Layered sessions in a run: starts, arrivals, joins and leaves.
 
+use fanfare_proto::Time;
+
 use super::{ScheduledEvent, Simulation, fnv};
 use crate::{
     flow::layered::{LayeredRunning, Participant},
     packet::Packet,
     topology::{Place, PlaceNumber},
 };
-use fanfare_proto::Time;
 
 impl Simulation {
     /// Enters the beginnings of sessions and of their receivers.

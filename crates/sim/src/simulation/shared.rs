@@ -1,5 +1,9 @@
 //! A run over a topology: packets of sessions and of background flows on shared hops.
 
+use std::rc::Rc;
+
+use fanfare_proto::{Destination, Duration, Ecn, Time};
+
 use super::{ScheduledEvent, Simulation, fnv};
 use crate::{
     fabric::{Fabric, Step},
@@ -10,8 +14,6 @@ use crate::{
     plan::Plan,
     topology::{Place, PlaceNumber},
 };
-use fanfare_proto::{Destination, Duration, Ecn, Time};
-use std::rc::Rc;
 
 impl Simulation {
     /// The shared network of a plan that has hops.

@@ -20,9 +20,10 @@ pub(super) fn detect(board: &mut Scoreboard) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::Time;
+
     use super::super::segment::SackRange;
     use super::*;
-    use fanfare_proto::Time;
 
     #[test]
     fn a_segment_is_lost_when_three_above_it_have_arrived() {

@@ -181,8 +181,9 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use fanfare_proto::Duration;
+
+    use super::*;
 
     fn data(sequence: u64, at: u64) -> Segment {
         Segment {

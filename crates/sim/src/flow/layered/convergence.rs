@@ -1,7 +1,11 @@
 //! How soon receivers of layers reach their share: from their start, or after a change.
 
-use crate::{metrics::Metric, report::Report, topology::Place};
 use fanfare_proto::{Bitrate, Duration, Time};
+
+use crate::{
+    results::{metrics::Metric, report::Report},
+    topology::Place,
+};
 
 /// How near the share counts as there: a tenth to either side, and what rounding makes of it. Where
 /// layers are coarse, the last sum below the share counts, too.
@@ -39,9 +43,10 @@ impl Convergence {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::congestion::layered::{LayeredControl, Scheme};
+
     use super::*;
     use crate::{Hop, LayeredFlow, Link, Plan, Router, Until, flow::layered::LayeredReport};
-    use fanfare_proto::congestion::layered::{LayeredControl, Scheme};
 
     fn report(levels: &[(u64, f64)]) -> Report {
         let scheme = Scheme::Equal { rate: Bitrate::kbps(20), count: 10 };

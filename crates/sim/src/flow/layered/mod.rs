@@ -7,7 +7,7 @@ pub use convergence::Convergence;
 pub(crate) use running::{LayeredRunning, Participant};
 
 use crate::{
-    series::{STEP, Series},
+    results::series::{STEP, Series},
     topology::Place,
 };
 use core::ops::Range;
@@ -163,9 +163,10 @@ impl LayeredReport {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_proto::Bitrate;
+
     use super::*;
     use crate::{Hop, Link, Plan, Queue, Report, Router, Until, fabric::MembershipLatency};
-    use fanfare_proto::Bitrate;
 
     fn secs(n: u64) -> Duration {
         Duration::from_secs(n)

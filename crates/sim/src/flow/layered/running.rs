@@ -1,12 +1,7 @@
 //! A running layered session.
 
-use super::{LayeredFlow, LayeredReport};
-use crate::{
-    fabric::ChannelId,
-    packet::{FlowId, Packet, Payload, Target},
-    series::Series,
-    topology::PlaceNumber,
-};
+use std::rc::Rc;
+
 use fanfare_proto::{
     Duration, Time,
     congestion::layered::{
@@ -15,7 +10,14 @@ use fanfare_proto::{
     },
     rng::Rng,
 };
-use std::rc::Rc;
+
+use super::{LayeredFlow, LayeredReport};
+use crate::{
+    fabric::ChannelId,
+    packet::{FlowId, Packet, Payload, Target},
+    results::series::Series,
+    topology::PlaceNumber,
+};
 
 /// Keeps the chance of sessions apart from each other and from that of flows.
 const SESSION_SEED: u64 = 0xd6e8_feb8_6659_fd93;

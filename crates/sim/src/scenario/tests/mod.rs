@@ -4,9 +4,10 @@ mod layers;
 mod programs;
 mod variables;
 
-use super::{Mistake, Scenario};
-use crate::{flow::FlowKind, network::Host, report::Report, topology::Router};
 use fanfare_proto::Duration;
+
+use super::{Mistake, Scenario};
+use crate::{flow::FlowKind, network::Host, results::report::Report, topology::Router};
 
 const DUMBBELL: &str = r#"
 [scenario]

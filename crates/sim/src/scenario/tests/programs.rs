@@ -1,8 +1,9 @@
 //! The programs of a scenario, and the hosts that they need.
 
+use fanfare_proto::Duration;
+
 use super::{mistakes, no_files};
 use crate::scenario::{ExpectedExit, ProgramCommand, Scenario};
-use fanfare_proto::Duration;
 
 const PROGRAMS: &str = r#"
 [scenario]

@@ -1,11 +1,12 @@
 //! Variables that are replaced before the text is read.
 
+use fanfare_proto::Duration;
+
 use super::{no_files, run};
 use crate::{
     network::Host,
     scenario::{Scenario, Values},
 };
-use fanfare_proto::Duration;
 
 #[test]
 fn variables_decide_how_many_there_are_and_each_pair_has_its_group() {

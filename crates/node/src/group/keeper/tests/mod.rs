@@ -9,6 +9,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use fanfare_disk::scratch::Scratch;
 use fanfare_proto::{InstanceId, NodeId, ObjectTransportId, rng::Rng};
 use fanfare_wire::{
     FecId, GroupSize, Info, ObjectFlags, QuantizedRtt, Sequence, ext::Extensions,
@@ -17,7 +18,6 @@ use fanfare_wire::{
 use redb::StorageBackend;
 
 use super::{database::OpenFailure, *};
-use crate::scratch::Scratch;
 
 const SELF: Identity = Identity { node: NodeId(7), instance: InstanceId(3) };
 

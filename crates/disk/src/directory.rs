@@ -1,0 +1,461 @@
+//! The directory below which received files are put, and nothing outside it.
+//!
+//! Every step goes through directory descriptors and never follows a link, so that neither a name
+//! from the network nor a link planted meanwhile leads out.
+
+use std::{
+    collections::BTreeSet,
+    fmt,
+    fs::File,
+    hash::{BuildHasher, RandomState},
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags},
+    io::Errno,
+};
+
+use crate::{
+    DirectoryHandle, FileHandle, Open, OwnFile,
+    name::{PART_PREFIX, SafeName},
+    placement::{Conflict, Finished, Place},
+};
+
+/// Directories remembered as durable. Beyond it they are synced once more.
+const DURABLE_MAX: usize = 4096;
+
+/// Why files cannot be received into a directory.
+#[derive(Debug)]
+pub enum DirectoryError {
+    /// It does not exist.
+    Missing(PathBuf),
+    /// It is something else.
+    NotADirectory(PathBuf),
+    /// Files cannot be created in it.
+    NotWritable(PathBuf, io::Error),
+}
+
+impl fmt::Display for DirectoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(path) => write!(
+                f,
+                "output directory ({}): no such directory. Create it or use --create-dirs",
+                path.display()
+            ),
+            Self::NotADirectory(path) => {
+                write!(f, "output directory ({}): not a directory. Name one", path.display())
+            }
+            Self::NotWritable(path, source) => write!(
+                f,
+                "output directory ({}): not writable ({source}). Use one that this user may write",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DirectoryError {}
+
+/// An open directory that takes files.
+#[derive(Debug)]
+pub struct Directory {
+    handle: Box<dyn DirectoryHandle>,
+    /// In the names of files under way, so that receivers in one directory do not share them.
+    token: u32,
+    /// Directories below it whose names are on disk for good: whoever made them, we have synced.
+    durable: Mutex<BTreeSet<Vec<String>>>,
+    /// A sync of a directory has failed: what is in it may be gone with the power, and no later
+    /// sync will say so. Held while one runs, so that nobody else's succeeds before that is known.
+    lost: Mutex<bool>,
+}
+
+impl Directory {
+    /// Opens `path`, after creating it if asked to, and makes sure that files can be created.
+    pub fn open(path: &Path, create: bool) -> Result<Self, DirectoryError> {
+        let not_writable = |source| DirectoryError::NotWritable(path.to_owned(), source);
+        if create {
+            create_durably(path).map_err(not_writable)?;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd =
+            rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(|errno| match errno {
+                Errno::NOENT => DirectoryError::Missing(path.to_owned()),
+                Errno::NOTDIR => DirectoryError::NotADirectory(path.to_owned()),
+                other => not_writable(other.into()),
+            })?;
+        let directory = Self::over(Box::new(fd));
+        let probe = format!("{}probe-{}", PART_PREFIX, std::process::id());
+        directory.create_own(&probe).map_err(not_writable)?;
+        directory.remove(&probe);
+        Ok(directory)
+    }
+
+    /// A directory that is open already.
+    pub fn over(handle: Box<dyn DirectoryHandle>) -> Self {
+        // The standard library seeds its hashes from the system.
+        let token = RandomState::new().hash_one(std::process::id()) as u32;
+        Self { handle, token, durable: Mutex::default(), lost: Mutex::new(false) }
+    }
+
+    /// The directory itself.
+    pub fn handle(&self) -> &dyn DirectoryHandle {
+        &*self.handle
+    }
+
+    /// Bytes that this user may still write here.
+    pub fn free(&self) -> u64 {
+        self.handle.free()
+    }
+
+    /// The name of something under way that nobody else has; `of` says which of ours it is.
+    pub fn own_name(&self, of: impl fmt::Display, ending: &str) -> String {
+        format!("{PART_PREFIX}{:08x}-{of}{ending}", self.token)
+    }
+
+    /// Creates a file of our own directly in the directory, readable by nobody else. One left over
+    /// by an earlier run gives way.
+    pub fn create_own(&self, name: &str) -> io::Result<Arc<OwnFile>> {
+        let opened = match self.handle.open(name, Open::Create) {
+            Err(Errno::EXIST) => {
+                self.remove(name);
+                self.handle.open(name, Open::Create)
+            }
+            other => other,
+        };
+        Ok(OwnFile::new(opened?))
+    }
+
+    /// Opens a file of our own for reading, and for writing at its end; creates it if need be.
+    pub fn open_to_append(&self, name: &str) -> io::Result<Arc<dyn FileHandle>> {
+        Ok(self.handle.open(name, Open::Append)?)
+    }
+
+    /// Opens a file of our own that is there.
+    pub fn open_own(&self, name: &str) -> io::Result<Arc<OwnFile>> {
+        Ok(OwnFile::new(self.handle.open(name, Open::Write)?))
+    }
+
+    /// Writes a file of our own, not for good yet: who reads it must be able to tell whether it is
+    /// whole.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        Ok(self.create_own(name)?.handle().write_all_at(bytes, 0)?)
+    }
+
+    /// Writes a file of our own for good, or not at all.
+    pub fn save(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let new = format!("{name}.new");
+        let file = self.create_own(&new)?;
+        let written = file.handle().write_all_at(bytes, 0).and_then(|()| file.sync());
+        if let Err(errno) = written {
+            self.remove(&new);
+            return Err(errno.into());
+        }
+        self.rename_own(&new, name)?;
+        self.sync()
+    }
+
+    /// Gives a file of our own another name of our own, durable with the next sync.
+    pub fn rename_own(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(self.handle.rename(from, &*self.handle, to)?)
+    }
+
+    /// Makes the names of our own files durable.
+    pub fn sync(&self) -> io::Result<()> {
+        self.sync_entries(&*self.handle)
+    }
+
+    /// Makes everything durable that is on its file system, with one sync. What was being written
+    /// when one failed may have been lost with it, and the next one would not say so.
+    pub fn sync_all(&self) -> io::Result<()> {
+        self.sync_unless_lost(|| self.handle.sync_all())
+    }
+
+    fn sync_entries(&self, of: &dyn DirectoryHandle) -> io::Result<()> {
+        self.sync_unless_lost(|| of.sync())
+    }
+
+    /// A directory whose sync has failed once is not believed again.
+    fn sync_unless_lost(&self, sync: impl FnOnce() -> Result<(), Errno>) -> io::Result<()> {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if *lost {
+            return Err(Errno::IO.into());
+        }
+        let synced = sync();
+        *lost = synced.is_err();
+        Ok(synced?)
+    }
+
+    /// The same, unless somebody has that name already.
+    pub fn rename_own_new(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(crate::rename_new(&*self.handle, from, &*self.handle, to)?)
+    }
+
+    /// Whether `file` has this name here.
+    pub fn is_named(&self, file: &OwnFile, name: &str) -> bool {
+        let found = self.handle.open(name, Open::Read).and_then(|found| found.metadata());
+        matches!((found, file.handle().metadata()), (Ok(a), Ok(b)) if a.number == b.number)
+    }
+
+    /// Files of our own, and the bytes of each.
+    pub fn own(&self) -> Vec<(String, u64)> {
+        let mut names = self.handle.list().unwrap_or_default();
+        names.retain(|name| name.starts_with(PART_PREFIX));
+        let with_size = |name: String| Some((self.handle.file_size(&name)?, name));
+        names.into_iter().filter_map(with_size).map(|(size, name)| (name, size)).collect()
+    }
+
+    /// A received file that has `size` bytes, for reading.
+    pub fn open_received(&self, name: &SafeName, size: u64) -> Option<Arc<dyn FileHandle>> {
+        let (directories, file) = name.split();
+        let parent = self.enter(directories).ok()?;
+        let file = self.or_self(parent.as_deref()).open(file, Open::Read).ok()?;
+        file.metadata().is_ok_and(|meta| meta.is_file && meta.len == size).then_some(file)
+    }
+
+    /// Makes a received file durable that is there already: whoever put it there may have been
+    /// killed before syncing it.
+    pub fn make_durable(&self, name: &SafeName, file: &dyn FileHandle) -> io::Result<()> {
+        file.sync()?;
+        let parent = self.enter_durably(name.split().0, false)?;
+        self.sync_entries(self.or_self(parent.as_deref()))
+    }
+
+    /// Removes a file of our own.
+    pub fn remove(&self, name: &str) {
+        // Gone already is as good.
+        let _ = self.handle.unlink(name);
+    }
+
+    /// Gives the finished file `part` its final name and makes that durable; with it, whether an
+    /// equal file was there. `None`: `conflict` says that another one of that name stays. In the
+    /// last two cases `part` is as it was.
+    pub fn place(
+        &self,
+        part: &str,
+        name: &SafeName,
+        conflict: Conflict,
+        (size, hash): (u64, &[u8; 32]),
+    ) -> io::Result<Option<(SafeName, bool)>> {
+        let (directories, file) = name.split();
+        let parent = self.enter_durably(directories, true)?;
+        let parent = self.or_self(parent.as_deref());
+        let finished = Finished { directory: self.handle(), part, size, hash };
+        let (file, already) = match finished.place(parent, file, conflict)? {
+            Place::New(file) => (file, false),
+            Place::Equal(file) => (file, true),
+            Place::Taken => return Ok(None),
+        };
+        self.sync_entries(parent)?;
+        Ok(Some((name.with_file(file), already)))
+    }
+
+    fn or_self<'a>(&'a self, below: Option<&'a dyn DirectoryHandle>) -> &'a dyn DirectoryHandle {
+        below.unwrap_or(&*self.handle)
+    }
+
+    /// Opens directories one below the other, as long as they are there. `None`: there are none,
+    /// it is this directory.
+    fn enter(&self, directories: &[String]) -> Result<Option<Box<dyn DirectoryHandle>>, Errno> {
+        let mut at: Option<Box<dyn DirectoryHandle>> = None;
+        for name in directories {
+            at = Some(self.or_self(at.as_deref()).enter(name)?);
+        }
+        Ok(at)
+    }
+
+    /// The same, making those that are missing if asked to, and the names of all of them durable:
+    /// one that is there may have been made a moment ago by a process that was killed.
+    fn enter_durably(
+        &self,
+        directories: &[String],
+        create: bool,
+    ) -> io::Result<Option<Box<dyn DirectoryHandle>>> {
+        let mut at: Option<Box<dyn DirectoryHandle>> = None;
+        for (depth, name) in directories.iter().enumerate() {
+            let parent = self.or_self(at.as_deref());
+            let made = create && make_directory(parent, name)?;
+            let path = &directories[..=depth];
+            if made || !self.durable().contains(path) {
+                self.sync_entries(parent)?;
+                self.note_durable(path);
+            }
+            at = Some(parent.enter(name)?);
+        }
+        Ok(at)
+    }
+
+    fn durable(&self) -> std::sync::MutexGuard<'_, BTreeSet<Vec<String>>> {
+        self.durable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_durable(&self, path: &[String]) {
+        let mut durable = self.durable();
+        if durable.len() >= DURABLE_MAX {
+            durable.clear();
+        }
+        durable.insert(path.to_vec());
+    }
+}
+
+/// False when there was something of that name.
+fn make_directory(parent: &dyn DirectoryHandle, name: &str) -> Result<bool, Errno> {
+    match parent.make_directory(name) {
+        Err(Errno::EXIST) => Ok(false),
+        made => made.map(|()| true),
+    }
+}
+
+/// Creates a directory and those above it that are missing, for good.
+fn create_durably(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    let above = path.parent().unwrap_or(Path::new(""));
+    create_durably(above)?;
+    match std::fs::create_dir(path) {
+        // Somebody else was faster.
+        Err(_) if path.is_dir() => {}
+        made => made?,
+    }
+    let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+    File::open(above)?.sync_all()
+}
+
+/// Permission bits for a received file: as announced, less what this process's umask takes away
+/// and always readable and writable by its owner. Never set-user-id and the like.
+pub fn permissions(announced: Option<u32>) -> Mode {
+    Mode::from_bits_truncate((announced.unwrap_or(0o666) & 0o777 & !umask()) | 0o600)
+}
+
+/// Read from the system's account of this process: asking with umask(2) would change it for a
+/// moment, under the feet of other threads.
+fn umask() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    line.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok()).unwrap_or(0o022)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn part(directory: &Directory, content: &str) -> &'static str {
+        let part = directory.create_own(".fanfare-x.part").unwrap();
+        part.handle().write_all_at(content.as_bytes(), 0).unwrap();
+        ".fanfare-x.part"
+    }
+
+    fn place(
+        directory: &Directory,
+        content: &str,
+        text: &str,
+        conflict: Conflict,
+    ) -> io::Result<Option<String>> {
+        let part = part(directory, content);
+        let hash = *blake3::hash(content.as_bytes()).as_bytes();
+        let what = (content.len() as u64, &hash);
+        let placed = directory.place(part, &name(text), conflict, what);
+        directory.remove(part);
+        placed.map(|placed| placed.map(|(name, _)| name.to_string()))
+    }
+
+    fn placed(directory: &Directory, content: &str, name: &str, conflict: Conflict) -> String {
+        place(directory, content, name, conflict).unwrap().unwrap()
+    }
+
+    fn name(text: &str) -> SafeName {
+        SafeName::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_missing_directory_is_created_only_when_asked() {
+        let scratch = Scratch::new();
+        let path = scratch.path().join("a/b");
+        assert!(matches!(Directory::open(&path, false), Err(DirectoryError::Missing(_))));
+        assert!(Directory::open(&path, true).is_ok());
+        std::fs::write(scratch.path().join("file"), "").unwrap();
+        let error = Directory::open(&scratch.path().join("file"), false).unwrap_err();
+        assert!(matches!(error, DirectoryError::NotADirectory(_)));
+    }
+
+    #[test]
+    fn a_directory_that_takes_no_files_is_refused_before_anything_else() {
+        let error = Directory::open(Path::new("/proc"), false).unwrap_err();
+        assert!(matches!(error, DirectoryError::NotWritable(..)), "{error}");
+    }
+
+    #[test]
+    fn an_existing_file_stays_and_the_new_one_gets_a_number() {
+        let scratch = Scratch::new();
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        let placed: Vec<String> = ["one", "two", "three"]
+            .map(|content| placed(&directory, content, "d/f", Conflict::KeepBoth))
+            .into();
+        assert_eq!(placed, ["d/f", "d/f.1", "d/f.2"]);
+        assert_eq!(std::fs::read_to_string(scratch.path().join("d/f")).unwrap(), "one");
+        assert_eq!(std::fs::read_to_string(scratch.path().join("d/f.2")).unwrap(), "three");
+    }
+
+    #[test]
+    fn overwriting_replaces_a_file_but_no_directory() {
+        let scratch = Scratch::new();
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        std::fs::write(scratch.path().join("f"), "old").unwrap();
+        std::fs::create_dir_all(scratch.path().join("d/x")).unwrap();
+        placed(&directory, "new", "f", Conflict::Overwrite);
+        assert_eq!(std::fs::read_to_string(scratch.path().join("f")).unwrap(), "new");
+        assert_eq!(placed(&directory, "new", "d", Conflict::Overwrite), "d.1");
+    }
+
+    #[test]
+    fn an_equal_file_is_left_alone_whatever_the_policy() {
+        let scratch = Scratch::new();
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        std::fs::write(scratch.path().join("f"), "same").unwrap();
+        let before = std::fs::metadata(scratch.path().join("f")).unwrap();
+        for conflict in [Conflict::KeepBoth, Conflict::Overwrite, Conflict::Keep] {
+            assert_eq!(placed(&directory, "same", "f", conflict), "f");
+        }
+        let after = std::fs::metadata(scratch.path().join("f")).unwrap();
+        use std::os::unix::fs::MetadataExt;
+        assert_eq!((before.ino(), before.mtime_nsec()), (after.ino(), after.mtime_nsec()));
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_there_stays_when_it_is_to_be_kept() {
+        let scratch = Scratch::new();
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        std::fs::write(scratch.path().join("f"), "old").unwrap();
+        assert_eq!(place(&directory, "new", "f", Conflict::Keep).unwrap(), None);
+        assert_eq!(std::fs::read_to_string(scratch.path().join("f")).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_planted_link_leads_nowhere() {
+        let (scratch, outside) = (Scratch::new(), Scratch::new());
+        let directory = Directory::open(scratch.path(), false).unwrap();
+        std::os::unix::fs::symlink(outside.path(), scratch.path().join("d")).unwrap();
+        assert!(place(&directory, "x", "d/f", Conflict::Overwrite).is_err());
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+        // A link in the file's own place is replaced or kept, never followed.
+        let target = outside.path().join("target");
+        std::fs::write(&target, "kept").unwrap();
+        std::os::unix::fs::symlink(&target, scratch.path().join("f")).unwrap();
+        assert_eq!(placed(&directory, "x", "f", Conflict::KeepBoth), "f.1");
+        assert_eq!(placed(&directory, "y", "f", Conflict::Overwrite), "f");
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
+    }
+
+    #[test]
+    fn permissions_never_include_special_bits() {
+        assert_eq!(permissions(Some(0o7777)).as_raw_mode() & 0o7000, 0);
+        assert_eq!(permissions(Some(0)).as_raw_mode(), 0o600);
+    }
+}

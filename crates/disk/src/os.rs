@@ -1,0 +1,196 @@
+//! The real file system, by descriptors: neither a name from the network nor a link planted
+//! meanwhile leads out of a directory.
+
+use std::{
+    fmt::Debug,
+    fs::File,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::Arc,
+};
+
+use rustix::{
+    fs::{
+        AtFlags, Dir, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags,
+        ResolveFlags, Timespec, Timestamps,
+    },
+    io::Errno,
+};
+
+use super::{DirectoryHandle, DirectoryId, FileHandle, Metadata, Open};
+
+/// linux/magic.h: a file system in memory. Room is had there by clearing it, which takes as long as
+/// writing: a gigabyte would keep a receiver from its sockets for half a second.
+const TMPFS_MAGIC: u64 = 0x0102_1994;
+
+/// The descriptor of another directory of the same file system.
+/// The system's descriptor. XDEV: it is not on a real file system.
+pub fn descriptor(directory: &dyn DirectoryHandle) -> Result<BorrowedFd<'_>, Errno> {
+    match directory.id() {
+        DirectoryId::Descriptor(fd) => Ok(fd),
+        #[cfg(any(test, feature = "simulated"))]
+        DirectoryId::Number(_) => Err(Errno::XDEV),
+    }
+}
+
+impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
+    fn id(&self) -> DirectoryId<'_> {
+        DirectoryId::Descriptor(self.as_fd())
+    }
+
+    fn open(&self, name: &str, how: Open) -> Result<Arc<dyn FileHandle>, Errno> {
+        Ok(Arc::new(open_file(self.as_fd(), name, how)?))
+    }
+
+    fn enter(&self, name: &str) -> Result<Box<dyn DirectoryHandle>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        Ok(Box::new(open_beneath(self.as_fd(), name, flags, Mode::empty())?))
+    }
+
+    fn make_directory(&self, name: &str) -> Result<(), Errno> {
+        rustix::fs::mkdirat(self, name, Mode::RWXU | Mode::RWXG | Mode::RWXO)
+    }
+
+    fn make_own_directory(&self, name: &str) -> Result<(), Errno> {
+        rustix::fs::mkdirat(self, name, Mode::RWXU)
+    }
+
+    fn remove_directory(&self, name: &str) -> Result<(), Errno> {
+        rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)
+    }
+
+    fn lock(&self) -> Result<(), Errno> {
+        rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn rename(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
+        rustix::fs::renameat(self, from, descriptor(to)?, name)
+    }
+
+    fn rename_new(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
+        rustix::fs::renameat_with(self, from, descriptor(to)?, name, RenameFlags::NOREPLACE)
+    }
+
+    fn link(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
+        rustix::fs::linkat(self, from, descriptor(to)?, name, AtFlags::empty())
+    }
+
+    fn unlink(&self, name: &str) -> Result<(), Errno> {
+        rustix::fs::unlinkat(self, name, AtFlags::empty())
+    }
+
+    fn list(&self) -> Result<Vec<String>, Errno> {
+        let entries = Dir::read_from(self)?.filter_map(Result::ok);
+        Ok(entries.filter_map(|entry| Some(entry.file_name().to_str().ok()?.to_owned())).collect())
+    }
+
+    fn file_size(&self, name: &str) -> Option<u64> {
+        let stat = rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
+        u64::try_from(stat.st_size).ok().filter(|_| is_file)
+    }
+
+    fn free(&self) -> u64 {
+        rustix::fs::fstatvfs(self).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
+    }
+
+    fn sync(&self) -> Result<(), Errno> {
+        rustix::fs::fsync(self)
+    }
+
+    fn sync_all(&self) -> Result<(), Errno> {
+        rustix::fs::syncfs(self)
+    }
+}
+
+impl FileHandle for File {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize, Errno> {
+        rustix::io::pread(self, into, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
+        rustix::io::pwrite(self, bytes, offset)
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), Errno> {
+        rustix::fs::ftruncate(self, len)
+    }
+
+    fn reserve(&self, len: u64) -> Result<(), Errno> {
+        if rustix::fs::fstatfs(self)?.f_type as u64 == TMPFS_MAGIC {
+            return Err(Errno::OPNOTSUPP);
+        }
+        rustix::fs::fallocate(self, FallocateFlags::empty(), 0, len)
+    }
+
+    fn punch(&self, offset: u64, len: u64) -> Result<(), Errno> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        rustix::fs::fallocate(self, flags, offset, len)
+    }
+
+    fn sync(&self) -> Result<(), Errno> {
+        rustix::fs::fsync(self)
+    }
+
+    fn sync_data(&self) -> Result<(), Errno> {
+        rustix::fs::fdatasync(self)
+    }
+
+    fn metadata(&self) -> Result<Metadata, Errno> {
+        let stat = rustix::fs::fstat(self)?;
+        let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
+        let len = u64::try_from(stat.st_size).unwrap_or(0);
+        let (is_linked_twice, number) = (stat.st_nlink > 1, stat.st_ino);
+        // Their widths differ between machines.
+        let nanoseconds = |ns| i64::try_from(ns).unwrap_or(0);
+        let (mtime_ns, ctime_ns) =
+            (nanoseconds(stat.st_mtime_nsec), nanoseconds(stat.st_ctime_nsec));
+        let times = [stat.st_mtime, mtime_ns, stat.st_ctime, ctime_ns];
+        Ok(Metadata { is_file, len, is_linked_twice, number, times })
+    }
+
+    fn lock(&self) -> Result<(), Errno> {
+        rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn set_properties(&self, mode: Mode, mtime: Option<i64>) -> Result<(), Errno> {
+        rustix::fs::fchmod(self, mode)?;
+        mtime.into_iter().for_each(|seconds| self.set_mtime(seconds));
+        Ok(())
+    }
+
+    fn set_mtime(&self, seconds: i64) {
+        let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
+        let times = Timestamps { last_access: time, last_modification: time };
+        // A time that this file system cannot hold is no reason to lose the file.
+        let _ = rustix::fs::futimens(self, &times);
+    }
+}
+
+fn open_file(directory: BorrowedFd<'_>, name: &str, how: Open) -> Result<File, Errno> {
+    let (flags, mode) = match how {
+        Open::Create => (OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Mode::RUSR | Mode::WUSR),
+        Open::CreateAs(mode) => (OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode),
+        Open::Append => (OFlags::RDWR | OFlags::CREATE | OFlags::APPEND, Mode::RUSR | Mode::WUSR),
+        Open::Write => (OFlags::RDWR, Mode::empty()),
+        // Opening a pipe would wait for its other end.
+        Open::Read => (OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()),
+    };
+    Ok(File::from(open_beneath(directory, name, flags, mode)?))
+}
+
+/// Opens one name in a directory without following links.
+fn open_beneath(
+    directory: BorrowedFd<'_>,
+    name: &str,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(directory, name, flags, mode, resolve) {
+        // Kernels before 5.6 and some sandboxes lack it. The name is one part without a slash, so
+        // that O_NOFOLLOW alone says the same.
+        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(directory, name, flags, mode),
+        other => other,
+    }
+}

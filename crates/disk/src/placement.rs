@@ -1,0 +1,139 @@
+//! What happens where a file of the same name is already.
+
+use std::{
+    io::{self, Read},
+    sync::Arc,
+};
+
+use rustix::io::Errno;
+
+use crate::{AsDirectory, FileHandle, Open, Reader, rename_new};
+
+/// Tries to find a free `name.1`, `name.2`, … before giving up.
+const SUFFIX_MAX: u32 = 9999;
+/// Bytes read at once for comparing: enough for BLAKE3's widest kernel, no more than a small file has.
+const READ_BYTES: u64 = 1 << 20;
+
+/// Which file stays when another one of the same name comes. Where both are equal nothing is
+/// written, whatever is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Conflict {
+    /// Both: the new one becomes `name.1`, or the next free number.
+    #[default]
+    KeepBoth,
+    /// The new one.
+    Overwrite,
+    /// The one that is there. The object is then not held, and its sender is told so.
+    Keep,
+}
+
+/// A finished file under a name of our own, to be placed.
+#[derive(Debug, Clone, Copy)]
+pub struct Finished<'a, D> {
+    /// The directory it is in.
+    pub directory: D,
+    /// Its name there.
+    pub part: &'a str,
+    /// Bytes.
+    pub size: u64,
+    /// BLAKE3 hash of its content.
+    pub hash: &'a [u8; 32],
+}
+
+/// Where a file ended up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Under this name.
+    New(String),
+    /// An equal one is there under this name; the new one is still where it was.
+    Equal(String),
+    /// Another one is there and stays; the new one is still where it was.
+    Taken,
+}
+
+impl<D: AsDirectory> Finished<'_, D> {
+    /// Gives it the name `file` in `parent`, as far as `conflict` lets it.
+    pub fn place(
+        self,
+        parent: impl AsDirectory,
+        file: &str,
+        conflict: Conflict,
+    ) -> io::Result<Place> {
+        let (from, parent) = (self.directory.as_directory(), parent.as_directory());
+        for number in 0..=SUFFIX_MAX {
+            let candidate = if number == 0 { file.to_owned() } else { format!("{file}.{number}") };
+            match rename_new(from, self.part, parent, &candidate) {
+                Err(Errno::EXIST) => {}
+                // Gone: another object of the same part has become this file, or the next one.
+                Err(Errno::NOENT) if parent.file_size(&candidate).is_some() => {}
+                done => return Ok(done.map(|()| Place::New(candidate))?),
+            }
+            if equals(parent, &candidate, self.size, self.hash) {
+                return Ok(Place::Equal(candidate));
+            }
+            match conflict {
+                Conflict::KeepBoth => {}
+                Conflict::Keep => return Ok(Place::Taken),
+                Conflict::Overwrite => {
+                    match from.rename(self.part, parent, &candidate) {
+                        // A directory stands there: it is not what was meant to be replaced.
+                        Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {}
+                        done => return Ok(done.map(|()| Place::New(candidate))?),
+                    }
+                }
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+/// Of a name with a number that [`Conflict::KeepBoth`] may have given it, the name without it.
+pub fn numbered(name: &str) -> Option<&str> {
+    let (of, number) = name.rsplit_once('.')?;
+    let value: u32 = number.parse().ok()?;
+    let is_given = (1..=SUFFIX_MAX).contains(&value) && value.to_string() == number;
+    is_given.then_some(of)
+}
+
+/// Whether a regular file of this size is there.
+pub fn has_size(parent: impl AsDirectory, name: &str, size: u64) -> bool {
+    parent.as_directory().file_size(name) == Some(size)
+}
+
+/// The regular file of this size that is there, for reading.
+pub fn open_sized(parent: impl AsDirectory, name: &str, size: u64) -> Option<Arc<dyn FileHandle>> {
+    let parent = parent.as_directory();
+    if !has_size(parent, name, size) {
+        return None;
+    }
+    parent.open(name, Open::Read).ok()
+}
+
+/// Whether a file with this content is there, and on disk.
+pub fn equals(parent: impl AsDirectory, name: &str, size: u64, hash: &[u8; 32]) -> bool {
+    open_equal(parent, name, size, hash).is_some_and(|file| file.sync().is_ok())
+}
+
+/// The file with this content that is there; whether it is on disk is for the caller to see to.
+pub fn open_equal(
+    parent: impl AsDirectory,
+    name: &str,
+    size: u64,
+    hash: &[u8; 32],
+) -> Option<Arc<dyn FileHandle>> {
+    let file = open_sized(parent, name, size)?;
+    let mut reader = Reader::new(&*file);
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; size.clamp(1, READ_BYTES) as usize];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => {
+                hasher.update(&buffer[..count]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    (hasher.count() == size && hasher.finalize() == *hash).then_some(file)
+}

@@ -1,0 +1,239 @@
+//! What a sender tells, of itself and of each receiver.
+
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+
+use fanfare_proto::{Bitrate, NodeId};
+
+use super::Limit;
+use crate::{
+    receipt::{Reason, State},
+    send::SlowVerdict,
+};
+
+/// What happens while sending.
+#[derive(Debug, Clone)]
+pub enum SendEvent {
+    /// A receiver was heard for the first time, or is in another state.
+    Receiver(ReceiverView),
+    /// Receivers are waited for: told at the start, and whenever one is new or in another state.
+    Waiting {
+        /// Heard so far.
+        receivers: usize,
+        /// How many are expected.
+        expected: usize,
+        /// Expected by name and not heard.
+        missing: Vec<String>,
+    },
+    /// A receiver gets less than it should, or enough again.
+    Slow {
+        /// Which receiver.
+        receiver: ReceiverView,
+        /// What becomes of it.
+        verdict: SlowVerdict,
+        /// What it gets, of what is sent now.
+        rate: Bitrate,
+    },
+    /// Data begins to flow.
+    Started {
+        /// Receivers heard so far.
+        receivers: usize,
+    },
+    /// Every receiver has this file, or a part of it: only what they ask for is sent.
+    Resuming {
+        /// Object transport id.
+        object: u16,
+        /// The file's name.
+        name: String,
+    },
+    /// How far it is; about five times a second.
+    Progress(SendProgress),
+    /// A receiver holds an object.
+    Receipt(Receipt),
+    /// A receiver reports something about an object.
+    Reported {
+        /// Which receiver.
+        receiver: ReceiverView,
+        /// The object's name.
+        name: String,
+        /// What.
+        reason: Reason,
+    },
+    /// A file changed while it was being sent; it was withdrawn.
+    SourceChanged(PathBuf),
+}
+
+/// A receiver as its sender sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiverView {
+    /// Its node id.
+    pub id: NodeId,
+    /// Its name; `None` for plain NORM receivers, which have none.
+    pub name: Option<String>,
+    /// Another receiver says the same name.
+    pub shared: bool,
+    /// What it is doing; `None` for plain NORM receivers.
+    pub state: Option<State>,
+    /// Where its feedback comes from.
+    pub source: Option<SocketAddr>,
+    /// Bytes free on its disk; `None` for plain NORM receivers.
+    pub free: Option<u64>,
+}
+
+impl ReceiverView {
+    /// Its name; with its id where another says the same name; its id when it has no name.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) if self.shared => format!("{name} ({})", self.id),
+            Some(name) => name.clone(),
+            None => self.id.to_string(),
+        }
+    }
+}
+
+/// How far a sender is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SendProgress {
+    /// Source bytes sent once.
+    pub sent_bytes: u64,
+    /// Source bytes to send in all.
+    pub total_bytes: u64,
+    /// The rate in force.
+    pub rate: Bitrate,
+    /// Bytes of repair so far.
+    pub repair_bytes: u64,
+    /// All bytes sent, headers of UDP and below not counted.
+    pub wire_bytes: u64,
+    /// Of the receivers that are still to be served, the one that lately lost most, and that loss as
+    /// a fraction.
+    pub lossiest: Option<(ReceiverView, f64)>,
+    /// What limits the rate now.
+    pub limit: Limit,
+    /// Receivers that hold everything.
+    pub complete: usize,
+    /// Receivers heard.
+    pub receivers: usize,
+}
+
+/// One receiver holds one object: verified, on disk, under its final name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Receipt {
+    /// The receiver.
+    pub receiver: ReceiverView,
+    /// Object transport id.
+    pub object: u16,
+    /// The object's name.
+    pub file: String,
+    /// BLAKE3 hash of its content.
+    pub hash: [u8; 32],
+    /// Its size.
+    pub bytes: u64,
+    /// Files in it, when it is a pack.
+    pub files: Option<u64>,
+    /// Since data began to flow.
+    pub elapsed: Duration,
+}
+
+/// How it ended for one receiver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds every object.
+    Complete,
+    /// A plain NORM receiver acknowledged everything, but cannot say what it holds.
+    Unverified,
+    /// It lacks objects.
+    Partial {
+        /// How many it holds.
+        held: u64,
+        /// What it said of those it lacks, by name.
+        failures: BTreeMap<String, Reason>,
+    },
+    /// It fell silent.
+    Unanswered,
+    /// It got less than the least rate, and was given up.
+    Evicted,
+    /// Its user stopped it.
+    Left,
+    /// The sender was stopped first.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Stable name for JSON and tables.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Unverified => "unverified",
+            Self::Partial { .. } => "partial",
+            Self::Unanswered => "unanswered",
+            Self::Evicted => "evicted",
+            Self::Left => "left",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// One receiver at the end.
+#[derive(Debug, Clone)]
+pub struct ReceiverResult {
+    /// Who.
+    pub view: ReceiverView,
+    /// Where its feedback came from.
+    pub source: Option<SocketAddr>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Loss as a fraction, as it reported last: of messages, by its count; of a plain NORM receiver,
+    /// its loss event fraction.
+    pub loss: f64,
+    /// NACKs heard from it.
+    pub nacks: u64,
+    /// From the first data until it was done.
+    pub elapsed: Duration,
+}
+
+/// How sending ended as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendEnd {
+    /// To every receiver expected or heard; or one-way, to whom it may concern.
+    Complete,
+    /// Somebody lacks something, or did not come.
+    Partial,
+    /// No receiver answered in time; nothing was sent.
+    NobodyAnswered,
+    /// It was stopped.
+    Interrupted,
+}
+
+/// What sending came to.
+#[derive(Debug, Clone)]
+pub struct SendReport {
+    /// As a whole.
+    pub end: SendEnd,
+    /// For each receiver heard, by node id.
+    pub receivers: Vec<ReceiverResult>,
+    /// Expected by name and never heard.
+    pub missing: Vec<String>,
+    /// Expected by number.
+    pub expected: Option<usize>,
+    /// Files that changed while they were sent.
+    pub changed: Vec<PathBuf>,
+    /// Objects enqueued.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of repair sent.
+    pub repair_bytes: u64,
+    /// What limited the rate longest; `None` when no data flowed.
+    pub limit: Option<Limit>,
+    /// From the first data to the end.
+    pub elapsed: Duration,
+}
+
+impl SendReport {
+    /// Receivers that hold everything.
+    #[must_use]
+    pub fn complete(&self) -> usize {
+        self.receivers.iter().filter(|r| r.outcome == Outcome::Complete).count()
+    }
+}

@@ -1,0 +1,300 @@
+//! From what a user names to objects: trees walked, small files packed, the others taken one by one.
+
+use std::{
+    io::Read,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{
+    listing::{Kind, Lister},
+    pack::{Packer, Rest, Root, Taken},
+    source::{Gathering, Packing, SourceError, Sources},
+    walk::{Found, Walk},
+};
+
+/// Between two reports of small files, bytes: a report for each would cost more than hashing it.
+const REPORT_BYTES: u64 = 1 << 20;
+
+/// Gathers sources.
+pub(crate) struct Gatherer<'a> {
+    sources: Sources,
+    packer: Option<Packer>,
+    lister: Option<Lister>,
+    report: &'a mut dyn FnMut(Gathering<'_>),
+    /// Bytes of small files not yet in a finished pack, and of those when they were last reported.
+    pending: u64,
+    reported: u64,
+}
+
+impl<'a> Gatherer<'a> {
+    pub(crate) fn new(packing: Packing, report: &'a mut dyn FnMut(Gathering<'_>)) -> Self {
+        let packer = (packing == Packing::Small).then(Packer::default);
+        let sources = Sources::default();
+        Self { sources, packer, lister: None, report, pending: 0, reported: 0 }
+    }
+
+    /// The same, with a listing of the directories at the end.
+    pub(crate) fn listing(self) -> Self {
+        Self { lister: Some(Lister::default()), ..self }
+    }
+
+    /// Everything from `input`, called `name`.
+    pub(crate) fn take_input(
+        &mut self,
+        name: &str,
+        input: &mut dyn Read,
+    ) -> Result<(), SourceError> {
+        self.lister.iter_mut().for_each(|lister| lister.add_alone(name));
+        self.sources.push_spooled(name, input, self.report)
+    }
+
+    /// A file or a directory, whose own name becomes the first part of the names in it.
+    pub(crate) fn take_path(&mut self, path: &Path) -> Result<(), SourceError> {
+        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
+        let meta = std::fs::metadata(path).map_err(unreadable)?;
+        // `.` and `..` have a name only once resolved.
+        let named = match path.file_name() {
+            Some(name) => PathBuf::from(name),
+            None => path.canonicalize().map_err(unreadable)?.file_name().unwrap_or_default().into(),
+        };
+        let name = named.to_str().ok_or_else(|| SourceError::NotUtf8(path.to_owned()))?.to_owned();
+        let root = Arc::new(Root { path: path.to_owned(), name: name.clone() });
+        if meta.is_file() {
+            self.take_file(&root, path, name)
+        } else if meta.is_dir() {
+            self.lister.as_mut().map_or(Ok(()), |lister| lister.begin(&name))?;
+            Walk::new(path, &name)?.try_for_each(|found| self.take_found(&root, found?))
+        } else {
+            Err(SourceError::NotAFile(path.to_owned()))
+        }
+    }
+
+    fn take_found(&mut self, root: &Arc<Root>, found: Found) -> Result<(), SourceError> {
+        let sends_directories = self.packer.is_some();
+        if let Some(lister) = &mut self.lister {
+            list(lister, root, &found, sends_directories);
+        }
+        match found {
+            Found::File(path, name) => self.take_file(root, &path, name)?,
+            Found::EmptyDirectory(path, name) => self.take_directory(&path, &name)?,
+            Found::Link(path) => (self.report)(Gathering::SkippedLink(&path)),
+            Found::Other(path) => (self.report)(Gathering::SkippedOther(&path)),
+        }
+        Ok(())
+    }
+
+    fn take_directory(&mut self, path: &Path, name: &str) -> Result<(), SourceError> {
+        if let Some(packer) = &mut self.packer {
+            let meta = std::fs::metadata(path);
+            let meta = meta.map_err(|error| SourceError::Unreadable(path.to_owned(), error))?;
+            packer.take_directory(name, meta.mode() & 0o777, meta.mtime());
+            self.take_full();
+        }
+        Ok(())
+    }
+
+    fn take_file(
+        &mut self,
+        root: &Arc<Root>,
+        path: &Path,
+        name: String,
+    ) -> Result<(), SourceError> {
+        let taken = match &mut self.packer {
+            Some(packer) => packer.take(root, path, &name),
+            None => Ok(Taken::No),
+        };
+        match taken.map_err(|error| SourceError::Unreadable(path.to_owned(), error))? {
+            Taken::Yes(bytes) => {
+                self.pending += bytes;
+                let hashed = self.sources.bytes + self.pending;
+                if hashed >= self.reported + REPORT_BYTES {
+                    self.reported = hashed;
+                    (self.report)(Gathering::Hashed(hashed));
+                }
+                self.take_full();
+                Ok(())
+            }
+            Taken::No => self.sources.push_file(path, name, self.report),
+        }
+    }
+
+    fn take_full(&mut self) {
+        if let Some(finished) = self.packer.as_mut().and_then(Packer::full) {
+            self.pending = 0;
+            self.sources.push_pack(finished);
+        }
+    }
+
+    /// What was gathered. Empty directories alone are nothing.
+    pub(crate) fn finish(mut self) -> Result<Sources, SourceError> {
+        let last = match self.packer.take().map(Packer::finish) {
+            None => None,
+            Some(Rest::Pack(last)) => last,
+            Some(Rest::Files(files, directories)) => {
+                for (root, name) in files {
+                    self.sources.push_file(&root.path_of(&name), name.into(), self.report)?;
+                }
+                directories.filter(|_| !self.sources.files.is_empty())
+            }
+        };
+        if let Some(finished) = last {
+            self.sources.push_pack(finished);
+        }
+        let listing = self.lister.take().map(Lister::finish).transpose()?;
+        if self.sources.files.is_empty() {
+            return Err(SourceError::Nothing);
+        }
+        listing.into_iter().for_each(|listing| self.sources.push_listing(listing));
+        Ok(self.sources)
+    }
+}
+
+fn list(lister: &mut Lister, root: &Root, found: &Found, sends_directories: bool) {
+    let (name, kind) = match found {
+        Found::File(_, name) => (name.clone(), Kind::File),
+        Found::EmptyDirectory(_, name) if sends_directories => (name.clone(), Kind::Directory),
+        Found::EmptyDirectory(_, name) => (name.clone(), Kind::UnsentDirectory),
+        Found::Link(path) | Found::Other(path) => match root.name_of(path) {
+            Some(name) => (name, Kind::Other),
+            None => return,
+        },
+    };
+    lister.add(&name, kind);
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_disk::scratch::Scratch;
+
+    use super::*;
+    use crate::{listing::ListingError, read_at::ReadAt};
+
+    fn tree(files: usize, size: impl Fn(usize) -> usize) -> (Scratch, PathBuf) {
+        let scratch = Scratch::new();
+        let root = scratch.path().join("t");
+        for n in 0..files {
+            let directory = root.join(format!("d{}", n % 3));
+            std::fs::create_dir_all(&directory).unwrap();
+            std::fs::write(directory.join(format!("{n:04}")), vec![n as u8; size(n)]).unwrap();
+        }
+        (scratch, root)
+    }
+
+    fn gather(root: &Path, packing: Packing) -> Sources {
+        Sources::gather_with(&[root.to_owned()], "", packing, &mut |_| {}).unwrap()
+    }
+
+    fn read(content: &dyn ReadAt, piece: usize) -> std::io::Result<Vec<u8>> {
+        let (mut all, mut buffer) = (Vec::new(), vec![0; piece]);
+        loop {
+            match content.read_at(&mut buffer, all.len() as u64)? {
+                0 => return Ok(all),
+                count => all.extend_from_slice(&buffer[..count]),
+            }
+        }
+    }
+
+    #[test]
+    fn from_sixteen_small_files_on_they_travel_together() {
+        let (_scratch, root) = tree(15, |n| n);
+        assert!(!gather(&root, Packing::Small).has_packs());
+        let (_scratch, root) = tree(16, |n| n);
+        let sources = gather(&root, Packing::Small);
+        assert_eq!((sources.files.len(), sources.file_count()), (1, 16));
+        assert_eq!(gather(&root, Packing::Never).files.len(), 16);
+    }
+
+    #[test]
+    fn files_of_64_kib_are_objects_of_their_own() {
+        let (_scratch, root) = tree(20, |n| if n == 7 { 65_536 } else { 65_535 });
+        let sources = gather(&root, Packing::Small);
+        let names: Vec<&str> = sources.files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!((names, sources.file_count()), (vec!["t/d1/0007", "pack 1"], 20));
+    }
+
+    #[test]
+    fn a_pack_holds_at_most_four_mib_and_4096_files() {
+        let (_scratch, root) = tree(200, |_| 60_000);
+        let sources = gather(&root, Packing::Small);
+        assert!(sources.files.len() == 3, "{}", sources.files.len());
+        assert!(sources.files.iter().all(|pack| pack.size < (4 << 20) + 100_000));
+        let (_scratch, root) = tree(4100, |_| 1);
+        let sources = gather(&root, Packing::Small);
+        let files: Vec<Option<u64>> = sources.files.iter().map(|f| f.packed_files()).collect();
+        assert_eq!(files, [Some(4096), Some(4)]);
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_hashed_in_pieces_of_any_length() {
+        let (_scratch, root) = tree(50, |n| n % 7 * 300);
+        let sources = gather(&root, Packing::Small);
+        let pack = &sources.files[0];
+        let content = pack.open().unwrap();
+        for piece in [1, 1400, 1 << 20] {
+            let bytes = read(&*content, piece).unwrap();
+            assert_eq!(
+                (bytes.len() as u64, *blake3::hash(&bytes).as_bytes()),
+                (pack.size, pack.root)
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_that_changes_before_it_is_sent_is_named() {
+        let (_scratch, root) = tree(50, |_| 100);
+        let sources = gather(&root, Packing::Small);
+        let changed = root.join("d1/0004");
+        std::fs::write(&changed, vec![0; 100]).unwrap();
+        let pack = &sources.files[0];
+        assert!(read(&*pack.open().unwrap(), 1400).is_err());
+        assert_eq!((pack.is_unchanged(), pack.changed_path()), (false, changed));
+    }
+
+    fn listed(paths: &[PathBuf], packing: Packing) -> Result<Sources, SourceError> {
+        Sources::gather_listed(paths, "t/stdin", packing, &mut |_| {})
+    }
+
+    #[test]
+    fn a_listing_comes_last_and_names_links_and_whatever_else_is_there() {
+        let (_scratch, root) = tree(3, |_| 1);
+        std::fs::create_dir(root.join("e")).unwrap();
+        std::os::unix::fs::symlink("e", root.join("link")).unwrap();
+        for packing in [Packing::Small, Packing::Never] {
+            let sources = listed(std::slice::from_ref(&root), packing).unwrap();
+            let last = sources.files.back().unwrap();
+            assert!(last.is_listing() && sources.file_count() == 3, "{last:?}");
+            assert_eq!(last.kind(), fanfare_proto::ObjectKind::Data);
+            let bytes = read(&*last.open().unwrap(), 1000).unwrap();
+            assert_eq!(*blake3::hash(&bytes).as_bytes(), last.root);
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(text.starts_with("FNLS") && text.contains("link") && text.contains("0002"));
+        }
+    }
+
+    #[test]
+    fn without_a_directory_or_with_two_of_one_name_there_is_no_listing() {
+        let (scratch, root) = tree(3, |_| 1);
+        let alone = root.join("d0/0000");
+        let why = |paths: &[PathBuf]| match listed(paths, Packing::Small) {
+            Err(SourceError::Listing(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(why(std::slice::from_ref(&alone)), ListingError::NoDirectory);
+        assert_eq!(why(&[root.clone(), root.join(".")]), ListingError::Twice("t".into()));
+        let empty = scratch.path().join("empty");
+        std::fs::create_dir(&empty).unwrap();
+        assert_eq!(why(&[root, empty]), ListingError::Empty("empty".into()));
+    }
+
+    #[test]
+    fn empty_directories_travel_in_a_pack_even_where_files_do_not() {
+        let (_scratch, root) = tree(2, |_| 1);
+        std::fs::create_dir(root.join("empty")).unwrap();
+        let sources = gather(&root, Packing::Small);
+        let files: Vec<Option<u64>> = sources.files.iter().map(|f| f.packed_files()).collect();
+        assert_eq!(files, [None, None, Some(0)]);
+        assert_eq!(gather(&root, Packing::Never).files.len(), 2);
+    }
+}

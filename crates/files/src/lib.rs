@@ -1,0 +1,83 @@
+//! Files to many machines, and a receipt from each.
+//!
+//! A [`Transfer`] takes part in one group, as sender, receiver or both. It has one thread for protocol
+//! and sockets and, when it receives, one that hashes and syncs. Files are acknowledged when they
+//! are whole, verified, on disk and under their final name; not before.
+//!
+//! ```
+//! use fanfare_files::{ReceiveOptions, SendOptions, Sources, Transfer};
+//! use fanfare_node::Network;
+//! # let inbox = std::env::temp_dir().join(format!("fanfare-doc-{}", std::process::id()));
+//! # let outbox = inbox.with_extension("out");
+//! # std::fs::create_dir_all(&inbox)?;
+//! # std::fs::create_dir_all(&outbox)?;
+//! # let hello = outbox.join("hello.txt");
+//! # std::fs::write(&hello, "hello, all")?;
+//! # let port = 20_000 + std::process::id() % 20_000;
+//! let network = Network::new(format!("norm://lo;239.255.42.9:{port}").parse()?);
+//! let receiver = Transfer::over(network.clone()).receive(&inbox, ReceiveOptions::default()).start()?;
+//! let files = Sources::of([hello])?;
+//! let sender = Transfer::over(network).send(files, SendOptions::default()).start()?;
+//! let report = sender.finish().sent.unwrap();
+//! assert_eq!(report.complete(), 1);
+//! assert_eq!(std::fs::read(inbox.join("hello.txt"))?, b"hello, all");
+//! # drop(receiver);
+//! # std::fs::remove_dir_all(&inbox)?;
+//! # std::fs::remove_dir_all(&outbox)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Map, in reading order
+//! - [`Transfer`], [`TransferBuilder`]: begun, watched, stopped; [`event`]: what it tells.
+//! - [`source`]: files to be sent, found by `gatherer` and `walk`; `send`: from the roll call to the
+//!   receipts.
+//! - `listing`: what directories hold, and what receivers may remove for it; `pack`: many small files
+//!   as one object.
+//! - [`announcement`], [`manifest`], [`receipt`], [`invitation`]: what travels besides the bytes.
+//! - `receive`, `verify`: from an announcement to a file on disk; `ledger`, `root_set`: what is known
+//!   to be there already, and telling senders of it.
+//! - `streams`: several sendings of a process that share a rate and memory.
+//! - `layered`: a file over layers, each receiver at its own rate.
+//! - `engine`: what the driver of `fanfare-node` drives; `file_storage`: objects in files.
+//!
+//! What receiving asks of a file system is in `fanfare-disk`, and with it a simulated disk that loses
+//! power: `crash_safety` receives on it.
+
+pub mod announcement;
+mod builder;
+#[cfg(test)]
+mod crash_safety;
+mod engine;
+pub mod event;
+mod file_storage;
+mod gatherer;
+pub mod invitation;
+mod layered;
+mod ledger;
+mod listing;
+pub mod manifest;
+mod pack;
+mod read_at;
+pub mod receipt;
+mod receive;
+mod root_set;
+mod send;
+pub mod source;
+mod streams;
+mod transfer;
+mod transfer_error;
+mod verify;
+mod walk;
+
+pub use builder::TransferBuilder;
+pub use event::{Finished, ReceiveEvent, SendEvent, TransferEvent};
+pub use fanfare_disk::{directory::DirectoryError, placement::Conflict};
+pub use layered::{LayeredError, LayeredOptions};
+pub use listing::ListingError;
+pub use receive::{ReceiveOptions, Until};
+pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
+pub use source::{Gathering, Packing, SourceError, SourceFile, Sources};
+pub use streams::{MemoryShort, MemoryUse, Streams};
+pub use transfer::Transfer;
+pub use transfer_error::TransferError;
+pub use verify::Placed;

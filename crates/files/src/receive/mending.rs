@@ -1,0 +1,74 @@
+//! What proves wrong is asked for again; of a pack that was only claimed, its head.
+
+use fanfare_proto::{ObjectKey, Session, Time};
+
+use super::ReceiveJob;
+use crate::event::Outbox;
+
+use crate::{
+    event::{ReceiveEvent, TransferEvent},
+    file_storage::FileStorage,
+    receipt::Reason,
+    verify::{self, Origin},
+};
+
+/// How often wrong bytes are asked for again before an object is given up.
+const MENDED_MAX: u8 = 3;
+
+impl ReceiveJob {
+    /// Asks for what proved wrong.
+    pub(super) fn mend(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        runs: &[(u64, u64)],
+        out: &mut Outbox,
+    ) {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else {
+            storage.settle(key, false);
+            return;
+        };
+        let asks_head = object.origin == Origin::Claimed;
+        let next = if asks_head { Origin::Head } else { Origin::Received };
+        let origin = std::mem::replace(&mut object.origin, next);
+        let (name, size) = (object.name(), object.size);
+        let bytes = runs.iter().map(|(_, len)| len).sum();
+        object.verifying = false;
+        let event = match origin {
+            Origin::Received => {
+                object.mended += 1;
+                if object.mended > MENDED_MAX {
+                    storage.distrust(key);
+                    return self.fail(now, session, storage, key, Reason::HashMismatch, out);
+                }
+                Some(ReceiveEvent::Mending { key, name, bytes })
+            }
+            Origin::Head => Some(ReceiveEvent::Resumed { key, name, bytes: size - bytes, size }),
+            Origin::Kept | Origin::Elsewhere | Origin::Claimed => None,
+        };
+        out.push_all(event.map(TransferEvent::Receive));
+        storage.reopen(key);
+        // A pack that was believed to be here whole has been given no room so far.
+        let reserved = if asks_head { storage.reserve(key) } else { Ok(()) };
+        if let Err(error) = reserved {
+            session.receiver().cancel(key, storage);
+            return self.fail(now, session, storage, key, verify::reason(error), out);
+        }
+        let mut receiver = session.receiver();
+        let mut asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));
+        if asks_head {
+            // Whole blocks of it: decoding would believe what is claimed of the others in them.
+            let runs = receiver.ranges(key).unwrap_or_default();
+            let end = runs.first().map_or(size, |(start, _)| *start);
+            asked &= receiver.reject(now, key, 0, end);
+        }
+        if asked {
+            self.update_status(session, key, false);
+        } else {
+            // Its sender has gone meanwhile. The next one finds what is here.
+            self.fail(now, session, storage, key, Reason::Aborted, out);
+        }
+    }
+}

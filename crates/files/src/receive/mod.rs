@@ -1,0 +1,418 @@
+//! Receiving files: from an announcement to a file on disk that may be acknowledged.
+//!
+//! - `options`: what is wanted
+//! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
+//!   proves wrong; `outcome`: held, or failed
+//! - `record`: what is held of one life of a sender; `reminder`: saying again what is not;
+//!   `deletion`: what is here and not at the sender; `layered`: what comes by layers
+//!
+//! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
+
+mod deletion;
+mod examination;
+mod layered;
+mod mending;
+mod objects;
+mod options;
+mod outcome;
+mod record;
+mod reminder;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use crate::event::Outbox;
+use deletion::Deletions;
+use fanfare_disk::directory::Directory;
+use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
+pub(crate) use layered::LayeredProgress;
+pub use options::{ReceiveOptions, Until};
+use record::Record;
+use reminder::Reminder;
+
+use crate::{
+    event::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport, TransferEvent},
+    file_storage::FileStorage,
+    ledger::{self, SharedLedger},
+    receipt::{About, Reason, State, Status},
+    root_set,
+    verify::{Job, Verifier},
+};
+
+/// Progress is told this often.
+const PROGRESS: Duration = Duration::from_millis(200);
+/// After the last of a counted number of files: time to acknowledge them when asked.
+const LINGER: Duration = Duration::from_secs(3);
+/// A good-bye can be lost: when everything has come and nothing at all has been heard for so long,
+/// the sender is gone. One that reads many small files from a busy disk was silent for more than
+/// four seconds, and was taken for gone with most of them still to come.
+const QUIET: Duration = Duration::from_secs(15);
+/// Time for the last word when the user stops it.
+const FAREWELL: Duration = Duration::from_millis(300);
+/// Senders whose lives are remembered; the oldest give way.
+const RECORDS_MAX: usize = 256;
+
+#[derive(Debug)]
+enum Phase {
+    Receiving,
+    /// Answers what is still asked, until then.
+    Lingering(ReceiveEnd, Time),
+    Done(ReceiveEnd),
+}
+
+/// The receiving side, as a machine driven by the session's events.
+#[derive(Debug)]
+pub(crate) struct ReceiveJob {
+    options: ReceiveOptions,
+    directory: Arc<Directory>,
+    verifier: Verifier,
+    /// Whole files for which the verifier had no room.
+    waiting: VecDeque<Job>,
+    deletions: Deletions,
+    records: BTreeMap<(NodeId, InstanceId), Record>,
+    /// For each sender that could not be told otherwise.
+    reminders: BTreeMap<(NodeId, InstanceId), Reminder>,
+    ledger: SharedLedger,
+    /// Beginnings of the roots of which parts are here, for the status.
+    parts: Vec<u8>,
+    /// Files of which the application has heard, by name and hash.
+    told: BTreeSet<[u8; 8]>,
+    phase: Phase,
+    last_news: Time,
+    last_heard: Time,
+    next_progress: Time,
+    last_progress: Option<ReceiveProgress>,
+    report: ReceiveReport,
+}
+
+impl ReceiveJob {
+    pub(crate) fn start(
+        now: Time,
+        session: &mut Session,
+        directory: Arc<Directory>,
+        (verifier, ledger): (Verifier, SharedLedger),
+        options: ReceiveOptions,
+        parts: Vec<u8>,
+    ) -> Self {
+        let job = Self {
+            options,
+            directory,
+            verifier,
+            waiting: VecDeque::new(),
+            deletions: Deletions::default(),
+            records: BTreeMap::new(),
+            reminders: BTreeMap::new(),
+            ledger,
+            parts,
+            told: BTreeSet::new(),
+            phase: Phase::Receiving,
+            last_news: now,
+            last_heard: now,
+            next_progress: now,
+            last_progress: None,
+            report: ReceiveReport {
+                end: ReceiveEnd::Interrupted,
+                files: 0,
+                bytes: 0,
+                deleted: 0,
+                refused: 0,
+                failures: Vec::new(),
+            },
+        };
+        if !job.parts.is_empty() || !ledger::lock(&job.ledger).roots().is_empty() {
+            session.receiver().ask_info_first();
+        }
+        job.update_ready(session);
+        job
+    }
+
+    /// An event of the session.
+    pub(crate) fn on_event(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        event: &Event,
+        out: &mut Outbox,
+    ) {
+        match event {
+            Event::SenderNew { sender, instance, source } => {
+                self.record(*sender, *instance).gone = false;
+                let event = ReceiveEvent::Sender { id: *sender, source: *source };
+                out.push(TransferEvent::Receive(event));
+            }
+            Event::SenderReset { sender, instance } => {
+                self.record(*sender, *instance).gone = false;
+            }
+            Event::ObjectNew { key, size, has_info, .. } => {
+                self.last_news = now;
+                self.refresh_parts(session, storage);
+                self.on_object(now, session, storage, *key, (*size, *has_info), out);
+            }
+            Event::ObjectInfo { key, info } => {
+                self.on_info(now, session, storage, *key, info, out);
+            }
+            Event::ObjectCompleted { key, size } => {
+                self.last_news = now;
+                self.on_completed(now, session, storage, *key, *size, out);
+            }
+            Event::ObjectAborted { key, reason } => {
+                self.on_aborted(now, session, storage, *key, *reason, out);
+            }
+            Event::SenderEnded { sender } => self.on_gone(*sender, true, out),
+            Event::Evicted { sender } => {
+                let lives = (*sender, InstanceId(0))..=(*sender, InstanceId(u16::MAX));
+                self.records.range_mut(lives).for_each(|(_, record)| record.evicted = true);
+                out.push(TransferEvent::Receive(ReceiveEvent::Evicted { id: *sender }));
+                self.give_up_evicted(now, session, storage, *sender, out);
+            }
+            Event::SenderInactive { sender } => self.on_gone(*sender, false, out),
+            _ => {}
+        }
+    }
+
+    fn record(&mut self, sender: NodeId, instance: InstanceId) -> &mut Record {
+        let key = (sender, instance);
+        if self.records.len() >= RECORDS_MAX && !self.records.contains_key(&key) {
+            let settled = self.records.iter().find(|(_, record)| record.is_settled());
+            if let Some(oldest) = settled.map(|(key, _)| *key) {
+                self.records.remove(&oldest);
+            }
+        }
+        self.records.entry(key).or_default()
+    }
+
+    fn record_of(&mut self, key: ObjectKey) -> &mut Record {
+        self.record(key.sender, key.instance)
+    }
+
+    fn on_gone(&mut self, sender: NodeId, said: bool, out: &mut Outbox) {
+        for (_, record) in
+            self.records.range_mut((sender, InstanceId(0))..=(sender, InstanceId(u16::MAX)))
+        {
+            record.gone = true;
+        }
+        out.push(TransferEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));
+    }
+
+    /// A sender that goes on without us will answer no request: what is open will not be had from
+    /// it. What there is of it stays for another attempt.
+    fn give_up_evicted(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        sender: NodeId,
+        out: &mut Outbox,
+    ) {
+        let lives = (sender, InstanceId(0))..=(sender, InstanceId(u16::MAX));
+        let mut open: Vec<ObjectKey> = Vec::new();
+        for (_, record) in self.records.range_mut(lives).filter(|(_, record)| record.evicted) {
+            record.gone = true;
+            open.extend(record.open.keys());
+        }
+        for key in open {
+            session.receiver().cancel(key, storage);
+            self.fail(now, session, storage, key, Reason::Aborted, out);
+        }
+    }
+
+    /// Once the last object is settled and some failed, no acknowledgement will say so.
+    fn remind(&mut self, now: Time, session: &mut Session, key: ObjectKey) {
+        let record = self.record_of(key);
+        if record.is_settled() && record.has_failed() {
+            self.update_status(session, key, true);
+            self.reminders.insert((key.sender, key.instance), Reminder::new(now, key));
+        }
+    }
+
+    fn repeat_reminders(&mut self, now: Time, session: &mut Session) {
+        let due = |reminder: &&Reminder| reminder.at <= now;
+        let due: Vec<Reminder> = self.reminders.values().filter(due).copied().collect();
+        for reminder in due {
+            let about = reminder.about;
+            let gone = self.record_of(about).gone;
+            match reminder.again(now).filter(|_| !gone) {
+                Some(again) => {
+                    self.reminders.insert((about.sender, about.instance), again);
+                    self.update_status(session, about, true);
+                }
+                None => drop(self.reminders.remove(&(about.sender, about.instance))),
+            }
+        }
+    }
+
+    /// Tells the core what to say to this object's sender; at once when `announce`. Other senders
+    /// are told nothing of it.
+    fn update_status(&mut self, session: &mut Session, key: ObjectKey, announce: bool) {
+        let about = About::new(key.sender, key.instance);
+        let ready = self.ready();
+        let status = self.record_of(key).status(ready, about).encode();
+        let mut receiver = session.receiver();
+        receiver.set_ack_content(key.sender, status.clone());
+        receiver.set_status_to(key.sender, status, announce);
+    }
+
+    /// What whoever calls the roll is told before it has sent anything.
+    fn update_ready(&self, session: &mut Session) {
+        session.receiver().set_status(self.ready().encode(), false);
+    }
+
+    fn ready(&self) -> Status {
+        let mut status = Status::ready(&self.options.name, self.directory.free());
+        status.parts = Some(self.parts.clone());
+        status.whole = Some(root_set::encode(&ledger::lock(&self.ledger).roots()));
+        status
+    }
+
+    /// What is here has changed.
+    fn refresh_parts(&mut self, session: &mut Session, storage: &FileStorage) {
+        self.parts = storage.part_roots();
+        self.update_ready(session);
+    }
+
+    /// Datagrams have arrived.
+    pub(crate) fn on_heard(&mut self, now: Time) {
+        self.last_heard = now;
+    }
+
+    /// Time has passed, or something has happened.
+    pub(crate) fn on_timeout(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        storage.sync(now);
+        self.repeat_reminders(now, session);
+        self.advance_deletions(now, session, storage, out);
+        if now >= self.next_progress {
+            self.next_progress = now + PROGRESS;
+            let progress = self.progress(session);
+            if self.last_progress != Some(progress) {
+                self.last_progress = Some(progress);
+                out.push(TransferEvent::Receive(ReceiveEvent::Progress(progress)));
+            }
+            self.tell_levels(out);
+        }
+        match self.phase {
+            Phase::Receiving => self.check_end(now),
+            Phase::Lingering(end, until) if now >= until || self.has_senders_gone() => {
+                self.phase = Phase::Done(end);
+            }
+            Phase::Lingering(..) | Phase::Done(_) => {}
+        }
+    }
+
+    fn check_end(&mut self, now: Time) {
+        let over = match self.options.until {
+            Until::Stopped => false,
+            Until::SenderEnded if self.is_quiet(now) => true,
+            Until::SenderEnded => self
+                .records
+                .values()
+                .any(|record| record.gone && record.is_settled() && record.has_anything()),
+            Until::Files(count) => self.report.files >= count,
+        };
+        let timed_out = self.options.timeout.is_some_and(|t| now.since(self.last_news) >= t);
+        self.phase = match (over, timed_out) {
+            (true, _) if self.has_senders_gone() || self.is_quiet(now) => {
+                Phase::Done(ReceiveEnd::Complete)
+            }
+            (true, _) => Phase::Lingering(ReceiveEnd::Complete, now + LINGER),
+            (false, true) => Phase::Done(ReceiveEnd::TimedOut),
+            (false, false) => return,
+        };
+    }
+
+    /// Everything begun is settled, something has come, and nothing more is heard.
+    fn is_quiet(&self, now: Time) -> bool {
+        self.is_settled_with_something() && now.since(self.last_heard) >= QUIET
+    }
+
+    fn is_settled_with_something(&self) -> bool {
+        self.records.values().all(Record::is_settled)
+            && self.records.values().any(Record::has_anything)
+    }
+
+    fn has_senders_gone(&self) -> bool {
+        let mut involved = self.records.values().filter(|record| record.has_anything()).peekable();
+        involved.peek().is_some() && involved.all(|record| record.gone)
+    }
+
+    fn progress(&self, session: &mut Session) -> ReceiveProgress {
+        let receiver = session.receiver();
+        let (mut bytes, mut total_bytes, mut loss) = (0, 0, 0.0_f64);
+        for ((sender, _), record) in &self.records {
+            bytes += record.settled_bytes;
+            total_bytes += record.settled_bytes;
+            for (key, object) in &record.open {
+                let known = receiver.progress(*key).or(object.layered.map(|layered| layered.bytes));
+                bytes += known.unwrap_or(if object.verifying { object.size } else { 0 });
+                total_bytes += object.size;
+                loss = loss.max(object.layered.map_or(0.0, |layered| layered.loss));
+            }
+            loss = loss.max(receiver.loss(*sender).unwrap_or(0.0));
+        }
+        ReceiveProgress { bytes, total_bytes, loss }
+    }
+
+    /// The user wants to stop: senders are told, what has come so far stays.
+    pub(crate) fn stop(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
+        if !matches!(self.phase, Phase::Receiving) {
+            return;
+        }
+        storage.keep_partials();
+        self.deletions.stop();
+        let mut status = Status::ready(&self.options.name, self.directory.free());
+        status.state = State::Leaving;
+        let (status, mut receiver) = (status.encode(), session.receiver());
+        for (sender, _) in self.records.keys() {
+            receiver.set_status_to(*sender, status.clone(), false);
+        }
+        receiver.set_status(status, true);
+        let farewell = if self.records.is_empty() { Duration::ZERO } else { FAREWELL };
+        self.phase = Phase::Lingering(ReceiveEnd::Interrupted, now + farewell);
+    }
+
+    /// Objects held, of all senders, manifests among them.
+    #[cfg(test)]
+    pub(crate) fn objects_held(&self) -> u64 {
+        self.records.values().map(|record| record.holdings.len()).sum()
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Done(_))
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        let timeout = self.options.timeout.map(|timeout| self.last_news + timeout);
+        let may_end_quietly =
+            self.options.until == Until::SenderEnded && self.is_settled_with_something();
+        let quiet = may_end_quietly.then(|| self.last_heard + QUIET);
+        let reminder = self.reminders.values().map(|reminder| reminder.at).min();
+        let timeout = [timeout, quiet, reminder].into_iter().flatten().min();
+        match self.phase {
+            // Nobody in view: nothing to report, no need to wake.
+            Phase::Receiving if self.records.values().all(Record::is_settled) => timeout,
+            Phase::Receiving => {
+                Some(timeout.map_or(self.next_progress, |t| t.min(self.next_progress)))
+            }
+            Phase::Lingering(_, until) => Some(until),
+            Phase::Done(_) => None,
+        }
+    }
+
+    /// What it came to.
+    pub(crate) fn report(&self) -> ReceiveReport {
+        let end = match self.phase {
+            Phase::Done(end) | Phase::Lingering(end, _) => end,
+            Phase::Receiving => ReceiveEnd::Interrupted,
+        };
+        ReceiveReport { end, ..self.report.clone() }
+    }
+}

@@ -1,0 +1,266 @@
+//! What becomes of each object: announced, examined, received, verified.
+
+use fanfare_proto::{AbortReason, ObjectKey, Session, Time};
+
+use super::{ReceiveJob, record::OpenObject};
+use crate::event::Outbox;
+
+use crate::{
+    announcement::{Announcement, Turn},
+    event::{ReceiveEvent, TransferEvent},
+    file_storage::FileStorage,
+    manifest::{Head, Manifest},
+    receipt::Reason,
+    verify::{self, Fault, Job, Origin, Verdict},
+};
+
+impl ReceiveJob {
+    pub(super) fn on_object(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        (size, has_info): (u64, bool),
+        out: &mut Outbox,
+    ) {
+        if self.record_of(key).evicted {
+            session.receiver().cancel(key, storage);
+            return;
+        }
+        let mut object = OpenObject::new(size, now);
+        // Whether it is the one whose part is here, NORM_INFO tells. Were it asked for meanwhile,
+        // it would be sent.
+        let may_resume = has_info && storage.may_resume(key, size);
+        if may_resume {
+            object.origin = Origin::Elsewhere;
+        }
+        let record = self.record_of(key);
+        record.gone = false;
+        record.open.insert(key, object);
+        if may_resume {
+            session.receiver().examine(now, key, true);
+        }
+        self.update_status(session, key, false);
+        if !has_info {
+            out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name: None, size }));
+        }
+    }
+
+    pub(super) fn on_info(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        info: &[u8],
+        out: &mut Outbox,
+    ) {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
+        object.manifest = Head::parse(info).filter(|head| head.body_len() == object.size);
+        if let Some(head) = &object.manifest {
+            object.turn = head.turn;
+            return;
+        }
+        let announcement = Announcement::parse(info);
+        let (name, size) = (announcement.shown_name(), object.size);
+        object.announcement = Some(announcement.clone());
+        let details = announcement.details.filter(|d| d.size == size);
+        if let Some((turn, root)) = details.as_ref().and_then(|d| Some((d.turn?, d.root)))
+            && self.is_repeated(now, session, storage, key, (turn, &root, size))
+        {
+            return;
+        }
+        out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name, size }));
+        if let Some(details) = details {
+            let found = self.claim(now, session, storage, key, (&announcement.name, &details));
+            if let Err(error) = found {
+                self.fail(now, session, storage, key, verify::reason(error), out);
+                session.receiver().cancel(key, storage);
+            }
+        } else {
+            // No part can be this object's.
+            self.stop_examining(now, session, key);
+        }
+        self.refresh_parts(session, storage);
+        self.update_status(session, key, false);
+    }
+
+    /// Notes which object of a carousel this is. What was held in an earlier round is held.
+    fn is_repeated(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        (turn, root, size): (Turn, &[u8; 32], u64),
+    ) -> bool {
+        let record = self.record_of(key);
+        let repeats = record.on_turn(turn, root);
+        let Some(object) = record.open.get_mut(&key) else { return false };
+        object.turn = Some(turn);
+        object.repeats = repeats;
+        if repeats {
+            session.receiver().have(key, 0, size, storage);
+            self.stop_examining(now, session, key);
+        }
+        repeats
+    }
+
+    fn stop_examining(&mut self, now: Time, session: &mut Session, key: ObjectKey) {
+        if let Some(object) = self.record_of(key).open.get_mut(&key)
+            && object.origin != Origin::Received
+        {
+            object.origin = Origin::Received;
+            session.receiver().examine(now, key, false);
+        }
+    }
+
+    /// Hands what there is of an object to the verifier; false when it cannot be had.
+    pub(super) fn verify(&mut self, storage: &mut FileStorage, key: ObjectKey, size: u64) -> bool {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return false };
+        let (announcement, origin) = (object.announcement.clone(), object.origin);
+        let details = announcement.as_ref().and_then(|a| a.details.as_ref());
+        let manifest = details.and_then(|details| storage.manifest(&details.root));
+        let Some(part) = storage.finished(key) else { return false };
+        let conflict = self.options.conflict;
+        self.waiting.push_back(Job { key, size, part, announcement, conflict, manifest, origin });
+        self.submit();
+        true
+    }
+
+    pub(super) fn on_completed(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        size: u64,
+        out: &mut Outbox,
+    ) {
+        let new = || OpenObject::new(size, now);
+        let object = self.record_of(key).open.entry(key).or_insert_with(new);
+        if let Some(head) = object.manifest.clone() {
+            return self.on_manifest(now, session, storage, key, head, out);
+        }
+        if object.repeats {
+            return self.on_repeated(session, storage, key);
+        }
+        if let Some(held) = object.held.take() {
+            return self.on_held(now, session, storage, key, held, out);
+        }
+        object.verifying = true;
+        // All of it has come while it was examined: that ends first.
+        if object.examined {
+            return;
+        }
+        if object.is_listing() {
+            return self.on_listing(session, key);
+        }
+        // Of a pack that was claimed, it is still to be told what is here.
+        if !matches!(object.origin, Origin::Claimed | Origin::Head) {
+            object.origin = Origin::Received;
+        }
+        if self.verify(storage, key, size) {
+            self.update_status(session, key, false);
+        } else {
+            self.fail(now, session, storage, key, Reason::DiskError, out);
+        }
+    }
+
+    fn on_manifest(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        head: Head,
+        out: &mut Outbox,
+    ) {
+        let body = storage.take_small(key).unwrap_or_default();
+        let Some(manifest) = Manifest::from_body(head, &body) else {
+            return self.fail(now, session, storage, key, Reason::HashMismatch, out);
+        };
+        let root = manifest.root();
+        storage.learn(manifest);
+        if self.records.values().any(|record| record.holdings.contains(&root)) {
+            // The file was here whole before its manifest came.
+            storage.forget_manifest(&root, false);
+        }
+        self.refresh_parts(session, storage);
+        let record = self.record_of(key);
+        let turn = record.open.remove(&key).and_then(|object| object.turn);
+        record.hold(key, turn, *blake3::hash(&body).as_bytes());
+        self.update_status(session, key, false);
+        session.receiver().confirm(key);
+        self.remind(now, session, key);
+    }
+
+    fn submit(&mut self) {
+        while let Some(job) = self.waiting.pop_front() {
+            if let Some(job) = self.verifier.submit(job) {
+                return self.waiting.push_front(job);
+            }
+        }
+    }
+
+    pub(super) fn on_aborted(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        reason: AbortReason,
+        out: &mut Outbox,
+    ) {
+        let reason = match reason {
+            AbortReason::Storage(error) => verify::reason(error),
+            AbortReason::Squelched | AbortReason::SenderGone | AbortReason::Window => {
+                Reason::Aborted
+            }
+            // Only what has failed here is cancelled.
+            AbortReason::Cancelled => return,
+        };
+        let foreign = self.options.from.is_some_and(|from| from != key.sender);
+        if foreign {
+            self.record_of(key).open.remove(&key);
+            return;
+        }
+        let record = self.record_of(key);
+        let turn = record.open.get(&key).and_then(|object| object.turn);
+        if reason == Reason::Aborted && record.can_spare(turn) {
+            self.let_go(session, storage, key);
+        } else {
+            self.fail(now, session, storage, key, reason, out);
+        }
+    }
+
+    /// The verifier may have finished something.
+    pub(crate) fn on_wake(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        while let Some(Verdict { key, result }) = self.verifier.poll() {
+            self.last_news = now;
+            if self.record_of(key).open.get(&key).is_some_and(|object| object.examined) {
+                self.on_examined(now, session, storage, key, result, out);
+                continue;
+            }
+            match result {
+                Ok(held) => self.on_held(now, session, storage, key, held, out),
+                Err(Fault::Wrong(runs)) => self.mend(now, session, storage, key, &runs, out),
+                Err(Fault::Failed(reason)) => {
+                    if reason == Reason::Conflict {
+                        // It is not wanted: nothing of it is kept.
+                        storage.distrust(key);
+                    }
+                    self.fail(now, session, storage, key, reason, out);
+                }
+            }
+        }
+        self.submit();
+    }
+}

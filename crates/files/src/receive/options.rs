@@ -1,0 +1,53 @@
+//! How to receive.
+
+use std::time::Duration;
+
+use fanfare_disk::placement::Conflict;
+use fanfare_proto::NodeId;
+
+use super::ReceiveJob;
+
+/// When receiving is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Until {
+    /// When it is stopped.
+    #[default]
+    Stopped,
+    /// When the first sender that sent something has said good-bye.
+    SenderEnded,
+    /// When so many files have been told to be in their place: those that came, and those sent that
+    /// were there already, from an earlier run too.
+    Files(u64),
+}
+
+/// How to receive.
+#[derive(Debug, Clone, Default)]
+pub struct ReceiveOptions {
+    /// What this receiver calls itself. Default empty.
+    pub name: String,
+    /// What to do where a file of the same name is already. Default to keep both.
+    pub conflict: Conflict,
+    /// Create the directory. Default false.
+    pub create_dirs: bool,
+    /// Remove what earlier attempts have left of unfinished files. Default false: it is used.
+    pub discard_parts: bool,
+    /// Remove what stands beneath the directories that a sender names and is not at the sender, when
+    /// it asks for that. Nothing that travels is authenticated: whoever can send to the group can
+    /// ask. Default false.
+    pub allow_delete: bool,
+    /// Refuse to remove more names than this at once. Default no bound.
+    pub max_delete: Option<u64>,
+    /// Receive from this sender only. Default from all.
+    pub from: Option<NodeId>,
+    /// When to end. Default when stopped.
+    pub until: Until,
+    /// End when nothing new has come for so long. Default never.
+    pub timeout: Option<Duration>,
+}
+
+impl ReceiveJob {
+    /// Treats files that are there already so from now on.
+    pub(crate) fn set_conflict(&mut self, conflict: Conflict) {
+        self.options.conflict = conflict;
+    }
+}

@@ -1,0 +1,111 @@
+//! What receivers say: how it stands with them, and in the end that they hold everything.
+
+use fanfare_proto::{NodeId, Session, Time, WatermarkOutcome};
+
+use super::{SendJob, peers::News};
+use crate::event::Outbox;
+
+use crate::{
+    event::{Outcome, Receipt, SendEvent, TransferEvent},
+    receipt::{Failure, Status},
+};
+
+impl SendJob {
+    pub(super) fn on_status(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        node: NodeId,
+        status: &[u8],
+        out: &mut Outbox,
+    ) {
+        let Some(status) = Status::parse(status) else { return };
+        let known = self.peers.is_known(node);
+        let news = self.heed(now, node, &status);
+        self.on_receiver(now, session, node, !known);
+        self.tell(session, node, &news, out);
+    }
+
+    /// In a carousel that enqueues anew, what failed may come in the next round: only failures of
+    /// the last one, once all of it is under way, settle a receiver.
+    fn heed(&mut self, now: Time, node: NodeId, status: &Status) -> News {
+        let queue = &self.queue;
+        if !queue.is_anew() {
+            return self.peers.on_status(now, node, status, self.about, queue.total);
+        }
+        let is_last = queue.is_last_watermark();
+        let counts = |failure: &Failure| is_last && queue.is_of_last_round(failure.object);
+        self.peers.on_status_of_round(now, node, status, self.about, (queue.total, &counts))
+    }
+
+    fn tell(&self, session: &mut Session, node: NodeId, news: &News, out: &mut Outbox) {
+        for (object, reason) in &news.reported {
+            let name = self.queue.name_of(*object);
+            let receiver = self.peers.view(node);
+            let reported = SendEvent::Reported { receiver, name, reason: *reason };
+            out.push(TransferEvent::Send(reported));
+        }
+        if news.settled {
+            session.sender().remove_acking_node(node);
+        }
+    }
+
+    /// Only the acknowledgement of everything says what a receiver holds in the end.
+    pub(super) fn on_acknowledged(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        node: NodeId,
+        app: &[u8],
+        out: &mut Outbox,
+    ) {
+        let status = Status::parse(app);
+        if let Some(status) = &status {
+            let news = self.heed(now, node, status);
+            self.tell(session, node, &news, out);
+        }
+        if !self.queue.is_last_watermark() || !self.peers.is_open(node) {
+            return;
+        }
+        let outcome = match status {
+            None if self.options.accept_plain => Outcome::Complete,
+            None => Outcome::Unverified,
+            Some(s) if s.about == Some(self.about) && s.digest == self.queue.expected.digest() => {
+                Outcome::Complete
+            }
+            Some(_) => Outcome::Partial { held: self.files_held(node), failures: [].into() },
+        };
+        if outcome == Outcome::Complete {
+            self.issue_receipts(now, node, out);
+        }
+        self.peers.settle(now, node, outcome);
+    }
+
+    /// Manifests are held before their files.
+    fn files_held(&self, node: NodeId) -> u64 {
+        self.peers.held(node).saturating_sub(self.queue.manifests())
+    }
+
+    fn issue_receipts(&self, now: Time, node: NodeId, out: &mut Outbox) {
+        for object in self.queue.sent.iter().filter(|object| !object.is_manifest) {
+            out.push(TransferEvent::Send(SendEvent::Receipt(Receipt {
+                receiver: self.peers.view(node),
+                object: object.key.object.0,
+                file: object.file.name.clone(),
+                hash: object.file.root,
+                bytes: object.file.size,
+                files: object.file.packed_files(),
+                elapsed: now.since(self.started),
+            })));
+        }
+    }
+
+    pub(super) fn on_watermark_done(&mut self, now: Time, outcomes: &[(NodeId, WatermarkOutcome)]) {
+        for (node, outcome) in outcomes {
+            if *outcome == WatermarkOutcome::Unanswered {
+                self.peers.settle(now, *node, Outcome::Unanswered);
+            }
+        }
+        self.queue.on_watermark_done();
+    }
+}

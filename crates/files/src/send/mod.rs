@@ -1,0 +1,345 @@
+//! Sending files: from the roll call to a receipt from everybody.
+//!
+//! - `options`: what is wanted
+//! - `gathering`: who must have answered before data flows
+//! - `peers`: the receivers and how it stands with each
+//! - `queue`: objects with the core and to come; `carousel`: once more
+//! - `acknowledgement`: what they say, and the receipts
+//! - `slow`: who gets less than the others, and what is done about it
+//! - `report`: what is told of it; `limits`: what limited the rate
+//!
+//! A [`SendJob`] lives in the driver's thread and has no clock and no socket of its own.
+
+mod acknowledgement;
+mod carousel;
+mod gathering;
+mod limits;
+mod options;
+mod peers;
+mod queue;
+mod report;
+#[cfg(test)]
+mod rounds;
+mod slow;
+
+use std::time::Duration;
+
+use crate::event::Outbox;
+use fanfare_proto::{Event, NodeId, RollCalls, Session, Time};
+pub use gathering::Expect;
+use gathering::{Decision, Gathering};
+use limits::Limits;
+use options::check_announcements;
+pub use options::{EnqueueFailed, SendOptions};
+use peers::Peers;
+use queue::{Economy, Queue};
+use slow::SlowReceivers;
+pub use slow::{Slow, SlowVerdict};
+
+use crate::{
+    event::{Outcome, SendEnd, SendEvent, TransferEvent},
+    file_storage::FileStorage,
+    invitation::Invitation,
+    receipt::About,
+    source::Sources,
+};
+
+/// The roll is called this often while nothing else is to be done, and while data flows.
+const ROLL_GATHERING: Duration = Duration::from_millis(500);
+const ROLL_SENDING: Duration = Duration::from_secs(2);
+/// After giving a receiver up, which loses much: time to tell it, more often, before leaving.
+const NOTICE: Duration = Duration::from_secs(1);
+/// Progress is told this often.
+const PROGRESS: Duration = Duration::from_millis(200);
+/// Longest good-bye.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Longest good-bye when the user is waiting.
+const FAREWELL_STOPPED: Duration = Duration::from_millis(1200);
+
+#[derive(Debug)]
+enum Phase {
+    Gathering(Gathering),
+    Sending,
+    /// Saying good-bye until then at the latest.
+    Leaving(SendEnd, Time),
+    Done(SendEnd),
+}
+
+/// One sending, as a machine driven by the session's events.
+#[derive(Debug)]
+pub(crate) struct SendJob {
+    options: SendOptions,
+    about: About,
+    phase: Phase,
+    queue: Queue,
+    peers: Peers,
+    started: Time,
+    ended: Option<Time>,
+    next_progress: Time,
+    limits: Limits,
+    slow: SlowReceivers,
+    /// Not leaving before.
+    stay: Option<Time>,
+    segment_size: u64,
+}
+
+impl SendJob {
+    /// Begins: the roll is called; one-way, the first objects are enqueued.
+    pub(crate) fn start(
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        sources: Sources,
+        options: SendOptions,
+        (about, segment_size): (About, u16),
+        out: &mut Outbox,
+    ) -> Result<Self, EnqueueFailed> {
+        check_announcements(&sources, segment_size, options.carousel)?;
+        let gathering = Gathering::new(now, options.wait);
+        let phase = if options.one_way { Phase::Sending } else { Phase::Gathering(gathering) };
+        let mut job = Self {
+            about,
+            phase,
+            queue: Queue::new(sources, options.carousel, options.one_way),
+            peers: Peers::default(),
+            started: now,
+            ended: None,
+            next_progress: now,
+            limits: Limits::default(),
+            slow: SlowReceivers::new(options.slow),
+            stay: None,
+            segment_size: u64::from(segment_size),
+            options,
+        };
+        session.sender().hold(!job.options.one_way);
+        job.call_roll(session, ROLL_GATHERING);
+        job.tell_waiting(out);
+        // Otherwise it depends on who answers how they are sent.
+        if job.options.one_way {
+            job.queue.set_economy(Economy { sync: job.options.sync, ..Economy::default() });
+            let filled = job.queue.fill(now, session, storage, &|_| false);
+            filled.map_err(|(path, error)| EnqueueFailed { path, error })?;
+        }
+        Ok(job)
+    }
+
+    fn call_roll(&self, session: &mut Session, interval: Duration) {
+        if !self.options.one_way {
+            let invitation =
+                Invitation::new(&self.options.name, self.queue.files, self.queue.bytes);
+            let awaited = self.options.expect.count().and_then(|count| u32::try_from(count).ok());
+            let calls = RollCalls { content: invitation.encode(), interval, awaited };
+            session.sender().set_roll_call(Some(calls));
+        }
+    }
+
+    /// An event of the session.
+    pub(crate) fn on_event(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        event: &Event,
+        out: &mut Outbox,
+    ) {
+        match event {
+            Event::ReceiverNew { node, source } => {
+                let is_new = self.peers.on_heard(*node, *source);
+                self.on_receiver(now, session, *node, is_new);
+            }
+            Event::ReceiverStatus { node, status } => {
+                self.on_status(now, session, *node, status, out);
+            }
+            Event::WatermarkAck { node, app, .. } => {
+                self.on_acknowledged(now, session, *node, app, out);
+            }
+            Event::WatermarkDone { outcomes } => self.on_watermark_done(now, outcomes),
+            Event::ObjectSent { key } => self.queue.on_object_sent(*key, session),
+            _ => {}
+        }
+        self.advance(now, session, storage, out);
+    }
+
+    fn on_receiver(&mut self, now: Time, session: &mut Session, node: NodeId, is_new: bool) {
+        if !is_new {
+            return;
+        }
+        match &mut self.phase {
+            Phase::Gathering(gathering) => {
+                gathering.on_answer(now, session.sender().answered_by().unwrap_or(now));
+            }
+            Phase::Sending if !self.options.one_way => session.sender().add_acking_node(node),
+            Phase::Sending | Phase::Leaving(..) | Phase::Done(_) => {}
+        }
+    }
+
+    /// Time has passed.
+    pub(crate) fn on_timeout(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        // A receiver's first sign of life and its name come in one message but two events: by now
+        // both have been seen.
+        for view in self.peers.take_changed() {
+            out.push(TransferEvent::Send(SendEvent::Receiver(view)));
+            self.tell_waiting(out);
+        }
+        self.advance(now, session, storage, out);
+        if now >= self.next_progress && matches!(self.phase, Phase::Sending) {
+            self.next_progress = now + PROGRESS;
+            self.judge(now, session, out);
+            let progress = self.progress(now, session);
+            self.limits.on_limit(&progress.limit);
+            out.push(TransferEvent::Send(SendEvent::Progress(progress)));
+        }
+    }
+
+    /// Puts slow receivers off, or out.
+    fn judge(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
+        let (rate, reports) = (session.sender().rate(), self.open_reports(session));
+        for (node, verdict, rate) in self.slow.judge(rate, &reports) {
+            match verdict {
+                SlowVerdict::Deferred => session.sender().defer(node, true),
+                SlowVerdict::Restored => session.sender().defer(node, false),
+                SlowVerdict::Evicted => {
+                    session.sender().evict(node);
+                    self.peers.settle(now, node, Outcome::Evicted);
+                    self.stay = Some(now + NOTICE);
+                    self.call_roll(session, ROLL_GATHERING);
+                }
+            }
+            let receiver = self.peers.view(node);
+            out.push(TransferEvent::Send(SendEvent::Slow { receiver, verdict, rate }));
+        }
+    }
+
+    /// Does what may be done now.
+    fn advance(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        while let Some(key) = storage.take_unreadable() {
+            self.queue.withdraw(key, session);
+        }
+        match &mut self.phase {
+            Phase::Gathering(gathering) => {
+                match gathering.decide(now, &self.options.expect, self.peers.names()) {
+                    Decision::Wait => {}
+                    Decision::Start => self.begin(now, session, out),
+                    Decision::NobodyAnswered => self.leave(now, session, SendEnd::NobodyAnswered),
+                }
+            }
+            Phase::Sending => self.continue_sending(now, session, storage, out),
+            Phase::Leaving(end, until) => {
+                if now >= *until || session.sender().is_idle() {
+                    self.ended.get_or_insert(now);
+                    self.phase = Phase::Done(*end);
+                }
+            }
+            Phase::Done(_) => {}
+        }
+    }
+
+    fn begin(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
+        self.phase = Phase::Sending;
+        self.started = now;
+        self.queue
+            .set_economy(Economy { manifests: self.peers.has_ours(), sync: self.options.sync });
+        self.call_roll(session, ROLL_SENDING);
+        session.sender().hold(false);
+        if self.options.expect == Expect::Anyone {
+            // Whose answer was lost answers the next call, which goes with the first data.
+            self.stay = session.sender().answered_by();
+        }
+        let receivers = self.peers.len();
+        out.push(TransferEvent::Send(SendEvent::Started { receivers }));
+    }
+
+    fn continue_sending(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        // An object that the code cannot cut; names and sizes were checked before the start.
+        let (queue, peers) = (&mut self.queue, &self.peers);
+        if let Err((path, _)) = queue.fill(now, session, storage, &|root| peers.all_have(root)) {
+            self.queue.changed.push(path);
+            return self.leave(now, session, SendEnd::Partial);
+        }
+        for (key, name) in self.queue.take_resuming() {
+            out.push(TransferEvent::Send(SendEvent::Resuming { object: key.object.0, name }));
+        }
+        let open = self.peers.open();
+        if self.queue.wants_watermark() {
+            session.sender().set_watermark(&open);
+            self.queue.on_watermark_set();
+        }
+        let nobody_left = (open.is_empty() && !self.options.one_way) || self.queue.total == 0;
+        let all_sent = self.options.one_way && self.queue.is_passed() && session.sender().is_idle();
+        let over = nobody_left || all_sent || (self.queue.is_followed() && open.is_empty());
+        self.stay = self.stay.filter(|stay| now < *stay);
+        if over && self.stay.is_none() {
+            let end = self.end();
+            self.leave(now, session, end);
+        }
+    }
+
+    /// As a whole.
+    fn end(&self) -> SendEnd {
+        let complete = self.peers.complete();
+        let expected = match &self.options.expect {
+            _ if self.options.one_way => true,
+            Expect::Anyone => complete == self.peers.len(),
+            Expect::Count(count) => complete >= *count,
+            Expect::Names(names) => self.peers.are_complete(names),
+        };
+        if expected { SendEnd::Complete } else { SendEnd::Partial }
+    }
+
+    fn leave(&mut self, now: Time, session: &mut Session, end: SendEnd) {
+        let farewell = if end == SendEnd::Interrupted { FAREWELL_STOPPED } else { FAREWELL };
+        self.queue.check_all();
+        self.ended = Some(now);
+        session.sender().set_roll_call(None);
+        // Held, the core takes leave at once: everybody heard of is settled, and one-way the last
+        // flush has ended.
+        session.sender().hold(true);
+        session.sender().end();
+        self.phase = Phase::Leaving(end, now + farewell);
+    }
+
+    /// The user wants to stop: receivers are told.
+    pub(crate) fn stop(&mut self, now: Time, session: &mut Session) {
+        if matches!(self.phase, Phase::Gathering(_) | Phase::Sending) {
+            self.peers.settle_rest(now, &Outcome::Interrupted);
+            for object in &self.queue.sent {
+                session.sender().cancel(object.key.object);
+            }
+            self.leave(now, session, SendEnd::Interrupted);
+        }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Done(_))
+    }
+
+    /// When [`Self::on_timeout`] has something to do.
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        match &self.phase {
+            Phase::Gathering(gathering) => Some(gathering.next_timeout()),
+            Phase::Sending => {
+                Some(self.stay.map_or(self.next_progress, |stay| stay.min(self.next_progress)))
+            }
+            Phase::Leaving(_, until) => Some(*until),
+            Phase::Done(_) => None,
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Carousels of more objects than can be kept: whole senders and receivers, in virtual time, with
+//! real files but neither sockets nor threads.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use fanfare_disk::{directory::Directory, scratch::Scratch};
+use fanfare_proto::{
+    AckPolicy, Bitrate, Event, InstanceId, NodeId, ReceiverConfig, RecvMeta, SenderConfig, Session,
+    SessionConfig, Time, rng::Rng,
+};
+
+use super::{Expect, SendJob, SendOptions};
+use crate::event::Outbox;
+use crate::{
+    event::{Outcome, ReceiveEvent, SendReport, TransferEvent},
+    file_storage::{Backlog, FileStorage},
+    ledger::{self, Ledger},
+    receipt::About,
+    receive::{ReceiveJob, ReceiveOptions},
+    source::{Packing, Sources},
+    verify::Verifier,
+};
+
+/// More than the 256 objects that are kept, and than the core sends again by itself.
+const FILES: usize = 300;
+const SEGMENT: u16 = 1400;
+const RATE: Bitrate = Bitrate::mbps(10);
+/// Everything has ended by then.
+const LIMIT: Time = Time::from_nanos(600_000_000_000);
+
+/// What sender and receivers have in common.
+struct Host<J> {
+    id: NodeId,
+    session: Session,
+    storage: FileStorage,
+    job: J,
+    outbox: Outbox,
+    events: std::sync::mpsc::Receiver<TransferEvent>,
+}
+
+impl<J> Host<J> {
+    fn meta(&self) -> RecvMeta {
+        let source = SocketAddr::from(([10, 0, 0, self.id.0 as u8], 6003));
+        RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO }
+    }
+
+    fn hear(&mut self, now: Time, meta: RecvMeta, datagram: &[u8]) {
+        self.session.handle_datagram(now, meta, datagram, &mut self.storage);
+    }
+
+    /// What it says now, as datagrams.
+    fn say(&mut self, now: Time) -> Vec<Vec<u8>> {
+        let (mut said, mut buffer) = (Vec::new(), Vec::new());
+        while let Some(transmit) =
+            self.session.poll_transmit(now, 8, &mut buffer, &mut self.storage)
+        {
+            said.extend(buffer.chunks(transmit.segment_size).map(<[u8]>::to_vec));
+        }
+        said
+    }
+}
+
+struct World {
+    sender: Host<SendJob>,
+    receivers: Vec<Host<ReceiveJob>>,
+    told: Vec<Vec<ReceiveEvent>>,
+    now: Time,
+    files: usize,
+    /// Nobody sleeps longer than this.
+    latest: Duration,
+    /// Datagrams that the sender has sent.
+    sent: usize,
+    loss: f64,
+    rng: Rng,
+    // Last, so that everybody is done with them.
+    scratches: Vec<Scratch>,
+}
+
+impl World {
+    fn new(options: SendOptions, loss: f64, seed: u64) -> Self {
+        Self { latest: Duration::from_millis(200), ..Self::of(FILES, options, loss, seed) }
+    }
+
+    /// A sender of so many small files, one object each. Verifying takes up to a millisecond.
+    fn of(files: usize, options: SendOptions, loss: f64, seed: u64) -> Self {
+        let scratch = Scratch::new();
+        let paths: Vec<PathBuf> =
+            (0..files).map(|n| scratch.path().join(format!("{n:03}"))).collect();
+        for (n, path) in paths.iter().enumerate() {
+            std::fs::write(path, n.to_string()).unwrap();
+        }
+        let sources = Sources::gather_with(&paths, "", Packing::Never, &mut |_| {}).unwrap();
+        let (id, instance_id) = (NodeId(1), InstanceId(1));
+        let mut sender = SenderConfig { instance_id, rate: RATE, ..SenderConfig::default() };
+        sender.robust_factor = 5;
+        sender.segment_size = SEGMENT;
+        let config =
+            SessionConfig { node_id: id, sender: Some(sender), ..SessionConfig::default() };
+        let mut session = Session::new(config, seed, Time::ZERO);
+        let (mut storage, about) = (FileStorage::default(), About::new(id, instance_id));
+        let (to_application, events) = std::sync::mpsc::sync_channel(1 << 12);
+        let mut outbox = Outbox::new(to_application);
+        let (start, about) = (Time::ZERO, (about, SEGMENT));
+        let job =
+            SendJob::start(start, &mut session, &mut storage, sources, options, about, &mut outbox);
+        let sender = Host { id, session, storage, job: job.unwrap(), outbox, events };
+        let (receivers, told, scratches) = (Vec::new(), Vec::new(), vec![scratch]);
+        let (now, rng) = (start, Rng::new(seed));
+        let latest = Duration::from_millis(1);
+        Self { sender, receivers, told, now, files, latest, sent: 0, loss, rng, scratches }
+    }
+
+    fn join(&mut self, silent: bool) {
+        let scratch = Scratch::new();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
+        let syncer = Backlog::new(directory.clone()).syncer();
+        let storage = FileStorage::receiving_by(directory.clone(), None, syncer);
+        let ack = AckPolicy::Confirmed;
+        let receiver = ReceiverConfig { ack, silent, ..ReceiverConfig::default() };
+        let id = NodeId(100 + self.receivers.len() as u32);
+        let config =
+            SessionConfig { node_id: id, receiver: Some(receiver), ..SessionConfig::default() };
+        let mut session = Session::new(config, self.rng.next_u64(), self.now);
+        let ledger = ledger::share(Ledger::open(directory.clone()));
+        let verified = (Verifier::inline(directory.clone(), ledger.clone()), ledger);
+        let options = ReceiveOptions { name: id.to_string(), ..ReceiveOptions::default() };
+        let job =
+            ReceiveJob::start(self.now, &mut session, directory, verified, options, Vec::new());
+        let (to_application, events) = std::sync::mpsc::sync_channel(1 << 12);
+        let outbox = Outbox::new(to_application);
+        self.receivers.push(Host { id, session, storage, job, outbox, events });
+        self.told.push(Vec::new());
+        self.scratches.push(scratch);
+    }
+
+    /// Until the sender has said so many datagrams, or is done.
+    fn run_until(&mut self, datagrams: usize) {
+        while self.sent < datagrams && !self.sender.job.is_done() && self.now < LIMIT {
+            self.send();
+            self.receive();
+            self.pass_time();
+        }
+    }
+
+    fn send(&mut self) {
+        let Host { session, storage, job, outbox, .. } = &mut self.sender;
+        session.handle_timeout(self.now, storage);
+        while let Some(event) = session.poll_event() {
+            job.on_event(self.now, session, storage, &event, outbox);
+            if let Event::ObjectPurged { key } = event {
+                fanfare_proto::Storage::close(storage, key, false);
+            }
+        }
+        job.on_timeout(self.now, session, storage, outbox);
+        let meta = self.sender.meta();
+        for datagram in self.sender.say(self.now) {
+            self.sent += 1;
+            for receiver in &mut self.receivers {
+                if !self.rng.random_bool(self.loss) {
+                    receiver.hear(self.now, meta, &datagram);
+                }
+            }
+        }
+        self.sender.outbox.flush();
+        self.sender.events.try_iter().for_each(drop);
+    }
+
+    fn receive(&mut self) {
+        for at in 0..self.receivers.len() {
+            let Host { session, storage, job, outbox, events, .. } = &mut self.receivers[at];
+            session.handle_timeout(self.now, storage);
+            job.on_wake(self.now, session, storage, outbox);
+            while let Some(event) = session.poll_event() {
+                job.on_event(self.now, session, storage, &event, outbox);
+            }
+            job.on_timeout(self.now, session, storage, outbox);
+            outbox.flush();
+            let told = events.try_iter().filter_map(|event| match event {
+                TransferEvent::Receive(event) => Some(event),
+                _ => None,
+            });
+            self.told[at].extend(told);
+            let (meta, said) = (self.receivers[at].meta(), self.receivers[at].say(self.now));
+            for datagram in said {
+                self.sender.hear(self.now, meta, &datagram);
+                for (other, receiver) in self.receivers.iter_mut().enumerate() {
+                    if other != at {
+                        receiver.hear(self.now, meta, &datagram);
+                    }
+                }
+            }
+        }
+    }
+
+    fn pass_time(&mut self) {
+        let sessions = self.receivers.iter().map(|receiver| &receiver.session);
+        let sessions = sessions.chain([&self.sender.session]);
+        let timers = sessions.filter_map(|session| session.poll_timeout()).map(|(at, _)| at);
+        let next = timers.chain(self.sender.job.next_timeout()).min();
+        // Verifying and answering take no time here, but time passes.
+        let soonest = Duration::from_micros(100);
+        self.now = next.unwrap_or(LIMIT).clamp(self.now + soonest, self.now + self.latest);
+    }
+
+    fn report(&mut self) -> SendReport {
+        assert!(self.sender.job.is_done(), "it ends");
+        self.sender.job.report(&mut self.sender.session)
+    }
+
+    /// Everything is there, each file was told once, and nothing is said to be lacking.
+    #[track_caller]
+    fn assert_complete(&self, receiver: usize) {
+        let scratch = &self.scratches[1 + receiver];
+        for n in 0..self.files {
+            let content = std::fs::read_to_string(scratch.path().join(format!("{n:03}")));
+            assert_eq!(content.ok(), Some(n.to_string()), "receiver {receiver}, file {n}");
+        }
+        let files = self.told[receiver].iter().filter(|e| matches!(e, ReceiveEvent::File { .. }));
+        assert_eq!(files.count(), self.files);
+        assert_eq!(self.receivers[receiver].job.report().failures, []);
+        assert_eq!(
+            std::fs::read_dir(scratch.path()).unwrap().count(),
+            self.files + 1,
+            "and the ledger"
+        );
+    }
+}
+
+fn one_way(carousel: u32) -> SendOptions {
+    SendOptions { one_way: true, carousel, ..SendOptions::default() }
+}
+
+#[test]
+fn a_late_joiner_that_cannot_ask_completes_from_the_next_round() {
+    // 300 files, two rounds, no loss; the second receiver joins halfway through the first.
+    let mut world = World::new(one_way(1), 0.0, 1);
+    world.join(true);
+    world.run_until(FILES);
+    world.join(true);
+    world.run_until(usize::MAX);
+    world.assert_complete(0);
+    world.assert_complete(1);
+    // INFO and one segment for each object of two rounds; probes and flushes; no third round.
+    assert!((4 * FILES..5 * FILES).contains(&world.sent), "{}", world.sent);
+    assert!(world.report().receivers.is_empty());
+}
+
+#[test]
+fn in_eight_rounds_loss_is_mended_without_a_word_back() {
+    // 300 files, loss 10 % at each of two silent receivers, seeds 1 to 3.
+    for seed in 1..=3 {
+        let mut world = World::new(one_way(7), 0.1, seed);
+        (0..2).for_each(|_| world.join(true));
+        world.run_until(usize::MAX);
+        (0..2).for_each(|receiver| world.assert_complete(receiver));
+    }
+}
+
+#[test]
+fn who_comes_late_is_given_its_receipt_at_the_end_of_the_last_round() {
+    // 300 files, two rounds, loss 2 %; the second receiver joins when most of the first has passed.
+    let options = SendOptions { carousel: 1, ..SendOptions::default() };
+    let mut world = World::new(options, 0.02, 4);
+    world.join(false);
+    world.run_until(2 * FILES - 50);
+    world.join(false);
+    world.run_until(usize::MAX);
+    world.assert_complete(0);
+    world.assert_complete(1);
+    let outcomes: Vec<Outcome> =
+        world.report().receivers.into_iter().map(|result| result.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Complete, Outcome::Complete]);
+}
+
+#[test]
+fn what_came_in_the_first_round_is_not_verified_again_even_where_it_was_taken_away() {
+    let mut world = World::new(one_way(2), 0.0, 5);
+    world.join(true);
+    world.run_until(2 * FILES);
+    let gone = world.scratches[1].path().join("007");
+    std::fs::remove_file(&gone).unwrap();
+    world.run_until(usize::MAX);
+    assert!(!gone.exists());
+    let told = &world.told[0];
+    assert_eq!(told.iter().filter(|e| matches!(e, ReceiveEvent::File { .. })).count(), FILES);
+}
+
+#[test]
+fn a_file_is_with_all_that_are_expected_and_the_sender_gone_within_thirty_milliseconds() {
+    // One file, no loss, no delay, seeds 1 to 20: half of it is the time in which answers are spread.
+    for seed in 1..=20 {
+        let options = SendOptions { expect: Expect::Count(3), ..SendOptions::default() };
+        let mut world = World::of(1, options, 0.0, seed);
+        (0..3).for_each(|_| world.join(false));
+        world.run_until(usize::MAX);
+        (0..3).for_each(|receiver| world.assert_complete(receiver));
+        assert!(world.now <= Time::ZERO + Duration::from_millis(30), "seed {seed}: {}", world.now);
+    }
+}
+
+#[test]
+fn where_nobody_is_expected_who_missed_the_first_call_is_asked_with_the_first_data_and_waited_for()
+{
+    // One file, no loss, no delay, seeds 1 to 20; the second receiver joins after the first call.
+    for seed in 1..=20 {
+        let mut world = World::of(1, SendOptions::default(), 0.0, seed);
+        world.join(false);
+        world.run_until(2);
+        world.join(false);
+        world.run_until(usize::MAX);
+        (0..2).for_each(|receiver| world.assert_complete(receiver));
+        let outcomes = world.report().receivers.into_iter().map(|result| result.outcome);
+        assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Complete, Outcome::Complete]);
+        assert!(world.now <= Time::ZERO + Duration::from_millis(50), "seed {seed}: {}", world.now);
+    }
+}

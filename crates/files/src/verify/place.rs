@@ -1,0 +1,79 @@
+//! What is right gets its name: synced before, its directory after.
+
+use std::io;
+
+use fanfare_disk::{
+    FileHandle,
+    directory::{Directory, permissions},
+    name::{NameError, SafeName},
+};
+use fanfare_proto::ObjectKey;
+use rustix::io::Errno;
+
+use super::{Fault, Held, Job, Placed, disk};
+use crate::{announcement::Announcement, file_storage::PartFile, receipt::Reason, source::Hashed};
+
+/// Syncs a file and gives it its name.
+pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault> {
+    let Job {
+        key, part: PartFile { file, name: part, .. }, announcement, conflict, manifest, ..
+    } = job;
+    let Hashed { root: hash, size, .. } = *hashed;
+    let details = announcement.as_ref().and_then(|a| a.details.as_ref());
+    if let Some(found) = hashed.manifest.as_ref().filter(|_| manifest.is_some()) {
+        punch(file.handle(), &found.zero_runs());
+    }
+    let mode = permissions(details.and_then(|d| d.mode));
+    let set = file.handle().set_properties(mode, details.and_then(|d| d.mtime));
+    set.and_then(|()| file.sync()).map_err(|errno| disk(&errno.into()))?;
+    let (name, name_rejected) = choose_name(key, announcement.as_ref(), &hash);
+    let verified = details.is_some();
+    let place = |name: &SafeName| directory.place(&part, name, conflict, (size, &hash));
+    let (name, name_rejected) = match place(&name) {
+        Ok(name) => (name, name_rejected),
+        // A link, or a file where the name needs a directory, stands in the way.
+        Err(error) if is_in_the_way(&error) => {
+            (place(&unnamed(&hash)).map_err(|e| disk(&e))?, Some(NameError::Relative))
+        }
+        Err(error) => return Err(disk(&error)),
+    };
+    let (name, already) = name.ok_or(Fault::Failed(Reason::Conflict))?;
+    Ok(Placed { name, size, hash, verified, already, name_rejected }.into())
+}
+
+/// Makes holes where there is nothing but zeros. Where the file system has none, they take room.
+fn punch(file: &dyn FileHandle, zeros: &[(u64, u64)]) {
+    for (offset, len) in zeros {
+        if file.punch(*offset, *len).is_err() {
+            return;
+        }
+    }
+}
+
+fn choose_name(
+    key: ObjectKey,
+    announcement: Option<&Announcement>,
+    hash: &[u8; 32],
+) -> (SafeName, Option<NameError>) {
+    let Some(announcement) = announcement.filter(|a| !a.name.is_empty()) else {
+        return (SafeName::own(format!("object-{}", key.object)), None);
+    };
+    match SafeName::parse(&announcement.name) {
+        Ok(name) => (name, None),
+        Err(error) => (unnamed(hash), Some(error)),
+    }
+}
+
+/// The name of what cannot have the one it was sent with.
+pub(crate) fn unnamed(hash: &[u8; 32]) -> SafeName {
+    let hex = blake3::Hash::from_bytes(*hash).to_hex();
+    SafeName::own(format!("unnamed-{}", &hex[..16]))
+}
+
+/// Something is where the file, or one of its directories, is to be.
+pub(crate) fn is_in_the_way(error: &io::Error) -> bool {
+    // openat2 says XDEV where a path would leave the directory.
+    let in_the_way = [Errno::NOTDIR, Errno::LOOP, Errno::EXIST, Errno::NAMETOOLONG, Errno::XDEV];
+    error.kind() == io::ErrorKind::AlreadyExists
+        || Errno::from_io_error(error).is_some_and(|errno| in_the_way.contains(&errno))
+}

@@ -1,0 +1,167 @@
+//! A directory tree, depth first, in the order of names, the same whenever it is walked.
+
+use std::{
+    fs::{DirEntry, FileType},
+    io,
+    path::{Path, PathBuf},
+    vec::IntoIter,
+};
+
+use fanfare_disk::name::PART_PREFIX;
+
+use crate::source::SourceError;
+
+/// Something in a tree, with its path here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A file, and its name for receivers.
+    File(PathBuf, String),
+    /// A directory with nothing in it, and its name for receivers.
+    EmptyDirectory(PathBuf, String),
+    /// A symbolic link. It is not followed: it could lead out of the tree, or in circles.
+    Link(PathBuf),
+    /// A pipe, a socket, a device.
+    Other(PathBuf),
+}
+
+/// A walk. Holds the names in each directory between the root and where it stands, and no more:
+/// some 60 bytes for each entry of the largest directory.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    levels: Vec<Level>,
+    /// The root itself, while it may still turn out to be empty.
+    empty: Option<Found>,
+}
+
+#[derive(Debug)]
+struct Level {
+    path: PathBuf,
+    name: String,
+    entries: IntoIter<(Box<str>, FileType)>,
+}
+
+impl Walk {
+    /// Begins with the directory at `path`, called `name` at receivers.
+    pub(crate) fn new(path: &Path, name: &str) -> Result<Self, SourceError> {
+        let mut walk = Self { levels: Vec::new(), empty: None };
+        walk.empty = walk.enter(path.to_owned(), name.to_owned())?;
+        Ok(walk)
+    }
+
+    /// Goes down into a directory, unless there is nothing in it.
+    fn enter(&mut self, path: PathBuf, name: String) -> Result<Option<Found>, SourceError> {
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(&path).map_err(|e| unreadable(&path, e))? {
+            // What a receiver in this directory keeps for itself; no other takes such a name.
+            let entry = entry_of(&path, entry)?;
+            entries.extend(Some(entry).filter(|(name, _)| !name.starts_with(PART_PREFIX)));
+        }
+        if entries.is_empty() {
+            return Ok(Some(Found::EmptyDirectory(path, name)));
+        }
+        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        self.levels.push(Level { path, name, entries: entries.into_iter() });
+        Ok(None)
+    }
+
+    fn step(&mut self) -> Result<Option<Found>, SourceError> {
+        if let Some(empty) = self.empty.take() {
+            return Ok(Some(empty));
+        }
+        while let Some(level) = self.levels.last_mut() {
+            let Some((part, kind)) = level.entries.next() else {
+                self.levels.pop();
+                continue;
+            };
+            let path = level.path.join(&*part);
+            if kind.is_symlink() {
+                return Ok(Some(Found::Link(path)));
+            }
+            let name = format!("{}/{part}", level.name);
+            if kind.is_file() {
+                return Ok(Some(Found::File(path, name)));
+            }
+            if !kind.is_dir() {
+                return Ok(Some(Found::Other(path)));
+            }
+            if let Some(empty) = self.enter(path, name)? {
+                return Ok(Some(empty));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for Walk {
+    type Item = Result<Found, SourceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().transpose()
+    }
+}
+
+fn entry_of(
+    directory: &Path,
+    entry: io::Result<DirEntry>,
+) -> Result<(Box<str>, FileType), SourceError> {
+    let entry = entry.map_err(|error| unreadable(directory, error))?;
+    let kind = entry.file_type().map_err(|error| unreadable(&entry.path(), error))?;
+    match entry.file_name().to_str() {
+        Some(part) => Ok((part.into(), kind)),
+        None => Err(SourceError::NotUtf8(entry.path())),
+    }
+}
+
+fn unreadable(path: &Path, error: io::Error) -> SourceError {
+    SourceError::Unreadable(path.to_owned(), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_disk::scratch::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn a_tree_is_walked_in_the_order_of_names_and_links_are_not_followed() {
+        let scratch = Scratch::new();
+        let root = scratch.path();
+        std::fs::create_dir_all(root.join("b/c")).unwrap();
+        std::fs::create_dir_all(root.join("e")).unwrap();
+        for file in ["z", "a", "b/2", "b/c/1"] {
+            std::fs::write(root.join(file), "").unwrap();
+        }
+        std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
+        let found: Vec<Found> = Walk::new(root, "t").unwrap().map(Result::unwrap).collect();
+        let file = |part: &str| Found::File(root.join(part), format!("t/{part}"));
+        assert_eq!(
+            found,
+            [
+                file("a"),
+                file("b/2"),
+                file("b/c/1"),
+                Found::EmptyDirectory(root.join("e"), "t/e".into()),
+                Found::Link(root.join("link")),
+                file("z"),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_receiver_keeps_for_itself_is_not_sent() {
+        let scratch = Scratch::new();
+        std::fs::write(scratch.path().join(".fanfare-0123.part"), "x").unwrap();
+        std::fs::write(scratch.path().join(".fanfare"), "x").unwrap();
+        let found: Vec<Found> =
+            Walk::new(scratch.path(), "t").unwrap().map(Result::unwrap).collect();
+        assert_eq!(found, [Found::File(scratch.path().join(".fanfare"), "t/.fanfare".into())]);
+    }
+
+    #[test]
+    fn an_empty_root_is_an_empty_directory() {
+        let scratch = Scratch::new();
+        let found: Vec<Found> =
+            Walk::new(scratch.path(), "t").unwrap().map(Result::unwrap).collect();
+        assert_eq!(found, [Found::EmptyDirectory(scratch.path().into(), "t".into())]);
+    }
+}

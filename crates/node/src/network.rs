@@ -1,0 +1,313 @@
+//! Where a node takes part and how it behaves there, and what stands against it.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    net::{IpAddr, SocketAddr},
+};
+
+use fanfare_proto::{
+    FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig, SessionConfig,
+};
+use fanfare_udp::{Endpoint, EndpointConfig, GroupSpec, choose_interface, endpoint::Role};
+
+use crate::{join_error::JoinError, segment};
+
+/// Shortest segment that is worth having; it holds the announcement of a file.
+const SEGMENT_MIN: u32 = 128;
+
+/// Whether a segment follows the link's packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// It is as configured, or refused.
+    Given,
+    /// It may be shorter.
+    Shorter,
+    /// It may be longer, too.
+    Any,
+}
+
+/// Where a node takes part and how it behaves there: group, interface, ids, and how to send and to
+/// receive. With it a node joins a group ([`Network::join`]) or transfers files (the crate
+/// `fanfare-files`).
+///
+/// ```
+/// use fanfare_node::Network;
+/// let network = Network::new("239.255.42.1:6003".parse()?).interface("eth0").ttl(3);
+/// # Ok::<(), fanfare_node::GroupSpecError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Network {
+    pub(crate) endpoint: EndpointConfig,
+    pub(crate) interface: Option<String>,
+    pub(crate) node_id: Option<NodeId>,
+    pub(crate) instance_id: Option<InstanceId>,
+    feedback: FeedbackPath,
+    pub(crate) sender: SenderConfig,
+    pub(crate) receiver: ReceiverConfig,
+    pub(crate) test_drop: f64,
+    pub(crate) seed: Option<u64>,
+    fit: Fit,
+    /// Bytes of other headers beside those of a message.
+    pub(crate) beside: u16,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            endpoint: EndpointConfig::default(),
+            interface: None,
+            node_id: None,
+            instance_id: None,
+            feedback: FeedbackPath::default(),
+            sender: SenderConfig::default(),
+            receiver: ReceiverConfig::default(),
+            test_drop: 0.0,
+            seed: None,
+            fit: Fit::Given,
+            beside: 0,
+        }
+    }
+}
+
+impl Network {
+    /// In this group, with interface and node id where they are part of it. A unicast address makes
+    /// a session with one receiver.
+    #[must_use]
+    pub fn new(group: GroupSpec) -> Self {
+        Self::default().group(group)
+    }
+
+    /// The group, with interface and node id where they are part of it. A unicast address makes a
+    /// session with one receiver.
+    #[must_use]
+    pub fn group(mut self, spec: GroupSpec) -> Self {
+        self.endpoint.group = spec.group;
+        self.interface = spec.interface.or(self.interface);
+        self.node_id = spec.node_id.map(NodeId).or(self.node_id);
+        self
+    }
+
+    /// The interface, by name or address. Default: the only one, or the one of the route.
+    #[must_use]
+    pub fn interface(mut self, interface: &str) -> Self {
+        self.interface = Some(interface.to_owned());
+        self
+    }
+
+    /// Hear this source only (source-specific multicast).
+    #[must_use]
+    pub fn source(mut self, source: IpAddr) -> Self {
+        self.endpoint.source = Some(source);
+        self
+    }
+
+    /// Routers to pass plus one. Default 1: the link.
+    #[must_use]
+    pub fn ttl(mut self, ttl: u8) -> Self {
+        self.endpoint.ttl = ttl;
+        self
+    }
+
+    /// Whether nodes on this machine hear it. Default true.
+    #[must_use]
+    pub fn loopback(mut self, loopback: bool) -> Self {
+        self.endpoint.loopback = loopback;
+        self
+    }
+
+    /// Whether the kernel cuts segments. Default true.
+    #[must_use]
+    pub fn gso(mut self, gso: bool) -> Self {
+        self.endpoint.gso = gso;
+        self
+    }
+
+    /// Bytes asked for each socket that receives; the system may give less. Default 4 MiB, and 32 MiB
+    /// where this user may have more than the system's limit.
+    #[must_use]
+    pub fn receive_buffer(mut self, bytes: usize) -> Self {
+        self.endpoint.receive_buffer = bytes;
+        self
+    }
+
+    /// This node's id. Default random.
+    #[must_use]
+    pub fn node_id(mut self, id: NodeId) -> Self {
+        self.node_id = Some(id);
+        self
+    }
+
+    /// Which life of the sender this is. Default random.
+    #[must_use]
+    pub fn instance_id(mut self, id: InstanceId) -> Self {
+        self.instance_id = Some(id);
+        self
+    }
+
+    /// Where a receiver's feedback goes. Default to the group.
+    #[must_use]
+    pub fn feedback(mut self, feedback: FeedbackPath) -> Self {
+        self.feedback = feedback;
+        self
+    }
+
+    /// How to send; its instance id is chosen by the node.
+    #[must_use]
+    pub fn sender_config(mut self, config: SenderConfig) -> Self {
+        self.sender = config;
+        self
+    }
+
+    /// Take another segment than configured: shorter where the link's packets ask for it, instead of
+    /// refusing; longer where they and receivers take it, up to 8192 bytes, as long as no router is
+    /// to be passed.
+    #[must_use]
+    pub fn fit_segment(mut self) -> Self {
+        self.fit = Fit::Any;
+        self
+    }
+
+    /// Take a shorter segment than configured where the link's packets ask for it, instead of refusing:
+    /// for groups, whose other members may be on links with shorter packets than this one's.
+    #[must_use]
+    pub fn shorten_segment(mut self) -> Self {
+        self.fit = Fit::Shorter;
+        self
+    }
+
+    /// How to receive. When something is acknowledged is for those who receive to say: files when
+    /// they are on disk, messages when they have come.
+    #[must_use]
+    pub fn receiver_config(mut self, config: ReceiverConfig) -> Self {
+        self.receiver = config;
+        self
+    }
+
+    /// Lose received datagrams with this probability. For tests and demonstrations.
+    #[must_use]
+    pub fn test_drop(mut self, probability: f64) -> Self {
+        self.test_drop = probability;
+        self
+    }
+
+    /// Where all of the node's chance comes from. Default random.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// How to send, as far as it is settled.
+    #[must_use]
+    pub fn sender(&self) -> &SenderConfig {
+        &self.sender
+    }
+
+    /// How to receive.
+    #[must_use]
+    pub fn receiver(&self) -> &ReceiverConfig {
+        &self.receiver
+    }
+
+    /// With which probability received datagrams are lost on purpose.
+    #[must_use]
+    pub fn test_drop_chance(&self) -> f64 {
+        self.test_drop
+    }
+
+    /// The group's address.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.endpoint.group
+    }
+
+    /// The longest segment that it may come to: some follow the link's packets.
+    #[must_use]
+    pub fn segment_longest(&self) -> u16 {
+        match self.fit {
+            Fit::Any => self.sender.segment_size.max(ReceiverConfig::default().segment_size_max),
+            Fit::Given | Fit::Shorter => self.sender.segment_size,
+        }
+    }
+
+    /// Its id and its life, chosen now where they were not told, and where all of its chance comes
+    /// from.
+    pub fn choose(&mut self) -> (NodeId, InstanceId, u64) {
+        let id = *self.node_id.get_or_insert_with(random_id);
+        let instance = *self.instance_id.get_or_insert_with(|| InstanceId(random() as u16));
+        (id, instance, *self.seed.get_or_insert_with(random))
+    }
+
+    /// Opens its sockets. A node that does not receive joins no group.
+    ///
+    /// # Errors
+    /// When there is no such interface, or the system refuses.
+    pub fn open_endpoint(&mut self, receives: bool) -> Result<Endpoint, JoinError> {
+        let group = self.endpoint.group.ip();
+        let unicast = !group.is_multicast();
+        if !unicast {
+            self.endpoint.interface = Some(choose_interface(group, self.interface.as_deref())?);
+        }
+        let hears = receives || !unicast;
+        self.endpoint.role = if hears { Role::Member } else { Role::Sender };
+        self.endpoint.own = receives;
+        Ok(Endpoint::open(&self.endpoint)?)
+    }
+
+    /// Refuses what can be refused without opening anything: an unusable interface, a segment too
+    /// long for its packets or for receivers.
+    ///
+    /// # Errors
+    /// What was refused, and why.
+    pub fn check(&self) -> Result<(), JoinError> {
+        let group = self.endpoint.group.ip();
+        if !group.is_multicast() {
+            return Ok(());
+        }
+        let interface = choose_interface(group, self.interface.as_deref())?;
+        let segment = self.sender.segment_size;
+        let max = segment::longest(&interface, group).saturating_sub(u32::from(self.beside));
+        if u32::from(segment) > max && !(self.fit != Fit::Given && max >= SEGMENT_MIN) {
+            return Err(JoinError::SegmentTooLong { segment, mtu: interface.mtu, max });
+        }
+        let max = ReceiverConfig::default().segment_size_max;
+        if segment > max { Err(JoinError::SegmentRefused { segment, max }) } else { Ok(()) }
+    }
+
+    /// Settles how long segments are, by what the interface carries.
+    pub fn choose_segment(&mut self, endpoint: &Endpoint) {
+        let Some(interface) = endpoint.interface() else { return };
+        let (wanted, ttl) = (self.sender.segment_size, self.endpoint.ttl);
+        let group = endpoint.group().ip();
+        self.sender.segment_size = match self.fit {
+            Fit::Given => wanted,
+            Fit::Shorter => segment::shortened(wanted, interface, group, self.beside),
+            Fit::Any => segment::fitting(wanted, interface, group, ttl),
+        };
+    }
+
+    /// The configuration of its session, with both roles as they were asked for; who has only one
+    /// of them takes the other away.
+    pub fn session_config(&mut self) -> SessionConfig {
+        let (id, instance, _) = self.choose();
+        self.sender.instance_id = instance;
+        SessionConfig {
+            node_id: id,
+            feedback: self.feedback,
+            unicast: !self.endpoint.group.ip().is_multicast(),
+            sender: Some(self.sender.clone()),
+            receiver: Some(self.receiver.clone()),
+            ..SessionConfig::default()
+        }
+    }
+}
+
+/// Never NONE (0) nor ANY (all ones).
+pub fn random_id() -> NodeId {
+    NodeId(1 + (random() % 0xffff_fffe) as u32)
+}
+
+/// 64 bits that no other run has: the standard library seeds its hashes from the system.
+pub fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
