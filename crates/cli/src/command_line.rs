@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
-use fanfare_command::{Failure, OutputArgs};
+use fanfare_command::{
+    Exit, Failure, Help, OutputArgs,
+    generate::{CompletionsArgs, ManArgs},
+};
 
 use crate::{
     args::{
@@ -18,7 +21,6 @@ use crate::{
     },
     demo::DemoArgs,
     doctor::{DoctorPlan, Shown},
-    generate::GenerateArgs,
     laboratory::LaboratoryArgs,
     node::{self, GatewayPlan, GroupPlan, NodePlan},
     publish::PubArgs,
@@ -27,9 +29,36 @@ use crate::{
     subscribe::SubArgs,
 };
 
-/// Puts the same bytes on many machines and knows who has them.
+const HELP: Help = Help::new(&[
+    ("fanfare recv downloads --create-dirs --once", "on every machine that wants it"),
+    ("fanfare send disk.img --expect 30", "on the machine that has it"),
+    ("fanfare doctor", "if nothing arrives"),
+])
+.exits(&[
+    (Exit::Done, "done"),
+    (Exit::Failed, "failed"),
+    (Exit::Partial, "some receivers or files, but not all"),
+    (Exit::Permission, "permission denied"),
+    (Exit::Resource, "disk, memory or port missing on this machine"),
+    (Exit::Nobody, "nobody answered"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+])
+.environment(&[("NO_COLOR", "no colours if it is set")]);
+
+const LABORATORY: Help = Help::new(&[
+    ("fanfare lab up scenarios/files/classroom.toml", "30 machines on this one"),
+    ("fanfare sim run scenarios/files/small.toml", "a simulated network"),
+]);
+
+/// Send files and messages to many machines at once, and know who has them
+///
+/// Each packet is sent once and reaches all receivers (multicast). Receivers request what they
+/// lost. The sender lists who has every byte.
 #[derive(Debug, Parser)]
-#[command(name = "fanfare", version, about, max_term_width = 100)]
+#[command(
+    name = "fanfare", version, max_term_width = 100,
+    after_help = HELP.short(), after_long_help = HELP.long()
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -39,24 +68,24 @@ pub(crate) struct Cli {
 enum Command {
     Send(SendArgs),
     Recv(RecvArgs),
+    Demo(DemoArgs),
+    Doctor(DoctorArgs),
     Pub(PubArgs),
     Sub(SubArgs),
     Node(NodeArgs),
     Bridge(BridgeArgs),
-    Demo(DemoArgs),
-    Doctor(DoctorArgs),
-    /// Run real programs on an emulated network on this machine (program fanfare-lab)
-    #[command(disable_help_flag = true)]
-    Lab(LaboratoryArgs),
-    /// Run scenario files in a simulator (program fanfare-lab)
-    #[command(disable_help_flag = true)]
-    Sim(LaboratoryArgs),
-    /// Measure how fast this machine is (program fanfare-lab)
-    #[command(disable_help_flag = true)]
-    Bench(LaboratoryArgs),
     Config(ConfigArgs),
-    #[command(hide = true)]
-    Generate(GenerateArgs),
+    /// Run real programs on emulated networks (needs fanfare-lab)
+    #[command(disable_help_flag = true, after_help = LABORATORY.short())]
+    Lab(LaboratoryArgs),
+    /// Simulate networks in virtual time (needs fanfare-lab)
+    #[command(disable_help_flag = true, after_help = LABORATORY.short())]
+    Sim(LaboratoryArgs),
+    /// Measure how fast this machine is (needs fanfare-lab)
+    #[command(disable_help_flag = true, after_help = LABORATORY.short())]
+    Bench(LaboratoryArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// The commands that take options from files.
@@ -101,7 +130,8 @@ pub(crate) enum Task {
     Doctor(DoctorPlan),
     Laboratory(&'static str, LaboratoryArgs),
     Config(ConfigArgs),
-    Generate(GenerateArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 impl Task {
@@ -173,7 +203,8 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Sim(args) => Task::Laboratory("sim", args),
         Command::Bench(args) => Task::Laboratory("bench", args),
         Command::Config(args) => Task::Config(args),
-        Command::Generate(args) => Task::Generate(args),
+        Command::Completions(args) => Task::Completions(args),
+        Command::Man(args) => Task::Man(args),
     })
 }
 
@@ -287,5 +318,20 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[cfg(feature = "nats")]
+    #[test]
+    fn the_page_of_reference_is_what_the_program_says() {
+        let head = "# All options
+
+*For people who look for one option. Afterwards you know every option of every command. This page is
+made of `--help`.*
+
+[Commands](cli.md) is the overview, with the options that most people need. The options of `lab`,
+`sim` and `bench` are on [a page of their own](lab-options.md).
+";
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/options.md");
+        fanfare_command::pages::check_reference(Cli::command(), head, path.as_ref());
     }
 }

@@ -20,7 +20,7 @@ use fanfare_node::{
     proto::{Bitrate, SenderConfig, rng::Rng},
 };
 
-use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, interrupt, units};
 
 /// Names of the receivers, and what each loses of what it receives.
 const RECEIVERS: [(&str, f64); 3] = [("near", 0.05), ("far", 0.10), ("radio", 0.20)];
@@ -32,8 +32,16 @@ const RATE: Bitrate = Bitrate::mbps(20);
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(500);
 
-/// Show it: a sender and three receivers that lose 5, 10 and 20 % on this machine, without root
+const HELP: Help = Help::new(&[
+    ("fanfare demo", "takes about ten seconds"),
+    ("fanfare demo --json", "the same for programs"),
+]);
+
+/// Try it on this machine: one sender, three lossy receivers
+///
+/// Needs no root and no network. The receivers drop 5, 10 and 20 % of the packets on purpose.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct DemoArgs {
     #[command(flatten)]
     output: OutputArgs,

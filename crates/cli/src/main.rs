@@ -4,7 +4,7 @@
 //! - `send`, `receive`: files; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
-//! - `demo`, `doctor`, `generate`: a file per command; `laboratory`: commands of `fanfare-lab`
+//! - `demo`, `doctor`: a file per command; `laboratory`: commands of `fanfare-lab`
 //! - `json`: lines of `--json`; `warnings`: what more than one command warns of
 
 use std::{ffi::OsString, process::ExitCode};
@@ -15,7 +15,6 @@ mod command_line;
 mod config;
 mod demo;
 mod doctor;
-mod generate;
 mod group;
 mod json;
 mod laboratory;
@@ -29,8 +28,10 @@ mod subscribe;
 mod usage_tests;
 mod warnings;
 
-use command_line::{GRAMMAR, Refused, Task, understand};
-use fanfare_command::{Exit, Output, end, give_up, give_up_all, interrupt, misunderstood};
+use command_line::{GRAMMAR, Refused, Task, program, understand};
+use fanfare_command::{
+    Exit, Output, end, generate, give_up, give_up_all, interrupt, misunderstood,
+};
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
@@ -73,6 +74,7 @@ fn run(task: Task) -> Exit {
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Laboratory(command, args) => laboratory::run(command, &args),
         Task::Config(args) => config::run(&args, &GRAMMAR),
-        Task::Generate(args) => generate::run(&args, command_line::program()),
+        Task::Completions(args) => generate::completions(&args, program()),
+        Task::Man(args) => generate::man(&args, program()),
     }
 }

@@ -6,7 +6,7 @@ use fanfare_node::proto::NodeId;
 
 /// What to say of an interface that has come back.
 pub(crate) fn rejoined(interface: &str) -> String {
-    format!("interface {interface} had gone and is there again: this node goes on there")
+    format!("interface {interface} had disappeared and is back: this node continues there")
 }
 
 /// What to say of two nodes with one id.
@@ -17,8 +17,8 @@ pub(crate) fn id_taken(
     new: Option<NodeId>,
 ) -> String {
     let so = match new {
-        Some(new) => format!("this one is {} now", new.0),
-        None => "give one of them another --node-id, or none".to_owned(),
+        Some(new) => format!("this node is {} now", new.0),
+        None => "give one of them another --node-id".to_owned(),
     };
-    format!("node id {} is borne by {own} (this node) and by {other}: {so}", id.0)
+    format!("node id {} is used by {own} (this node) and by {other}: {so}", id.0)
 }

@@ -56,7 +56,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// The arguments of each `fanfare` in a line, such as two in `fanfare lab exec pc1 -- fanfare recv`.
-fn commands(line: &str) -> Vec<Vec<String>> {
+pub(crate) fn commands(line: &str) -> Vec<Vec<String>> {
     let words = words(line);
     let starts: Vec<usize> = (0..words.len())
         .filter(|&at| words[at] == "fanfare" && (at == 0 || can_precede(&words[at - 1])))

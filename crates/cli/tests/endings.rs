@@ -288,16 +288,6 @@ fn a_receiver_that_nobody_sends_to_gives_up_when_told_so() {
 }
 
 #[test]
-fn completions_and_man_pages_are_made() {
-    let stage = Stage::new();
-    let man = stage.path("man");
-    assert_eq!(run(&["generate", "man", man.to_str().unwrap()]).code, Some(0));
-    let pages = entries(&man);
-    assert!(pages.contains(&"fanfare-send.1".to_owned()), "{pages:?}");
-    assert_eq!(run(&["generate", "completions", "bash"]).code, Some(0));
-}
-
-#[test]
 fn a_receiver_below_the_least_rate_is_given_up_told_and_named() {
     // Loss 50 % at one of two; 9 MB at 6 Mbit/s, of which it gets 3.
     let stage = Stage::new();

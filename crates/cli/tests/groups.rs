@@ -95,7 +95,7 @@ fn without_anybody_to_hold_it_a_message_counts_as_undelivered() {
     );
     stage.start("pub", &["a", "--message", "x", "--one-way"]).end().expect(0);
     let nothing = stage.start("sub", &["b", "--timeout", "300ms"]).end().expect(6);
-    assert!(nothing.error().starts_with("error: timeout (300ms): no message came"));
+    assert!(nothing.error().starts_with("error: timeout (300ms): no message arrived"));
 }
 
 #[test]

@@ -12,7 +12,9 @@ mod documents;
 mod durability;
 mod endings;
 mod gateway;
+mod generate;
 mod groups;
+mod help;
 mod laboratory;
 mod layers;
 #[cfg(feature = "nats")]

@@ -152,7 +152,7 @@ fn of_two_receivers_with_one_id_one_takes_another_and_both_get_everything() {
                 message.contains("77") && message.matches("127.0.0.1:").count() == 2,
                 "{message}"
             );
-            renamed += usize::from(message.contains("this one is"));
+            renamed += usize::from(message.contains("this node is"));
         }
         assert_same(&file, &stage.path(name).join("f"));
     }

@@ -5,6 +5,13 @@ use crate::exit::Exit;
 /// Columns in which an example and what it does fit side by side.
 const COLUMNS: usize = 80;
 
+/// How values are written.
+const VALUES: &[(&str, &str)] = &[
+    ("RATE", "bits per second: 64k, 10M or 1G"),
+    ("SIZE", "bytes: 1400, 64KiB or 1GiB"),
+    ("TIME", "500ms, 30s, 2m, 1h or 7d"),
+];
+
 /// What stands below the options of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct Help {
@@ -16,6 +23,8 @@ pub struct Help {
     pub environment: &'static [(&'static str, &'static str)],
     /// Files that this command reads or writes.
     pub files: &'static [(&'static str, &'static str)],
+    /// Rates, sizes and times are among its values: how they are written.
+    pub values: bool,
 }
 
 impl Help {
@@ -27,6 +36,7 @@ impl Help {
             exits: &[(Exit::Done, "done"), (Exit::Failed, "failed")],
             environment: &[],
             files: &[],
+            values: false,
         }
     }
 
@@ -48,6 +58,12 @@ impl Help {
         Self { files, ..self }
     }
 
+    /// The same, with how rates, sizes and times are written.
+    #[must_use]
+    pub const fn values(self) -> Self {
+        Self { values: true, ..self }
+    }
+
     /// What `-h` shows: examples.
     #[must_use]
     pub fn short(&self) -> String {
@@ -64,6 +80,9 @@ impl Help {
         let exits: Vec<(String, &str)> =
             exits.into_iter().map(|(exit, what)| ((exit as u8).to_string(), what)).collect();
         let mut text = self.shown_examples();
+        if self.values {
+            text += &section("Values", owned(VALUES));
+        }
         text += &section("Exit codes", exits);
         text += &section("Environment", owned(self.environment));
         text += &section("Files", owned(self.files));

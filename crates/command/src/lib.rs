@@ -7,12 +7,14 @@
 //!   the command line; `ending`: how a command ends early
 //! - `output`: text, progress bar and JSON; `notice`: lines that every command may print;
 //!   `printable`: text that others wrote
-//! - `help`: the end of a command's help; `pages`: completions, man pages and the page of reference
+//! - `help`: the end of a command's help; `pages`: completions, man pages and the page of
+//!   reference; `generate`: the commands that print them
 //! - `interrupt`: Ctrl-C and SIGHUP; `units`: rates, times and sizes
 
 mod causes;
 mod ending;
 mod exit;
+pub mod generate;
 mod help;
 pub mod interrupt;
 mod notice;

@@ -28,13 +28,13 @@ static REFUSED: AtomicI32 = AtomicI32::new(0);
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Print one JSON object per line on standard output
-    #[arg(long)]
+    #[arg(long, help_heading = None)]
     pub json: bool,
-    /// Print nothing but errors
-    #[arg(long, short)]
+    /// Print only errors
+    #[arg(long, short, hide_short_help = true)]
     quiet: bool,
     /// Print events
-    #[arg(long, short, action = clap::ArgAction::Count)]
+    #[arg(long, short, action = clap::ArgAction::Count, hide_short_help = true)]
     verbose: u8,
 }
 

@@ -56,27 +56,33 @@ pub fn write_man(program: Command, dir: &Path) -> Result<(), Failure> {
 pub fn reference(mut program: Command, head: &str) -> String {
     program.build();
     let mut page = head.trim_end().to_owned() + "\n";
-    for command in visible(&program) {
+    // Commands of another program have its own page.
+    for command in visible(&program).filter(|one| !one.is_disable_help_flag_set()) {
         describe(command, &mut page);
     }
     page
 }
 
-/// All commands of a program that have no others below them, each with the words that name it.
-#[must_use]
-pub fn leaves(program: &Command) -> Vec<(Vec<String>, Command)> {
-    let mut found = Vec::new();
-    for command in visible(program) {
-        let name = command.get_name().to_owned();
-        for (mut words, leaf) in leaves(command) {
-            words.insert(0, name.clone());
-            found.push((words, leaf));
-        }
-        if visible(command).next().is_none() || !command.is_subcommand_required_set() {
-            found.push((vec![name], command.clone()));
-        }
+/// Compares the page of reference with the file in the tree, for a test; writes it instead where
+/// `FANFARE_UPDATE` is set.
+///
+/// # Panics
+/// They differ.
+pub fn check_reference(program: Command, head: &str, path: &Path) {
+    let page = reference(program, head);
+    if std::env::var_os("FANFARE_UPDATE").is_some() {
+        let written = fs::write(path, &page);
+        assert!(written.is_ok(), "{}: cannot be written", path.display());
+        return;
     }
-    found
+    let found = fs::read_to_string(path).unwrap_or_default();
+    let differs = page.lines().zip(found.lines()).find(|(now, then)| now != then);
+    let shown = path.display();
+    assert!(
+        page == found,
+        "{shown} is not what the program says: {differs:?}. Make it again: FANFARE_UPDATE=1 cargo test \
+         -p fanfare-cli -p fanfare-lab-cli --features fanfare-cli/nats page_of_reference"
+    );
 }
 
 /// The commands that are shown; clap's own `help` is on every page.
@@ -93,7 +99,7 @@ fn describe(command: &Command, page: &mut String) {
     *page += &format!("{}\n\n", paragraphs(&about));
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").replace("\n       ", "\n");
-    *page += &format!("```text\n{usage}\n```\n");
+    *page += &format!("```usage\n{usage}\n```\n");
     let shown = |arg: &&Arg| !arg.is_hide_set() && !asks_for_help(arg);
     let args: Vec<&Arg> = command.get_arguments().filter(shown).collect();
     let mut headings: Vec<&str> = vec!["Arguments", "Options"];
@@ -146,10 +152,10 @@ fn row(arg: &Arg) -> String {
         (None, None) => values.first().map_or(arg.get_id().as_str(), |name| name).to_owned(),
     };
     let help = arg.get_long_help().or_else(|| arg.get_help());
-    let mut text = help.map(ToString::to_string).unwrap_or_default();
+    let mut text = help.map(ToString::to_string).unwrap_or_default().replace("\n\n", ". ");
     let possible = arg.get_possible_values();
     if takes && !possible.is_empty() && !arg.is_hide_possible_values_set() {
-        text += &format!(" ({})", choices(&possible));
+        text += &choices(&possible);
     }
     let defaults: Vec<String> =
         arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
@@ -159,7 +165,7 @@ fn row(arg: &Arg) -> String {
     format!("| `{}` | {} |\n", escaped(&(name + &value)), escaped(&one_line(&text)))
 }
 
-/// `keep`, or `keep`: what it does.
+/// Values that an option takes, with what each does where that is said.
 fn choices(possible: &[clap::builder::PossibleValue]) -> String {
     let one = |value: &clap::builder::PossibleValue| match value.get_help() {
         Some(help) => format!("`{}`: {help}", value.get_name()),
@@ -167,7 +173,10 @@ fn choices(possible: &[clap::builder::PossibleValue]) -> String {
     };
     let described = possible.iter().any(|value| value.get_help().is_some());
     let all: Vec<String> = possible.iter().filter(|value| !value.is_hide_set()).map(one).collect();
-    all.join(if described { "; " } else { ", " })
+    match described {
+        true => format!(". {}.", all.join(". ")),
+        false => format!(" ({})", all.join(", ")),
+    }
 }
 
 /// A bar would end the cell.

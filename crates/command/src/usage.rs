@@ -86,10 +86,13 @@ fn unknown(error: &Error) -> String {
 
 /// What may have been meant, or where it is said.
 fn hint(error: &Error, kind: ContextKind) -> String {
-    match context(error, kind) {
-        near if near.is_empty() => see_help(error),
-        near => format!("Did you mean {near}?"),
-    }
+    let near = match error.get(kind) {
+        Some(ContextValue::String(near)) => Some(near),
+        // The nearest is the last.
+        Some(ContextValue::Strings(list)) => list.last(),
+        _ => None,
+    };
+    near.map_or_else(|| see_help(error), |near| format!("Did you mean {near}?"))
 }
 
 /// Why a value is none.

@@ -3,6 +3,15 @@
 use fanfare_command::{Exit, Failure, Output, interrupt};
 use fanfare_lab::{LabError, Refusal, Stop};
 
+/// How commands of the laboratory exit.
+pub(crate) const EXITS: &[(Exit, &str)] = &[
+    (Exit::Done, "done"),
+    (Exit::Failed, "failed"),
+    (Exit::Permission, "root is needed"),
+    (Exit::Resource, "a program or device is missing"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+];
+
 /// An error of the laboratory as a failure of a command.
 pub(crate) fn failure(error: &LabError) -> Failure {
     let exit = match error.refusal {

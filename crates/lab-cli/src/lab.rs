@@ -14,10 +14,11 @@ mod which;
 use clap::{Args, Subcommand};
 use fanfare_command::Exit;
 
-/// Run real programs on a bad network: hosts on this machine, links from a scenario file
+/// Run real programs on emulated networks, on this machine
 ///
-/// Each host is a network namespace with one interface, eth0; between them runs the model of the
-/// simulator, in real time. Needs root. Nothing touches the machine's own network.
+/// Each host is a network namespace with one interface, eth0. The links between the hosts are
+/// emulated in real time, as a scenario file says. Needs Linux and root. The network of this
+/// machine is not touched.
 #[derive(Debug, Args)]
 pub(crate) struct LabArgs {
     #[command(subcommand)]

@@ -9,7 +9,7 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 #[cfg(target_os = "linux")]
 mod bench;
@@ -25,12 +25,27 @@ mod lab;
 mod scenario_files;
 mod sim;
 
-use fanfare_command::{end, interrupt, misunderstood};
+use fanfare_command::{
+    Help, end,
+    generate::{self, CompletionsArgs, ManArgs},
+    interrupt, misunderstood,
+};
 
-/// Laboratory, simulator and benchmarks of Fanfare.
-// It is called as fanfare is, because people type `fanfare lab`.
+const HELP: Help = Help::new(&[
+    ("fanfare lab up scenarios/files/classroom.toml", "31 hosts on this machine"),
+    ("fanfare sim run scenarios/files/small.toml", "a simulated network"),
+    ("fanfare bench throughput", "how fast this machine is"),
+]);
+
+/// Laboratory, simulator and benchmarks of Fanfare
+///
+/// 'fanfare lab', 'fanfare sim' and 'fanfare bench' start this program, fanfare-lab.
+// It is called as fanfare is, because that is what people type.
 #[derive(Debug, Parser)]
-#[command(name = "fanfare", bin_name = "fanfare", version, about, max_term_width = 100)]
+#[command(
+    name = "fanfare", bin_name = "fanfare", version, max_term_width = 100,
+    after_help = HELP.short(), after_long_help = HELP.long()
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -43,6 +58,10 @@ enum Command {
     Sim(sim::SimArgs),
     #[cfg(target_os = "linux")]
     Bench(bench::BenchArgs),
+    #[command(hide = true)]
+    Completions(CompletionsArgs),
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -58,18 +77,38 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(&args),
         #[cfg(target_os = "linux")]
         Command::Bench(args) => bench::run(&args),
+        Command::Completions(args) => generate::completions(&args, program()),
+        Command::Man(args) => generate::man(&args, program()),
     };
     end(exit).into()
 }
 
+/// The whole command line, called as its file is: completions and pages of `fanfare` are another's.
+fn program() -> clap::Command {
+    Cli::command().name("fanfare-lab").bin_name("fanfare-lab")
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use fanfare_command::pages;
 
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_page_of_reference_is_what_the_program_says() {
+        let head = "# Options of lab, sim and bench
+
+*For people who use `fanfare lab`, `sim` or `bench`. Afterwards you know every option. This page is
+made of `--help`.*
+
+[Commands](cli.md) is the overview. [All options](options.md) has the commands of `fanfare`.
+";
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/lab-options.md");
+        pages::check_reference(Cli::command(), head, path.as_ref());
     }
 }

@@ -4,10 +4,12 @@ mod bench;
 mod campaign;
 mod cpu_time;
 mod curve_plot;
+mod dask;
 mod lines;
 mod made;
 mod plot;
 mod run;
+mod seeds;
 mod sweep;
 mod table;
 mod written;
@@ -15,12 +17,12 @@ mod written;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use fanfare_command::{Exit, Output, OutputArgs, give_up_all};
+use fanfare_command::{Exit, Help, Output, OutputArgs, give_up_all};
 use fanfare_sim::Values;
 
 use crate::scenario_files::{is_experiment, load, toml_files};
 
-/// Run scenario files in virtual time
+/// Simulate networks in virtual time
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
     #[command(subcommand)]
@@ -31,13 +33,21 @@ pub(crate) struct SimArgs {
 enum What {
     Run(run::RunArgs),
     Table(table::TableArgs),
+    Sweep(sweep::SweepArgs),
     Check(CheckArgs),
     List(ListArgs),
     Bench(bench::BenchArgs),
 }
 
-/// Tell every mistake in scenario and experiment files
+const CHECK: Help = Help::new(&[
+    ("fanfare sim check scenarios/files/small.toml", "one file"),
+    ("fanfare sim check scenarios/files/*.toml", "all of a directory"),
+])
+.exits(&[(Exit::Done, "the files are right")]);
+
+/// Find every mistake in scenario and experiment files
 #[derive(Debug, Args)]
+#[command(after_help = CHECK.short(), after_long_help = CHECK.long())]
 struct CheckArgs {
     /// Scenario and experiment files
     #[arg(required = true)]
@@ -46,8 +56,14 @@ struct CheckArgs {
     output: OutputArgs,
 }
 
-/// Name the scenario files in a directory
+const LIST: Help = Help::new(&[
+    ("fanfare sim list", "those of scenarios/files"),
+    ("fanfare sim list my-scenarios --json", "for programs"),
+]);
+
+/// List the scenario files of a directory, and what each is about
 #[derive(Debug, Args)]
+#[command(after_help = LIST.short(), after_long_help = LIST.long())]
 struct ListArgs {
     /// The directory
     #[arg(default_value = "scenarios/files")]
@@ -60,6 +76,7 @@ pub(crate) fn run(args: &SimArgs) -> Exit {
     match &args.what {
         What::Run(args) => run::run(args),
         What::Table(args) => table::run(args),
+        What::Sweep(args) => sweep::run(args),
         What::Check(args) => check(args),
         What::List(args) => list(args),
         What::Bench(args) => bench::run(args),

@@ -2,12 +2,15 @@
 
 #[path = "../../cli/tests/documents.rs"]
 mod documents;
+#[path = "../../cli/tests/help.rs"]
+mod help;
 #[cfg(target_os = "linux")]
 mod lab;
 mod sim;
 #[allow(dead_code, reason = "the tests of fanfare use all of it")]
 #[path = "../../cli/tests/support/mod.rs"]
 mod support;
+mod sweep;
 
 /// The program that these tests run.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare-lab");

@@ -17,7 +17,7 @@
 //! - [`emulation`]: the network alone, with a driver's clock and real packets
 //! - [`tcp`]: flows to compete with
 //! - [`experiment`]: a scenario over many values and seeds, as tables
-//! - [`results`]: what a run gave
+//! - [`results`]: reports, figures and statistics of runs
 //!
 //! # The guide
 #![doc = include_str!("../../../docs/reference/simulation.md")]

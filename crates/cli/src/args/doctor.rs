@@ -3,38 +3,62 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fanfare_command::{Failure, units};
+use fanfare_command::{Exit, Failure, Help, units};
 use fanfare_doctor::Examination;
 use fanfare_node::{GroupSpec, GroupSpecError};
 
 use crate::doctor::{DoctorPlan, Shown, Subject};
 
-/// Say in plain words why multicast does or does not work here
+const HELP: Help = Help::new(&[
+    ("fanfare doctor", "the default group"),
+    ("sudo fanfare doctor --interface eth1", "another network; root finds more"),
+    ("fanfare doctor --peer-wait 60s", "time to start it elsewhere, too"),
+])
+.exits(&[
+    (Exit::Done, "no check is bad"),
+    (Exit::Failed, "multicast does not work, or not well"),
+    (Exit::Permission, "permission denied"),
+    (Exit::Resource, "no port or socket"),
+]);
+
+/// Check whether multicast works here, and say why not
 ///
-/// One line per check: ok, warn or bad, what was seen, what to do; then a verdict. Run it on two
-/// machines at the same time and each says how well it hears the other. As root it sees more.
+/// Prints a line for each check: ok, warn or bad, what was found, and what to do. The last line is
+/// the verdict. Run it on two machines at the same time: each tells how well it receives the other.
+/// As root it finds more.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct DoctorArgs {
-    /// Multicast group and port; also norm://INTERFACE;GROUP:PORT
+    /// Multicast group
+    ///
+    /// An address and a port. Also norm://INTERFACE;GROUP:PORT.
     #[arg(long, default_value = "239.255.42.1:6003", value_name = "GROUP:PORT")]
     group: String,
-    /// Interface, by name or address [default: the only one, or the route's]
+    /// Network interface [default: the route's]
+    ///
+    /// Its name or its address.
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// Examine every group in this file of 'fanfare node', one after the other
+    /// Check all groups of this file of 'fanfare node'
     #[arg(long, value_name = "FILE", conflicts_with_all = ["group", "interface", "ttl"])]
     pub(crate) node: Option<PathBuf>,
-    /// Listen this long for doctors on other machines
+    /// How long to listen for other doctors
     #[arg(long, default_value = "5s", value_name = "TIME")]
     peer_wait: String,
-    /// Routers to pass, plus one
-    #[arg(long, default_value = "1", value_name = "N")]
+    /// Time to live: how many routers packets may pass, plus one
+    #[arg(long, default_value = "1", value_name = "N", hide_short_help = true)]
     ttl: String,
     /// Rate at which receive buffers should last for 100 ms
-    #[arg(long, default_value = "100M", value_name = "RATE", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        default_value = "100M",
+        value_name = "RATE",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     rate: String,
-    /// Name of this machine for the others [default: the machine's]
-    #[arg(long, value_name = "NAME")]
+    /// Name of this machine for the others [default: its host name]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     name: Option<String>,
     /// Print one JSON object per line on standard output
     #[arg(long)]

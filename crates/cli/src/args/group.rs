@@ -12,36 +12,42 @@ use fanfare_node::{
 
 use super::network::NetArgs;
 
-/// How values are written, at the end of the help.
-pub(crate) const NOTATION: &str = "RATE is in bits per second, such as 64k, 10M or 1G; SIZE in bytes, such as 1400, 64KiB or 1GiB; TIME \
-     such as 500ms, 30s, 2m, 1h or 7d.";
-
 /// Options of a member of a group.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Group")]
 pub(crate) struct MemberArgs {
-    /// Most that this node sends, of its own and of others' messages together
-    #[arg(long, default_value = "10M", value_name = "RATE", allow_hyphen_values = true)]
+    /// Upper limit of all that this node sends, for itself and for others
+    #[arg(
+        long,
+        default_value = "10M",
+        value_name = "RATE",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     rate: String,
-    /// Most of that with which it repairs what others have published
-    #[arg(long, default_value = "250k", value_name = "RATE", allow_hyphen_values = true)]
+    /// Upper limit of repairs for messages of other nodes
+    #[arg(
+        long,
+        default_value = "250k",
+        value_name = "RATE",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     repair_rate: String,
-    /// How much of others' messages it keeps, to repair it for who has lost it
-    #[arg(long, default_value = "64MiB", value_name = "SIZE")]
+    /// How many bytes of others' messages to keep, so that they can be repaired
+    #[arg(long, default_value = "64MiB", value_name = "SIZE", hide_short_help = true)]
     cache: String,
-    /// How long it keeps them
-    #[arg(long, default_value = "1h", value_name = "TIME")]
+    /// How long to keep them
+    #[arg(long, default_value = "1h", value_name = "TIME", hide_short_help = true)]
     keep: String,
-    /// Keep them in this directory, with own messages and this node's id, over restarts and crashes
-    /// [default: in memory]
-    #[arg(long, value_name = "DIR")]
+    /// Keep messages and the node id in this directory across restarts [default: in memory]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     cache_dir: Option<PathBuf>,
-    /// Longest message that is published, or taken from others
-    #[arg(long, default_value = "1GiB", value_name = "SIZE")]
+    /// Longest message to publish or accept
+    #[arg(long, default_value = "1GiB", value_name = "SIZE", hide_short_help = true)]
     message_max: String,
-    /// Bytes of a message that one packet carries [default: 1400, less where the interface's packets are
-    /// shorter]
-    #[arg(long, value_name = "BYTES")]
+    /// Payload bytes of a packet [default: 1400, or less if the interface needs it]
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
     segment: Option<String>,
 }
 

@@ -20,12 +20,12 @@ const MOST: Bitrate = Bitrate::mbps(10);
 /// (results/layers-interval.md).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Class {
-    /// Half a second: who joins late is level the sooner
+    /// Twice a second: a late joiner reaches its rate sooner
     Live,
-    /// A second, as in the thesis on ERA
+    /// Every second
     #[default]
     File,
-    /// Two seconds: half as many announcements, for lowest layers of a few kbit/s
+    /// Every two seconds: fewer announcements, for layers of a few kbit/s
     Radio,
 }
 
@@ -43,19 +43,21 @@ impl Class {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Layers")]
 pub(crate) struct LayersArgs {
-    /// Send one file over layers, a group each, behind the session's own: each receiver chooses how
-    /// many it takes, and so its own rate. Their rates from the lowest on, such as 256k,256k,512k, or
-    /// auto: from 128k on, up to --rate [default: 10M] together. Nobody is waited for or asked
+    /// Send one file in layers: each receiver chooses how many it takes, and so its rate
+    ///
+    /// Each layer is a group of its own. Give the rates of the layers from the lowest on, such as
+    /// 256k,256k,512k. Or give auto: layers from 128k on, up to --rate [default: 10M] together.
+    /// Receivers send no feedback.
     #[arg(long, value_name = "auto|RATES", allow_hyphen_values = true, conflicts_with_all = [
         "expect", "wait", "accept_plain", "carousel", "slow", "min_rate", "sync", "delete",
         "receipts", "fec", "fec_id", "parity", "segment", "no_pack",
-    ])]
+    ], hide_short_help = true)]
     layers: Option<String>,
-    /// Send over layers for so long [default: what a receiver of the lowest layer alone needs]
-    #[arg(long = "for", value_name = "TIME", requires = "layers")]
+    /// How long to send [default: what a receiver of the lowest layer needs]
+    #[arg(long = "for", value_name = "TIME", requires = "layers", hide_short_help = true)]
     lasting: Option<String>,
-    /// What is sent over layers, and so how often receivers choose anew
-    #[arg(long, value_enum, requires = "layers", default_value_t)]
+    /// What is sent, and so how often receivers choose anew
+    #[arg(long, value_enum, requires = "layers", default_value_t, hide_short_help = true)]
     class: Class,
 }
 

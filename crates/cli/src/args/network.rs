@@ -17,29 +17,33 @@ pub(crate) const GROUP: &str = "239.255.42.2:6004";
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct NetArgs {
-    /// Multicast group and port; also norm://ID,INTERFACE;GROUP:PORT
-    #[arg(long, default_value = "239.255.42.1:6003", value_name = "GROUP:PORT")]
+    /// Multicast group
+    ///
+    /// An address and a port. Also norm://ID,INTERFACE;GROUP:PORT, as ZeroMQ writes it.
+    #[arg(long, default_value = "239.255.42.1:6003", value_name = "GROUP:PORT", help_heading = None)]
     group: String,
-    /// The address is one receiver's own, not a group's
-    #[arg(long)]
+    /// Send to one receiver: the address is that of a machine, not of a group
+    #[arg(long, hide_short_help = true)]
     unicast: bool,
-    /// Interface, by name or address [default: the only one, or the route's]
-    #[arg(long, value_name = "NAME")]
+    /// Network interface [default: the route's]
+    ///
+    /// Its name or its address.
+    #[arg(long, value_name = "NAME", help_heading = None)]
     interface: Option<String>,
-    /// Hear this sender's address only (source-specific multicast)
-    #[arg(long, value_name = "IP")]
+    /// Accept packets only from this sender address (source-specific multicast)
+    #[arg(long, value_name = "IP", hide_short_help = true)]
     source: Option<String>,
-    /// How far packets go: the routers that they may pass, plus one
-    #[arg(long, default_value = "1", value_name = "N")]
+    /// Time to live: how many routers packets may pass, plus one
+    #[arg(long, default_value = "1", value_name = "N", hide_short_help = true)]
     ttl: String,
-    /// Whether programs on this machine hear what it sends
-    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
+    /// Whether programs on this machine receive the packets, too
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL", hide_short_help = true)]
     loopback: bool,
-    /// Send each datagram with a call of its own
-    #[arg(long)]
+    /// Send each packet with a system call of its own
+    #[arg(long, hide_short_help = true)]
     no_gso: bool,
-    /// Number of this node in the session, 1 to 4294967294 [default: random]
-    #[arg(long, value_name = "ID")]
+    /// Node id in the session, 1 to 4294967294 [default: random]
+    #[arg(long, value_name = "ID", hide_short_help = true)]
     node_id: Option<String>,
     /// Lose received datagrams with this probability
     #[arg(long, value_name = "P", hide = true)]
@@ -59,8 +63,8 @@ pub(crate) struct NetArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct NameArgs {
-    /// Name of this node for people [default: the machine's]
-    #[arg(long, value_name = "NAME")]
+    /// Name of this machine for the others [default: its host name]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     name: Option<String>,
 }
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use fanfare_command::{Failure, OutputArgs};
+use fanfare_command::{Exit, Failure, Help, OutputArgs};
 use fanfare_node::GroupSpec;
 
 use super::{
-    group::{MemberArgs, NOTATION},
+    group::MemberArgs,
     network::{GROUP, NetArgs},
 };
 use crate::{config::FileArgs, group::topics::filter, node::GroupPlan};
@@ -15,26 +15,66 @@ use crate::{config::FileArgs, group::topics::filter, node::GroupPlan};
 /// Where programs speak to the node.
 const SOCKET: &str = "/run/fanfare/node.sock";
 
-/// Take part in a group for programs on this machine
+const HELP: Help = Help::new(&[
+    ("fanfare node", "the default group and socket"),
+    ("fanfare node --cache-dir /var/lib/fanfare", "keep messages across restarts"),
+    ("fanfare node --config /etc/fanfare/node.toml", "several groups"),
+])
+.exits(&[
+    (Exit::Failed, "the group has ended"),
+    (Exit::Permission, "permission denied"),
+    (Exit::Resource, "disk, memory, port or socket missing on this machine"),
+    (Exit::Interrupted, "stopped by Ctrl-C or SIGTERM"),
+])
+.files(&[
+    ("/run/fanfare/node.sock", "the local socket, unless --socket names another"),
+    ("--config FILE", "more options, in TOML; see docs/reference/configuration.md"),
+])
+.values();
+
+const STATUS: Help = Help::new(&[
+    ("fanfare node status", "of the node at the default socket"),
+    ("fanfare node status --json", "for programs"),
+])
+.exits(&[
+    (Exit::Done, "the node answers"),
+    (Exit::Failed, "no node at the socket"),
+    (Exit::Permission, "permission denied"),
+]);
+
+/// Keep messages on this machine, for programs and other nodes
 ///
-/// It is there also while they are not: keeps and repairs what it hears. They publish and subscribe
-/// through a local socket, with 'fanfare pub --via', 'fanfare sub --via', or a line of JSON for each
-/// request. Several groups, and gateways between them, are set in a file (--config).
+/// The node stores and repairs messages even while no program is running. Programs publish and
+/// subscribe through its local socket: with 'fanfare pub --via', 'fanfare sub --via', or with lines
+/// of JSON. Several groups, and gateways between them, are set in a file (--config).
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP).alias("address")),
     mut_arg("unicast", |unicast| unicast.hide(true)),
-    mut_arg("config", |config| config.help("Take options from this file, too: what is given here wins")),
+    mut_arg("config", |config| {
+        config
+            .help("Read more options from this file")
+            .long_help("Read more options from this file; the command line wins")
+            .help_heading(None)
+            .hide_short_help(false)
+    }),
+    mut_arg("cache_dir", |dir| {
+        dir.help("Keep messages here across restarts [default: in memory]")
+            .help_heading(None)
+            .hide_short_help(false)
+    }),
     args_conflicts_with_subcommands = true,
-    after_long_help = NOTATION
+    after_help = HELP.short(), after_long_help = HELP.long()
 )]
 pub(crate) struct NodeArgs {
     #[command(subcommand)]
     pub(crate) command: Option<NodeCommand>,
-    /// Where programs find it: a local socket, which it makes
+    /// Local socket that programs connect to
     #[arg(long, default_value = SOCKET, value_name = "PATH")]
     pub(crate) socket: PathBuf,
-    /// Ask for what is lost of these topics, also while no program wants them; may be given several times
+    /// Request lost messages of these topics; repeatable
+    ///
+    /// Also while no program subscribes.
     #[arg(long = "topic", value_name = "PATTERN")]
     topics: Vec<String>,
     #[command(flatten)]
@@ -52,10 +92,11 @@ pub(crate) enum NodeCommand {
     Status(StatusArgs),
 }
 
-/// Show how a running node stands
+/// Show what a running node does
 ///
-/// Ends with 0 when it answers.
+/// Exits with 0 if the node answers.
 #[derive(Debug, Args)]
+#[command(after_help = STATUS.short(), after_long_help = STATUS.long())]
 pub(crate) struct StatusArgs {
     /// The node's local socket
     #[arg(long, default_value = SOCKET, value_name = "PATH")]

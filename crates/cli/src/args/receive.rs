@@ -3,60 +3,108 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fanfare_command::{Failure, OutputArgs, units};
+use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 use fanfare_files::{Conflict, ReceiveOptions, Until};
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
 use super::network::{NameArgs, NetArgs, parse_node_id};
 use crate::{config::FileArgs, receive::ReceivePlan};
 
+const HELP: Help = Help::new(&[
+    ("fanfare recv downloads --create-dirs --once", "receive one transfer"),
+    ("fanfare recv /srv/images --overwrite", "until Ctrl-C, newest files win"),
+    ("fanfare recv --interface eth1 --name pc7", "choose network and name"),
+])
+.exits(&[
+    (Exit::Done, "everything that was announced is there"),
+    (Exit::Failed, "no file could be received"),
+    (Exit::Partial, "some files are missing; they are listed"),
+    (Exit::Permission, "permission denied"),
+    (Exit::Resource, "disk, memory or port missing on this machine"),
+    (Exit::Nobody, "nothing arrived within --timeout"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+])
+.files(&[
+    ("DIR/.fanfare-ledger", "what has been received, so that it is not sent again"),
+    ("DIR/.fanfare-*", "unfinished files; --discard-parts deletes them"),
+    ("--config FILE", "more options, in TOML; see docs/reference/configuration.md"),
+]);
+
 /// Receive files into a directory
+///
+/// Waits for senders ('fanfare send') in the group, and stores their files below DIR. Lost packets
+/// are requested again. A file gets its name when every byte has arrived and has been checked. Runs
+/// until Ctrl-C, unless --once, --count or --timeout says otherwise.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct RecvArgs {
-    /// Where files are put, and nowhere else
+    /// Directory for received files
     #[arg(default_value = ".", value_name = "DIR")]
     dir: PathBuf,
-    /// End when the first sender that sent something has said good-bye
+    /// Exit after the first transfer is complete
     #[arg(long)]
     once: bool,
-    /// End when N files are in their place: files that come, and files sent that were here already,
-    /// from an earlier run too; each is counted when it is told
-    #[arg(long, value_name = "N")]
+    /// Exit when N files are complete
+    ///
+    /// Files that are here already count when a sender announces them.
+    #[arg(long, value_name = "N", help_heading = "When to exit", hide_short_help = true)]
     count: Option<u64>,
-    /// Receive from this sender only
-    #[arg(long, value_name = "ID")]
+    /// Accept files only from the sender with this node id
+    #[arg(long, value_name = "ID", help_heading = "What is received", hide_short_help = true)]
     from: Option<String>,
-    /// Send nothing at all; loss is not repaired on request, and no sender knows of it
-    #[arg(long)]
+    /// Receive only: send no feedback
+    ///
+    /// Losses are then repaired only by parity or repeats, and no sender knows of this receiver.
+    #[arg(long, help_heading = "Feedback", hide_short_help = true)]
     silent: bool,
-    /// Send NACKs to the sender alone instead of the group
-    #[arg(long)]
+    /// Send repair requests only to the sender, not to the group
+    #[arg(long, help_heading = "Feedback", hide_short_help = true)]
     unicast_nack: bool,
-    /// Replace files that are there already; without this the new one becomes NAME.1
+    /// Replace existing files [default: keep both]
+    ///
+    /// Without it the new file is stored as NAME.1.
     #[arg(long)]
     overwrite: bool,
-    /// Remove what earlier attempts have left of unfinished files, instead of using it
-    #[arg(long)]
+    /// Delete unfinished files of earlier attempts, instead of resuming them
+    #[arg(long, help_heading = "Existing files", hide_short_help = true)]
     discard_parts: bool,
-    /// Keep files that are there already; where the new one differs, the sender is told
-    #[arg(long, conflicts_with = "overwrite")]
+    /// Keep existing files; if the new one differs, the sender is told
+    #[arg(
+        long,
+        conflicts_with = "overwrite",
+        help_heading = "Existing files",
+        hide_short_help = true
+    )]
     keep: bool,
-    /// Where a sender asks for it with --delete, remove what is in the directories it sends, and not
-    /// at the sender; DIR has to be named. Nothing is authenticated: anyone who can send to the
-    /// group can ask
-    #[arg(long, requires = "dir")]
+    /// Delete files that a sender with --delete does not have
+    ///
+    /// This concerns only the directories that it sends, and DIR has to be given. Nothing is
+    /// authenticated: anyone who can send to the group can request deletions.
+    #[arg(long, requires = "dir", help_heading = "Existing files", hide_short_help = true)]
     allow_delete: bool,
-    /// Remove nothing where it would be more than N names
-    #[arg(long, value_name = "N", requires = "allow_delete")]
+    /// Delete nothing if it would be more than N names
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "allow_delete",
+        help_heading = "Existing files",
+        hide_short_help = true
+    )]
     max_delete: Option<u64>,
-    /// Create DIR
+    /// Create DIR if it does not exist
     #[arg(long)]
     create_dirs: bool,
-    /// What to ask for when coming late: nothing earlier, the object under way, or everything
-    #[arg(long, value_enum, default_value = "all")]
+    /// What a late joiner requests
+    #[arg(
+        long,
+        value_enum,
+        default_value = "all",
+        help_heading = "What is received",
+        hide_short_help = true
+    )]
     join: Join,
-    /// End when nothing new has come for so long
-    #[arg(long, value_name = "TIME")]
+    /// Exit if nothing new arrives for this time
+    #[arg(long, value_name = "TIME", help_heading = "When to exit", hide_short_help = true)]
     timeout: Option<String>,
     #[command(flatten)]
     file: FileArgs,
@@ -70,8 +118,11 @@ pub(crate) struct RecvArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Join {
+    /// Only new objects
     Now,
+    /// The current object, from its start
     Object,
+    /// Everything that the sender still has
     All,
 }
 

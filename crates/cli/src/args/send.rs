@@ -15,7 +15,7 @@ use super::{
     streams::StreamsArgs,
 };
 use crate::{config::FileArgs, send::SendPlan};
-use fanfare_command::{Failure, OutputArgs, units};
+use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 
 /// The most that a controller may try without being told: the fastest network that this is for.
 const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
@@ -29,70 +29,148 @@ const REQUESTS: u32 = 50;
 const BLOCK_MAX_8: u32 = 255;
 const BLOCK_MAX_16: u32 = 65535;
 
-/// Send files, directories or standard input (-) to everybody who listens
+const HELP: Help = Help::new(&[
+    ("fanfare send disk.img", "to whoever listens"),
+    ("fanfare send disk.img --expect 30", "wait for 30 receivers"),
+    ("fanfare send photos/ --expect a,b --rate 100M", "two receivers, by name"),
+])
+.exits(&[
+    (Exit::Done, "every receiver has every byte"),
+    (Exit::Failed, "a file could not be sent"),
+    (Exit::Partial, "some receivers do not have everything; they are listed"),
+    (Exit::Permission, "permission denied"),
+    (Exit::Resource, "disk, memory or port missing on this machine"),
+    (Exit::Nobody, "no receiver answered"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+])
+.files(&[("--config FILE", "more options, in TOML; see docs/reference/configuration.md")]);
+
+/// Send files, directories or standard input to many machines
+///
+/// The receivers run 'fanfare recv'. Each packet is sent once, to a multicast group, and reaches
+/// all of them. Receivers request what they lost, and confirm when they have every byte. The
+/// command exits when all have confirmed, and lists the receivers that have not.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct SendArgs {
-    /// Files and directories; - is standard input
+    /// Files and directories to send; - is standard input
     #[arg(required_unless_present = "streams", value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Receivers that must have everything: their number, or their names with commas
+    /// Wait for this many receivers, or for these names
+    ///
+    /// Names have commas between. Without it, everybody who answers is a receiver.
     #[arg(long, value_name = "N|NAMES")]
     expect: Option<String>,
-    /// How long a receiver may be silent: at the start, during the transfer and at the end [default: 30s with --expect, else 10s]
-    #[arg(long, value_name = "TIME")]
+    /// How long a receiver may be silent [default: 30s with --expect, else 10s]
+    ///
+    /// At the start, during the transfer and at the end.
+    #[arg(long, value_name = "TIME", help_heading = "Receivers", hide_short_help = true)]
     wait: Option<String>,
-    /// Wait for nobody, ask nobody, end when all has been sent
-    #[arg(long, alias = "no-wait")]
+    /// Send without any feedback, and exit when everything has been sent
+    #[arg(long, alias = "no-wait", help_heading = "Receivers", hide_short_help = true)]
     one_way: bool,
-    /// Take a plain NORM receiver's acknowledgement for complete
-    #[arg(long)]
+    /// Count a plain NORM receiver's acknowledgement as complete
+    #[arg(long, help_heading = "Receivers", hide_short_help = true)]
     accept_plain: bool,
-    /// Send everything N times more: who comes late, or cannot ask, has it from the next round
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    /// Repeat the whole transfer N times, for receivers that join late or cannot send
+    #[arg(
+        long,
+        default_value_t = 0,
+        value_name = "N",
+        help_heading = "Receivers",
+        hide_short_help = true
+    )]
     carousel: u32,
-    /// Receivers that get less than the others: wait for them, serve them last, or give them up
-    #[arg(long, value_enum, default_value = "keep")]
+    /// What to do about slow receivers
+    #[arg(
+        long,
+        value_enum,
+        default_value = "keep",
+        help_heading = "Receivers",
+        hide_short_help = true
+    )]
     slow: SlowPolicy,
-    /// Receivers are slow that get less than this rate [default with --slow tail: half of what the
-    /// middle one gets]
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    /// A receiver below this rate counts as slow [default with --slow tail: half of the median]
+    #[arg(
+        long,
+        value_name = "RATE",
+        allow_hyphen_values = true,
+        help_heading = "Receivers",
+        hide_short_help = true
+    )]
     min_rate: Option<String>,
-    /// Receivers have most of it: announce everything, send only what is asked for
-    #[arg(long, conflicts_with = "one_way")]
+    /// Announce everything, and send only what receivers request
+    ///
+    /// For receivers that have most of it already.
+    #[arg(long, conflicts_with = "one_way", help_heading = "What is sent", hide_short_help = true)]
     sync: bool,
-    /// Send at most this many bits per second, such as 64k, 10M or 1G; auto sets no limit. With
-    /// --cc fixed, send at exactly this rate [default: auto, or 10M with --one-way]
+    /// Upper limit in bit/s, such as 10M [default: none]
+    ///
+    /// Also 64k, 1G or 64000. With --cc fixed, the rate is exactly this. With --one-way the default
+    /// is 10M.
     #[arg(long, value_name = "RATE|auto", allow_hyphen_values = true)]
     rate: Option<String>,
-    /// What decides the rate, up to --rate [default: auto, or fixed with --one-way or --total-rate]
-    #[arg(long, value_enum)]
+    /// Congestion control algorithm [default: auto, or fixed with --one-way or --total-rate]
+    ///
+    /// --rate is the upper limit of all of them.
+    #[arg(long, value_enum, help_heading = "Rate", hide_short_help = true)]
     cc: Option<Cc>,
-    /// Bytes of a full segment [default: 1400, less where the link's packets are short, up to 8192
-    /// where they are longer and no router is to be passed]
-    #[arg(long, value_name = "BYTES")]
+    /// Payload bytes of a packet [default: 1400, or what the interface carries, up to 8192]
+    #[arg(
+        long,
+        value_name = "BYTES",
+        help_heading = "Packets and erasure code",
+        hide_short_help = true
+    )]
     segment: Option<String>,
     /// Source and parity symbols of a block
-    #[arg(long, default_value = "128:127", value_name = "K:P")]
+    #[arg(
+        long,
+        default_value = "128:127",
+        value_name = "K:P",
+        help_heading = "Packets and erasure code",
+        hide_short_help = true
+    )]
     fec: String,
-    /// FEC encoding id: 5 or 129 (GF(2^8)), 2 (GF(2^8) or GF(2^16))
-    #[arg(long, default_value = "5", value_name = "5|129|2")]
+    /// FEC encoding id: 5 or 129 for GF(2^8), 2 for GF(2^8) or GF(2^16)
+    #[arg(
+        long,
+        default_value = "5",
+        value_name = "5|129|2",
+        help_heading = "Packets and erasure code",
+        hide_short_help = true
+    )]
     fec_id: String,
-    /// Parity symbols sent with each block unasked
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    /// Parity symbols to send with each block before anybody requests them
+    #[arg(
+        long,
+        default_value_t = 0,
+        value_name = "N",
+        help_heading = "Packets and erasure code",
+        hide_short_help = true
+    )]
     parity: u16,
-    /// Make every file an object of its own, for plain NORM receivers; empty directories are not
-    /// sent then
-    #[arg(long)]
+    /// Send every file as an object of its own, for plain NORM receivers
+    ///
+    /// Otherwise small files share an object. Empty directories are not sent.
+    #[arg(long, help_heading = "What is sent", hide_short_help = true)]
     no_pack: bool,
-    /// Say what the directories hold, so that receivers started with --allow-delete remove what
-    /// else they have beneath them
-    #[arg(long)]
+    /// Announce what the directories hold, for receivers with --allow-delete
+    ///
+    /// Those receivers delete what else they have in these directories.
+    #[arg(long, help_heading = "What is sent", hide_short_help = true)]
     delete: bool,
-    /// Name of standard input at the receivers
-    #[arg(long, default_value = "stdin", value_name = "NAME")]
+    /// File name of standard input at the receivers
+    #[arg(
+        long,
+        default_value = "stdin",
+        value_name = "NAME",
+        help_heading = "What is sent",
+        hide_short_help = true
+    )]
     stdin_name: String,
-    /// Write receipts to this file, one JSON object per line
-    #[arg(long, value_name = "FILE")]
+    /// Write receipts to this file: a line of JSON for each receiver and object
+    #[arg(long, value_name = "FILE", help_heading = "Receivers", hide_short_help = true)]
     receipts: Option<PathBuf>,
     #[command(flatten)]
     layers: LayersArgs,
@@ -111,17 +189,17 @@ pub(crate) struct SendArgs {
 /// Rate controllers, as users name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Cc {
-    /// By the queue on the slowest receiver's path; loss alone is not congestion
+    /// Measure the queueing delay of the slowest path; loss alone does not slow it down
     Auto,
-    /// NORM-CC: as TCP would; loss is congestion
+    /// NORM-CC: share links fairly with TCP; every loss counts as congestion
     Norm,
-    /// NORM-CCE: routers' marks are congestion, loss is not
+    /// NORM-CCE: only marks of routers (ECN) count as congestion
     Ecn,
-    /// NORM-CCL: loss is congestion unless it is isolated
+    /// NORM-CCL: an isolated loss does not count as congestion
     LossTolerant,
-    /// Exactly --rate; slower only when a receiver's or the sender's own buffer is full
+    /// Exactly --rate; slower only when a buffer is full
     Fixed,
-    /// ERA: each receiver by what its own path bears, in layers; with --layers alone
+    /// ERA: each receiver chooses its layers; only with --layers
     Era,
 }
 
@@ -146,8 +224,11 @@ impl Cc {
 /// `--slow`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SlowPolicy {
+    /// Slow down for them
     Keep,
+    /// Finish them last
     Tail,
+    /// Drop them
     Evict,
 }
 

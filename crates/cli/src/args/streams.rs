@@ -14,16 +14,23 @@ const MEMORY: usize = 64 << 20;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Several at once")]
 pub(crate) struct StreamsArgs {
-    /// Send several at once, as this file says: a table `[[stream]]` for each, with the options that
-    /// it has for itself, its files in 'paths', and its 'weight'
-    #[arg(long = "streams", id = "streams", value_name = "FILE", conflicts_with = "config")]
+    /// Send several streams at once, as this file says
+    ///
+    /// The file has a table [[stream]] for each, with its own options, its files in 'paths', and
+    /// its 'weight'.
+    #[arg(
+        long = "streams",
+        id = "streams",
+        value_name = "FILE",
+        conflicts_with = "config",
+        hide_short_help = true
+    )]
     file: Option<PathBuf>,
-    /// What all streams send together, in bits per second, shared by weight among those that have
-    /// something to send [default: each goes by its own --rate]
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    /// Upper limit of all streams together, shared by weight [default: each has its own --rate]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, hide_short_help = true)]
     total_rate: Option<String>,
-    /// What all streams together may hold of what they read ahead and compute [default: 64MiB]
-    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
+    /// Memory of all streams together [default: 64MiB]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, hide_short_help = true)]
     memory: Option<String>,
 }
 

@@ -10,68 +10,86 @@ use fanfare_node::{
     proto::Bitrate,
 };
 
-use super::times::POLL;
+use super::times::{EXITS, POLL};
 use crate::{
     args::{
-        group::{MemberArgs, NOTATION},
+        group::MemberArgs,
         network::{GROUP, NetArgs},
     },
     group::{events, gateway, topics},
     json::{Line, Way},
 };
-use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, interrupt, units};
 
 const HERE: GroupIndex = GroupIndex(0);
 /// Other groups: what a gateway knows of each is in memory, and each has threads of its own.
 const OTHERS_MAX: usize = 15;
 
-/// Between groups: what is published in one comes to the others, once
+const HELP: Help = Help::new(&[
+    ("fanfare bridge group --to 239.255.42.3:6004", "all topics, both ways"),
+    ("fanfare bridge group --to 239.9.9.9:6004 --topic 'maps/#' --one-way", "one way"),
+])
+.exits(EXITS)
+.values();
+
+/// Connect groups: messages of one are published in the others, once
 ///
-/// It takes part in --group and in each --to. Several such gateways may join the same groups, and groups
-/// may be in a ring: a message says where it was published first, and goes to no group that has it. Of
-/// several gateways one carries, the others stand by. What was published before the gateway came, and is still held, crosses too. With several --to,
-/// options that begin with to- or back- are given once for all, or as often as --to, in its order.
+/// The gateway is a member of --group and of each --to. Several gateways may connect the same
+/// groups, and groups may form a ring: each message carries its origin, and enters no group twice.
+/// One of several gateways carries a message, and the others stand by. Messages from before the
+/// gateway started are carried, too, if somebody still has them.
+///
+/// With several --to, options that begin with to- or back- are given once for all, or once for each
+/// --to, in the same order.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP)),
     mut_arg("unicast", |unicast| unicast.hide(true)),
-    after_long_help = NOTATION
+    after_help = HELP.short(), after_long_help = HELP.long()
 )]
 pub(crate) struct GroupArgs {
-    /// Another group and its port; may be given several times
+    /// Another group and port; repeatable
     #[arg(long, required = true, value_name = "GROUP:PORT")]
     to: Vec<String>,
-    /// Interface of the other group, by name or address [default: that of --interface]
+    /// Interface of the other group [default: the same]
     #[arg(long, value_name = "NAME")]
     to_interface: Vec<String>,
-    /// Routers to pass in the other group, plus one [default: that of --ttl]
-    #[arg(long, value_name = "N")]
+    /// Time to live in the other group [default: that of --ttl]
+    #[arg(long, value_name = "N", help_heading = "Other groups", hide_short_help = true)]
     to_ttl: Vec<String>,
-    /// What --cache-dir is for the other group, one for each --to
-    #[arg(long, value_name = "DIR", requires = "cache_dir")]
+    /// --cache-dir for the other group, one for each --to
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "cache_dir",
+        help_heading = "Other groups",
+        hide_short_help = true
+    )]
     to_cache_dir: Vec<PathBuf>,
-    /// Topics that go from --group to the other groups, and without --back come from there, too
-    /// [default: all]
+    /// Topics to carry to the other groups [default: all]
+    ///
+    /// Without --back also from there.
     #[arg(long = "topic", value_name = "PATTERN")]
     topics: Vec<String>,
-    /// Topics that come from the other groups, and go from one of them to another [default: as --topic]
+    /// Topics to carry from there [default: as --topic]
     #[arg(long = "back", value_name = "PATTERN", conflicts_with = "one_way")]
     back: Vec<String>,
-    /// Nothing comes from the other groups
-    #[arg(long)]
+    /// Carry nothing from the other groups
+    #[arg(long, help_heading = "Other groups", hide_short_help = true)]
     one_way: bool,
-    /// Most that goes to the other group
-    #[arg(long, default_value = gateway::RATE, value_name = "RATE", allow_hyphen_values = true)]
+    /// Upper limit of what is carried to the other group
+    #[arg(long, default_value = gateway::RATE, value_name = "RATE", allow_hyphen_values = true, help_heading = "Other groups", hide_short_help = true)]
     to_rate: Vec<String>,
-    /// Most that comes from the other group
-    #[arg(long, default_value = gateway::RATE, value_name = "RATE", allow_hyphen_values = true)]
+    /// Upper limit of what is carried from the other group
+    #[arg(long, default_value = gateway::RATE, value_name = "RATE", allow_hyphen_values = true, help_heading = "Other groups", hide_short_help = true)]
     back_rate: Vec<String>,
-    /// Where several gateways join the same groups: how long to leave a message to another one; longer
-    /// than a message takes through a group
-    #[arg(long, default_value = gateway::STANDBY, value_name = "TIME")]
+    /// How long to wait for another gateway to carry a message first
+    ///
+    /// It must be longer than a message takes through a group.
+    #[arg(long, default_value = gateway::STANDBY, value_name = "TIME", help_heading = "Several gateways", hide_short_help = true)]
     standby: String,
-    /// How long to listen at first, so that nothing crosses that the groups already have
-    #[arg(long, default_value = gateway::LEARN, value_name = "TIME")]
+    /// How long to listen at first, to learn what the groups have already
+    #[arg(long, default_value = gateway::LEARN, value_name = "TIME", help_heading = "Several gateways", hide_short_help = true)]
     learn: String,
     #[command(flatten)]
     member: MemberArgs,

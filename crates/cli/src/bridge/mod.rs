@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 
 use fanfare_command::{Exit, Output};
 
-/// Join a group with another, or with what is not Fanfare
+/// Connect a group with another one, UDP multicast or NATS
 #[derive(Debug, Args)]
 pub(crate) struct BridgeArgs {
     #[command(subcommand)]

@@ -15,62 +15,123 @@ use super::{
 };
 use crate::{
     args::{
-        group::{MemberArgs, NOTATION},
+        group::MemberArgs,
         network::{GROUP, NetArgs},
     },
     group::{events, topics},
     json::{Broker, Line},
 };
-use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, interrupt, units};
 
 /// A stream takes messages of one id once within two minutes, unless it says otherwise, and a consumer's
 /// name may have so many bytes before ours.
 const DURABLE_MAX: usize = 200;
 
-/// Between a group and NATS: a broker where there is a network, Fanfare where there is a radio
+const HELP: Help = Help::new(&[
+    ("fanfare bridge nats --nats nats://hq:4222 --topic 'convoy/#'", "both ways"),
+    ("fanfare bridge nats --nats tls://hq --creds edge.creds --subject 'orders.>'", "login"),
+])
+.exits(&[
+    (Exit::Failed, "TLS failed, or the group has ended"),
+    (Exit::Permission, "NATS refused the login"),
+    (Exit::Resource, "disk, memory or port missing on this machine"),
+    (Exit::Nobody, "no NATS server answered"),
+    (Exit::Interrupted, "stopped by Ctrl-C or SIGTERM"),
+])
+.environment(&[("FANFARE_NATS_PASSWORD", "password of --user"), ("FANFARE_NATS_TOKEN", "token")])
+.values();
+
+/// Connect a group with NATS, a message broker
 ///
-/// Topic a/b is subject a.b, and + and # are * and >. What comes from one side does not go back there,
-/// also not by other bridges. Where two bridges join the same group and the same NATS, give one of
-/// them --standby, or both the same --stream.
+/// Topic a/b is subject a.b, and + and # are * and >. Messages do not go back to where they came
+/// from, not even by other bridges. If two bridges connect the same group and the same NATS, give
+/// one of them --standby, or both the same --stream.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP)),
     mut_arg("unicast", |unicast| unicast.hide(true)),
-    after_long_help = NOTATION
+    after_help = HELP.short(), after_long_help = HELP.long()
 )]
 pub(crate) struct NatsArgs {
-    /// Topics that go to NATS; without --subject their subjects come from there, too
+    /// Topics to carry to NATS
+    ///
+    /// Without --subject also from there.
     #[arg(long = "topic", value_name = "PATTERN", required_unless_present = "subjects")]
     topics: Vec<String>,
-    /// Subjects that come from NATS; without --topic their topics go there, too
+    /// Subjects to carry from NATS
+    ///
+    /// Without --topic also to there.
     #[arg(long = "subject", value_name = "PATTERN")]
     subjects: Vec<String>,
-    /// With only --topic or only --subject: nothing the other way
-    #[arg(long)]
+    /// With only --topic or only --subject: carry nothing the other way
+    #[arg(long, help_heading = "Subjects and streams", hide_short_help = true)]
     one_way: bool,
-    /// Subjects of topics begin so, with a dot behind
-    #[arg(long, value_name = "SUBJECT")]
+    /// Begin subjects with this, and a dot
+    #[arg(
+        long,
+        value_name = "SUBJECT",
+        help_heading = "Subjects and streams",
+        hide_short_help = true
+    )]
     prefix: Option<String>,
-    /// Publish to this stream of JetStream, which acknowledges, and fetch from it
+    /// Publish to this JetStream stream, and fetch from it
+    ///
+    /// The stream acknowledges each message.
     #[arg(long, value_name = "NAME", conflicts_with = "standby")]
     stream: Option<String>,
-    /// Name of the stream's consumers; bridges of one name share what it hands out [default: of --site]
-    #[arg(long, value_name = "NAME", requires = "stream")]
+    /// Name of the stream's consumers; bridges of one name share the work [default: of --site]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "stream",
+        help_heading = "Subjects and streams",
+        hide_short_help = true
+    )]
     durable: Option<String>,
-    /// Name of this group in NATS: groups of one name take nothing from each other [default: its address]
-    #[arg(long, value_name = "NAME")]
+    /// Name of this group in NATS; groups of one name take nothing from each other [default: its
+    /// address]
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Subjects and streams",
+        hide_short_help = true
+    )]
     site: Option<String>,
-    /// Name of this NATS in the group; bridges to one NATS must agree
-    #[arg(long, default_value = "nats", value_name = "NAME")]
+    /// Name of this NATS in the group; all bridges to one NATS need the same
+    #[arg(
+        long,
+        default_value = "nats",
+        value_name = "NAME",
+        help_heading = "Subjects and streams",
+        hide_short_help = true
+    )]
     system: String,
-    /// After so long nobody in the group is given what came from NATS any more
-    #[arg(long, default_value = "1h", value_name = "TIME")]
+    /// Discard messages from NATS in the group after this time
+    #[arg(
+        long,
+        default_value = "1h",
+        value_name = "TIME",
+        help_heading = "Subjects and streams",
+        hide_short_help = true
+    )]
     expiry: String,
-    /// Messages that may wait for NATS; then the oldest give way
-    #[arg(long, default_value = "10000", value_name = "N")]
+    /// How many messages may wait for NATS; then the oldest are dropped
+    #[arg(
+        long,
+        default_value = "10000",
+        value_name = "N",
+        help_heading = "Subjects and streams",
+        hide_short_help = true
+    )]
     queue: usize,
-    /// Bytes that may wait for NATS
-    #[arg(long, default_value = "64MiB", value_name = "SIZE")]
+    /// How many bytes may wait for NATS
+    #[arg(
+        long,
+        default_value = "64MiB",
+        value_name = "SIZE",
+        help_heading = "Subjects and streams",
+        hide_short_help = true
+    )]
     queue_bytes: String,
     #[command(flatten)]
     times: Times,

@@ -18,41 +18,41 @@ const SECRET_MAX: u64 = 64 << 10;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "NATS")]
 pub(super) struct LoginArgs {
-    /// Servers of one NATS, with commas between: nats://HOST:4222, tls://HOST
-    #[arg(long, value_name = "ADDRESSES")]
+    /// Servers, with commas: nats://HOST:4222, tls://HOST
+    #[arg(long, value_name = "ADDRESSES", help_heading = None)]
     nats: String,
     /// User name; the password is in $FANFARE_NATS_PASSWORD or --password-file
-    #[arg(long, value_name = "NAME", group = "identity")]
+    #[arg(long, value_name = "NAME", group = "identity", hide_short_help = true)]
     user: Option<String>,
     /// File with the password
-    #[arg(long, value_name = "FILE", requires = "user")]
+    #[arg(long, value_name = "FILE", requires = "user", hide_short_help = true)]
     password_file: Option<PathBuf>,
     /// File with a token; it may also be in $FANFARE_NATS_TOKEN
-    #[arg(long, value_name = "FILE", group = "identity")]
+    #[arg(long, value_name = "FILE", group = "identity", hide_short_help = true)]
     token_file: Option<PathBuf>,
     /// Credentials file, as nsc makes it
-    #[arg(long, value_name = "FILE", group = "identity")]
+    #[arg(long, value_name = "FILE", group = "identity", help_heading = None)]
     creds: Option<PathBuf>,
     /// File with the seed of an NKey
-    #[arg(long, value_name = "FILE", group = "identity")]
+    #[arg(long, value_name = "FILE", group = "identity", hide_short_help = true)]
     nkey: Option<PathBuf>,
     /// Connect by TLS only
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     tls: bool,
-    /// Trust the authorities in this file, too (PEM)
-    #[arg(long, value_name = "FILE")]
+    /// Also trust the certificate authorities in this file (PEM)
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     tls_ca: Option<PathBuf>,
-    /// This side's certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    /// Certificate of this client (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key", hide_short_help = true)]
     tls_cert: Option<PathBuf>,
-    /// Its key (PEM)
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    /// Key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert", hide_short_help = true)]
     tls_key: Option<PathBuf>,
-    /// Longest for one attempt to connect
-    #[arg(long, default_value = "5s", value_name = "TIME")]
+    /// Timeout of one attempt to connect
+    #[arg(long, default_value = "5s", value_name = "TIME", hide_short_help = true)]
     connect_timeout: String,
-    /// Wait for a server that is not there at the beginning, and queue meanwhile
-    #[arg(long)]
+    /// If no server answers at the start, keep trying, and queue messages meanwhile
+    #[arg(long, hide_short_help = true)]
     keep_trying: bool,
 }
 

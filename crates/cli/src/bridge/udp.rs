@@ -8,51 +8,78 @@ use fanfare_node::{
     group::GroupEvent,
 };
 
-use super::times::{POLL, Times};
+use super::times::{EXITS, POLL, Times};
 use crate::{
     args::{
-        group::{MemberArgs, NOTATION},
+        group::MemberArgs,
         network::{GROUP, NetArgs},
     },
     group::{events, topics},
     json::Line,
 };
-use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt, units};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, interrupt, units};
 
 /// Most that a datagram of UDP over IPv4 holds (RFC 768, RFC 791).
 const DATAGRAM_MAX: u64 = 65_507;
 
-/// Between a group and plain UDP multicast: datagrams become messages, messages datagrams
+const HELP: Help = Help::new(&[
+    ("fanfare bridge udp --preset tak", "situational awareness of TAK"),
+    ("fanfare bridge udp --udp 239.2.3.4:5000 --topic sensors", "another group"),
+])
+.exits(EXITS)
+.values();
+
+/// Connect a group with plain UDP multicast
 ///
-/// Each content crosses once within --window. Where two bridges join the same networks, give one of
-/// them --standby: it carries only what the other does not.
+/// Datagrams become messages, and messages datagrams. The same content crosses once within --window. If two bridges connect the same networks, give
+/// one of them --standby: it carries only what the other does not.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP)),
     mut_arg("unicast", |unicast| unicast.hide(true)),
-    after_long_help = NOTATION
+    after_help = HELP.short(), after_long_help = HELP.long()
 )]
 pub(crate) struct UdpArgs {
-    /// The plain multicast group
+    /// Plain multicast group and port
     #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "preset")]
     udp: Option<String>,
-    /// Datagrams are published under this topic; what is published under it or below goes out
+    /// Topic of the datagrams
+    ///
+    /// Datagrams are published under it. Messages of this topic and below go out as datagrams.
     #[arg(long, value_name = "TOPIC", required_unless_present = "preset")]
     topic: Option<String>,
-    /// Options for a known kind of traffic; 'tak': --udp 239.2.3.1:6969 --topic tak/sa
+    /// Known traffic; tak: 239.2.3.1:6969, topic tak/sa
     #[arg(long, value_enum, value_name = "NAME")]
     preset: Option<Preset>,
-    /// Interface of the plain group, by name or address [default: that of --interface]
+    /// Network interface of the plain group [default: that of --interface]
     #[arg(long, value_name = "NAME")]
     udp_interface: Option<String>,
-    /// Routers that datagrams may pass on the plain side, plus one
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    /// Time to live of datagrams on the plain side
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "N",
+        help_heading = "Datagrams",
+        hide_short_help = true
+    )]
     udp_ttl: u8,
-    /// After so long nobody in the group is given a datagram any more
-    #[arg(long, default_value = "60s", value_name = "TIME")]
+    /// Discard datagrams in the group after this time
+    #[arg(
+        long,
+        default_value = "60s",
+        value_name = "TIME",
+        help_heading = "Datagrams",
+        hide_short_help = true
+    )]
     expiry: String,
-    /// Longest datagram that crosses, bytes
-    #[arg(long, default_value = "65507", value_name = "SIZE")]
+    /// Longest datagram to carry
+    #[arg(
+        long,
+        default_value = "65507",
+        value_name = "SIZE",
+        help_heading = "Datagrams",
+        hide_short_help = true
+    )]
     datagram_max: String,
     #[command(flatten)]
     times: Times,

@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 
 use super::{grammar::Grammar, settings};
 use crate::json::Line;
-use fanfare_command::{Exit, Output, OutputArgs};
+use fanfare_command::{Exit, Help, Output, OutputArgs};
 
-/// Configuration files of send, recv and node
+/// Check configuration files of send, recv and node
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
@@ -20,10 +20,17 @@ enum What {
     Check(CheckArgs),
 }
 
-/// Tell every mistake in configuration files
+const HELP: Help = Help::new(&[
+    ("fanfare config check /etc/fanfare/fanfare.toml", "one file"),
+    ("fanfare config check *.toml --json", "several, for programs"),
+])
+.exits(&[(Exit::Done, "the files are right")]);
+
+/// Find every mistake in configuration files
 ///
-/// Looks at the files alone: whether an interface or a directory is there, a start tells.
+/// Reads only the files. Whether an interface or a directory exists is found at the start.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 struct CheckArgs {
     /// Configuration files
     #[arg(required = true)]

@@ -20,8 +20,8 @@ use crate::node::GatewayPlan;
 /// Where options come from besides the command line.
 #[derive(Debug, Args)]
 pub(crate) struct FileArgs {
-    /// Take options from this file, too: what is given here wins. SIGHUP reads it again
-    #[arg(long, value_name = "FILE")]
+    /// Read more options from this file; the command line wins. SIGHUP reads it again
+    #[arg(long, value_name = "FILE", help_heading = "Configuration file", hide_short_help = true)]
     config: Option<PathBuf>,
 }
 

@@ -125,7 +125,7 @@ fn tell(path: &Path, outcome: Result<Outcome, Vec<Failure>>, output: &Output) {
             for failure in failures {
                 output.warn(failure.code, failure.text);
             }
-            output.text(&format!("{file} was read again: what was in force stays"));
+            output.text(&format!("{file} was read again and has mistakes: nothing changed"));
             let (changed, restart) = (Vec::new(), Vec::new());
             output.event(&Line::Reloaded(Reloaded { file, ok: false, changed, restart }));
         }

@@ -7,9 +7,13 @@ use fanfare_node::messaging::{History, Ordering};
 /// In which order messages are shown.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Order {
+    /// As they arrive
     Arrival,
+    /// As each publisher sent them
     Source,
+    /// As each publisher sent them, for each topic alone
     Topic,
+    /// Only the latest of each publisher and topic
     Latest,
 }
 

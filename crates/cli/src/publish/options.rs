@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::Args;
-use fanfare_command::{Exit, Failure, OutputArgs, units};
+use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 use fanfare_node::{
     group::Watch,
     messaging::{Options, Topic, description::PRIORITY_MAX},
@@ -16,15 +16,33 @@ use fanfare_node::{
 
 use crate::{
     args::{
-        group::{MemberArgs, NOTATION},
+        group::MemberArgs,
         network::{GROUP, NetArgs},
     },
     group::topics::topic,
 };
 
+const HELP: Help = Help::new(&[
+    ("fanfare pub convoy/2/position -m '60.17 24.94'", "a text"),
+    ("fanfare pub maps/north map.png --expiry 1h", "a file, useful for an hour"),
+    ("gpspipe -w | fanfare pub convoy/2/gps - --lines", "each line of a program"),
+])
+.exits(&[
+    (Exit::Done, "all known subscribers have the messages"),
+    (Exit::Failed, "nothing could be sent for two minutes, or no node at the socket"),
+    (Exit::Partial, "someone lacks a message"),
+    (Exit::Permission, "permission denied"),
+    (Exit::Resource, "disk, memory or port missing on this machine"),
+    (Exit::Nobody, "nobody has any message"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+])
+.values();
+
 /// Publish messages to a group
 ///
-/// It ends when all nodes that are heard and want them say that they hold them, after 2.5 s at the earliest.
+/// Every subscriber ('fanfare sub') whose pattern matches the topic receives the message. The nodes
+/// of the group keep copies, and repair losses for each other. The command exits when all known
+/// subscribers have the message, after 2.5 s at the earliest.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP)),
@@ -32,53 +50,69 @@ use crate::{
     override_usage = "fanfare pub [OPTIONS] <TOPIC> <FILE>\n       \
                       fanfare pub [OPTIONS] <TOPIC> --message <TEXT>\n       \
                       fanfare pub --cancel <TAG> --via <SOCKET>",
-    after_long_help = NOTATION
+    after_help = HELP.short(), after_long_help = HELP.long()
 )]
 pub(crate) struct PubArgs {
-    /// What the message is about: levels parted by '/', such as convoy/2/position
+    /// Topic: levels separated by '/', such as convoy/2/position
     #[arg(required_unless_present = "cancel")]
     pub(super) topic: Option<String>,
-    /// File with the message; '-' is standard input
+    /// File with the message; - is standard input
     #[arg(value_name = "FILE", required_unless_present_any = ["message", "cancel"])]
     pub(super) file: Option<PathBuf>,
-    /// This text instead of a file
+    /// Publish this text instead of a file
     #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]
     pub(super) message: Option<String>,
-    /// Each line is a message of its own
+    /// Publish each line as a message of its own
     #[arg(long, conflicts_with = "message")]
     pub(super) lines: bool,
-    /// How much it matters, 0 to 10: the higher goes first and is kept longer
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(PRIORITY_MAX)))]
+    /// Priority, 0 to 10: higher ones are sent first and kept longer
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(PRIORITY_MAX)), help_heading = "Message", hide_short_help = true)]
     pub(super) priority: u8,
-    /// After so long nobody is given it any more; each node counts from when it first hears of it
-    /// [default: it is of use for ever]
-    #[arg(long, value_name = "TIME")]
+    /// Discard the message after this time [default: never]
+    ///
+    /// Each node counts from when it first hears of the message.
+    #[arg(long, value_name = "TIME", help_heading = "Message", hide_short_help = true)]
     pub(super) expiry: Option<String>,
-    /// A number by which a later message can replace it (--replace), or it can be withdrawn (--cancel)
-    #[arg(long, value_name = "N")]
+    /// A number by which --replace or --cancel finds the message later
+    #[arg(long, value_name = "N", help_heading = "Message", hide_short_help = true)]
     pub(super) tag: Option<u64>,
-    /// It takes the place of this node's earlier messages of the same topic and tag
-    #[arg(long, requires = "tag")]
+    /// Replace this node's earlier messages with the same topic and tag
+    #[arg(long, requires = "tag", help_heading = "Message", hide_short_help = true)]
     pub(super) replace: bool,
-    /// How long to wait, once all is sent, until all who want it say that they hold it
-    #[arg(long, default_value = "10s", value_name = "TIME")]
+    /// How long to wait for acknowledgements after everything has been sent
+    #[arg(
+        long,
+        default_value = "10s",
+        value_name = "TIME",
+        help_heading = "When to exit",
+        hide_short_help = true
+    )]
     pub(super) wait: String,
-    /// End when all is sent: nobody needs to answer
-    #[arg(long, conflicts_with = "wait")]
+    /// Exit when everything has been sent, without acknowledgements
+    #[arg(long, conflicts_with = "wait", help_heading = "When to exit", hide_short_help = true)]
     pub(super) one_way: bool,
-    /// Hand it to the 'fanfare node' on this machine whose --socket this is: it publishes and keeps it,
-    /// and this command ends at once
+    /// Let the local 'fanfare node' publish it
+    ///
+    /// This is the socket of the node. The node publishes and keeps the message, and this command
+    /// exits at once.
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["wait", "one_way", "stay", "lines", "group", "cache_dir"])]
     pub(super) via: Option<PathBuf>,
-    /// Which group of that node, by its name in the node's file [default: its first]
-    #[arg(long, value_name = "NAME", requires = "via")]
+    /// Group of that node, by its name in the node's file [default: the first]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "via",
+        help_heading = "Local node",
+        hide_short_help = true
+    )]
     pub(super) via_group: Option<String>,
-    /// Publish nothing, but withdraw all messages of that node with this tag: they are sent and
-    /// repaired no more; who has them keeps them
-    #[arg(long, value_name = "TAG", requires = "via", conflicts_with_all = ["topic", "file", "message", "tag", "replace", "expiry"])]
+    /// Withdraw all messages with this tag from that node, and publish nothing
+    ///
+    /// They are no longer sent or repaired. Subscribers that have them keep them.
+    #[arg(long, value_name = "TAG", requires = "via", conflicts_with_all = ["topic", "file", "message", "tag", "replace", "expiry"], help_heading = "Local node", hide_short_help = true)]
     pub(super) cancel: Option<u64>,
-    /// Stay for so long after that, and repair what is asked for
-    #[arg(long, value_name = "TIME")]
+    /// Stay for this time afterwards, and repair losses
+    #[arg(long, value_name = "TIME", help_heading = "When to exit", hide_short_help = true)]
     pub(super) stay: Option<String>,
     #[command(flatten)]
     pub(super) member: MemberArgs,

@@ -154,8 +154,8 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
         }
         ReceiveEvent::Evicted { id } => {
             output.text(&format!(
-                "warning: sender {id} goes on without this receiver: too little of what it sends \
-                 arrives here"
+                "warning: sender {id} dropped this receiver: too little of what it sends arrives \
+                 here"
             ));
             output.event(&Line::Evicted(Evicted { sender: id.0 }));
         }
@@ -207,8 +207,8 @@ fn failure_of(report: &ReceiveReport, timeout: &str) -> Option<Failure> {
         }
         ReceiveEnd::TimedOut => {
             let text = format!(
-                "timeout ({timeout}): nothing new came for so long. Check that a sender is on this \
-                 group and interface"
+                "timeout ({timeout}): nothing new arrived in this time. Check that a sender uses \
+                 this group and interface"
             );
             Some(Failure::new(Exit::Nobody, "timeout", text))
         }
@@ -222,12 +222,13 @@ fn failure_of(report: &ReceiveReport, timeout: &str) -> Option<Failure> {
             } else {
                 Exit::Failed
             };
-            let text = format!(
-                "files ({} of {}): the others could not be had. See the warnings, and have them \
-                 sent again",
-                report.files,
-                report.files + report.failures.len() as u64
-            );
+            let missing = report.failures.len() as u64;
+            let advice = match report.failures.iter().any(|(_, reason)| disk(reason)) {
+                true => "Free some space, and run fanfare send again",
+                false => "See the warnings, and run fanfare send again",
+            };
+            let all = report.files + missing;
+            let text = format!("files ({missing} of {all}): were not received. {advice}");
             Some(Failure::new(exit, "partial", text))
         }
     }

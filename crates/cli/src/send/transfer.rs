@@ -66,7 +66,7 @@ pub(super) fn send(
     let pace = match congestion {
         _ if layered.is_some() => format!("over layers, {rate} together at most"),
         CongestionControl::Fixed => format!("at {rate}"),
-        _ => format!("as fast as the path bears, at most {rate}"),
+        _ => format!("as fast as the path allows, at most {rate}"),
     };
     output.text(&format!("sending {what}, {size}, to {}{on} {pace}", node.group()));
     let group = node.group();
@@ -177,9 +177,9 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
 
 fn consequence(verdict: SlowVerdict) -> &'static str {
     match verdict {
-        SlowVerdict::Deferred => "it is served after the others",
-        SlowVerdict::Restored => "it is served as the others again",
-        SlowVerdict::Evicted => "it is given up",
+        SlowVerdict::Deferred => "it is finished last",
+        SlowVerdict::Restored => "it is no longer slow",
+        SlowVerdict::Evicted => "it is dropped",
     }
 }
 

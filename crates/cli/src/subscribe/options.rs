@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fanfare_command::{Failure, OutputArgs, units};
+use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 use fanfare_node::messaging::{Subscription, description::PRIORITY_MAX};
 
 use crate::{
     args::{
-        group::{MemberArgs, NOTATION},
+        group::MemberArgs,
         network::{GROUP, NetArgs},
     },
     group::{
@@ -17,56 +17,87 @@ use crate::{
     },
 };
 
-/// Subscribe to topics of a group
+const HELP: Help = Help::new(&[
+    ("fanfare sub 'convoy/#'", "everything below convoy"),
+    ("fanfare sub 'convoy/+/position' --history none", "only new positions"),
+    ("fanfare sub '#' --out messages --create-dirs", "each message as a file"),
+])
+.exits(&[
+    (Exit::Done, "--count messages have arrived, or nobody reads the output any more"),
+    (Exit::Failed, "the group has ended, or no node at the socket"),
+    (Exit::Permission, "permission denied"),
+    (Exit::Resource, "a message cannot be written; disk, memory or port missing"),
+    (Exit::Nobody, "no message arrived within --timeout"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+])
+.values();
+
+/// Subscribe to topics of a group, and print the messages
 ///
-/// Shows each message as a line, TOPIC CONTENT. While it runs it keeps what it hears, also what does not
-/// match, and repairs it for others.
+/// Prints each message as a line: TOPIC CONTENT. While it runs, it also keeps messages of other
+/// topics, and repairs them for other nodes.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP)),
     mut_arg("unicast", |unicast| unicast.hide(true)),
     mut_arg("quiet", |quiet| quiet.help("Print nothing but messages and errors")),
-    after_long_help = NOTATION
+    after_help = HELP.short(), after_long_help = HELP.long()
 )]
 pub(crate) struct SubArgs {
-    /// Topics: '+' stands for one level, '#' for the rest, so 'convoy/+/position', 'convoy/#', or '#'
-    /// for all
+    /// Topics: '+' matches one level, '#' all that follow, such as 'convoy/+/position' or '#'
     #[arg(required = true, value_name = "PATTERN")]
     pub(super) patterns: Vec<String>,
-    /// Write each message to a file below this directory: TOPIC/PUBLISHER-INSTANCE-NUMBER
+    /// Write each message to a file below DIR
+    ///
+    /// The file is TOPIC/PUBLISHER-INSTANCE-NUMBER.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Create DIR
-    #[arg(long, requires = "out")]
+    /// Create DIR if it does not exist
+    #[arg(long, requires = "out", help_heading = "Messages", hide_short_help = true)]
     pub(super) create_dirs: bool,
-    /// In which order: as they come, each publisher's as published, the same of each topic, or only
-    /// the latest of each publisher and topic
-    #[arg(long, value_enum, default_value = "arrival")]
+    /// Order of the messages
+    #[arg(
+        long,
+        value_enum,
+        default_value = "arrival",
+        help_heading = "Messages",
+        hide_short_help = true
+    )]
     pub(super) order: Order,
-    /// Do not ask for what is lost: take what comes
-    #[arg(long)]
+    /// Do not request lost messages
+    #[arg(long, help_heading = "Messages", hide_short_help = true)]
     pub(super) unreliable: bool,
-    /// Give up a message that has not come whole so long after it was first heard of
-    #[arg(long, value_name = "TIME")]
+    /// Give up a message that is not complete after this time
+    #[arg(long, value_name = "TIME", help_heading = "Messages", hide_short_help = true)]
     pub(super) deadline: Option<String>,
-    /// Only messages of at least this priority, 0 to 10
-    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(PRIORITY_MAX)))]
+    /// Skip messages below this priority, 0 to 10
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(PRIORITY_MAX)), help_heading = "Messages", hide_short_help = true)]
     pub(super) priority: u8,
-    /// Which earlier messages are wanted: so many of each publisher (10), those of a time (10m), 'none',
-    /// or 'all' that anybody still has
+    /// Earlier messages to request
+    ///
+    /// A number: so many of each publisher. A time such as 10m: those of that time. Also none, or
+    /// all that anybody still has.
     #[arg(long, default_value = "all", value_name = "N|TIME")]
     pub(super) history: String,
-    /// Ask the 'fanfare node' on this machine whose --socket this is, instead of taking part
+    /// Subscribe through the local 'fanfare node'
+    ///
+    /// This is the socket of the node.
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["group", "cache_dir"])]
     pub(super) via: Option<PathBuf>,
-    /// Which group of that node, by its name in the node's file [default: its first]
-    #[arg(long, value_name = "NAME", requires = "via")]
+    /// Group of that node, by its name in the node's file [default: the first]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "via",
+        help_heading = "Local node",
+        hide_short_help = true
+    )]
     pub(super) via_group: Option<String>,
-    /// End after so many messages
+    /// Exit after N messages
     #[arg(long, value_name = "N")]
     pub(super) count: Option<u64>,
-    /// End when nothing has come for so long
-    #[arg(long, value_name = "TIME")]
+    /// Exit if no message arrives for this time
+    #[arg(long, value_name = "TIME", help_heading = "When to exit", hide_short_help = true)]
     pub(super) timeout: Option<String>,
     #[command(flatten)]
     pub(super) member: MemberArgs,

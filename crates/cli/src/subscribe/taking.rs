@@ -234,8 +234,8 @@ impl<'a> Taking<'a> {
                 Exit::Nobody,
                 "timeout",
                 format!(
-                    "timeout ({}): no message came for so long. Check that a publisher, or a \
-                     node that holds its messages, is on this group and interface",
+                    "timeout ({}): no message arrived in this time. Check that a publisher, or \
+                     a node with its messages, uses this group and interface",
                     self.timeout.as_ref().map_or("", |(text, _)| text)
                 ),
             )),

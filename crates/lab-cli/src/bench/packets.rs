@@ -13,7 +13,7 @@ use fanfare_proto::{
 use serde::Serialize;
 
 use super::lines::print;
-use fanfare_command::{Exit, Failure, Output, OutputArgs};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
 
 /// Segments in a super-packet of 64 KiB.
 const BATCH: usize = 45;
@@ -23,20 +23,26 @@ const STEP: Duration = Duration::from_micros(250);
 /// Virtual time after which it has failed.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Measure what the protocol takes for a packet, in memory, without sockets and files
+const HELP: Help = Help::new(&[
+    ("fanfare bench packets", "100 MB"),
+    ("fanfare bench packets --size 20000000", "less, for callgrind"),
+]);
+
+/// Measure the time of the protocol for a packet, in memory
 ///
-/// The noise-free figure is instructions: run it under `valgrind --tool=callgrind` with
-/// `--toggle-collect='*Session*poll_transmit*'` for the sender and `'*Session*handle_datagrams*'`
-/// for the receiver (docs/explanation/throughput.md).
+/// There are no sockets and no files. Instructions are a figure without noise: run it under
+/// valgrind --tool=callgrind, with --toggle-collect='*Session*poll_transmit*' for the sender, or
+/// '*Session*handle_datagrams*' for the receiver (docs/explanation/throughput.md).
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct PacketsArgs {
     /// Bytes of the object
     #[arg(long, default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..=4_000_000_000))]
     size: u64,
-    /// Of so many packets one is lost
+    /// Lose one of N packets
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     lose_every: Option<u64>,
-    /// Let the path decide the rate, as `--cc auto` does
+    /// Use the congestion controller of 'fanfare send --cc auto'
     #[arg(long)]
     auto: bool,
     #[command(flatten)]

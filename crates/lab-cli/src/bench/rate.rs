@@ -11,7 +11,7 @@ use fanfare_lab::{
 };
 use table::mega;
 
-use fanfare_command::{Exit, Failure, Output, OutputArgs};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
 
 use super::lines::{Conclusion, directory, print};
 use crate::{
@@ -19,48 +19,57 @@ use crate::{
     fanfare::fanfare,
 };
 
-/// Measure what `fanfare send` reaches without --rate, beside told rates and TCP
+const HELP: Help = Help::new(&[
+    ("fanfare bench rate --cells '100M-*,small-1M' --repetitions 1", "some cells"),
+    ("fanfare bench rate --out results", "all, with table and plot"),
+])
+.exits(&[
+    (Exit::Done, "everything was measured"),
+    (Exit::Failed, "failed"),
+    (Exit::Partial, "a transfer was not complete"),
+    (Exit::Permission, "root is needed"),
+    (Exit::Resource, "a program is missing"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+])
+.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")]);
+
+/// Measure what 'fanfare send' reaches without --rate
 ///
-/// It needs root. It makes a network for each cell of a grid: links from 56 kbit/s to as fast as
-/// this machine is, round trips up to 600 ms, losses up to 10 %, 1 to 60 receivers, and short and
-/// long buffers. Sender and receivers are network namespaces of this machine. Each cell is measured
-/// with `fanfare send` as it is, with some told rates of which the best counts, and with a TCP
-/// connection to each receiver. The time that counts is from the start of the sender until its end.
-/// All cells together take about an hour with --repetitions 1. docs/explanation/throughput.md says what the
-/// cells and the columns mean.
-///
-/// Examples:
-///
-///   fanfare bench rate --cells '100M-*,small-1M' --repetitions 1
-///
-///   fanfare bench rate --out results
+/// It measures a grid of networks: links from 56 kbit/s to as fast as this machine is, round trips
+/// up to 600 ms, losses up to 10 %, 1 to 60 receivers, and short and long buffers. Sender and
+/// receivers are network namespaces of this machine. This needs root. Each cell is measured with
+/// 'fanfare send' as it is, with several fixed rates of which the best counts, and with a TCP
+/// connection to each receiver. The time counts from the start of the sender until its end. All
+/// cells take about an hour with --repetitions 1. docs/explanation/throughput.md explains cells and
+/// columns.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct RateArgs {
-    /// Names of cells, with commas; 'beside-*' stands for all that begin so [default: all]
+    /// Cells, with commas; '100M-*' is all that begin so [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     cells: Vec<String>,
     /// List the cells, and measure nothing
     #[arg(long)]
     list: bool,
-    /// Send files of so many bytes instead of those that the cells have
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=100_000_000_000))]
+    /// Size of the files instead of that of the cells
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=100_000_000_000), hide_short_help = true)]
     size: Option<u64>,
     /// How often each is measured
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: u32,
     /// Leave out TCP
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_tcp: bool,
-    /// Check five cells with wide margins in half a minute, for CI; end with 1 when `auto` falls
-    /// short in one of them, three times in a row
+    /// Check five cells in half a minute, for CI
+    ///
+    /// Exits with 1 if the rate falls far short in one of them, three times in a row.
     #[arg(long, conflicts_with_all = ["cells", "size", "repetitions", "out", "list"])]
     quick: bool,
-    /// Write rate.md, rate.csv and rate.svg to this directory, after each cell anew
+    /// Write rate.md, rate.csv and rate.svg to this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Where files are while they are sent [default: in memory, by large pages]
-    #[arg(long)]
+    /// Directory for files [default: in memory, by large pages]
+    #[arg(long, hide_short_help = true)]
     dir: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_lab::{Bench, Parity, Speed, Told, Transfer};
 use fanfare_sim::Table;
 use serde::Serialize;
@@ -21,22 +21,41 @@ use crate::{
 /// A bridge of jumbo frames: what carries segments of up to 8 KiB and more.
 const MTUS: std::ops::RangeInclusive<u64> = 576..=65_535;
 
-/// Measure how fast a file comes to all receivers, beside what the kernel moves without a protocol
+const HELP: Help = Help::new(&[
+    ("fanfare bench throughput --receivers 1,10 --rates 2G", "two numbers of receivers"),
+    ("fanfare bench throughput --streams 10 --rates 8G", "ten transfers at once"),
+])
+.exits(&[
+    (Exit::Done, "everything was measured"),
+    (Exit::Failed, "failed"),
+    (Exit::Partial, "a transfer was not complete"),
+    (Exit::Permission, "root is needed"),
+    (Exit::Resource, "a program is missing"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+])
+.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")]);
+
+/// Measure how fast a file reaches all receivers
 ///
-/// Sender and receivers are network namespaces around a bridge of this machine; needs root. Where
-/// more than one rate is given, the best counts. docs/explanation/throughput.md says what the columns mean.
+/// Sender and receivers are network namespaces around a bridge of this machine. This needs root.
+/// With several rates, the best one counts. docs/explanation/throughput.md explains the columns.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct ThroughputArgs {
     /// Numbers of receivers, with commas
     #[arg(long, default_value = "1,3,10", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=200))]
     receivers: Vec<u16>,
-    /// Measure so many streams of one process instead, a receiver each, beside one stream alone
+    /// Measure N streams of one process instead
+    ///
+    /// Each has a receiver of its own, and is compared with one stream alone.
     #[arg(long, value_name = "N", conflicts_with_all = ["receivers", "systems"], value_parser = clap::value_parser!(u16).range(2..=200))]
     streams: Option<u16>,
-    /// Systems with commas: fanfare, norm, openpgm, jgroups, uftp, udpcast, tcp
+    /// Systems, with commas
+    ///
+    /// fanfare, norm, openpgm, jgroups, uftp, udpcast and tcp.
     #[arg(long, default_value = "fanfare", value_name = "NAMES")]
     systems: String,
-    /// Rates that each is told, with commas; of IP packets
+    /// Rates of IP packets, with commas
     #[arg(
         long,
         default_value = "2G",
@@ -45,29 +64,39 @@ pub(super) struct ThroughputArgs {
         allow_hyphen_values = true
     )]
     rates: Vec<String>,
-    /// Bytes of the file
+    /// Size of the file in bytes
     #[arg(long, default_value_t = 300_000_000, value_parser = clap::value_parser!(u64).range(1_000_000..))]
     size: u64,
     /// How often each is measured
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: u32,
-    /// Fanfare's receivers drop so much of what comes, each for itself, such as 0.003
-    #[arg(long, value_name = "SHARE")]
+    /// Share of packets that Fanfare's receivers drop, such as 0.003
+    #[arg(long, value_name = "SHARE", hide_short_help = true)]
     loss: Option<f64>,
-    /// Parity that Fanfare and NORM send with every block unasked, as K:P, such as 64:8
-    #[arg(long, value_name = "K:P", value_parser = parity)]
+    /// Parity of Fanfare and NORM with each block, such as 64:8
+    #[arg(long, value_name = "K:P", value_parser = parity, hide_short_help = true)]
     parity: Option<Parity>,
-    /// The network's largest IP packet
-    #[arg(long, default_value_t = 1500, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(MTUS))]
+    /// Largest IP packet of the network
+    #[arg(long, default_value_t = 1500, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(MTUS), hide_short_help = true)]
     mtu: u64,
-    /// Where files are [default: in memory, by large pages]
-    #[arg(long)]
+    /// Directory for files [default: in memory, by large pages]
+    #[arg(long, hide_short_help = true)]
     dir: Option<PathBuf>,
-    /// More options of `fanfare send`, such as --send-option=--cc=auto
-    #[arg(long = "send-option", value_name = "OPTION", allow_hyphen_values = true)]
+    /// More options of 'fanfare send', such as --send-option=--cc=auto
+    #[arg(
+        long = "send-option",
+        value_name = "OPTION",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     send_options: Vec<String>,
-    /// More options of `fanfare recv`
-    #[arg(long = "recv-option", value_name = "OPTION", allow_hyphen_values = true)]
+    /// More options of 'fanfare recv'
+    #[arg(
+        long = "recv-option",
+        value_name = "OPTION",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     recv_options: Vec<String>,
     #[command(flatten)]
     output: OutputArgs,

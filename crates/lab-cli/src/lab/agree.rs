@@ -7,19 +7,25 @@ use fanfare_lab::{Agreement, AgreementRow, Figure};
 use fanfare_sim::Table;
 use serde::Serialize;
 
-use fanfare_command::{Exit, Failure, Output, OutputArgs};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
 
 use crate::ending::give_up;
 
-/// Compare two campaigns, such as of two days, and say whether they agree within their spread
+const HELP: Help = Help::new(&[
+    ("fanfare lab agree results/s000 results/s000-again", "two days"),
+    ("fanfare lab agree a b --json", "for programs"),
+]);
+
+/// Compare two measurements, and say whether they agree within their spread
 ///
-/// Of each system, in the newest version that both measured: its time with the losses that there were
-/// and its bytes, cell by cell. Fails when more cells differ than chance explains.
+/// Compares time and bytes of each system, cell by cell, for the newest version that both measured.
+/// Fails if more cells differ than chance explains.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct AgreeArgs {
-    /// Output directory of one `fanfare lab reproduce`
+    /// Output directory of one 'fanfare lab reproduce'
     first: PathBuf,
-    /// Of another
+    /// Output directory of the other
     second: PathBuf,
     #[command(flatten)]
     output: OutputArgs,

@@ -9,19 +9,26 @@ use std::{
 use clap::Args;
 use fanfare_lab::{RunningLab, Stop};
 
-use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 
 use super::which::WhichArgs;
-use crate::ending::{give_up, stop};
+use crate::ending::{EXITS, give_up, stop};
 
-/// Write every packet that a host sends or is given into a pcap file, until Ctrl-C
+const HELP: Help = Help::new(&[
+    ("fanfare lab capture pc1 pc1.pcap", "into a file"),
+    ("fanfare lab capture pc1 - | wireshark -k -i -", "watch live"),
+])
+.exits(EXITS);
+
+/// Capture the packets of a host into a pcap file, until Ctrl-C
 ///
-/// Times are those of the model: when the host sent, when a packet was due.
+/// The times are those of the emulated network: when the host sent, and when a packet was due.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct CaptureArgs {
-    /// The host's name in the scenario
+    /// Name of the host in the scenario
     node: String,
-    /// The file; - is standard output (`| wireshark -k -i -`)
+    /// The file; - is standard output
     file: PathBuf,
     #[command(flatten)]
     which: WhichArgs,

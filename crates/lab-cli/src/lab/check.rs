@@ -3,21 +3,28 @@
 use clap::Args;
 use fanfare_lab::{Check, Throughput, Verdict};
 
-use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 
 use super::lines;
-use crate::ending::{failure, give_up};
+use crate::ending::{EXITS, failure, give_up};
+
+const HELP: Help = Help::new(&[
+    ("fanfare lab check", "takes about a minute"),
+    ("fanfare lab check --throughput 200M", "does it carry 200 Mbit/s?"),
+])
+.exits(EXITS);
 
 /// Measure how exact rates, delays and losses are on this machine
 ///
-/// Fails when a figure is not as docs/reference/laboratory.md publishes it. A busy machine voids cells: run it
-/// again when it is quiet.
+/// Fails if a figure is not as exact as docs/reference/laboratory.md says. On a busy machine some
+/// cells are void: run it again when the machine is quiet.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct CheckArgs {
     /// How long each of the five cells sends
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
-    /// Instead measure whether this much is carried to a group of three over 5 % loss and 20 ms
+    /// Instead, check that this rate is carried to three hosts, with 5 % loss and 20 ms
     #[arg(long, value_name = "RATE")]
     throughput: Option<String>,
     #[command(flatten)]

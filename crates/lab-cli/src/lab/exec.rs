@@ -5,17 +5,28 @@ use std::{ffi::OsString, os::unix::process::CommandExt as _, process::Command};
 use clap::Args;
 use fanfare_lab::RunningLab;
 
-use fanfare_command::{Exit, Failure, Output, OutputArgs};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
 
 use super::which::WhichArgs;
-use crate::ending::give_up;
+use crate::ending::{EXITS, give_up};
 
-/// Run a program on a host; its exit code is this command's
+const HELP: Help = Help::new(&[
+    ("fanfare lab exec pc1 -- ip -brief address", "see its address"),
+    ("fanfare lab exec pc1 -- fanfare recv room/pc1", "receive there"),
+])
+.exits(EXITS)
+.environment(&[
+    ("FANFARE_NODE", "the program gets the name of the host"),
+    ("FANFARE_ADDRESS", "the program gets the address of the host"),
+]);
+
+/// Run a program on a host; its exit code becomes that of this command
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct ExecArgs {
-    /// The host's name in the scenario
+    /// Name of the host in the scenario
     node: String,
-    /// The program and its arguments, after --
+    /// Program and arguments
     #[arg(required = true, last = true)]
     command: Vec<OsString>,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use clap::Args;
 use fanfare_lab::{Conclusion, Lab, LabError, Run};
 use fanfare_sim::Scenario;
 
-use fanfare_command::{Exit, Failure, Output, OutputArgs};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
 
 use super::{
     lines,
@@ -17,16 +17,31 @@ use crate::{
     fanfare::fanfare,
 };
 
-/// Bring a scenario up, run its programs and fanfare flows, collect what came of them, take it down
+const HELP: Help = Help::new(&[
+    ("fanfare lab run scenarios/files/radio.toml --out radio", "keep all outputs"),
+    ("fanfare lab run scenarios/files/radio.toml --seed 7", "other losses"),
+])
+.exits(&[
+    (Exit::Done, "all programs ended as expected"),
+    (Exit::Failed, "the machine was too busy: the run is void"),
+    (Exit::Partial, "a program did not end as expected"),
+    (Exit::Permission, "root is needed"),
+    (Exit::Resource, "a program or device is missing"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+]);
+
+/// Run the programs and transfers of a scenario, and collect the results
+///
+/// Starts the network, runs the programs and the transfers of the file, and stops everything.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct RunArgs {
     #[command(flatten)]
     file: FileArgs,
-    /// Where each host gets a directory for its files and for what its programs print
-    /// [default: a new one among temporary files]
+    /// Directory for files and output of each host [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Take the run for good even when the emulator was late
+    /// Accept the run even if the emulator was late
     #[arg(long)]
     accept_late: bool,
     #[command(flatten)]

@@ -5,30 +5,44 @@ use std::time::Duration;
 use clap::Args;
 use fanfare_lab::{LabError, RunningLab, clear_leftovers};
 
-use fanfare_command::{Exit, Output, OutputArgs};
+use fanfare_command::{Exit, Help, Output, OutputArgs};
 
 use super::{lines, which::WhichArgs};
-use crate::ending::{give_up, stop};
+use crate::ending::{EXITS, give_up, stop};
 
 /// Longest time in which a lab of hundreds of hosts goes down.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Eyes do not follow faster.
 const WATCH: Duration = Duration::from_secs(1);
 
-/// Show the labs that are up: hosts, packets, links, how late the emulator is
+const STATUS: Help = Help::new(&[
+    ("fanfare lab status", "all labs"),
+    ("fanfare lab status --watch", "again every second"),
+])
+.exits(EXITS);
+
+/// Show the labs that are up: hosts, packets, links, and how late the emulator is
 #[derive(Debug, Args)]
+#[command(after_help = STATUS.short(), after_long_help = STATUS.long())]
 pub(super) struct StatusArgs {
     #[command(flatten)]
     which: WhichArgs,
-    /// Show it again every second, until Ctrl-C or until none is up
+    /// Repeat every second, until Ctrl-C or until no lab is up
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-/// Take labs down, and clear what dead ones have left
+const DOWN: Help = Help::new(&[
+    ("fanfare lab down", "all labs"),
+    ("fanfare lab down --lab classroom", "one of them"),
+])
+.exits(EXITS);
+
+/// Stop labs, and remove what crashed ones have left
 #[derive(Debug, Args)]
+#[command(after_help = DOWN.short(), after_long_help = DOWN.long())]
 pub(super) struct DownArgs {
     #[command(flatten)]
     which: WhichArgs,

@@ -5,19 +5,26 @@ use std::time::Duration;
 use clap::Args;
 use fanfare_lab::{Lab, LabError, Snapshot};
 
-use fanfare_command::{Exit, Output, OutputArgs};
+use fanfare_command::{Exit, Help, Output, OutputArgs};
 
 use super::{
     lines,
     which::{FileArgs, load},
 };
-use crate::ending::{give_up, stop};
+use crate::ending::{EXITS, give_up, stop};
 
 /// Between two lines of status: eyes do not follow faster.
 const STATUS: Duration = Duration::from_secs(1);
 
-/// Bring the network of a scenario up, until Ctrl-C or `fanfare lab down`
+const HELP: Help = Help::new(&[
+    ("fanfare lab up scenarios/files/classroom.toml", "a room of 31 hosts"),
+    ("fanfare lab up scenarios/files/road.toml --set loss=5%", "with another loss"),
+])
+.exits(EXITS);
+
+/// Start the network of a scenario, until Ctrl-C or 'fanfare lab down'
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct UpArgs {
     #[command(flatten)]
     file: FileArgs,

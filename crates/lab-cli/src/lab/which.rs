@@ -13,10 +13,10 @@ use crate::scenario_files::{load_with, variable};
 pub(super) struct FileArgs {
     /// Scenario file (TOML)
     pub(super) file: PathBuf,
-    /// Give a variable of the file a value; may be repeated
+    /// Set a variable of the file; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(super) set: Vec<(String, String)>,
-    /// Seed of all losses and jitter [default: the file's]
+    /// Seed of random losses and delays [default: the file's]
     #[arg(long)]
     pub(super) seed: Option<u64>,
 }
@@ -24,7 +24,7 @@ pub(super) struct FileArgs {
 /// Which lab of those that are up.
 #[derive(Debug, Args)]
 pub(super) struct WhichArgs {
-    /// Its name or its scenario's, when several are up
+    /// Name of the lab or its scenario, if several are up
     #[arg(long, value_name = "NAME")]
     pub(super) lab: Option<String>,
 }

@@ -10,13 +10,19 @@ use fanfare_sim::{Scenario, Values};
 
 use super::{cpu_time::cpu_time, lines};
 use crate::scenario_files::load;
-use fanfare_command::{Exit, Failure, Output, OutputArgs, give_up_all};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up_all};
 
 /// 30 receivers, 20 % loss in bursts, 200 segments.
 const SMALL: &str = include_str!("../../../../scenarios/files/small.toml");
 
-/// Measure the simulator: seeds that one core runs in an hour
+const HELP: Help = Help::new(&[
+    ("fanfare sim bench", "five seconds"),
+    ("fanfare sim bench scenarios/files/road.toml --seconds 20", "another scenario"),
+]);
+
+/// Measure how many seeds the simulator runs in an hour on one core
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct BenchArgs {
     /// Scenario file [default: 30 receivers, 20 % bursty loss, 200 segments]
     file: Option<PathBuf>,

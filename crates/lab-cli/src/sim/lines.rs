@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use fanfare_sim::{Scenario, Summary, Values};
 use serde::Serialize;
 
-use super::{made::Made, sweep::Outcome};
+use super::{made::Made, seeds::Outcome};
 use crate::scenario_files::load;
 use fanfare_command::Output;
 

@@ -7,18 +7,31 @@ use fanfare_sim::{Report, Scenario, Summary, Table};
 
 use super::{
     lines, plot,
-    sweep::{Outcome, summarise, sweep},
+    seeds::{Outcome, run_seeds, summarise},
     written::{unwritable, write},
 };
 use crate::scenario_files::{load, variable};
-use fanfare_command::{Exit, Failure, Output, OutputArgs, give_up_all};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up_all};
+
+const HELP: Help = Help::new(&[
+    ("fanfare sim run scenarios/files/small.toml", "20 seeds"),
+    ("fanfare sim run scenarios/files/road.toml --set loss=1% --seeds 5", "another loss"),
+    ("fanfare sim run scenarios/files/dumbbell.toml --plot out.svg", "a plot"),
+])
+.exits(&[
+    (Exit::Done, "all transfers are complete"),
+    (Exit::Failed, "failed"),
+    (Exit::Partial, "some seeds did not complete in time"),
+    (Exit::Resource, "a file cannot be written"),
+]);
 
 /// Run a scenario with several seeds: means and 95 % confidence intervals
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct RunArgs {
     /// Scenario file (TOML)
     file: PathBuf,
-    /// Give a variable of the file a value; may be repeated
+    /// Set a variable of the file; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     set: Vec<(String, String)>,
     /// First seed [default: the file's]
@@ -28,9 +41,11 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seeds: u64,
     /// Seeds at a time [default: one for each core]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024), hide_short_help = true)]
     jobs: Option<u16>,
-    /// Write figures of all seeds, and the first seed's time series, into this directory
+    /// Write figures and time series into this directory
+    ///
+    /// Figures of all seeds, and time series of the first.
     #[arg(long, value_name = "DIR")]
     csv: Option<PathBuf>,
     /// Draw throughput and queueing delay of the first seed
@@ -59,7 +74,7 @@ fn run_scenario(args: &RunArgs, scenario: &Scenario, output: &Output) -> Result<
     let jobs =
         args.jobs.map_or_else(|| available_parallelism().map_or(1, usize::from), usize::from);
     lines::Begun::new(scenario, first, args.seeds).print(output);
-    let (outcomes, report) = sweep(scenario, first..end, jobs, |outcome| {
+    let (outcomes, report) = run_seeds(scenario, first..end, jobs, |outcome| {
         output.progress(outcome.seed - first + 1, args.seeds, format!("seed {}", outcome.seed));
         lines::SeedLine::of(outcome).print(output);
     });

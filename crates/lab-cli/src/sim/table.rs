@@ -20,34 +20,50 @@ use super::{
     written::{unwritable, write},
 };
 use crate::scenario_files::{is_experiment, load_experiment, text_of, toml_files, variable};
-use fanfare_command::{Exit, Failure, Output, OutputArgs, give_up_all};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up_all};
 
-/// Make the tables of experiment files: every cell with many seeds, beside the numbers it is held to
+const HELP: Help = Help::new(&[
+    ("fanfare sim table", "all experiments, into results/"),
+    ("fanfare sim table scenarios/experiments/beside-tcp.toml", "one of them"),
+    ("fanfare sim table --check --cells 2 --seeds 1", "compare a part with results/"),
+])
+.exits(&[
+    (Exit::Done, "done, and with --check: nothing differs"),
+    (Exit::Failed, "with --check: something differs"),
+    (Exit::Resource, "a file cannot be written"),
+]);
+
+/// Make the tables of experiment files, beside published numbers
+///
+/// Runs every cell with many seeds, and compares the results with what the file expects.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct TableArgs {
     /// Experiment files, or directories of them
     #[arg(default_value = "scenarios/experiments")]
     files: Vec<PathBuf>,
-    /// Where the tables are
+    /// Directory of the tables
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
     /// How many seeds [default: the file's]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seeds: Option<u64>,
-    /// Run only cells with these values, and keep the others as they are; may be repeated
+    /// Run only cells with these values; repeatable
+    ///
+    /// The other cells stay as they are.
     #[arg(long = "where", value_name = "NAME=VALUE,…", value_parser = variable)]
     only: Vec<(String, String)>,
-    /// Run nothing: write the tables anew from the runs that are there
+    /// Run nothing: write the tables again from existing runs
     #[arg(long, conflicts_with_all = ["seeds", "only", "check"])]
     keep: bool,
-    /// Compare with the tables that are there instead of writing them
+    /// Compare with the existing tables instead of writing
     #[arg(long)]
     check: bool,
-    /// Run at most so many cells of each table, spread over it (with --check)
-    #[arg(long, requires = "check", value_parser = clap::value_parser!(u16).range(1..))]
+    /// With --check: at most so many cells of each table
+    #[arg(long, requires = "check", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
     cells: Option<u16>,
     /// Runs at a time [default: one for each core]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024), hide_short_help = true)]
     jobs: Option<u16>,
     #[command(flatten)]
     output: OutputArgs,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use fanfare_command::{Exit, Output, OutputArgs};
+use fanfare_command::{Exit, Help, Output, OutputArgs};
 use fanfare_lab::{LabError, Stop, Trials, VEHICLES, VEHICLES_MIN};
 
 use crate::{ending::ended_early, fanfare::fanfare};
@@ -19,47 +19,70 @@ const SIZES: RangeInclusive<u64> = 10_000..=1_000_000_000;
 /// Of `--vehicles`.
 const COMPANIES: RangeInclusive<u64> = VEHICLES_MIN as u64..=VEHICLES as u64;
 
-/// Measure real systems over emulated networks and write the tables
+const HELP: Help = Help::new(&[
+    ("fanfare lab reproduce s000-table2 --quick", "two cells, a few minutes"),
+    ("fanfare lab reproduce s003 --systems fanfare,uftp", "two systems"),
+])
+.exits(&[
+    (Exit::Done, "measured"),
+    (Exit::Failed, "failed"),
+    (Exit::Partial, "a transfer of Fanfare was not complete"),
+    (Exit::Permission, "root is needed"),
+    (Exit::Resource, "a program is missing, or the machine was too busy"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+])
+.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")]);
+
+/// Measure several systems over emulated networks, and write tables
 ///
-/// What has been measured is kept in the output directory and not measured again, so that the same
-/// command goes on after an interruption. docs/reference/measuring.md says how, and what the columns mean.
+/// What has been measured is kept in the output directory, and not measured again. So the same
+/// command continues after an interruption. docs/reference/measuring.md explains the method and the
+/// columns.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {
     /// s000-table1, s000-table2, s000-table3, s003, s003-gigabit or company
     pub(super) name: String,
-    /// Systems with commas: fanfare, norm, openpgm, jgroups, uftp, udpcast, tcp; for company fanfare,
-    /// nats, mqtt, zeromq-norm; for s000-table3 fanfare, norm [default: all that are installed]
+    /// Systems, with commas [default: all that are installed]
+    ///
+    /// fanfare, norm, openpgm, jgroups, uftp, udpcast and tcp. For company: fanfare, nats, mqtt and
+    /// zeromq-norm. For s000-table3: fanfare and norm.
     #[arg(long, value_name = "NAMES")]
     pub(super) systems: Option<String>,
-    /// Cells with commas, such as 1024:90; a star, or nothing, for all of one half; for company
-    /// moving, fixed, clear [default: all, but clear]; for s000-table3 such as deaf:80:1024, or all
-    /// [default: 80 and 50 %, 1024 and 15360 bytes]
+    /// Cells, with commas [default: all, or a selection]
+    ///
+    /// Such as 1024:90; a star, or nothing, stands for all of one half. For company: moving, fixed
+    /// and clear [default: all but clear]. For s000-table3: such as deaf:80:1024, or all [default:
+    /// 80 and 50 %, 1024 and 15360 bytes].
     #[arg(long, value_name = "KEYS")]
     pub(super) cells: Option<String>,
-    /// Bytes of the file, for a quick look [default: the experiment's own]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(SIZES))]
+    /// Size of the file, for a quick look [default: the experiment's]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(SIZES), hide_short_help = true)]
     pub(super) size: Option<u64>,
     /// How often each cell is measured
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub(super) repetitions: u32,
-    /// Number of the first repetition: the number decides the losses, and another day's figures
-    /// say more with other ones
-    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    /// Number of the first repetition
+    ///
+    /// The number decides the losses. Another number on another day says more than the same again.
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000), hide_short_help = true)]
     pub(super) first: u32,
-    /// Where records and tables go [default: results/s000 and so on]
+    /// Directory for records and tables [default: results/…]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Trials side by side at most; fast links take fewer
-    #[arg(long, default_value_t = JOBS, value_name = "N")]
+    /// How many trials run at once; fast links take fewer
+    #[arg(long, default_value_t = JOBS, value_name = "N", hide_short_help = true)]
     pub(super) jobs: usize,
-    /// Two cells, Fanfare and NORM, once: minutes; of company all systems for one minute, fixed
+    /// A few cells only: minutes
+    ///
+    /// Two cells, Fanfare and NORM, once. For company: all systems for a minute, fixed.
     #[arg(long)]
     pub(super) quick: bool,
-    /// Of company: how long messages are published
-    #[arg(long, default_value = "300s", value_name = "TIME")]
+    /// How long messages are published (company)
+    #[arg(long, default_value = "300s", value_name = "TIME", hide_short_help = true)]
     pub(super) duration: String,
-    /// Of company: how many vehicles, for a quick look
-    #[arg(long, default_value_t = VEHICLES, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(COMPANIES))]
+    /// How many vehicles (company)
+    #[arg(long, default_value_t = VEHICLES, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(COMPANIES), hide_short_help = true)]
     pub(super) vehicles: usize,
     #[command(flatten)]
     pub(super) output: OutputArgs,
