@@ -309,3 +309,14 @@ fn a_receiver_below_the_least_rate_is_given_up_told_and_named() {
     assert_ne!(slow.code, Some(0));
     assert_eq!(slow.all("evicted").len(), 1, "{}", slow.stderr);
 }
+
+#[test]
+fn two_quick_interrupts_leave_the_last_line_of_json() {
+    let stage = Stage::new();
+    for _ in 0..12 {
+        let running = stage.recv("in", &[]);
+        running.interrupt();
+        running.interrupt();
+        running.end().expect(130);
+    }
+}

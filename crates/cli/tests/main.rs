@@ -15,6 +15,7 @@ mod gateway;
 mod generate;
 mod groups;
 mod help;
+mod interfaces;
 mod laboratory;
 mod layers;
 #[cfg(feature = "nats")]

@@ -2,7 +2,6 @@
 //! there is a configuration file for it to read again.
 
 use std::{
-    process::exit,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -13,7 +12,7 @@ use std::{
 use fanfare_node::Stopper;
 use nix::sys::signal::{SigSet, Signal};
 
-use crate::exit::Exit;
+use crate::output::{end_interrupted, has_ended};
 
 /// Longest from the first Ctrl-C to the end, whatever hangs.
 const LIMIT: Duration = Duration::from_millis(1900);
@@ -39,7 +38,10 @@ pub fn install(hangup_reloads: bool) {
     let _ = ctrlc::set_handler(|| {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
         if state.asked || state.stoppers.is_empty() && state.tell.is_none() {
-            exit(Exit::Interrupted as i32);
+            if !(state.asked && has_ended()) {
+                end_interrupted();
+            }
+            return;
         }
         state.asked = true;
         if let Some(tell) = &state.tell {
@@ -49,7 +51,7 @@ pub fn install(hangup_reloads: bool) {
         state.stoppers.iter().for_each(Stopper::stop);
         std::thread::spawn(|| {
             std::thread::sleep(LIMIT);
-            exit(Exit::Interrupted as i32);
+            end_interrupted();
         });
     });
 }

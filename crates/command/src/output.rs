@@ -2,7 +2,12 @@
 
 use std::{
     io::{self, ErrorKind, Write},
-    sync::atomic::{AtomicBool, AtomicI32, Ordering},
+    process::exit,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicI32, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use clap::Args;
@@ -22,6 +27,16 @@ use crate::{
 
 /// The system's number for why standard output took nothing; 0 while it takes all.
 static REFUSED: AtomicI32 = AtomicI32::new(0);
+/// JSON was asked for, and its last line has been printed.
+static JSON: AtomicBool = AtomicBool::new(false);
+static ENDED: AtomicBool = AtomicBool::new(false);
+/// Held while a line is printed.
+static PRINTING: Mutex<()> = Mutex::new(());
+/// How a last line begins, and what one of several streams or groups has in it.
+const RESULT: &str = "{\"event\":\"result\"";
+const OF_ONE: [&str; 2] = ["\"stream\":", "\"in\":"];
+/// Who ends in a hurry waits so long for a line that is being printed.
+const HURRY: Duration = Duration::from_millis(300);
 
 /// Options of what is shown.
 #[derive(Debug, Clone, Copy, Args)]
@@ -54,6 +69,7 @@ impl Output {
     /// Shows what these options say.
     #[must_use]
     pub fn new(args: OutputArgs) -> Self {
+        JSON.fetch_or(args.json, Ordering::Relaxed);
         let bar = ProgressBar::with_draw_target(None, target(args));
         Self {
             args,
@@ -199,6 +215,13 @@ fn target(args: OutputArgs) -> ProgressDrawTarget {
 /// A reader that has gone away is no reason to fail; it is no reason to send less either. Whose work is
 /// what it prints asks [`printed`].
 pub fn print_line(text: &str) {
+    let _printing = PRINTING.lock().unwrap_or_else(PoisonError::into_inner);
+    write_line(text);
+}
+
+fn write_line(text: &str) {
+    let is_last = text.starts_with(RESULT) && !OF_ONE.iter().any(|of| text.contains(of));
+    ENDED.fetch_or(is_last, Ordering::Relaxed);
     let mut stdout = io::stdout().lock();
     let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
     if let Err(number) =
@@ -207,6 +230,35 @@ pub fn print_line(text: &str) {
         // The first one is the cause.
         let _ = REFUSED.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
     }
+}
+
+/// Whether the last line of JSON has been printed: the command is about to end.
+pub(crate) fn has_ended() -> bool {
+    ENDED.load(Ordering::Relaxed)
+}
+
+/// Ends the program at once, because its user wants it, with the last line of JSON if it is missing.
+pub(crate) fn end_interrupted() -> ! {
+    let code = Exit::Interrupted as i32;
+    let until = Instant::now() + HURRY;
+    while JSON.load(Ordering::Relaxed) && Instant::now() < until {
+        if let Ok(_printing) = PRINTING.try_lock() {
+            if !has_ended() && takes_a_line() {
+                write_line(&to_text(&Notice::result(Exit::Interrupted as u8)));
+            }
+            // No other line may follow.
+            exit(code);
+        }
+        std::thread::sleep(HURRY / 100);
+    }
+    exit(code)
+}
+
+/// A pipe that nobody reads may be full: writing would wait.
+fn takes_a_line() -> bool {
+    let (stdout, at_once) = (io::stdout(), Timespec { tv_sec: 0, tv_nsec: 0 });
+    let mut pipe = [PollFd::new(&stdout, PollFlags::OUT)];
+    poll(&mut pipe, Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
 /// What has become of what was printed.

@@ -191,7 +191,7 @@ impl Running {
         Self::run(Command::new(crate::PROGRAM).args(args), input)
     }
 
-    fn run(command: &mut Command, input: Option<&[u8]>) -> Self {
+    pub(crate) fn run(command: &mut Command, input: Option<&[u8]>) -> Self {
         let mut child = command
             .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
