@@ -13,6 +13,8 @@ pub enum SourceError {
     NotUtf8(PathBuf),
     /// It is neither file nor directory.
     NotAFile(PathBuf),
+    /// A directory cannot be sent as a stream.
+    NotAStream(PathBuf),
     /// Standard input could not be kept in a temporary file.
     Spool(io::Error),
     /// There is no file in what was named.
@@ -48,7 +50,13 @@ impl fmt::Display for SourceError {
             }
             Self::NotAFile(path) => write!(
                 f,
-                "cannot send '{}': neither a file nor a directory. Use '-' and a pipe",
+                "cannot send '{}': neither a file nor a directory. Send it alone, or use '-' \
+                 and a pipe",
+                path.display()
+            ),
+            Self::NotAStream(path) => write!(
+                f,
+                "cannot send '{}' as a stream: it is a directory. Leave out --stream",
                 path.display()
             ),
             Self::Spool(error) => write!(
