@@ -20,11 +20,7 @@ use crate::{
     receive::{ReceiveJob, ReceiveOptions},
     send::{SendJob, SendOptions},
     source::Sources,
-    stream::{
-        nowhere::nowhere,
-        target::Sink,
-        writer::Destination,
-    },
+    stream::{nowhere::nowhere, target::Sink, writer::Destination},
     streams::{Stream, block_bytes},
     transfer::Transfer,
     transfer_error::TransferError,

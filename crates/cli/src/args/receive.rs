@@ -32,15 +32,8 @@ const HELP: Help = Help::new(&[
 ]);
 
 /// What makes no sense without a directory.
-const DIRECTORY_ONLY: [&str; 7] = [
-    "dir",
-    "overwrite",
-    "keep",
-    "discard_parts",
-    "allow_delete",
-    "create_dirs",
-    "count",
-];
+const DIRECTORY_ONLY: [&str; 7] =
+    ["dir", "overwrite", "keep", "discard_parts", "allow_delete", "create_dirs", "count"];
 
 /// Receive files into a directory
 ///

@@ -14,7 +14,10 @@ use super::{
     network::{NameArgs, NetArgs},
     streams::StreamsArgs,
 };
-use crate::{config::FileArgs, send::{SendPlan, Streaming}};
+use crate::{
+    config::FileArgs,
+    send::{SendPlan, Streaming},
+};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 
 /// The most that a controller may try without being told: the fastest network that this is for.

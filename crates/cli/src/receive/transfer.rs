@@ -8,6 +8,7 @@ use fanfare_files::{
     event::{Finished, ReceiveEnd, ReceiveReport},
     receipt::Reason,
 };
+use fanfare_node::proto::ObjectKey;
 
 use super::{
     deletion,
@@ -141,17 +142,7 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
             output.event(&Line::file(*key, placed, path, elapsed.as_secs_f64()));
         }
         ReceiveEvent::Failed { key, name, reason } => {
-            let shown = name.clone().unwrap_or_else(|| format!("object {}", key.object));
-            output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
-            if *reason == Reason::Refused && place.target.is_some() {
-                output.text("--to and --stdout take streams: use 'fanfare send --stream'");
-            }
-            output.event(&Line::Failed(Failed {
-                id: key.object.0,
-                sender: key.sender.0,
-                name: name.clone(),
-                reason: reason.name().to_owned(),
-            }));
+            show_failed(*key, name.as_deref(), *reason, place, output);
         }
         event @ (ReceiveEvent::Deleted { .. } | ReceiveEvent::Deletion { .. }) => {
             deletion::show(event, &place.dir, output);
@@ -170,6 +161,20 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
             output.event(&Line::Gone(Gone { id: id.0, said: *said }));
         }
     }
+}
+
+fn show_failed(key: ObjectKey, name: Option<&str>, reason: Reason, place: &Place, output: &Output) {
+    let shown = name.map_or_else(|| format!("object {}", key.object), str::to_owned);
+    output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
+    if reason == Reason::Refused && place.target.is_some() {
+        output.text("--to and --stdout take streams: use 'fanfare send --stream'");
+    }
+    output.event(&Line::Failed(Failed {
+        id: key.object.0,
+        sender: key.sender.0,
+        name: name.map(str::to_owned),
+        reason: reason.name().to_owned(),
+    }));
 }
 
 fn show_layers(event: &ReceiveEvent, output: &Output) {

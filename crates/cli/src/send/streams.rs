@@ -11,7 +11,7 @@ use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
 use fanfare_files::{MemoryShort, Sources, Streams};
 
 use super::{
-    plan::{SendPlan, StreamPlan, StreamsPlan, Streaming},
+    plan::{SendPlan, StreamPlan, Streaming, StreamsPlan},
     transfer::send,
 };
 use crate::{config::Reload, json::Line};

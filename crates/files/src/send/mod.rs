@@ -37,8 +37,8 @@ pub use options::{EnqueueFailed, SendOptions};
 use peers::Peers;
 use queue::{Economy, Queue};
 use slow::SlowReceivers;
-use stalls::Stalls;
 pub use slow::{Slow, SlowVerdict};
+use stalls::Stalls;
 
 use crate::{
     event::{Outcome, SendEnd, SendEvent, TransferEvent},

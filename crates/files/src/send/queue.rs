@@ -14,13 +14,13 @@ use std::{collections::VecDeque, path::PathBuf};
 use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
 
 use super::carousel::Carousel;
-use fed::Stream;
 use crate::{
     announcement::Follows,
     receipt::Holdings,
     source::{SourceFile, Sources},
     stream::piece::PIECE_MAX,
 };
+use fed::Stream;
 
 /// Half of the objects that receivers keep in view.
 const HALF: u64 = 128;

@@ -33,7 +33,9 @@ impl Stalls {
 
     /// Those of `open` that have held it up for too long.
     fn stalled(&self, now: Time, policy: Slow, open: &[NodeId]) -> Vec<NodeId> {
-        let (Slow::Evict { min_rate }, Some(since)) = (policy, self.since) else { return Vec::new() };
+        let (Slow::Evict { min_rate }, Some(since)) = (policy, self.since) else {
+            return Vec::new();
+        };
         let due = WATERMARK_BYTES as f64 / min_rate.as_bytes_per_second().max(1.0);
         if now.since(since) < LEAST.max(Duration::from_secs_f64(due)) {
             return Vec::new();

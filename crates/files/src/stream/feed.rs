@@ -201,10 +201,12 @@ mod tests {
         file.rewind().unwrap();
         let mut all = Vec::new();
         let mut cutter = Cutter::new("s".into());
-        cutter.run(&file, &mut |fed| {
-            all.push(fed);
-            true
-        }).unwrap();
+        cutter
+            .run(&file, &mut |fed| {
+                all.push(fed);
+                true
+            })
+            .unwrap();
         all
     }
 

@@ -119,7 +119,8 @@ impl Progress {
                 self.fill_to(run.offset + run.len)?;
                 continue;
             }
-            let (now, later) = rest.split_at_checked(run.len as usize).ok_or(Reason::HashMismatch)?;
+            let (now, later) =
+                rest.split_at_checked(run.len as usize).ok_or(Reason::HashMismatch)?;
             self.sink.write(run.offset, now).map_err(|error| io(&error))?;
             self.hasher.update(now);
             self.at += run.len;

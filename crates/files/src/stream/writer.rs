@@ -57,17 +57,18 @@ impl StreamWriter {
         let (tasks, queue) = channel::<Task>();
         let (results, written) = channel();
         let may_hang = matches!(destination, Destination::Target(Some(Sink::Pipe(_))));
-        let thread = std::thread::Builder::new().name("fanfare-stream".into()).spawn(move || {
-            let mut streams = Streams { destination, streams: BTreeMap::new() };
-            let mut tell = |result| {
-                // Nobody listens any more when the node has ended.
-                let _ = results.send(result);
-                waker.wake();
-            };
-            for task in queue {
-                streams.run(task, &mut tell);
-            }
-        })?;
+        let thread =
+            std::thread::Builder::new().name("fanfare-stream".into()).spawn(move || {
+                let mut streams = Streams { destination, streams: BTreeMap::new() };
+                let mut tell = |result| {
+                    // Nobody listens any more when the node has ended.
+                    let _ = results.send(result);
+                    waker.wake();
+                };
+                for task in queue {
+                    streams.run(task, &mut tell);
+                }
+            })?;
         Ok(Self { tasks: Some(tasks), written, thread: Some(thread), may_hang })
     }
 
