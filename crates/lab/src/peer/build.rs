@@ -156,7 +156,7 @@ mod tests {
     fn a_missing_tool_names_its_package() {
         let error = output("no-such-tool-here", "tool-package", &[]).unwrap_err();
         assert_eq!(error.refusal, Refusal::Missing);
-        assert!(error.to_string().contains("Install package tool-package"));
+        assert!(error.to_string().contains("Install the package tool-package"));
     }
 
     #[test]

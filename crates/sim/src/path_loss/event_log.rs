@@ -134,7 +134,7 @@ mod tests {
         let wrong = |text: &str| parse(text).unwrap_err();
         assert!(wrong("").contains("no pathloss event"));
         assert!(wrong("0 nem:1 location x").contains("no pathloss event"));
-        assert!(wrong("\n0 nem:1").contains("line 2: is cut off"));
+        assert!(wrong("\n0 nem:1").contains("line 2: is incomplete"));
         assert!(wrong("x nem:1 pathloss nem:2,1").contains("x is no time"));
         assert!(wrong("nan nem:1 pathloss nem:2,1").contains("no time"));
         assert!(wrong("0 nem:0 pathloss nem:2,1").contains("nem:0 is no node"));
