@@ -13,7 +13,6 @@ use crate::{config::FileArgs, receive::ReceivePlan};
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "receive one transfer"),
     ("fanfare recv /srv/images --overwrite", "until Ctrl-C, newest files win"),
-    ("fanfare recv --interface eth1 --name pc7", "choose network and name"),
     ("fanfare recv --to /dev/sda --verify", "an image, onto a disk"),
 ])
 .exits(&[

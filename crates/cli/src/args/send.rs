@@ -33,7 +33,6 @@ const BLOCK_MAX_8: u32 = 255;
 const BLOCK_MAX_16: u32 = 65535;
 
 const HELP: Help = Help::new(&[
-    ("fanfare send disk.img", "to whoever listens"),
     ("fanfare send disk.img --expect 30", "wait for 30 receivers"),
     ("fanfare send photos/ --expect a,b --rate 100M", "two receivers, by name"),
     ("fanfare send /dev/sda --expect 30", "a disk, to receivers with --to"),
