@@ -11,13 +11,16 @@ use std::{
     collections::VecDeque,
     fs::{File, Metadata},
     io::{self, Read, Seek, Write},
-    os::unix::fs::MetadataExt,
+    os::{
+        fd::AsFd,
+        unix::{ffi::OsStrExt, fs::MetadataExt},
+    },
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 pub use error::SourceError;
-use fanfare_disk::name::bytes_of;
+use fanfare_disk::name::{bytes_of, text_of};
 use fanfare_proto::ObjectKind;
 pub(crate) use hashing::{Hashed, hash, hash_part};
 pub use naming::NamedPath;
@@ -28,6 +31,7 @@ use crate::{
     manifest::Manifest,
     pack::{Finished, Packed},
     read_at::ReadAt,
+    stream::feed::{Fed, StreamSource},
 };
 
 /// A file of which this share is zeros is sent on demand. That costs a few round trips, for the
@@ -65,6 +69,8 @@ enum Content {
     Pack(Arc<Packed>),
     /// In memory: what the directories hold that are sent.
     Listing(Arc<Vec<u8>>),
+    /// In memory: a piece of a stream.
+    Piece(Box<Fed>),
 }
 
 /// What changes when somebody writes to a file.
@@ -84,6 +90,10 @@ impl SourceFile {
     /// What NORM_INFO says of it.
     #[must_use]
     pub fn announcement(&self) -> Announcement {
+        if let Content::Piece(fed) = &self.content {
+            let details = Details::of_piece(self.size, self.root, fed.piece.clone());
+            return Announcement { name: Vec::new(), details: Some(details) };
+        }
         if self.is_listing() {
             let details = Details::of_listing(self.size, self.root, None);
             return Announcement { name: Vec::new(), details: Some(details) };
@@ -113,7 +123,30 @@ impl SourceFile {
     pub fn packed_files(&self) -> Option<u64> {
         match &self.content {
             Content::Pack(pack) => Some(pack.files()),
-            Content::File | Content::Spooled(_) | Content::Listing(_) => None,
+            Content::File | Content::Spooled(_) | Content::Listing(_) | Content::Piece(_) => None,
+        }
+    }
+
+    /// A piece of a stream.
+    pub(crate) fn piece_of(stream: &StreamSource, fed: Box<Fed>) -> Self {
+        let size = fed.bytes.len() as u64;
+        Self {
+            path: stream.path.clone(),
+            name: stream.name.clone(),
+            size,
+            root: fed.root,
+            manifest: None,
+            mode: None,
+            stamp: Stamp { size, mtime: (0, 0) },
+            content: Content::Piece(fed),
+        }
+    }
+
+    /// What a receipt says of it, bytes and hash; `None` for a piece in the middle of a stream.
+    pub(crate) fn receipted(&self) -> Option<(u64, [u8; 32])> {
+        match &self.content {
+            Content::Piece(fed) => fed.piece.end.map(|end| (end.total, end.hash)),
+            _ => Some((self.size, self.root)),
         }
     }
 
@@ -133,7 +166,7 @@ impl SourceFile {
     /// it be.
     pub(crate) fn kind(&self) -> ObjectKind {
         match self.content {
-            Content::Pack(_) | Content::Listing(_) => ObjectKind::Data,
+            Content::Pack(_) | Content::Listing(_) | Content::Piece(_) => ObjectKind::Data,
             Content::File | Content::Spooled(_) => ObjectKind::File,
         }
     }
@@ -143,7 +176,9 @@ impl SourceFile {
     pub fn changed_path(&self) -> PathBuf {
         match &self.content {
             Content::Pack(pack) => pack.changed().unwrap_or(&self.path).clone(),
-            Content::File | Content::Spooled(_) | Content::Listing(_) => self.path.clone(),
+            Content::File | Content::Spooled(_) | Content::Listing(_) | Content::Piece(_) => {
+                self.path.clone()
+            }
         }
     }
 
@@ -153,7 +188,7 @@ impl SourceFile {
     pub fn is_unchanged(&self) -> bool {
         let meta = match &self.content {
             Content::Pack(pack) => return pack.changed().is_none(),
-            Content::Listing(_) => return true,
+            Content::Listing(_) | Content::Piece(_) => return true,
             Content::Spooled(file) => file.metadata(),
             Content::File => std::fs::metadata(&self.path),
         };
@@ -166,6 +201,7 @@ impl SourceFile {
             Content::Pack(pack) => return Some(pack.clone()),
             Content::Spooled(file) => return Some(file.clone()),
             Content::Listing(bytes) => return Some(bytes.clone()),
+            Content::Piece(fed) => return Some(fed.bytes.clone()),
             Content::File => {}
         }
         let file = File::open(&self.path).ok()?;
@@ -193,6 +229,8 @@ pub struct Sources {
     /// Their bytes.
     pub bytes: u64,
     packs: u64,
+    /// In their place: what is read and sent as it comes.
+    pub(crate) stream: Option<StreamSource>,
 }
 
 /// Whether small files travel together. Plain NORM receivers cannot unpack them.
@@ -301,6 +339,40 @@ impl Sources {
         gatherer.finish()
     }
 
+    /// What `input` gives, read and sent as it comes, and called `name` at receivers. `path` is for
+    /// messages.
+    #[must_use]
+    pub fn stream(input: File, path: &Path, name: &str) -> Self {
+        let (path, name) = (path.to_owned(), name.to_owned());
+        let stream = Some(StreamSource { path, name, input: Arc::new(input) });
+        Self { stream, ..Self::default() }
+    }
+
+    /// What is at `path`, or standard input for `-`, read and sent as it comes: a file, a block device
+    /// or a pipe. Standard input is called `stdin_name` at receivers.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is a directory.
+    pub fn open_stream(path: &Path, stdin_name: &str) -> Result<Self, SourceError> {
+        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
+        if path == Path::new("-") {
+            let input = io::stdin().as_fd().try_clone_to_owned().map_err(unreadable)?;
+            return Ok(Self::stream(File::from(input), path, stdin_name));
+        }
+        let input = File::open(path).map_err(unreadable)?;
+        if input.metadata().map_err(unreadable)?.is_dir() {
+            return Err(SourceError::NotAStream(path.to_owned()));
+        }
+        let name = text_of(path.file_name().unwrap_or_default().as_bytes());
+        Ok(Self::stream(input, path, &name))
+    }
+
+    /// Whether it is sent as it is read, and how much there is will be known in the end.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        self.stream.is_some()
+    }
+
     /// Makes sure that all that is named is there, before anything is read or hashed.
     ///
     /// # Errors
@@ -314,7 +386,8 @@ impl Sources {
     #[must_use]
     pub fn file_count(&self) -> u64 {
         let files = self.files.iter().filter(|file| !file.is_listing());
-        files.map(|file| file.packed_files().unwrap_or(1)).sum()
+        let files: u64 = files.map(|file| file.packed_files().unwrap_or(1)).sum();
+        files + u64::from(self.is_stream())
     }
 
     /// Whether there are packs, which plain NORM receivers cannot unpack.
