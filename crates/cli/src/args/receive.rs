@@ -168,7 +168,8 @@ impl RecvArgs {
             ..ReceiverConfig::default()
         };
         let feedback = if self.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
-        let network = self.net.builder()?.receiver_config(config).feedback(feedback);
+        let network = self.net.builder()?.await_interface();
+        let network = network.receiver_config(config).feedback(feedback);
         Ok(ReceivePlan {
             dir: self.dir.clone(),
             network,

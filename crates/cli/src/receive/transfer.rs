@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::Reload,
     json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
-    warnings::{id_taken, rejoined},
+    warnings::{id_taken, interface_down, interface_up, rejoined},
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -71,6 +71,12 @@ fn watch(node: &Transfer, place: &Place, output: &Output, mut reload: Reload<Rec
             }
             Ok(TransferEvent::Rejoined { interface }) => {
                 output.warn("interface.back", rejoined(&interface));
+            }
+            Ok(TransferEvent::InterfaceDown { interface }) => {
+                output.warn("interface.down", interface_down(&interface));
+            }
+            Ok(TransferEvent::InterfaceUp { interface }) => {
+                output.warn("interface.up", interface_up(&interface));
             }
             Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));
