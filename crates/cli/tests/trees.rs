@@ -21,7 +21,8 @@ fn two_sources_of_one_name_are_refused_before_anything_is_sent_and_both_are_name
     let renamed = format!("{}=cfg.2", two.display());
     let args = [one.as_os_str(), OsStr::new(&renamed), OsStr::new("--prefix=site")];
     let (sent, received) = pass(&stage, "in", &[], &args);
-    (sent.expect(0), received.expect(0));
+    sent.expect(0);
+    received.expect(0);
     assert_same(&one, &stage.path("in/site/cfg"));
     assert_same(&two, &stage.path("in/site/cfg.2"));
 }
