@@ -17,7 +17,7 @@ use std::{
 };
 
 pub use error::SourceError;
-use fanfare_disk::name::bytes_of;
+use fanfare_disk::{Mtime, name::bytes_of};
 use fanfare_proto::ObjectKind;
 pub(crate) use hashing::{Hashed, hash, hash_part};
 pub use naming::NamedPath;
@@ -75,6 +75,11 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
+    pub(crate) fn mtime(&self) -> Mtime {
+        let (seconds, nanoseconds) = self.mtime;
+        Mtime { seconds, nanoseconds: u32::try_from(nanoseconds).unwrap_or(0) }
+    }
+
     pub(crate) fn of(meta: &Metadata) -> Self {
         Self { size: meta.size(), mtime: (meta.mtime(), meta.mtime_nsec()) }
     }
@@ -93,9 +98,13 @@ impl SourceFile {
             return Announcement { name: Vec::new(), details: Some(details) };
         }
         let mtime = self.mode.map(|_| self.stamp.mtime.0);
+        let details = Details::new(self.size, self.root, self.mode, mtime);
         Announcement {
             name: bytes_of(&self.name).into_owned(),
-            details: Some(Details::new(self.size, self.root, self.mode, mtime)),
+            details: Some(match mtime {
+                Some(_) => details.at_nanoseconds(self.stamp.mtime().nanoseconds),
+                None => details,
+            }),
         }
     }
 
