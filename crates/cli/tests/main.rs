@@ -27,6 +27,7 @@ mod resume;
 mod senders;
 mod socket;
 mod sparse;
+mod stream;
 mod streams;
 mod support;
 mod transfer;

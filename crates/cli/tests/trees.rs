@@ -21,7 +21,8 @@ fn two_sources_of_one_name_are_refused_before_anything_is_sent_and_both_are_name
     let renamed = format!("{}=cfg.2", two.display());
     let args = [one.as_os_str(), OsStr::new(&renamed), OsStr::new("--prefix=site")];
     let (sent, received) = pass(&stage, "in", &[], &args);
-    (sent.expect(0), received.expect(0));
+    sent.expect(0);
+    received.expect(0);
     assert_same(&one, &stage.path("in/site/cfg"));
     assert_same(&two, &stage.path("in/site/cfg.2"));
 }
@@ -127,7 +128,8 @@ fn modes_and_times_arrive_exactly_and_a_change_of_nothing_else_arrives_too() {
         for (mode, nanoseconds) in [(0o777, 123_456_789), (0o444, 5), (0o640, 5), (0o640, 6)] {
             change(mode, nanoseconds);
             let (sent, received) = pass(&stage, "in", &[], &[stage.path("out/t").as_os_str()]);
-            (sent.expect(0), received.expect(0));
+            sent.expect(0);
+            received.expect(0);
             for n in 0..count {
                 let (out, there) = (format!("out/t/{n}"), format!("in/t/{n}"));
                 assert_same(&stage.path(&out), &stage.path(&there));

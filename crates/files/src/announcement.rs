@@ -10,6 +10,8 @@
 //!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 8: "listing",
 //!                              12: [objects sent before it, digest of what holds them all]}
 //! ```
+//! A piece of a stream has kind "piece" and `20`: see [`Piece`].
+//!
 //! In a carousel of more objects than can be kept, both have one more,
 //! `14: [place in the round, objects in a round, rounds to come]`: there an object comes under
 //! another id in each round.
@@ -22,6 +24,8 @@ use fanfare_disk::{
     name::{shown, text_of},
 };
 use minicbor::{Decode, Encode};
+
+pub use crate::stream::piece::Piece;
 
 /// Format of [`Details`] that this program writes and reads.
 const VERSION: u8 = 1;
@@ -77,6 +81,9 @@ pub struct Details {
     /// Which object of a carousel it is.
     #[n(14)]
     pub turn: Option<Turn>,
+    /// What of a stream it is, if it is a piece of one.
+    #[n(20)]
+    pub piece: Option<Piece>,
 }
 
 /// Which object of a carousel it is, whatever its id.
@@ -119,6 +126,8 @@ pub struct PackHead {
 const PACK: &str = "pack";
 /// The kind of an object that says what is in the directories that were sent.
 const LISTING: &str = "listing";
+/// The kind of an object that is a piece of a stream.
+const PIECE: &str = "piece";
 
 impl Details {
     /// Details in the present format.
@@ -138,7 +147,15 @@ impl Details {
             on_demand: None,
             follows: None,
             turn: None,
+            piece: None,
         }
+    }
+
+    /// Details of a piece of a stream.
+    #[must_use]
+    pub(crate) fn of_piece(size: u64, root: [u8; 32], piece: Piece) -> Self {
+        let kind = Some(PIECE.to_owned());
+        Self { kind, piece: Some(piece), ..Self::new(size, root, None, None) }
     }
 
     /// Details of a pack of so many files.
@@ -190,6 +207,12 @@ impl Details {
     #[must_use]
     pub fn is_pack(&self) -> bool {
         self.kind.as_deref() == Some(PACK)
+    }
+
+    /// What of a stream it is, if it is a piece of one.
+    #[must_use]
+    pub(crate) fn as_piece(&self) -> Option<&Piece> {
+        self.piece.as_ref().filter(|_| self.kind.as_deref() == Some(PIECE))
     }
 
     /// Whether it is a listing.

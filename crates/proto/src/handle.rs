@@ -55,6 +55,13 @@ impl SenderHandle<'_> {
         session.sender.as_mut().is_some_and(|s| s.cancel(now, object, &mut session.events))
     }
 
+    /// Lets go of an object that all receivers have acknowledged. No more of it is sent; whoever asks
+    /// for it later is told that it is gone.
+    pub fn release(&mut self, object: ObjectTransportId) -> bool {
+        let (now, session) = (self.session.now, &mut *self.session);
+        session.sender.as_mut().is_some_and(|s| s.release(now, object, &mut session.events))
+    }
+
     /// Asks `nodes` to acknowledge everything up to the end of the last object enqueued so far, once
     /// it has been sent. Replaces a watermark under way. Answers come as events.
     pub fn set_watermark(&mut self, nodes: &[NodeId]) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_files::{Conflict, ReceiveOptions, Until};
+use fanfare_files::{Conflict, ReceiveOptions, StreamTarget, Until};
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
 use super::network::{NameArgs, NetArgs, parse_node_id};
@@ -13,7 +13,7 @@ use crate::{config::FileArgs, receive::ReceivePlan};
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "receive one transfer"),
     ("fanfare recv /srv/images", "until Ctrl-C, newest files win"),
-    ("fanfare recv --interface eth1 --name pc7", "choose network and name"),
+    ("fanfare recv --to /dev/sda --verify", "an image, onto a disk"),
 ])
 .exits(&[
     (Exit::Done, "everything that was announced is there"),
@@ -30,6 +30,10 @@ const HELP: Help = Help::new(&[
     ("--config FILE", "more options, in TOML; see docs/reference/configuration.md"),
 ]);
 
+/// What makes no sense without a directory.
+const DIRECTORY_ONLY: [&str; 7] =
+    ["dir", "overwrite", "keep", "discard_parts", "allow_delete", "create_dirs", "count"];
+
 /// Receive files into a directory
 ///
 /// Waits for senders ('fanfare send') in the group, and stores their files below DIR. Lost packets
@@ -44,6 +48,21 @@ pub(crate) struct RecvArgs {
     /// Exit after the first transfer is complete
     #[arg(long)]
     once: bool,
+    /// Write one stream to this file, pipe or block device, and exit
+    ///
+    /// For 'fanfare send -', block devices and --stream. What was there is overwritten. A device
+    /// that is mounted is refused.
+    #[arg(long, value_name = "PATH", conflicts_with_all = DIRECTORY_ONLY)]
+    to: Option<PathBuf>,
+    /// Write one stream to standard output, and exit
+    #[arg(long, conflicts_with_all = DIRECTORY_ONLY, conflicts_with_all = ["to", "json"])]
+    stdout: bool,
+    /// Read everything back in the end, and compare
+    #[arg(long, requires = "to", help_heading = "What is received", hide_short_help = true)]
+    verify: bool,
+    /// Leave out blocks of zeros; the device is known to hold zeros
+    #[arg(long, requires = "to", help_heading = "What is received", hide_short_help = true)]
+    sparse: bool,
     /// Exit when N files are complete
     ///
     /// Files that are here already count when a sender announces them.
@@ -149,7 +168,8 @@ impl RecvArgs {
             ..ReceiverConfig::default()
         };
         let feedback = if self.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
-        let network = self.net.builder()?.receiver_config(config).feedback(feedback);
+        let network = self.net.builder()?.await_interface();
+        let network = network.receiver_config(config).feedback(feedback);
         Ok(ReceivePlan {
             dir: self.dir.clone(),
             network,
@@ -160,7 +180,8 @@ impl RecvArgs {
     }
 
     fn options(&self) -> Result<ReceiveOptions, Failure> {
-        let until = match (self.count, self.once) {
+        let to = self.target();
+        let until = match (self.count, self.once || to.is_some()) {
             (Some(count), _) => Until::Files(count),
             (None, true) => Until::SenderEnded,
             (None, false) => Until::Stopped,
@@ -176,9 +197,15 @@ impl RecvArgs {
             allow_delete: self.allow_delete,
             max_delete: self.max_delete,
             from,
+            to,
             until,
             timeout,
         })
+    }
+
+    fn target(&self) -> Option<StreamTarget> {
+        let (path, sparse, verify) = (self.to.clone(), self.sparse, self.verify);
+        (self.stdout || path.is_some()).then_some(StreamTarget { path, sparse, verify })
     }
 
     fn conflict(&self) -> Conflict {

@@ -1,24 +1,25 @@
 //! One receiver, from joining to the exit code.
 
-use std::{os::unix::ffi::OsStrExt, path::Path, sync::mpsc::RecvTimeoutError, time::Duration};
+use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
     How, ReceiveEvent, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveReport},
-    name,
     receipt::Reason,
 };
+use fanfare_node::proto::ObjectKey;
 
 use super::{
     deletion,
     overruns::{self, Overruns},
+    place::Place,
     plan::ReceivePlan,
 };
 use crate::{
     config::Reload,
     json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
-    warnings::{id_taken, rejoined},
+    warnings::{id_taken, interface_down, interface_up, rejoined},
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -37,7 +38,8 @@ fn receive(
 ) -> Result<Exit, Failure> {
     let ReceivePlan { dir, network, options, timeout, .. } = plan;
     let name = options.name.clone();
-    let node = Transfer::over(network).receive(&dir, options).start()?;
+    let place = Place::new(dir, options.to.as_ref());
+    let node = Transfer::over(network).receive(&place.dir, options).start()?;
     interrupt::stop_on_interrupt(node.stopper());
     output.event(&Line::Start(Start {
         group: node.group().to_string(),
@@ -45,22 +47,22 @@ fn receive(
         interface: node.interface().map(|interface| interface.name.clone()),
         objects: None,
         bytes: None,
-        dir: Some(dir.display().to_string()),
+        dir: Some(place.to_string()),
     }));
     let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
-    let (group, shown) = (node.group(), dir.display());
-    output.text(&format!("receiving from {group}{on} into {shown} as {name}"));
-    watch(&node, &dir, output, reload);
+    let group = node.group();
+    output.text(&format!("receiving from {group}{on} into {place} as {name}"));
+    watch(&node, &place, output, reload);
     output.clear();
     Ok(conclude(output, node.finish(), &timeout))
 }
 
-fn watch(node: &Transfer, dir: &Path, output: &Output, mut reload: Reload<ReceivePlan>) {
+fn watch(node: &Transfer, place: &Place, output: &Output, mut reload: Reload<ReceivePlan>) {
     let mut overruns = Overruns::default();
     loop {
         reload.on_hangup(node, output);
         match node.next_event(POLL) {
-            Ok(TransferEvent::Receive(event)) => show(&event, dir, output),
+            Ok(TransferEvent::Receive(event)) => show(&event, place, output),
             Ok(TransferEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
             }
@@ -69,6 +71,12 @@ fn watch(node: &Transfer, dir: &Path, output: &Output, mut reload: Reload<Receiv
             }
             Ok(TransferEvent::Rejoined { interface }) => {
                 output.warn("interface.back", rejoined(&interface));
+            }
+            Ok(TransferEvent::InterfaceDown { interface }) => {
+                output.warn("interface.down", interface_down(&interface));
+            }
+            Ok(TransferEvent::InterfaceUp { interface }) => {
+                output.warn("interface.up", interface_up(&interface));
             }
             Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));
@@ -87,7 +95,7 @@ fn watch(node: &Transfer, dir: &Path, output: &Output, mut reload: Reload<Receiv
     }
 }
 
-fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
+fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
     match event {
         ReceiveEvent::Sender { id, source } => {
             output.event(&Line::Sender(Sender { id: id.0, source: source.to_string() }));
@@ -127,9 +135,10 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
             }));
         }
         ReceiveEvent::File { key, placed, elapsed } => {
-            let path = placed.name.below(dir);
-            let path = name::escaped(&name::text_of(path.as_os_str().as_bytes()));
-            output.data(&path);
+            let path = place.of(placed);
+            if place.tells() {
+                output.data(&path);
+            }
             match placed.how {
                 How::Already => output.text(&format!("'{path}' is already here")),
                 How::Beside => {
@@ -143,17 +152,10 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
             output.event(&Line::file(*key, placed, path, elapsed.as_secs_f64()));
         }
         ReceiveEvent::Failed { key, name, reason } => {
-            let shown = name.clone().unwrap_or_else(|| format!("object {}", key.object));
-            output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
-            output.event(&Line::Failed(Failed {
-                id: key.object.0,
-                sender: key.sender.0,
-                name: name.clone(),
-                reason: reason.name().to_owned(),
-            }));
+            show_failed(*key, name.as_deref(), *reason, place, output);
         }
         event @ (ReceiveEvent::Deleted { .. } | ReceiveEvent::Deletion { .. }) => {
-            deletion::show(event, dir, output);
+            deletion::show(event, &place.dir, output);
         }
         event @ (ReceiveEvent::Level { .. } | ReceiveEvent::Refused { .. }) => {
             show_layers(event, output);
@@ -169,6 +171,20 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
             output.event(&Line::Gone(Gone { id: id.0, said: *said }));
         }
     }
+}
+
+fn show_failed(key: ObjectKey, name: Option<&str>, reason: Reason, place: &Place, output: &Output) {
+    let shown = name.map_or_else(|| format!("object {}", key.object), str::to_owned);
+    output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
+    if reason == Reason::Refused && place.target.is_some() {
+        output.text("--to and --stdout take streams: use 'fanfare send --stream'");
+    }
+    output.event(&Line::Failed(Failed {
+        id: key.object.0,
+        sender: key.sender.0,
+        name: name.map(str::to_owned),
+        reason: reason.name().to_owned(),
+    }));
 }
 
 fn show_layers(event: &ReceiveEvent, output: &Output) {

@@ -11,7 +11,7 @@ use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
 use fanfare_files::{MemoryShort, Sources, Streams};
 
 use super::{
-    plan::{SendPlan, StreamPlan, StreamsPlan},
+    plan::{SendPlan, StreamPlan, Streaming, StreamsPlan},
     transfer::send,
 };
 use crate::{config::Reload, json::Line};
@@ -78,7 +78,9 @@ fn prepare(each: Vec<StreamPlan>, streams: &Streams) -> Result<Vec<Prepared>, Fa
             .add(plan.builder, weight, plan.given_rate)
             .map_err(|short| too_little(&short, count, least))?;
         let name = plan.place.0.to_string();
-        prepared.push(Prepared { plan: SendPlan { builder, ..plan }, name });
+        // Streams that are read while they are sent hold more than is shared.
+        let streaming = Streaming::Never;
+        prepared.push(Prepared { plan: SendPlan { builder, streaming, ..plan }, name });
     }
     Ok(prepared)
 }

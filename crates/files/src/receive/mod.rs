@@ -4,6 +4,7 @@
 //! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
 //!   proves wrong; `outcome`: held, or failed
 //! - `record`: what is held of one life of a sender; `reminder`: saying again what is not;
+//!   `stream`: pieces of what has no known length;
 //!   `deletion`: what is here and not at the sender; `layered`: what comes by layers
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
@@ -17,6 +18,7 @@ mod options;
 mod outcome;
 mod record;
 mod reminder;
+mod stream;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -32,6 +34,7 @@ pub(crate) use layered::LayeredProgress;
 pub use options::{ReceiveOptions, Until};
 use record::Record;
 use reminder::Reminder;
+use stream::Streams;
 
 use crate::{
     event::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport, TransferEvent},
@@ -76,6 +79,7 @@ pub(crate) struct ReceiveJob {
     /// For each sender that could not be told otherwise.
     reminders: BTreeMap<(NodeId, InstanceId), Reminder>,
     ledger: SharedLedger,
+    streams: Streams,
     /// Beginnings of the roots of which parts are here, for the status.
     parts: Vec<u8>,
     /// Files of which the application has heard, by name and hash.
@@ -106,6 +110,7 @@ impl ReceiveJob {
             records: BTreeMap::new(),
             reminders: BTreeMap::new(),
             ledger,
+            streams: Streams::default(),
             parts,
             told: BTreeSet::new(),
             phase: Phase::Receiving,
@@ -190,6 +195,9 @@ impl ReceiveJob {
     }
 
     fn on_gone(&mut self, sender: NodeId, said: bool, out: &mut Outbox) {
+        if said {
+            self.on_stream_gone(sender, out);
+        }
         for (_, record) in
             self.records.range_mut((sender, InstanceId(0))..=(sender, InstanceId(u16::MAX)))
         {

@@ -17,6 +17,8 @@ pub enum SourceError {
     SameName(PathBuf, PathBuf, String),
     /// It is neither file nor directory.
     NotAFile(PathBuf),
+    /// A directory cannot be sent as a stream.
+    NotAStream(PathBuf),
     /// Standard input could not be kept in a temporary file.
     Spool(io::Error),
     /// There is no file in what was named.
@@ -62,7 +64,13 @@ impl fmt::Display for SourceError {
             ),
             Self::NotAFile(path) => write!(
                 f,
-                "cannot send '{}': neither a file nor a directory. Use '-' and a pipe",
+                "cannot send '{}': neither a file nor a directory. Send it alone, or use '-' \
+                 and a pipe",
+                path.display()
+            ),
+            Self::NotAStream(path) => write!(
+                f,
+                "cannot send '{}' as a stream: it is a directory. Leave out --stream",
                 path.display()
             ),
             Self::Spool(error) => write!(

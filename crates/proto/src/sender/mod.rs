@@ -320,6 +320,23 @@ impl Sender {
         true
     }
 
+    /// Lets go of an object that nobody needs any more; false when it is gone.
+    pub(crate) fn release(
+        &mut self,
+        now: Time,
+        object: ObjectTransportId,
+        events: &mut EventQueue,
+    ) -> bool {
+        self.now = self.now.max(now);
+        let Found::Cached(ordinal) = self.cache.find(object) else { return false };
+        let Some(object) = self.cache.remove(ordinal) else { return false };
+        if self.cache.newest_begun().is_none() {
+            self.flush.abandon();
+        }
+        self.on_purged(&object, events);
+        true
+    }
+
     fn withdraw(&mut self, ordinal: u64, events: &mut EventQueue) {
         let Some(object) = self.cache.remove(ordinal) else { return };
         if object.has_begun() {
