@@ -101,3 +101,41 @@ fn a_receiver_that_refuses_a_new_version_keeps_the_old_one_and_the_sender_is_tol
     assert_eq!(std::fs::metadata(stage.path("in/f")).unwrap().len(), 7);
     assert_eq!(entries(&stage.path("in")), ["f"]);
 }
+
+fn mode_and_time(path: &std::path::Path) -> (u32, i64, i64) {
+    use std::os::unix::fs::MetadataExt;
+    let meta = std::fs::metadata(path).unwrap();
+    (meta.mode() & 0o7777, meta.mtime(), meta.mtime_nsec())
+}
+
+#[test]
+fn modes_and_times_arrive_exactly_and_a_change_of_nothing_else_arrives_too() {
+    use std::os::unix::fs::PermissionsExt;
+    // As objects of their own, and in a pack.
+    for count in [1, 20] {
+        let stage = Stage::new();
+        let change = |mode: u32, nanoseconds: u32| {
+            for n in 0..count {
+                let path = stage.path(&format!("out/t/{n}"));
+                let file = std::fs::File::open(&path).unwrap();
+                let time = std::time::Duration::new(1_000_000_000, nanoseconds);
+                file.set_modified(std::time::UNIX_EPOCH + time).unwrap();
+                file.set_permissions(PermissionsExt::from_mode(mode)).unwrap();
+            }
+        };
+        (0..count).for_each(|n| drop(stage.file(&format!("out/t/{n}"), 100 + n)));
+        // Beyond the umask, without a right to write, and again other ones.
+        for (mode, nanoseconds) in [(0o777, 123_456_789), (0o444, 5), (0o640, 5), (0o640, 6)] {
+            change(mode, nanoseconds);
+            let (sent, received) = pass(&stage, "in", &[], &[stage.path("out/t").as_os_str()]);
+            sent.expect(0);
+            received.expect(0);
+            for n in 0..count {
+                let (out, there) = (format!("out/t/{n}"), format!("in/t/{n}"));
+                assert_same(&stage.path(&out), &stage.path(&there));
+                let expected = (mode, 1_000_000_000, i64::from(nanoseconds));
+                assert_eq!(mode_and_time(&stage.path(&there)), expected, "{there}");
+            }
+        }
+    }
+}

@@ -349,15 +349,16 @@ fn create_durably(path: &Path) -> io::Result<()> {
     File::open(above)?.sync_all()
 }
 
-/// Permission bits for a received file: as announced, less what this process's umask takes away
-/// and always readable and writable by its owner. Never set-user-id and the like.
+/// Permission bits for a received file: as announced; where nothing is, what this process's umask
+/// leaves. Never set-user-id and the like.
 pub fn permissions(announced: Option<u32>) -> Mode {
-    Mode::from_bits_truncate((announced.unwrap_or(0o666) & 0o777 & !umask()) | 0o600)
+    let bits = announced.unwrap_or_else(|| (0o666 & !umask()) | 0o600);
+    Mode::from_bits_truncate(bits & 0o777)
 }
 
 /// Read from the system's account of this process: asking with umask(2) would change it for a
 /// moment, under the feet of other threads.
-fn umask() -> u32 {
+pub fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     line.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok()).unwrap_or(0o022)
@@ -483,6 +484,6 @@ mod tests {
     #[test]
     fn permissions_never_include_special_bits() {
         assert_eq!(permissions(Some(0o7777)).as_raw_mode() & 0o7000, 0);
-        assert_eq!(permissions(Some(0)).as_raw_mode(), 0o600);
+        assert_eq!(permissions(Some(0o1222)).as_raw_mode(), 0o222);
     }
 }

@@ -17,7 +17,7 @@ use rustix::{
 };
 
 use super::{
-    DirectoryHandle, DirectoryId, FileHandle, Metadata, Open,
+    DirectoryHandle, DirectoryId, FileHandle, Metadata, Mtime, Open,
     name::{bytes_of, text_of},
 };
 
@@ -150,21 +150,22 @@ impl FileHandle for File {
         let (mtime_ns, ctime_ns) =
             (nanoseconds(stat.st_mtime_nsec), nanoseconds(stat.st_ctime_nsec));
         let times = [stat.st_mtime, mtime_ns, stat.st_ctime, ctime_ns];
-        Ok(Metadata { is_file, len, is_linked_twice, number, times })
+        let mode = Some(stat.st_mode & 0o7777);
+        Ok(Metadata { is_file, len, mode, is_linked_twice, number, times })
     }
 
     fn lock(&self) -> Result<(), Errno> {
         rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
     }
 
-    fn set_properties(&self, mode: Mode, mtime: Option<i64>) -> Result<(), Errno> {
+    fn set_properties(&self, mode: Mode, mtime: Option<Mtime>) -> Result<(), Errno> {
         rustix::fs::fchmod(self, mode)?;
-        mtime.into_iter().for_each(|seconds| self.set_mtime(seconds));
+        mtime.into_iter().for_each(|mtime| self.set_mtime(mtime));
         Ok(())
     }
 
-    fn set_mtime(&self, seconds: i64) {
-        let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
+    fn set_mtime(&self, mtime: Mtime) {
+        let time = Timespec { tv_sec: mtime.seconds, tv_nsec: mtime.nanoseconds.into() };
         let times = Timestamps { last_access: time, last_modification: time };
         // A time that this file system cannot hold is no reason to lose the file.
         let _ = rustix::fs::futimens(self, &times);

@@ -5,7 +5,7 @@ use std::{io::Read, os::unix::fs::MetadataExt, path::Path, sync::Arc};
 use crate::{
     listing::{Kind, Lister},
     pack::{Packer, Rest, Root, Taken},
-    source::{GatherOptions, Gathering, Packing, SourceError, Sources},
+    source::{GatherOptions, Gathering, Packing, SourceError, Sources, Stamp},
     walk::{Found, Walk},
 };
 
@@ -73,7 +73,7 @@ impl<'a> Gatherer<'a> {
         if let Some(packer) = &mut self.packer {
             let meta = std::fs::metadata(path);
             let meta = meta.map_err(|error| SourceError::Unreadable(path.to_owned(), error))?;
-            packer.take_directory(name, meta.mode() & 0o777, meta.mtime());
+            packer.take_directory(name, meta.mode() & 0o777, Stamp::of(&meta).mtime());
             self.take_full();
         }
         Ok(())

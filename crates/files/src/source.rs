@@ -1,15 +1,17 @@
 //! What is to be sent: paths walked, standard input spooled, every file hashed.
 //!
-//! - `naming`: what receivers call it; `hashing`: what reading a file tells of it; `error`: why
-//!   something cannot be sent
+//! - `options`: what of it is sent; `naming`: what receivers call it; `stamp`: how a change shows
+//! - `hashing`: what reading a file tells of it; `error`: why something cannot be sent
 
 mod error;
 mod hashing;
 mod naming;
+mod options;
+mod stamp;
 
 use std::{
     collections::VecDeque,
-    fs::{File, Metadata},
+    fs::File,
     io::{self, Read, Seek, Write},
     os::{
         fd::AsFd,
@@ -24,6 +26,8 @@ use fanfare_disk::name::{bytes_of, text_of};
 use fanfare_proto::ObjectKind;
 pub(crate) use hashing::{Hashed, hash, hash_part};
 pub use naming::NamedPath;
+pub use options::GatherOptions;
+pub(crate) use stamp::Stamp;
 
 use crate::{
     announcement::{Announcement, Details},
@@ -73,19 +77,6 @@ enum Content {
     Piece(Box<Fed>),
 }
 
-/// What changes when somebody writes to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub(crate) size: u64,
-    mtime: (i64, i64),
-}
-
-impl Stamp {
-    pub(crate) fn of(meta: &Metadata) -> Self {
-        Self { size: meta.size(), mtime: (meta.mtime(), meta.mtime_nsec()) }
-    }
-}
-
 impl SourceFile {
     /// What NORM_INFO says of it.
     #[must_use]
@@ -102,10 +93,14 @@ impl SourceFile {
             let details = Details::of_pack(self.size, self.root, pack.files(), pack.head());
             return Announcement { name: Vec::new(), details: Some(details) };
         }
-        let mtime = self.mode.map(|_| self.stamp.mtime.0);
+        let mtime = self.mode.map(|_| self.stamp.mtime().seconds);
+        let details = Details::new(self.size, self.root, self.mode, mtime);
         Announcement {
             name: bytes_of(&self.name).into_owned(),
-            details: Some(Details::new(self.size, self.root, self.mode, mtime)),
+            details: Some(match mtime {
+                Some(_) => details.at_nanoseconds(self.stamp.mtime().nanoseconds),
+                None => details,
+            }),
         }
     }
 
@@ -137,7 +132,7 @@ impl SourceFile {
             root: fed.root,
             manifest: None,
             mode: None,
-            stamp: Stamp { size, mtime: (0, 0) },
+            stamp: Stamp::none(size),
             content: Content::Piece(fed),
         }
     }
@@ -241,28 +236,6 @@ pub enum Packing {
     Small,
     /// Every file is an object. Empty directories are not sent then.
     Never,
-}
-
-/// What of the paths is sent, and how it is called.
-#[derive(Debug, Clone, Default)]
-pub struct GatherOptions {
-    /// What standard input is called. Default empty.
-    pub stdin_name: String,
-    /// Stands before every name, with a slash. Default none.
-    pub prefix: Option<String>,
-    /// Whether small files travel together. Default they do.
-    pub packing: Packing,
-    /// Whether a listing of the directories goes last, by which receivers remove what else they have.
-    /// Default none does.
-    pub listed: bool,
-}
-
-impl GatherOptions {
-    /// The defaults, with this name of standard input.
-    #[must_use]
-    pub fn called(stdin_name: &str) -> Self {
-        Self { stdin_name: stdin_name.to_owned(), ..Self::default() }
-    }
 }
 
 impl Sources {
@@ -408,7 +381,7 @@ impl Sources {
             root,
             manifest: None,
             mode: None,
-            stamp: Stamp { size, mtime: (0, 0) },
+            stamp: Stamp::none(size),
             content: Content::Pack(Arc::new(pack)),
         });
     }
@@ -424,7 +397,7 @@ impl Sources {
             root: *blake3::hash(&bytes).as_bytes(),
             manifest: None,
             mode: None,
-            stamp: Stamp { size, mtime: (0, 0) },
+            stamp: Stamp::none(size),
             content: Content::Listing(Arc::new(bytes)),
         });
     }

@@ -59,7 +59,9 @@ pub(crate) struct SendArgs {
     /// Files and directories to send; - is standard input
     ///
     /// PATH=NAME sends a path under another name. Two paths that receivers would give one name are
-    /// refused.
+    /// refused. Names, content, permission bits and times of files travel, and empty directories.
+    /// Links, pipes, sockets, devices, owners, extended attributes, the setuid bit, and permissions
+    /// and times of directories do not.
     #[arg(required_unless_present = "streams", value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Wait for this many receivers, or for these names

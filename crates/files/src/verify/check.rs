@@ -7,7 +7,9 @@ use fanfare_disk::{
 };
 
 use super::{
-    Fault, Held, Job, Origin, PackJob, Placed, Unpack, Verdict, disk, place::place, reason,
+    Fault, Held, Job, Origin, PackJob, Placed, Unpack, Verdict, disk,
+    place::{adjust, place},
+    reason,
 };
 use crate::{
     announcement::Details,
@@ -84,6 +86,10 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
     if job.origin != Origin::Received
         && let Some(held) = find_listed(ledger, &job)
     {
+        let details = job.announcement.as_ref().and_then(|a| a.details.as_ref());
+        if let ([placed], Some(details)) = (&held.files[..], details.filter(|d| !d.is_pack())) {
+            adjust(directory, placed, details);
+        }
         return Ok(Verified::Held(held));
     }
     if job.origin != Origin::Received
@@ -149,7 +155,10 @@ fn find_placed(directory: &Directory, job: &Job) -> Option<Placed> {
     // It will be acknowledged as on disk for good.
     directory.make_durable(&name, &*file).ok()?;
     let (size, hash) = (hashed.size, hashed.root);
-    Some(Placed { name, size, hash, verified: true, how: How::Already, name_rejected: None })
+    let placed =
+        Placed { name, size, hash, verified: true, how: How::Already, name_rejected: None };
+    adjust(directory, &placed, details);
+    Some(placed)
 }
 
 fn wrong(job: &Job, found: &Hashed) -> Fault {

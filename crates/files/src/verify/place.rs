@@ -11,7 +11,12 @@ use fanfare_proto::ObjectKey;
 use rustix::io::Errno;
 
 use super::{Fault, Held, Job, Placed, disk};
-use crate::{announcement::Announcement, file_storage::PartFile, receipt::Reason, source::Hashed};
+use crate::{
+    announcement::{Announcement, Details},
+    file_storage::PartFile,
+    receipt::Reason,
+    source::Hashed,
+};
 
 /// Syncs a file and gives it its name.
 pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault> {
@@ -24,7 +29,8 @@ pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<
         punch(file.handle(), &found.zero_runs());
     }
     let mode = permissions(details.and_then(|d| d.mode));
-    let set = file.handle().set_properties(mode, details.and_then(|d| d.mtime));
+    let mtime = details.and_then(Details::changed_at);
+    let set = file.handle().set_properties(mode, mtime);
     set.and_then(|()| file.sync()).map_err(|errno| disk(&errno.into()))?;
     let (name, name_rejected) = choose_name(key, announcement.as_ref(), &hash);
     let verified = details.is_some();
@@ -40,7 +46,20 @@ pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<
     let Settled::Placed(name, how) = settled else {
         return Err(Fault::Failed(Reason::Conflict));
     };
-    Ok(Placed { name, size, hash, verified, how, name_rejected }.into())
+    let placed = Placed { name, size, hash, verified, how, name_rejected };
+    if let Some(details) = details.filter(|_| placed.is_already()) {
+        adjust(directory, &placed, details);
+    }
+    Ok(placed.into())
+}
+
+/// Gives a file that was there the permissions and the time that are announced.
+pub(super) fn adjust(directory: &Directory, placed: &Placed, details: &Details) {
+    if let Some(file) = directory.open_received(&placed.name, placed.size) {
+        let mode = details.mode.map(|mode| permissions(Some(mode)));
+        // The content is right, whatever becomes of this.
+        let _ = file.adjust(mode, details.changed_at());
+    }
 }
 
 /// Makes holes where there is nothing but zeros. Where the file system has none, they take room.
