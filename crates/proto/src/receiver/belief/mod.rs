@@ -1,0 +1,12 @@
+//! Which messages are believed, and from which object on.
+//!
+//! - `pinned_identity`: a sender's address and instance; `identity`: whose message it is
+//! - `join`: with which object a late joiner begins; `object_window`: which object is meant
+//! - `squelch`: what the sender says it has no longer; `inactivity`: that it says nothing
+
+pub(in crate::receiver) mod identity;
+pub(in crate::receiver) mod inactivity;
+pub(in crate::receiver) mod join;
+pub(in crate::receiver) mod object_window;
+pub(in crate::receiver) mod pinned_identity;
+pub(in crate::receiver) mod squelch;

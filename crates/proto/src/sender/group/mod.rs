@@ -1,0 +1,10 @@
+//! What is known of the receivers.
+//!
+//! - `feedback`: passes NACKs and ACKs to the machines; `receivers`: who was heard
+//! - `probe`: round trips; `roll_call`: names; `slow_receivers`: deferred or evicted
+
+pub(in crate::sender) mod feedback;
+pub(in crate::sender) mod probe;
+pub(in crate::sender) mod receivers;
+pub(in crate::sender) mod roll_call;
+pub(in crate::sender) mod slow_receivers;
