@@ -36,7 +36,7 @@ use crate::{
 use alloc::vec::Vec;
 use answer::{ack, feedback, reception, status, timing, watermark};
 use assembly::{block, blocks, decode, format, object, objects, position, runs};
-use belief::{inactivity, join, pinned_identity, squelch};
+use belief::{eviction, farewell, inactivity, join, pinned_identity, squelch};
 use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
 use objects::Entry;
 use position::ObjectIndex;
@@ -226,8 +226,8 @@ impl RemoteSenders {
         }
     }
 
-    pub(crate) fn set_ack_content(&mut self, sender: NodeId, content: Vec<u8>) -> bool {
-        match self.senders.get_mut(sender) {
+    pub(crate) fn set_ack_content(&mut self, sender: Incarnation, content: Vec<u8>) -> bool {
+        match self.senders.at_mut(sender) {
             Some(sender) if content.len() <= CONTENT_MAX => {
                 sender.ack_content = content;
                 true
@@ -261,10 +261,10 @@ impl RemoteSenders {
         &mut self,
         now: Time,
         rng: &mut Rng,
-        (sender, status): (NodeId, Vec<u8>),
+        (sender, status): (Incarnation, Vec<u8>),
         announce: bool,
     ) -> bool {
-        match self.senders.get_mut(sender) {
+        match self.senders.at_mut(sender) {
             Some(sender) if status.len() <= CONTENT_MAX => {
                 sender.own_status = Some(status);
                 self.local.has_status = true;

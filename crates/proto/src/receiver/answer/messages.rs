@@ -33,7 +33,7 @@ impl RemoteSender {
         status: &[u8],
         out: &mut Vec<u8>,
     ) -> Option<Destination> {
-        if self.evicted {
+        if self.eviction.is_silent() {
             return None;
         }
         if let Some(limit) = self.nack.due(ctx.now)

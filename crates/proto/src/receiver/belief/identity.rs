@@ -3,6 +3,7 @@
 
 use crate::receiver::{
     RemoteSenders,
+    objects::Objects,
     pinned_identity::{Identity, Verdict},
     remote_sender::RemoteSender,
 };
@@ -58,7 +59,8 @@ impl RemoteSenders {
     }
 
     /// A node has restarted with a new instance id. What it had published before others may still have: where that is so, and
-    /// something of it is here whole, its earlier instance stays in view.
+    /// something of it is here whole, its earlier instance stays in view. It also stays where something of it is under way and
+    /// another host says that it is the next: then both are followed, and the true one, when it is heard again, goes on.
     fn begin_incarnation(
         &mut self,
         ctx: &mut Context<'_>,
@@ -66,10 +68,14 @@ impl RemoteSenders {
         (meta, sender): (&RecvMeta, &SenderFields),
     ) {
         let mut new = RemoteSender::new(&self.local, ctx.now, meta, sender);
-        let stays = self.local.config.outlive_senders && self.make_place(ctx, incarnation);
+        let rivals = self.senders.at(before).is_some_and(|old| old.is_rival(meta));
+        let stays = rivals || self.local.config.outlive_senders;
+        let stays = stays && self.make_place(ctx, incarnation);
         if let Some(old) = self.senders.at_mut(before) {
-            new.follow(old);
-            if !stays || !old.has_whole() {
+            if !rivals {
+                new.follow(old);
+            }
+            if !(stays && (rivals || old.has_whole())) {
                 self.let_go(ctx, before);
             }
         }
@@ -82,6 +88,12 @@ impl RemoteSender {
     pub(in crate::receiver) fn follow(&mut self, before: &Self) {
         self.ack_content.clone_from(&before.ack_content);
         self.announced = before.announced;
+    }
+
+    /// Another host says that it is the next instance of this one, which still has something to give.
+    fn is_rival(&self, meta: &RecvMeta) -> bool {
+        let lacking = self.objects.as_ref().is_some_and(Objects::lacks);
+        lacking && !self.gone && self.identity.pinned().source.ip() != meta.source.ip()
     }
 
     /// Nothing of it will come any more.

@@ -1,11 +1,12 @@
 //! CMD(SQUELCH): the sender lists what it can no longer repair (RFC 5740 4.2.3.3).
 //!
-//! Objects of which nothing has arrived are skipped at once. An object that is being received is
-//! aborted only when a second squelch confirms it a GRTT later and none of its data came in
-//! between.
+//! Objects from before our time are skipped at once. One that was heard of, or follows what was, is
+//! given up only when a second squelch confirms it a second later (a GRTT, where that is longer) and
+//! none of its data came in between.
 
 use crate::receiver::{
     objects::{Entry, Objects},
+    pinned_identity::CONFIRM_MIN,
     position::ObjectIndex,
 };
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
 use alloc::collections::BTreeMap;
 use fanfare_wire::{FieldSize, cmd::Squelch};
 
-/// Objects under way that were squelched once, and when. Bounded by the window.
+/// Objects that were squelched once, and when. Bounded by the window.
 #[derive(Debug, Default)]
 pub(crate) struct Squelched {
     doubted: BTreeMap<ObjectIndex, Time>,
@@ -69,10 +70,12 @@ impl Squelched {
         grtt: Duration,
     ) {
         match objects.entry(object) {
-            None | Some(Entry::Pending { .. }) => objects.pass_over(ctx, object),
-            Some(Entry::Open(_)) => {
+            None | Some(Entry::Pending { .. }) if objects.is_from_before(object) => {
+                objects.pass_over(ctx, object);
+            }
+            None | Some(Entry::Pending { .. } | Entry::Open(_)) => {
                 let since = *self.doubted.entry(object).or_insert(ctx.now);
-                if since < ctx.now && ctx.now.since(since) >= grtt {
+                if ctx.now.since(since) >= grtt.max(CONFIRM_MIN) {
                     self.doubted.remove(&object);
                     objects.abort(ctx, object, AbortReason::Squelched);
                 } else {

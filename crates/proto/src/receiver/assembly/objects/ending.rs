@@ -91,6 +91,16 @@ impl Objects {
         }
     }
 
+    /// It was sent before this receiver joined.
+    pub(crate) fn is_from_before(&self, object: ObjectIndex) -> bool {
+        object < self.first
+    }
+
+    /// Whether something that only the sender has is missing.
+    pub(crate) fn lacks(&self) -> bool {
+        self.entries.values().any(|entry| !entry.is_settled())
+    }
+
     /// Aborts everything under way.
     pub(crate) fn abort_all(&mut self, ctx: &mut Context<'_>, reason: AbortReason) {
         self.abort_where(ctx, reason, |entry| !entry.is_settled());
