@@ -24,6 +24,9 @@ use fanfare_wire::{
 
 /// By so much, a scheduler's slices, a round trip may have been measured too long.
 const RTT_NOISE: Duration = Duration::from_millis(20);
+/// A receiver that seems to have moved is probed no more often than this: whoever pretends to cannot
+/// cause more than two probes a second.
+const CHALLENGE: Duration = Duration::from_millis(500);
 /// Blocks that are requested again wait when they are more than this part of what has been sent: who was there from the beginning is not held up by more than about 2 % then.
 const HISTORY_PART: u64 = 64;
 /// NACK cycles of silence after which others have been served. Two: in the first they may have kept
@@ -306,14 +309,28 @@ impl Sender {
             ctx.stats.drop(DropReason::Evicted);
             return None;
         }
+        let (claim, echoed) = ((feedback.source_id, meta.source), extensions.cc());
+        let echoed = echoed.map(|cc| cc.cc_sequence);
+        if !self.receivers.is_believed(self.now, claim, echoed, self.probe.sequence()) {
+            // It may have moved: the next probe tells.
+            self.probe.hasten(self.now, CHALLENGE);
+            ctx.stats.drop(DropReason::ForeignSource);
+            return None;
+        }
         let longest = self.config.grtt_max.saturating_mul(self.config.robust_factor.max(1));
-        let echo = feedback.grtt_response;
+        let plausible = |sequence| self.probe.is_plausible(sequence, feedback.grtt_response);
+        let forged = echoed.is_some_and(|sequence| !plausible(sequence));
+        if forged {
+            ctx.stats.drop(DropReason::Unconfirmed);
+        }
+        let echo = feedback.grtt_response.filter(|_| !forged);
         let rtt = echo.and_then(|echo| self.probe.rtt(self.now, echo, longest));
         if let Some(rtt) = rtt {
             self.grtt.on_sample(self.now, rtt);
         }
         let node = feedback.source_id;
         let (cc, path) = (extensions.cc(), extensions.path());
+        let (cc, path) = (cc.filter(|_| !forged), path.filter(|_| !forged));
         let noted = self
             .receivers
             .on_report(self.now, &Report { node, source: meta.source, heard, rtt, cc, path });

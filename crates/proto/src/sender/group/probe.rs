@@ -4,6 +4,7 @@ use crate::{
     rng::Rng,
     time::{Duration, Time},
 };
+use alloc::collections::VecDeque;
 use fanfare_wire::header::SendTime;
 
 /// Probes sent a GRTT apart at the start, before the interval grows.
@@ -19,6 +20,11 @@ const CLOCK_OFFSET: Duration = Duration::from_secs(1);
 /// A probe's clock is told in microseconds: nothing shorter can be measured.
 const RTT_MIN: Duration = Duration::from_micros(1);
 
+/// Probes whose echo is believed. A receiver that does not limit waits for up to six GRTT before it
+/// reports, and with `auto` a probe goes twice in a round trip; the rest is for lost ones. A report
+/// of an older probe is a replay or a forgery.
+const PLAUSIBLE: usize = 64;
+
 /// The probing machine.
 #[derive(Debug)]
 pub(in crate::sender) struct Probe {
@@ -31,6 +37,8 @@ pub(in crate::sender) struct Probe {
     bounds: (Duration, Duration),
     /// The shortest interval that was requested at first.
     least: Duration,
+    /// When the last probes were sent, the latest last.
+    sent_at: VecDeque<(u16, Time)>,
 }
 
 impl Probe {
@@ -45,6 +53,7 @@ impl Probe {
             sequence: rng.next_u64() as u16,
             bounds: (min, max.max(min)),
             least: min,
+            sent_at: VecDeque::new(),
         }
     }
 
@@ -95,8 +104,20 @@ impl Probe {
         };
         self.next = now + self.interval;
         self.last = Some(now);
+        if self.sent_at.len() >= PLAUSIBLE {
+            self.sent_at.pop_front();
+        }
+        self.sent_at.push_back((self.sequence, now));
         self.first_sent.get_or_insert(now);
         (self.sequence, wire_time(now))
+    }
+
+    /// Whether a report of this `cc_sequence` can be true: that probe was sent lately, and its clock, if
+    /// it comes back, not set back to before it.
+    pub(in crate::sender) fn is_plausible(&self, sequence: u16, echo: Option<SendTime>) -> bool {
+        let sent = self.sent_at.iter().rev().find(|(sent, _)| *sent == sequence);
+        let clock = |time: SendTime| (time.seconds, time.micros);
+        sent.is_some_and(|(_, at)| echo.is_none_or(|echo| clock(echo) >= clock(wire_time(*at))))
     }
 
     /// The round-trip time that an echo tells; `None` when no probe of ours can have caused it.
@@ -126,6 +147,7 @@ fn wire_time(now: Time) -> SendTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     const fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
@@ -138,7 +160,7 @@ mod tests {
     #[test]
     fn probes_begin_a_grtt_apart_and_settle_between_their_bounds() {
         let mut probe = probe();
-        let mut intervals = alloc::vec::Vec::new();
+        let mut intervals = Vec::new();
         for _ in 0..16 {
             let now = probe.due_at();
             probe.on_sent(now, (ms(100), ms(0)), None);
@@ -191,6 +213,19 @@ mod tests {
         let (_, clock) = probe.on_sent(Time::ZERO, (ms(100), ms(0)), None);
         assert_ne!((clock.seconds, clock.micros), (0, 0));
         assert_eq!(probe.rtt(Time::ZERO + ms(30), clock, ms(1000)), Some(ms(30)));
+    }
+
+    #[test]
+    fn a_report_of_a_probe_that_was_not_sent_lately_or_with_an_older_clock_is_not_plausible() {
+        let mut probe = probe();
+        let sent: Vec<(u16, SendTime)> = (0..100)
+            .map(|n| probe.on_sent(Time::ZERO + ms(n * 10), (ms(10), ms(0)), Some(ms(10))))
+            .collect();
+        let ((last, clock), (old, _), (first, early)) = (sent[99], sent[35], sent[0]);
+        assert!(probe.is_plausible(last, Some(clock)) && probe.is_plausible(last, None));
+        assert!(probe.is_plausible(sent[36].0, None) && !probe.is_plausible(old, None));
+        assert!(!probe.is_plausible(first, Some(early)) && !probe.is_plausible(last, Some(early)));
+        assert!(!probe.is_plausible(last.wrapping_add(1), None), "it has not been sent");
     }
 
     #[test]

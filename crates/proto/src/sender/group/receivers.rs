@@ -1,6 +1,6 @@
 //! The receivers that were heard, and what each reported.
 
-use crate::sender::slow_receivers::SlowReceivers;
+use crate::sender::{group::bound_address::BoundAddress, slow_receivers::SlowReceivers};
 use crate::{
     congestion::{Feedback, Nearness, reception::ReceptionTally},
     rate::Bitrate,
@@ -43,6 +43,7 @@ pub(in crate::sender) struct Report {
 #[derive(Debug, Clone, Copy)]
 struct Receiver {
     source: SocketAddr,
+    address: BoundAddress,
     rtt: Option<Duration>,
     nearness: Nearness,
     nearest: Option<Duration>,
@@ -130,6 +131,18 @@ impl Receivers {
         self.known.get_mut(&node).map(|receiver| &mut receiver.tally)
     }
 
+    /// Whether feedback of `node` from `source` is believed; of who is not known it is.
+    pub(in crate::sender) fn is_believed(
+        &mut self,
+        now: Time,
+        (node, source): (NodeId, SocketAddr),
+        echoed: Option<u16>,
+        sent: u16,
+    ) -> bool {
+        let known = self.known.get_mut(&node);
+        known.is_none_or(|known| known.address.check(now, source, echoed, sent))
+    }
+
     /// Feedback came in.
     pub(in crate::sender) fn on_report(&mut self, now: Time, report: &Report) -> Noted {
         let new = !self.known.contains_key(&report.node);
@@ -138,6 +151,7 @@ impl Receivers {
         }
         let receiver = self.known.entry(report.node).or_insert(Receiver {
             source: report.source,
+            address: BoundAddress::new(now, report.source),
             rtt: None,
             nearness: Nearness::default(),
             nearest: None,
