@@ -30,6 +30,7 @@ mod sparse;
 mod streams;
 mod support;
 mod transfer;
+mod trees;
 
 /// The program that these tests run.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare");

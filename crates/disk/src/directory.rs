@@ -27,6 +27,29 @@ use crate::{
 /// Directories remembered as durable. Beyond it they are synced once more.
 const DURABLE_MAX: usize = 4096;
 
+/// How a file came to be under its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum How {
+    /// Nothing had that name.
+    #[default]
+    New,
+    /// It took the place of another file.
+    Replaced,
+    /// Another file keeps the name that was meant, and it has one with a number.
+    Beside,
+    /// An equal file was there, and nothing was written.
+    Already,
+}
+
+/// What became of a file to be placed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// It is there, under this name.
+    Placed(SafeName, How),
+    /// Another one of that name is there and stays.
+    Taken,
+}
+
 /// Why files cannot be received into a directory.
 #[derive(Debug)]
 pub enum DirectoryError {
@@ -230,27 +253,28 @@ impl Directory {
         let _ = self.handle.unlink(name);
     }
 
-    /// Gives the finished file `part` its final name and makes that durable; with it, whether an
-    /// equal file was there. `None`: `conflict` says that another one of that name stays. In the
-    /// last two cases `part` is as it was.
+    /// Gives the finished file `part` its final name and makes that durable. Where an equal file was
+    /// there, or `conflict` says that another one stays, `part` is as it was.
     pub fn place(
         &self,
         part: &str,
         name: &SafeName,
         conflict: Conflict,
         (size, hash): (u64, &[u8; 32]),
-    ) -> io::Result<Option<(SafeName, bool)>> {
+    ) -> io::Result<Settled> {
         let (directories, file) = name.split();
         let parent = self.enter_durably(directories, true)?;
         let parent = self.or_self(parent.as_deref());
         let finished = Finished { directory: self.handle(), part, size, hash };
-        let (file, already) = match finished.place(parent, file, conflict)? {
-            Place::New(file) => (file, false),
-            Place::Equal(file) => (file, true),
-            Place::Taken => return Ok(None),
+        let (file, how) = match finished.place(parent, file, conflict)? {
+            Place::New(placed) if placed == file => (placed, How::New),
+            Place::New(placed) => (placed, How::Beside),
+            Place::Replaced(file) => (file, How::Replaced),
+            Place::Equal(file) => (file, How::Already),
+            Place::Taken => return Ok(Settled::Taken),
         };
         self.sync_entries(parent)?;
-        Ok(Some((name.with_file(file), already)))
+        Ok(Settled::Placed(name.with_file(file), how))
     }
 
     fn or_self<'a>(&'a self, below: Option<&'a dyn DirectoryHandle>) -> &'a dyn DirectoryHandle {
@@ -361,7 +385,10 @@ mod tests {
         let what = (content.len() as u64, &hash);
         let placed = directory.place(part, &name(text), conflict, what);
         directory.remove(part);
-        placed.map(|placed| placed.map(|(name, _)| name.to_string()))
+        placed.map(|placed| match placed {
+            Settled::Placed(name, _) => Some(name.to_string()),
+            Settled::Taken => None,
+        })
     }
 
     fn placed(directory: &Directory, content: &str, name: &str, conflict: Conflict) -> String {

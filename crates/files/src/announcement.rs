@@ -16,6 +16,7 @@
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
 //! NRL's senders, which give only a name, are understood.
 
+use fanfare_disk::name::{shown, text_of};
 use minicbor::{Decode, Encode};
 
 /// Format of [`Details`] that this program writes and reads.
@@ -196,9 +197,7 @@ impl Announcement {
         if self.details.as_ref().is_some_and(Details::is_listing) {
             return Some(LISTING.to_owned());
         }
-        let text = String::from_utf8_lossy(&self.name);
-        let shown: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-        (!shown.is_empty()).then_some(shown)
+        (!self.name.is_empty()).then(|| shown(&text_of(&self.name)))
     }
 
     /// Reads NORM_INFO. Never fails: what is not ours is a plain name, and details of an unknown

@@ -1,9 +1,11 @@
 //! What is to be sent: paths walked, standard input spooled, every file hashed.
 //!
-//! - `hashing`: what reading a file tells of it; `error`: why something cannot be sent
+//! - `naming`: what receivers call it; `hashing`: what reading a file tells of it; `error`: why
+//!   something cannot be sent
 
 mod error;
 mod hashing;
+mod naming;
 
 use std::{
     collections::VecDeque,
@@ -15,8 +17,10 @@ use std::{
 };
 
 pub use error::SourceError;
+use fanfare_disk::name::bytes_of;
 use fanfare_proto::ObjectKind;
 pub(crate) use hashing::{Hashed, hash, hash_part};
+pub use naming::NamedPath;
 
 use crate::{
     announcement::{Announcement, Details},
@@ -90,7 +94,7 @@ impl SourceFile {
         }
         let mtime = self.mode.map(|_| self.stamp.mtime.0);
         Announcement {
-            name: self.name.clone().into_bytes(),
+            name: bytes_of(&self.name).into_owned(),
             details: Some(Details::new(self.size, self.root, self.mode, mtime)),
         }
     }
@@ -201,6 +205,28 @@ pub enum Packing {
     Never,
 }
 
+/// What of the paths is sent, and how it is called.
+#[derive(Debug, Clone, Default)]
+pub struct GatherOptions {
+    /// What standard input is called. Default empty.
+    pub stdin_name: String,
+    /// Stands before every name, with a slash. Default none.
+    pub prefix: Option<String>,
+    /// Whether small files travel together. Default they do.
+    pub packing: Packing,
+    /// Whether a listing of the directories goes last, by which receivers remove what else they have.
+    /// Default none does.
+    pub listed: bool,
+}
+
+impl GatherOptions {
+    /// The defaults, with this name of standard input.
+    #[must_use]
+    pub fn called(stdin_name: &str) -> Self {
+        Self { stdin_name: stdin_name.to_owned(), ..Self::default() }
+    }
+}
+
 impl Sources {
     /// Walks and hashes `paths`: files, directories (whose own name becomes the first part of the
     /// names in them; entries sorted, links skipped) and `-`, standard input under `stdin_name`.
@@ -236,7 +262,8 @@ impl Sources {
         packing: Packing,
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
-        Self::gather_by(Gatherer::new(packing, report), paths, stdin_name)
+        let options = GatherOptions { packing, ..GatherOptions::called(stdin_name) };
+        Self::gather_as(&named(paths), &options, report)
     }
 
     /// As [`Self::gather_with`], and at the end, as an object of its own, a listing of all that the
@@ -248,28 +275,39 @@ impl Sources {
         packing: Packing,
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
-        Self::gather_by(Gatherer::new(packing, report).listing(), paths, stdin_name)
+        let options = GatherOptions { packing, listed: true, ..GatherOptions::called(stdin_name) };
+        Self::gather_as(&named(paths), &options, report)
     }
 
-    fn gather_by(
-        mut gatherer: Gatherer<'_>,
-        paths: &[PathBuf],
-        stdin_name: &str,
+    /// Walks and hashes all, each under the name that receivers are to give it.
+    ///
+    /// # Errors
+    /// A path cannot be read, two have one name, or there is nothing to send.
+    pub fn gather_as(
+        paths: &[NamedPath],
+        options: &GatherOptions,
+        report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
         Self::check(paths)?;
-        for path in paths {
-            if is_stdin(path) {
-                gatherer.take_input(stdin_name, &mut io::stdin().lock())?;
+        let names = naming::names(paths, &options.stdin_name, options.prefix.as_deref())?;
+        let mut gatherer = Gatherer::new(options, report);
+        for (path, name) in paths.iter().zip(names) {
+            if path.is_stdin() {
+                gatherer.take_input(&name, &mut io::stdin().lock())?;
             } else {
-                gatherer.take_path(path)?;
+                gatherer.take_path(&path.path, name)?;
             }
         }
         gatherer.finish()
     }
 
     /// Makes sure that all that is named is there, before anything is read or hashed.
-    pub fn check(paths: &[PathBuf]) -> Result<(), SourceError> {
-        paths.iter().filter(|path| !is_stdin(path)).try_for_each(|path| check_readable(path))
+    ///
+    /// # Errors
+    /// Something is not.
+    pub fn check(paths: &[NamedPath]) -> Result<(), SourceError> {
+        let paths = paths.iter().filter(|path| !path.is_stdin());
+        paths.map(|path| path.path.as_path()).try_for_each(check_readable)
     }
 
     /// How many files are sent, those in packs counted each.
@@ -373,8 +411,8 @@ impl Sources {
     }
 }
 
-fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
+fn named(paths: &[PathBuf]) -> Vec<NamedPath> {
+    paths.iter().map(NamedPath::from).collect()
 }
 
 fn check_readable(path: &Path) -> Result<(), SourceError> {

@@ -1,11 +1,12 @@
 //! One receiver, from joining to the exit code.
 
-use std::{path::Path, sync::mpsc::RecvTimeoutError, time::Duration};
+use std::{os::unix::ffi::OsStrExt, path::Path, sync::mpsc::RecvTimeoutError, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
-    ReceiveEvent, Transfer, TransferEvent,
+    How, ReceiveEvent, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveReport},
+    name,
     receipt::Reason,
 };
 
@@ -126,10 +127,15 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
             }));
         }
         ReceiveEvent::File { key, placed, elapsed } => {
-            let path = dir.join(placed.name.to_string()).display().to_string();
+            let path = placed.name.below(dir);
+            let path = name::escaped(&name::text_of(path.as_os_str().as_bytes()));
             output.data(&path);
-            if placed.already {
-                output.text(&format!("'{path}' is already here"));
+            match placed.how {
+                How::Already => output.text(&format!("'{path}' is already here")),
+                How::Beside => {
+                    output.text(&format!("'{path}' stands beside the file that was there"));
+                }
+                How::New | How::Replaced => {}
             }
             if let Some(why) = placed.name_rejected {
                 output.text(&format!("warning: '{path}' has not its sender's name: {why}"));

@@ -3,7 +3,9 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use fanfare_command::{Failure, Output, OutputArgs};
-use fanfare_files::{LayeredOptions, Packing, SendOptions, Transfer, TransferBuilder};
+use fanfare_files::{
+    GatherOptions, LayeredOptions, NamedPath, SendOptions, Transfer, TransferBuilder,
+};
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
 use crate::config::Live;
@@ -12,12 +14,9 @@ use crate::config::Live;
 #[derive(Debug)]
 pub(crate) struct SendPlan {
     /// Files and directories; `-` is standard input.
-    pub(crate) paths: Vec<PathBuf>,
-    /// What standard input is called.
-    pub(crate) stdin_name: String,
-    pub(crate) packing: Packing,
-    /// Receivers are told what the directories hold.
-    pub(crate) listed: bool,
+    pub(crate) paths: Vec<NamedPath>,
+    /// What of them is sent, and how it is called.
+    pub(crate) gather: GatherOptions,
     /// Where receipts are written.
     pub(crate) receipts: Option<PathBuf>,
     pub(crate) options: SendOptions,

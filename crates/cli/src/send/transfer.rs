@@ -84,8 +84,7 @@ fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
         Gathering::SkippedLink(path) => skipped.links.add(path),
         Gathering::SkippedOther(path) => skipped.others.add(path),
     };
-    let gather = if plan.listed { Sources::gather_listed } else { Sources::gather_with };
-    let sources = gather(&plan.paths, &plan.stdin_name, plan.packing, &mut report)?;
+    let sources = Sources::gather_as(&plan.paths, &plan.gather, &mut report)?;
     skipped.warn(output);
     Ok(sources)
 }

@@ -14,8 +14,8 @@ use minicbor::{Decoder, Encoder, data::Type};
 
 use super::{ENTRIES_MAX, INDEX_BYTES_MAX};
 
-/// Longest name that is believed, bytes: the longest path that Linux takes.
-const NAME_MAX: usize = 4096;
+/// Longest text of a name that is believed: a byte that is no UTF-8 stands there as four.
+const NAME_MAX: usize = 4 * fanfare_disk::name::NAME_MAX;
 
 /// One file, or one empty directory, whose name ends with a slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(parse(&encode(&many), 0), Err(Malformed));
         let long = [entry(&"x".repeat(NAME_MAX + 1), 0, 0, 0)];
         assert_eq!(parse(&encode(&long), 0), Err(Malformed));
-        let bomb = vec![entry(&"x".repeat(NAME_MAX), 0, 0, 0); 10_000];
+        let bomb = vec![entry(&"x".repeat(4096), 0, 0, 0); 10_000];
         assert!(encode(&bomb).len() < INDEX_BYTES_MAX);
         assert_eq!(parse(&encode(&bomb), 0), Err(Malformed));
     }

@@ -4,7 +4,7 @@ use std::io;
 
 use fanfare_disk::{
     FileHandle,
-    directory::{Directory, permissions},
+    directory::{Directory, Settled, permissions},
     name::{NameError, SafeName},
 };
 use fanfare_proto::ObjectKey;
@@ -29,16 +29,18 @@ pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<
     let (name, name_rejected) = choose_name(key, announcement.as_ref(), &hash);
     let verified = details.is_some();
     let place = |name: &SafeName| directory.place(&part, name, conflict, (size, &hash));
-    let (name, name_rejected) = match place(&name) {
-        Ok(name) => (name, name_rejected),
+    let (settled, name_rejected) = match place(&name) {
+        Ok(settled) => (settled, name_rejected),
         // A link, or a file where the name needs a directory, stands in the way.
         Err(error) if is_in_the_way(&error) => {
-            (place(&unnamed(&hash)).map_err(|e| disk(&e))?, Some(NameError::Relative))
+            (place(&unnamed(&hash)).map_err(|e| disk(&e))?, Some(NameError::InTheWay))
         }
         Err(error) => return Err(disk(&error)),
     };
-    let (name, already) = name.ok_or(Fault::Failed(Reason::Conflict))?;
-    Ok(Placed { name, size, hash, verified, already, name_rejected }.into())
+    let Settled::Placed(name, how) = settled else {
+        return Err(Fault::Failed(Reason::Conflict));
+    };
+    Ok(Placed { name, size, hash, verified, how, name_rejected }.into())
 }
 
 /// Makes holes where there is nothing but zeros. Where the file system has none, they take room.

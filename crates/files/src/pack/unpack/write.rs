@@ -47,7 +47,7 @@ pub(crate) fn stage(
     for (number, entry) in entries.into_iter().enumerate() {
         let source = Source { offset, size: entry.size };
         offset += entry.size;
-        let name = SafeName::parse(entry.name.trim_end_matches('/').as_bytes());
+        let name = SafeName::of_text(entry.name.trim_end_matches('/'));
         let mut file = StagedFile { entry, name, hash: [0; 32], at: At::Number };
         if !file.is_directory() {
             stager.stage(&source, number, &mut file).map_err(|e| disk(&e))?;
