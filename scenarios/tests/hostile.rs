@@ -31,7 +31,7 @@ fn under(plan: Plan, change: impl Fn(u64) -> Change) -> Plan {
 /// All three have the true object, and none of it was given up; when the last had it.
 fn last_completion(report: &Report) -> fanfare_proto::Time {
     let key = report.offers[0].key;
-    let done = (1..=3).map(|n| report.host(Host(n)).completed(key).map(|done| done.at));
+    let done = (1..=3).map(|n| report.host(Host(n)).completed(key));
     let done: Option<Vec<_>> = done.collect();
     report.check(done.is_some(), "everyone has the true object");
     done.into_iter().flatten().max().unwrap_or_default()
