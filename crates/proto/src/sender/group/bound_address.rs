@@ -36,12 +36,15 @@ struct Candidate {
 pub(in crate::sender) struct BoundAddress {
     source: SocketAddr,
     heard: Time,
+    /// It has echoed a fresh probe. Who has not gives way at once to who has: an attacker may speak
+    /// first.
+    proved: bool,
     candidate: Option<Candidate>,
 }
 
 impl BoundAddress {
     pub(in crate::sender) fn new(now: Time, source: SocketAddr) -> Self {
-        Self { source, heard: now, candidate: None }
+        Self { source, heard: now, proved: false, candidate: None }
     }
 
     /// Feedback came from `source`, with this `cc_sequence` if it has one; `sent` is that of the
@@ -53,9 +56,15 @@ impl BoundAddress {
         echoed: Option<u16>,
         sent: u16,
     ) -> bool {
+        let fresh = echoed.is_some_and(|echoed| is_fresh(echoed, sent));
         if source == self.source {
             self.heard = now;
+            self.proved |= fresh;
             self.candidate = None;
+            return true;
+        }
+        if fresh && !self.proved {
+            *self = Self { proved: true, ..Self::new(now, source) };
             return true;
         }
         let new = Candidate { source, last: sent, echoes: 0 };
@@ -73,7 +82,7 @@ impl BoundAddress {
         }
         let moved = candidate.echoes >= ECHOES && now.since(self.heard) >= SILENCE;
         if moved {
-            *self = Self::new(now, source);
+            *self = Self { proved: true, ..Self::new(now, source) };
         }
         moved
     }
@@ -88,9 +97,16 @@ mod tests {
         SocketAddr::from(([10, 0, 0, n], 6003))
     }
 
+    /// It has echoed probe 0.
+    fn proved() -> BoundAddress {
+        let mut bound = BoundAddress::new(at(0), address(1));
+        assert!(bound.check(at(0), address(1), Some(0), 0));
+        bound
+    }
+
     #[test]
     fn another_address_is_not_believed_while_the_first_one_speaks() {
-        let mut bound = BoundAddress::new(at(0), address(1));
+        let mut bound = proved();
         for n in 0..100u16 {
             let now = at(u64::from(n) * 1000);
             assert!(!bound.check(now, address(66), Some(n), n), "it echoes every probe");
@@ -99,8 +115,16 @@ mod tests {
     }
 
     #[test]
+    fn who_spoke_first_without_having_heard_a_probe_gives_way_to_who_has() {
+        let mut bound = BoundAddress::new(at(0), address(66));
+        assert!(bound.check(at(1), address(66), None, 5));
+        assert!(bound.check(at(2), address(1), Some(5), 5));
+        assert!(!bound.check(at(3), address(66), None, 5));
+    }
+
+    #[test]
     fn a_receiver_that_moves_is_believed_when_it_has_echoed_two_probes() {
-        let mut bound = BoundAddress::new(at(0), address(1));
+        let mut bound = proved();
         assert!(!bound.check(at(2000), address(2), Some(10), 10));
         assert!(!bound.check(at(3000), address(2), Some(11), 11));
         assert!(bound.check(at(4000), address(2), Some(12), 12));
